@@ -1,1 +1,3 @@
+//! The `imbrex` program.
+
 fn main() {}

@@ -3,3 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod layer;
+pub mod layers;
+pub mod media;
+pub mod plan;

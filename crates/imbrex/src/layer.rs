@@ -1,0 +1,150 @@
+//! The translation layer: pure state that decides where blocks live.
+//!
+//! A layer never does I/O, never reads a clock and never knows which runner drives it. It answers requests by appending
+//! to a [`Plan`], and cleans one bounded step at a time.
+
+use crate::block::{Extent, Lba, Pba, Request};
+use crate::plan::{Plan, Record, Unit};
+
+/// Why the runner calls [`TranslationLayer::clean`].
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Pressure {
+    /// A write of these blocks took none of them.
+    Blocked(Extent<Lba>),
+    /// The disk has been idle for `ns` nanoseconds.
+    Idle {
+        /// How long, in nanoseconds.
+        ns: u64,
+    },
+}
+
+/// What a call of [`TranslationLayer::clean`] or [`TranslationLayer::flush`] came to.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// What was asked for is there.
+    Done,
+    /// Call again; others may be served first.
+    More,
+    /// Call again; a faithful simulation serves nobody before (the papers' uninterruptible read-modify-write).
+    Hold,
+    /// Nothing to plan until space that was reset or freed comes back through `freed`.
+    Wait,
+    /// Under idle pressure: clean enough. Under blocked pressure: the device is full.
+    Nothing,
+}
+
+/// The state a drive reports for one of its units.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct UnitState {
+    /// What may be done with it.
+    pub condition: Condition,
+    /// Blocks from the unit's start that have been written; the unit's whole length where no pointer rules.
+    pub pointer: u32,
+}
+
+/// What may be done with a unit.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// Written anywhere, in place.
+    Conventional,
+    /// Sequential and readable up to its pointer, writable at it.
+    Sequential,
+    /// Readable up to its pointer; no write and no reset succeeds.
+    ReadOnly,
+    /// Nothing succeeds.
+    Offline,
+}
+
+/// The state of every unit of every device, as the drives report it. A layer only mirrors it.
+#[derive(Clone, Debug, Default)]
+pub struct UnitReport {
+    /// One list for each device, by device number; RAM's is empty.
+    pub devices: Vec<Vec<UnitState>>,
+}
+
+impl UnitReport {
+    /// The state of `unit`, if the drives know it.
+    #[must_use]
+    pub fn unit(&self, unit: Unit) -> Option<UnitState> {
+        self.devices.get(usize::from(unit.device))?.get(unit.index as usize).copied()
+    }
+}
+
+/// A record or a report that contradicts what the layer knows: the journal or the drive is damaged.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Corrupt(pub String);
+
+/// An invariant that does not hold: the layer has a bug.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Violation(pub String);
+
+/// The rules that decide where a block lives.
+///
+/// The runner keeps the ordering rules (see `docs/architecture.md`), so a layer is single-threaded and plain. Whatever
+/// it changes of its durable state goes through a [`Record`] in the plan and through [`TranslationLayer::apply`], in the
+/// same order; recovery is the fold of the records and then [`TranslationLayer::recovered`].
+pub trait TranslationLayer: Send {
+    /// Blocks the host sees.
+    fn capacity(&self) -> u64;
+
+    /// Blocks of RAM (device 0) that the layer's Moves may name.
+    fn ram_blocks(&self) -> u32;
+
+    /// Touches the map for a batch of coming requests, so that the cache misses overlap. Changes nothing; the result
+    /// keeps the compiler from dropping the loads.
+    fn warm(&self, _ahead: &[Request]) -> u64 {
+        0
+    }
+
+    /// Plans a read. Never blocks; what was never written reads as zeros.
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan);
+
+    /// Plans a write of the blocks that fit, taken from the front of `at`, and says how many. With 0 the runner calls
+    /// [`TranslationLayer::clean`] until some fit.
+    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32;
+
+    /// Forgets blocks from the front of `at` and says how many it has dealt with, at least one. A forgotten block reads
+    /// as zeros or as its newest content, never as an older one.
+    fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32;
+
+    /// Moves what lies in RAM to the media, in steps, until [`Step::Done`].
+    fn flush(&mut self, _plan: &mut Plan) -> Step {
+        Step::Done
+    }
+
+    /// Plans one bounded step of cleaning. `waiting` are the requests that wait for the disk, oldest first, so that a
+    /// step can end early for them. A finite number of calls under [`Pressure::Blocked`] lets a write take a block, or
+    /// the answer is [`Step::Nothing`] and the device is full.
+    fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
+
+    /// A Reset or Free of `space` has taken effect: it may be allocated again.
+    fn freed(&mut self, space: Extent<Pba>);
+
+    /// Applies a record to the durable state: the only place where that changes. Planning calls it too.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the record contradicts the state or names what does not exist.
+    fn apply(&mut self, record: &Record) -> Result<(), Corrupt>;
+
+    /// Called once before the first request, after the records (if any) were applied, with what the drives report. The
+    /// plan may reset or free what a crash left behind.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the report contradicts the records.
+    fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt>;
+
+    /// Re-emits the records that describe the region beginning at the opaque cursor `from` (0 is the first) and returns
+    /// the next region's cursor. A region of logical blocks starts with its Unmap. At most [`REGION_RECORDS`] records.
+    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64>;
+
+    /// Verifies the invariants. Slow; tests and fuzzers call it after every step.
+    ///
+    /// # Errors
+    /// The first [`Violation`] found.
+    fn check(&self) -> Result<(), Violation>;
+}
+
+/// The most records one call of [`TranslationLayer::restate`] emits: a region is one atomic journal entry.
+pub const REGION_RECORDS: usize = 512;

@@ -1,0 +1,168 @@
+//! The translation layers, one folder each, and how one is made from its name.
+
+pub mod conventional;
+
+use serde::de::DeserializeOwned;
+
+use crate::block::{Extent, Pba};
+use crate::layer::TranslationLayer;
+use crate::plan::Unit;
+
+/// The space a layer may use: what the drive has, less what the runner keeps for its journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// The first conventional block.
+    pub conventional: Pba,
+    /// How many conventional blocks follow it.
+    pub conventional_blocks: u64,
+    /// The sequential zones, if the drive has any.
+    pub zones: Option<Zones>,
+    /// How many of the conventional blocks a persistent buffer may take.
+    pub buffer_blocks: u32,
+}
+
+/// A run of sequential zones.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Zones {
+    /// The first.
+    pub first: Unit,
+    /// How many.
+    pub count: u32,
+    /// Blocks of each.
+    pub zone_blocks: u32,
+}
+
+impl Zones {
+    /// The unit of the zone numbered `index` from the first.
+    #[must_use]
+    pub fn unit(&self, index: u32) -> Unit {
+        Unit { device: self.first.device, index: self.first.index + index }
+    }
+
+    /// The number of the zone, from the first, that `unit` is.
+    #[must_use]
+    pub fn index(&self, unit: Unit) -> Option<u32> {
+        let index = unit.index.checked_sub(self.first.index)?;
+        (unit.device == self.first.device && index < self.count).then_some(index)
+    }
+
+    /// Block `offset` of the zone numbered `index` from the first.
+    #[must_use]
+    pub fn block(&self, index: u32, offset: u32) -> Pba {
+        let zone = u64::from(self.first.index) + u64::from(index);
+        Pba::new(self.first.device, zone * u64::from(self.zone_blocks) + u64::from(offset))
+    }
+
+    /// The zone, from the first, and the offset in it of a block.
+    #[must_use]
+    pub fn locate(&self, block: Pba) -> Option<(u32, u32)> {
+        let zone = u32::try_from(block.block() / u64::from(self.zone_blocks)).ok()?;
+        let index = self.index(Unit { device: block.device(), index: zone })?;
+        Some((index, (block.block() % u64::from(self.zone_blocks)) as u32))
+    }
+
+    /// All blocks of the zone numbered `index` from the first.
+    #[must_use]
+    pub fn extent(&self, index: u32) -> Extent<Pba> {
+        Extent::new(self.block(index, 0), self.zone_blocks)
+    }
+}
+
+/// The recording a layer is for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Recording {
+    /// Blocks written in place. On a preset with zones the same platters are taken without overlap.
+    Conventional,
+    /// Conventional and sequential zones.
+    Zoned,
+}
+
+/// What is known of a layer before one is made.
+pub struct LayerInfo {
+    /// The name used on the command line and in results.
+    pub name: &'static str,
+    /// The family of disks it is for.
+    pub family: &'static str,
+    /// Where the mechanism comes from.
+    pub source: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// The recording it is for.
+    pub recording: Recording,
+    /// Whether it has a persistent buffer, whose size then matters.
+    pub buffered: bool,
+    /// Its configuration fields, their defaults and meanings.
+    pub fields: &'static [Field],
+    build: fn(&Space, &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError>,
+}
+
+/// A configuration field of a layer.
+pub struct Field {
+    /// The key.
+    pub key: &'static str,
+    /// The default, as it would be written.
+    pub default: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+/// Why a layer cannot be made.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no such layer.
+    #[error("there is no layer '{name}'; known are {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A field is unknown or has a wrong value.
+    #[error("layer {layer}: {reason}")]
+    Field {
+        /// The layer.
+        layer: &'static str,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// The drive does not give what the layer needs.
+    #[error("layer {layer} does not fit the drive: {reason}")]
+    Space {
+        /// The layer.
+        layer: &'static str,
+        /// What is missing and how to provide it.
+        reason: String,
+    },
+}
+
+/// Every layer, in the order in which it is listed.
+pub const ALL: &[LayerInfo] = &[conventional::INFO];
+
+/// The layer called `name`.
+///
+/// # Errors
+/// [`ConfigError::Unknown`] names the ones there are.
+pub fn find(name: &str) -> Result<&'static LayerInfo, ConfigError> {
+    ALL.iter().find(|info| info.name == name).ok_or_else(|| ConfigError::Unknown {
+        name: name.to_owned(),
+        known: ALL.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+impl LayerInfo {
+    /// Makes the layer on an empty `space`. Before the first request it wants its records, if any, through
+    /// [`TranslationLayer::apply`] and then the drive's report through [`TranslationLayer::recovered`].
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the field or the missing space.
+    pub fn build(&self, space: &Space, config: &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError> {
+        (self.build)(space, config)
+    }
+}
+
+/// Reads a layer's configuration; unknown fields are errors.
+fn configure<C: DeserializeOwned>(layer: &'static str, config: &toml::Table) -> Result<C, ConfigError> {
+    toml::Value::Table(config.clone())
+        .try_into()
+        .map_err(|e: toml::de::Error| ConfigError::Field { layer, reason: e.message().to_owned() })
+}

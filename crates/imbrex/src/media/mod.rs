@@ -1,0 +1,127 @@
+//! Media: what a recording allows and what a write destroys. The media enforces; it knows no layer and no time.
+//!
+//! Conventional and shingled recordings are here. The trait asks what every overlapped recording must answer, so tracks
+//! of an interlaced disk, bands, realms and flash fit behind it: which unit a block belongs to, whether a write pointer
+//! binds the unit, and which other blocks a write destroys.
+
+mod conventional;
+mod shingled;
+mod tags;
+
+pub use conventional::Conventional;
+pub use shingled::{Shingled, ZonedSpec};
+pub use tags::{Tag, TagMap};
+
+use crate::block::{Extent, Pba};
+use crate::layer::{Condition, UnitState};
+use crate::plan::Unit;
+
+/// An operation the media refuses.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Illegal {
+    /// The blocks are not on the device.
+    #[error("{at:?} ends beyond the device's {blocks} blocks")]
+    Beyond {
+        /// The blocks.
+        at: Extent<Pba>,
+        /// The device's length.
+        blocks: u64,
+    },
+    /// A write that does not begin at the unit's write pointer.
+    #[error("write of {at:?} misses the write pointer of {unit:?} at block {pointer} of the unit")]
+    OffPointer {
+        /// The blocks.
+        at: Extent<Pba>,
+        /// The unit.
+        unit: Unit,
+        /// Its write pointer, in blocks from its start.
+        pointer: u32,
+    },
+    /// An operation that crosses into a unit of another kind or past the unit's end where a pointer rules.
+    #[error("write of {at:?} crosses the end of {unit:?}")]
+    Crosses {
+        /// The blocks.
+        at: Extent<Pba>,
+        /// The unit it starts in.
+        unit: Unit,
+    },
+    /// A read of blocks that hold nothing.
+    #[error("read of {at:?} reaches past the write pointer of {unit:?} at block {pointer} of the unit")]
+    Unwritten {
+        /// The blocks.
+        at: Extent<Pba>,
+        /// The unit.
+        unit: Unit,
+        /// Its write pointer, in blocks from its start.
+        pointer: u32,
+    },
+    /// A read-only or offline unit was asked for something it cannot do.
+    #[error("{unit:?} is {condition:?}")]
+    Bad {
+        /// The unit.
+        unit: Unit,
+        /// What it is.
+        condition: Condition,
+    },
+    /// More units would hold data without being full than the drive allows.
+    #[error("{unit:?} would be active beyond the drive's limit of {limit} active zones")]
+    TooManyActive {
+        /// The unit.
+        unit: Unit,
+        /// The limit.
+        limit: u32,
+    },
+    /// A reset of something that has no reset.
+    #[error("{unit:?} cannot be reset")]
+    NoReset {
+        /// The unit.
+        unit: Unit,
+    },
+}
+
+/// The rules of a recording. Addresses are blocks of one device; their device number is carried along.
+pub trait Media: Send {
+    /// Blocks on the device.
+    fn blocks(&self) -> u64;
+
+    /// Whether the blocks can be read.
+    ///
+    /// # Errors
+    /// [`Illegal`] says why not.
+    fn read(&self, at: Extent<Pba>) -> Result<(), Illegal>;
+
+    /// Writes the blocks: moves write pointers.
+    ///
+    /// # Errors
+    /// [`Illegal`] says why not; nothing has changed then.
+    fn write(&mut self, at: Extent<Pba>) -> Result<(), Illegal>;
+
+    /// Empties a unit.
+    ///
+    /// # Errors
+    /// [`Illegal`] says why not; nothing has changed then.
+    fn reset(&mut self, unit: Unit) -> Result<(), Illegal>;
+
+    /// Calls `destroyed` with every run of blocks outside `write` whose content a write of `write` destroys.
+    fn destroys(&self, write: Extent<Pba>, destroyed: &mut dyn FnMut(Extent<Pba>));
+
+    /// The unit the block lies in.
+    fn unit_of(&self, block: Pba) -> Unit;
+
+    /// The blocks of a unit.
+    fn extent_of(&self, unit: Unit) -> Extent<Pba>;
+
+    /// Whether a write pointer binds the unit, so that writes to it happen in order.
+    fn has_pointer(&self, unit: Unit) -> bool;
+
+    /// The state of every unit.
+    fn report(&self) -> Vec<UnitState>;
+
+    /// Marks a unit read-only or offline, as a failing head would.
+    fn fail(&mut self, unit: Unit, condition: Condition);
+}
+
+/// Refuses blocks beyond the device.
+fn within(at: Extent<Pba>, blocks: u64) -> Result<(), Illegal> {
+    if at.start.block() + u64::from(at.blocks) <= blocks { Ok(()) } else { Err(Illegal::Beyond { at, blocks }) }
+}
