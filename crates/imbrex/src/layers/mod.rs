@@ -93,8 +93,10 @@ pub struct LayerInfo {
     pub buffered: bool,
     /// Its configuration fields, their defaults and meanings.
     pub fields: &'static [Field],
-    build: fn(&Space, &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError>,
+    build: Build,
 }
+
+type Build = fn(&Space, &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError>;
 
 /// A configuration field of a layer.
 pub struct Field {
