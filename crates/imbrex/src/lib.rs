@@ -6,4 +6,6 @@ pub mod block;
 pub mod layer;
 pub mod layers;
 pub mod media;
+pub mod parts;
 pub mod plan;
+pub mod space;

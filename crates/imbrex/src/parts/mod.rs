@@ -1,0 +1,6 @@
+//! What layers are built from. Each part has its tests beside it and knows no layer.
+
+pub mod block_map;
+pub mod lost;
+pub mod zone_map;
+pub mod zone_pass;
