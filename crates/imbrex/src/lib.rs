@@ -7,5 +7,6 @@ pub mod layer;
 pub mod layers;
 pub mod media;
 pub mod parts;
+pub mod perform;
 pub mod plan;
 pub mod space;
