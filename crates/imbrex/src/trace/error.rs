@@ -68,6 +68,32 @@ pub enum TraceError {
         /// What is wrong there.
         problem: Problem,
     },
+    /// A synthetic workload's text does not follow the specification's form.
+    #[error("synthetic workload {file}: {cause}")]
+    SpecSyntax {
+        /// The file or built-in workload.
+        file: String,
+        /// Line, column and what is wrong there.
+        cause: Box<toml::de::Error>,
+    },
+    /// A synthetic workload asks for what cannot be generated.
+    #[error("synthetic workload {name}: {field} {must}")]
+    Spec {
+        /// The workload's name.
+        name: String,
+        /// The field at fault.
+        field: String,
+        /// What the field must be, and what it is.
+        must: String,
+    },
+    /// A name that is neither a built-in workload nor a file.
+    #[error("there is no file and no built-in workload {name}; the built-in workloads are {built_in}")]
+    UnknownWorkload {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        built_in: String,
+    },
 }
 
 /// A place in a trace, counted in its decompressed content.

@@ -1,7 +1,7 @@
-//! Workloads: block traces read from files.
+//! Workloads: block traces read from files, and synthetic ones generated from a specification.
 //!
-//! They are [`TraceSource`]s that hand out [`TraceRequest`]s in batches; what a source keeps in memory does not depend
-//! on how long the trace is.
+//! Both are [`TraceSource`]s that hand out [`TraceRequest`]s in batches; what a source keeps in memory does not depend
+//! on how long the trace is. A [`Workload`] names a source and opens it as often as passes are needed.
 //!
 //! What a reader of any format does with what it finds:
 //! - Arrivals count from the first request, and never decrease: a request stamped earlier than its predecessor arrives
@@ -12,12 +12,19 @@
 
 mod error;
 pub mod formats;
+pub mod synthetic;
+pub mod workloads;
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::block::{Access, Extent, Lba};
 pub use error::{Position, Problem, TraceError};
 pub use formats::Compression;
+use synthetic::{Generator, SyntheticSpec};
+
+/// Requests per batch where nothing else decides: 96 KiB of them.
+const BATCH: usize = 4096;
 
 /// One request of a trace, in bytes as it was recorded.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -55,12 +62,20 @@ impl TraceRequest {
 /// What a source is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceInfo {
-    /// The file as it was named.
+    /// The file as it was named, or the name of the synthetic workload.
     pub name: String,
     /// How its requests are written down.
     pub format: TraceFormat,
     /// How the file is compressed.
     pub compression: Compression,
+}
+
+impl TraceInfo {
+    /// Whether no disk ever saw these requests. Every result shown from such a workload says so.
+    #[must_use]
+    pub fn is_synthetic(&self) -> bool {
+        self.format == TraceFormat::Synthetic
+    }
 }
 
 /// Where requests come from.
@@ -72,6 +87,8 @@ pub enum TraceFormat {
     Vscsi1,
     /// CloudPhysics VSCSI, version 2.
     Vscsi2,
+    /// The generator of [`synthetic`].
+    Synthetic,
 }
 
 impl fmt::Display for TraceFormat {
@@ -80,6 +97,7 @@ impl fmt::Display for TraceFormat {
             Self::Msr => "MSR CSV",
             Self::Vscsi1 => "VSCSI v1",
             Self::Vscsi2 => "VSCSI v2",
+            Self::Synthetic => "synthetic",
         })
     }
 }
@@ -107,6 +125,57 @@ pub trait TraceSource: Send {
     /// What was mended in the requests handed out so far.
     fn irregularities(&self) -> Irregularities {
         Irregularities::default()
+    }
+}
+
+/// What only a whole pass over a workload tells.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct TraceRange {
+    /// How many requests there are.
+    pub requests: u64,
+    /// The address range in bytes: up to the highest byte touched, or as a synthetic workload specifies it.
+    pub range_bytes: u64,
+    /// When the last request arrives.
+    pub duration_ns: u64,
+    /// What was mended.
+    pub irregularities: Irregularities,
+}
+
+/// A source of requests that can be opened again for a second pass.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Workload {
+    /// A trace file, see [`formats`].
+    File(PathBuf),
+    /// A generated workload, see [`synthetic`].
+    Synthetic(SyntheticSpec),
+}
+
+impl Workload {
+    /// Opens the workload at its first request.
+    pub fn open(&self) -> Result<Box<dyn TraceSource>, TraceError> {
+        match self {
+            Self::File(path) => formats::open(path),
+            Self::Synthetic(spec) => Ok(Box::new(Generator::new(spec)?)),
+        }
+    }
+
+    /// Reads the workload once from end to end.
+    pub fn range(&self) -> Result<TraceRange, TraceError> {
+        let mut source = self.open()?;
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut range = TraceRange::default();
+        loop {
+            source.fill(&mut batch, BATCH)?;
+            let Some(last) = batch.last() else { break };
+            range.requests += batch.len() as u64;
+            range.duration_ns = last.arrival_ns;
+            range.range_bytes = batch.iter().map(TraceRequest::end_bytes).fold(range.range_bytes, u64::max);
+        }
+        if let Self::Synthetic(spec) = self {
+            range.range_bytes = spec.range_bytes;
+        }
+        range.irregularities = source.irregularities();
+        Ok(range)
     }
 }
 
