@@ -10,3 +10,4 @@ pub mod parts;
 pub mod perform;
 pub mod plan;
 pub mod space;
+pub mod trace;

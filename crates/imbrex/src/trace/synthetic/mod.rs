@@ -1,0 +1,69 @@
+//! The generator of synthetic workloads.
+//!
+//! One specification and one seed give the same requests on every machine. Per request, the numbers are drawn in this
+//! order, which is part of that promise: the gap to its predecessor, the stream, the access, the size, the place. A
+//! sequential run draws access, size and place once, before its length.
+
+mod arrivals;
+mod random;
+mod spec;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod zipf;
+
+use arrivals::Arrivals;
+use random::{Random, Weighted};
+pub use spec::{ArrivalSpec, BurstSpec, Pattern, SizeShare, StreamSpec, SyntheticSpec};
+use streams::{Shape, Stream};
+
+use super::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
+
+/// Generates the requests of a [`SyntheticSpec`].
+pub struct Generator {
+    info: TraceInfo,
+    random: Random,
+    requests_left: u64,
+    arrivals: Arrivals,
+    shape: Shape,
+    streams: Weighted<Stream>,
+}
+
+impl Generator {
+    /// A generator at its first request.
+    pub fn new(spec: &SyntheticSpec) -> Result<Self, TraceError> {
+        spec.check()?;
+        let shape = Shape::new(spec);
+        Ok(Self {
+            info: TraceInfo { name: spec.name.clone(), format: TraceFormat::Synthetic, compression: Compression::None },
+            random: Random::new(spec.seed),
+            requests_left: spec.requests,
+            arrivals: Arrivals::new(&spec.arrivals),
+            streams: Weighted::new(spec.streams.iter().map(|s| (s.weight, Stream::new(&s.pattern, &shape)))),
+            shape,
+        })
+    }
+
+    #[inline]
+    fn next(&mut self) -> TraceRequest {
+        let random = &mut self.random;
+        let arrival_ns = self.arrivals.next(random);
+        let (access, offset_bytes, bytes) = self.streams.pick(random).next(&mut self.shape, random);
+        TraceRequest { arrival_ns, offset_bytes, bytes, access }
+    }
+}
+
+impl TraceSource for Generator {
+    fn info(&self) -> &TraceInfo {
+        &self.info
+    }
+
+    fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
+        debug_assert!(limit > 0);
+        batch.clear();
+        let count = self.requests_left.min(limit as u64);
+        self.requests_left -= count;
+        batch.extend((0..count).map(|_| self.next()));
+        Ok(())
+    }
+}
