@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod explore;
 pub mod layer;
 pub mod layers;
 pub mod media;

@@ -16,8 +16,6 @@ use crate::block::{Address, Extent, Pba};
 use crate::layer::{REGION_RECORDS, TranslationLayer};
 use crate::plan::{Op, Plan, Record, Unit};
 
-/// Records that are gathered before a commit starts of its own accord.
-const GATHERED: usize = 4096;
 /// Blocks an entry has at most, unless one region or redo plan alone needs more.
 const ENTRY_BLOCKS: usize = 64;
 
@@ -91,7 +89,7 @@ enum Phase {
 pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
     let per_block = (journal::payload_bytes(setup.block_bytes) / journal::RECORD_BYTES) as u64;
     let checkpoint = layer.most_records().div_ceil(per_block) * 5 / 4 + 1;
-    let entry = journal::entry_blocks(REGION_RECORDS + GATHERED, 0, setup.block_bytes) as u64;
+    let entry = journal::entry_blocks(REGION_RECORDS + setup.gather, 0, setup.block_bytes) as u64;
     let need = 2 * (checkpoint + 2 * entry);
     let have = u64::from(setup.journal.blocks);
     if need > have {
@@ -127,7 +125,7 @@ impl Running {
     /// # Errors
     /// The reason when the ring has no room left.
     pub(super) fn advance_commit(&mut self, core: &mut Core) -> Result<(), String> {
-        if self.commit.is_none() && self.wants_commit() {
+        if self.commit.is_none() && self.wants_commit(core.setup.gather) {
             self.begin_commit(core);
         }
         if self.commit.as_ref().is_some_and(|c| c.phase == Phase::Moves) {
@@ -143,10 +141,10 @@ impl Running {
         self.commit.is_some() || self.items.iter().any(|i| matches!(i.what, What::Reset(_) | What::Free(_)))
     }
 
-    fn wants_commit(&self) -> bool {
+    fn wants_commit(&self, gather: usize) -> bool {
         let urgent = |item: &Item| matches!(item.what, What::Barrier { .. } | What::Redo { .. });
         self.starting
-            || self.items.len() >= GATHERED
+            || self.items.len() >= gather
             || (self.awaiting_space && !self.items.is_empty())
             || self.items.iter().any(urgent)
     }

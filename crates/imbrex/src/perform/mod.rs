@@ -47,6 +47,8 @@ pub struct Setup {
     pub block_bytes: usize,
     /// The number that tells this store's journal blocks from those of another.
     pub identity: u64,
+    /// Records gathered before a commit starts of its own accord.
+    pub gather: usize,
     /// Which ordering rules are kept: all, unless the crash explorer is being tested.
     pub rules: Rules,
     /// Whether every record is kept so that [`Performer::check`] can fold them. Memory then grows without bound.

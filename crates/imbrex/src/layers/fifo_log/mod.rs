@@ -55,24 +55,42 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: true,
     fields: &[
-        Field { key: "spare_zones", default: "1", meaning: "zones kept free to rewrite into; 0: read, reset, rewrite" },
-        Field { key: "step_blocks", default: "4096", meaning: "blocks one cleaning step moves at most" },
+        Field {
+            key: "spare_zones",
+            default: "1",
+            meaning: "zones kept free to rewrite into; 0: read, reset, rewrite",
+            samples: &["1", "2"],
+        },
+        Field {
+            key: "step_blocks",
+            default: "4096",
+            meaning: "blocks one cleaning step moves at most",
+            samples: &["1", "3", "64"],
+        },
         Field {
             key: "interruptible",
             default: "true",
             meaning: "reads may be served between the steps of an eviction",
+            samples: &["true", "false"],
         },
         Field {
             key: "clean_for",
             default: "\"block\"",
             meaning: "\"block\" or \"request\": what must fit before a write",
+            samples: &["\"block\"", "\"request\""],
         },
         Field {
             key: "at_pointer",
             default: "\"direct\"",
             meaning: "\"direct\" or \"buffered\": what a buffered block does",
+            samples: &["\"direct\"", "\"buffered\""],
         },
-        Field { key: "idle_free", default: "0.0", meaning: "share of the slots that idle cleaning keeps free" },
+        Field {
+            key: "idle_free",
+            default: "0.0",
+            meaning: "share of the slots that idle cleaning keeps free",
+            samples: &["0.0", "0.5", "1.0"],
+        },
     ],
     build: |space, config| Ok(Box::new(FifoLog::new(space, config)?)),
 };

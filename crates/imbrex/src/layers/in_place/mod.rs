@@ -37,9 +37,24 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: &[
-        Field { key: "spare_zones", default: "1", meaning: "zones kept free to rewrite into; 0: read, reset, rewrite" },
-        Field { key: "step_blocks", default: "4096", meaning: "blocks one cleaning step moves at most" },
-        Field { key: "ahead", default: "\"rewrite\"", meaning: "\"rewrite\" or \"pad\": a write ahead of the pointer" },
+        Field {
+            key: "spare_zones",
+            default: "1",
+            meaning: "zones kept free to rewrite into; 0: read, reset, rewrite",
+            samples: &["1", "2"],
+        },
+        Field {
+            key: "step_blocks",
+            default: "4096",
+            meaning: "blocks one cleaning step moves at most",
+            samples: &["1", "3", "64"],
+        },
+        Field {
+            key: "ahead",
+            default: "\"rewrite\"",
+            meaning: "\"rewrite\" or \"pad\": a write ahead of the pointer",
+            samples: &["\"rewrite\"", "\"pad\""],
+        },
     ],
     build: |space, config| Ok(Box::new(InPlace::new(space, config)?)),
 };

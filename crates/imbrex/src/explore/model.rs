@@ -1,0 +1,189 @@
+//! What every block may read as.
+//!
+//! A block's known state is what it held at the last point where that was certain: after a power cut, or a flush that
+//! covered its newest write. Later writes are possible states until a flush covers them. While nothing went wrong a read
+//! must give the newest write that was answered; after a failure or a cut, each sector the known state or any later one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::content::{Sector, sectors};
+use crate::block::{Extent, Lba};
+
+#[derive(Clone, Debug)]
+struct Block {
+    /// The certain version of each sector; 0 is zeros.
+    known: Vec<u64>,
+    /// Versions written since, oldest first; 0 for a trim.
+    later: Vec<u64>,
+    /// The newest version that was answered with success.
+    answered: Option<u64>,
+    /// Whether a failure means that the newest answered version need not be there.
+    doubtful: bool,
+    /// Whether the block may read as zeros because it was trimmed.
+    trimmed: bool,
+    /// Whether the block may be lost because a place that held it has become unreadable.
+    may_be_lost: bool,
+}
+
+/// What a read may give.
+pub(super) struct Expected {
+    lba: Lba,
+    /// The versions each sector may hold.
+    sectors: Vec<Vec<u64>>,
+    /// Whether zeros will do.
+    zero: bool,
+}
+
+/// The model of all blocks.
+pub(super) struct Model {
+    blocks: BTreeMap<Lba, Block>,
+    sectors: usize,
+    /// Blocks that a request under way writes or trims.
+    pub busy: BTreeSet<Lba>,
+}
+
+/// What a flush covers: the newest answered version of blocks when it was submitted.
+pub(super) type Covered = Vec<(Lba, u64)>;
+
+impl Model {
+    pub fn new(sectors: usize) -> Self {
+        Self { blocks: BTreeMap::new(), sectors, busy: BTreeSet::new() }
+    }
+
+    fn block(&mut self, lba: Lba) -> &mut Block {
+        let sectors = self.sectors;
+        self.blocks.entry(lba).or_insert_with(|| Block {
+            known: vec![0; sectors],
+            later: Vec::new(),
+            answered: None,
+            doubtful: false,
+            trimmed: false,
+            may_be_lost: false,
+        })
+    }
+
+    pub fn write_begins(&mut self, at: Extent<Lba>, version: u64) {
+        for lba in at.iter() {
+            self.block(lba).later.push(version);
+            self.busy.insert(lba);
+        }
+    }
+
+    pub fn write_ends(&mut self, at: Extent<Lba>, version: u64, success: bool) {
+        for lba in at.iter() {
+            self.busy.remove(&lba);
+            let block = self.block(lba);
+            if success {
+                block.answered = Some(version);
+                block.doubtful = false;
+                block.trimmed = false;
+                block.may_be_lost = false;
+            } else {
+                block.doubtful = true;
+            }
+        }
+    }
+
+    pub fn trim_begins(&mut self, at: Extent<Lba>) {
+        for lba in at.iter() {
+            let block = self.block(lba);
+            block.trimmed = true;
+            block.later.push(0);
+            self.busy.insert(lba);
+        }
+    }
+
+    pub fn trim_ends(&mut self, at: Extent<Lba>) {
+        at.iter().for_each(|lba| {
+            self.busy.remove(&lba);
+        });
+    }
+
+    pub fn flush_begins(&self) -> Covered {
+        let certain = self.blocks.iter().filter(|(_, block)| !block.doubtful);
+        certain.filter_map(|(lba, block)| Some((*lba, block.answered?))).collect()
+    }
+
+    pub fn flush_ends(&mut self, covered: &Covered) {
+        for &(lba, version) in covered {
+            let block = self.block(lba);
+            let Some(at) = block.later.iter().position(|later| *later == version) else { continue };
+            block.known.fill(version);
+            block.later.drain(..=at);
+        }
+    }
+
+    /// A layer's life ended: what was not flushed may be gone.
+    pub fn life_ended(&mut self) {
+        for block in self.blocks.values_mut().filter(|block| !block.later.is_empty()) {
+            block.doubtful = true;
+        }
+    }
+
+    pub fn spoiled(&mut self, lba: Lba) {
+        self.block(lba).may_be_lost = true;
+    }
+
+    /// What a read of the block that is submitted now may give, writes that begin later aside.
+    pub fn expect(&mut self, lba: Lba) -> Expected {
+        let busy = self.busy.contains(&lba);
+        let block = self.block(lba);
+        let newest = block.later.iter().copied().rfind(|later| *later > 0);
+        let sector = |known: &u64| {
+            if block.doubtful || busy {
+                block.later.iter().copied().chain([*known]).collect()
+            } else {
+                vec![newest.unwrap_or(*known)]
+            }
+        };
+        Expected { lba, sectors: block.known.iter().map(sector).collect(), zero: block.trimmed }
+    }
+
+    /// Checks what a read gave. `content` is `None` for an error; versions from `begun` on were written after the read was
+    /// submitted.
+    pub fn check_read(&self, expected: &Expected, begun: u64, content: Option<&[u8]>) -> Result<(), String> {
+        let lba = expected.lba;
+        let block = self.blocks.get(&lba);
+        let Some(content) = content else {
+            let may_be_lost = block.is_some_and(|block| block.may_be_lost);
+            return if may_be_lost { Ok(()) } else { Err(format!("{lba:?} cannot be read, yet no place failed")) };
+        };
+        for (i, sector) in sectors(content).enumerate() {
+            let version = match sector {
+                Sector::Zero => 0,
+                Sector::Version { lba: of, version } if of == lba => version,
+                other => return Err(format!("{lba:?} sector {i} holds {other:?}")),
+            };
+            let trimmed = version == 0 && (expected.zero || block.is_some_and(|block| block.trimmed));
+            if !expected.sectors[i].contains(&version) && version < begun && !trimmed {
+                let allowed = &expected.sectors[i];
+                return Err(format!("{lba:?} sector {i} holds version {version}, not one of {allowed:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// After a cut: requests under way are gone, and any state since the known one is possible.
+    pub fn cut(&mut self) {
+        self.busy.clear();
+        self.blocks.values_mut().for_each(|block| block.doubtful = true);
+    }
+
+    /// After a cut, what was read is what the block is.
+    pub fn settle(&mut self, lba: Lba, content: Option<&[u8]>) {
+        let Some(content) = content else { return };
+        if !self.blocks.contains_key(&lba) {
+            return;
+        }
+        let known = sectors(content).map(|sector| match sector {
+            Sector::Version { version, .. } => version,
+            _ => 0,
+        });
+        let block = self.block(lba);
+        block.known = known.collect();
+        block.later.clear();
+        block.answered = None;
+        block.doubtful = false;
+        block.trimmed &= block.known.contains(&0);
+    }
+}

@@ -1,0 +1,399 @@
+//! One run: a disk, a layer, a workload and bad luck.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+
+use super::content::{self, SECTOR};
+use super::dice::Dice;
+use super::model::{Covered, Expected, Model};
+use super::shape::{BLOCK, Shape};
+use super::store::Store;
+use super::{Finding, Subject, Tally};
+use crate::block::{Extent, Lba};
+use crate::perform::rules::{Rule, Rules};
+use crate::perform::{Counts, Failure, Io, IoKind, IoResult, Performer, Reply, Request};
+
+/// Power cuts of a run.
+const CUTS: u64 = 8;
+/// Clients whose flushes are told apart.
+const CLIENTS: u64 = 2;
+/// Operations of one life after which something must be wrong.
+const STUCK: u64 = 100_000;
+
+/// A request that has not been answered.
+enum Asked {
+    /// What each block may read as, and the first version that was begun later.
+    Read(Vec<Expected>, u64),
+    Write(Extent<Lba>, u64),
+    Trim(Extent<Lba>),
+    Flush {
+        client: u32,
+        covered: Covered,
+        must_fail: bool,
+    },
+}
+
+struct Run {
+    dice: Dice,
+    shape: Shape,
+    store: Store,
+    performer: Performer,
+    /// Device operations under way.
+    pool: Vec<Io>,
+    model: Model,
+    asked: BTreeMap<u64, Asked>,
+    next_id: u64,
+    capacity: u64,
+    /// Where sequential writing goes on.
+    cursor: u64,
+    /// One in how many operations fails; 0 for none.
+    fault_rate: u64,
+    worn_out: bool,
+    /// Clients that have asked for something in this life of the performer.
+    clients: BTreeSet<u32>,
+    /// Clients whose next flush must fail.
+    must_fail: BTreeSet<u32>,
+    /// What the performer of this life has counted so far.
+    seen: Counts,
+    tally: Tally,
+}
+
+/// Explores one seed.
+pub(super) fn run(subject: &Subject, seed: u64, rules: Rules) -> Result<Tally, Finding> {
+    let mut dice = Dice::new(seed);
+    let shape = Shape::draw(subject, rules, &mut dice);
+    let finding = |what: String, tally: Tally| Finding {
+        subject: subject.name.clone(),
+        seed,
+        cuts: tally.cuts,
+        operations: tally.operations,
+        what: format!("{what}; {}", shape.describe()),
+    };
+    let begin = || Ok((shape.layer().map_err(|e| e.to_string())?.capacity(), Performer::format(shape.setup())?));
+    let (capacity, performer) = begin().map_err(|what: String| finding(what, Tally::default()))?;
+    let mut store = Store::new(shape.disk.clone(), BLOCK);
+    store.tears_sectors = !rules.keeps(Rule::WholeSectors);
+    let fault_rate = *dice.pick(&[0, 0, 40, 150]);
+    let mut run = Run {
+        dice,
+        shape: Shape::draw(subject, rules, &mut Dice::new(seed)),
+        store,
+        performer,
+        pool: Vec::new(),
+        model: Model::new(BLOCK / SECTOR),
+        asked: BTreeMap::new(),
+        next_id: 0,
+        capacity,
+        cursor: 0,
+        fault_rate,
+        worn_out: false,
+        clients: BTreeSet::new(),
+        must_fail: BTreeSet::new(),
+        seen: Counts::default(),
+        tally: Tally { runs: 1, ..Tally::default() },
+    };
+    match run.go() {
+        Ok(()) => Ok(run.tally),
+        Err(what) => Err(finding(what, run.tally)),
+    }
+}
+
+impl Run {
+    fn go(&mut self) -> Result<(), String> {
+        self.start(false)?;
+        while self.tally.cuts < CUTS {
+            self.live()?;
+            self.cut()?;
+            self.verify()?;
+        }
+        Ok(())
+    }
+
+    /// Runs the workload until it is time for the next cut.
+    fn live(&mut self) -> Result<(), String> {
+        let depth = self.dice.between(1, 12) as usize;
+        let mut operations = self.dice.between(1, 120);
+        while operations > 0 {
+            if self.asked.len() < depth && (self.pool.is_empty() || self.dice.one_in(2)) {
+                self.ask();
+            } else if self.dice.one_in(20) {
+                self.performer.idle(1_000_000_000);
+            }
+            if self.step()? {
+                operations -= 1;
+            } else if self.asked.len() >= depth {
+                return Err("requests wait and no device operation is under way".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries one device operation out and takes the replies; whether there was one.
+    fn step(&mut self) -> Result<bool, String> {
+        while let Some(io) = self.performer.poll_io() {
+            self.pool.push(io);
+        }
+        self.take_replies()?;
+        if self.pool.is_empty() {
+            return Ok(false);
+        }
+        let io = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
+        let result = self.carry_out(&io.kind)?;
+        self.tally.operations += 1;
+        self.performer.complete(io.id, result);
+        self.notice();
+        self.take_replies()?;
+        if let Some(why) = self.performer.dead() {
+            return Err(format!("the store was given up: {why}"));
+        }
+        if self.dice.one_in(4) {
+            self.performer.check().map_err(|e| e.to_string())?;
+        }
+        Ok(true)
+    }
+
+    /// Notices what the performer counted since last asked.
+    fn notice(&mut self) {
+        let counts = self.performer.counts();
+        self.tally.commits += counts.commits - self.seen.commits;
+        self.tally.checkpoints += counts.checkpoints - self.seen.checkpoints;
+        self.tally.replayed += counts.replayed - self.seen.replayed;
+        self.tally.rebuilds += counts.rebuilds - self.seen.rebuilds;
+        if counts.rebuilds > self.seen.rebuilds {
+            self.model.life_ended();
+            self.must_fail = self.clients.clone();
+            for asked in self.asked.values_mut() {
+                if let Asked::Flush { must_fail, .. } = asked {
+                    *must_fail = false;
+                }
+            }
+        }
+        self.seen = counts;
+    }
+
+    fn carry_out(&mut self, kind: &IoKind) -> Result<IoResult, String> {
+        let fails = self.fault_rate > 0 && self.performer.is_serving() && self.dice.one_in(self.fault_rate);
+        if fails && self.fault(kind) {
+            self.tally.faults += 1;
+            return Ok(IoResult::Failed);
+        }
+        self.store.perform(kind).map_err(|e| format!("illegal operation: {e}"))
+    }
+
+    /// Makes an operation fail in one of the ways it can; false when it cannot.
+    fn fault(&mut self, kind: &IoKind) -> bool {
+        match kind {
+            IoKind::Read(at) => {
+                let block = at.iter().nth(self.dice.below(u64::from(at.blocks)) as usize);
+                if let Some(block) = block.filter(|_| !at.overlaps(&self.shape.journal()) && self.dice.one_in(2))
+                    && let Some(lba) = self.store.spoil(block)
+                {
+                    self.model.spoiled(lba);
+                }
+                // Otherwise it fails this once. The client of a read may see that.
+                true
+            }
+            IoKind::Write(at, data) => {
+                let kept = self.dice.below(u64::from(at.blocks) + 1) as u32;
+                let unit = self.store.disk.media().unit_of(at.start);
+                if kept > 0 {
+                    let part = IoKind::Write(at.first(kept), data.slice(..kept as usize * BLOCK));
+                    if self.store.perform(&part).is_err() {
+                        return false;
+                    }
+                }
+                if !self.worn_out && self.store.disk.media().has_pointer(unit) && self.dice.one_in(8) {
+                    self.worn_out = true;
+                    self.store.wear_out(unit);
+                }
+                true
+            }
+            IoKind::Reset(_) | IoKind::Flush => true,
+            IoKind::Report => false,
+        }
+    }
+
+    fn take_replies(&mut self) -> Result<(), String> {
+        while let Some(Reply { id, result }) = self.performer.poll_reply() {
+            let Some(asked) = self.asked.remove(&id) else { return Err(format!("request {id} was answered twice")) };
+            self.tally.requests += 1;
+            self.answered(asked, result)?;
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, asked: Asked, result: Result<Bytes, Failure>) -> Result<(), String> {
+        if let Err(failure @ (Failure::OutOfRange | Failure::Dead(_))) = &result {
+            return Err(format!("a request failed: {failure}"));
+        }
+        if result == Err(Failure::Full) && !self.worn_out {
+            return Err("the device is full".to_owned());
+        }
+        match asked {
+            Asked::Read(expected, begun) => match result {
+                Ok(data) => {
+                    let mut blocks = expected.iter().zip(data.chunks(BLOCK));
+                    blocks.try_for_each(|(expected, block)| self.model.check_read(expected, begun, Some(block)))
+                }
+                Err(_) if self.fault_rate > 0 => Ok(()),
+                Err(e) => Err(format!("a read failed on a disk without faults: {e}")),
+            },
+            Asked::Write(at, version) => {
+                self.model.write_ends(at, version, result.is_ok());
+                Ok(())
+            }
+            Asked::Trim(at) => {
+                self.model.trim_ends(at);
+                Ok(())
+            }
+            Asked::Flush { client, covered, must_fail } => {
+                if must_fail && result.is_ok() {
+                    return Err("a flush succeeded after the layer's life had ended".to_owned());
+                }
+                match result {
+                    Ok(_) => self.model.flush_ends(&covered),
+                    Err(_) if self.must_fail.remove(&client) => {}
+                    Err(e) => return Err(format!("a flush failed without a failure before it: {e}")),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Submits a request.
+    fn ask(&mut self) {
+        let id = self.next_id;
+        self.next_id += 1;
+        let client = self.dice.below(CLIENTS) as u32;
+        let kind = self.dice.below(100);
+        let at = self.place(kind < 30);
+        let free = !at.iter().any(|lba| self.model.busy.contains(&lba));
+        let (asked, request) = match kind {
+            0..75 if free => {
+                self.model.write_begins(at, id + 1);
+                let data: Vec<Bytes> = at.iter().map(|lba| content::block(lba, id + 1, BLOCK)).collect();
+                (Asked::Write(at, id + 1), Request::Write(at, data.concat().into()))
+            }
+            75..80 if free => {
+                self.model.trim_begins(at);
+                (Asked::Trim(at), Request::Trim(at))
+            }
+            80..88 => {
+                let covered = self.model.flush_begins();
+                // With another flush of the client under way it is open which of them has to fail.
+                let other = |asked: &Asked| matches!(asked, Asked::Flush { client: c, .. } if *c == client);
+                let must_fail = self.must_fail.contains(&client) && !self.asked.values().any(other);
+                (Asked::Flush { client, covered, must_fail }, Request::Flush)
+            }
+            _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
+        };
+        self.clients.insert(client);
+        self.asked.insert(id, asked);
+        self.performer.submit(client, id, request);
+    }
+
+    /// Where the next request goes: on from the last sequential one, or anywhere, more often near the front.
+    fn place(&mut self, sequential: bool) -> Extent<Lba> {
+        let blocks = self.dice.between(1, 6).min(self.capacity);
+        let start = if sequential {
+            self.cursor
+        } else {
+            let range = if self.dice.one_in(3) { self.capacity } else { self.capacity.div_ceil(4) };
+            self.dice.below(range)
+        };
+        let start = if start + blocks > self.capacity { 0 } else { start };
+        if sequential {
+            self.cursor = start + blocks;
+        }
+        Extent::new(Lba(start), blocks as u32)
+    }
+
+    /// Cuts the power, perhaps again during recovery.
+    fn cut(&mut self) -> Result<(), String> {
+        loop {
+            self.drop_power();
+            self.performer = Performer::open(self.shape.setup())?;
+            self.seen = Counts::default();
+            if self.start(true)? {
+                return Ok(());
+            }
+            self.tally.cuts_in_recovery += 1;
+        }
+    }
+
+    fn drop_power(&mut self) {
+        self.take_replies_before_the_cut();
+        while let Some(io) = self.performer.poll_io() {
+            self.pool.push(io);
+        }
+        // What was under way may have reached the cache.
+        while !self.pool.is_empty() {
+            let io = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
+            if self.dice.one_in(2) && !matches!(io.kind, IoKind::Flush) && self.store.perform(&io.kind).is_err() {
+                // Operations that wait for one another are never under way together, so this cannot be; a rule that is
+                // switched off makes it so, and then the disk simply refuses.
+            }
+        }
+        self.store.cut(&mut self.dice);
+        self.tally.cuts += 1;
+        self.asked.clear();
+        self.clients.clear();
+        self.must_fail.clear();
+        self.model.cut();
+    }
+
+    /// Replies that are ready have been seen by the clients.
+    fn take_replies_before_the_cut(&mut self) {
+        while let Some(Reply { id, result }) = self.performer.poll_reply() {
+            if let Some(asked) = self.asked.remove(&id) {
+                // A wrong answer here is found by reading back.
+                let _ = self.answered(asked, result);
+            }
+        }
+    }
+
+    /// Lets recovery run to its end, unless the power is cut first; whether it came to its end.
+    fn start(&mut self, may_be_cut: bool) -> Result<bool, String> {
+        let cut_after = if may_be_cut && self.dice.one_in(4) { self.dice.between(0, 12) } else { STUCK };
+        let mut steps = 0;
+        while !self.performer.is_serving() {
+            if steps == cut_after {
+                return Ok(false);
+            }
+            if !self.step()? {
+                return Err("recovery stands still".to_owned());
+            }
+            steps += 1;
+        }
+        Ok(true)
+    }
+
+    /// Reads everything back.
+    fn verify(&mut self) -> Result<(), String> {
+        self.performer.check().map_err(|e| e.to_string())?;
+        for lba in (0..self.capacity).map(Lba) {
+            let expected = self.model.expect(lba);
+            let content = self.read_back(lba)?;
+            self.model.check_read(&expected, u64::MAX, content.as_deref())?;
+            self.model.settle(lba, content.as_deref());
+        }
+        Ok(())
+    }
+
+    fn read_back(&mut self, lba: Lba) -> Result<Option<Bytes>, String> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.clients.insert(0);
+        self.performer.submit(0, id, Request::Read(Extent::new(lba, 1)));
+        loop {
+            if let Some(Reply { result, .. }) = self.performer.poll_reply() {
+                return Ok(result.ok());
+            }
+            // Fetched one at a time: only this read matters, whatever else recovery still does in the background.
+            let Some(io) = self.performer.poll_io() else { return Err(format!("a read of {lba:?} is never answered")) };
+            let result = self.store.perform(&io.kind).map_err(|e| format!("illegal operation: {e}"))?;
+            self.performer.complete(io.id, result);
+        }
+    }
+}

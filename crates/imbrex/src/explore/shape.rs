@@ -1,0 +1,109 @@
+//! What a run's seed draws before it starts: the disk, the layer's configuration, the luck.
+
+use std::sync::Arc;
+
+use super::Subject;
+use super::content::SECTOR;
+use super::dice::Dice;
+use super::store::Disk;
+use crate::block::{Extent, Pba};
+use crate::layer::TranslationLayer;
+use crate::layers::{ConfigError, Recording};
+use crate::media::{Conventional, Shingled, ZonedSpec};
+use crate::perform::Setup;
+use crate::perform::rules::Rules;
+use crate::plan::Unit;
+use crate::space::{Space, Zones};
+
+/// Bytes of a block: two sectors, so that one can be torn.
+pub(super) const BLOCK: usize = 2 * SECTOR;
+/// Blocks of the journal: few, so that it wraps and is checkpointed all the time.
+const JOURNAL: u32 = 120;
+/// Records gathered before a commit starts of its own accord.
+const GATHER: usize = 40;
+
+/// The disk and the layer of a run.
+pub(super) struct Shape {
+    pub disk: Disk,
+    space: Space,
+    config: toml::Table,
+    build: super::Build,
+    rules: Rules,
+}
+
+impl Shape {
+    pub fn draw(subject: &Subject, rules: Rules, dice: &mut Dice) -> Self {
+        let buffer = dice.between(4, 40) as u32;
+        let (space, disk) = match subject.recording {
+            Recording::Conventional => conventional(buffer, dice),
+            Recording::Zoned => zoned(buffer, dice),
+        };
+        let mut config = toml::Table::new();
+        for field in subject.fields.iter().filter(|field| !field.samples.is_empty()) {
+            let sample = dice.pick(field.samples);
+            if let Ok(mut table) = toml::from_str::<toml::Table>(&format!("value = {sample}")) {
+                config.extend(table.remove("value").map(|value| (field.key.to_owned(), value)));
+            }
+        }
+        Self { disk, space, config, build: Arc::clone(&subject.build), rules }
+    }
+
+    /// Makes the layer once, to see whether it can be made.
+    pub fn layer(&self) -> Result<Box<dyn TranslationLayer>, ConfigError> {
+        (self.build)(&self.space, &self.config)
+    }
+
+    /// What the runner needs to know.
+    pub fn setup(&self) -> Setup {
+        let (build, space, config) = (Arc::clone(&self.build), self.space.clone(), self.config.clone());
+        Setup {
+            make: Box::new(move || match build(&space, &config) {
+                Ok(layer) => layer,
+                Err(e) => unreachable!("the same layer was made before: {e}"),
+            }),
+            media: self.disk.boxed(),
+            journal: self.journal(),
+            block_bytes: BLOCK,
+            identity: 0x1b12e5,
+            gather: GATHER,
+            rules: self.rules,
+            audit: true,
+        }
+    }
+
+    pub fn journal(&self) -> Extent<Pba> {
+        Extent::new(Pba::disk(0), JOURNAL)
+    }
+
+    /// The layer's configuration, for a report.
+    pub fn describe(&self) -> String {
+        let config: Vec<String> = self.config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        format!("{:?} with {}", self.space, config.join(", "))
+    }
+}
+
+fn conventional(buffer: u32, dice: &mut Dice) -> (Space, Disk) {
+    let blocks = dice.between(20, 80);
+    let space = Space {
+        conventional: Pba::disk(u64::from(JOURNAL)),
+        conventional_blocks: blocks,
+        zones: None,
+        buffer_blocks: buffer,
+    };
+    (space, Disk::Conventional(Conventional::new(Pba::DISK, u64::from(JOURNAL) + blocks)))
+}
+
+fn zoned(buffer: u32, dice: &mut Dice) -> (Space, Disk) {
+    let zone_blocks = dice.between(6, 24) as u32;
+    let conventional_zones = (JOURNAL + buffer).div_ceil(zone_blocks);
+    let count = dice.between(4, 8) as u32;
+    let spec =
+        ZonedSpec { zones: conventional_zones + count, zone_blocks, conventional_zones, max_open: 0, max_active: 0 };
+    let space = Space {
+        conventional: Pba::disk(u64::from(JOURNAL)),
+        conventional_blocks: u64::from(conventional_zones * zone_blocks - JOURNAL),
+        zones: Some(Zones { first: Unit::disk(conventional_zones), count, zone_blocks }),
+        buffer_blocks: buffer,
+    };
+    (space, Disk::Zoned(Shingled::new(Pba::DISK, spec)))
+}

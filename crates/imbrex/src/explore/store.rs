@@ -1,0 +1,242 @@
+//! A disk in memory with a volatile write cache, faults and power cuts.
+//!
+//! Until a flush, a write lies in the cache. A power cut keeps, for every sector of a conventional block, the durable
+//! content or that of any unflushed write to it, independently: so writes are torn and reordered. A sequential zone keeps a
+//! prefix of what happened to it since the last flush, appends and resets, cut at a block; so resets are lost too. Zones are
+//! independent of each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+
+use super::content::SECTOR;
+use super::dice::Dice;
+use crate::block::{Address, Extent, Lba, Pba};
+use crate::layer::{Condition, UnitReport};
+use crate::media::{Conventional, Illegal, Media, Shingled};
+use crate::perform::{IoKind, IoResult};
+use crate::plan::Unit;
+
+/// The recording under the store. Cloned to tell the runner about it.
+#[derive(Clone)]
+pub(super) enum Disk {
+    Conventional(Conventional),
+    Zoned(Shingled),
+}
+
+impl Disk {
+    pub fn media(&self) -> &dyn Media {
+        match self {
+            Self::Conventional(media) => media,
+            Self::Zoned(media) => media,
+        }
+    }
+
+    fn media_mut(&mut self) -> &mut dyn Media {
+        match self {
+            Self::Conventional(media) => media,
+            Self::Zoned(media) => media,
+        }
+    }
+
+    pub fn boxed(&self) -> Box<dyn Media> {
+        match self {
+            Self::Conventional(media) => Box::new(media.clone()),
+            Self::Zoned(media) => Box::new(media.clone()),
+        }
+    }
+}
+
+/// Something that happened to a sequential zone since the last flush.
+enum ZoneEvent {
+    Append(Bytes),
+    Reset,
+}
+
+#[derive(Default)]
+struct Zone {
+    durable: Vec<Bytes>,
+    now: Vec<Bytes>,
+    since: Vec<ZoneEvent>,
+}
+
+pub(super) struct Store {
+    pub disk: Disk,
+    block_bytes: usize,
+    /// Conventional blocks: durable content first, then the unflushed writes, oldest first.
+    cells: BTreeMap<Pba, Vec<Bytes>>,
+    zones: BTreeMap<u32, Zone>,
+    unreadable: BTreeSet<Pba>,
+    zero: Bytes,
+    /// Whether a cut may leave part of a sector; only with rule 9 switched off.
+    pub tears_sectors: bool,
+}
+
+impl Store {
+    pub fn new(disk: Disk, block_bytes: usize) -> Self {
+        Self {
+            disk,
+            block_bytes,
+            cells: BTreeMap::new(),
+            zones: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
+            zero: Bytes::from(vec![0; block_bytes]),
+            tears_sectors: false,
+        }
+    }
+
+    /// Carries a device operation out.
+    ///
+    /// # Errors
+    /// [`Illegal`]: the runner or the layer has a bug.
+    pub fn perform(&mut self, io: &IoKind) -> Result<IoResult, Illegal> {
+        match io {
+            IoKind::Read(at) => {
+                self.disk.media().read(*at).or_else(|e| match e {
+                    Illegal::Bad { .. } => Ok(()),
+                    other => Err(other),
+                })?;
+                Ok(self.read(*at).map_or(IoResult::Failed, IoResult::Data))
+            }
+            IoKind::Write(at, data) => match self.disk.media_mut().write(*at) {
+                Ok(()) => {
+                    self.write(*at, data);
+                    Ok(IoResult::Done)
+                }
+                Err(Illegal::Bad { .. }) => Ok(IoResult::Failed),
+                Err(other) => Err(other),
+            },
+            IoKind::Reset(unit) => match self.disk.media_mut().reset(*unit) {
+                Ok(()) => {
+                    self.reset(*unit);
+                    Ok(IoResult::Done)
+                }
+                Err(Illegal::Bad { .. }) => Ok(IoResult::Failed),
+                Err(other) => Err(other),
+            },
+            IoKind::Flush => {
+                self.flush();
+                Ok(IoResult::Done)
+            }
+            IoKind::Report => {
+                Ok(IoResult::Report(UnitReport { devices: vec![Vec::new(), self.disk.media().report()] }))
+            }
+        }
+    }
+
+    fn is_sequential(&self, at: Pba) -> Option<u32> {
+        let unit = self.disk.media().unit_of(at);
+        self.disk.media().has_pointer(unit).then_some(unit.index)
+    }
+
+    /// The content of blocks, unless one is unreadable.
+    fn read(&self, at: Extent<Pba>) -> Option<Bytes> {
+        let offline = |unit: Unit| self.disk.media().report()[unit.index as usize].condition == Condition::Offline;
+        if offline(self.disk.media().unit_of(at.start)) || self.unreadable.range(at.start..at.end()).next().is_some() {
+            return None;
+        }
+        let blocks: Vec<Bytes> = at.iter().map(|block| self.content(block)).collect();
+        Some(if let [one] = blocks.as_slice() { one.clone() } else { blocks.concat().into() })
+    }
+
+    /// What a block holds now.
+    pub fn content(&self, block: Pba) -> Bytes {
+        if let Some(index) = self.is_sequential(block) {
+            let start = self.disk.media().extent_of(Unit::disk(index)).start;
+            let zone = self.zones.get(&index);
+            return zone.and_then(|z| z.now.get(block.since(start) as usize)).unwrap_or(&self.zero).clone();
+        }
+        self.cells.get(&block).and_then(|versions| versions.last()).unwrap_or(&self.zero).clone()
+    }
+
+    fn write(&mut self, at: Extent<Pba>, data: &Bytes) {
+        for (i, block) in at.iter().enumerate() {
+            let content = data.slice(i * self.block_bytes..(i + 1) * self.block_bytes);
+            self.unreadable.remove(&block);
+            match self.is_sequential(block) {
+                Some(index) => {
+                    let zone = self.zones.entry(index).or_default();
+                    zone.now.push(content.clone());
+                    zone.since.push(ZoneEvent::Append(content));
+                }
+                None => {
+                    let zero = &self.zero;
+                    self.cells.entry(block).or_insert_with(|| vec![zero.clone()]).push(content);
+                }
+            }
+        }
+    }
+
+    fn reset(&mut self, unit: Unit) {
+        let space = self.disk.media().extent_of(unit);
+        self.unreadable.retain(|block| !space.contains(*block));
+        let zone = self.zones.entry(unit.index).or_default();
+        zone.now.clear();
+        zone.since.push(ZoneEvent::Reset);
+    }
+
+    fn flush(&mut self) {
+        for versions in self.cells.values_mut() {
+            versions.drain(..versions.len() - 1);
+        }
+        for zone in self.zones.values_mut().filter(|zone| !zone.since.is_empty()) {
+            zone.durable = zone.now.clone();
+            zone.since.clear();
+        }
+    }
+
+    /// Cuts the power: what was not flushed survives in part.
+    pub fn cut(&mut self, dice: &mut Dice) {
+        for versions in self.cells.values_mut().filter(|versions| versions.len() > 1) {
+            let torn = tear(versions, self.tears_sectors, dice);
+            *versions = vec![torn];
+        }
+        let Disk::Zoned(media) = &mut self.disk else { return };
+        for (&index, zone) in self.zones.iter_mut().filter(|(_, zone)| !zone.since.is_empty()) {
+            let kept = dice.between(0, zone.since.len() as u64) as usize;
+            for event in zone.since.drain(..).take(kept) {
+                match event {
+                    ZoneEvent::Append(content) => zone.durable.push(content),
+                    ZoneEvent::Reset => zone.durable.clear(),
+                }
+            }
+            zone.now = zone.durable.clone();
+            media.set_pointer(Unit::disk(index), zone.now.len() as u32);
+        }
+    }
+
+    /// Makes a block unreadable until it is written again, and says which logical block its content was. Only a block
+    /// whose content is durable and names a logical block: of any other nobody could say what may be lost.
+    pub fn spoil(&mut self, block: Pba) -> Option<Lba> {
+        let settled = match self.is_sequential(block) {
+            Some(index) => self.zones.get(&index).is_some_and(|zone| zone.since.is_empty()),
+            None => self.cells.get(&block).is_some_and(|versions| versions.len() == 1),
+        };
+        let lba = self.lba_at(block).filter(|_| settled)?;
+        self.unreadable.insert(block);
+        Some(lba)
+    }
+
+    /// Makes a zone read-only.
+    pub fn wear_out(&mut self, unit: Unit) {
+        self.disk.media_mut().fail(unit, Condition::ReadOnly);
+    }
+
+    fn lba_at(&self, block: Pba) -> Option<Lba> {
+        super::content::sectors(&self.content(block)).find_map(|sector| match sector {
+            super::content::Sector::Version { lba, .. } => Some(lba),
+            _ => None,
+        })
+    }
+}
+
+/// Picks the content of each sector among the versions of a block.
+fn tear(versions: &[Bytes], inside_sectors: bool, dice: &mut Dice) -> Bytes {
+    let mut torn = versions[0].to_vec();
+    let piece = if inside_sectors { SECTOR / 2 } else { SECTOR };
+    for (i, part) in torn.chunks_mut(piece).enumerate() {
+        let version = dice.pick(versions);
+        part.copy_from_slice(&version[i * piece..i * piece + part.len()]);
+    }
+    torn.into()
+}
