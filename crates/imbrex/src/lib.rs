@@ -3,4 +3,5 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod drive;
 pub mod mechanics;
