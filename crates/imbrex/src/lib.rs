@@ -5,3 +5,4 @@
 pub mod block;
 pub mod drive;
 pub mod mechanics;
+pub mod validate;
