@@ -3,12 +3,15 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod drive;
 pub mod explore;
 pub mod layer;
 pub mod layers;
+pub mod mechanics;
 pub mod media;
 pub mod parts;
 pub mod perform;
 pub mod plan;
 pub mod space;
 pub mod trace;
+pub mod validate;

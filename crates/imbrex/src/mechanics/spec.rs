@@ -1,0 +1,325 @@
+//! The description of a drive's mechanics, as drive presets write it.
+
+use serde::{Deserialize, Serialize};
+
+use super::linear::Linear;
+use super::seek::SeekCurve;
+use super::spindle::Spindle;
+use super::surface::Surface;
+use super::{GeometryError, Mechanics};
+
+/// Speeds and geometry of a disk drive. Times are in ms, arcs in turns, sectors are 512 bytes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MechanicsSpec {
+    /// Turns per minute; this or `rotation_ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rpm: Option<f64>,
+    /// Duration of a turn; this or `rpm`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotation_ms: Option<f64>,
+    /// Heads, that is, surfaces.
+    pub heads: u32,
+    /// Time until another head reads. It overlaps the seek: the longer of the two counts.
+    pub head_switch_ms: f64,
+    /// What a write waits longer than a read after a seek or a head switch, until the head is steady.
+    #[serde(default)]
+    pub write_settle_ms: f64,
+    /// Seek time by distance.
+    pub seek: SeekSpec,
+    /// The order of the tracks.
+    pub layout: LayoutSpec,
+    /// The sectors of each track.
+    pub recording: RecordingSpec,
+}
+
+/// A seek curve.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SeekSpec {
+    /// `single + a·√(d−1) + b·(d−1)` through the three numbers of a data sheet. It stretches with the drive: the full
+    /// stroke takes as long on a drive with fewer cylinders.
+    ThreePoint {
+        /// Time for one cylinder.
+        single_cylinder_ms: f64,
+        /// Mean time between uniformly random positions.
+        average_ms: f64,
+        /// Time over all cylinders.
+        full_stroke_ms: f64,
+    },
+    /// `short_ms + short_ms_per_root·√d` below the knee, `long_ms + long_ms_per_cylinder·d` from there on.
+    RuemmlerWilkes {
+        /// The first distance of the second piece.
+        knee_cylinders: u32,
+        /// Constant of the first piece.
+        short_ms: f64,
+        /// Slope of the first piece over the root of the distance.
+        short_ms_per_root: f64,
+        /// Constant of the second piece.
+        long_ms: f64,
+        /// Slope of the second piece.
+        long_ms_per_cylinder: f64,
+    },
+    /// Measured times, linear in between and extrapolated past the end.
+    Table {
+        /// Distance and time, by increasing distance from 1 on.
+        rows: Vec<(u32, f64)>,
+    },
+}
+
+/// The order in which tracks follow each other inside a recording zone.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LayoutSpec {
+    /// All tracks of a cylinder, then the next cylinder. The skew is part of the recording zones.
+    CylinderMajor {},
+    /// Runs of neighbouring tracks on one surface, as drives with narrow tracks prefer: a step to the next track is
+    /// shorter than a head switch. A *section* is `section_tracks` tracks of one surface; the next section lies under the
+    /// next head and runs back. Once every head had its section, the next ones return head by head over the cylinders
+    /// that follow, until `group_cylinders` are full; then the next group begins at head 0.
+    Serpentine {
+        /// Cylinders of a group, a multiple of `section_tracks`.
+        group_cylinders: u32,
+        /// Tracks of a section.
+        section_tracks: u32,
+        /// How much later, in turns, a track of a section begins than the one before it.
+        track_skew_rev: f64,
+        /// How much later, in turns, a group begins than the one before it.
+        group_skew_rev: f64,
+    },
+}
+
+/// Sectors per track, from the outermost track inwards.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum RecordingSpec {
+    /// Every recording zone by itself.
+    Listed {
+        /// The recording zones, outermost first.
+        zones: Vec<RecordingZone>,
+    },
+    /// Recording zones of about the same number of cylinders, with the sectors per track falling linearly. There are as
+    /// many cylinders as the capacity needs. In cylinder-major order the skews are the smallest that cover a head switch
+    /// and a seek of one cylinder, each with the settling of a write.
+    Linear {
+        /// Sectors per track of the outermost recording zone.
+        outer_sectors_per_track: u32,
+        /// Sectors per track of the innermost recording zone.
+        inner_sectors_per_track: u32,
+        /// How many recording zones, if there are enough cylinders.
+        zones: u32,
+    },
+}
+
+/// Neighbouring cylinders with the same number of sectors per track.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordingZone {
+    /// The outermost cylinder. Cylinders between two recording zones are unused.
+    pub first_cylinder: u32,
+    /// How many cylinders.
+    pub cylinders: u32,
+    /// Sectors per track.
+    pub sectors_per_track: u32,
+    /// By how many sectors a track begins later than the one before it in the same cylinder.
+    #[serde(default)]
+    pub track_skew_sectors: u32,
+    /// By how many sectors a cylinder begins later than the last track of the one before it.
+    #[serde(default)]
+    pub cylinder_skew_sectors: u32,
+}
+
+impl MechanicsSpec {
+    /// The mechanics this describes, with at least `sectors` sectors. A linear recording gets just as many cylinders
+    /// as that needs; a listed one has what is listed.
+    ///
+    /// # Errors
+    /// When the numbers describe no drive, or one that is too small.
+    pub fn build(&self, sectors: u64) -> Result<Mechanics, GeometryError> {
+        GeometryError::check("capacity", sectors >= 1, sectors, "give the drive at least one block")?;
+        let rotation_ms = self.checked_rotation_ms()?;
+        for (field, ms) in [("head_switch_ms", self.head_switch_ms), ("write_settle_ms", self.write_settle_ms)] {
+            GeometryError::check(field, (0.0..=1000.0).contains(&ms), ms, "give a time between 0 and 1000 ms")?;
+        }
+        let surface = match &self.recording {
+            RecordingSpec::Listed { zones } => Surface::new(&self.layout, self.heads, zones)?,
+            RecordingSpec::Linear { outer_sectors_per_track, inner_sectors_per_track, zones } => {
+                let (outer, inner) = (*outer_sectors_per_track, *inner_sectors_per_track);
+                let (layout, zones) = Linear { outer, inner, zones: *zones }.lay_out(self, rotation_ms, sectors)?;
+                Surface::new(&layout, self.heads, &zones)?
+            }
+        };
+        GeometryError::check(
+            "recording",
+            surface.sectors() >= sectors,
+            format!("{} sectors for a drive of {sectors}", surface.sectors()),
+            "list more cylinders or lower the capacity",
+        )?;
+        let seek = SeekCurve::new(&self.seek, surface.cylinders())?;
+        let spindle = Spindle::new(rotation_ms);
+        Ok(Mechanics::new(surface, seek, spindle, self.head_switch_ms, self.write_settle_ms))
+    }
+
+    /// Duration of a turn in ms, from whichever of the two fields is given.
+    fn checked_rotation_ms(&self) -> Result<f64, GeometryError> {
+        let (field, ms) = match (self.rpm, self.rotation_ms) {
+            (Some(rpm), None) => ("rpm", 60_000.0 / rpm),
+            (None, Some(ms)) => ("rotation_ms", ms),
+            _ => return Err(GeometryError::new("rpm", "is not the only speed".into(), "give rpm or rotation_ms")),
+        };
+        let remedy = "give a speed between 60 and 60000 turns per minute";
+        GeometryError::check(field, Spindle::ROTATION_MS.contains(&ms), format!("{ms} ms per turn"), remedy)?;
+        Ok(ms)
+    }
+
+    /// The same drive with `numerator/denominator` of the cylinders: rates, head count and skews stay. A linear
+    /// recording needs no change, since it follows the capacity.
+    #[must_use]
+    pub(crate) fn scaled(&self, numerator: u64, denominator: u64) -> Self {
+        let mut scaled = self.clone();
+        let unit = match self.layout {
+            LayoutSpec::CylinderMajor {} => 1,
+            LayoutSpec::Serpentine { group_cylinders, .. } => u128::from(group_cylinders.max(1)),
+        };
+        let RecordingSpec::Listed { zones } = &mut scaled.recording else { return scaled };
+        let mut next = 0;
+        for zone in zones {
+            let exact = u128::from(zone.cylinders) * u128::from(numerator);
+            let units = exact.div_ceil(u128::from(denominator) * unit).max(1);
+            zone.cylinders = u32::try_from(units * unit).unwrap_or(u32::MAX);
+            zone.first_cylinder = next;
+            next = next.saturating_add(zone.cylinders);
+        }
+        scaled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spec(layout: LayoutSpec) -> MechanicsSpec {
+        MechanicsSpec {
+            rpm: Some(7200.0),
+            rotation_ms: None,
+            heads: 4,
+            head_switch_ms: 0.3,
+            write_settle_ms: 0.1,
+            seek: SeekSpec::ThreePoint { single_cylinder_ms: 0.5, average_ms: 8.0, full_stroke_ms: 16.0 },
+            layout,
+            recording: RecordingSpec::Linear { outer_sectors_per_track: 1000, inner_sectors_per_track: 500, zones: 11 },
+        }
+    }
+
+    #[test]
+    fn a_linear_recording_follows_the_capacity() {
+        let serpentine = LayoutSpec::Serpentine {
+            group_cylinders: 64,
+            section_tracks: 32,
+            track_skew_rev: 0.1,
+            group_skew_rev: 0.2,
+        };
+        for layout in [LayoutSpec::CylinderMajor {}, serpentine] {
+            for sectors in [1, 999, 100_000, 1_000_000, 50_000_000, 7_000_000_000] {
+                let drive = spec(layout.clone()).build(sectors).unwrap();
+                assert!(drive.sectors() >= sectors);
+                if sectors >= 1_000_000 {
+                    let excess = drive.sectors() - sectors;
+                    assert!(excess * 10 < sectors, "{layout:?}: {excess} sectors above {sectors}");
+                    assert_eq!(drive.locate(0).sectors_per_track, 1000);
+                    assert_eq!(drive.locate(sectors - 1).sectors_per_track, 500);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_geometry_names_the_field() {
+        let good = spec(LayoutSpec::CylinderMajor {});
+        let field = |change: fn(&mut MechanicsSpec)| {
+            let mut bad = good.clone();
+            change(&mut bad);
+            bad.build(1000).unwrap_err().field
+        };
+        assert_eq!(field(|s| s.rpm = Some(0.0)), "rpm");
+        assert_eq!(field(|s| s.rotation_ms = Some(8.0)), "rpm");
+        assert_eq!(field(|s| s.heads = 0), "heads");
+        assert_eq!(field(|s| s.head_switch_ms = f64::NAN), "head_switch_ms");
+        let empty = RecordingSpec::Listed { zones: vec![] };
+        assert_eq!(MechanicsSpec { recording: empty, ..good.clone() }.build(1).unwrap_err().field, "recording.zones");
+        let (sections, skew) = (7, 0.0);
+        let layout = LayoutSpec::Serpentine {
+            group_cylinders: 16,
+            section_tracks: sections,
+            track_skew_rev: skew,
+            group_skew_rev: skew,
+        };
+        let one = RecordingZone {
+            first_cylinder: 0,
+            cylinders: 16,
+            sectors_per_track: 9,
+            track_skew_sectors: 0,
+            cylinder_skew_sectors: 0,
+        };
+        let listed = MechanicsSpec { layout, recording: RecordingSpec::Listed { zones: vec![one] }, ..good.clone() };
+        assert_eq!(listed.build(1).unwrap_err().field, "layout.group_cylinders");
+        assert_eq!(good.build(u64::MAX).unwrap_err().field, "capacity");
+    }
+
+    /// Numbers at and beyond the edges of what is allowed.
+    fn edge() -> impl Strategy<Value = u32> {
+        prop_oneof![0u32..40, 1000u32..1050, Just(1 << 15), (1u32 << 24) - 2..(1 << 24) + 2, u32::MAX - 2..=u32::MAX]
+    }
+
+    fn layouts() -> impl Strategy<Value = LayoutSpec> {
+        let serpentine = (edge(), edge()).prop_map(|(group_cylinders, section_tracks)| LayoutSpec::Serpentine {
+            group_cylinders,
+            section_tracks,
+            track_skew_rev: 0.3,
+            group_skew_rev: 0.7,
+        });
+        prop_oneof![Just(LayoutSpec::CylinderMajor {}), serpentine]
+    }
+
+    fn recordings() -> impl Strategy<Value = RecordingSpec> {
+        let zone =
+            (edge(), edge(), edge(), edge()).prop_map(|(first_cylinder, cylinders, sectors, skew)| RecordingZone {
+                first_cylinder,
+                cylinders,
+                sectors_per_track: sectors,
+                track_skew_sectors: skew,
+                cylinder_skew_sectors: skew,
+            });
+        let listed = prop::collection::vec(zone, 0..4).prop_map(|zones| RecordingSpec::Listed { zones });
+        let linear = (edge(), edge(), edge()).prop_map(|(outer, inner, zones)| RecordingSpec::Linear {
+            outer_sectors_per_track: outer,
+            inner_sectors_per_track: inner,
+            zones,
+        });
+        prop_oneof![listed, linear]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn no_description_panics(
+            layout in layouts(),
+            recording in recordings(),
+            heads in edge(),
+            sectors in prop_oneof![0u64..100_000, 1u64 << 30..1 << 45, Just(u64::MAX)],
+        ) {
+            let spec = MechanicsSpec { heads, recording, ..spec(layout) };
+            if let Ok(mut drive) = spec.build(sectors) {
+                prop_assert!(drive.sectors() >= sectors);
+                let last = drive.sectors() - 1;
+                let cylinder = drive.locate(last).cylinder;
+                prop_assert!(cylinder.max(drive.locate(last / 2).cylinder) < drive.cylinders());
+                prop_assert!(drive.access(0, last, 1, true) > 0);
+                prop_assert!(drive.access(1 << 50, 0, last.min(100_000), false) >= 1 << 50);
+            }
+            let _ = spec.scaled(sectors, 7).build(1);
+        }
+    }
+}
