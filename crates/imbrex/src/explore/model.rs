@@ -21,8 +21,9 @@ struct Block {
     doubtful: bool,
     /// Whether the block may read as zeros because it was trimmed.
     trimmed: bool,
-    /// Whether the block may be lost because a place that held it has become unreadable.
-    may_be_lost: bool,
+    /// Set when a place that held the block became unreadable: the first version that was not begun then. The block may be
+    /// lost until that or a later version is flushed.
+    spoiled: Option<u64>,
 }
 
 /// What a read may give.
@@ -58,7 +59,7 @@ impl Model {
             answered: None,
             doubtful: false,
             trimmed: false,
-            may_be_lost: false,
+            spoiled: None,
         })
     }
 
@@ -77,7 +78,6 @@ impl Model {
                 block.answered = Some(version);
                 block.doubtful = false;
                 block.trimmed = false;
-                block.may_be_lost = false;
             } else {
                 block.doubtful = true;
             }
@@ -110,6 +110,7 @@ impl Model {
             let Some(at) = block.later.iter().position(|later| *later == version) else { continue };
             block.known.fill(version);
             block.later.drain(..=at);
+            block.spoiled = block.spoiled.filter(|first| version < *first);
         }
     }
 
@@ -120,8 +121,8 @@ impl Model {
         }
     }
 
-    pub fn spoiled(&mut self, lba: Lba) {
-        self.block(lba).may_be_lost = true;
+    pub fn spoiled(&mut self, lba: Lba, next_version: u64) {
+        self.block(lba).spoiled = Some(next_version);
     }
 
     /// What a read of the block that is submitted now may give, writes that begin later aside.
@@ -139,13 +140,22 @@ impl Model {
         Expected { lba, sectors: block.known.iter().map(sector).collect(), zero: block.trimmed }
     }
 
+    /// A layer's life ended while the read was under way: it may give what was not flushed, or not.
+    pub fn doubt(&self, expected: &mut Expected) {
+        if let Some(block) = self.blocks.get(&expected.lba) {
+            for (sector, known) in expected.sectors.iter_mut().zip(&block.known) {
+                sector.extend(block.later.iter().chain([known]));
+            }
+        }
+    }
+
     /// Checks what a read gave. `content` is `None` for an error; versions from `begun` on were written after the read was
     /// submitted.
     pub fn check_read(&self, expected: &Expected, begun: u64, content: Option<&[u8]>) -> Result<(), String> {
         let lba = expected.lba;
         let block = self.blocks.get(&lba);
         let Some(content) = content else {
-            let may_be_lost = block.is_some_and(|block| block.may_be_lost);
+            let may_be_lost = block.is_some_and(|block| block.spoiled.is_some());
             return if may_be_lost { Ok(()) } else { Err(format!("{lba:?} cannot be read, yet no place failed")) };
         };
         for (i, sector) in sectors(content).enumerate() {
@@ -185,5 +195,6 @@ impl Model {
         block.answered = None;
         block.doubtful = false;
         block.trimmed &= block.known.contains(&0);
+        block.spoiled = None;
     }
 }

@@ -164,8 +164,10 @@ impl Run {
             self.model.life_ended();
             self.must_fail = self.clients.clone();
             for asked in self.asked.values_mut() {
-                if let Asked::Flush { must_fail, .. } = asked {
-                    *must_fail = false;
+                match asked {
+                    Asked::Flush { must_fail, .. } => *must_fail = false,
+                    Asked::Read(expected, _) => expected.iter_mut().for_each(|e| self.model.doubt(e)),
+                    Asked::Write(..) | Asked::Trim(_) => {}
                 }
             }
         }
@@ -189,7 +191,7 @@ impl Run {
                 if let Some(block) = block.filter(|_| !at.overlaps(&self.shape.journal()) && self.dice.one_in(2))
                     && let Some(lba) = self.store.spoil(block)
                 {
-                    self.model.spoiled(lba);
+                    self.model.spoiled(lba, self.next_id + 1);
                 }
                 // Otherwise it fails this once. The client of a read may see that.
                 true

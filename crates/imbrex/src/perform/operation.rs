@@ -72,7 +72,8 @@ impl Running {
             let start = (base + block) as usize * block_bytes;
             Some(self.requests.get(&id)?.data.slice(start..start + m.blocks as usize * block_bytes))
         });
-        at.unwrap_or_default()
+        // A request stays until its last move has completed.
+        at.unwrap_or_else(|| unreachable!("a move of the host's content belongs to a request"))
     }
 
     /// Brings a Move's content to its target.

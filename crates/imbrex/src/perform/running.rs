@@ -27,7 +27,7 @@ pub(super) struct Active {
     moves: u32,
     /// Whether more is to be planned.
     unplanned: bool,
-    failed: bool,
+    failed: Option<Failure>,
 }
 
 /// A write or trim of which blocks remain to be planned.
@@ -216,7 +216,7 @@ impl Running {
             return core.reply(id, Err(Failure::OutOfRange));
         }
         let buffer = if access == Access::Read { vec![0; at.blocks as usize * block_bytes] } else { Vec::new() };
-        let active = Active { data, buffer, moves: 0, unplanned: true, failed: false };
+        let active = Active { data, buffer, moves: 0, unplanned: true, failed: None };
         self.requests.insert(id, active);
         if access == Access::Read {
             let mut plan = std::mem::take(&mut self.plan);
@@ -473,7 +473,7 @@ impl Running {
 
     pub(super) fn fail_request(&mut self, request: Option<(u64, u32)>) {
         if let Some(active) = request.and_then(|(id, _)| self.requests.get_mut(&id)) {
-            active.failed = true;
+            active.failed = Some(Failure::Io);
         }
     }
 
@@ -481,15 +481,16 @@ impl Running {
         if self.requests.get(&id).is_some_and(|active| active.moves == 0 && !active.unplanned)
             && let Some(active) = self.requests.remove(&id)
         {
-            let result = if active.failed { Err(Failure::Io) } else { Ok(Bytes::from(active.buffer)) };
-            core.reply(id, result);
+            core.reply(id, active.failed.map_or(Ok(Bytes::from(active.buffer)), Err));
         }
     }
 
-    /// No cleaning makes room for the rest of a write. What of it was planned runs to its end unanswered.
+    /// No cleaning makes room for the rest of a write.
     fn fail_full(&mut self, core: &mut Core, id: u64) {
-        self.requests.remove(&id);
-        core.reply(id, Err(Failure::Full));
+        if let Some(active) = self.requests.get_mut(&id) {
+            active.failed = Some(Failure::Full);
+        }
+        self.planned_whole(core, id);
     }
 
     /// Verifies the layer, and that folding the records gives its state.
