@@ -9,3 +9,4 @@ pub mod media;
 pub mod parts;
 pub mod plan;
 pub mod space;
+pub mod trace;

@@ -1,0 +1,209 @@
+//! Workloads: block traces read from files, and synthetic ones generated from a specification.
+//!
+//! Both are [`TraceSource`]s that hand out [`TraceRequest`]s in batches; what a source keeps in memory does not depend
+//! on how long the trace is. A [`Workload`] names a source and opens it as often as passes are needed.
+//!
+//! What a reader of any format does with what it finds:
+//! - Arrivals count from the first request, and never decrease: a request stamped earlier than its predecessor arrives
+//!   together with it.
+//! - A request of no bytes is left out.
+//! - Both are counted in [`Irregularities`], as is a command that carries no data; everything else that is wrong is a
+//!   [`TraceError`] with the line or the byte where it stands.
+
+mod error;
+pub mod formats;
+pub mod synthetic;
+pub mod workloads;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::block::{Access, Extent, Lba};
+pub use error::{Position, Problem, TraceError};
+pub use formats::Compression;
+use synthetic::{Generator, SyntheticSpec};
+
+/// Requests per batch where nothing else decides: 96 KiB of them.
+const BATCH: usize = 4096;
+
+/// One request of a trace, in bytes as it was recorded.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct TraceRequest {
+    /// When it arrives, counted from the first request of its trace.
+    pub arrival_ns: u64,
+    /// The first byte. `offset_bytes + bytes` does not overflow.
+    pub offset_bytes: u64,
+    /// How many bytes; at least one.
+    pub bytes: u32,
+    /// What is asked for.
+    pub access: Access,
+}
+
+impl TraceRequest {
+    /// The byte after the last.
+    #[must_use]
+    pub fn end_bytes(&self) -> u64 {
+        self.offset_bytes + u64::from(self.bytes)
+    }
+
+    /// Every block the request touches, be it by a single byte. Whoever needs the bytes has them in the request.
+    ///
+    /// # Panics
+    /// When `block_bytes` is not a power of two.
+    #[must_use]
+    pub fn blocks(&self, block_bytes: u32) -> Extent<Lba> {
+        assert!(block_bytes.is_power_of_two(), "a block is a power of two of bytes, not {block_bytes}");
+        let shift = block_bytes.trailing_zeros();
+        let last = (self.end_bytes() - 1) >> shift;
+        Extent::between(Lba(self.offset_bytes >> shift), Lba(last + 1))
+    }
+}
+
+/// What a source is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceInfo {
+    /// The file as it was named, or the name of the synthetic workload.
+    pub name: String,
+    /// How its requests are written down.
+    pub format: TraceFormat,
+    /// How the file is compressed.
+    pub compression: Compression,
+}
+
+impl TraceInfo {
+    /// Whether no disk ever saw these requests. Every result shown from such a workload says so.
+    #[must_use]
+    pub fn is_synthetic(&self) -> bool {
+        self.format == TraceFormat::Synthetic
+    }
+}
+
+/// Where requests come from.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum TraceFormat {
+    /// MSR Cambridge CSV.
+    Msr,
+    /// CloudPhysics VSCSI, version 1.
+    Vscsi1,
+    /// CloudPhysics VSCSI, version 2.
+    Vscsi2,
+    /// The generator of [`synthetic`].
+    Synthetic,
+}
+
+impl fmt::Display for TraceFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Msr => "MSR CSV",
+            Self::Vscsi1 => "VSCSI v1",
+            Self::Vscsi2 => "VSCSI v2",
+            Self::Synthetic => "synthetic",
+        })
+    }
+}
+
+/// What a reader met and mended, up to now.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Irregularities {
+    /// Requests stamped earlier than their predecessor; they arrive together with it.
+    pub out_of_order: u64,
+    /// Requests of no bytes; left out.
+    pub zero_size: u64,
+    /// Commands that neither read nor write, such as a cache flush; left out.
+    pub without_data: u64,
+}
+
+/// A stream of requests in order of arrival.
+pub trait TraceSource: Send {
+    /// What this source is.
+    fn info(&self) -> &TraceInfo;
+
+    /// Replaces the content of `batch` by the next requests, at most `limit` (at least one). An empty batch is the end.
+    /// A source that returned an error is spent.
+    fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError>;
+
+    /// What was mended in the requests handed out so far.
+    fn irregularities(&self) -> Irregularities {
+        Irregularities::default()
+    }
+}
+
+/// What only a whole pass over a workload tells.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct TraceRange {
+    /// How many requests there are.
+    pub requests: u64,
+    /// The address range in bytes: up to the highest byte touched, or as a synthetic workload specifies it.
+    pub range_bytes: u64,
+    /// When the last request arrives.
+    pub duration_ns: u64,
+    /// What was mended.
+    pub irregularities: Irregularities,
+}
+
+/// A source of requests that can be opened again for a second pass.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Workload {
+    /// A trace file, see [`formats`].
+    File(PathBuf),
+    /// A generated workload, see [`synthetic`].
+    Synthetic(SyntheticSpec),
+}
+
+impl Workload {
+    /// Opens the workload at its first request.
+    pub fn open(&self) -> Result<Box<dyn TraceSource>, TraceError> {
+        match self {
+            Self::File(path) => formats::open(path),
+            Self::Synthetic(spec) => Ok(Box::new(Generator::new(spec)?)),
+        }
+    }
+
+    /// Reads the workload once from end to end.
+    pub fn range(&self) -> Result<TraceRange, TraceError> {
+        let mut source = self.open()?;
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut range = TraceRange::default();
+        loop {
+            source.fill(&mut batch, BATCH)?;
+            let Some(last) = batch.last() else { break };
+            range.requests += batch.len() as u64;
+            range.duration_ns = last.arrival_ns;
+            range.range_bytes = batch.iter().map(TraceRequest::end_bytes).fold(range.range_bytes, u64::max);
+        }
+        if let Self::Synthetic(spec) = self {
+            range.range_bytes = spec.range_bytes;
+        }
+        range.irregularities = source.irregularities();
+        Ok(range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(offset_bytes: u64, bytes: u32) -> TraceRequest {
+        TraceRequest { arrival_ns: 0, offset_bytes, bytes, access: Access::Write }
+    }
+
+    #[test]
+    fn a_block_touched_by_one_byte_counts() {
+        assert_eq!(request(4096, 4096).blocks(4096), Extent::new(Lba(1), 1));
+        assert_eq!(request(4095, 2).blocks(4096), Extent::new(Lba(0), 2));
+        assert_eq!(request(4095, 4098).blocks(4096), Extent::new(Lba(0), 3));
+        assert_eq!(request(512, 1024).blocks(512), Extent::new(Lba(1), 2));
+    }
+
+    #[test]
+    fn the_last_addresses_do_not_overflow() {
+        let end = request(u64::MAX - u64::from(u32::MAX), u32::MAX);
+        assert_eq!(end.blocks(1).blocks, u32::MAX);
+        assert_eq!(end.blocks(4096).blocks, 1 << 20);
+    }
+
+    #[test]
+    fn a_request_is_three_words() {
+        assert_eq!(size_of::<TraceRequest>(), 24);
+    }
+}

@@ -1,0 +1,90 @@
+//! Random numbers that are the same on every machine: bits from xoshiro256++, everything else in integers, exact
+//! floating-point operations and `libm`. The standard library's logarithm is the platform's and may differ in the last
+//! bit.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// A seeded source of random numbers.
+pub(super) struct Random(Xoshiro256PlusPlus);
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// Uniform in `0..bound`, without bias (Lemire, TOMACS 2019). `bound` is not zero.
+    #[inline]
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        debug_assert!(bound > 0);
+        let mut product = u128::from(self.0.next_u64()) * u128::from(bound);
+        if (product as u64) < bound {
+            let least = bound.wrapping_neg() % bound;
+            while (product as u64) < least {
+                product = u128::from(self.0.next_u64()) * u128::from(bound);
+            }
+        }
+        (product >> 64) as u64
+    }
+
+    /// Uniform in `[0, 1)`, in steps of 2⁻⁵³.
+    #[inline]
+    pub(super) fn unit(&mut self) -> f64 {
+        const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+        (self.0.next_u64() >> 11) as f64 * STEP
+    }
+
+    /// True with probability `share`.
+    #[inline]
+    pub(super) fn chance(&mut self, share: f64) -> bool {
+        self.unit() < share
+    }
+
+    /// Exponentially distributed with the given mean.
+    #[inline]
+    pub(super) fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * libm::log(1.0 - self.unit())
+    }
+
+    /// At least one, geometrically distributed with the given mean.
+    pub(super) fn geometric(&mut self, mean: f64) -> u64 {
+        1 + (libm::log(1.0 - self.unit()) / libm::log(1.0 - 1.0 / mean)) as u64
+    }
+}
+
+/// Items drawn in proportion to their weights. There are a handful of them, so drawing is a walk.
+pub(super) struct Weighted<T> {
+    /// Each item with the sum of the weights up to and including its own.
+    items: Vec<(u64, T)>,
+    total: u64,
+}
+
+impl<T> Weighted<T> {
+    /// At least one of the weights is not zero.
+    pub(super) fn new(items: impl IntoIterator<Item = (u32, T)>) -> Self {
+        let mut total = 0;
+        let items = items
+            .into_iter()
+            .map(|(weight, item)| {
+                total += u64::from(weight);
+                (total, item)
+            })
+            .collect();
+        Self { items, total }
+    }
+
+    /// Draws the index of an item.
+    #[inline]
+    pub(super) fn draw(&self, random: &mut Random) -> usize {
+        if self.items.len() == 1 {
+            return 0;
+        }
+        let at = random.below(self.total);
+        self.items.iter().position(|(up_to, _)| at < *up_to).unwrap_or_default()
+    }
+
+    #[inline]
+    pub(super) fn item(&mut self, index: usize) -> &mut T {
+        &mut self.items[index].1
+    }
+}

@@ -1,0 +1,82 @@
+//! Workloads by name: those built in, specifications in TOML, trace files.
+
+use std::fs;
+use std::path::Path;
+
+use super::synthetic::SyntheticSpec;
+use super::{TraceError, Workload};
+
+/// A synthetic workload that needs no file. Its text is the example to start one's own from.
+#[derive(Copy, Clone, Debug)]
+pub struct BuiltIn {
+    /// Its name, as `spec().name`.
+    pub name: &'static str,
+    /// Its specification in TOML.
+    pub text: &'static str,
+}
+
+impl BuiltIn {
+    /// Its specification.
+    pub fn spec(&self) -> Result<SyntheticSpec, TraceError> {
+        SyntheticSpec::parse(self.name, self.text)
+    }
+}
+
+macro_rules! built_in {
+    ($($name:literal),*) => {
+        &[$(BuiltIn { name: $name, text: include_str!(concat!("../../../../workloads/", $name, ".toml")) }),*]
+    };
+}
+
+const BUILT_IN: &[BuiltIn] = built_in!["default", "uniform", "hot-cold", "zipf", "sequential"];
+
+/// The built-in workloads; the first is the one to use when none is asked for.
+#[must_use]
+pub fn built_in() -> &'static [BuiltIn] {
+    BUILT_IN
+}
+
+impl Workload {
+    /// What `name` names: a built-in workload, a specification (a file ending in `.toml`) or else a trace file.
+    pub fn named(name: &str) -> Result<Self, TraceError> {
+        if let Some(built_in) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
+            return Ok(Self::Synthetic(built_in.spec()?));
+        }
+        let path = Path::new(name);
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let text = fs::read_to_string(path).map_err(|cause| TraceError::Open { file: name.into(), cause })?;
+            return Ok(Self::Synthetic(SyntheticSpec::parse(name, &text)?));
+        }
+        if !path.exists() && path.components().count() == 1 && path.extension().is_none() {
+            let built_in = BUILT_IN.iter().map(|built_in| built_in.name).collect::<Vec<_>>().join(", ");
+            return Err(TraceError::UnknownWorkload { name: name.into(), built_in });
+        }
+        Ok(Self::File(path.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_workload_is_valid_and_named_as_its_file() {
+        for built_in in built_in() {
+            let spec = built_in.spec().unwrap();
+            assert_eq!(spec.name, built_in.name);
+            assert!(!spec.description.is_empty());
+            assert!(Workload::Synthetic(spec).open().unwrap().info().is_synthetic());
+        }
+    }
+
+    #[test]
+    fn names_are_resolved() {
+        assert!(matches!(Workload::named("zipf"), Ok(Workload::Synthetic(spec)) if spec.name == "zipf"));
+        assert!(matches!(Workload::named("some/zipf"), Ok(Workload::File(_))));
+        assert!(matches!(Workload::named("week.csv"), Ok(Workload::File(_))));
+        let unknown = Workload::named("zipff").unwrap_err().to_string();
+        assert!(unknown.contains("zipff") && unknown.contains("default, uniform"), "{unknown}");
+        let missing = Workload::named("none.toml").unwrap_err().to_string();
+        assert!(missing.starts_with("cannot open none.toml"), "{missing}");
+    }
+}
