@@ -182,6 +182,14 @@ impl<A: Address> Extent<A> {
     }
 }
 
+impl Extent<Lba> {
+    /// Whether all its blocks lie below `capacity`. Unlike [`Extent::end`] it takes extents that nobody has vetted.
+    #[must_use]
+    pub fn is_within(&self, capacity: u64) -> bool {
+        self.start.0.checked_add(u64::from(self.blocks)).is_some_and(|end| end <= capacity)
+    }
+}
+
 impl<A: fmt::Debug> fmt::Debug for Extent<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}+{}", self.start, self.blocks)

@@ -75,6 +75,11 @@ impl UnitReport {
 #[error("{0}")]
 pub struct Corrupt(pub String);
 
+/// Why a layer cannot be served live in its configuration.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsafe(pub String);
+
 /// An invariant that does not hold: the layer has a bug.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
@@ -91,6 +96,15 @@ pub trait TranslationLayer: Send {
 
     /// Blocks of RAM (device 0) that the layer's Moves may name.
     fn ram_blocks(&self) -> u32;
+
+    /// Whether a power cut at any point leaves everything that was flushed. A layer that cannot say so in its
+    /// configuration is simulated but not served.
+    ///
+    /// # Errors
+    /// [`Unsafe`] says why not and which setting would make it so.
+    fn survives_power_loss(&self) -> Result<(), Unsafe> {
+        Ok(())
+    }
 
     /// Touches the map for a batch of coming requests, so that the cache misses overlap. Changes nothing; the result
     /// keeps the compiler from dropping the loads.

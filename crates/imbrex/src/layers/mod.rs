@@ -1,6 +1,8 @@
 //! The translation layers, one folder each, and how one is made from its name.
 
 pub mod conventional;
+pub mod fifo_log;
+pub mod in_place;
 
 use serde::de::DeserializeOwned;
 
@@ -77,7 +79,7 @@ pub enum ConfigError {
 }
 
 /// Every layer, in the order in which it is listed.
-pub const ALL: &[LayerInfo] = &[conventional::INFO];
+pub const ALL: &[LayerInfo] = &[conventional::INFO, in_place::INFO, fifo_log::INFO];
 
 /// The layer called `name`.
 ///

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::block::{Extent, Lba};
+use crate::layer::REGION_RECORDS;
+use crate::plan::{Plan, Record};
 
 /// A set of lost blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,10 +55,22 @@ impl LostBlocks {
         }
     }
 
-    /// The first lost block at or after `from`.
+    /// Where a region of a checkpoint that starts at `start` ends, so that its records are at most half of
+    /// [`REGION_RECORDS`].
     #[must_use]
-    pub fn next(&self, from: Lba) -> Option<Lba> {
-        self.blocks.range(from..).next().copied()
+    pub fn region_end(&self, start: Lba, capacity: u64) -> Lba {
+        let end = Lba(capacity.min(start.0 + u64::from(u32::MAX)));
+        self.blocks.range(start..end).nth(REGION_RECORDS / 2 - 1).copied().unwrap_or(end)
+    }
+
+    /// Re-emits the records of a region: that nothing in it is mapped or lost, and then what is lost.
+    pub fn restate(&self, region: Extent<Lba>, plan: &mut Plan) {
+        plan.record(Record::Unmap(region));
+        self.runs(region, |at, lost| {
+            if lost {
+                plan.record(Record::Lost(at));
+            }
+        });
     }
 }
 
@@ -74,6 +88,9 @@ mod tests {
         assert_eq!(runs, [(1, 2, false), (3, 2, true), (5, 4, false), (9, 1, true)]);
         lost.remove(Extent::new(Lba(0), 9));
         assert!(!lost.any(Extent::new(Lba(0), 9)) && lost.any(Extent::new(Lba(9), 5)));
-        assert_eq!(lost.next(Lba(0)), Some(Lba(9)));
+        let mut plan = Plan::new();
+        lost.restate(Extent::new(Lba(0), 20), &mut plan);
+        assert_eq!(plan.ops().len(), 2);
+        assert_eq!(lost.region_end(Lba(0), 20), Lba(20));
     }
 }

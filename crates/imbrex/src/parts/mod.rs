@@ -1,6 +1,7 @@
 //! What layers are built from. Each part has its tests beside it and knows no layer.
 
 pub mod block_map;
+pub mod circular_log;
 pub mod lost;
 pub mod zone_map;
 pub mod zone_pass;

@@ -103,6 +103,18 @@ impl ZoneMap {
         (self.writable[physical] && self.pointer[physical] < self.zones.zone_blocks).then(|| self.pointer[physical])
     }
 
+    /// Whether a physical zone can be written and reset.
+    #[must_use]
+    pub fn is_writable(&self, physical: u32) -> bool {
+        self.writable[physical as usize]
+    }
+
+    /// The unit of a physical zone.
+    #[must_use]
+    pub fn unit(&self, physical: u32) -> Unit {
+        self.zones.unit(physical)
+    }
+
     /// Notes that `blocks` blocks were planned at the write pointer of a physical zone.
     pub fn advance(&mut self, physical: u32, blocks: u32) {
         self.pointer[physical as usize] += blocks;

@@ -1,0 +1,180 @@
+//! Cleaning: evicting every buffered block of the zone that the log's tail points at.
+
+use super::FifoLog;
+use crate::block::{Extent, Lba};
+use crate::layer::Step;
+use crate::parts::zone_pass::ZonePass;
+use crate::plan::{Event, Plan, Record};
+
+/// A zone on its way from the log to its native place.
+pub(super) struct Eviction {
+    /// The native zone.
+    pub native: u32,
+    /// The physical zone that is written: a spare one, or the zone's own.
+    target: u32,
+    way: Way,
+    /// Offset up to which the zone has been written.
+    written: u32,
+    /// Offset after the last block to write.
+    end: u32,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Way {
+    /// All buffered blocks lie at or behind the write pointer.
+    Append,
+    /// Merge into a spare zone and switch.
+    Rewrite,
+    /// Read, reset, write back: the paper's order.
+    InPlace,
+}
+
+impl FifoLog {
+    /// The most blocks a step moves, which is the RAM it needs.
+    pub(super) fn step_limit(&self) -> u32 {
+        if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.config.step_blocks }
+    }
+
+    /// One step towards room for a blocked write of `at`.
+    pub(super) fn make_room(&mut self, at: Extent<Lba>, plan: &mut Plan) -> Step {
+        let want = self.wanted(at);
+        let oldest = self.log.oldest();
+        if self.log.ready(want) {
+            return Step::Done;
+        }
+        match oldest {
+            Some(lba) if self.log.room() < want => self.evict(lba, plan),
+            _ => Step::Wait,
+        }
+    }
+
+    /// One step towards the free share that idle time is used for.
+    pub(super) fn clean_idle(&mut self, plan: &mut Plan) -> Step {
+        let oldest = self.log.oldest();
+        let free = f64::from(self.log.slots() - self.log.live()) / f64::from(self.log.slots());
+        match oldest {
+            Some(lba) if free < self.config.idle_free => self.evict(lba, plan),
+            _ => Step::Nothing,
+        }
+    }
+
+    /// Begins to evict the zone of `lba`.
+    fn evict(&mut self, lba: Lba, plan: &mut Plan) -> Step {
+        let (native, _) = self.zones.native_of(lba);
+        let blocks = self.zones.blocks_of(native);
+        let own = self.zones.physical(native);
+        let pointer = self.zones.pointer(own);
+        let offset = |lba: Lba| (lba.0 - blocks.start.0) as u32;
+        let (Some((first, _)), Some(last)) = (self.map.next(blocks.start, blocks.end()), self.map.last(blocks)) else {
+            unreachable!("the zone of a live slot has a buffered block");
+        };
+        let end = pointer.max(offset(last) + 1);
+        let writable = self.zones.is_writable(own);
+        let (way, target, written) = if writable && offset(first) >= pointer {
+            (Way::Append, own, pointer)
+        } else if self.config.spare_zones > 0 {
+            match self.zones.take_spare() {
+                Some(spare) => (Way::Rewrite, spare, 0),
+                None if self.zones.spare_is_coming() => return Step::Wait,
+                None => return Step::Nothing,
+            }
+        } else if writable {
+            (Way::InPlace, own, 0)
+        } else {
+            return Step::Nothing;
+        };
+        self.copied.fill(0);
+        self.eviction = Some(Eviction { native, target, way, written, end });
+        self.evict_step(plan)
+    }
+
+    /// Plans the next stretch of the eviction under way.
+    pub(super) fn evict_step(&mut self, plan: &mut Plan) -> Step {
+        let Some(mut eviction) = self.eviction.take() else { unreachable!("an eviction is under way") };
+        let (from, limit) = (eviction.written, self.step_limit());
+        let to = eviction.end.min(from.saturating_add(limit));
+        let zone = self.zones.blocks_of(eviction.native);
+        self.copy_newer(zone, from, to);
+        let own = self.zones.physical(eviction.native);
+        let pass = ZonePass {
+            zone,
+            old: (self.zones.block(own, 0), self.zones.pointer(own)),
+            from,
+            to,
+            newer: &self.newer,
+            lost: &self.lost,
+        };
+        pass.collect(plan);
+        if eviction.way == Way::InPlace {
+            plan.reset(self.zones.unit(own));
+        }
+        pass.write(self.zones.block(eviction.target, 0), plan);
+        if eviction.way == Way::InPlace {
+            self.zones.emptied(own);
+        }
+        self.zones.advance(eviction.target, to - from);
+        if to == eviction.end {
+            self.finish(&eviction, plan);
+        } else {
+            eviction.written = to;
+            self.eviction = Some(eviction);
+        }
+        if self.config.interruptible { Step::More } else { Step::Hold }
+    }
+
+    /// Notes the buffered blocks of `zone` between two offsets as newer content and as copied.
+    fn copy_newer(&mut self, zone: Extent<Lba>, from: u32, to: u32) {
+        self.newer.clear();
+        let stretch = zone.skip(from).first(to - from);
+        for (lba, slot) in self.map.range(stretch) {
+            let offset = (lba.0 - zone.start.0) as u32;
+            self.newer.push((offset, self.slot_place(slot)));
+            self.copied[offset as usize / 64] |= 1 << (offset % 64);
+        }
+    }
+
+    /// Switches the map: the zone's blocks are at their native place, except those updated since they were copied.
+    fn finish(&mut self, eviction: &Eviction, plan: &mut Plan) {
+        match eviction.way {
+            Way::Rewrite => self.zones.switch(eviction.native, eviction.target, plan),
+            Way::Append | Way::InPlace => {}
+        }
+        let zone = self.zones.blocks_of(eviction.native);
+        self.slots.clear();
+        let mut start = zone.start;
+        let mut next = self.map.next(zone.start, zone.end());
+        let mut run_has_blocks = false;
+        while let Some((lba, slot)) = next {
+            let offset = (lba.0 - zone.start.0) as u32;
+            if self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1 {
+                self.slots.push(slot);
+                run_has_blocks = true;
+            } else {
+                if run_has_blocks {
+                    self.unmap_evicted(Extent::between(start, lba), plan);
+                }
+                start = Lba(lba.0 + 1);
+                run_has_blocks = false;
+            }
+            next = self.map.next(Lba(lba.0 + 1), zone.end());
+        }
+        if run_has_blocks {
+            self.unmap_evicted(Extent::between(start, zone.end()), plan);
+        }
+        self.free_slots(plan);
+        plan.count(Event::Evicted, self.slots.len() as u32);
+        plan.count(if eviction.way == Way::Append { Event::RmwFree } else { Event::Rmw }, 1);
+    }
+
+    /// Plans that the evicted blocks of `run` are not buffered any more. Lost ones stay lost.
+    fn unmap_evicted(&mut self, run: Extent<Lba>, plan: &mut Plan) {
+        let lost = std::mem::take(&mut self.lost);
+        lost.runs(run, |part, lost| {
+            if !lost {
+                plan.record(Record::Unmap(part));
+                self.unmap(part);
+            }
+        });
+        self.lost = lost;
+    }
+}

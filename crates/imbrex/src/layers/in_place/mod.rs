@@ -1,0 +1,301 @@
+//! `in-place`: shingled zones without any buffer, where every non-sequential write is a zone rewrite.
+//!
+//! Source: the device model that the papers start from (ZoneAlloy §2, Amphisbaena §2): a write at a zone's write pointer
+//! is written, any other reads the zone, merges and writes it again. It is the naive shingled disk to compare with.
+//!
+//! # State
+//! - durable: the physical zone of each native zone ([`Record::Unit`]), lost blocks;
+//! - soft: the rewrite being prepared: a spare zone that holds the native zone's blocks in front of the blocked write.
+//!
+//! # How a write is served
+//! With spare zones a blocked write makes `clean` copy what lies in front of it into a spare zone, step by step; then the
+//! write itself plans the host's blocks, what follows them, the switch of the map and the reset of the old zone. So the
+//! request completes when its rewrite does, as the papers have it.
+//!
+//! # Decisions
+//! - *Spare zones* (`spare_zones`): 0 reads, resets and rewrites in place in one step, as the papers do, and cannot be served
+//!   live.
+//! - *A write ahead of the pointer* (`ahead`): rewrites the zone like any other non-sequential write (`rewrite`), or fills
+//!   the gap and appends (`pad`).
+//! - Each request costs one rewrite in each zone it touches, however many blocks it has there.
+//! - *Trim* changes nothing.
+
+use crate::block::{Extent, Lba, Pba, Request};
+use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layers::{ConfigError, Field, LayerInfo, Recording, configure};
+use crate::parts::lost::LostBlocks;
+use crate::parts::zone_map::ZoneMap;
+use crate::parts::zone_pass::ZonePass;
+use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::space::Space;
+
+pub(super) const INFO: LayerInfo = LayerInfo {
+    name: "in-place",
+    family: "shingled",
+    source: "the device model of ZoneAlloy §2 and Amphisbaena §2",
+    summary: "No buffer: every write that is not at a write pointer rewrites its zone.",
+    recording: Recording::Zoned,
+    buffered: false,
+    fields: &[
+        Field { key: "spare_zones", default: "1", meaning: "zones kept free to rewrite into; 0: read, reset, rewrite" },
+        Field { key: "step_blocks", default: "4096", meaning: "blocks one cleaning step moves at most" },
+        Field { key: "ahead", default: "\"rewrite\"", meaning: "\"rewrite\" or \"pad\": a write ahead of the pointer" },
+    ],
+    build: |space, config| Ok(Box::new(InPlace::new(space, config)?)),
+};
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Ahead {
+    Rewrite,
+    Pad,
+}
+
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Config {
+    spare_zones: u32,
+    step_blocks: u32,
+    ahead: Ahead,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { spare_zones: 1, step_blocks: 4096, ahead: Ahead::Rewrite }
+    }
+}
+
+/// A spare zone that is being filled with the front of a native zone.
+struct Rewrite {
+    native: u32,
+    target: u32,
+    /// Blocks of the target written so far.
+    written: u32,
+}
+
+struct InPlace {
+    config: Config,
+    zones: ZoneMap,
+    lost: LostBlocks,
+    rewrite: Option<Rewrite>,
+}
+
+impl InPlace {
+    fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
+        let config: Config = configure(INFO.name, config)?;
+        if config.step_blocks == 0 {
+            let reason = "step_blocks must be at least 1".to_owned();
+            return Err(ConfigError::Field { layer: INFO.name, reason });
+        }
+        let misfit = |reason: String| Err(ConfigError::Space { layer: INFO.name, reason });
+        let Some(zones) = space.zones else {
+            return misfit("it needs sequential zones; choose a zoned drive".to_owned());
+        };
+        if zones.count <= config.spare_zones {
+            return misfit(format!("{} sequential zones leave none beside {} spare", zones.count, config.spare_zones));
+        }
+        let zones = ZoneMap::new(zones, config.spare_zones);
+        Ok(Self { config, zones, lost: LostBlocks::default(), rewrite: None })
+    }
+
+    fn pass(&self, native: u32, held: u32, from: u32, to: u32) -> ZonePass<'_> {
+        let own = self.zones.block(self.zones.physical(native), 0);
+        ZonePass { zone: self.zones.blocks_of(native), old: (own, held), from, to, newer: &[], lost: &self.lost }
+    }
+
+    /// Plans that `to` of a native zone is written up to `until` with what the zone holds, in steps of the RAM there is.
+    fn carry(&mut self, native: u32, target: u32, from: u32, until: u32, plan: &mut Plan) {
+        let held = self.zones.pointer(self.zones.physical(native));
+        let mut at = from;
+        while at < until {
+            let to = until.min(at + self.config.step_blocks);
+            let pass = self.pass(native, held, at, to);
+            pass.collect(plan);
+            pass.write(self.zones.block(target, 0), plan);
+            at = to;
+        }
+        self.zones.advance(target, until - from);
+    }
+
+    /// Plans a write at the write pointer, or ahead of it with filler. 0 when the zone takes neither.
+    fn write_direct(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        let (native, offset) = self.zones.native_of(at.start);
+        let run = at.first(self.zones.zone_blocks() - offset);
+        let physical = self.zones.physical(native);
+        match self.zones.writable_at(native) {
+            Some(pointer) if pointer == offset => {}
+            Some(pointer) if pointer < offset && self.config.ahead == Ahead::Pad => {
+                plan.copy(Place::Zero, Place::At(self.zones.block(physical, pointer)), offset - pointer, Why::Pad);
+                self.zones.advance(physical, offset - pointer);
+                plan.count(Event::RmwFree, 1);
+            }
+            _ => return 0,
+        }
+        plan.copy(Place::Host(0), Place::At(self.zones.block(physical, offset)), run.blocks, Why::Host);
+        self.zones.advance(physical, run.blocks);
+        plan.count(Event::Direct, run.blocks);
+        run.blocks
+    }
+
+    /// Plans the rewrite whose front has been prepared. 0 when it has not.
+    fn write_prepared(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        let (native, offset) = self.zones.native_of(at.start);
+        let Some(Rewrite { target, .. }) = self.rewrite.take_if(|r| r.native == native && r.written == offset) else {
+            return 0;
+        };
+        let run = at.first(self.zones.zone_blocks() - offset);
+        let end = offset + run.blocks;
+        plan.copy(Place::Host(0), Place::At(self.zones.block(target, offset)), run.blocks, Why::Host);
+        self.zones.advance(target, run.blocks);
+        let held = self.zones.pointer(self.zones.physical(native));
+        if held > end {
+            self.carry(native, target, end, held, plan);
+        }
+        self.zones.switch(native, target, plan);
+        self.found(run, plan);
+        plan.count(Event::Rmw, 1);
+        run.blocks
+    }
+
+    /// Plans read, reset and rewrite of the zone in one go: the papers' order.
+    fn write_over(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        let (native, offset) = self.zones.native_of(at.start);
+        let physical = self.zones.physical(native);
+        if !self.zones.is_writable(physical) {
+            return 0;
+        }
+        let run = at.first(self.zones.zone_blocks() - offset);
+        let held = self.zones.pointer(physical);
+        let end = held.max(offset + run.blocks);
+        let target = self.zones.block(physical, 0);
+        self.pass(native, held, 0, end).collect(plan);
+        plan.reset(self.zones.unit(physical));
+        if offset > 0 {
+            self.pass(native, held.min(offset), 0, offset).write(target, plan);
+        }
+        plan.copy(Place::Host(0), Place::At(self.zones.block(physical, offset)), run.blocks, Why::Host);
+        let after = offset + run.blocks;
+        if end > after {
+            let from = Place::At(Pba::ram(u64::from(after)));
+            plan.copy(from, Place::At(self.zones.block(physical, after)), end - after, Why::Destage);
+        }
+        self.zones.emptied(physical);
+        self.zones.advance(physical, end);
+        self.found(run, plan);
+        plan.count(Event::Rmw, 1);
+        run.blocks
+    }
+
+    /// Plans that blocks just overwritten are not lost any more.
+    fn found(&mut self, run: Extent<Lba>, plan: &mut Plan) {
+        if self.lost.any(run) {
+            plan.record(Record::Unmap(run));
+            self.lost.remove(run);
+        }
+    }
+
+    /// Prepares the rewrite of the zone of `at`, up to `at`.
+    fn prepare(&mut self, at: Extent<Lba>, plan: &mut Plan) -> Step {
+        let (native, offset) = self.zones.native_of(at.start);
+        if let Some(other) = self.rewrite.take_if(|r| r.native != native || r.written > offset) {
+            self.zones.abandon(other.target, plan);
+        }
+        let mut rewrite = match self.rewrite.take() {
+            Some(rewrite) => rewrite,
+            None => match self.zones.take_spare() {
+                Some(target) => Rewrite { native, target, written: 0 },
+                None if self.zones.spare_is_coming() => return Step::Wait,
+                None => return Step::Nothing,
+            },
+        };
+        let to = offset.min(rewrite.written.saturating_add(self.config.step_blocks));
+        if to > rewrite.written {
+            self.carry(native, rewrite.target, rewrite.written, to, plan);
+            rewrite.written = to;
+        }
+        self.rewrite = Some(rewrite);
+        if to == offset { Step::Done } else { Step::More }
+    }
+}
+
+impl TranslationLayer for InPlace {
+    fn capacity(&self) -> u64 {
+        self.zones.capacity()
+    }
+
+    fn ram_blocks(&self) -> u32 {
+        if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.config.step_blocks }
+    }
+
+    fn survives_power_loss(&self) -> Result<(), Unsafe> {
+        if self.config.spare_zones == 0 {
+            let reason =
+                "a zone that is reset before it is rewritten is lost with the power; set spare_zones to 1 or more";
+            return Err(Unsafe(reason.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        self.zones.read(at, 0, &self.lost, plan);
+    }
+
+    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        match self.write_direct(at, plan) {
+            0 if self.config.spare_zones == 0 => self.write_over(at, plan),
+            0 => self.write_prepared(at, plan),
+            run => run,
+        }
+    }
+
+    fn trim(&mut self, at: Extent<Lba>, _plan: &mut Plan) -> u32 {
+        at.blocks
+    }
+
+    fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+        match why {
+            Pressure::Blocked(at) if self.config.spare_zones > 0 => self.prepare(at, plan),
+            Pressure::Blocked(_) | Pressure::Idle { .. } => Step::Nothing,
+        }
+    }
+
+    fn freed(&mut self, space: Extent<Pba>) {
+        self.zones.freed(space);
+    }
+
+    fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
+        match *record {
+            Record::Unit { unit, is } => return self.zones.apply(unit, is),
+            Record::Unmap(at) if at.is_within(self.capacity()) => self.lost.remove(at),
+            Record::Lost(at) if at.is_within(self.capacity()) => self.lost.insert(at),
+            other => return Err(Corrupt(format!("in-place cannot take the record {other:?}"))),
+        }
+        Ok(())
+    }
+
+    fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
+        self.rewrite = None;
+        self.zones.recovered(units, plan)
+    }
+
+    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        let natives = u64::from(self.zones.natives());
+        if from < natives {
+            let limit = crate::layer::REGION_RECORDS as u32;
+            return Some(self.zones.restate(from as u32, limit, plan).map_or(natives, u64::from));
+        }
+        let start = Lba(from - natives);
+        let region = Extent::between(start, self.lost.region_end(start, self.capacity()));
+        self.lost.restate(region, plan);
+        (region.end().0 < self.capacity()).then_some(natives + region.end().0)
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        if let Some(rewrite) = &self.rewrite
+            && self.zones.pointer(rewrite.target) != rewrite.written
+        {
+            return Err(Violation("the rewrite being prepared disagrees with its zone's write pointer".to_owned()));
+        }
+        self.zones.check()
+    }
+}
