@@ -8,5 +8,6 @@ pub mod layers;
 pub mod media;
 pub mod parts;
 pub mod plan;
+pub mod replay;
 pub mod space;
 pub mod trace;

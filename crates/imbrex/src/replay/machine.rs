@@ -1,0 +1,251 @@
+//! What plans are performed on: the disk, RAM, the clock and, if asked for, the journal and the check of content.
+//!
+//! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
+//! begins when the one before is complete. RAM costs nothing, and so does a reset. Without a journal a Reset or Free
+//! takes effect where it stands in the plan; with one, when the records before it are written.
+
+use super::content::{Content, Host};
+use super::device::Device;
+use super::error::Fault;
+use super::journal::{Effect, Journal};
+use super::metrics::Counters;
+use crate::block::{Extent, Pba};
+use crate::layer::TranslationLayer;
+use crate::media::Illegal;
+use crate::plan::{Op, Place, Plan, Unit, Why};
+
+pub(super) struct Machine {
+    pub disk: Device,
+    ram_blocks: u64,
+    pub now_ns: u64,
+    pub counters: Counters,
+    /// What every block holds, when verifying.
+    pub content: Option<Content>,
+    journal: Option<Journal>,
+    restated: Plan,
+}
+
+impl Machine {
+    pub(super) fn new(disk: Device, ram_blocks: u32, journal: Option<Journal>, verify: bool) -> Self {
+        Self {
+            disk,
+            ram_blocks: u64::from(ram_blocks),
+            now_ns: 0,
+            counters: Counters::default(),
+            content: verify.then(Content::default),
+            journal,
+            restated: Plan::new(),
+        }
+    }
+
+    /// Performs a plan that `layer` has just made.
+    pub(super) fn perform(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan, host: Host) -> Result<(), Fault> {
+        let staged = self.journal.is_some() && self.stage_redo(layer, plan)?;
+        for op in plan.ops() {
+            match *op {
+                Op::Move { from, to, blocks, why, redo } => {
+                    let already_read = staged && is_staged(to, redo);
+                    self.copy(from, to, blocks, why, already_read)?;
+                    if !is_plausible(from, to, host) {
+                        return Err(Fault::Meaningless { op: *op });
+                    }
+                    self.follow_content(from, to, blocks, host)?;
+                }
+                Op::Record { redo, .. } => {
+                    if let Some(journal) = &mut self.journal
+                        && !(staged && redo)
+                    {
+                        journal.add_record();
+                        if journal.is_full() {
+                            self.commit(layer)?;
+                        }
+                    }
+                }
+                Op::Reset(unit) => self.defer(layer, Effect::Reset(unit))?,
+                Op::Free(space) => self.defer(layer, Effect::Free(space))?,
+                Op::Count(event, times) => self.counters.events[event as usize] += u64::from(times),
+            }
+        }
+        self.checkpoint_if_due(layer)
+    }
+
+    /// Writes the pending records early, so that the space that waits for them comes back. Says whether there were any.
+    pub(super) fn commit_early(&mut self, layer: &mut dyn TranslationLayer) -> Result<bool, Fault> {
+        if !self.journal.as_ref().is_some_and(Journal::has_pending) {
+            return Ok(false);
+        }
+        self.commit(layer)?;
+        self.checkpoint_if_due(layer)?;
+        Ok(true)
+    }
+
+    fn copy(&mut self, from: Place, to: Place, blocks: u32, why: Why, already_read: bool) -> Result<(), Fault> {
+        if let Place::At(source) = from
+            && !already_read
+        {
+            self.read(Extent::new(source, blocks), why)?;
+        }
+        if let Place::At(target) = to {
+            self.write(Extent::new(target, blocks), why)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
+        if self.is_on_disk(at)? {
+            self.now_ns = self.disk.read(at, self.now_ns)?;
+            self.counters.read[why as usize] += u64::from(at.blocks);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
+        if !self.is_on_disk(at)? {
+            return Ok(());
+        }
+        self.now_ns = self.disk.write(at, self.now_ns)?;
+        self.counters.written[why as usize] += u64::from(at.blocks);
+        Ok(())
+    }
+
+    /// When verifying: what moves, and what that destroys. The source was read before the write destroyed anything.
+    fn follow_content(&mut self, from: Place, to: Place, blocks: u32, host: Host) -> Result<(), Fault> {
+        let Some(content) = &mut self.content else { return Ok(()) };
+        content.moved(from, to, blocks, host)?;
+        if let Place::At(target) = to
+            && !target.is_ram()
+        {
+            self.disk.media().destroys(Extent::new(target, blocks), &mut |destroyed| content.gone(destroyed));
+        }
+        Ok(())
+    }
+
+    /// Whether the blocks are the disk's. If not they are RAM, and inside what the layer said it needs.
+    fn is_on_disk(&self, at: Extent<Pba>) -> Result<bool, Illegal> {
+        match at.start.device() {
+            Pba::DISK => Ok(true),
+            Pba::RAM if at.start.block() + u64::from(at.blocks) <= self.ram_blocks => Ok(false),
+            Pba::RAM => Err(Illegal::Beyond { at, blocks: self.ram_blocks }),
+            _ => Err(Illegal::Beyond { at, blocks: 0 }),
+        }
+    }
+
+    fn defer(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Fault> {
+        let Some(journal) = &mut self.journal else { return self.take_effect(layer, effect) };
+        if journal.defer(effect) {
+            self.take_effect(layer, effect)
+        } else if journal.is_full() {
+            self.commit(layer)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn take_effect(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Fault> {
+        let space = match effect {
+            Effect::Free(space) => space,
+            Effect::Reset(unit) => self.reset(unit)?,
+        };
+        if let Some(content) = &mut self.content {
+            content.gone(space);
+        }
+        layer.freed(space);
+        Ok(())
+    }
+
+    fn reset(&mut self, unit: Unit) -> Result<Extent<Pba>, Fault> {
+        if unit.device != Pba::DISK {
+            return Err(Illegal::NoReset { unit }.into());
+        }
+        let space = self.disk.reset(unit)?;
+        self.counters.resets += 1;
+        Ok(space)
+    }
+
+    /// Under a journal, a plan with redo moves first reads all it will read, and then has the images of the redo moves
+    /// and their records written in one entry (ordering rule 5). Says whether that is so.
+    fn stage_redo(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan) -> Result<bool, Fault> {
+        let (mut images, mut records) = (0, 0);
+        for op in plan.ops() {
+            match op {
+                Op::Move { blocks, redo: true, .. } => images += u64::from(*blocks),
+                Op::Record { redo: true, .. } => records += 1,
+                _ => {}
+            }
+        }
+        if images == 0 {
+            return Ok(false);
+        }
+        for op in plan.ops() {
+            if let Op::Move { from: Place::At(source), to, blocks, why, redo } = *op
+                && is_staged(to, redo)
+            {
+                self.read(Extent::new(source, blocks), why)?;
+            }
+        }
+        self.write_journal(layer, records, images * u64::from(self.disk.block_bytes()))?;
+        Ok(true)
+    }
+
+    fn commit(&mut self, layer: &mut dyn TranslationLayer) -> Result<(), Fault> {
+        self.write_journal(layer, 0, 0)
+    }
+
+    /// Writes the pending records, `records` more and redo images; what waited for the records takes effect.
+    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, records: u64, image_bytes: u64) -> Result<(), Fault> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        let entries = journal.take_pending(records, image_bytes);
+        self.write_entries(entries)?;
+        while let Some(effect) = self.journal.as_mut().and_then(Journal::next_effect) {
+            self.take_effect(layer, effect)?;
+        }
+        Ok(())
+    }
+
+    fn write_entries(&mut self, mut entries: u64) -> Result<(), Fault> {
+        while entries > 0 {
+            let Some(journal) = &mut self.journal else { return Ok(()) };
+            let (part, at) = journal.advance(entries);
+            self.write(at, Why::Metadata)?;
+            entries -= part;
+        }
+        Ok(())
+    }
+
+    /// A checkpoint comes between plans, when the layer's state and the media agree.
+    fn checkpoint_if_due(&mut self, layer: &dyn TranslationLayer) -> Result<(), Fault> {
+        if !self.journal.as_ref().is_some_and(Journal::checkpoint_due) {
+            return Ok(());
+        }
+        let (mut records, mut from) = (0, Some(0));
+        while let Some(region) = from {
+            self.restated.clear();
+            from = layer.restate(region, &mut self.restated);
+            records += self.restated.ops().len() as u64;
+        }
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let entries = journal.entries();
+        let needed =
+            journal.checkpoint_entries(records).map_err(|needed| Fault::JournalTooSmall { needed, entries })?;
+        self.write_entries(needed)?;
+        if let Some(journal) = &mut self.journal {
+            journal.checkpoint_written();
+        }
+        Ok(())
+    }
+}
+
+/// Whether a move's source is read before the redo entry: it is part of the entry, or leaves no mark on the media.
+fn is_staged(to: Place, redo: bool) -> bool {
+    redo || !matches!(to, Place::At(target) if !target.is_ram())
+}
+
+/// Whether a move from `from` to `to` can be meant by a plan for `host`.
+fn is_plausible(from: Place, to: Place, host: Host) -> bool {
+    match (from, to) {
+        (Place::Host(_), Place::At(_)) => matches!(host, Host::Writes(_)),
+        (Place::Host(_), _) | (_, Place::Zero | Place::Lost) => false,
+        (_, Place::Host(_)) => matches!(host, Host::Reads(_)),
+        (_, Place::At(_)) => true,
+    }
+}
