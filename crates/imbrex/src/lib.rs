@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod drive;
 pub mod layer;
 pub mod layers;
+pub mod mechanics;
 pub mod media;
 pub mod parts;
 pub mod plan;

@@ -1,0 +1,316 @@
+//! Drives: media and mechanics together, described by a preset in TOML.
+//!
+//! `drives/*.toml` at the root of the workspace holds the built-in presets. This module holds the description; reading a
+//! file that a user names is left to the program.
+
+use serde::{Deserialize, Serialize};
+
+use crate::mechanics::{GeometryError, Mechanics, MechanicsSpec, SECTOR_BYTES};
+
+/// A drive's description.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DrivePreset {
+    /// What the preset is called: the name it was parsed under.
+    #[serde(skip)]
+    pub name: String,
+    /// One line on what drive this is.
+    pub description: String,
+    /// Bytes of a block, a multiple of 512.
+    #[serde(default = "default_block_bytes")]
+    pub block_bytes: u32,
+    /// What may be written where.
+    pub media: MediaSpec,
+    /// How long it takes.
+    pub mechanics: MechanicsSpec,
+}
+
+const fn default_block_bytes() -> u32 {
+    4096
+}
+
+/// The rules of a recording, in numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum MediaSpec {
+    /// Every block may be written at any time.
+    Conventional {
+        /// How many blocks.
+        blocks: u64,
+    },
+    /// Zones with a write pointer, behind conventional ones.
+    Zoned {
+        /// How many zones, conventional ones included.
+        zones: u32,
+        /// Blocks of a zone.
+        zone_blocks: u32,
+        /// How many zones from the first on are conventional.
+        conventional_zones: u32,
+        /// How many zones may be open at a time; 0 for any number.
+        #[serde(default)]
+        max_open: u32,
+        /// How many zones may be open or closed, that is, neither empty nor full; 0 for any number.
+        #[serde(default)]
+        max_active: u32,
+    },
+}
+
+/// A preset that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// No built-in preset has this name.
+    #[error("no drive is called {name}; the built-in ones are {}", built_in_names())]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The text is no preset.
+    #[error("drive {name}: {source}")]
+    Syntax {
+        /// The preset.
+        name: String,
+        /// Where and why.
+        source: Box<toml::de::Error>,
+    },
+    /// The numbers describe no drive.
+    #[error("drive {name}: {source}")]
+    Impossible {
+        /// The preset.
+        name: String,
+        /// Which number, and why.
+        source: GeometryError,
+    },
+}
+
+/// The presets of `drives/`: name and text.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("conventional-7200", include_str!("../../../drives/conventional-7200.toml")),
+    ("exos-x18z", include_str!("../../../drives/exos-x18z.toml")),
+    ("hp97560", include_str!("../../../drives/hp97560.toml")),
+    ("small-zoned", include_str!("../../../drives/small-zoned.toml")),
+    ("tiny-conventional", include_str!("../../../drives/tiny-conventional.toml")),
+    ("tiny-zoned", include_str!("../../../drives/tiny-zoned.toml")),
+];
+
+fn built_in_names() -> String {
+    BUILT_IN.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+impl DrivePreset {
+    /// Name and text of every built-in preset.
+    #[must_use]
+    pub const fn built_in() -> &'static [(&'static str, &'static str)] {
+        BUILT_IN
+    }
+
+    /// The built-in preset called `name`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn named(name: &str) -> Result<Self, DriveError> {
+        match BUILT_IN.iter().find(|(known, _)| *known == name) {
+            Some((_, text)) => Self::parse(name, text),
+            None => Err(DriveError::Unknown { name: name.into() }),
+        }
+    }
+
+    /// The preset that `text` describes, to be called `name`.
+    ///
+    /// # Errors
+    /// When the text is not a preset, or describes no possible drive.
+    pub fn parse(name: &str, text: &str) -> Result<Self, DriveError> {
+        let syntax = |source| DriveError::Syntax { name: name.into(), source: Box::new(source) };
+        let preset = Self { name: name.into(), ..toml::from_str(text).map_err(syntax)? };
+        preset.validate()?;
+        Ok(preset)
+    }
+
+    /// Checks that the numbers can be those of a drive, its mechanics included.
+    ///
+    /// # Errors
+    /// The first number that cannot.
+    pub fn validate(&self) -> Result<(), DriveError> {
+        self.mechanics().map(drop)
+    }
+
+    /// Blocks of the drive.
+    #[must_use]
+    pub const fn blocks(&self) -> u64 {
+        self.media.blocks()
+    }
+
+    /// Bytes of the drive.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.blocks() * self.block_bytes as u64
+    }
+
+    /// The mechanics, which have at least the sectors of the media.
+    ///
+    /// # Errors
+    /// When a number is impossible.
+    pub fn mechanics(&self) -> Result<Mechanics, DriveError> {
+        let build = || {
+            self.validate_block_size()?;
+            self.media.validate()?;
+            self.mechanics.build(self.bytes() / u64::from(SECTOR_BYTES))
+        };
+        build().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })
+    }
+
+    /// The same drive with another capacity: `bytes` rounded down to whole blocks or zones. Conventional zones keep
+    /// their share. The mechanics keep rates and heads and change their cylinders, so the drive is the same in small;
+    /// a seek curve from three data-sheet numbers is stretched over them.
+    ///
+    /// # Errors
+    /// When nothing is left of the drive or of one of its kinds of zone.
+    pub fn with_capacity(&self, bytes: u64) -> Result<Self, DriveError> {
+        let scaled = || {
+            let media = self.media.with_blocks(bytes / u64::from(self.block_bytes.max(1)))?;
+            let mechanics = self.mechanics.scaled(media.blocks(), self.blocks());
+            Ok(Self { media, mechanics, ..self.clone() })
+        };
+        let scaled = scaled().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })?;
+        scaled.validate()?;
+        Ok(scaled)
+    }
+
+    fn validate_block_size(&self) -> Result<(), GeometryError> {
+        let bytes = self.block_bytes;
+        let whole = bytes.is_multiple_of(SECTOR_BYTES) && (SECTOR_BYTES..=MAX_BLOCK_BYTES).contains(&bytes);
+        GeometryError::check("block_bytes", whole, bytes, "give a multiple of 512 up to 1 MiB")
+    }
+}
+
+/// The largest block.
+const MAX_BLOCK_BYTES: u32 = 1 << 20;
+/// The most blocks of a drive; bytes of the largest block then fit 64 bits.
+const MAX_BLOCKS: u64 = 1 << 43;
+
+impl MediaSpec {
+    /// How many blocks there are.
+    #[must_use]
+    pub const fn blocks(&self) -> u64 {
+        match *self {
+            Self::Conventional { blocks } => blocks,
+            Self::Zoned { zones, zone_blocks, .. } => zones as u64 * zone_blocks as u64,
+        }
+    }
+
+    /// Checks that the numbers go together.
+    ///
+    /// # Errors
+    /// The first that does not.
+    pub fn validate(&self) -> Result<(), GeometryError> {
+        if let Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } = *self {
+            let at_least_one = "give at least one";
+            GeometryError::check("media.zones", zones >= 1, zones, at_least_one)?;
+            GeometryError::check("media.zone_blocks", zone_blocks >= 1, zone_blocks, at_least_one)?;
+            let remedy = "leave at least one sequential zone, or use media of kind conventional";
+            GeometryError::check("media.conventional_zones", conventional_zones < zones, conventional_zones, remedy)?;
+            let remedy = "an open zone is active: give at most max_active";
+            GeometryError::check("media.max_open", max_active == 0 || max_open <= max_active, max_open, remedy)?;
+        }
+        let blocks = self.blocks();
+        GeometryError::check(
+            "media.blocks",
+            (1..=MAX_BLOCKS).contains(&blocks),
+            blocks,
+            "give between 1 and 2^43 blocks",
+        )
+    }
+
+    /// The same media with at most `blocks` blocks.
+    fn with_blocks(&self, blocks: u64) -> Result<Self, GeometryError> {
+        let remedy = "give room for a block, or for one sequential zone beside the conventional ones";
+        let too_small = || GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy);
+        match *self {
+            Self::Conventional { .. } if blocks == 0 => Err(too_small()),
+            Self::Conventional { .. } => Ok(Self::Conventional { blocks }),
+            Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } => {
+                let remedy = "describe larger zones or a smaller drive";
+                let new = u32::try_from(blocks / u64::from(zone_blocks.max(1)))
+                    .map_err(|_| GeometryError::new("capacity", format!("{blocks} blocks are too many"), remedy))?;
+                // Rounded to the nearest, but a drive that had conventional zones keeps one.
+                let share = u64::from(new) * u64::from(conventional_zones) + u64::from(zones) / 2;
+                let conventional = (share / u64::from(zones.max(1))) as u32;
+                let conventional = conventional.max(u32::from(conventional_zones > 0));
+                if new <= conventional {
+                    return Err(too_small());
+                }
+                Ok(Self::Zoned { zones: new, zone_blocks, conventional_zones: conventional, max_open, max_active })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_has_mechanics_for_its_media() {
+        for (name, text) in DrivePreset::built_in() {
+            let preset = DrivePreset::parse(name, text).unwrap();
+            let sectors = preset.bytes() / 512;
+            let excess = preset.mechanics().unwrap().sectors() - sectors;
+            assert!(excess * 20 <= sectors, "{name}: {excess} sectors more than {sectors}");
+            let again = DrivePreset::parse(name, &toml::to_string(&preset).unwrap()).unwrap();
+            assert_eq!(again, preset, "{name} does not survive being written");
+        }
+        assert!(DrivePreset::named("exos").unwrap_err().to_string().contains("exos-x18z"));
+    }
+
+    /// MB/s of reading `mib` MiB from `sector` on.
+    fn rate(drive: &mut Mechanics, sector: u64, mib: u64) -> f64 {
+        let begin = drive.access(0, sector, 1, false);
+        let end = drive.access(begin, sector + 1, mib * 2048, false);
+        (mib * 2048 * 512) as f64 * 1e3 / (end - begin) as f64
+    }
+
+    #[test]
+    fn the_exos_is_the_size_and_speed_of_its_data_sheet() {
+        let preset = DrivePreset::named("exos-x18z").unwrap();
+        assert_eq!(preset.bytes(), 67_056 << 28);
+        let mut drive = preset.mechanics().unwrap();
+        let last = preset.bytes() / 512 - (2 << 30) / 512;
+        let (outer, inner) = (rate(&mut drive, 0, 1024), rate(&mut drive, last, 1024));
+        assert!((outer - 270.0).abs() < 2.7, "{outer} MB/s at the outer edge");
+        assert!((inner - 135.0).abs() < 2.7, "{inner} MB/s at the inner edge");
+    }
+
+    #[test]
+    fn a_smaller_drive_keeps_rates_and_shares() {
+        for (name, _) in DrivePreset::built_in() {
+            let full = DrivePreset::named(name).unwrap();
+            let half = full.with_capacity(full.bytes() / 2 + 1).unwrap();
+            assert_eq!(half.bytes(), full.bytes() / 2, "{name}");
+            let (full, half) = (full.mechanics().unwrap(), half.mechanics().unwrap());
+            assert_eq!(half.locate(0).sectors_per_track, full.locate(0).sectors_per_track);
+            let ratio = f64::from(half.cylinders()) / f64::from(full.cylinders());
+            assert!((0.49..0.55).contains(&ratio), "{name}: {ratio} of the cylinders");
+        }
+        let exos = DrivePreset::named("exos-x18z").unwrap();
+        let MediaSpec::Zoned { zones, conventional_zones, .. } = exos.with_capacity(64 << 30).unwrap().media else {
+            panic!("not zoned");
+        };
+        assert_eq!((zones, conventional_zones), (256, 3));
+    }
+
+    #[test]
+    fn impossible_drives_are_refused_by_field() {
+        let text = DrivePreset::built_in().iter().find(|(name, _)| *name == "tiny-zoned").unwrap().1;
+        let refused = |from: &str, to: &str| {
+            assert!(text.contains(from));
+            DrivePreset::parse("test", &text.replace(from, to)).unwrap_err().to_string()
+        };
+        assert!(refused("conventional_zones = 4", "conventional_zones = 16").contains("media.conventional_zones"));
+        assert!(refused("zone_blocks = 32", "zone_blocks = 0").contains("media.zone_blocks"));
+        assert!(refused("zone_blocks = 32", "zone_block = 32").contains("zone_block"));
+        assert!(refused("description", "block_bytes = 1000\ndescription").contains("block_bytes"));
+        assert!(refused("rpm = 7200", "rpm = -1").contains("rpm"));
+        let preset = DrivePreset::parse("test", text).unwrap();
+        assert!(preset.with_capacity(32 * 4096).is_err());
+        assert!(preset.with_capacity(u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,162 @@
+//! How long a disk drive takes: seek, settling, rotation and transfer from the positions of the head and the platter.
+//!
+//! The state is the head's place and, through the clock, the platter's angle: the platter keeps turning while the drive
+//! is idle, the head stays where the last access ended. An access is split at the ends of tracks. For each piece
+//!
+//! 1. the arm seeks; if the head changes, a head switch runs meanwhile, and the longer of the two counts;
+//! 2. a write that had to seek or to switch waits until the head has settled;
+//! 3. the platter turns until the first sector comes under the head: a wait from the actual angle, not half a turn;
+//! 4. the sectors pass at the rate of their recording zone.
+//!
+//! Tracks are skewed so that steps 1 and 2 fit in the gap between two pieces. Caches, read-ahead and the bus are not
+//! modelled: what a host sees of a drive without them is this and nothing else. The mechanism is that of DiskSim's
+//! detailed disk model, against whose numbers [`crate::validate`] holds it.
+//!
+//! Times are ns, sectors 512 bytes. Nothing here knows what the media allow or what a layer does.
+
+mod reciprocal;
+mod seek;
+mod spec;
+mod spindle;
+mod surface;
+
+use std::fmt;
+
+use seek::SeekCurve;
+pub use spec::{LayoutSpec, MechanicsSpec, RecordingSpec, RecordingZone, SeekSpec};
+pub use spindle::Angle;
+use spindle::Spindle;
+pub use surface::Location;
+use surface::Surface;
+
+/// Bytes of a sector, the unit of [`Mechanics`].
+pub const SECTOR_BYTES: u32 = 512;
+
+/// A drive description that no drive can have.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{field}: {problem}; {remedy}")]
+pub struct GeometryError {
+    /// The field at fault, as the preset names it.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+impl GeometryError {
+    pub(crate) const fn new(field: &'static str, problem: String, remedy: &'static str) -> Self {
+        Self { field, problem, remedy }
+    }
+
+    /// An error about `value` unless `holds`.
+    pub(crate) fn check(
+        field: &'static str,
+        holds: bool,
+        value: impl fmt::Display,
+        remedy: &'static str,
+    ) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(Self::new(field, format!("{value} is impossible"), remedy)) }
+    }
+}
+
+/// The moving parts of one drive and where they are. A clone shares the tables.
+#[derive(Clone, Debug)]
+pub struct Mechanics {
+    surface: Surface,
+    seek: SeekCurve,
+    spindle: Spindle,
+    head_switch_ns: u64,
+    write_settle_ns: u64,
+    cylinder: u32,
+    head: u32,
+}
+
+impl Mechanics {
+    fn new(surface: Surface, seek: SeekCurve, spindle: Spindle, head_switch_ms: f64, write_settle_ms: f64) -> Self {
+        let ns = |ms: f64| (ms * 1e6 + 0.5) as u64;
+        let (head_switch_ns, write_settle_ns) = (ns(head_switch_ms), ns(write_settle_ms));
+        Self { surface, seek, spindle, head_switch_ns, write_settle_ns, cylinder: 0, head: 0 }
+    }
+
+    /// How many sectors the drive has.
+    #[must_use]
+    pub const fn sectors(&self) -> u64 {
+        self.surface.sectors()
+    }
+
+    /// How many cylinders the drive has.
+    #[must_use]
+    pub const fn cylinders(&self) -> u32 {
+        self.surface.cylinders()
+    }
+
+    /// Where a sector lies.
+    ///
+    /// # Panics
+    /// When the drive has no such sector.
+    #[must_use]
+    pub fn locate(&self, sector: u64) -> Location {
+        assert!(sector < self.sectors(), "sector {sector} of a drive of {}", self.sectors());
+        self.surface.locate(sector)
+    }
+
+    /// The time a seek over `distance` cylinders takes, at most as many as the drive has.
+    #[must_use]
+    pub fn seek_ns(&self, distance: u32) -> u64 {
+        self.seek.ns(distance)
+    }
+
+    /// Puts the head back to cylinder 0, head 0, where a new drive has it.
+    pub fn reset(&mut self) {
+        (self.cylinder, self.head) = (0, 0);
+    }
+
+    /// Reads or writes `sectors` sectors from `first_sector` on, beginning at `now_ns`, and returns when that is done.
+    ///
+    /// # Panics
+    /// When the drive ends before the access does.
+    #[inline]
+    pub fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64 {
+        assert!(
+            first_sector.checked_add(sectors).is_some_and(|end| end <= self.sectors()),
+            "{sectors} sectors at {first_sector} of a drive of {}",
+            self.sectors()
+        );
+        let (mut now_ns, mut next, end) = (now_ns, first_sector, first_sector + sectors);
+        while next < end {
+            let at = self.surface.locate(next);
+            let piece = u64::from(at.sectors_per_track - at.sector).min(end - next);
+            let ready_ns = now_ns + self.arm_ns(&at, write);
+            now_ns = self.spindle.pass(ready_ns, at.angle, piece * at.sector_angle);
+            (self.cylinder, self.head) = (at.cylinder, at.head);
+            next += piece;
+        }
+        now_ns
+    }
+
+    /// How long after `now_ns` an access to `first_sector` would begin to transfer: seek, settling and rotation. The head
+    /// stays; a scheduler that serves the shortest positioning time first asks this of every request.
+    ///
+    /// # Panics
+    /// When the drive has no such sector.
+    #[must_use]
+    pub fn positioning_ns(&self, now_ns: u64, first_sector: u64, write: bool) -> u64 {
+        let at = self.locate(first_sector);
+        let arm_ns = self.arm_ns(&at, write);
+        arm_ns + self.spindle.wait(now_ns + arm_ns, at.angle)
+    }
+
+    /// Time to bring the right head over the right cylinder, steady enough for the access.
+    #[inline]
+    fn arm_ns(&self, to: &Location, write: bool) -> u64 {
+        let seek_ns = self.seek.ns(self.cylinder.abs_diff(to.cylinder));
+        let switch_ns = if to.head == self.head { 0 } else { self.head_switch_ns };
+        let moved_ns = seek_ns.max(switch_ns);
+        let settle_ns = if write && moved_ns > 0 { self.write_settle_ns } else { 0 };
+        moved_ns + settle_ns
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+//! Zone-bit recording: where on the platters a sector lies.
+
+use std::sync::Arc;
+
+use super::reciprocal::{MAX_DIVIDEND, MAX_DIVISOR, Reciprocal};
+use super::spec::RecordingZone;
+use super::spindle::{Angle, angle_of};
+use super::{GeometryError, LayoutSpec};
+
+/// Where a sector lies.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Location {
+    /// Cylinder, 0 outermost.
+    pub cylinder: u32,
+    /// Head, that is, the surface.
+    pub head: u32,
+    /// Sector of the track.
+    pub sector: u32,
+    /// Sectors of the track.
+    pub sectors_per_track: u32,
+    /// Where the sector begins, as a fraction of a turn in units of 2⁻⁶⁴.
+    pub angle: Angle,
+    /// The arc of one sector.
+    pub(super) sector_angle: Angle,
+}
+
+/// All surfaces of a drive: recording zones from the outermost inwards, and the order of their tracks.
+#[derive(Clone, Debug)]
+pub(super) struct Surface {
+    recordings: Arc<[Recording]>,
+    /// The first recording zone that has sectors at or after `i << shift`.
+    index: Arc<[u16]>,
+    shift: u32,
+    order: Order,
+    sectors: u64,
+    cylinders: u32,
+}
+
+/// A recording zone: neighbouring cylinders with the same number of sectors per track.
+#[derive(Copy, Clone, Debug)]
+struct Recording {
+    first_sector: u64,
+    end_sector: u64,
+    first_cylinder: u32,
+    per_track: Reciprocal,
+    sector_angle: Angle,
+    /// Skew per head, in cylinder-major order.
+    head_angle: Angle,
+    /// Skew per cylinder, in cylinder-major order.
+    cylinder_angle: Angle,
+}
+
+/// The order in which tracks follow each other inside a recording zone.
+#[derive(Copy, Clone, Debug)]
+enum Order {
+    /// All tracks of a cylinder, then the next cylinder.
+    CylinderMajor { heads: Reciprocal },
+    /// Sections of tracks on one surface, alternately inwards and outwards; see [`LayoutSpec::Serpentine`].
+    Serpentine { heads: Reciprocal, section: Reciprocal, sections: Reciprocal, track_skew: Angle, group_skew: Angle },
+}
+
+/// At most this many entries index the recording zones: 2 KiB, so that the index stays in the first-level cache.
+const INDEX_ENTRIES: u64 = 1024;
+
+impl Surface {
+    /// The surfaces of `heads` heads with these recording zones, outermost first.
+    pub(super) fn new(layout: &LayoutSpec, heads: u32, zones: &[RecordingZone]) -> Result<Self, GeometryError> {
+        let order = Order::new(layout, heads)?;
+        let mut recordings = Vec::with_capacity(zones.len());
+        let (mut first_sector, mut first_free) = (0, 0);
+        for zone in zones {
+            let recording = Recording::new(zone, heads, first_sector, first_free)?;
+            order.check(zone)?;
+            first_sector = recording.end_sector;
+            first_free = zone.first_cylinder + zone.cylinders;
+            recordings.push(recording);
+        }
+        GeometryError::check(
+            "recording.zones",
+            !recordings.is_empty() && recordings.len() <= MAX_ZONES as usize,
+            recordings.len(),
+            "give between 1 and 65535 recording zones",
+        )?;
+        let (shift, index) = index(&recordings, first_sector);
+        let cylinders = first_free;
+        Ok(Self { recordings: recordings.into(), index, shift, order, sectors: first_sector, cylinders })
+    }
+
+    /// How many sectors there are.
+    #[inline]
+    pub(super) const fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// How many cylinders there are, unused ones between recording zones included.
+    pub(super) const fn cylinders(&self) -> u32 {
+        self.cylinders
+    }
+
+    /// Where sector `sector`, which is below [`Surface::sectors`], lies.
+    #[inline]
+    pub(super) fn locate(&self, sector: u64) -> Location {
+        let mut at = usize::from(self.index[(sector >> self.shift) as usize]);
+        while self.recordings[at].end_sector <= sector {
+            at += 1;
+        }
+        let zone = &self.recordings[at];
+        let (track, sector) = zone.per_track.divide(sector - zone.first_sector);
+        let (cylinder, head, track_angle) = self.order.track(track, zone);
+        Location {
+            cylinder,
+            head,
+            sector,
+            sectors_per_track: zone.per_track.by(),
+            angle: track_angle.wrapping_add(u64::from(sector) * zone.sector_angle),
+            sector_angle: zone.sector_angle,
+        }
+    }
+}
+
+/// The index of recording zones by sector number, and how far to shift a sector number to use it.
+fn index(recordings: &[Recording], sectors: u64) -> (u32, Arc<[u16]>) {
+    let mut shift = 0;
+    while (sectors - 1) >> shift >= INDEX_ENTRIES {
+        shift += 1;
+    }
+    let mut at = 0;
+    let index = (0..=(sectors - 1) >> shift).map(|i| {
+        while recordings[at].end_sector <= i << shift {
+            at += 1;
+        }
+        at as u16 // below MAX_ZONES
+    });
+    (shift, index.collect())
+}
+
+impl Recording {
+    fn new(zone: &RecordingZone, heads: u32, first_sector: u64, first_free: u32) -> Result<Self, GeometryError> {
+        let per_track = zone.sectors_per_track;
+        GeometryError::check(
+            "recording.zones.first_cylinder",
+            zone.first_cylinder >= first_free,
+            zone.first_cylinder,
+            "list recording zones from the outside inwards, without overlap",
+        )?;
+        GeometryError::check(
+            "recording.zones.cylinders",
+            zone.cylinders >= 1 && zone.cylinders < MAX_CYLINDERS && zone.first_cylinder < MAX_CYLINDERS,
+            zone.cylinders,
+            "give between 1 and 16 million cylinders",
+        )?;
+        GeometryError::check(
+            "recording.zones.sectors_per_track",
+            (1..=MAX_SECTORS_PER_TRACK).contains(&per_track),
+            per_track,
+            "give between 1 and 32768 sectors per track",
+        )?;
+        // Below 2⁶⁰: cylinders, heads and sectors per track have just been bounded.
+        let sectors = u64::from(zone.cylinders) * u64::from(heads) * u64::from(per_track);
+        let end_sector = first_sector + sectors;
+        let remedy = "describe a smaller drive: up to 2 PB are modelled";
+        GeometryError::check("recording.zones", end_sector < MAX_DIVIDEND, end_sector, remedy)?;
+        // One sector less than the quotient of a turn would do as well: what is lost is below 2⁻⁴⁹ of a turn.
+        let sector_angle = u64::MAX / u64::from(per_track);
+        let skew = |sectors: u32| sector_angle.wrapping_mul(u64::from(sectors));
+        Ok(Self {
+            first_sector,
+            end_sector,
+            first_cylinder: zone.first_cylinder,
+            per_track: Reciprocal::new(per_track),
+            sector_angle,
+            head_angle: skew(zone.track_skew_sectors),
+            cylinder_angle: skew(zone.track_skew_sectors)
+                .wrapping_mul(u64::from(heads - 1))
+                .wrapping_add(skew(zone.cylinder_skew_sectors)),
+        })
+    }
+}
+
+/// The most recording zones: what the index can tell apart.
+pub(super) const MAX_ZONES: u32 = u16::MAX as u32;
+/// Cylinder numbers lie below twice this.
+pub(super) const MAX_CYLINDERS: u32 = 1 << 24;
+/// The densest track: at 60 000 rpm its sectors take 30 ns, still longer than the spindle's slack.
+pub(super) const MAX_SECTORS_PER_TRACK: u32 = 1 << 15;
+/// More heads than any drive has.
+const MAX_HEADS: u32 = 1024;
+
+/// Whether tracks can be ordered like this.
+pub(super) fn check_layout(layout: &LayoutSpec, heads: u32) -> Result<(), GeometryError> {
+    Order::new(layout, heads).map(drop)
+}
+
+impl Order {
+    fn new(layout: &LayoutSpec, heads: u32) -> Result<Self, GeometryError> {
+        GeometryError::check("heads", (1..=MAX_HEADS).contains(&heads), heads, "give between 1 and 1024 heads")?;
+        match *layout {
+            LayoutSpec::CylinderMajor {} => Ok(Self::CylinderMajor { heads: Reciprocal::new(heads) }),
+            LayoutSpec::Serpentine { group_cylinders, section_tracks, track_skew_rev, group_skew_rev } => {
+                for (field, rev) in
+                    [("layout.track_skew_rev", track_skew_rev), ("layout.group_skew_rev", group_skew_rev)]
+                {
+                    let remedy = "give a fraction of a turn from 0 up to 1";
+                    GeometryError::check(field, (0.0..1.0).contains(&rev), rev, remedy)?;
+                }
+                let passes = group_cylinders.checked_div(section_tracks).unwrap_or(0);
+                let sections = passes.saturating_mul(heads);
+                GeometryError::check(
+                    "layout.group_cylinders",
+                    passes >= 1
+                        && group_cylinders.is_multiple_of(section_tracks)
+                        && group_cylinders <= MAX_DIVISOR / MAX_HEADS,
+                    group_cylinders,
+                    "give a multiple of section_tracks, at most 1024",
+                )?;
+                Ok(Self::Serpentine {
+                    heads: Reciprocal::new(heads),
+                    section: Reciprocal::new(section_tracks),
+                    sections: Reciprocal::new(sections),
+                    track_skew: angle_of(track_skew_rev),
+                    group_skew: angle_of(group_skew_rev),
+                })
+            }
+        }
+    }
+
+    /// Whether a recording zone can be laid out in this order.
+    fn check(&self, zone: &RecordingZone) -> Result<(), GeometryError> {
+        let Self::Serpentine { heads, section, sections, .. } = self else { return Ok(()) };
+        let group = sections.by() / heads.by() * section.by();
+        GeometryError::check(
+            "recording.zones.cylinders",
+            zone.cylinders.is_multiple_of(group),
+            zone.cylinders,
+            "give a multiple of layout.group_cylinders",
+        )?;
+        GeometryError::check(
+            "recording.zones.track_skew_sectors",
+            zone.track_skew_sectors == 0 && zone.cylinder_skew_sectors == 0,
+            zone.track_skew_sectors,
+            "a serpentine layout is skewed by layout.track_skew_rev and layout.group_skew_rev; leave out skews in sectors",
+        )
+    }
+
+    /// Cylinder, head and start angle of track `track` of a recording zone.
+    #[inline]
+    fn track(&self, track: u64, zone: &Recording) -> (u32, u32, Angle) {
+        match self {
+            Self::CylinderMajor { heads } => {
+                let (cylinder, head) = heads.divide(track);
+                let angle = u64::from(head).wrapping_mul(zone.head_angle);
+                let angle = angle.wrapping_add(cylinder.wrapping_mul(zone.cylinder_angle));
+                (zone.first_cylinder + cylinder as u32, head, angle)
+            }
+            Self::Serpentine { heads, section, sections, track_skew, group_skew } => {
+                let (section_no, i) = section.divide(track);
+                let (group, j) = sections.divide(section_no);
+                // A group is passed over once or more; each pass visits every head, in turn upwards and downwards.
+                let (pass, step) = heads.divide(u64::from(j));
+                let pass = pass as u32;
+                let head = if pass.is_multiple_of(2) { step } else { heads.by() - 1 - step };
+                let offset = if j.is_multiple_of(2) { i } else { section.by() - 1 - i };
+                let passes = sections.by() / heads.by();
+                let cylinder = (group as u32 * passes + pass) * section.by() + offset;
+                let angle = group.wrapping_mul(*group_skew).wrapping_add(u64::from(i).wrapping_mul(*track_skew));
+                (zone.first_cylinder + cylinder, head, angle)
+            }
+        }
+    }
+}
