@@ -153,6 +153,9 @@ pub trait TranslationLayer: Send {
     /// the next region's cursor. A region of logical blocks starts with its Unmap. At most [`REGION_RECORDS`] records.
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64>;
 
+    /// The most records that restating the whole state can take: what a checkpoint needs room for.
+    fn most_records(&self) -> u64;
+
     /// Verifies the invariants. Slow; tests and fuzzers call it after every step.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ pub mod layers;
 pub mod mechanics;
 pub mod media;
 pub mod parts;
+pub mod perform;
 pub mod plan;
 pub mod replay;
 pub mod space;

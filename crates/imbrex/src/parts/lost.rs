@@ -63,6 +63,12 @@ impl LostBlocks {
         self.blocks.range(start..end).nth(REGION_RECORDS / 2 - 1).copied().unwrap_or(end)
     }
 
+    /// Regions that a capacity has at least.
+    #[must_use]
+    pub fn regions(capacity: u64) -> u64 {
+        capacity.div_ceil(u64::from(u32::MAX))
+    }
+
     /// Re-emits the records of a region: that nothing in it is mapped or lost, and then what is lost.
     pub fn restate(&self, region: Extent<Lba>, plan: &mut Plan) {
         plan.record(Record::Unmap(region));

@@ -203,6 +203,19 @@ mod tests {
     }
 
     #[test]
+    fn a_range_pass_sees_every_batch() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lines: String =
+            (0..=5000u64).map(|i| format!("{},h,0,Write,{},512,0\n", 7 + i, (5000 - i) * 512)).collect();
+        std::fs::write(file.path(), lines).unwrap();
+        let workload = Workload::File(file.path().into());
+        let irregularities = Irregularities::default();
+        let range = TraceRange { requests: 5001, range_bytes: 5001 * 512, duration_ns: 500_000, irregularities };
+        assert_eq!(workload.range().unwrap(), range);
+        assert_eq!(workload.range().unwrap(), range, "a second pass sees the same");
+    }
+
+    #[test]
     fn a_request_is_three_words() {
         assert_eq!(size_of::<TraceRequest>(), 24);
     }

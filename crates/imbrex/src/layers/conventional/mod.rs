@@ -85,6 +85,10 @@ impl TranslationLayer for Conventional {
         None
     }
 
+    fn most_records(&self) -> u64 {
+        0
+    }
+
     fn check(&self) -> Result<(), Violation> {
         Ok(())
     }

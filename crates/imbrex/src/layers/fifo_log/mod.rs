@@ -459,6 +459,11 @@ impl TranslationLayer for FifoLog {
         (region.end().0 < self.capacity()).then_some(natives + region.end().0)
     }
 
+    fn most_records(&self) -> u64 {
+        let regions = u64::from(self.log.slots()) / (crate::layer::REGION_RECORDS as u64 / 2 - 1);
+        u64::from(self.zones.natives()) + u64::from(self.log.slots()) + regions + LostBlocks::regions(self.capacity())
+    }
+
     fn check(&self) -> Result<(), Violation> {
         self.zones.check()?;
         self.log.check()?;

@@ -290,6 +290,10 @@ impl TranslationLayer for InPlace {
         (region.end().0 < self.capacity()).then_some(natives + region.end().0)
     }
 
+    fn most_records(&self) -> u64 {
+        u64::from(self.zones.natives()) + LostBlocks::regions(self.capacity())
+    }
+
     fn check(&self) -> Result<(), Violation> {
         if let Some(rewrite) = &self.rewrite
             && self.zones.pointer(rewrite.target) != rewrite.written

@@ -1,7 +1,7 @@
 //! Trace files. Formats and compressions are told by content; a file's name means nothing.
 //!
-//! A [`Format`] takes one line or record at a time from the [`Input`]; what is the same for every format (arrivals,
-//! requests of no bytes, errors with their place) is done once, by [`FileTrace`].
+//! A `Format` takes one line or record at a time from the `Input`; what is the same for every format (arrivals, requests
+//! of no bytes, errors with their place) is done once, by `FileTrace`.
 
 mod compression;
 mod input;

@@ -135,6 +135,16 @@ fn what_surrounds_the_lines_is_no_request() {
 }
 
 #[test]
+fn one_record_tells_its_version() {
+    // The serial number puts a 2 where version 2 has its version.
+    for (format, content) in
+        [(TraceFormat::Vscsi1, vscsi1(&COMMANDS[..1])), (TraceFormat::Vscsi2, vscsi2(&COMMANDS[..1]))]
+    {
+        assert_eq!(drain(content, 1).unwrap().1.info().format, format);
+    }
+}
+
+#[test]
 fn arrivals_never_decrease() {
     let (requests, source) = drain(vscsi1(&[10, 5, 30, 20, 30].map(|time| (0x28, 0, 512, time))), 9).unwrap();
     assert!(requests.iter().map(|r| r.arrival_ns).eq([0, 0, 20_000, 20_000, 20_000]));
@@ -199,7 +209,9 @@ fn a_file_without_requests_is_refused() {
 
 #[test]
 fn other_content_is_refused() {
-    for content in [&b"hello\n"[..], b"0.1,0.2,W,0,512,4096\n", b"\n", &[0; 100], &[0xff; 100]] {
+    let mut one_record_only = vscsi1(&COMMANDS[..1]);
+    one_record_only.extend([7; 32]);
+    for content in [&b"hello\n"[..], b"0.1,0.2,W,0,512,4096\n", b"\n", &[0; 100], &[0xff; 100], &one_record_only] {
         assert!(error(content).starts_with("t is in no trace format Imbrex reads; convert it to"));
     }
 }
@@ -232,8 +244,18 @@ fn a_stream_that_asks_for_too_much_memory_is_refused() {
     let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
     encoder.window_log(28).unwrap();
     encoder.write_all(MSR).unwrap();
-    let message = error(encoder.finish().unwrap());
-    assert!(message.contains("needs over 128 MiB; fetch the file again or decompress it first"), "{message}");
+    let wide_zstd = encoder.finish().unwrap();
+    // The dictionary size stands in the block header, which ends with a checksum; 32 means 256 MiB.
+    let mut wide_xz = xz(MSR);
+    assert_eq!(wide_xz[12..16], [2, 0, 0x21, 1]);
+    wide_xz[16] = 32;
+    let mut checksum = flate2::Crc::new();
+    checksum.update(&wide_xz[12..20]);
+    wide_xz[20..24].copy_from_slice(&checksum.sum().to_le_bytes());
+    for content in [wide_zstd, wide_xz] {
+        let message = error(content);
+        assert!(message.contains("needs over 128 MiB; fetch the file again or decompress it first"), "{message}");
+    }
 }
 
 #[test]

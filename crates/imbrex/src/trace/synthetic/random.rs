@@ -73,18 +73,24 @@ impl<T> Weighted<T> {
         Self { items, total }
     }
 
-    /// Draws the index of an item.
+    /// Draws an item.
     #[inline]
-    pub(super) fn draw(&self, random: &mut Random) -> usize {
-        if self.items.len() == 1 {
-            return 0;
-        }
-        let at = random.below(self.total);
-        self.items.iter().position(|(up_to, _)| at < *up_to).unwrap_or_default()
-    }
-
-    #[inline]
-    pub(super) fn item(&mut self, index: usize) -> &mut T {
+    pub(super) fn pick(&mut self, random: &mut Random) -> &mut T {
+        let at = if self.items.len() == 1 { 0 } else { random.below(self.total) };
+        let index = self.items.partition_point(|(up_to, _)| *up_to <= at);
         &mut self.items[index].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_bounds_are_not_biased() {
+        // Without rejection, half of the draws below three quarters of 2^64 would be multiples of three.
+        let mut random = Random::new(1);
+        let multiples = (0..100_000).filter(|_| random.below(3 << 62).is_multiple_of(3)).count();
+        assert!((32_500..34_200).contains(&multiples), "{multiples}");
     }
 }

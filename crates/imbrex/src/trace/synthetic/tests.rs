@@ -1,4 +1,5 @@
 use super::*;
+use crate::block::Access;
 use crate::trace::workloads::built_in;
 use crate::trace::{TraceSource, Workload};
 

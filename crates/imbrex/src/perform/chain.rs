@@ -1,0 +1,123 @@
+//! What the blocks found in the journal ring amount to.
+//!
+//! Every block says how far the journal was durable when it was written. All entries from the tail to there must be
+//! whole; what is missing is damage. Entries after it count as long as they are whole, follow each other and do not go
+//! back to an earlier epoch: they were being written when the power failed.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::journal::{self, Block, Entry, Header};
+
+/// The journal from its tail to its head.
+#[derive(Debug, Default)]
+pub(super) struct Chain {
+    /// The entries, oldest first.
+    pub entries: Vec<Entry>,
+    /// Where the next entry goes.
+    pub head: u64,
+    /// Where recovery began.
+    pub tail: u64,
+    /// The epoch after the last one seen.
+    pub epoch: u32,
+    /// The entries, by number, whose redo images must be written again.
+    pub redo_from: usize,
+}
+
+/// Entries of which every block is there, by their first block's number; of two with one number the later epoch.
+fn whole_entries(blocks: Vec<Block>) -> BTreeMap<u64, (Header, Vec<Bytes>)> {
+    let mut parts: BTreeMap<(u64, u32, u32), BTreeMap<u32, Block>> = BTreeMap::new();
+    for block in blocks {
+        let Header { start, epoch, count, index, .. } = block.header;
+        parts.entry((start, epoch, count)).or_default().insert(index, block);
+    }
+    let whole = parts.into_iter().filter(|((_, _, count), blocks)| blocks.len() == *count as usize);
+    whole
+        .filter_map(|((start, _, _), blocks)| {
+            let header = blocks.first_key_value()?.1.header;
+            Some((start, (header, blocks.into_values().map(|block| block.payload).collect())))
+        })
+        .collect()
+}
+
+/// Finds the chain in the blocks of the ring.
+///
+/// # Errors
+/// What is missing or harmed.
+pub(super) fn find(blocks: Vec<Block>, block_bytes: usize) -> Result<Chain, String> {
+    let durable =
+        blocks.iter().map(|block| block.header.durable).max().ok_or("no journal is here; format the store first")?;
+    let epoch = blocks.iter().map(|block| block.header.epoch).max().unwrap_or(0).saturating_add(1);
+    let whole = whole_entries(blocks);
+    let end = |header: &Header| header.start + u64::from(header.count);
+    let mut last = whole.values().map(|(header, _)| header).find(|header| end(header) == durable);
+    if last.is_none() && durable > 0 {
+        return Err(format!("the journal entry that ends before block {durable} is damaged"));
+    }
+    loop {
+        let (next, at_least) = last.map_or((0, 0), |header| (end(header), header.epoch));
+        match whole.get(&next) {
+            Some((header, _)) if header.epoch >= at_least => last = Some(header),
+            _ => break,
+        }
+    }
+    let last = last.ok_or("the journal was never begun; format the store again")?;
+    let mut chain = Chain { head: end(last), tail: last.tail, epoch, ..Chain::default() };
+    let mut at = last.tail;
+    while at < chain.head {
+        let damaged = || format!("the journal entry that begins with block {at} is damaged");
+        let (header, payloads) = whole.get(&at).ok_or_else(damaged)?;
+        if header.start < last.redone {
+            chain.redo_from = chain.entries.len() + 1;
+        }
+        chain.entries.push(journal::decode(payloads, block_bytes).ok_or_else(damaged)?);
+        at = end(header);
+    }
+    Ok(chain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::{Extent, Lba};
+    use crate::plan::Record;
+
+    /// An entry of `records` records.
+    fn entry(start: u64, records: u32, epoch: u32, tail: u64, durable: u64) -> Vec<Block> {
+        let records = (0..records).map(|i| Record::Unmap(Extent::new(Lba(start), i + 1))).collect();
+        let header = Header { identity: 1, start, epoch, tail, durable, redone: durable, ..Header::default() };
+        let blocks = journal::encode(&Entry { records, images: Vec::new() }, header, 512);
+        blocks.iter().map(|block| journal::decode_block(block, Some(1)).unwrap()).collect()
+    }
+
+    fn head(blocks: &[Vec<Block>]) -> Result<(u64, usize), String> {
+        find(blocks.concat(), 512).map(|chain| (chain.head, chain.entries.len()))
+    }
+
+    #[test]
+    fn a_torn_last_entry_is_as_if_never_written() {
+        let (a, b, mut c) = (entry(0, 1, 1, 0, 0), entry(1, 60, 1, 0, 1), entry(4, 60, 1, 0, 4));
+        assert_eq!(b.len(), 3);
+        assert_eq!(head(&[a.clone(), b.clone(), c.clone()]), Ok((7, 3)));
+        c.remove(1);
+        assert_eq!(head(&[a, b, c]), Ok((4, 2)));
+    }
+
+    #[test]
+    fn a_hole_before_what_was_durable_is_damage() {
+        let (a, b, c) = (entry(0, 1, 1, 0, 0), entry(1, 1, 1, 0, 1), entry(2, 1, 1, 0, 2));
+        assert!(head(&[a.clone(), c.clone()]).unwrap_err().contains("block 2"));
+        assert!(head(&[b, c]).unwrap_err().contains("block 0"));
+        assert!(head(&[]).unwrap_err().contains("format"));
+        assert_eq!(head(&[a]), Ok((1, 1)));
+    }
+
+    #[test]
+    fn an_entry_of_an_earlier_epoch_does_not_follow_a_later_one() {
+        // In epoch 1 entries 1 and 2 were under way and only 2 arrived; epoch 2 then wrote another entry 1.
+        let (a, stale, b) = (entry(0, 1, 1, 0, 0), entry(2, 1, 1, 0, 1), entry(1, 1, 2, 0, 1));
+        assert_eq!(head(&[a.clone(), stale.clone()]), Ok((1, 1)));
+        assert_eq!(head(&[a, stale, b]), Ok((2, 2)));
+    }
+}

@@ -1,0 +1,351 @@
+//! Making records durable: group commit, checkpoint, and what may happen only afterwards.
+//!
+//! A commit takes what is queued up to a point, waits for the moves planned before that point, flushes the device, writes
+//! the entries, flushes again, and then lets resets and frees take effect, redo moves write, and flushes be answered.
+//! When half the ring is in use, commits carry regions of a checkpoint as well; when the last region is durable the ring's
+//! tail moves to where the checkpoint began.
+
+use bytes::Bytes;
+
+use super::chain::Chain;
+use super::journal::{self, Entry, Header};
+use super::rules::Rule;
+use super::running::Running;
+use super::{Core, IoKind, IoResult, Purpose, Setup};
+use crate::block::{Address, Extent, Pba};
+use crate::layer::{REGION_RECORDS, TranslationLayer};
+use crate::plan::{Op, Plan, Record, Unit};
+
+/// Records that are gathered before a commit starts of its own accord.
+const GATHERED: usize = 4096;
+/// Blocks an entry has at most, unless one region or redo plan alone needs more.
+const ENTRY_BLOCKS: usize = 64;
+
+/// Something that waits for the journal.
+pub(super) struct Item {
+    /// Moves with lower numbers were planned before it.
+    pub before: u64,
+    pub what: What,
+}
+
+pub(super) enum What {
+    Record(Record),
+    /// A region of a checkpoint: one entry holds all of it.
+    Region(Vec<Record>),
+    /// Redo moves and redo records: one entry holds the images and the records.
+    Redo {
+        moves: Vec<u64>,
+        records: Vec<Record>,
+    },
+    Reset(Unit),
+    Free(Extent<Pba>),
+    /// A flush to be answered.
+    Barrier {
+        id: u64,
+        client: u32,
+    },
+}
+
+/// The journal ring as the runner knows it. Sequence numbers count blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Ring {
+    pub extent: Extent<Pba>,
+    pub epoch: u32,
+    /// Where the next entry goes.
+    pub head: u64,
+    /// Where recovery is to begin, as the next entry says.
+    pub tail: u64,
+    /// Where recovery begins as long as no further entry is durable.
+    pub durable_tail: u64,
+    /// Where the checkpoint under way began, and the region it has come to.
+    pub checkpoint: Option<(u64, u64)>,
+    /// Whether a durable redo entry has not been marked as done.
+    pub unmarked: bool,
+}
+
+/// A commit under way.
+pub(super) struct Commit {
+    pub items: Vec<Item>,
+    before: u64,
+    phase: Phase,
+    /// The checkpoint's beginning, if its last region is in this commit.
+    completes: Option<u64>,
+    entries: u64,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Phase {
+    /// Waits for the moves planned before it.
+    Moves,
+    /// Waits for the device flush that makes them durable.
+    FlushData,
+    /// They are durable.
+    Ready,
+    Write {
+        left: u32,
+    },
+    FlushJournal,
+}
+
+/// Whether the largest checkpoint of `layer` fits the journal with room to work.
+pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
+    let per_block = (journal::payload_bytes(setup.block_bytes) / journal::RECORD_BYTES) as u64;
+    let checkpoint = layer.most_records().div_ceil(per_block) * 5 / 4 + 1;
+    let entry = journal::entry_blocks(REGION_RECORDS + GATHERED, 0, setup.block_bytes) as u64;
+    let need = 2 * (checkpoint + 2 * entry);
+    let have = u64::from(setup.journal.blocks);
+    if need > have {
+        return Err(format!("the map needs a journal of {need} blocks, but it has {have}; make the journal larger"));
+    }
+    Ok(())
+}
+
+impl Ring {
+    /// The ring that recovery found.
+    pub fn new(extent: Extent<Pba>, chain: &Chain) -> Self {
+        let Chain { head, tail, epoch, .. } = *chain;
+        Self { extent, epoch, head, tail, durable_tail: tail, checkpoint: None, unmarked: false }
+    }
+
+    fn used(&self) -> u64 {
+        self.head - self.durable_tail
+    }
+
+    fn capacity(&self) -> u64 {
+        u64::from(self.extent.blocks)
+    }
+
+    /// Where in the ring the block numbered `seq` lies.
+    fn place(&self, seq: u64) -> Pba {
+        self.extent.start.plus(seq % self.capacity())
+    }
+}
+
+impl Running {
+    /// Begins or continues a commit.
+    ///
+    /// # Errors
+    /// The reason when the ring has no room left.
+    pub(super) fn advance_commit(&mut self, core: &mut Core) -> Result<(), String> {
+        if self.commit.is_none() && self.wants_commit() {
+            self.begin_commit(core);
+        }
+        if self.commit.as_ref().is_some_and(|c| c.phase == Phase::Moves) {
+            self.leave_moves(core);
+        }
+        if self.commit.as_ref().is_some_and(|c| c.phase == Phase::Ready) {
+            self.write_entries(core)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn has_uncommitted(&self) -> bool {
+        self.commit.is_some() || self.items.iter().any(|i| matches!(i.what, What::Reset(_) | What::Free(_)))
+    }
+
+    fn wants_commit(&self) -> bool {
+        let urgent = |item: &Item| matches!(item.what, What::Barrier { .. } | What::Redo { .. });
+        self.starting
+            || self.items.len() >= GATHERED
+            || (self.awaiting_space && !self.items.is_empty())
+            || self.items.iter().any(urgent)
+    }
+
+    fn begin_commit(&mut self, core: &Core) {
+        let redo = self.items.iter().position(|item| matches!(item.what, What::Redo { .. }));
+        let completes = if redo.is_none() { self.add_checkpoint(core) } else { None };
+        let cut = redo.map_or(self.items.len(), |at| at + 1);
+        let items: Vec<Item> = self.items.drain(..cut).collect();
+        let before = items.iter().map(|item| item.before).max().unwrap_or(self.next_seq);
+        self.commit = Some(Commit { items, before, phase: Phase::Moves, completes, entries: 0 });
+    }
+
+    /// Adds regions of a checkpoint when the ring fills up. Where the checkpoint began, if this was its last region.
+    fn add_checkpoint(&mut self, core: &Core) -> Option<u64> {
+        let (used, capacity) = (self.ring.used(), self.ring.capacity());
+        if used * 2 < capacity {
+            return None;
+        }
+        let records = self.items.iter().filter(|item| matches!(item.what, What::Record(_))).count();
+        let goal = if used * 4 < capacity * 3 { 2 * records } else { usize::MAX };
+        let (start, mut region) = self.ring.checkpoint.take().unwrap_or((self.ring.head, 0));
+        let mut restated = 0;
+        loop {
+            let mut plan = Plan::new();
+            let next = self.layer.restate(region, &mut plan);
+            let records: Vec<Record> = plan
+                .ops()
+                .iter()
+                .filter_map(|op| match op {
+                    Op::Record { record, .. } => Some(*record),
+                    _ => None,
+                })
+                .collect();
+            restated += records.len();
+            if !records.is_empty() {
+                records.iter().for_each(|record| self.remember(core, *record));
+                self.push_item(What::Region(records));
+            }
+            match next {
+                None => return Some(start),
+                Some(_) if restated > goal => {
+                    self.ring.checkpoint = next.map(|next| (start, next));
+                    return None;
+                }
+                Some(next) => region = next,
+            }
+        }
+    }
+
+    /// Goes on once the moves planned before the commit are done.
+    fn leave_moves(&mut self, core: &mut Core) {
+        let keeps = core.setup.rules.keeps(Rule::RecordsAfterMoves);
+        let Some(commit) = &self.commit else { return };
+        let moves_done = self.order.oldest().is_none_or(|oldest| oldest >= commit.before) || !keeps;
+        let images_known = commit.items.iter().all(|item| match &item.what {
+            What::Redo { moves, .. } => self.images(moves, core.setup.block_bytes).is_some(),
+            _ => true,
+        });
+        if !moves_done || !images_known {
+            return;
+        }
+        if self.dirty && keeps {
+            self.dirty = false;
+            self.set_phase(Phase::FlushData);
+            core.issue(Purpose::Commit, IoKind::Flush);
+        } else {
+            self.set_phase(Phase::Ready);
+        }
+    }
+
+    fn set_phase(&mut self, phase: Phase) {
+        if let Some(commit) = &mut self.commit {
+            commit.phase = phase;
+        }
+    }
+
+    /// Takes the result of a device operation of the commit.
+    pub(super) fn commit_result(&mut self, core: &mut Core, result: &IoResult) {
+        if matches!(result, IoResult::Failed) && core.setup.rules.keeps(Rule::FailuresEnd) {
+            self.failed = true;
+        }
+        let Some(phase) = self.commit.as_ref().map(|c| c.phase).filter(|_| !self.failed) else { return };
+        match phase {
+            Phase::Moves | Phase::Ready => {}
+            Phase::FlushData => self.set_phase(Phase::Ready),
+            Phase::Write { left: 1 } => {
+                self.set_phase(Phase::FlushJournal);
+                core.issue(Purpose::Commit, IoKind::Flush);
+            }
+            Phase::Write { left } => self.set_phase(Phase::Write { left: left - 1 }),
+            Phase::FlushJournal => self.committed(core),
+        }
+    }
+
+    /// Writes the commit's records. With none to write the commit is done.
+    fn write_entries(&mut self, core: &mut Core) -> Result<(), String> {
+        let Some(commit) = &self.commit else { return Ok(()) };
+        let block_bytes = core.setup.block_bytes;
+        let mut entries = vec![Entry::default()];
+        for item in &commit.items {
+            let (records, images) = match &item.what {
+                What::Record(record) => (std::slice::from_ref(record), Vec::new()),
+                What::Region(records) => (records.as_slice(), Vec::new()),
+                What::Redo { moves, records } => {
+                    (records.as_slice(), self.images(moves, block_bytes).unwrap_or_default())
+                }
+                What::Reset(_) | What::Free(_) | What::Barrier { .. } => continue,
+            };
+            add_to_entries(&mut entries, records, images, block_bytes);
+        }
+        if entries[0].records.is_empty() && entries[0].images.is_empty() {
+            entries.clear();
+            if self.starting || self.ring.unmarked {
+                entries.push(Entry::default());
+            }
+        }
+        let durable = self.ring.head;
+        let mut left = 0;
+        for entry in &entries {
+            let header = Header {
+                identity: core.setup.identity,
+                start: self.ring.head,
+                epoch: self.ring.epoch,
+                tail: self.ring.tail,
+                durable,
+                redone: durable,
+                ..Header::default()
+            };
+            let blocks = journal::encode(entry, header, block_bytes);
+            if self.ring.used() + blocks.len() as u64 > self.ring.capacity() {
+                return Err("the journal is full; format the store with a larger one".to_owned());
+            }
+            left += self.write_blocks(core, &blocks);
+        }
+        let redo = entries.iter().any(|entry| !entry.images.is_empty());
+        if let Some(commit) = &mut self.commit {
+            commit.entries = entries.len() as u64;
+            commit.phase = Phase::Write { left };
+        }
+        if left == 0 {
+            self.committed(core);
+        } else {
+            self.ring.unmarked = redo;
+        }
+        Ok(())
+    }
+
+    /// Writes blocks at the ring's head, in one or two pieces; how many.
+    fn write_blocks(&mut self, core: &mut Core, blocks: &[Bytes]) -> u32 {
+        let to_end = (self.ring.capacity() - self.ring.head % self.ring.capacity()) as usize;
+        let (first, second) = blocks.split_at(to_end.min(blocks.len()));
+        let mut pieces = 0;
+        for piece in [first, second] {
+            if !piece.is_empty() {
+                let at = Extent::new(self.ring.place(self.ring.head), piece.len() as u32);
+                core.issue(Purpose::Commit, IoKind::Write(at, piece.concat().into()));
+                self.ring.head += piece.len() as u64;
+                pieces += 1;
+            }
+        }
+        pieces
+    }
+
+    /// The commit is durable: lets happen what waited for it.
+    fn committed(&mut self, core: &mut Core) {
+        let Some(commit) = self.commit.take() else { return };
+        core.counts.commits += commit.entries;
+        if commit.entries > 0 {
+            self.ring.durable_tail = self.ring.tail;
+        }
+        if let Some(start) = commit.completes {
+            self.ring.tail = start;
+            core.counts.checkpoints += 1;
+        }
+        self.starting = false;
+        for item in commit.items {
+            match item.what {
+                What::Record(_) | What::Region(_) => {}
+                What::Redo { moves, .. } => self.release(core, &moves),
+                What::Reset(unit) => self.release_reset(core, unit),
+                What::Free(space) => self.space_freed(space),
+                What::Barrier { id, .. } => core.reply(id, Ok(Bytes::new())),
+            }
+        }
+        // Space may have come back or may be coming: the layer knows, and is asked again.
+        self.awaiting_space = false;
+    }
+}
+
+/// Adds records that belong together to the last entry, or to a new one when that has no room.
+fn add_to_entries(entries: &mut Vec<Entry>, records: &[Record], images: Vec<(Pba, Bytes)>, block_bytes: usize) {
+    let Some(last) = entries.last_mut() else { return };
+    let count = last.records.len() + records.len();
+    let full = journal::entry_blocks(count, last.images.len() + images.len(), block_bytes) > ENTRY_BLOCKS;
+    if full && !(last.records.is_empty() && last.images.is_empty()) {
+        entries.push(Entry { records: records.to_vec(), images });
+    } else {
+        last.records.extend(records);
+        last.images.extend(images);
+    }
+}

@@ -1,0 +1,272 @@
+//! The journal's bytes: records and redo images as entries of a ring of checksummed blocks.
+//!
+//! An entry is a byte stream cut into blocks, each with a header:
+//!
+//! ```text
+//! offset  size  field
+//!      0     8  magic "IMBREXJ1"
+//!      8     8  identity of the formatted store
+//!     16     8  start: sequence number of the entry's first block
+//!     24     4  index of this block in the entry
+//!     28     4  blocks of the entry
+//!     32     4  epoch: how often the store has been started
+//!     36     4  payload bytes in this block
+//!     40     8  tail: sequence number at which recovery begins
+//!     48     8  durable: every block before this number was durable when the entry was written
+//!     56     8  redone: redo images of entries that start before this number need no replay
+//!     64     4  CRC-32C of the whole block with this field zero
+//!     68        payload
+//! ```
+//!
+//! Sequence numbers count blocks and never restart; block `s` lies in slot `s mod ring length`. All integers are
+//! little-endian. An entry counts only when all its blocks are there with equal start, count and epoch, so a torn entry
+//! is as if it had never been written. The stream is: number of records, number of images (u32 each), the records of 21
+//! bytes (tag, u64, u32, u64), then each image as target (u64) and one block of content.
+
+use bytes::Bytes;
+
+use crate::block::{Extent, Lba, Pba};
+use crate::plan::{Record, Unit};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"IMBREXJ1");
+const HEADER: usize = 68;
+const CRC_AT: usize = 64;
+const COUNTS: usize = 8;
+
+/// Bytes of an encoded record.
+pub const RECORD_BYTES: usize = 21;
+
+/// Payload bytes of a journal block of `block_bytes` bytes.
+#[must_use]
+pub const fn payload_bytes(block_bytes: usize) -> usize {
+    block_bytes - HEADER
+}
+
+/// Journal blocks that an entry of so many records and images takes.
+#[must_use]
+pub const fn entry_blocks(records: usize, images: usize, block_bytes: usize) -> usize {
+    let stream = COUNTS + records * RECORD_BYTES + images * (8 + block_bytes);
+    stream.div_ceil(payload_bytes(block_bytes))
+}
+
+/// What every block of an entry says about the journal.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Header {
+    /// Identity of the formatted store.
+    pub identity: u64,
+    /// Sequence number of the entry's first block.
+    pub start: u64,
+    /// This block's number in the entry.
+    pub index: u32,
+    /// Blocks of the entry.
+    pub count: u32,
+    /// How often the store has been started.
+    pub epoch: u32,
+    /// Where recovery begins.
+    pub tail: u64,
+    /// Every block before this one was durable when the entry was written.
+    pub durable: u64,
+    /// Redo images of entries that start before this number need no replay.
+    pub redone: u64,
+}
+
+/// The content of an entry.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Entry {
+    /// Changes of the map, in planning order.
+    pub records: Vec<Record>,
+    /// Blocks to be written over their targets should the power fail before they were.
+    pub images: Vec<(Pba, Bytes)>,
+}
+
+/// A block read back: its header and its part of the stream.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The header.
+    pub header: Header,
+    /// The part of the stream.
+    pub payload: Bytes,
+}
+
+/// Encodes an entry as the content of its blocks; `header.index` and `header.count` are filled in.
+#[must_use]
+pub fn encode(entry: &Entry, mut header: Header, block_bytes: usize) -> Vec<Bytes> {
+    let mut stream = Vec::with_capacity(COUNTS + entry.records.len() * RECORD_BYTES);
+    stream.extend((entry.records.len() as u32).to_le_bytes());
+    stream.extend((entry.images.len() as u32).to_le_bytes());
+    for record in &entry.records {
+        encode_record(record, &mut stream);
+    }
+    for (target, image) in &entry.images {
+        stream.extend(target.to_raw().to_le_bytes());
+        stream.extend_from_slice(image);
+    }
+    let parts: Vec<&[u8]> = stream.chunks(payload_bytes(block_bytes)).collect();
+    header.count = parts.len() as u32;
+    (0..)
+        .zip(parts)
+        .map(|(index, part)| {
+            header.index = index;
+            encode_block(&header, part, block_bytes)
+        })
+        .collect()
+}
+
+fn encode_block(header: &Header, part: &[u8], block_bytes: usize) -> Bytes {
+    let mut block = vec![0; block_bytes];
+    let mut at = 0;
+    let mut put = |bytes: &[u8]| {
+        block[at..at + bytes.len()].copy_from_slice(bytes);
+        at += bytes.len();
+    };
+    put(&MAGIC.to_le_bytes());
+    put(&header.identity.to_le_bytes());
+    put(&header.start.to_le_bytes());
+    put(&header.index.to_le_bytes());
+    put(&header.count.to_le_bytes());
+    put(&header.epoch.to_le_bytes());
+    put(&(part.len() as u32).to_le_bytes());
+    put(&header.tail.to_le_bytes());
+    put(&header.durable.to_le_bytes());
+    put(&header.redone.to_le_bytes());
+    put(&[0; 4]);
+    put(part);
+    let crc = crc32c::crc32c(&block);
+    block[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+    Bytes::from(block)
+}
+
+/// Decodes a block of the store `identity`, or of any store when that is `None`. Whatever is not a whole and unharmed
+/// journal block gives `None`.
+#[must_use]
+pub fn decode_block(block: &Bytes, identity: Option<u64>) -> Option<Block> {
+    let u64_at = |at: usize| Some(u64::from_le_bytes(block.get(at..at + 8)?.try_into().ok()?));
+    let u32_at = |at: usize| Some(u32::from_le_bytes(block.get(at..at + 4)?.try_into().ok()?));
+    if u64_at(0)? != MAGIC || identity.is_some_and(|id| u64_at(8) != Some(id)) {
+        return None;
+    }
+    let crc =
+        crc32c::crc32c_append(crc32c::crc32c_append(crc32c::crc32c(&block[..CRC_AT]), &[0; 4]), &block[CRC_AT + 4..]);
+    if u32_at(CRC_AT)? != crc {
+        return None;
+    }
+    let header = Header {
+        identity: u64_at(8)?,
+        start: u64_at(16)?,
+        index: u32_at(24)?,
+        count: u32_at(28)?,
+        epoch: u32_at(32)?,
+        tail: u64_at(40)?,
+        durable: u64_at(48)?,
+        redone: u64_at(56)?,
+    };
+    let payload = u32_at(36)? as usize;
+    if header.index >= header.count || payload > payload_bytes(block.len()) {
+        return None;
+    }
+    Some(Block { header, payload: block.slice(HEADER..HEADER + payload) })
+}
+
+/// Decodes an entry from the payloads of its blocks, in order.
+#[must_use]
+pub fn decode(payloads: &[Bytes], block_bytes: usize) -> Option<Entry> {
+    let stream: Bytes = payloads.concat().into();
+    let count = |at: usize| Some(u32::from_le_bytes(stream.get(at..at + 4)?.try_into().ok()?) as usize);
+    let (records, images) = (count(0)?, count(4)?);
+    let images_at = COUNTS.checked_add(records.checked_mul(RECORD_BYTES)?)?;
+    if images_at.checked_add(images.checked_mul(8 + block_bytes)?)? != stream.len() {
+        return None;
+    }
+    let records = stream[COUNTS..images_at].chunks(RECORD_BYTES).map(decode_record).collect::<Option<_>>()?;
+    let images = (0..images)
+        .map(|i| {
+            let at = images_at + i * (8 + block_bytes);
+            let target = u64::from_le_bytes(stream[at..at + 8].try_into().ok()?);
+            Some((Pba::from_raw(target), stream.slice(at + 8..at + 8 + block_bytes)))
+        })
+        .collect::<Option<_>>()?;
+    Some(Entry { records, images })
+}
+
+fn encode_record(record: &Record, out: &mut Vec<u8>) {
+    let (tag, a, b, c): (u8, u64, u32, u64) = match *record {
+        Record::Map { at, to } => (1, at.start.0, at.blocks, to.to_raw()),
+        Record::Unmap(at) => (2, at.start.0, at.blocks, 0),
+        Record::Lost(at) => (3, at.start.0, at.blocks, 0),
+        Record::Unit { unit, is } => (4, u64::from(unit.device), unit.index, u64::from(is)),
+        Record::Note { key, value } => (5, value, key, 0),
+    };
+    out.push(tag);
+    out.extend(a.to_le_bytes());
+    out.extend(b.to_le_bytes());
+    out.extend(c.to_le_bytes());
+}
+
+fn decode_record(bytes: &[u8]) -> Option<Record> {
+    let a = u64::from_le_bytes(bytes.get(1..9)?.try_into().ok()?);
+    let b = u32::from_le_bytes(bytes.get(9..13)?.try_into().ok()?);
+    let c = u64::from_le_bytes(bytes.get(13..21)?.try_into().ok()?);
+    let at = Extent::new(Lba(a), b);
+    match bytes[0] {
+        1 => Some(Record::Map { at, to: Pba::from_raw(c) }),
+        2 => Some(Record::Unmap(at)),
+        3 => Some(Record::Lost(at)),
+        4 => Some(Record::Unit { unit: Unit { device: u8::try_from(a).ok()?, index: b }, is: u32::try_from(c).ok()? }),
+        5 => Some(Record::Note { key: b, value: a }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record() -> impl Strategy<Value = Record> {
+        (0u8..5, any::<u64>(), any::<u32>(), any::<u64>()).prop_map(|(tag, a, b, c)| {
+            let at = Extent::new(Lba(a), b);
+            match tag {
+                0 => Record::Map { at, to: Pba::from_raw(c) },
+                1 => Record::Unmap(at),
+                2 => Record::Lost(at),
+                3 => Record::Unit { unit: Unit { device: a as u8, index: b }, is: c as u32 },
+                _ => Record::Note { key: b, value: a },
+            }
+        })
+    }
+
+    fn read_back(blocks: &[Bytes]) -> Option<Entry> {
+        let payloads: Option<Vec<_>> = blocks.iter().map(|b| decode_block(b, Some(7)).map(|b| b.payload)).collect();
+        decode(&payloads?, 512)
+    }
+
+    proptest! {
+        #[test]
+        fn entries_survive_and_any_flipped_bit_is_seen(
+            records in prop::collection::vec(record(), 0..120),
+            images in prop::collection::vec((any::<u64>(), any::<u8>()), 0..3),
+            (block, bit) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        ) {
+            let images = images.into_iter().map(|(at, fill)| (Pba::from_raw(at), Bytes::from(vec![fill; 512]))).collect();
+            let entry = Entry { records, images };
+            let header = Header { identity: 7, start: 41, epoch: 3, tail: 2, durable: 40, redone: 5, ..Header::default() };
+            let mut blocks = encode(&entry, header, 512);
+            prop_assert_eq!(blocks.len(), entry_blocks(entry.records.len(), entry.images.len(), 512));
+            prop_assert_eq!(decode_block(&blocks[0], None).map(|b| b.header), Some(Header { count: blocks.len() as u32, ..header }));
+            prop_assert_eq!(read_back(&blocks), Some(entry));
+            let block = block.index(blocks.len());
+            let bit = bit.index(512 * 8);
+            let mut bytes = blocks[block].to_vec();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            blocks[block] = bytes.into();
+            prop_assert_eq!(read_back(&blocks), None);
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..700)) {
+            let bytes = Bytes::from(bytes);
+            prop_assert!(decode_block(&bytes, None).is_none());
+            let _ = decode(&[bytes], 512);
+        }
+    }
+}

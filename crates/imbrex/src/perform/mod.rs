@@ -1,0 +1,352 @@
+//! The performing runner: carries plans out on real data under the ordering rules, and survives power loss.
+//!
+//! It is a deterministic state machine. Requests go in through [`Performer::submit`], device operations come out through
+//! [`Performer::poll_io`], their results go in through [`Performer::complete`], replies come out through
+//! [`Performer::poll_reply`]. It starts no thread, reads no clock and performs no I/O, so with a memory store and a seed
+//! it is the crash explorer, and with a disk and threads at its edge it is a server.
+//!
+//! | file | ordering rules |
+//! |---|---|
+//! | `running.rs` | 1 (plans in order, one clean plan at a time), 8 (flush), 10 (failures) |
+//! | `order.rs`, `operation.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait for their entry) |
+//! | `commit.rs` | 3 (records after moves), 4 (resets and frees after records), 5 (redo entries) |
+//! | `recover.rs`, `chain.rs` | what recovery makes of the journal |
+//!
+//! Rules 6, 7 and 9 bind layers and stores; rule 6 is checked here.
+
+mod chain;
+mod commit;
+pub mod journal;
+mod operation;
+mod order;
+mod recover;
+pub mod rules;
+mod running;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::Bytes;
+
+use crate::block::{Extent, Lba, Pba};
+use crate::layer::{TranslationLayer, UnitReport, Violation};
+use crate::media::Media;
+use crate::plan::Unit;
+use recover::Recovery;
+use rules::Rules;
+use running::Running;
+
+/// What the runner needs to know of a store.
+pub struct Setup {
+    /// Makes the layer, empty.
+    pub make: Box<dyn Fn() -> Box<dyn TranslationLayer> + Send>,
+    /// The recording, for what a write touches and destroys. Its state is not used.
+    pub media: Box<dyn Media>,
+    /// Conventional blocks that hold the journal ring.
+    pub journal: Extent<Pba>,
+    /// Bytes of a block.
+    pub block_bytes: usize,
+    /// The number that tells this store's journal blocks from those of another.
+    pub identity: u64,
+    /// Which ordering rules are kept: all, unless the crash explorer is being tested.
+    pub rules: Rules,
+    /// Whether every record is kept so that [`Performer::check`] can fold them. Memory then grows without bound.
+    pub audit: bool,
+}
+
+/// A device operation for the edge to carry out. Operations that are out together may be carried out in any order.
+#[derive(Clone, Debug)]
+pub struct Io {
+    /// The number to complete it with.
+    pub id: u64,
+    /// What to do.
+    pub kind: IoKind,
+}
+
+/// What a device operation does.
+#[derive(Clone, Debug)]
+pub enum IoKind {
+    /// Read blocks.
+    Read(Extent<Pba>),
+    /// Write blocks.
+    Write(Extent<Pba>, Bytes),
+    /// Empty a unit.
+    Reset(Unit),
+    /// Make every operation that has completed durable.
+    Flush,
+    /// Report the state of every unit.
+    Report,
+}
+
+/// The result of a device operation.
+#[derive(Clone, Debug)]
+pub enum IoResult {
+    /// Done.
+    Done,
+    /// The content read.
+    Data(Bytes),
+    /// The state of every unit.
+    Report(UnitReport),
+    /// It failed; the target of a write is in an unknown state.
+    Failed,
+}
+
+/// A request of a client.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Read blocks.
+    Read(Extent<Lba>),
+    /// Write blocks; the content is that many blocks long.
+    Write(Extent<Lba>, Bytes),
+    /// Forget blocks.
+    Trim(Extent<Lba>),
+    /// Make every write that has been replied to durable.
+    Flush,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The request's number.
+    pub id: u64,
+    /// The content for a read, nothing otherwise, or what went wrong.
+    pub result: Result<Bytes, Failure>,
+}
+
+/// Why a request failed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Failure {
+    /// The request names blocks beyond the device, or none.
+    #[error("the request lies beyond the device")]
+    OutOfRange,
+    /// A device operation failed, or the content is known to be lost.
+    #[error("input/output error")]
+    Io,
+    /// No cleaning makes room.
+    #[error("no space left on device")]
+    Full,
+    /// The store cannot be used.
+    #[error("the store cannot be used: {0}")]
+    Dead(String),
+}
+
+/// Counts of what the runner has done, for tests and status.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Journal entries made durable.
+    pub commits: u64,
+    /// Whole checkpoints completed.
+    pub checkpoints: u64,
+    /// Redo images written at recovery.
+    pub replayed: u64,
+    /// Layer lives ended by a failed operation.
+    pub rebuilds: u64,
+}
+
+/// The performing runner.
+pub struct Performer {
+    core: Core,
+    state: State,
+}
+
+/// What stays while layers come and go.
+struct Core {
+    setup: Setup,
+    next_io: u64,
+    /// Operations the edge has not fetched.
+    out: VecDeque<Io>,
+    /// Operations the edge has, and what they are for.
+    taken: BTreeMap<u64, Purpose>,
+    /// What the operations in `out` are for.
+    purposes: BTreeMap<u64, Purpose>,
+    replies: VecDeque<Reply>,
+    /// Clients seen, and whether their next flush must fail because a layer's life has ended.
+    clients: BTreeMap<u32, bool>,
+    counts: Counts,
+}
+
+enum State {
+    Recovering(Box<Recovery>),
+    Running(Box<Running>),
+    Dead(String),
+}
+
+/// What a device operation is for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Purpose {
+    /// The operation of that number.
+    Operation(u64),
+    /// The commit under way.
+    Commit,
+    /// Recovery; the number is the first block of a read.
+    Recovery(u64),
+}
+
+/// A request that has not been replied to.
+struct Pending {
+    client: u32,
+    request: Request,
+}
+
+/// Requests in order of arrival that nobody has planned.
+type Queue = VecDeque<(u64, Pending)>;
+
+impl Performer {
+    /// Starts on a store that has never been used, or whose content is to be given up.
+    ///
+    /// # Errors
+    /// The reason when the layer cannot be served live or its map does not fit the journal.
+    pub fn format(setup: Setup) -> Result<Self, String> {
+        Self::start(setup, Recovery::format())
+    }
+
+    /// Starts on a formatted store: reads the journal first.
+    ///
+    /// # Errors
+    /// The reason when the layer cannot be served live or its map does not fit the journal.
+    pub fn open(setup: Setup) -> Result<Self, String> {
+        let recovery = Recovery::open(&setup, BTreeSet::new(), Queue::new());
+        Self::start(setup, recovery)
+    }
+
+    fn start(setup: Setup, recovery: Recovery) -> Result<Self, String> {
+        let layer = (setup.make)();
+        layer.survives_power_loss().map_err(|e| e.to_string())?;
+        commit::fits(&setup, layer.as_ref())?;
+        let core = Core {
+            setup,
+            next_io: 0,
+            out: VecDeque::new(),
+            taken: BTreeMap::new(),
+            purposes: BTreeMap::new(),
+            replies: VecDeque::new(),
+            clients: BTreeMap::new(),
+            counts: Counts::default(),
+        };
+        let mut performer = Self { core, state: State::Recovering(Box::new(recovery)) };
+        performer.advance();
+        Ok(performer)
+    }
+
+    /// Takes a request of `client`, to be answered under the number `id`.
+    pub fn submit(&mut self, client: u32, id: u64, request: Request) {
+        self.core.clients.entry(client).or_insert(false);
+        let pending = Pending { client, request };
+        match &mut self.state {
+            State::Recovering(recovery) => recovery.queue.push_back((id, pending)),
+            State::Running(running) => running.queue.push_back((id, pending)),
+            State::Dead(why) => {
+                let result = Err(Failure::Dead(why.clone()));
+                self.core.replies.push_back(Reply { id, result });
+            }
+        }
+        self.advance();
+    }
+
+    /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned.
+    pub fn idle(&mut self, ns: u64) {
+        if let State::Running(running) = &mut self.state {
+            running.clean_idle(&mut self.core, ns);
+        }
+        self.advance();
+    }
+
+    /// The next device operation to carry out.
+    pub fn poll_io(&mut self) -> Option<Io> {
+        let io = self.core.out.pop_front()?;
+        if let Some(purpose) = self.core.purposes.remove(&io.id) {
+            self.core.taken.insert(io.id, purpose);
+        }
+        Some(io)
+    }
+
+    /// Takes the result of a device operation.
+    pub fn complete(&mut self, id: u64, result: IoResult) {
+        let Some(purpose) = self.core.taken.remove(&id) else { return };
+        match &mut self.state {
+            State::Recovering(recovery) => recovery.completed(&mut self.core, purpose, result),
+            State::Running(running) => running.completed(&mut self.core, purpose, result),
+            State::Dead(_) => {}
+        }
+        self.advance();
+    }
+
+    /// The next answer to a request.
+    pub fn poll_reply(&mut self) -> Option<Reply> {
+        self.core.replies.pop_front()
+    }
+
+    /// Whether requests are being served, rather than recovery running.
+    #[must_use]
+    pub fn is_serving(&self) -> bool {
+        matches!(&self.state, State::Running(running) if running.is_serving())
+    }
+
+    /// Why the store cannot be used, if it cannot.
+    #[must_use]
+    pub fn dead(&self) -> Option<&str> {
+        match &self.state {
+            State::Dead(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// What has been done so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.core.counts
+    }
+
+    /// Verifies the layer's invariants, and that folding the records gives its state.
+    ///
+    /// # Errors
+    /// The first [`Violation`] found.
+    pub fn check(&self) -> Result<(), Violation> {
+        match &self.state {
+            State::Running(running) => running.check(&self.core.setup),
+            _ => Ok(()),
+        }
+    }
+
+    /// Moves from one state to the next as long as that is possible without the edge.
+    fn advance(&mut self) {
+        loop {
+            let next = match &mut self.state {
+                State::Recovering(recovery) => recovery.advance(&mut self.core),
+                State::Running(running) => running.advance(&mut self.core),
+                State::Dead(_) => None,
+            };
+            match next {
+                Some(state) => self.state = state,
+                None => return,
+            }
+        }
+    }
+}
+
+impl Core {
+    fn issue(&mut self, purpose: Purpose, kind: IoKind) {
+        let id = self.next_io;
+        self.next_io += 1;
+        self.purposes.insert(id, purpose);
+        self.out.push_back(Io { id, kind });
+    }
+
+    fn reply(&mut self, id: u64, result: Result<Bytes, Failure>) {
+        self.replies.push_back(Reply { id, result });
+    }
+
+    /// Forgets operations that the edge has not fetched.
+    fn recall(&mut self) {
+        self.out.clear();
+        self.purposes.clear();
+    }
+
+    /// Gives the store up: everything waiting is answered with the reason.
+    fn die(&mut self, why: String, queue: &mut Queue) -> State {
+        for (id, _) in queue.drain(..) {
+            self.reply(id, Err(Failure::Dead(why.clone())));
+        }
+        self.recall();
+        State::Dead(why)
+    }
+}

@@ -1,0 +1,196 @@
+//! Single operations of plans: from ready to complete.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+use super::rules::Rule;
+use super::running::Running;
+use super::{Core, IoKind, IoResult, Purpose};
+use crate::block::{Extent, Pba};
+use crate::plan::{Place, Unit};
+
+/// An operation that has been planned and not yet completed.
+pub(super) enum Operation {
+    Move(Move),
+    Reset(Unit),
+}
+
+/// A Move under way.
+pub(super) struct Move {
+    pub from: Place,
+    pub to: Place,
+    pub blocks: u32,
+    /// The request it serves, and the block of the request that `Place::Host(0)` is.
+    pub request: Option<(u64, u32)>,
+    /// Whether it must not write before its redo entry is durable.
+    pub held: bool,
+    /// The content, once it is known and while the write is held.
+    pub content: Option<Bytes>,
+    /// Whether it belongs to the clean plan in flight.
+    pub cleaning: bool,
+}
+
+impl Running {
+    /// Starts the operations that became ready, and those that become ready by their completion.
+    pub(super) fn start_ready(&mut self, core: &mut Core) {
+        while let Some(seq) = self.ready.pop_front() {
+            match self.operations.get(&seq) {
+                Some(Operation::Reset(unit)) => core.issue(Purpose::Operation(seq), IoKind::Reset(*unit)),
+                Some(Operation::Move(_)) => self.fetch(core, seq),
+                None => {}
+            }
+        }
+    }
+
+    /// Gets a Move's content.
+    fn fetch(&mut self, core: &mut Core, seq: u64) {
+        let Some(Operation::Move(m)) = self.operations.get(&seq) else { return };
+        let block_bytes = core.setup.block_bytes;
+        let content = match m.from {
+            Place::At(from) if from.is_ram() => {
+                let (from, to) = (from.block() as usize, from.block() as usize + m.blocks as usize);
+                join(&self.ram[from..to])
+            }
+            Place::At(from) => {
+                core.issue(Purpose::Operation(seq), IoKind::Read(Extent::new(from, m.blocks)));
+                return;
+            }
+            Place::Zero => Bytes::from(vec![0; m.blocks as usize * block_bytes]),
+            Place::Host(block) => self.host_content(m, block, block_bytes),
+            Place::Lost => {
+                self.fail_request(m.request);
+                self.complete_operation(core, seq);
+                return;
+            }
+        };
+        self.deliver(core, seq, content);
+    }
+
+    fn host_content(&self, m: &Move, block: u32, block_bytes: usize) -> Bytes {
+        let at = m.request.and_then(|(id, base)| {
+            let start = (base + block) as usize * block_bytes;
+            Some(self.requests.get(&id)?.data.slice(start..start + m.blocks as usize * block_bytes))
+        });
+        at.unwrap_or_default()
+    }
+
+    /// Brings a Move's content to its target.
+    fn deliver(&mut self, core: &mut Core, seq: u64, content: Bytes) {
+        let block_bytes = core.setup.block_bytes;
+        let Some(Operation::Move(m)) = self.operations.get_mut(&seq) else { return };
+        match m.to {
+            Place::Host(block) => {
+                if let Some((id, base)) = m.request
+                    && let Some(active) = self.requests.get_mut(&id)
+                {
+                    let start = (base + block) as usize * block_bytes;
+                    active.buffer[start..start + content.len()].copy_from_slice(&content);
+                }
+                self.complete_operation(core, seq);
+            }
+            Place::At(to) if to.is_ram() => {
+                for (i, slot) in (0..m.blocks as usize).zip(to.block() as usize..) {
+                    self.ram[slot] = content.slice(i * block_bytes..(i + 1) * block_bytes);
+                }
+                self.complete_operation(core, seq);
+            }
+            Place::At(_) if m.held => m.content = Some(content),
+            Place::At(to) => {
+                let at = Extent::new(to, m.blocks);
+                core.issue(Purpose::Operation(seq), IoKind::Write(at, content));
+            }
+            Place::Zero | Place::Lost => self.complete_operation(core, seq),
+        }
+    }
+
+    /// Lets the redo moves write: their entry is durable.
+    pub(super) fn release(&mut self, core: &mut Core, moves: &[u64]) {
+        for &seq in moves {
+            let Some(Operation::Move(m)) = self.operations.get_mut(&seq) else { continue };
+            m.held = false;
+            if let Some(content) = m.content.take() {
+                self.deliver(core, seq, content);
+            }
+        }
+    }
+
+    /// The redo images of the given moves, block by block, if all of them are known.
+    pub(super) fn images(&self, moves: &[u64], block_bytes: usize) -> Option<Vec<(Pba, Bytes)>> {
+        let mut images = Vec::new();
+        for seq in moves {
+            let Some(Operation::Move(Move { to: Place::At(to), blocks, content: Some(content), .. })) =
+                self.operations.get(seq)
+            else {
+                return None;
+            };
+            for (i, target) in (0..).zip(Extent::new(*to, *blocks).iter()) {
+                images.push((target, content.slice(i * block_bytes..(i + 1) * block_bytes)));
+            }
+        }
+        Some(images)
+    }
+
+    /// Takes the result of a device operation that belongs to an operation of a plan.
+    pub(super) fn operation_result(&mut self, core: &mut Core, seq: u64, result: IoResult) {
+        match result {
+            IoResult::Data(content) => self.deliver(core, seq, content),
+            IoResult::Done | IoResult::Report(_) => {
+                self.dirty = true;
+                if let Some(Operation::Reset(unit)) = self.operations.get(&seq) {
+                    let space = core.setup.media.extent_of(*unit);
+                    self.space_freed(space);
+                }
+                self.complete_operation(core, seq);
+            }
+            IoResult::Failed => self.operation_failed(core, seq),
+        }
+    }
+
+    fn operation_failed(&mut self, core: &mut Core, seq: u64) {
+        let Some(operation) = self.operations.get(&seq) else { return };
+        if let Operation::Move(Move { from, to: Place::Host(_), request, .. }) = operation {
+            debug_assert!(matches!(from, Place::At(_)));
+            self.fail_request(*request);
+            self.complete_operation(core, seq);
+            return;
+        }
+        if !core.setup.rules.keeps(Rule::FailuresEnd) {
+            if let Operation::Reset(unit) = operation {
+                self.space_freed(core.setup.media.extent_of(*unit));
+            }
+            self.complete_operation(core, seq);
+            return;
+        }
+        if let Operation::Move(Move { from: Place::At(from), blocks, .. }) = operation
+            && !from.is_ram()
+        {
+            self.suspects.extend(Extent::new(*from, *blocks).iter());
+        }
+        self.failed = true;
+    }
+
+    fn complete_operation(&mut self, core: &mut Core, seq: u64) {
+        let Some(operation) = self.operations.remove(&seq) else { return };
+        let ready: &mut VecDeque<u64> = &mut self.ready;
+        self.order.complete(seq, |seq| ready.push_back(seq));
+        if let Operation::Move(m) = operation {
+            if m.cleaning {
+                self.cleaning -= 1;
+            }
+            if let Some((id, _)) = m.request {
+                self.request_progress(core, id);
+            }
+        }
+    }
+}
+
+/// One run of bytes from blocks that need not be neighbours in memory.
+fn join(blocks: &[Bytes]) -> Bytes {
+    if let [one] = blocks {
+        return one.clone();
+    }
+    let mut all = BytesMut::with_capacity(blocks.iter().map(Bytes::len).sum());
+    blocks.iter().for_each(|block| all.extend_from_slice(block));
+    all.freeze()
+}

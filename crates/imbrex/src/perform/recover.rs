@@ -1,0 +1,247 @@
+//! Recovery: from the journal, the redo images and the drive's report to a layer that serves.
+//!
+//! It runs at the start and, by rule 10, whenever a layer's life ends. Blocks that a clean could not read are probed one by
+//! one; what is still unreadable becomes `Lost` under the logical blocks that lie there. The first commit of the new life
+//! records that, marks the redo images as done, and is durable before anything is planned.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::chain::{self, Chain};
+use super::commit::{Ring, What};
+use super::journal::{self, Block};
+use super::rules::Rule;
+use super::running::Running;
+use super::{Core, IoKind, IoResult, Purpose, Queue, Setup, State};
+use crate::block::{Address, Extent, Lba, Pba};
+use crate::layer::{TranslationLayer, UnitReport};
+use crate::plan::{Op, Place, Plan, Record};
+
+/// Journal blocks of one read.
+const SCAN_BLOCKS: u32 = 16;
+/// How often a failed operation of recovery is tried before the store is given up.
+const TRIES: u32 = 5;
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Stage {
+    Scan,
+    Probe,
+    Replay,
+    Flush,
+    Report,
+    Done,
+}
+
+pub(super) struct Recovery {
+    stage: Stage,
+    /// Operations under way.
+    pending: BTreeMap<u64, IoKind>,
+    tries: u32,
+    blocks: Vec<Block>,
+    chain: Chain,
+    suspects: BTreeSet<Pba>,
+    unreadable: BTreeSet<Pba>,
+    report: UnitReport,
+    error: Option<String>,
+    pub queue: Queue,
+}
+
+impl Recovery {
+    /// For a store that holds nothing.
+    pub fn format() -> Self {
+        Self::at(Stage::Replay, BTreeSet::new(), Queue::new(), Chain { epoch: 1, ..Chain::default() })
+    }
+
+    /// For a store that was formatted. `suspects` are blocks that a clean could not read.
+    pub fn open(setup: &Setup, suspects: BTreeSet<Pba>, queue: Queue) -> Self {
+        let mut recovery = Self::at(Stage::Scan, suspects, queue, Chain::default());
+        let mut rest = setup.journal;
+        while !rest.is_empty() {
+            let part = rest.first(SCAN_BLOCKS);
+            recovery.pending.insert(part.start.to_raw(), IoKind::Read(part));
+            rest = rest.skip(part.blocks);
+        }
+        recovery
+    }
+
+    fn at(stage: Stage, suspects: BTreeSet<Pba>, queue: Queue, chain: Chain) -> Self {
+        Self {
+            stage,
+            pending: BTreeMap::new(),
+            tries: 0,
+            blocks: Vec::new(),
+            chain,
+            suspects,
+            unreadable: BTreeSet::new(),
+            report: UnitReport::default(),
+            error: None,
+            queue,
+        }
+    }
+
+    /// Goes on as far as possible without the edge. The next state when recovery has ended.
+    pub fn advance(&mut self, core: &mut Core) -> Option<State> {
+        loop {
+            if let Some(why) = self.error.take() {
+                let mut queue = std::mem::take(&mut self.queue);
+                return Some(core.die(why, &mut queue));
+            }
+            for (tag, kind) in std::mem::take(&mut self.pending) {
+                core.issue(Purpose::Recovery(tag), kind);
+            }
+            if !core.purposes.is_empty() || !core.taken.is_empty() {
+                return None;
+            }
+            if self.stage == Stage::Done {
+                return Some(self.build(core));
+            }
+            self.next_stage(core);
+        }
+    }
+
+    fn next_stage(&mut self, core: &Core) {
+        let issue = |recovery: &mut Self, tag, kind| {
+            recovery.pending.insert(tag, kind);
+        };
+        self.stage = match self.stage {
+            Stage::Scan => {
+                match chain::find(std::mem::take(&mut self.blocks), core.setup.block_bytes) {
+                    Ok(chain) => self.chain = chain,
+                    Err(why) => self.error = Some(why),
+                }
+                for block in std::mem::take(&mut self.suspects) {
+                    issue(self, block.to_raw(), IoKind::Read(Extent::new(block, 1)));
+                }
+                Stage::Probe
+            }
+            Stage::Probe => {
+                if core.setup.rules.keeps(Rule::RedoFirst) {
+                    let images: Vec<_> =
+                        self.chain.entries.iter().skip(self.chain.redo_from).flat_map(|e| e.images.clone()).collect();
+                    // Only the last image of a place matters, and one write a place needs no order.
+                    for (target, image) in images {
+                        issue(self, target.to_raw(), IoKind::Write(Extent::new(target, 1), image));
+                    }
+                }
+                Stage::Replay
+            }
+            Stage::Replay => {
+                issue(self, 0, IoKind::Flush);
+                Stage::Flush
+            }
+            Stage::Flush => {
+                issue(self, 0, IoKind::Report);
+                Stage::Report
+            }
+            Stage::Report | Stage::Done => Stage::Done,
+        };
+    }
+
+    /// Takes the result of a device operation.
+    pub fn completed(&mut self, core: &mut Core, purpose: Purpose, result: IoResult) {
+        let Purpose::Recovery(tag) = purpose else { return };
+        match (self.stage, result) {
+            (Stage::Scan, IoResult::Data(data)) => {
+                let (bytes, identity) = (core.setup.block_bytes, core.setup.identity);
+                let blocks = (0..data.len() / bytes).map(|i| data.slice(i * bytes..(i + 1) * bytes));
+                self.blocks.extend(blocks.filter_map(|block| journal::decode_block(&block, Some(identity))));
+            }
+            (Stage::Scan, IoResult::Failed) => {
+                // An unreadable block is as good as a torn one, if nothing durable was in it.
+                self.retry(|recovery| {
+                    let part = Extent::new(Pba::from_raw(tag), SCAN_BLOCKS);
+                    if let Some(part) = part.intersection(&core.setup.journal) {
+                        recovery.pending.insert(tag, IoKind::Read(part));
+                    }
+                });
+            }
+            (Stage::Probe, IoResult::Failed) => {
+                self.unreadable.insert(Pba::from_raw(tag));
+            }
+            (Stage::Replay, IoResult::Done) => core.counts.replayed += 1,
+            (Stage::Replay | Stage::Flush, IoResult::Failed) => self.retry(|recovery| recovery.stage = Stage::Probe),
+            (Stage::Report, IoResult::Report(report)) => self.report = report,
+            (Stage::Report, IoResult::Failed) => {
+                self.retry(|recovery| {
+                    recovery.pending.insert(0, IoKind::Report);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn retry(&mut self, again: impl FnOnce(&mut Self)) {
+        self.tries += 1;
+        if self.tries > TRIES {
+            self.error = Some(format!("the drive failed {TRIES} times during recovery ({:?})", self.stage));
+        } else {
+            again(self);
+        }
+    }
+
+    /// Makes the layer and begins its life.
+    fn build(&mut self, core: &mut Core) -> State {
+        let mut queue = std::mem::take(&mut self.queue);
+        match self.try_build(core) {
+            Ok((layer, plan, lost, history)) => {
+                let ring = Ring::new(core.setup.journal, &self.chain);
+                let mut running = Running::new(layer, &core.setup, ring, queue, history);
+                for record in lost {
+                    running.push_item(What::Record(record));
+                }
+                running.begin(core, plan);
+                State::Running(Box::new(running))
+            }
+            Err(why) => core.die(why, &mut queue),
+        }
+    }
+
+    #[expect(clippy::type_complexity, reason = "the parts of a new life, used once")]
+    fn try_build(&self, core: &Core) -> Result<(Box<dyn TranslationLayer>, Plan, Vec<Record>, Vec<Record>), String> {
+        let mut records: Vec<Record> = self.chain.entries.iter().flat_map(|e| &e.records).copied().collect();
+        let mut plan = Plan::new();
+        let mut layer = fold(&core.setup, &records)?;
+        let mut lost = Vec::new();
+        if !self.unreadable.is_empty() {
+            layer.recovered(&self.report, &mut plan).map_err(|e| e.to_string())?;
+            lost = lost_blocks(layer.as_mut(), &self.unreadable);
+            records.extend(&lost);
+            plan.clear();
+            layer = fold(&core.setup, &records)?;
+        }
+        layer.recovered(&self.report, &mut plan).map_err(|e| e.to_string())?;
+        Ok((layer, plan, lost, records))
+    }
+}
+
+fn fold(setup: &Setup, records: &[Record]) -> Result<Box<dyn TranslationLayer>, String> {
+    let mut layer = (setup.make)();
+    for record in records {
+        layer.apply(record).map_err(|e| format!("the journal is damaged: {e}"))?;
+    }
+    Ok(layer)
+}
+
+/// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and
+/// needs no reverse map; it happens after a disk error only.
+fn lost_blocks(layer: &mut dyn TranslationLayer, unreadable: &BTreeSet<Pba>) -> Vec<Record> {
+    let mut lost: Vec<Record> = Vec::new();
+    let mut plan = Plan::new();
+    let mut from = 0;
+    while from < layer.capacity() {
+        let chunk = Extent::new(Lba(from), (layer.capacity() - from).min(1 << 16) as u32);
+        plan.clear();
+        layer.read(chunk, &mut plan);
+        for op in plan.ops() {
+            let Op::Move { from: Place::At(place), to: Place::Host(host), blocks, .. } = *op else { continue };
+            for bad in unreadable.range(place..place.plus(u64::from(blocks))) {
+                let lba = chunk.start.plus(u64::from(host) + bad.since(place));
+                match lost.last_mut() {
+                    Some(Record::Lost(run)) if run.end() == lba => run.blocks += 1,
+                    _ => lost.push(Record::Lost(Extent::new(lba, 1))),
+                }
+            }
+        }
+        from += u64::from(chunk.blocks);
+    }
+    lost
+}

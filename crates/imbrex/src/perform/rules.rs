@@ -1,0 +1,96 @@
+//! The ordering rules by number, and a switch for each.
+//!
+//! The crash explorer is only worth its name if it finds the loss when a rule is not kept. So each rule can be switched
+//! off, for `imbrex explore --without RULE` and for the tests that watch the explorer find it.
+
+/// An ordering rule of `docs/architecture.md`.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Rule {
+    /// 1. Plans are numbered as they are made.
+    PlansInOrder,
+    /// 2. Operations that touch the same blocks run in planning order.
+    ConflictsInOrder,
+    /// 3. Records become durable after the Moves planned before them.
+    RecordsAfterMoves,
+    /// 4. A Reset or Free takes effect after the records planned before it are durable.
+    ReuseAfterRecords,
+    /// 5. Redo moves are in the journal before the first of them is written, and recovery replays them.
+    RedoFirst,
+    /// 6. What lies in RAM is not recorded.
+    NoRecordOfRam,
+    /// 7. A recorded place is overwritten only by newer host data of its block, or by a redo move.
+    NoOverwrite,
+    /// 8. A flush is answered when everything replied to is durable.
+    FlushWaits,
+    /// 9. A power cut leaves old or new, sector by sector.
+    WholeSectors,
+    /// 10. An operation that fails ends the layer's life.
+    FailuresEnd,
+}
+
+impl Rule {
+    /// Every rule, by number.
+    pub const ALL: [Self; 10] = [
+        Self::PlansInOrder,
+        Self::ConflictsInOrder,
+        Self::RecordsAfterMoves,
+        Self::ReuseAfterRecords,
+        Self::RedoFirst,
+        Self::NoRecordOfRam,
+        Self::NoOverwrite,
+        Self::FlushWaits,
+        Self::WholeSectors,
+        Self::FailuresEnd,
+    ];
+
+    /// The rule's number, from 1.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        self as u8 + 1
+    }
+
+    /// One line.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::PlansInOrder => "plans are numbered as they are made",
+            Self::ConflictsInOrder => "operations that touch the same blocks run in planning order",
+            Self::RecordsAfterMoves => "records become durable after the moves planned before them",
+            Self::ReuseAfterRecords => "resets and frees take effect after the records planned before them are durable",
+            Self::RedoFirst => "redo moves are journaled before the first of them is written, and replayed",
+            Self::NoRecordOfRam => "what lies in RAM is not recorded",
+            Self::NoOverwrite => {
+                "a recorded place is overwritten only by newer host data of its block or by a redo move"
+            }
+            Self::FlushWaits => "a flush is answered when everything replied to is durable",
+            Self::WholeSectors => "a power cut leaves old or new, sector by sector",
+            Self::FailuresEnd => "an operation that fails ends the layer's life",
+        }
+    }
+}
+
+/// The rules that are kept.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    off: Option<Rule>,
+}
+
+impl Rules {
+    /// All rules are kept.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// All rules but one are kept.
+    #[must_use]
+    pub fn without(rule: Rule) -> Self {
+        Self { off: Some(rule) }
+    }
+
+    /// Whether `rule` is kept.
+    #[must_use]
+    pub fn keeps(self, rule: Rule) -> bool {
+        self.off != Some(rule)
+    }
+}
