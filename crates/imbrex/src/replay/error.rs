@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::block::{Extent, Lba};
+use crate::drive::DriveError;
 use crate::layer::{Corrupt, Violation};
 use crate::layers::ConfigError;
 use crate::media::{Illegal, Tag};
@@ -15,6 +16,9 @@ pub enum ReplayError {
     /// The workload cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// The drive cannot be made.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
     /// The layer cannot be made.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -157,13 +161,5 @@ pub enum Fault {
     Endless {
         /// Steps taken.
         steps: u32,
-    },
-    /// A checkpoint does not fit into half the journal.
-    #[error("a checkpoint takes {needed} of the journal's {entries} blocks, more than half; choose a larger journal")]
-    JournalTooSmall {
-        /// Journal blocks of a checkpoint.
-        needed: u64,
-        /// Journal blocks in all.
-        entries: u64,
     },
 }

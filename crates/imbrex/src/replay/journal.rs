@@ -8,16 +8,9 @@
 use std::collections::VecDeque;
 
 use crate::block::{Address, Extent, Pba};
+use crate::perform::journal::{RECORD_BYTES, entry_blocks, payload_bytes};
 use crate::plan::Unit;
 
-/// Bytes of a journal block.
-pub(super) const ENTRY_BYTES: u64 = 4096;
-/// Bytes of a journal block's head: checksum, sequence number, length.
-const HEAD_BYTES: u64 = 64;
-/// Bytes of an encoded record.
-const RECORD_BYTES: u64 = 24;
-/// Records of a journal block.
-const ENTRY_RECORDS: u64 = (ENTRY_BYTES - HEAD_BYTES) / RECORD_BYTES;
 /// Resets and frees that wait at most; more of them force the journal block out.
 const MAX_WAITING: usize = 4096;
 
@@ -30,33 +23,28 @@ pub(super) enum Effect {
 
 pub(super) struct Journal {
     start: Pba,
-    /// Journal blocks in the ring, and drive blocks of each.
-    entries: u64,
-    entry_blocks: u32,
-    /// The journal block written next, and how many since the last checkpoint.
+    blocks: u64,
+    block_bytes: usize,
+    /// The block written next, and how many were written since the last checkpoint.
     head: u64,
     since_checkpoint: u64,
     /// Records not yet written.
-    pending: u64,
+    pending: usize,
     waiting: VecDeque<Effect>,
 }
 
 impl Journal {
-    /// A journal of `entries` blocks of 4096 bytes from `start` on.
-    pub(super) fn new(start: Pba, entries: u32, block_bytes: u32) -> Self {
+    /// An empty journal of `blocks` blocks from `start` on.
+    pub(super) fn new(start: Pba, blocks: u32, block_bytes: u32) -> Self {
         Self {
             start,
-            entries: u64::from(entries),
-            entry_blocks: entry_blocks(block_bytes),
+            blocks: u64::from(blocks),
+            block_bytes: block_bytes as usize,
             head: 0,
             since_checkpoint: 0,
             pending: 0,
             waiting: VecDeque::with_capacity(MAX_WAITING),
         }
-    }
-
-    pub(super) fn entries(&self) -> u64 {
-        self.entries
     }
 
     pub(super) fn add_record(&mut self) {
@@ -80,27 +68,30 @@ impl Journal {
         self.pending > 0
     }
 
-    /// Whether the pending records must be written now.
+    /// Whether the pending records fill a block, or too much waits for them.
     pub(super) fn is_full(&self) -> bool {
-        self.pending >= ENTRY_RECORDS || self.waiting.len() >= MAX_WAITING
+        (self.pending + 1) * RECORD_BYTES > payload_bytes(self.block_bytes) || self.waiting.len() >= MAX_WAITING
     }
 
-    /// Journal blocks that the pending records take together with `records` more and `image_bytes` of redo images.
-    /// Nothing is pending then.
-    pub(super) fn take_pending(&mut self, records: u64, image_bytes: u64) -> u64 {
-        let records = std::mem::take(&mut self.pending) + records;
-        records.div_ceil(ENTRY_RECORDS) + image_bytes.div_ceil(ENTRY_BYTES)
+    /// The blocks that the pending records take together with `records` more and `images` redo images. Nothing is pending
+    /// then.
+    pub(super) fn take_pending(&mut self, records: usize, images: usize) -> u64 {
+        entry_blocks(std::mem::take(&mut self.pending) + records, images, self.block_bytes) as u64
     }
 
-    /// Whether a checkpoint is due.
+    /// Whether half the ring has been written since the last checkpoint.
     pub(super) fn checkpoint_due(&self) -> bool {
-        self.since_checkpoint >= self.entries / 2
+        self.since_checkpoint >= self.blocks / 2
     }
 
-    /// Journal blocks of a checkpoint of so many records, if half the ring holds them.
-    pub(super) fn checkpoint_entries(&self, records: u64) -> Result<u64, u64> {
-        let needed = records.div_ceil(ENTRY_RECORDS).max(1);
-        if needed <= self.entries / 2 { Ok(needed) } else { Err(needed) }
+    /// The blocks of a checkpoint of so many records.
+    pub(super) fn checkpoint_blocks(&self, records: usize) -> u64 {
+        entry_blocks(records, 0, self.block_bytes) as u64
+    }
+
+    /// Whether a checkpoint of so many records leaves half the ring to what follows it.
+    pub(super) fn has_room_for(&self, records: usize) -> bool {
+        self.checkpoint_blocks(records) <= self.blocks / 2
     }
 
     /// The checkpoint is written; the other half of the ring is for what follows it.
@@ -108,20 +99,14 @@ impl Journal {
         self.since_checkpoint = 0;
     }
 
-    /// Where the next journal blocks go: at most `wanted`, up to the end of the ring. Returns how many, and where.
-    pub(super) fn advance(&mut self, wanted: u64) -> (u64, Extent<Pba>) {
-        // An extent of 2^20 blocks keeps the product below in range for any block size.
-        let entries = wanted.min(self.entries - self.head).min(1 << 20);
-        let start = self.start.plus(self.head * u64::from(self.entry_blocks));
-        self.head = (self.head + entries) % self.entries;
-        self.since_checkpoint += entries;
-        (entries, Extent::new(start, entries as u32 * self.entry_blocks))
+    /// Where the next blocks go: at most `wanted`, up to the end of the ring.
+    pub(super) fn advance(&mut self, wanted: u64) -> Extent<Pba> {
+        let blocks = wanted.min(self.blocks - self.head);
+        let start = self.start.plus(self.head);
+        self.head = (self.head + blocks) % self.blocks;
+        self.since_checkpoint += blocks;
+        Extent::new(start, blocks as u32)
     }
-}
-
-/// Drive blocks of a journal block.
-pub(super) fn entry_blocks(block_bytes: u32) -> u32 {
-    (ENTRY_BYTES as u32).div_ceil(block_bytes)
 }
 
 #[cfg(test)]
@@ -140,13 +125,24 @@ mod tests {
     }
 
     #[test]
+    fn a_full_block_is_written() {
+        let mut journal = Journal::new(Pba::disk(0), 16, 4096);
+        while !journal.is_full() {
+            journal.add_record();
+        }
+        assert_eq!(journal.take_pending(0, 0), 1);
+        assert_eq!(journal.take_pending(1, 2), 3);
+    }
+
+    #[test]
     fn the_ring_wraps_and_asks_for_checkpoints() {
         let mut journal = Journal::new(Pba::disk(8), 16, 512);
-        assert_eq!(journal.advance(10), (10, Extent::new(Pba::disk(8), 80)));
+        assert_eq!(journal.advance(10), Extent::new(Pba::disk(8), 10));
         assert!(journal.checkpoint_due());
-        assert_eq!(journal.checkpoint_entries(ENTRY_RECORDS + 1), Ok(2));
-        assert_eq!(journal.advance(10), (6, Extent::new(Pba::disk(88), 48)));
-        assert_eq!(journal.advance(4), (4, Extent::new(Pba::disk(8), 32)));
-        assert_eq!(journal.checkpoint_entries(ENTRY_RECORDS * 8 + 1), Err(9));
+        journal.checkpoint_written();
+        assert_eq!(journal.advance(10), Extent::new(Pba::disk(18), 6));
+        assert_eq!(journal.advance(4), Extent::new(Pba::disk(8), 4));
+        assert!(journal.checkpoint_due());
+        assert!(journal.has_room_for(168) && !journal.has_room_for(169));
     }
 }

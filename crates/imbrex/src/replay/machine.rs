@@ -10,7 +10,7 @@ use super::error::Fault;
 use super::journal::{Effect, Journal};
 use super::metrics::Counters;
 use crate::block::{Extent, Pba};
-use crate::layer::TranslationLayer;
+use crate::layer::{TranslationLayer, Violation};
 use crate::media::Illegal;
 use crate::plan::{Op, Place, Plan, Unit, Why};
 
@@ -168,7 +168,7 @@ impl Machine {
         let (mut images, mut records) = (0, 0);
         for op in plan.ops() {
             match op {
-                Op::Move { blocks, redo: true, .. } => images += u64::from(*blocks),
+                Op::Move { blocks, redo: true, .. } => images += *blocks as usize,
                 Op::Record { redo: true, .. } => records += 1,
                 _ => {}
             }
@@ -183,7 +183,7 @@ impl Machine {
                 self.read(Extent::new(source, blocks), why)?;
             }
         }
-        self.write_journal(layer, records, images * u64::from(self.disk.block_bytes()))?;
+        self.write_journal(layer, records, images)?;
         Ok(true)
     }
 
@@ -192,22 +192,22 @@ impl Machine {
     }
 
     /// Writes the pending records, `records` more and redo images; what waited for the records takes effect.
-    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, records: u64, image_bytes: u64) -> Result<(), Fault> {
+    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, records: usize, images: usize) -> Result<(), Fault> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        let entries = journal.take_pending(records, image_bytes);
-        self.write_entries(entries)?;
+        let blocks = journal.take_pending(records, images);
+        self.write_ring(blocks)?;
         while let Some(effect) = self.journal.as_mut().and_then(Journal::next_effect) {
             self.take_effect(layer, effect)?;
         }
         Ok(())
     }
 
-    fn write_entries(&mut self, mut entries: u64) -> Result<(), Fault> {
-        while entries > 0 {
+    fn write_ring(&mut self, mut blocks: u64) -> Result<(), Fault> {
+        while blocks > 0 {
             let Some(journal) = &mut self.journal else { return Ok(()) };
-            let (part, at) = journal.advance(entries);
-            self.write(at, Why::Metadata)?;
-            entries -= part;
+            let part = journal.advance(blocks);
+            self.write(part, Why::Metadata)?;
+            blocks -= u64::from(part.blocks);
         }
         Ok(())
     }
@@ -221,13 +221,14 @@ impl Machine {
         while let Some(region) = from {
             self.restated.clear();
             from = layer.restate(region, &mut self.restated);
-            records += self.restated.ops().len() as u64;
+            records += self.restated.ops().len();
+        }
+        let most = layer.most_records();
+        if records as u64 > most {
+            return Err(Violation(format!("restating takes {records} records, and {most} were said to do")).into());
         }
         let Some(journal) = &self.journal else { return Ok(()) };
-        let entries = journal.entries();
-        let needed =
-            journal.checkpoint_entries(records).map_err(|needed| Fault::JournalTooSmall { needed, entries })?;
-        self.write_entries(needed)?;
+        self.write_ring(journal.checkpoint_blocks(records))?;
         if let Some(journal) = &mut self.journal {
             journal.checkpoint_written();
         }

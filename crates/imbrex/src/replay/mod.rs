@@ -30,7 +30,7 @@ pub use error::{Fault, Moment, ReplayError};
 pub use options::{BadBufferSize, Beyond, BufferSize, MAX_QUEUE_DEPTH, ReplayOptions, Window};
 pub use outcome::{ByReason, CleaningTime, Latency, LatencyMs, Outcome};
 pub use series::Row;
-pub use setup::space;
+pub use setup::{Setup, disk, replay, space};
 pub use simulation::Simulation;
 
 /// Whoever watches a replay.

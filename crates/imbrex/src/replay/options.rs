@@ -28,8 +28,8 @@ pub struct ReplayOptions {
     /// Whether the journal that a live device would write is priced, and space comes back only once the records before
     /// it are in the journal. Default no: the papers leave the journal out.
     pub as_live: bool,
-    /// Size of the journal in blocks of 4096 bytes, taken from the front of the drive's conventional space under
-    /// `as_live`. Default 16384 (64 MiB).
+    /// Blocks of the journal, taken from the front of the drive's conventional space under `as_live`. Half of them must
+    /// hold all that the layer has to remember. Default 16384 (64 MiB of 4 KiB blocks).
     pub journal_blocks: u32,
     /// Whether the layer may touch its map for coming requests ahead of time. Changes nothing but speed. Default yes.
     pub warm: bool,

@@ -60,8 +60,11 @@ impl Simulation {
         disk: Device,
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
-        check_options(options, &*layer)?;
+        check_options(options, &disk)?;
         let journal = options.as_live.then(|| Journal::new(JOURNAL_START, options.journal_blocks, disk.block_bytes()));
+        if let Some(journal) = &journal {
+            check_journal(journal, &*layer)?;
+        }
         let machine = Machine::new(disk, layer.ram_blocks(), journal, options.verify);
         let mut simulation = Self {
             name: name.to_owned(),
@@ -341,19 +344,34 @@ fn sweep(blocks: u64, mut each: impl FnMut(Extent<Lba>) -> Result<(), Fault>) ->
     Ok(())
 }
 
-fn check_options(options: &ReplayOptions, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
+fn check_options(options: &ReplayOptions, disk: &Device) -> Result<(), ReplayError> {
     let wrong = |option, reason: String| Err(ReplayError::Option { option, reason });
     if !(0.0..=1.0).contains(&options.prefill) {
         return wrong("prefill", format!("{} is no part of the capacity; choose from 0 to 1", options.prefill));
     }
+    let block_bytes = disk.block_bytes();
+    if !block_bytes.is_power_of_two() {
+        return wrong(
+            "block_bytes",
+            format!("requests cannot be cut into blocks of {block_bytes} bytes; choose a power of two"),
+        );
+    }
     if let Some(depth) = options.queue_depth.filter(|depth| !(1..=MAX_QUEUE_DEPTH).contains(depth)) {
         return wrong("queue_depth", format!("{depth} is not from 1 to {MAX_QUEUE_DEPTH}"));
     }
-    if options.as_live && options.journal_blocks < 2 {
-        return wrong("journal_blocks", "a checkpoint and what follows it take 2 blocks at least".to_owned());
+    Ok(())
+}
+
+/// Whether the layer can do with this journal.
+fn check_journal(journal: &Journal, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
+    let wrong = |option, reason: String| Err(ReplayError::Option { option, reason });
+    if let Err(why) = layer.survives_power_loss() {
+        return wrong("as_live", why.to_string());
     }
-    match layer.survives_power_loss() {
-        Err(why) if options.as_live => wrong("as_live", why.to_string()),
-        _ => Ok(()),
+    let most = layer.most_records() as usize;
+    if !journal.has_room_for(most) {
+        let needed = 2 * journal.checkpoint_blocks(most);
+        return wrong("journal_blocks", format!("the layer's map needs a journal of {needed} blocks"));
     }
+    Ok(())
 }
