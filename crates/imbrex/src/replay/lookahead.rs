@@ -82,21 +82,30 @@ impl<'a> Lookahead<'a> {
         }
     }
 
-    /// The next request in order of arrival that has not been served. Before it is served the layer sees those that
-    /// follow, if it is to warm up.
-    pub(super) fn next(&mut self, layer: &dyn TranslationLayer) -> Result<Option<Pending>, ReplayError> {
-        loop {
-            if self.held.len() <= WAITING && !self.at_end {
-                self.fill(layer)?;
-            }
-            let Some(next) = self.held.pop_front() else { return Ok(None) };
+    /// Sees to it that the requests that may wait are known. What is read from the trace, the layer is shown to warm up.
+    ///
+    /// # Errors
+    /// When the trace is at fault.
+    #[inline]
+    pub(super) fn refill(&mut self, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
+        if self.held.len() <= WAITING && !self.at_end { self.fill(layer) } else { Ok(()) }
+    }
+
+    /// The next request in order of arrival that has not been served.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Pending> {
+        while !self.held.is_empty() {
+            // Copied in place and then dropped: moving it out costs several times as much.
+            let next = self.held[0];
+            self.held.pop_front();
             if let Some(closed) = &mut self.closed {
                 closed.arrived -= 1;
             }
             if !next.served {
-                return Ok(Some(next));
+                return Some(next);
             }
         }
+        None
     }
 
     /// A request was completed: in a closed loop the next one arrives.

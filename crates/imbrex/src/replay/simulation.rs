@@ -101,7 +101,9 @@ impl Simulation {
     pub fn run(mut self, source: &mut dyn TraceSource, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
         let mut series = self.options.window.map(Series::new);
         let mut ahead = self.look_ahead(source);
-        while let Some(next) = ahead.next(&*self.layer)? {
+        loop {
+            ahead.refill(&*self.layer)?;
+            let Some(next) = ahead.next() else { break };
             self.serve_next(&next, &mut ahead).map_err(|fault| self.error(Moment::Request(next.number), fault))?;
             if let Some(series) = &mut series {
                 series.advance(self.machine.now_ns, self.totals(), observer);
