@@ -14,3 +14,4 @@ pub mod plan;
 pub mod replay;
 pub mod space;
 pub mod trace;
+pub mod validate;

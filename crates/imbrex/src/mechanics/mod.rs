@@ -14,6 +14,7 @@
 //!
 //! Times are ns, sectors 512 bytes. Nothing here knows what the media allow or what a layer does.
 
+mod linear;
 mod reciprocal;
 mod seek;
 mod spec;

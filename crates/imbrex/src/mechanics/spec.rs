@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::linear::Linear;
 use super::seek::SeekCurve;
 use super::spindle::Spindle;
-use super::surface::{MAX_CYLINDERS, MAX_SECTORS_PER_TRACK, MAX_ZONES, Surface, check_layout};
+use super::surface::Surface;
 use super::{GeometryError, Mechanics};
 
 /// Speeds and geometry of a disk drive. Times are in ms, arcs in turns, sectors are 512 bytes.
@@ -128,8 +129,6 @@ pub struct RecordingZone {
     pub cylinder_skew_sectors: u32,
 }
 
-const TOO_LARGE: &str = "needs more than 16 million cylinders";
-
 impl MechanicsSpec {
     /// The mechanics this describes, with at least `sectors` sectors. A linear recording gets just as many cylinders
     /// as that needs; a listed one has what is listed.
@@ -144,8 +143,9 @@ impl MechanicsSpec {
         }
         let surface = match &self.recording {
             RecordingSpec::Listed { zones } => Surface::new(&self.layout, self.heads, zones)?,
-            RecordingSpec::Linear { .. } => {
-                let (layout, zones) = self.linear(rotation_ms, sectors)?;
+            RecordingSpec::Linear { outer_sectors_per_track, inner_sectors_per_track, zones } => {
+                let (outer, inner) = (*outer_sectors_per_track, *inner_sectors_per_track);
+                let (layout, zones) = Linear { outer, inner, zones: *zones }.lay_out(self, rotation_ms, sectors)?;
                 Surface::new(&layout, self.heads, &zones)?
             }
         };
@@ -172,75 +172,6 @@ impl MechanicsSpec {
         Ok(ms)
     }
 
-    /// The layout and the recording zones of a linear recording with `sectors` sectors.
-    fn linear(&self, rotation_ms: f64, sectors: u64) -> Result<(LayoutSpec, Vec<RecordingZone>), GeometryError> {
-        let RecordingSpec::Linear { outer_sectors_per_track: outer, inner_sectors_per_track: inner, zones } =
-            self.recording
-        else {
-            return Err(GeometryError::new("recording.kind", "is not linear".into(), "list the recording zones"));
-        };
-        check_layout(&self.layout, self.heads)?;
-        let remedy = "give sectors per track between 1 and 32768, outer not below inner";
-        GeometryError::check(
-            "recording.inner_sectors_per_track",
-            (1..=outer.min(MAX_SECTORS_PER_TRACK)).contains(&inner),
-            inner,
-            remedy,
-        )?;
-        let per_cylinder = |per_track: u32| u64::from(self.heads) * u64::from(per_track);
-        let cylinders = sectors.div_ceil(per_cylinder(outer).midpoint(per_cylinder(inner)));
-        let remedy = "describe a smaller drive, or one with more heads or more sectors per track";
-        let cylinders = u32::try_from(cylinders).ok().filter(|&c| c < MAX_CYLINDERS);
-        let cylinders = cylinders.ok_or_else(|| GeometryError::new("capacity", TOO_LARGE.into(), remedy))?;
-        let remedy = "give between 1 and 65535 recording zones";
-        GeometryError::check("recording.zones", (1..=MAX_ZONES).contains(&zones), zones, remedy)?;
-        let zones = zones.min(cylinders);
-        let (layout, unit) = self.shrunken_layout(cylinders / zones);
-        let units = cylinders.div_ceil(unit);
-        let skew = |ms: f64, per_track: u32| (ms / rotation_ms * f64::from(per_track)).ceil() as u32;
-        // One cylinder's seek is the only one asked for, and it does not depend on the cylinder count.
-        let step_ms = SeekCurve::new(&self.seek, 1)?.ns(1) as f64 / 1e6;
-        let cylinder_major = matches!(layout, LayoutSpec::CylinderMajor {});
-        let mut list: Vec<RecordingZone> = Vec::with_capacity(zones as usize);
-        for i in 0..u64::from(zones) {
-            let share = |n: u64| (n * u64::from(units) / u64::from(zones)) as u32;
-            let fall = u64::from(outer - inner) * i / u64::from(zones - 1).max(1);
-            let per_track = outer - fall as u32;
-            let skews = if cylinder_major { per_track } else { 0 };
-            list.push(RecordingZone {
-                first_cylinder: share(i) * unit,
-                cylinders: (share(i + 1) - share(i)) * unit,
-                sectors_per_track: per_track,
-                track_skew_sectors: skew(self.head_switch_ms + self.write_settle_ms, skews),
-                cylinder_skew_sectors: skew(step_ms.max(self.head_switch_ms) + self.write_settle_ms, skews),
-            });
-        }
-        // The mean is exact only for zones of the same size; the innermost takes what the rounding left out.
-        list.retain(|zone| zone.cylinders > 0);
-        let have: u64 = list.iter().map(|z| u64::from(z.cylinders) * per_cylinder(z.sectors_per_track)).sum();
-        if let Some(last) = list.last_mut() {
-            let missing = sectors.saturating_sub(have).div_ceil(per_cylinder(last.sectors_per_track));
-            let units = missing.div_ceil(u64::from(unit));
-            // At most one unit of the outermost tracks is missing: below 2²⁶ cylinders even of the sparsest.
-            last.cylinders += units as u32 * unit;
-        }
-        Ok((layout, list))
-    }
-
-    /// The layout for recording zones of about `cylinders` cylinders, and the cylinders it hands out at a time.
-    ///
-    /// A small drive has small sections, so that its recording zones keep the proportions of the large one.
-    fn shrunken_layout(&self, cylinders: u32) -> (LayoutSpec, u32) {
-        let mut layout = self.layout.clone();
-        let LayoutSpec::Serpentine { group_cylinders, section_tracks, .. } = &mut layout else { return (layout, 1) };
-        let passes = *group_cylinders / *section_tracks;
-        let groups = cylinders.div_ceil(*group_cylinders).max(1);
-        *section_tracks = (cylinders / (groups * passes)).max(1);
-        *group_cylinders = passes * *section_tracks;
-        let unit = *group_cylinders;
-        (layout, unit)
-    }
-
     /// The same drive with `numerator/denominator` of the cylinders: rates, head count and skews stay. A linear
     /// recording needs no change, since it follows the capacity.
     #[must_use]
@@ -265,6 +196,8 @@ impl MechanicsSpec {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn spec(layout: LayoutSpec) -> MechanicsSpec {
@@ -333,5 +266,60 @@ mod tests {
         let listed = MechanicsSpec { layout, recording: RecordingSpec::Listed { zones: vec![one] }, ..good.clone() };
         assert_eq!(listed.build(1).unwrap_err().field, "layout.group_cylinders");
         assert_eq!(good.build(u64::MAX).unwrap_err().field, "capacity");
+    }
+
+    /// Numbers at and beyond the edges of what is allowed.
+    fn edge() -> impl Strategy<Value = u32> {
+        prop_oneof![0u32..40, 1000u32..1050, Just(1 << 15), (1u32 << 24) - 2..(1 << 24) + 2, u32::MAX - 2..=u32::MAX]
+    }
+
+    fn layouts() -> impl Strategy<Value = LayoutSpec> {
+        let serpentine = (edge(), edge()).prop_map(|(group_cylinders, section_tracks)| LayoutSpec::Serpentine {
+            group_cylinders,
+            section_tracks,
+            track_skew_rev: 0.3,
+            group_skew_rev: 0.7,
+        });
+        prop_oneof![Just(LayoutSpec::CylinderMajor {}), serpentine]
+    }
+
+    fn recordings() -> impl Strategy<Value = RecordingSpec> {
+        let zone =
+            (edge(), edge(), edge(), edge()).prop_map(|(first_cylinder, cylinders, sectors, skew)| RecordingZone {
+                first_cylinder,
+                cylinders,
+                sectors_per_track: sectors,
+                track_skew_sectors: skew,
+                cylinder_skew_sectors: skew,
+            });
+        let listed = prop::collection::vec(zone, 0..4).prop_map(|zones| RecordingSpec::Listed { zones });
+        let linear = (edge(), edge(), edge()).prop_map(|(outer, inner, zones)| RecordingSpec::Linear {
+            outer_sectors_per_track: outer,
+            inner_sectors_per_track: inner,
+            zones,
+        });
+        prop_oneof![listed, linear]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn no_description_panics(
+            layout in layouts(),
+            recording in recordings(),
+            heads in edge(),
+            sectors in prop_oneof![0u64..100_000, 1u64 << 30..1 << 45, Just(u64::MAX)],
+        ) {
+            let spec = MechanicsSpec { heads, recording, ..spec(layout) };
+            if let Ok(mut drive) = spec.build(sectors) {
+                prop_assert!(drive.sectors() >= sectors);
+                let last = drive.sectors() - 1;
+                let cylinder = drive.locate(last).cylinder;
+                prop_assert!(cylinder.max(drive.locate(last / 2).cylinder) < drive.cylinders());
+                prop_assert!(drive.access(0, last, 1, true) > 0);
+                prop_assert!(drive.access(1 << 50, 0, last.min(100_000), false) >= 1 << 50);
+            }
+            let _ = spec.scaled(sectors, 7).build(1);
+        }
     }
 }

@@ -1,0 +1,135 @@
+//! The mechanics against DiskSim, request by request.
+//!
+//! DiskSim (Bucy, Schindler, Schlosser, Ganger; version 4.0) is the reference simulator of disk mechanics, itself
+//! validated against real drives. The measurements were made with caches, read-ahead and bus time off.
+
+use std::path::Path;
+
+use super::disk_folder::{DiskFolder, Run};
+use super::{Row, ValidateError, Verdict};
+
+/// A request's time may deviate by less than this.
+const REQUEST_LIMIT_NS: u64 = 10_000;
+/// Or by exactly one turn, for at most this many of a thousand requests: where the head reaches a sector's start to
+/// within the rounding of DiskSim's fixed-point angles, this turn is as right as the next.
+const FLIPS_PER_MILLE: usize = 4;
+/// Largest deviation of a sector's angle, in turns.
+const ANGLE_LIMIT: f64 = 1e-6;
+/// Largest relative deviation of the mean response of a queue.
+const RESPONSE_LIMIT: f64 = 0.01;
+
+/// Checks the mechanics against every disk measured under `dir`.
+///
+/// # Errors
+/// When the measurements cannot be read. A wrong simulator is no error but a row that fails.
+pub fn disksim(dir: &Path) -> Result<Vec<Row>, ValidateError> {
+    Ok(DiskFolder::read_all(dir)?.iter().flat_map(check_disk).collect())
+}
+
+fn check_disk(disk: &DiskFolder) -> Vec<Row> {
+    let count = |check, expected: u64, measured: u64, unit| {
+        Row::close(&disk.name, check, (expected as f64, measured as f64), 0.0, unit)
+    };
+    let mut rows = vec![
+        count("capacity", disk.params.capacity_sectors, disk.mechanics.sectors(), "sectors"),
+        count("cylinders", disk.params.cylinders.into(), disk.mechanics.cylinders().into(), "cylinders"),
+    ];
+    rows.extend(check_map(disk));
+    rows.extend(disk.runs.iter().map(|run| match run.scheduler.as_deref() {
+        None => check_closed(disk, run),
+        Some("fcfs") => check_fcfs(disk, run),
+        Some(scheduler) => {
+            let why = format!("the {scheduler} scheduler is not modelled, requests are served in order");
+            Row::skipped(&disk.name, format!("{}: mean response, {scheduler}", run.name), Some(mean_ms(run)), "ms", why)
+        }
+    }));
+    rows.extend(
+        disk.unmeasured.iter().map(|trace| {
+            Row::skipped(&disk.name, trace.clone(), None, "ms", "there is no result for this trace".into())
+        }),
+    );
+    rows
+}
+
+/// Where sectors lie, exactly, and at which angle they begin.
+fn check_map(disk: &DiskFolder) -> [Row; 2] {
+    let mut alike = 0;
+    let mut worst: f64 = 0.0;
+    for sample in &disk.samples {
+        let here = disk.mechanics.locate(sample.lbn);
+        let place = (here.cylinder, here.head, here.sector, here.sectors_per_track);
+        alike += u32::from(place == (sample.cyl, sample.head, sample.sector, sample.sectors_per_track));
+        let off = (here.angle as f64 / 2f64.powi(64) - sample.start_angle_rev).abs();
+        // The other way round, if that is nearer.
+        worst = worst.max(off.min((1.0 - off).abs()));
+    }
+    let all = disk.samples.len() as f64;
+    [
+        Row::close(&disk.name, "map: cylinder, head, sector", (all, alike.into()), 0.0, "sectors"),
+        Row::close(&disk.name, "map: angle", (0.0, worst), ANGLE_LIMIT, "turns"),
+    ]
+}
+
+/// The service time of each request of a closed trace.
+///
+/// DiskSim's angles drift by some ns per request, so each request must start with the platter where DiskSim had it:
+/// at the end of the previous request's last sector. Our own completion is that moment on our own clock, and so service
+/// times are compared, not completions. A turn more or less in one request does not reach the next.
+fn check_closed(disk: &DiskFolder, run: &Run) -> Row {
+    let mut mechanics = disk.mechanics.clone();
+    let turn_ns = (disk.params.rotation_ms * 1e6 + 0.5) as u64;
+    let (mut now_ns, mut total_ns, mut expected_ns, mut flips) = (0, 0, 0, 0);
+    let mut errors = Vec::with_capacity(run.requests.len());
+    for request in &run.requests {
+        let begin_ns = now_ns + request.time_ns;
+        now_ns = mechanics.access(begin_ns, request.lbn, request.sectors, request.write);
+        let taken_ns = now_ns - begin_ns;
+        total_ns += taken_ns;
+        expected_ns += request.taken_ns;
+        let error_ns = taken_ns.abs_diff(request.taken_ns);
+        if error_ns.abs_diff(turn_ns) < REQUEST_LIMIT_NS {
+            flips += 1;
+        } else {
+            errors.push(error_ns);
+        }
+    }
+    errors.sort_unstable();
+    let requests = run.requests.len();
+    let worst = errors.last().copied().unwrap_or(0);
+    let micros = |ns: u64| ns as f64 / 1e3;
+    let percentile = |p: usize| micros(errors.get(errors.len() * p / 100).copied().unwrap_or(0));
+    let (p50, p99) = (percentile(50), percentile(99));
+    Row {
+        disk: disk.name.clone(),
+        check: format!("{}: service time", run.name),
+        expected: Some(micros(expected_ns) / requests as f64),
+        measured: Some(micros(total_ns) / requests as f64),
+        error: Some(micros(worst)),
+        unit: "µs",
+        verdict: Verdict::of(worst < REQUEST_LIMIT_NS && flips * 1000 <= FLIPS_PER_MILLE * requests),
+        note: format!(
+            "means of {requests}; error p50 {p50:.3}, p99 {p99:.3}, worst below 10; {flips} off by one turn, at most 0.4 %"
+        ),
+    }
+}
+
+/// The mean response of an open trace, served in order of arrival.
+fn check_fcfs(disk: &DiskFolder, run: &Run) -> Row {
+    let mut mechanics = disk.mechanics.clone();
+    let (mut now_ns, mut total_ns) = (0, 0);
+    for request in &run.requests {
+        now_ns = mechanics.access(now_ns.max(request.time_ns), request.lbn, request.sectors, request.write);
+        total_ns += now_ns - request.time_ns;
+    }
+    let expected = mean_ms(run);
+    let measured = total_ns as f64 / run.requests.len() as f64 / 1e6;
+    let check = format!("{}: mean response, fcfs", run.name);
+    let row = Row::close(&disk.name, &check, (expected, measured), expected * RESPONSE_LIMIT, "ms");
+    Row { note: "within 1 %, our clock running free".into(), ..row }
+}
+
+/// Mean response in the reference.
+fn mean_ms(run: &Run) -> f64 {
+    let total: u64 = run.requests.iter().map(|request| request.taken_ns).sum();
+    total as f64 / run.requests.len() as f64 / 1e6
+}

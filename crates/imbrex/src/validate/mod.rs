@@ -1,0 +1,119 @@
+//! Holds the simulator against numbers it had no part in: published seek curves, and what DiskSim computed for the same
+//! requests on the same disks.
+//!
+//! A check is a [`Row`]; a table of rows is the answer to "why should I believe the times?". This is a checking tool,
+//! so unlike the rest of the library it reads files, all of them in `disk_folder`.
+
+mod disk_folder;
+mod disksim;
+mod seek_curves;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+pub use disksim::disksim;
+pub use seek_curves::seek_curves;
+
+use crate::mechanics::GeometryError;
+
+/// One comparison.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Row {
+    /// The disk it is about.
+    pub disk: String,
+    /// What is compared.
+    pub check: String,
+    /// The reference, if there is one.
+    pub expected: Option<f64>,
+    /// What the simulator says, if it was asked.
+    pub measured: Option<f64>,
+    /// How far apart they are: the largest deviation where many values are compared, else the difference.
+    pub error: Option<f64>,
+    /// Unit of the three numbers.
+    pub unit: &'static str,
+    /// Whether that is good enough.
+    pub verdict: Verdict,
+    /// The rule, and what the numbers leave out.
+    pub note: String,
+}
+
+/// What a comparison says.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The simulator is right.
+    Pass,
+    /// The simulator is wrong.
+    Fail,
+    /// The comparison was not made, and why.
+    Skipped(String),
+}
+
+impl Row {
+    /// A comparison of two numbers that passes if they are at most `tolerance` apart.
+    fn close(disk: &str, check: &str, (expected, measured): (f64, f64), tolerance: f64, unit: &'static str) -> Self {
+        let error = (measured - expected).abs();
+        Self {
+            disk: disk.into(),
+            check: check.into(),
+            expected: Some(expected),
+            measured: Some(measured),
+            error: Some(error),
+            unit,
+            verdict: Verdict::of(error <= tolerance),
+            note: if tolerance > 0.0 { format!("within {tolerance} {unit}") } else { "exact".into() },
+        }
+    }
+
+    /// A comparison that was not made.
+    fn skipped(disk: &str, check: String, expected: Option<f64>, unit: &'static str, why: String) -> Self {
+        let verdict = Verdict::Skipped(why);
+        Self { disk: disk.into(), check, expected, measured: None, error: None, unit, verdict, note: String::new() }
+    }
+}
+
+impl Verdict {
+    const fn of(holds: bool) -> Self {
+        if holds { Self::Pass } else { Self::Fail }
+    }
+}
+
+/// Reference measurements that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ValidateError {
+    /// A file or folder cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A line of a table is wrong.
+    #[error("{}:{line}: {problem}", path.display())]
+    Line {
+        /// The table.
+        path: PathBuf,
+        /// The line, from 1 on.
+        line: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A file or folder as a whole is wrong.
+    #[error("{}: {problem}", path.display())]
+    Content {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The measured disk's geometry is impossible.
+    #[error("{}: {source}", path.display())]
+    Geometry {
+        /// The folder of the disk.
+        path: PathBuf,
+        /// Which number.
+        source: GeometryError,
+    },
+}
