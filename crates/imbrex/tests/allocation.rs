@@ -59,7 +59,7 @@ impl Mix {
     fn request(&self, number: u64) -> TraceRequest {
         let random =
             (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20;
-        let access = if random % 3 == 0 { Access::Read } else { Access::Write };
+        let access = if random.is_multiple_of(3) { Access::Read } else { Access::Write };
         let blocks = 1 + (random >> 8) as u32 % 4;
         request(number * 20_000_000, access, (random >> 12) % (self.capacity - 4), blocks)
     }

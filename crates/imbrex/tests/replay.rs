@@ -8,12 +8,16 @@ use std::ops::ControlFlow;
 
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
+use imbrex::drive::DrivePreset;
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::layers::{self, find};
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
-use imbrex::replay::{Beyond, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Row, Simulation, Window};
-use imbrex::trace::TraceRequest;
+use imbrex::replay::{
+    Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Row, Setup, Simulation, Window,
+    replay,
+};
+use imbrex::trace::{TraceRequest, Workload};
 use proptest::prelude::*;
 
 const READ: Access = Access::Read;
@@ -333,4 +337,33 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_preset_and_a_workload_make_a_replay() {
+    let drive = DrivePreset::named("small-zoned").unwrap();
+    let workload = Workload::named("default").unwrap();
+    let Workload::Synthetic(mut spec) = workload else { panic!("the default workload is synthetic") };
+    (spec.requests, spec.range_bytes) = (3000, drive.bytes() / 2);
+    let workload = Workload::Synthetic(spec);
+    let options = ReplayOptions { verify: true, ..ReplayOptions::default() };
+    for info in layers::ALL {
+        let buffer = BufferSize::Percent(1.0);
+        let setup = Setup { drive: &drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };
+        let outcome = replay(&setup, &options, &mut ()).unwrap();
+        assert_eq!(outcome.requests, 3000);
+        assert!(outcome.write_amplification >= 1.0 && outcome.latency_ms.all.mean > 0.0);
+    }
+}
+
+#[test]
+fn a_drive_of_18_tb_is_filled_and_verified_at_once() {
+    let drive = DrivePreset::named("exos-x18z").unwrap();
+    let workload = Workload::named("default").unwrap();
+    let options = ReplayOptions { verify: true, ..ReplayOptions::default() };
+    let (config, buffer) = (toml::Table::new(), BufferSize::Bytes(1 << 30));
+    let setup = Setup { drive: &drive, layer: find("fifo-log").unwrap(), config: &config, buffer, workload: &workload };
+    let trace = vec![request(0, WRITE, 4_000_000_000, 9), request(0, READ, 3_999_999_999, 9)];
+    let outcome = setup.simulation(&options).unwrap().run(&mut Listed::new(trace), &mut ()).unwrap();
+    assert_eq!(outcome.requests, 2);
 }

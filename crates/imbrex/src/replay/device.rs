@@ -2,6 +2,7 @@
 
 use crate::block::{Extent, Pba};
 use crate::media::{Illegal, Media};
+use crate::plan::Unit;
 
 /// Bytes of a sector, the unit in which mechanics count.
 const SECTOR_BYTES: u32 = 512;
@@ -77,7 +78,7 @@ impl Device {
     ///
     /// # Errors
     /// When the media refuses.
-    pub fn reset(&mut self, unit: crate::plan::Unit) -> Result<Extent<Pba>, Illegal> {
+    pub fn reset(&mut self, unit: Unit) -> Result<Extent<Pba>, Illegal> {
         self.media.reset(unit)?;
         Ok(self.media.extent_of(unit))
     }

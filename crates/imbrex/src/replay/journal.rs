@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::block::{Address, Extent, Pba};
-use crate::perform::journal::{RECORD_BYTES, entry_blocks, payload_bytes};
+use crate::perform::journal::entry_blocks;
 use crate::plan::Unit;
 
 /// Resets and frees that wait at most; more of them force the journal block out.
@@ -70,7 +70,7 @@ impl Journal {
 
     /// Whether the pending records fill a block, or too much waits for them.
     pub(super) fn is_full(&self) -> bool {
-        (self.pending + 1) * RECORD_BYTES > payload_bytes(self.block_bytes) || self.waiting.len() >= MAX_WAITING
+        entry_blocks(self.pending + 1, 0, self.block_bytes) > 1 || self.waiting.len() >= MAX_WAITING
     }
 
     /// The blocks that the pending records take together with `records` more and `images` redo images. Nothing is pending
