@@ -12,6 +12,7 @@ pub mod media;
 pub mod parts;
 pub mod perform;
 pub mod plan;
+pub mod replay;
 pub mod space;
 pub mod trace;
 pub mod validate;

@@ -84,6 +84,23 @@ impl TagMap {
         }
     }
 
+    /// What block `block` holds, and how many of the `blocks` from there on are seen at once to continue it, each holding
+    /// `tag.plus(i)`. At least one; a run that goes on past a page comes in parts.
+    #[must_use]
+    pub fn run(&self, block: u64, blocks: u32) -> (Tag, u32) {
+        let (page, offset) = (block as usize / PAGE, block as usize % PAGE);
+        let part = blocks.min((PAGE - offset) as u32);
+        match self.pages.get(page) {
+            None => (Tag::ZERO, part),
+            Some(Page::Run(tag)) => (tag.plus(offset as u64), part),
+            Some(Page::Blocks(tags)) => {
+                let tag = tags[offset];
+                let run = tags[offset..offset + part as usize].iter().zip(0..).take_while(|&(&t, i)| t == tag.plus(i));
+                (tag, run.count() as u32)
+            }
+        }
+    }
+
     /// Block `block + i` now holds `tag.plus(i)`, for `i < blocks`.
     pub fn set_run(&mut self, block: u64, blocks: u32, tag: Tag) {
         let mut done = 0;
@@ -95,7 +112,7 @@ impl TagMap {
             self.grow_to(page);
             if part as usize == PAGE {
                 self.pages[page] = Page::Run(first);
-            } else {
+            } else if !matches!(self.pages[page], Page::Run(tag) if tag.plus(offset as u64) == first) {
                 let tags = self.unpack(page);
                 for (i, slot) in tags[offset..offset + part as usize].iter_mut().enumerate() {
                     *slot = first.plus(i as u64);
@@ -186,6 +203,15 @@ mod tests {
             }
             for block in 0..16_000 {
                 prop_assert_eq!(tags.get(block), plain.get(&block).copied().unwrap_or_default());
+            }
+            let mut block = 0;
+            while block < 16_000 {
+                let (tag, run) = tags.run(block, 5000);
+                prop_assert!((1..=5000).contains(&run));
+                for i in 0..u64::from(run) {
+                    prop_assert_eq!(tags.get(block + i), tag.plus(i));
+                }
+                block += u64::from(run);
             }
         }
     }

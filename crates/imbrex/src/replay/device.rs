@@ -1,0 +1,97 @@
+//! The disk of a simulation: what the media allows, and how long it takes.
+
+use crate::block::{Extent, Pba};
+use crate::media::{Illegal, Media};
+use crate::plan::Unit;
+
+/// Bytes of a sector, the unit in which mechanics count.
+const SECTOR_BYTES: u32 = 512;
+
+/// How long accesses take.
+pub trait Timing: Send {
+    /// When an access completes that begins at `now_ns`. Accesses come one after the other.
+    fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64;
+}
+
+/// A disk: media and mechanics.
+pub struct Device {
+    media: Box<dyn Media>,
+    timing: Box<dyn Timing>,
+    block_bytes: u32,
+    sectors_per_block: u64,
+    busy_ns: u64,
+    /// Whether accesses take no time and leave the head where it is.
+    free_of_charge: bool,
+}
+
+impl Device {
+    /// A disk of blocks of `block_bytes`, a multiple of 512.
+    #[must_use]
+    pub fn new(media: Box<dyn Media>, timing: Box<dyn Timing>, block_bytes: u32) -> Self {
+        debug_assert!(block_bytes > 0 && block_bytes.is_multiple_of(SECTOR_BYTES));
+        let sectors_per_block = u64::from(block_bytes / SECTOR_BYTES);
+        Self { media, timing, block_bytes, sectors_per_block, busy_ns: 0, free_of_charge: false }
+    }
+
+    /// The media.
+    #[must_use]
+    pub fn media(&self) -> &dyn Media {
+        &*self.media
+    }
+
+    /// Bytes of a block.
+    #[must_use]
+    pub fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    /// How long the disk has been busy in all.
+    #[must_use]
+    pub fn busy_ns(&self) -> u64 {
+        self.busy_ns
+    }
+
+    /// Whether accesses from now on cost nothing.
+    pub fn set_free_of_charge(&mut self, free: bool) {
+        self.free_of_charge = free;
+    }
+
+    /// Reads blocks and says when that is done.
+    ///
+    /// # Errors
+    /// When the media refuses.
+    pub fn read(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Illegal> {
+        self.media.read(at)?;
+        Ok(self.access(at, now_ns, false))
+    }
+
+    /// Writes blocks and says when that is done.
+    ///
+    /// # Errors
+    /// When the media refuses.
+    pub fn write(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Illegal> {
+        self.media.write(at)?;
+        Ok(self.access(at, now_ns, true))
+    }
+
+    /// Empties a unit and returns its blocks. That moves a pointer and takes no time.
+    ///
+    /// # Errors
+    /// When the media refuses.
+    pub fn reset(&mut self, unit: Unit) -> Result<Extent<Pba>, Illegal> {
+        self.media.reset(unit)?;
+        Ok(self.media.extent_of(unit))
+    }
+
+    fn access(&mut self, at: Extent<Pba>, now_ns: u64, write: bool) -> u64 {
+        if self.free_of_charge {
+            return now_ns;
+        }
+        let (first, sectors) =
+            (at.start.block() * self.sectors_per_block, u64::from(at.blocks) * self.sectors_per_block);
+        let done = self.timing.access(now_ns, first, sectors, write);
+        debug_assert!(done >= now_ns);
+        self.busy_ns += done - now_ns;
+        done
+    }
+}

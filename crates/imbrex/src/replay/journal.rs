@@ -1,0 +1,148 @@
+//! The journal that a live device writes, as far as it costs time and delays the return of space.
+//!
+//! Records gather until they fill a journal block, which is written to a ring at the front of the conventional space; a
+//! layer that waits for space has the block written early. Resets and frees wait for the block that holds the records
+//! before them. Once half the ring has been written since the last checkpoint, the whole state is written as the next
+//! one. The content of the journal is of no interest here.
+
+use std::collections::VecDeque;
+
+use crate::block::{Address, Extent, Pba};
+use crate::perform::journal::entry_blocks;
+use crate::plan::Unit;
+
+/// Resets and frees that wait at most; more of them force the journal block out.
+const MAX_WAITING: usize = 4096;
+
+/// What waits for the records before it.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Effect {
+    Reset(Unit),
+    Free(Extent<Pba>),
+}
+
+pub(super) struct Journal {
+    start: Pba,
+    blocks: u64,
+    block_bytes: usize,
+    /// The block written next, and how many were written since the last checkpoint.
+    head: u64,
+    since_checkpoint: u64,
+    /// Records not yet written.
+    pending: usize,
+    waiting: VecDeque<Effect>,
+}
+
+impl Journal {
+    /// An empty journal of `blocks` blocks from `start` on.
+    pub(super) fn new(start: Pba, blocks: u32, block_bytes: u32) -> Self {
+        Self {
+            start,
+            blocks: u64::from(blocks),
+            block_bytes: block_bytes as usize,
+            head: 0,
+            since_checkpoint: 0,
+            pending: 0,
+            waiting: VecDeque::with_capacity(MAX_WAITING),
+        }
+    }
+
+    pub(super) fn add_record(&mut self) {
+        self.pending += 1;
+    }
+
+    /// Whether `effect` may happen now; otherwise it waits for the records before it.
+    pub(super) fn defer(&mut self, effect: Effect) -> bool {
+        let wait = self.pending > 0;
+        if wait {
+            self.waiting.push_back(effect);
+        }
+        !wait
+    }
+
+    pub(super) fn next_effect(&mut self) -> Option<Effect> {
+        self.waiting.pop_front()
+    }
+
+    pub(super) fn has_pending(&self) -> bool {
+        self.pending > 0
+    }
+
+    /// Whether the pending records fill a block, or too much waits for them.
+    pub(super) fn is_full(&self) -> bool {
+        entry_blocks(self.pending + 1, 0, self.block_bytes) > 1 || self.waiting.len() >= MAX_WAITING
+    }
+
+    /// The blocks that the pending records take together with `records` more and `images` redo images. Nothing is pending
+    /// then.
+    pub(super) fn take_pending(&mut self, records: usize, images: usize) -> u64 {
+        entry_blocks(std::mem::take(&mut self.pending) + records, images, self.block_bytes) as u64
+    }
+
+    /// Whether half the ring has been written since the last checkpoint.
+    pub(super) fn checkpoint_due(&self) -> bool {
+        self.since_checkpoint >= self.blocks / 2
+    }
+
+    /// The blocks of a checkpoint of so many records.
+    pub(super) fn checkpoint_blocks(&self, records: usize) -> u64 {
+        entry_blocks(records, 0, self.block_bytes) as u64
+    }
+
+    /// Whether a checkpoint of so many records leaves half the ring to what follows it.
+    pub(super) fn has_room_for(&self, records: usize) -> bool {
+        self.checkpoint_blocks(records) <= self.blocks / 2
+    }
+
+    /// The checkpoint is written; the other half of the ring is for what follows it.
+    pub(super) fn checkpoint_written(&mut self) {
+        self.since_checkpoint = 0;
+    }
+
+    /// Where the next blocks go: at most `wanted`, up to the end of the ring.
+    pub(super) fn advance(&mut self, wanted: u64) -> Extent<Pba> {
+        let blocks = wanted.min(self.blocks - self.head);
+        let start = self.start.plus(self.head);
+        self.head = (self.head + blocks) % self.blocks;
+        self.since_checkpoint += blocks;
+        Extent::new(start, blocks as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_waits_for_the_records_before_it() {
+        let mut journal = Journal::new(Pba::disk(0), 16, 4096);
+        let space = Effect::Free(Extent::new(Pba::disk(100), 1));
+        assert!(journal.defer(space), "nothing is pending");
+        journal.add_record();
+        assert!(!journal.defer(space));
+        assert_eq!(journal.take_pending(0, 0), 1);
+        assert!(journal.next_effect().is_some() && journal.next_effect().is_none());
+    }
+
+    #[test]
+    fn a_full_block_is_written() {
+        let mut journal = Journal::new(Pba::disk(0), 16, 4096);
+        while !journal.is_full() {
+            journal.add_record();
+        }
+        assert_eq!(journal.take_pending(0, 0), 1);
+        assert_eq!(journal.take_pending(1, 2), 3);
+    }
+
+    #[test]
+    fn the_ring_wraps_and_asks_for_checkpoints() {
+        let mut journal = Journal::new(Pba::disk(8), 16, 512);
+        assert_eq!(journal.advance(10), Extent::new(Pba::disk(8), 10));
+        assert!(journal.checkpoint_due());
+        journal.checkpoint_written();
+        assert_eq!(journal.advance(10), Extent::new(Pba::disk(18), 6));
+        assert_eq!(journal.advance(4), Extent::new(Pba::disk(8), 4));
+        assert!(journal.checkpoint_due());
+        assert!(journal.has_room_for(168) && !journal.has_room_for(169));
+    }
+}

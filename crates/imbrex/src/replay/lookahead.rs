@@ -1,0 +1,188 @@
+//! The requests ahead: read from the trace in batches, turned into blocks, and given their time of arrival.
+//!
+//! At least [`WAITING`] requests beyond the one being served are known until the trace ends, at most [`WINDOW`]. So what
+//! a replay keeps does not grow with the trace, even when requests arrive faster than the disk serves them: those
+//! further back are still in the trace.
+
+use std::collections::VecDeque;
+
+use super::error::ReplayError;
+use super::options::Beyond;
+use crate::block::{Access, Extent, Lba, Request};
+use crate::layer::TranslationLayer;
+use crate::trace::{TraceRequest, TraceSource};
+
+/// The most waiting requests that a layer is shown, and that may be served before a blocked write.
+pub(super) const WAITING: usize = 64;
+/// Requests read, and warmed, at a time.
+const BATCH: usize = 64;
+/// The most requests held.
+const WINDOW: usize = WAITING + BATCH;
+
+/// A request whose turn will come.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Pending {
+    pub request: Request,
+    /// `u64::MAX` while a closed loop has not let it in.
+    pub arrival_ns: u64,
+    /// Its number in the trace, from 1.
+    pub number: u64,
+    /// Its length before it was rounded to blocks.
+    pub bytes: u32,
+    served: bool,
+}
+
+/// What a request becomes on a layer of this capacity.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Addressing {
+    pub block_bytes: u32,
+    pub capacity: u64,
+    pub beyond: Beyond,
+}
+
+/// The arrivals of a closed loop.
+struct Loop {
+    /// Completions that have not yet let a request in.
+    free_since: VecDeque<u64>,
+    /// How many of the requests held have arrived.
+    arrived: usize,
+}
+
+pub(super) struct Lookahead<'a> {
+    source: &'a mut dyn TraceSource,
+    addressing: Addressing,
+    closed: Option<Loop>,
+    warm: bool,
+    held: VecDeque<Pending>,
+    batch: Vec<TraceRequest>,
+    requests: Vec<Request>,
+    read: u64,
+    at_end: bool,
+}
+
+impl<'a> Lookahead<'a> {
+    /// Begins at the next request of `source`; with a queue depth in a closed loop.
+    pub(super) fn new(
+        source: &'a mut dyn TraceSource,
+        addressing: Addressing,
+        queue_depth: Option<u32>,
+        warm: bool,
+    ) -> Self {
+        let closed = queue_depth.map(|depth| Loop { free_since: (0..depth).map(|_| 0).collect(), arrived: 0 });
+        Self {
+            source,
+            addressing,
+            closed,
+            warm,
+            held: VecDeque::with_capacity(WINDOW),
+            batch: Vec::with_capacity(BATCH),
+            requests: Vec::with_capacity(BATCH),
+            read: 0,
+            at_end: false,
+        }
+    }
+
+    /// Sees to it that the requests that may wait are known. What is read from the trace, the layer is shown to warm up.
+    ///
+    /// # Errors
+    /// When the trace is at fault.
+    #[inline]
+    pub(super) fn refill(&mut self, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
+        if self.held.len() <= WAITING && !self.at_end { self.fill(layer) } else { Ok(()) }
+    }
+
+    /// The next request in order of arrival that has not been served.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Pending> {
+        while !self.held.is_empty() {
+            // Copied in place and then dropped: moving it out costs several times as much.
+            let next = self.held[0];
+            self.held.pop_front();
+            if let Some(closed) = &mut self.closed {
+                closed.arrived -= 1;
+            }
+            if !next.served {
+                return Some(next);
+            }
+        }
+        None
+    }
+
+    /// A request was completed: in a closed loop the next one arrives.
+    pub(super) fn completed(&mut self, now_ns: u64) {
+        let Some(closed) = &mut self.closed else { return };
+        match self.held.get_mut(closed.arrived) {
+            Some(next) => {
+                next.arrival_ns = now_ns;
+                closed.arrived += 1;
+            }
+            None => closed.free_since.push_back(now_ns),
+        }
+    }
+
+    /// The requests that have arrived by `now_ns` and are not served, oldest first.
+    pub(super) fn waiting(&self, now_ns: u64, waiting: &mut Vec<Request>) {
+        waiting.clear();
+        let arrived = self.held.iter().take(WAITING).take_while(|p| p.arrival_ns <= now_ns);
+        waiting.extend(arrived.filter(|p| !p.served).map(|p| p.request));
+    }
+
+    /// Takes the first read that has arrived by `now_ns` and touches neither `blocked` nor a write that came before it.
+    pub(super) fn take_read(&mut self, now_ns: u64, blocked: Extent<Lba>) -> Option<Pending> {
+        let place = (0..self.held.len().min(WAITING))
+            .take_while(|&i| self.held[i].arrival_ns <= now_ns)
+            .find(|&i| self.may_overtake(i, blocked))?;
+        self.held[place].served = true;
+        Some(self.held[place])
+    }
+
+    fn may_overtake(&self, place: usize, blocked: Extent<Lba>) -> bool {
+        let Pending { request: Request { access, at }, served, .. } = self.held[place];
+        let is_change = |p: &&Pending| p.request.access != Access::Read;
+        access == Access::Read
+            && !served
+            && !at.overlaps(&blocked)
+            && !self.held.iter().take(place).filter(is_change).any(|p| p.request.at.overlaps(&at))
+    }
+
+    fn fill(&mut self, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
+        self.source.fill(&mut self.batch, BATCH)?;
+        self.at_end = self.batch.is_empty();
+        self.requests.clear();
+        for traced in &self.batch {
+            self.read += 1;
+            let request = self.addressing.request(traced, self.read)?;
+            self.requests.push(request);
+            let mut arrival_ns = traced.arrival_ns;
+            if let Some(closed) = &mut self.closed {
+                arrival_ns = closed.free_since.pop_front().unwrap_or(u64::MAX);
+                closed.arrived += usize::from(arrival_ns != u64::MAX);
+            }
+            let pending = Pending { request, arrival_ns, number: self.read, bytes: traced.bytes, served: false };
+            self.held.push_back(pending);
+        }
+        if self.warm {
+            std::hint::black_box(layer.warm(&self.requests));
+        }
+        Ok(())
+    }
+}
+
+impl Addressing {
+    fn request(&self, traced: &TraceRequest, number: u64) -> Result<Request, ReplayError> {
+        let mut at = traced.blocks(self.block_bytes);
+        let blocks = u64::from(at.blocks);
+        if at.end().0 > self.capacity {
+            if self.beyond == Beyond::Error || blocks > self.capacity {
+                return Err(ReplayError::Beyond {
+                    request: number,
+                    offset_bytes: traced.offset_bytes,
+                    bytes: traced.bytes,
+                    capacity_bytes: self.capacity * u64::from(self.block_bytes),
+                });
+            }
+            at.start = Lba((at.start.0 % self.capacity).min(self.capacity - blocks));
+        }
+        Ok(Request { access: traced.access, at })
+    }
+}

@@ -1,0 +1,304 @@
+//! What plans are performed on: the disk, RAM, the clock and, if asked for, the journal and the check of content.
+//!
+//! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
+//! begins when the one before is complete. RAM costs nothing, and so does a reset. Without a journal a Reset or Free
+//! takes effect where it stands in the plan; with one, when the records before it are written.
+
+use super::content::{Content, Host};
+use super::device::Device;
+use super::error::Fault;
+use super::journal::{Effect, Journal};
+use super::metrics::Counters;
+use crate::block::{Extent, Pba};
+use crate::layer::{TranslationLayer, Violation};
+use crate::media::Illegal;
+use crate::plan::{Op, Place, Plan, Unit, Why};
+
+pub(super) struct Machine {
+    pub disk: Device,
+    ram_blocks: u64,
+    pub now_ns: u64,
+    pub counters: Counters,
+    /// What every block holds, when verifying.
+    pub content: Option<Content>,
+    journal: Option<Journal>,
+    restated: Plan,
+}
+
+impl Machine {
+    pub(super) fn new(disk: Device, ram_blocks: u32, journal: Option<Journal>, verify: bool) -> Self {
+        Self {
+            disk,
+            ram_blocks: u64::from(ram_blocks),
+            now_ns: 0,
+            counters: Counters::default(),
+            content: verify.then(Content::default),
+            journal,
+            restated: Plan::new(),
+        }
+    }
+
+    /// Performs a plan that `layer` has just made.
+    pub(super) fn perform(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan, host: Host) -> Result<(), Fault> {
+        let staged = self.journal.is_some() && self.stage_redo(layer, plan)?;
+        for op in plan.ops() {
+            match *op {
+                Op::Move { from, to, blocks, why, redo } => {
+                    let already_read = staged && is_staged(to, redo);
+                    self.copy(from, to, blocks, why, already_read)?;
+                    if !is_plausible(from, to, host) {
+                        return Err(Fault::Meaningless { op: *op });
+                    }
+                    self.follow_content(from, to, blocks, host)?;
+                }
+                Op::Record { redo, .. } => {
+                    if let Some(journal) = &mut self.journal
+                        && !(staged && redo)
+                    {
+                        journal.add_record();
+                        if journal.is_full() {
+                            self.commit(layer)?;
+                        }
+                    }
+                }
+                Op::Reset(unit) => self.defer(layer, Effect::Reset(unit))?,
+                Op::Free(space) => self.defer(layer, Effect::Free(space))?,
+                Op::Count(event, times) => self.counters.events[event as usize] += u64::from(times),
+            }
+        }
+        self.checkpoint_if_due(layer)
+    }
+
+    /// Writes the pending records early, so that the space that waits for them comes back. Says whether there were any.
+    pub(super) fn commit_early(&mut self, layer: &mut dyn TranslationLayer) -> Result<bool, Fault> {
+        if !self.journal.as_ref().is_some_and(Journal::has_pending) {
+            return Ok(false);
+        }
+        self.commit(layer)?;
+        self.checkpoint_if_due(layer)?;
+        Ok(true)
+    }
+
+    fn copy(&mut self, from: Place, to: Place, blocks: u32, why: Why, already_read: bool) -> Result<(), Fault> {
+        if let Place::At(source) = from
+            && !already_read
+        {
+            self.read(Extent::new(source, blocks), why)?;
+        }
+        if let Place::At(target) = to {
+            self.write(Extent::new(target, blocks), why)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
+        if self.is_on_disk(at)? {
+            self.now_ns = self.disk.read(at, self.now_ns)?;
+            self.counters.read[why as usize] += u64::from(at.blocks);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
+        if !self.is_on_disk(at)? {
+            return Ok(());
+        }
+        self.now_ns = self.disk.write(at, self.now_ns)?;
+        self.counters.written[why as usize] += u64::from(at.blocks);
+        Ok(())
+    }
+
+    /// When verifying: what moves, and what that destroys. The source was read before the write destroyed anything.
+    fn follow_content(&mut self, from: Place, to: Place, blocks: u32, host: Host) -> Result<(), Fault> {
+        let Some(content) = &mut self.content else { return Ok(()) };
+        content.moved(from, to, blocks, host)?;
+        if let Place::At(target) = to
+            && !target.is_ram()
+        {
+            self.disk.media().destroys(Extent::new(target, blocks), &mut |destroyed| content.gone(destroyed));
+        }
+        Ok(())
+    }
+
+    /// Whether the blocks are the disk's. If not they are RAM, and inside what the layer said it needs.
+    fn is_on_disk(&self, at: Extent<Pba>) -> Result<bool, Illegal> {
+        match at.start.device() {
+            Pba::DISK => Ok(true),
+            Pba::RAM if at.start.block() + u64::from(at.blocks) <= self.ram_blocks => Ok(false),
+            Pba::RAM => Err(Illegal::Beyond { at, blocks: self.ram_blocks }),
+            _ => Err(Illegal::Beyond { at, blocks: 0 }),
+        }
+    }
+
+    fn defer(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Fault> {
+        let Some(journal) = &mut self.journal else { return self.take_effect(layer, effect) };
+        if journal.defer(effect) {
+            self.take_effect(layer, effect)
+        } else if journal.is_full() {
+            self.commit(layer)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn take_effect(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Fault> {
+        let space = match effect {
+            Effect::Free(space) => space,
+            Effect::Reset(unit) => self.reset(unit)?,
+        };
+        if let Some(content) = &mut self.content {
+            content.gone(space);
+        }
+        layer.freed(space);
+        Ok(())
+    }
+
+    fn reset(&mut self, unit: Unit) -> Result<Extent<Pba>, Fault> {
+        if unit.device != Pba::DISK {
+            return Err(Illegal::NoReset { unit }.into());
+        }
+        let space = self.disk.reset(unit)?;
+        self.counters.resets += 1;
+        Ok(space)
+    }
+
+    /// Under a journal, a plan with redo moves first reads all it will read, and then has the images of the redo moves
+    /// and their records written in one entry (ordering rule 5). Says whether that is so.
+    fn stage_redo(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan) -> Result<bool, Fault> {
+        let (mut images, mut records) = (0, 0);
+        for op in plan.ops() {
+            match op {
+                Op::Move { blocks, redo: true, .. } => images += *blocks as usize,
+                Op::Record { redo: true, .. } => records += 1,
+                _ => {}
+            }
+        }
+        if images == 0 {
+            return Ok(false);
+        }
+        for op in plan.ops() {
+            if let Op::Move { from: Place::At(source), to, blocks, why, redo } = *op
+                && is_staged(to, redo)
+            {
+                self.read(Extent::new(source, blocks), why)?;
+            }
+        }
+        self.write_journal(layer, records, images)?;
+        Ok(true)
+    }
+
+    fn commit(&mut self, layer: &mut dyn TranslationLayer) -> Result<(), Fault> {
+        self.write_journal(layer, 0, 0)
+    }
+
+    /// Writes the pending records, `records` more and redo images; what waited for the records takes effect.
+    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, records: usize, images: usize) -> Result<(), Fault> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        let blocks = journal.take_pending(records, images);
+        self.write_ring(blocks)?;
+        while let Some(effect) = self.journal.as_mut().and_then(Journal::next_effect) {
+            self.take_effect(layer, effect)?;
+        }
+        Ok(())
+    }
+
+    fn write_ring(&mut self, mut blocks: u64) -> Result<(), Fault> {
+        while blocks > 0 {
+            let Some(journal) = &mut self.journal else { return Ok(()) };
+            let part = journal.advance(blocks);
+            self.write(part, Why::Metadata)?;
+            blocks -= u64::from(part.blocks);
+        }
+        Ok(())
+    }
+
+    /// A checkpoint comes between plans, when the layer's state and the media agree.
+    fn checkpoint_if_due(&mut self, layer: &dyn TranslationLayer) -> Result<(), Fault> {
+        if !self.journal.as_ref().is_some_and(Journal::checkpoint_due) {
+            return Ok(());
+        }
+        let (mut records, mut from) = (0, Some(0));
+        while let Some(region) = from {
+            self.restated.clear();
+            from = layer.restate(region, &mut self.restated);
+            records += self.restated.ops().len();
+        }
+        let most = layer.most_records();
+        if records as u64 > most {
+            return Err(Violation(format!("restating takes {records} records, and {most} were said to do")).into());
+        }
+        let Some(journal) = &self.journal else { return Ok(()) };
+        self.write_ring(journal.checkpoint_blocks(records))?;
+        if let Some(journal) = &mut self.journal {
+            journal.checkpoint_written();
+        }
+        Ok(())
+    }
+}
+
+/// Whether a move's source is read before the redo entry: it is part of the entry, or leaves no mark on the media.
+fn is_staged(to: Place, redo: bool) -> bool {
+    redo || !matches!(to, Place::At(target) if !target.is_ram())
+}
+
+/// Whether a move from `from` to `to` can be meant by a plan for `host`.
+fn is_plausible(from: Place, to: Place, host: Host) -> bool {
+    match (from, to) {
+        (Place::Host(_), Place::At(_)) => matches!(host, Host::Writes(_)),
+        (Place::Host(_), _) | (_, Place::Zero | Place::Lost) => false,
+        (_, Place::Host(_)) => matches!(host, Host::Reads(_)),
+        (_, Place::At(_)) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::block::Lba;
+    use crate::layers::find;
+    use crate::media::Conventional;
+    use crate::plan::Record;
+    use crate::replay::{ReplayOptions, Timing, space};
+
+    /// Takes a nanosecond for an access and notes it: first block, blocks, whether it writes.
+    struct Noted(Arc<Mutex<Vec<(u64, u64, bool)>>>);
+
+    impl Timing for Noted {
+        fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64 {
+            self.0.lock().unwrap().push((first_sector / 8, sectors / 8, write));
+            now_ns + 1
+        }
+    }
+
+    /// The accesses of a plan that exchanges blocks 50 and 60.
+    fn swap(journal: Option<Journal>) -> Vec<(u64, u64, bool)> {
+        let accesses = Arc::new(Mutex::new(Vec::new()));
+        let media = Box::new(Conventional::new(Pba::DISK, 100));
+        let disk = Device::new(media, Box::new(Noted(Arc::clone(&accesses))), 4096);
+        let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
+        let mut layer = find("conventional").unwrap().build(&space, &toml::Table::new()).unwrap();
+        let mut machine = Machine::new(disk, 1, journal, true);
+        let mut plan = Plan::new();
+        let (a, b, ram) = (Place::At(Pba::disk(50)), Place::At(Pba::disk(60)), Place::At(Pba::ram(0)));
+        plan.copy(a, ram, 1, Why::Swap);
+        plan.redo_copy(b, a, 1, Why::Swap);
+        plan.redo_copy(ram, b, 1, Why::Swap);
+        plan.redo_record(Record::Map { at: Extent::new(Lba(0), 1), to: Pba::disk(50) });
+        machine.perform(&mut *layer, &plan, Host::Nobody).unwrap();
+        assert_eq!((machine.counters.read[Why::Swap as usize], machine.counters.written[Why::Swap as usize]), (2, 2));
+        let accesses = accesses.lock().unwrap().clone();
+        assert_eq!(machine.now_ns, accesses.len() as u64);
+        accesses
+    }
+
+    #[test]
+    fn a_redo_plan_is_journaled_between_its_reads_and_its_writes() {
+        assert_eq!(swap(None), [(50, 1, false), (60, 1, false), (50, 1, true), (60, 1, true)]);
+        // Two images and a record take three blocks.
+        let journal = Journal::new(Pba::disk(0), 16, 4096);
+        let journaled = [(50, 1, false), (60, 1, false), (0, 3, true), (50, 1, true), (60, 1, true)];
+        assert_eq!(swap(Some(journal)), journaled);
+    }
+}

@@ -1,0 +1,206 @@
+//! What can be chosen about a replay.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What can be chosen about a replay, apart from the drive, the layer and the workload.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReplayOptions {
+    /// Requests outstanding at a time in a closed loop, in which the next one arrives when one completes and the trace's
+    /// times are ignored. `None`, the default, is an open loop: requests arrive when the trace says. At most
+    /// [`MAX_QUEUE_DEPTH`].
+    pub queue_depth: Option<u32>,
+    /// The part of the capacity that is written, in order and free of charge, before the first request. Default 1.
+    pub prefill: f64,
+    /// Whether the layer is offered idle time. Default yes.
+    pub idle: bool,
+    /// How long the disk must have been idle before the layer is offered the rest of the gap. Default 10 ms, about what
+    /// a cleaning step takes: waiting as long as a mistake would cost loses at most twice what foresight would.
+    pub idle_after_ns: u64,
+    /// Whether every read is compared with what was written, and the whole disk at the end. Takes memory for what is
+    /// written after prefilling: 32 KiB on the host's side and on the media's for each 4096 blocks touched. Default no.
+    pub verify: bool,
+    /// When verifying, the layer's invariants are checked after every so many requests, and with 1 after every cleaning
+    /// step too. 0 is never. Default 4096.
+    pub check_every: u64,
+    /// Whether the journal that a live device would write is priced, and space comes back only once the records before
+    /// it are in the journal. Default no: the papers leave the journal out.
+    pub as_live: bool,
+    /// Blocks of the journal, taken from the front of the drive's conventional space under `as_live`. Half of them must
+    /// hold all that the layer has to remember. Default 16384 (64 MiB of 4 KiB blocks).
+    pub journal_blocks: u32,
+    /// Whether the layer may touch its map for coming requests ahead of time. Changes nothing but speed. Default yes.
+    pub warm: bool,
+    /// What to do with requests beyond the layer's capacity. Default [`Beyond::Error`].
+    pub beyond: Beyond,
+    /// The length of the rows of the series, if one is wanted. Default none.
+    pub window: Option<Window>,
+}
+
+/// The largest queue depth: its completion times are kept.
+pub const MAX_QUEUE_DEPTH: u32 = 1 << 16;
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self {
+            queue_depth: None,
+            prefill: 1.0,
+            idle: true,
+            idle_after_ns: 10_000_000,
+            verify: false,
+            check_every: 4096,
+            as_live: false,
+            journal_blocks: 16_384,
+            warm: true,
+            beyond: Beyond::Error,
+            window: None,
+        }
+    }
+}
+
+/// What to do with a request beyond the layer's capacity.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beyond {
+    /// Stop with an error that names it.
+    Error,
+    /// Take its first block modulo the capacity; a request that would then cross the end moves forward to end there.
+    Wrap,
+}
+
+/// The length of one row of the series.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Window {
+    /// So many nanoseconds of simulated time.
+    Ns(u64),
+    /// So many requests.
+    Requests(u64),
+}
+
+/// The size of a persistent buffer.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum BufferSize {
+    /// A percentage of the workload's address range, from 0 to the end of the highest block touched. (Amphisbaena §6.1:
+    /// "1 % of the trace's maximum access range".)
+    Percent(f64),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl BufferSize {
+    /// The size in blocks, rounded up, at least one.
+    #[must_use]
+    pub fn blocks(self, range_bytes: u64, block_bytes: u32) -> u64 {
+        let block = u64::from(block_bytes);
+        match self {
+            Self::Percent(percent) => {
+                let range = range_bytes.div_ceil(block);
+                // Rounded before rounding up, so that 1 % of 6400 blocks is 64 and not the 65 of a last binary digit.
+                let exact = range as f64 * percent / 100.0;
+                let near = exact.round();
+                (if (exact - near).abs() < 1e-6 { near } else { exact.ceil() }) as u64
+            }
+            Self::Bytes(bytes) => bytes.div_ceil(block),
+        }
+        .max(1)
+    }
+}
+
+/// A text that is no buffer size.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("'{0}' is no buffer size; write a percentage of the address range as 1% or a size as 64MiB, 1GiB or 2GB")]
+pub struct BadBufferSize(String);
+
+/// Suffixes and their bytes; the longer ones first, so that `MiB` is not taken for `B`.
+const UNITS: [(&str, u64); 9] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("B", 1),
+];
+
+impl FromStr for BufferSize {
+    type Err = BadBufferSize;
+
+    fn from_str(text: &str) -> Result<Self, BadBufferSize> {
+        let bad = || BadBufferSize(text.to_owned());
+        let number = |digits: &str| match digits.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+            _ => Err(bad()),
+        };
+        if let Some(percent) = text.trim().strip_suffix('%') {
+            return number(percent).map(Self::Percent);
+        }
+        for (suffix, bytes) in UNITS {
+            if let Some(digits) = text.trim().strip_suffix(suffix) {
+                return Ok(Self::Bytes((number(digits)? * bytes as f64).ceil() as u64));
+            }
+        }
+        number(text).map(|bytes| Self::Bytes(bytes.ceil() as u64))
+    }
+}
+
+impl fmt::Display for BufferSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percent(percent) => write!(f, "{percent}%"),
+            Self::Bytes(bytes) => {
+                let (suffix, unit) = UNITS[..4].iter().rev().find(|(_, unit)| bytes % unit == 0).unwrap_or(&UNITS[8]);
+                write!(f, "{}{suffix}", bytes / unit)
+            }
+        }
+    }
+}
+
+impl Serialize for BufferSize {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BufferSize {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_shown() {
+        for (text, size) in [
+            ("1%", BufferSize::Percent(1.0)),
+            ("0.5 %", BufferSize::Percent(0.5)),
+            ("64MiB", BufferSize::Bytes(64 << 20)),
+            ("1.5GiB", BufferSize::Bytes(3 << 29)),
+            ("2GB", BufferSize::Bytes(2_000_000_000)),
+            ("512", BufferSize::Bytes(512)),
+        ] {
+            let read: BufferSize = text.parse().unwrap();
+            assert_eq!(read, size);
+            assert_eq!(read.to_string().parse(), Ok(size));
+        }
+        for text in ["", "%", "-1%", "0", "1 parsec", "infB", "NaN%"] {
+            assert!(text.parse::<BufferSize>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn percentages_round_up_to_blocks() {
+        assert_eq!(BufferSize::Percent(1.0).blocks(6400 * 4096, 4096), 64);
+        assert_eq!(BufferSize::Percent(1.0).blocks(6400 * 4096 + 1, 4096), 65);
+        assert_eq!(BufferSize::Percent(1.0).blocks(0, 4096), 1);
+        assert_eq!(BufferSize::Bytes(4097).blocks(0, 4096), 2);
+    }
+}

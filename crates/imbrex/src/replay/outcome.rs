@@ -1,0 +1,236 @@
+//! What a replay measured, as it is written into results.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use serde::ser::SerializeMap;
+
+use super::machine::Machine;
+use super::metrics::{Cleaning, Latencies, Served};
+use super::series::Totals;
+use crate::plan::{Event, Why};
+
+/// What a replay measured. Prefilling, and reading back after verification, are not in it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Outcome {
+    /// Requests served.
+    pub requests: u64,
+    /// Reads served.
+    pub read_requests: u64,
+    /// Writes served.
+    pub write_requests: u64,
+    /// Trims served.
+    pub trim_requests: u64,
+    /// Blocks the host read; a block touched by a single byte counts.
+    pub host_read_blocks: u64,
+    /// Blocks the host wrote; a block touched by a single byte counts.
+    pub host_write_blocks: u64,
+    /// Bytes the host read, as the trace has them.
+    pub host_read_bytes: u64,
+    /// Bytes the host wrote, as the trace has them.
+    pub host_write_bytes: u64,
+    /// Blocks read from the media.
+    pub media_read_blocks: ByReason,
+    /// Blocks written to the media.
+    pub media_write_blocks: ByReason,
+    /// Blocks written to the media, filler and metadata included, for each block the host wrote.
+    pub write_amplification: f64,
+    /// Time from arrival to completion.
+    pub latency_ms: LatencyMs,
+    /// Written blocks that updated a buffered block, of all written blocks.
+    pub write_hit_ratio: f64,
+    /// Writes all of whose blocks updated buffered blocks, of all writes.
+    pub write_hit_ratio_requests: f64,
+    /// Blocks read from the buffer.
+    pub read_hit_blocks: u64,
+    /// Zones that were read, merged and rewritten.
+    pub rmw: u64,
+    /// Zones that took buffered blocks by appending.
+    pub rmw_free: u64,
+    /// Blocks that left the buffer for their native place.
+    pub evicted_blocks: u64,
+    /// Blocks written straight to their zone's write pointer.
+    pub direct_blocks: u64,
+    /// Filler written.
+    pub padding_blocks: u64,
+    /// Zones, bands or blocks emptied.
+    pub resets: u64,
+    /// Cleaning that a blocked write waited for.
+    pub blocked_cleaning: CleaningTime,
+    /// Cleaning in idle time.
+    pub idle_cleaning: CleaningTime,
+    /// Simulated time from 0 to the last completion.
+    pub simulated_seconds: f64,
+    /// The part of that time in which the disk was busy.
+    pub disk_busy_ratio: f64,
+    /// Wall-clock time of the replay, prefilling left out; 0 if nobody measured it.
+    pub replay_seconds: f64,
+    /// Host blocks replayed in each second of it.
+    pub blocks_per_second: f64,
+}
+
+/// Latency from arrival to completion; trims touch no media and are left out.
+#[derive(Copy, Clone, PartialEq, Default, Debug, Serialize)]
+pub struct LatencyMs {
+    /// Over all reads and writes.
+    #[serde(flatten)]
+    pub all: Latency,
+    /// Over all reads.
+    pub read: Latency,
+    /// Over all writes.
+    pub write: Latency,
+}
+
+/// A distribution of latency in milliseconds. Mean and maximum are exact, percentiles to three digits.
+#[derive(Copy, Clone, PartialEq, Default, Debug, Serialize)]
+pub struct Latency {
+    /// The mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The 99.9th percentile.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// Cleaning of one kind.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct CleaningTime {
+    /// How often it began.
+    pub episodes: u64,
+    /// Steps in all.
+    pub steps: u64,
+    /// How long all steps took.
+    pub total_ns: u64,
+}
+
+/// Blocks by the reason for which they moved; serialised as a map in the order of [`Why::ALL`].
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct ByReason([u64; Why::ALL.len()]);
+
+impl Outcome {
+    pub(super) fn new(
+        totals: &Totals,
+        latencies: &Latencies,
+        (blocked, idle): (&Cleaning, &Cleaning),
+        machine: &Machine,
+    ) -> Self {
+        let (media, host) = (&totals.media, &totals.host);
+        let media_write_blocks = ByReason(media.written);
+        Self {
+            requests: host.requests(),
+            read_requests: host.read.requests,
+            write_requests: host.write.requests,
+            trim_requests: host.trim.requests,
+            host_read_blocks: host.read.blocks,
+            host_write_blocks: host.write.blocks,
+            host_read_bytes: host.read.bytes,
+            host_write_bytes: host.write.bytes,
+            media_read_blocks: ByReason(media.read),
+            media_write_blocks,
+            write_amplification: ratio(media_write_blocks.total(), host.write.blocks),
+            latency_ms: LatencyMs::new(latencies, &host.read, &host.write),
+            write_hit_ratio: ratio(media.event(Event::WriteHit), host.write.blocks),
+            write_hit_ratio_requests: ratio(host.write_hit_requests, host.write.requests),
+            read_hit_blocks: media.event(Event::ReadHit),
+            rmw: media.event(Event::Rmw),
+            rmw_free: media.event(Event::RmwFree),
+            evicted_blocks: media.event(Event::Evicted),
+            direct_blocks: media.event(Event::Direct),
+            padding_blocks: media_write_blocks.get(Why::Pad),
+            resets: media.resets,
+            blocked_cleaning: CleaningTime::new(blocked),
+            idle_cleaning: CleaningTime::new(idle),
+            simulated_seconds: machine.now_ns as f64 / 1e9,
+            disk_busy_ratio: ratio(machine.disk.busy_ns(), machine.now_ns),
+            replay_seconds: 0.0,
+            blocks_per_second: 0.0,
+        }
+    }
+
+    /// Adds how long the replay took on the wall's clock.
+    pub(super) fn timed(mut self, seconds: f64) -> Self {
+        self.replay_seconds = seconds;
+        let blocks = (self.host_read_blocks + self.host_write_blocks) as f64;
+        self.blocks_per_second = if seconds > 0.0 { blocks / seconds } else { 0.0 };
+        self
+    }
+}
+
+impl LatencyMs {
+    fn new(latencies: &Latencies, read: &Served, write: &Served) -> Self {
+        let mut both = latencies.read.clone();
+        both.add(&latencies.write).expect("the histograms have the same bounds");
+        let sum = Served {
+            requests: read.requests + write.requests,
+            latency_ns: read.latency_ns + write.latency_ns,
+            max_latency_ns: read.max_latency_ns.max(write.max_latency_ns),
+            ..Served::default()
+        };
+        Self {
+            all: Latency::new(&both, &sum),
+            read: Latency::new(&latencies.read, read),
+            write: Latency::new(&latencies.write, write),
+        }
+    }
+}
+
+impl Latency {
+    fn new(histogram: &Histogram<u64>, served: &Served) -> Self {
+        if served.requests == 0 {
+            return Self::default();
+        }
+        let at = |percentile| histogram.value_at_percentile(percentile).min(served.max_latency_ns) as f64 / 1e6;
+        Self {
+            mean: served.latency_ns as f64 / served.requests as f64 / 1e6,
+            p50: at(50.0),
+            p95: at(95.0),
+            p99: at(99.0),
+            p999: at(99.9),
+            max: served.max_latency_ns as f64 / 1e6,
+        }
+    }
+}
+
+impl CleaningTime {
+    fn new(cleaning: &Cleaning) -> Self {
+        Self { episodes: cleaning.episodes, steps: cleaning.steps, total_ns: cleaning.ns }
+    }
+}
+
+impl ByReason {
+    /// Blocks that moved for this reason.
+    #[must_use]
+    pub fn get(&self, why: Why) -> u64 {
+        self.0[why as usize]
+    }
+
+    /// Blocks that moved for any reason.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    pub(super) fn between(from: &[u64; Why::ALL.len()], to: &[u64; Why::ALL.len()]) -> Self {
+        Self(std::array::from_fn(|i| to[i] - from[i]))
+    }
+}
+
+impl Serialize for ByReason {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(Why::ALL.len()))?;
+        for why in Why::ALL {
+            map.serialize_entry(why.name(), &self.get(why))?;
+        }
+        map.end()
+    }
+}
+
+/// `part` of `whole`; 0 of nothing.
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

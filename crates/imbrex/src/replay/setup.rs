@@ -1,0 +1,171 @@
+//! From a drive, a layer and a workload to a running simulation.
+
+use std::time::Instant;
+
+use super::Observer;
+use super::device::{Device, Timing};
+use super::error::ReplayError;
+use super::options::{BufferSize, ReplayOptions};
+use super::outcome::Outcome;
+use super::simulation::Simulation;
+use crate::block::{Address, Pba};
+use crate::drive::{DriveError, DrivePreset, MediaSpec};
+use crate::layer::Condition;
+use crate::layers::{LayerInfo, Recording};
+use crate::mechanics::Mechanics;
+use crate::media::{Conventional, Media, Shingled, ZonedSpec};
+use crate::plan::Unit;
+use crate::space::{Space, Zones};
+use crate::trace::Workload;
+
+/// What is replayed on what.
+#[derive(Copy, Clone)]
+pub struct Setup<'a> {
+    /// The drive.
+    pub drive: &'a DrivePreset,
+    /// The layer.
+    pub layer: &'a LayerInfo,
+    /// The layer's configuration.
+    pub config: &'a toml::Table,
+    /// The size of the layer's persistent buffer, if it has one.
+    pub buffer: BufferSize,
+    /// The requests.
+    pub workload: &'a Workload,
+}
+
+/// Replays a workload. When the buffer is a percentage of the workload's address range and the layer has a buffer, the
+/// workload is first read once from end to end.
+///
+/// # Errors
+/// When the set-up makes no sense, the workload cannot be read, or the layer or the drive refuses; see [`ReplayError`].
+pub fn replay(setup: &Setup<'_>, options: &ReplayOptions, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
+    let simulation = setup.simulation(options)?;
+    let mut source = setup.workload.open()?;
+    let begun = Instant::now();
+    let outcome = simulation.run(&mut *source, observer)?;
+    Ok(outcome.timed(begun.elapsed().as_secs_f64()))
+}
+
+impl Setup<'_> {
+    /// The layer on its drive, filled and ready to serve.
+    ///
+    /// # Errors
+    /// When the set-up makes no sense or the layer or the drive refuses.
+    pub fn simulation(&self, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
+        let disk = disk(self.drive, self.layer.recording)?;
+        let space = space(&disk, self.buffer_blocks()?, options)?;
+        let layer = self.layer.build(&space, self.config)?;
+        Simulation::new(self.layer.name, layer, disk, options)
+    }
+
+    fn buffer_blocks(&self) -> Result<u32, ReplayError> {
+        if !self.layer.buffered {
+            return Ok(0);
+        }
+        let range_bytes = match self.buffer {
+            BufferSize::Percent(_) => self.workload.range()?.range_bytes,
+            BufferSize::Bytes(_) => 0,
+        };
+        let blocks = self.buffer.blocks(range_bytes, self.drive.block_bytes);
+        u32::try_from(blocks).map_err(|_| ReplayError::Option {
+            option: "buffer",
+            reason: format!("{} are {blocks} blocks, more than a buffer holds; choose a smaller one", self.buffer),
+        })
+    }
+}
+
+impl Timing for Mechanics {
+    fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64 {
+        Self::access(self, now_ns, first_sector, sectors, write)
+    }
+}
+
+/// The drive of a preset. For a conventional recording its platters are taken without overlap, zones or not.
+///
+/// # Errors
+/// When the preset describes no possible drive.
+pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
+    let media: Box<dyn Media> = match (recording, &drive.media) {
+        (Recording::Conventional, _) => Box::new(Conventional::new(Pba::DISK, drive.blocks())),
+        (Recording::Zoned, MediaSpec::Conventional { blocks }) => Box::new(Conventional::new(Pba::DISK, *blocks)),
+        (Recording::Zoned, MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active }) => {
+            let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
+            let (max_open, max_active) = (*max_open, *max_active);
+            let spec = ZonedSpec { zones, zone_blocks, conventional_zones, max_open, max_active };
+            Box::new(Shingled::new(Pba::DISK, spec))
+        }
+    };
+    Ok(Device::new(media, Box::new(drive.mechanics()?), drive.block_bytes))
+}
+
+/// Where the journal begins: at the front of the conventional space.
+pub(super) const JOURNAL_START: Pba = Pba::disk(0);
+
+/// The space of `disk` that a layer may use under these options: all but the journal that `as_live` prices.
+///
+/// # Errors
+/// When the journal does not fit.
+pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Result<Space, ReplayError> {
+    let mut space = whole(disk.media(), buffer_blocks);
+    if options.as_live {
+        let blocks = u64::from(options.journal_blocks);
+        let Some(rest) = space.conventional_blocks.checked_sub(blocks) else {
+            let have = space.conventional_blocks;
+            let reason = format!("its {blocks} blocks do not fit the drive's {have} conventional blocks; choose less");
+            return Err(ReplayError::Option { option: "journal_blocks", reason });
+        };
+        space.conventional = JOURNAL_START.plus(blocks);
+        space.conventional_blocks = rest;
+    }
+    Ok(space)
+}
+
+/// All of the disk: conventional units come first, then sequential ones of one size.
+fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
+    let report = media.report();
+    let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();
+    let zones = (conventional < report.len()).then(|| {
+        let first = Unit::disk(conventional as u32);
+        Zones { first, count: (report.len() - conventional) as u32, zone_blocks: media.extent_of(first).blocks }
+    });
+    let conventional_blocks = zones.map_or(media.blocks(), |zones| zones.block(0, 0).block());
+    Space { conventional: Pba::disk(0), conventional_blocks, zones, buffer_blocks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::{Conventional, Shingled, ZonedSpec};
+    use crate::replay::Timing;
+
+    struct NoTime;
+
+    impl Timing for NoTime {
+        fn access(&mut self, now_ns: u64, _: u64, _: u64, _: bool) -> u64 {
+            now_ns
+        }
+    }
+
+    fn zoned() -> Device {
+        let spec = ZonedSpec { zones: 10, zone_blocks: 64, conventional_zones: 3, max_open: 0, max_active: 0 };
+        Device::new(Box::new(Shingled::new(1, spec)), Box::new(NoTime), 512)
+    }
+
+    #[test]
+    fn the_journal_is_taken_off_the_front() {
+        let options = ReplayOptions { as_live: true, journal_blocks: 4, ..ReplayOptions::default() };
+        let space = space(&zoned(), 7, &options).unwrap();
+        assert_eq!((space.conventional, space.conventional_blocks), (Pba::disk(4), 188));
+        assert_eq!(space.zones, Some(Zones { first: Unit::disk(3), count: 7, zone_blocks: 64 }));
+        assert_eq!(space.buffer_blocks, 7);
+        let too_long = ReplayOptions { journal_blocks: 193, ..options };
+        assert!(super::space(&zoned(), 7, &too_long).is_err());
+    }
+
+    #[test]
+    fn a_conventional_disk_has_no_zones() {
+        let disk = Device::new(Box::new(Conventional::new(1, 1 << 33)), Box::new(NoTime), 4096);
+        let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
+        assert_eq!((space.conventional_blocks, space.zones), (1 << 33, None));
+    }
+}

@@ -1,0 +1,102 @@
+//! Replaying allocates nothing for a request, however long the trace.
+#![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait to implement")]
+
+mod fixture;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use fixture::{request, simulate};
+use imbrex::block::Access;
+use imbrex::layers;
+use imbrex::replay::ReplayOptions;
+use imbrex::trace::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is handed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // During a thread's end the counter may be gone; nothing is measured then.
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: as promised by the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as promised by the caller.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Cell::get)
+}
+
+const REQUESTS: u64 = 200_000;
+
+/// A fixed mix of reads and writes that notes how much had been allocated when half of it was handed out.
+struct Mix {
+    info: TraceInfo,
+    capacity: u64,
+    next: u64,
+    at_half: u64,
+}
+
+impl Mix {
+    fn new(capacity: u64) -> Self {
+        let info = TraceInfo { name: "mix".into(), format: TraceFormat::Synthetic, compression: Compression::None };
+        Self { info, capacity, next: 0, at_half: 0 }
+    }
+
+    fn request(&self, number: u64) -> TraceRequest {
+        let random =
+            (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20;
+        let access = if random.is_multiple_of(3) { Access::Read } else { Access::Write };
+        let blocks = 1 + (random >> 8) as u32 % 4;
+        request(number * 20_000_000, access, (random >> 12) % (self.capacity - 4), blocks)
+    }
+}
+
+impl TraceSource for Mix {
+    fn info(&self) -> &TraceInfo {
+        &self.info
+    }
+
+    fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
+        batch.clear();
+        while batch.len() < limit && self.next < REQUESTS {
+            if self.next == REQUESTS / 2 {
+                self.at_half = allocations();
+            }
+            batch.push(self.request(self.next));
+            self.next += 1;
+        }
+        if batch.is_empty() && self.next == REQUESTS {
+            self.next += 1;
+            self.at_half = allocations() - self.at_half;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_request_allocates_nothing() {
+    for info in layers::ALL {
+        for (as_live, queue_depth) in [(false, None), (false, Some(8)), (true, None)] {
+            let options = ReplayOptions { as_live, queue_depth, journal_blocks: 16, ..ReplayOptions::default() };
+            let simulation = simulate(info, "", 40, &options).expect("the layer fits the tiny disk");
+            let mut mix = Mix::new(simulation.capacity());
+            let outcome = simulation.run(&mut mix, &mut ()).expect("the layer serves the mix");
+            assert_eq!(outcome.requests, REQUESTS);
+            assert_eq!(mix.at_half, 0, "{} allocates (as_live: {as_live}, {queue_depth:?})", info.name);
+        }
+    }
+}
