@@ -28,7 +28,6 @@ enum Asked {
     Write(Extent<Lba>, u64),
     Trim(Extent<Lba>),
     Flush {
-        client: u32,
         covered: Covered,
         must_fail: bool,
     },
@@ -165,7 +164,7 @@ impl Run {
             self.must_fail = self.clients.clone();
             for asked in self.asked.values_mut() {
                 match asked {
-                    Asked::Flush { must_fail, .. } => *must_fail = false,
+                    Asked::Flush { must_fail, .. } => *must_fail = true,
                     Asked::Read(expected, _) => expected.iter_mut().for_each(|e| self.model.doubt(e)),
                     Asked::Write(..) | Asked::Trim(_) => {}
                 }
@@ -249,17 +248,15 @@ impl Run {
                 self.model.trim_ends(at);
                 Ok(())
             }
-            Asked::Flush { client, covered, must_fail } => {
-                if must_fail && result.is_ok() {
-                    return Err("a flush succeeded after the layer's life had ended".to_owned());
+            Asked::Flush { covered, must_fail } => match result {
+                Ok(_) if must_fail => Err("a flush succeeded after the layer's life had ended".to_owned()),
+                Ok(_) => {
+                    self.model.flush_ends(&covered);
+                    Ok(())
                 }
-                match result {
-                    Ok(_) => self.model.flush_ends(&covered),
-                    Err(_) if self.must_fail.remove(&client) => {}
-                    Err(e) => return Err(format!("a flush failed without a failure before it: {e}")),
-                }
-                Ok(())
-            }
+                Err(_) if must_fail => Ok(()),
+                Err(e) => Err(format!("a flush failed without a failure before it: {e}")),
+            },
         }
     }
 
@@ -283,10 +280,8 @@ impl Run {
             }
             80..88 => {
                 let covered = self.model.flush_begins();
-                // With another flush of the client under way it is open which of them has to fail.
-                let other = |asked: &Asked| matches!(asked, Asked::Flush { client: c, .. } if *c == client);
-                let must_fail = self.must_fail.contains(&client) && !self.asked.values().any(other);
-                (Asked::Flush { client, covered, must_fail }, Request::Flush)
+                let must_fail = self.must_fail.remove(&client);
+                (Asked::Flush { covered, must_fail }, Request::Flush)
             }
             _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
         };

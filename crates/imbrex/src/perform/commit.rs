@@ -38,10 +38,7 @@ pub(super) enum What {
     Reset(Unit),
     Free(Extent<Pba>),
     /// A flush to be answered.
-    Barrier {
-        id: u64,
-        client: u32,
-    },
+    Barrier(u64),
 }
 
 /// The journal ring as the runner knows it. Sequence numbers count blocks.
@@ -142,7 +139,7 @@ impl Running {
     }
 
     fn wants_commit(&self, gather: usize) -> bool {
-        let urgent = |item: &Item| matches!(item.what, What::Barrier { .. } | What::Redo { .. });
+        let urgent = |item: &Item| matches!(item.what, What::Barrier(_) | What::Redo { .. });
         self.starting
             || self.items.len() >= gather
             || (self.awaiting_space && !self.items.is_empty())
@@ -252,7 +249,7 @@ impl Running {
                 What::Redo { moves, records } => {
                     (records.as_slice(), self.images(moves, block_bytes).unwrap_or_default())
                 }
-                What::Reset(_) | What::Free(_) | What::Barrier { .. } => continue,
+                What::Reset(_) | What::Free(_) | What::Barrier(_) => continue,
             };
             add_to_entries(&mut entries, records, images, block_bytes);
         }
@@ -327,7 +324,7 @@ impl Running {
                 What::Redo { moves, .. } => self.release(core, &moves),
                 What::Reset(unit) => self.release_reset(core, unit),
                 What::Free(space) => self.space_freed(space),
-                What::Barrier { id, .. } => core.reply(id, Ok(Bytes::new())),
+                What::Barrier(id) => core.reply(id, Ok(Bytes::new())),
             }
         }
         // Space may have come back or may be coming: the layer knows, and is asked again.

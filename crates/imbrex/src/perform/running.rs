@@ -148,8 +148,8 @@ impl Running {
             self.start_ready(core);
             let planned = !self.starting && self.plan_more(core);
             if let Err(why) = self.broken.take().map_or(Ok(()), Err).and_then(|()| self.advance_commit(core)) {
+                self.fail_all(core);
                 let mut queue = std::mem::take(&mut self.queue);
-                self.fail_all(core, &mut queue);
                 return Some(core.die(why, &mut queue));
             }
             if planned || !self.ready.is_empty() || self.failed {
@@ -164,28 +164,31 @@ impl Running {
 
     /// Rule 10: answers what was under way with errors and begins to rebuild the layer.
     fn end_life(&mut self, core: &mut Core) -> State {
-        let mut queue = Queue::new();
-        self.fail_all(core, &mut queue);
+        self.fail_all(core);
         core.clients.values_mut().for_each(|must_fail| *must_fail = true);
         core.counts.rebuilds += 1;
-        queue.append(&mut self.queue);
         let suspects = std::mem::take(&mut self.suspects);
-        State::Recovering(Box::new(Recovery::open(&core.setup, suspects, queue)))
+        State::Recovering(Box::new(Recovery::open(&core.setup, suspects, std::mem::take(&mut self.queue))))
     }
 
-    /// Answers every request that was planned with an error; flushes wait for the next life, where they fail.
-    fn fail_all(&mut self, core: &mut Core, queue: &mut Queue) {
+    /// Answers every request that was planned, and every flush, with an error. A flush that merely waited must fail too:
+    /// it would vouch for writes that were answered before it and are gone now.
+    fn fail_all(&mut self, core: &mut Core) {
         for (id, _) in std::mem::take(&mut self.requests) {
             core.reply(id, Err(Failure::Io));
         }
-        let barriers = self.items.drain(..).chain(self.commit.take().into_iter().flat_map(|c| c.items));
-        let flushes = barriers.filter_map(|item| match item.what {
-            What::Barrier { id, client } => Some((id, client)),
+        let items = self.items.drain(..).chain(self.commit.take().into_iter().flat_map(|c| c.items));
+        let mut flushes: Vec<u64> = self.flushing.drain(..).map(|(id, _)| id).collect();
+        flushes.extend(items.filter_map(|item| match item.what {
+            What::Barrier(id) => Some(id),
             _ => None,
+        }));
+        self.queue.retain(|(id, pending)| {
+            let is_flush = matches!(pending.request, Request::Flush);
+            flushes.extend(is_flush.then_some(*id));
+            !is_flush
         });
-        for (id, client) in self.flushing.drain(..).chain(flushes) {
-            queue.push_back((id, Pending { client, request: Request::Flush }));
-        }
+        flushes.into_iter().for_each(|id| core.reply(id, Err(Failure::Io)));
     }
 
     /// Plans what can be planned; says whether anything was.
@@ -316,7 +319,7 @@ impl Running {
             self.enqueue(core, plan, None, false);
             if step == Step::Done {
                 self.flushing.pop_front();
-                self.items.push_back(Item { before: self.next_seq, what: What::Barrier { id, client } });
+                self.items.push_back(Item { before: self.next_seq, what: What::Barrier(id) });
             } else if step == Step::Wait || !moved {
                 self.awaiting_space = true;
                 return any;
