@@ -1,16 +1,66 @@
-//! Every layer survives power cuts and failing operations on tiny disks.
+//! Every layer survives power cuts and failing operations on tiny disks, and the explorer finds the loss when an ordering
+//! rule is not kept.
 
-use imbrex::explore::{Options, Subject, explore};
+mod swapper;
+
+use imbrex::explore::{Finding, Options, Subject, Tally, explore};
 use imbrex::layers;
-use imbrex::perform::rules::Rules;
+use imbrex::perform::rules::{Rule, Rules};
+
+/// Cuts for each layer; `imbrex explore` goes on from there.
+const CUTS: u64 = 3000;
+/// Cuts within which a rule that is switched off must show.
+const CAUGHT_WITHIN: u64 = 20_000;
+
+fn go(subject: &Subject, cuts: u64, rules: Rules) -> Result<Tally, Finding> {
+    explore(subject, &Options { cuts, seed: 1, rules }, |_| true)
+}
 
 #[test]
 fn every_layer_survives() {
     for info in layers::ALL {
-        let options = Options { cuts: 3000, seed: 1, rules: Rules::all() };
-        match explore(&Subject::layer(info), &options, |_| true) {
-            Ok(tally) => println!("{}: {tally:?}", info.name),
-            Err(finding) => panic!("{finding}"),
-        }
+        let tally = go(&Subject::layer(info), CUTS, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
+        println!("{}: {tally:?}", info.name);
+        assert!(tally.cuts_in_recovery > 0 && tally.rebuilds > 0 && tally.faults > 0, "{tally:?}");
+        assert!(info.name == "conventional" || tally.checkpoints > 0, "{tally:?}");
+    }
+}
+
+#[test]
+fn redo_moves_and_ram_survive() {
+    let tally = go(&swapper::subject(None), CUTS, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
+    println!("swapper: {tally:?}");
+    assert!(tally.replayed > 0 && tally.checkpoints > 0, "{tally:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let info = layers::find("fifo-log").unwrap();
+    let run = || go(&Subject::layer(info), 200, Rules::all()).unwrap();
+    assert_eq!(run(), run());
+}
+
+fn caught(rule: Rule, subject: &Subject) {
+    match go(subject, CAUGHT_WITHIN, Rules::without(rule)) {
+        Ok(tally) => panic!("without rule {} nothing was found: {tally:?}", rule.number()),
+        Err(finding) => println!("without rule {} ({}): {finding}", rule.number(), rule.text()),
+    }
+}
+
+#[test]
+fn each_rule_that_is_switched_off_is_caught() {
+    for rule in Rule::ALL {
+        let layer = |name| Subject::layer(layers::find(name).unwrap());
+        let subject = match rule {
+            Rule::RedoFirst => swapper::subject(None),
+            Rule::NoRecordOfRam | Rule::NoOverwrite => swapper::subject(Some(rule)),
+            Rule::WholeSectors | Rule::FlushWaits => layer("conventional"),
+            Rule::PlansInOrder
+            | Rule::ConflictsInOrder
+            | Rule::RecordsAfterMoves
+            | Rule::ReuseAfterRecords
+            | Rule::FailuresEnd => layer("fifo-log"),
+        };
+        caught(rule, &subject);
     }
 }

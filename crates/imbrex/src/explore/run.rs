@@ -112,7 +112,8 @@ impl Run {
     /// Runs the workload until it is time for the next cut.
     fn live(&mut self) -> Result<(), String> {
         let depth = self.dice.between(1, 12) as usize;
-        let mut operations = self.dice.between(1, 120);
+        let longest = *self.dice.pick(&[30, 120, 600]);
+        let mut operations = self.dice.between(1, longest);
         while operations > 0 {
             if self.asked.len() < depth && (self.pool.is_empty() || self.dice.one_in(2)) {
                 self.ask();

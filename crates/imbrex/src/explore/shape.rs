@@ -17,8 +17,8 @@ use crate::space::{Space, Zones};
 
 /// Bytes of a block: two sectors, so that one can be torn.
 pub(super) const BLOCK: usize = 2 * SECTOR;
-/// Blocks of the journal: few, so that it wraps and is checkpointed all the time.
-const JOURNAL: u32 = 120;
+/// The fewest and the most blocks of the journal: few, so that it wraps and is checkpointed all the time.
+const JOURNAL: (u64, u64) = (64, 120);
 /// Records gathered before a commit starts of its own accord.
 const GATHER: usize = 40;
 
@@ -26,6 +26,7 @@ const GATHER: usize = 40;
 pub(super) struct Shape {
     pub disk: Disk,
     space: Space,
+    journal: u32,
     config: toml::Table,
     build: super::Build,
     rules: Rules,
@@ -34,9 +35,10 @@ pub(super) struct Shape {
 impl Shape {
     pub fn draw(subject: &Subject, rules: Rules, dice: &mut Dice) -> Self {
         let buffer = dice.between(4, 40) as u32;
+        let journal = dice.between(JOURNAL.0, JOURNAL.1) as u32;
         let (space, disk) = match subject.recording {
-            Recording::Conventional => conventional(buffer, dice),
-            Recording::Zoned => zoned(buffer, dice),
+            Recording::Conventional => conventional(journal, buffer, dice),
+            Recording::Zoned => zoned(journal, buffer, dice),
         };
         let mut config = toml::Table::new();
         for field in subject.fields.iter().filter(|field| !field.samples.is_empty()) {
@@ -45,7 +47,7 @@ impl Shape {
                 config.extend(table.remove("value").map(|value| (field.key.to_owned(), value)));
             }
         }
-        Self { disk, space, config, build: Arc::clone(&subject.build), rules }
+        Self { disk, space, journal, config, build: Arc::clone(&subject.build), rules }
     }
 
     /// Makes the layer once, to see whether it can be made.
@@ -72,36 +74,36 @@ impl Shape {
     }
 
     pub fn journal(&self) -> Extent<Pba> {
-        Extent::new(Pba::disk(0), JOURNAL)
+        Extent::new(Pba::disk(0), self.journal)
     }
 
     /// The layer's configuration, for a report.
     pub fn describe(&self) -> String {
         let config: Vec<String> = self.config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        format!("{:?} with {}", self.space, config.join(", "))
+        format!("{:?}, a journal of {} blocks, {}", self.space, self.journal, config.join(", "))
     }
 }
 
-fn conventional(buffer: u32, dice: &mut Dice) -> (Space, Disk) {
+fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
     let blocks = dice.between(20, 80);
     let space = Space {
-        conventional: Pba::disk(u64::from(JOURNAL)),
+        conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: blocks,
         zones: None,
         buffer_blocks: buffer,
     };
-    (space, Disk::Conventional(Conventional::new(Pba::DISK, u64::from(JOURNAL) + blocks)))
+    (space, Disk::Conventional(Conventional::new(Pba::DISK, u64::from(journal) + blocks)))
 }
 
-fn zoned(buffer: u32, dice: &mut Dice) -> (Space, Disk) {
+fn zoned(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
     let zone_blocks = dice.between(6, 24) as u32;
-    let conventional_zones = (JOURNAL + buffer).div_ceil(zone_blocks);
+    let conventional_zones = (journal + buffer).div_ceil(zone_blocks);
     let count = dice.between(4, 8) as u32;
     let spec =
         ZonedSpec { zones: conventional_zones + count, zone_blocks, conventional_zones, max_open: 0, max_active: 0 };
     let space = Space {
-        conventional: Pba::disk(u64::from(JOURNAL)),
-        conventional_blocks: u64::from(conventional_zones * zone_blocks - JOURNAL),
+        conventional: Pba::disk(u64::from(journal)),
+        conventional_blocks: u64::from(conventional_zones * zone_blocks - journal),
         zones: Some(Zones { first: Unit::disk(conventional_zones), count, zone_blocks }),
         buffer_blocks: buffer,
     };

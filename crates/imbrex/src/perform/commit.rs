@@ -82,11 +82,16 @@ enum Phase {
     FlushJournal,
 }
 
+/// Items that may wait for the journal before no more is planned.
+pub(super) fn most_items(setup: &Setup) -> usize {
+    2 * setup.gather
+}
+
 /// Whether the largest checkpoint of `layer` fits the journal with room to work.
 pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
     let per_block = (journal::payload_bytes(setup.block_bytes) / journal::RECORD_BYTES) as u64;
     let checkpoint = layer.most_records().div_ceil(per_block) * 5 / 4 + 1;
-    let entry = journal::entry_blocks(REGION_RECORDS + setup.gather, 0, setup.block_bytes) as u64;
+    let entry = journal::entry_blocks(REGION_RECORDS + most_items(setup), 0, setup.block_bytes) as u64;
     let need = 2 * (checkpoint + 2 * entry);
     let have = u64::from(setup.journal.blocks);
     if need > have {
@@ -260,8 +265,14 @@ impl Running {
             }
         }
         let durable = self.ring.head;
+        let completes = commit.completes;
+        let last = entries.len().saturating_sub(1);
         let mut left = 0;
-        for entry in &entries {
+        for (i, entry) in entries.iter().enumerate() {
+            // Recovery accepts an entry only with all before it, so the checkpoint's last one may say that it is whole.
+            if i == last {
+                self.ring.tail = completes.unwrap_or(self.ring.tail);
+            }
             let header = Header {
                 identity: core.setup.identity,
                 start: self.ring.head,
@@ -313,10 +324,7 @@ impl Running {
         if commit.entries > 0 {
             self.ring.durable_tail = self.ring.tail;
         }
-        if let Some(start) = commit.completes {
-            self.ring.tail = start;
-            core.counts.checkpoints += 1;
-        }
+        core.counts.checkpoints += u64::from(commit.completes.is_some());
         self.starting = false;
         for item in commit.items {
             match item.what {

@@ -161,6 +161,9 @@ struct Core {
     /// What the operations in `out` are for.
     purposes: BTreeMap<u64, Purpose>,
     replies: VecDeque<Reply>,
+    /// Places that could not be read and hold nothing that is needed, until they are written again: stale copies, and
+    /// blocks that are recorded as lost. Forgotten at a restart, and then found again.
+    blank: BTreeSet<Pba>,
     /// Clients seen, and whether their next flush must fail because a layer's life has ended.
     clients: BTreeMap<u32, bool>,
     counts: Counts,
@@ -221,6 +224,7 @@ impl Performer {
             taken: BTreeMap::new(),
             purposes: BTreeMap::new(),
             replies: VecDeque::new(),
+            blank: BTreeSet::new(),
             clients: BTreeMap::new(),
             counts: Counts::default(),
         };

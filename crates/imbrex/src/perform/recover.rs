@@ -183,6 +183,7 @@ impl Recovery {
         let mut queue = std::mem::take(&mut self.queue);
         match self.try_build(core) {
             Ok((layer, plan, lost, history)) => {
+                core.blank.append(&mut self.unreadable);
                 let ring = Ring::new(core.setup.journal, &self.chain);
                 let mut running = Running::new(layer, &core.setup, ring, queue, history);
                 for record in lost {

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use super::commit::{Commit, Item, Ring, What};
+use super::commit::{self, Commit, Item, Ring, What};
 use super::operation::{Move, Operation};
 use super::order::{Footprint, Order};
 use super::recover::Recovery;
 use super::rules::Rule;
 use super::{Core, Failure, IoResult, Pending, Purpose, Queue, Request, Setup, State};
-use crate::block::{self, Access, Extent, Lba, Pba};
+use crate::block::{self, Access, Address, Extent, Lba, Pba};
 use crate::layer::{Pressure, Step, TranslationLayer, Violation};
-use crate::plan::{Op, Plan, Record, Unit};
+use crate::plan::{Op, Place, Plan, Record, Unit};
 
 /// Operations of plans that may be under way before no more are planned.
 const OPERATIONS_LIMIT: usize = 1024;
@@ -191,10 +191,15 @@ impl Running {
         flushes.into_iter().for_each(|id| core.reply(id, Err(Failure::Io)));
     }
 
+    /// Whether the operations under way and the records that wait for the journal leave room for another plan.
+    fn may_plan(&self, core: &Core) -> bool {
+        self.order.len() < OPERATIONS_LIMIT && self.items.len() < commit::most_items(&core.setup)
+    }
+
     /// Plans what can be planned; says whether anything was.
     fn plan_more(&mut self, core: &mut Core) -> bool {
         let mut planned = self.plan_blocked(core);
-        while self.order.len() < OPERATIONS_LIMIT
+        while self.may_plan(core)
             && self.unplanned.len() < OPERATIONS_LIMIT
             && let Some((id, pending)) = self.queue.pop_front()
         {
@@ -235,7 +240,7 @@ impl Running {
     /// Plans writes and trims in order, cleaning when the first is blocked.
     fn plan_blocked(&mut self, core: &mut Core) -> bool {
         let mut any = false;
-        while self.order.len() < OPERATIONS_LIMIT
+        while self.may_plan(core)
             && let Some(&Unplanned { id, access, at, done }) = self.unplanned.front()
         {
             let mut plan = std::mem::take(&mut self.plan);
@@ -371,12 +376,13 @@ impl Running {
             match *op {
                 Op::Move { from, to, blocks, redo: held, .. } => {
                     let held = held && keeps_redo;
-                    if held {
-                        redo_from.get_or_insert((self.items.len(), self.next_seq));
-                        redo.push(self.next_seq);
-                    }
                     let Made { request, cleaning, .. } = *made;
+                    let first = self.next_seq;
                     self.add_move(core, Move { from, to, blocks, request, held, content: None, cleaning });
+                    if held {
+                        redo_from.get_or_insert((self.items.len(), first));
+                        redo.extend(first..self.next_seq);
+                    }
                 }
                 Op::Record { record, redo } => {
                     if matches!(record, Record::Map { to, .. } if to.is_ram())
@@ -415,7 +421,29 @@ impl Running {
         self.items.push_back(Item { before: self.next_seq, what });
     }
 
-    fn add_move(&mut self, core: &Core, m: Move) {
+    /// Makes a Move an operation; several where places that are known to be unreadable and to hold nothing that is needed
+    /// lie in its source. Zeros stand in for them.
+    fn add_move(&mut self, core: &mut Core, m: Move) {
+        if let Place::At(to) = m.to {
+            core.blank.retain(|place| !Extent::new(to, m.blocks).contains(*place));
+        }
+        let Place::At(from) = m.from else { return self.add_whole_move(core, m) };
+        let mut done = 0;
+        while done < m.blocks {
+            let rest = Extent::new(from, m.blocks).skip(done);
+            let next = core.blank.range(rest.start..rest.end()).next().map(|place| place.since(rest.start) as u32);
+            let (source, blocks) = match next {
+                Some(0) => (Place::Zero, 1),
+                Some(readable) => (Place::At(rest.start), readable),
+                None => (Place::At(rest.start), rest.blocks),
+            };
+            let part = Move { from: source, to: m.to.continued(done), blocks, content: None, ..m };
+            self.add_whole_move(core, part);
+            done += blocks;
+        }
+    }
+
+    fn add_whole_move(&mut self, core: &Core, m: Move) {
         if let Some(active) = m.request.and_then(|(id, _)| self.requests.get_mut(&id)) {
             active.moves += 1;
         }
@@ -436,7 +464,9 @@ impl Running {
     }
 
     /// Rule 4: a reset may run now. Operations planned before it that touch its unit go first.
-    pub(super) fn release_reset(&mut self, core: &Core, unit: Unit) {
+    pub(super) fn release_reset(&mut self, core: &mut Core, unit: Unit) {
+        let space = core.setup.media.extent_of(unit);
+        core.blank.retain(|place| !space.contains(*place));
         let footprint = Footprint::of_reset(unit, core.setup.media.as_ref());
         self.add_operation(core, Operation::Reset(unit), footprint);
     }
@@ -448,7 +478,7 @@ impl Running {
     }
 
     /// What happens with rule 4 switched off.
-    fn take_effect_at_once(&mut self, core: &Core) {
+    fn take_effect_at_once(&mut self, core: &mut Core) {
         for item in std::mem::take(&mut self.items) {
             match item.what {
                 What::Reset(unit) => self.release_reset(core, unit),
