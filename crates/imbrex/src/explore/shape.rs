@@ -18,7 +18,7 @@ use crate::space::{Space, Zones};
 /// Bytes of a block: two sectors, so that one can be torn.
 pub(super) const BLOCK: usize = 2 * SECTOR;
 /// The fewest and the most blocks of the journal: few, so that it wraps and is checkpointed all the time.
-const JOURNAL: (u64, u64) = (64, 120);
+const JOURNAL: (u64, u64) = (72, 120);
 /// Records gathered before a commit starts of its own accord.
 const GATHER: usize = 40;
 

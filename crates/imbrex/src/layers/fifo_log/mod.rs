@@ -304,21 +304,36 @@ impl FifoLog {
 
     /// Slots that a write of `at` needs before it may start.
     fn wanted(&self, at: Extent<Lba>) -> u32 {
-        match self.config.clean_for {
-            CleanFor::Block => 1,
-            CleanFor::Request => {
-                let new = at.iter().filter(|&lba| self.map.get(lba).is_none() && !self.is_direct(at, lba)).count();
-                (new as u32).min(self.log.slots())
-            }
+        if self.config.clean_for == CleanFor::Block {
+            return 1;
         }
+        let mut new = 0;
+        let mut rest = at;
+        while !rest.is_empty() {
+            let (native, offset) = self.zones.native_of(rest.start);
+            let run = rest.first(self.zones.zone_blocks() - offset);
+            let direct = self.direct_run(native, offset, run);
+            let buffered = self.map.range(run).filter(|(lba, _)| !direct.contains(*lba)).count();
+            new += run.blocks - direct.blocks - buffered as u32;
+            rest = rest.skip(run.blocks);
+        }
+        new.min(self.log.slots())
     }
 
-    /// Whether `lba` will be at its zone's pointer when the blocks of `at` before it have been written.
-    fn is_direct(&self, at: Extent<Lba>, lba: Lba) -> bool {
-        let (native, offset) = self.zones.native_of(lba);
-        let Some(pointer) = self.direct_offset(native) else { return false };
-        let zone = self.zones.blocks_of(native).start;
-        offset >= pointer && zone.plus(u64::from(pointer)) >= at.start
+    /// The blocks of `run`, which begins at `offset` of `native`, that would go straight to the write pointer.
+    fn direct_run(&self, native: u32, offset: u32, run: Extent<Lba>) -> Extent<Lba> {
+        let none = run.first(0);
+        let Some(ahead) = self.direct_offset(native).and_then(|pointer| pointer.checked_sub(offset)) else {
+            return none;
+        };
+        if ahead >= run.blocks {
+            return none;
+        }
+        let direct = run.skip(ahead);
+        match self.map.next(direct.start, direct.end()) {
+            Some((lba, _)) if self.config.at_pointer == AtPointer::Buffered => Extent::between(direct.start, lba),
+            _ => direct,
+        }
     }
 }
 
