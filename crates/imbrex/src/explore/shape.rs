@@ -27,6 +27,7 @@ pub(super) struct Shape {
     pub disk: Disk,
     space: Space,
     journal: u32,
+    entry_blocks: usize,
     config: toml::Table,
     build: super::Build,
     rules: Rules,
@@ -47,7 +48,8 @@ impl Shape {
                 config.extend(table.remove("value").map(|value| (field.key.to_owned(), value)));
             }
         }
-        Self { disk, space, journal, config, build: Arc::clone(&subject.build), rules }
+        let entry_blocks = dice.between(1, 4) as usize;
+        Self { disk, space, journal, entry_blocks, config, build: Arc::clone(&subject.build), rules }
     }
 
     /// Makes the layer once, to see whether it can be made.
@@ -68,6 +70,7 @@ impl Shape {
             block_bytes: BLOCK,
             identity: 0x1b12e5,
             gather: GATHER,
+            entry_blocks: self.entry_blocks,
             rules: self.rules,
             audit: true,
         }

@@ -16,9 +16,6 @@ use crate::block::{Address, Extent, Pba};
 use crate::layer::{REGION_RECORDS, TranslationLayer};
 use crate::plan::{Op, Plan, Record, Unit};
 
-/// Blocks an entry has at most, unless one region or redo plan alone needs more.
-const ENTRY_BLOCKS: usize = 64;
-
 /// Something that waits for the journal.
 pub(super) struct Item {
     /// Moves with lower numbers were planned before it.
@@ -256,7 +253,7 @@ impl Running {
                 }
                 What::Reset(_) | What::Free(_) | What::Barrier(_) => continue,
             };
-            add_to_entries(&mut entries, records, images, block_bytes);
+            add_to_entries(&mut entries, records, images, &core.setup);
         }
         if entries[0].records.is_empty() && entries[0].images.is_empty() {
             entries.clear();
@@ -341,10 +338,10 @@ impl Running {
 }
 
 /// Adds records that belong together to the last entry, or to a new one when that has no room.
-fn add_to_entries(entries: &mut Vec<Entry>, records: &[Record], images: Vec<(Pba, Bytes)>, block_bytes: usize) {
+fn add_to_entries(entries: &mut Vec<Entry>, records: &[Record], images: Vec<(Pba, Bytes)>, setup: &Setup) {
     let Some(last) = entries.last_mut() else { return };
     let count = last.records.len() + records.len();
-    let full = journal::entry_blocks(count, last.images.len() + images.len(), block_bytes) > ENTRY_BLOCKS;
+    let full = journal::entry_blocks(count, last.images.len() + images.len(), setup.block_bytes) > setup.entry_blocks;
     if full && !(last.records.is_empty() && last.images.is_empty()) {
         entries.push(Entry { records: records.to_vec(), images });
     } else {

@@ -49,6 +49,8 @@ pub struct Setup {
     pub identity: u64,
     /// Records gathered before a commit starts of its own accord.
     pub gather: usize,
+    /// Blocks that a journal entry has at most, unless one region of a checkpoint or one redo plan alone needs more.
+    pub entry_blocks: usize,
     /// Which ordering rules are kept: all, unless the crash explorer is being tested.
     pub rules: Rules,
     /// Whether every record is kept so that [`Performer::check`] can fold them. Memory then grows without bound.
