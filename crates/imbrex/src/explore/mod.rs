@@ -2,7 +2,7 @@
 //!
 //! A run makes a tiny disk, a layer with a configuration drawn from its fields' samples, and a workload. Device operations
 //! complete in any order; some fail; blocks become unreadable and zones read-only; and between any two operations the power
-//! may be cut, recovery included. After each cut everything is read back and held against [`model`]; the layer's invariants
+//! may be cut, recovery included. After each cut everything is read back and held against a model; the layer's invariants
 //! and the fold of its records are checked on the way. The same seed gives the same run.
 
 mod content;

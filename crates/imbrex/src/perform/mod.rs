@@ -7,7 +7,7 @@
 //!
 //! | file | ordering rules |
 //! |---|---|
-//! | `running.rs` | 1 (plans in order, one clean plan at a time), 8 (flush), 10 (failures) |
+//! | `numbering.rs`, `running.rs` | 1 (plans in order, one clean plan at a time), 8 (flush), 10 (failures) |
 //! | `order.rs`, `operation.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait for their entry) |
 //! | `commit.rs` | 3 (records after moves), 4 (resets and frees after records), 5 (redo entries) |
 //! | `recover.rs`, `chain.rs` | what recovery makes of the journal |
@@ -17,9 +17,11 @@
 mod chain;
 mod commit;
 pub mod journal;
+mod numbering;
 mod operation;
 mod order;
 mod recover;
+mod request;
 pub mod rules;
 mod running;
 
