@@ -241,34 +241,17 @@ impl Running {
 
     /// Writes the commit's records. With none to write the commit is done.
     fn write_entries(&mut self, core: &mut Core) -> Result<(), String> {
-        let Some(commit) = &self.commit else { return Ok(()) };
-        let block_bytes = core.setup.block_bytes;
-        let mut entries = vec![Entry::default()];
-        for item in &commit.items {
-            let (records, images) = match &item.what {
-                What::Record(record) => (std::slice::from_ref(record), Vec::new()),
-                What::Region(records) => (records.as_slice(), Vec::new()),
-                What::Redo { moves, records } => {
-                    (records.as_slice(), self.images(moves, block_bytes).unwrap_or_default())
-                }
-                What::Reset(_) | What::Free(_) | What::Barrier(_) => continue,
-            };
-            add_to_entries(&mut entries, records, images, &core.setup);
-        }
-        if entries[0].records.is_empty() && entries[0].images.is_empty() {
-            entries.clear();
-            if self.starting || self.ring.unmarked {
-                entries.push(Entry::default());
-            }
-        }
-        let durable = self.ring.head;
+        let entries = self.entries(core);
+        let Some(commit) = &mut self.commit else { return Ok(()) };
+        commit.entries = entries.len() as u64;
         let completes = commit.completes;
-        let last = entries.len().saturating_sub(1);
+        let durable = self.ring.head;
         let mut left = 0;
         for (i, entry) in entries.iter().enumerate() {
             // Recovery accepts an entry only with all before it, so the checkpoint's last one may say that it is whole.
-            if i == last {
+            if i + 1 == entries.len() {
                 self.ring.tail = completes.unwrap_or(self.ring.tail);
+                self.ring.unmarked = !entry.images.is_empty();
             }
             let header = Header {
                 identity: core.setup.identity,
@@ -279,23 +262,37 @@ impl Running {
                 redone: durable,
                 ..Header::default()
             };
-            let blocks = journal::encode(entry, header, block_bytes);
+            let blocks = journal::encode(entry, header, core.setup.block_bytes);
             if self.ring.used() + blocks.len() as u64 > self.ring.capacity() {
                 return Err("the journal is full; format the store with a larger one".to_owned());
             }
             left += self.write_blocks(core, &blocks);
         }
-        let redo = entries.iter().any(|entry| !entry.images.is_empty());
-        if let Some(commit) = &mut self.commit {
-            commit.entries = entries.len() as u64;
-            commit.phase = Phase::Write { left };
-        }
+        self.set_phase(Phase::Write { left });
         if left == 0 {
             self.committed(core);
-        } else {
-            self.ring.unmarked = redo;
         }
         Ok(())
+    }
+
+    /// The commit's records and images as entries; an empty one where a new life or the end of a redo plan must be noted.
+    fn entries(&self, core: &Core) -> Vec<Entry> {
+        let mut entries = vec![Entry::default()];
+        for item in self.commit.iter().flat_map(|commit| &commit.items) {
+            let (records, images) = match &item.what {
+                What::Record(record) => (std::slice::from_ref(record), Vec::new()),
+                What::Region(records) => (records.as_slice(), Vec::new()),
+                What::Redo { moves, records } => {
+                    (records.as_slice(), self.images(moves, core.setup.block_bytes).unwrap_or_default())
+                }
+                What::Reset(_) | What::Free(_) | What::Barrier(_) => continue,
+            };
+            add_to_entries(&mut entries, records, images, &core.setup);
+        }
+        if entries[0] == Entry::default() && !self.starting && !self.ring.unmarked {
+            entries.clear();
+        }
+        entries
     }
 
     /// Writes blocks at the ring's head, in one or two pieces; how many.
