@@ -1,3 +1,75 @@
-//! The `imbrex` program.
+//! The `imbrex` program: compares translation layers on workloads, and shows why its numbers can be believed.
+#![forbid(unsafe_code)]
 
-fn main() {}
+mod compare;
+mod explore;
+mod list;
+mod new_file;
+mod output;
+mod parallel;
+mod progress;
+mod replay;
+mod row;
+mod series;
+mod setup;
+mod stop;
+mod table;
+mod validate;
+mod workload;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Translation layers for overlapped-track hard disks, compared on workloads
+#[derive(Parser)]
+#[command(name = "imbrex", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Compare(compare::Compare),
+    Replay(replay::Replay),
+    List(list::List),
+    Validate(validate::Validate),
+    Explore(explore::Explore),
+}
+
+/// What a program that Ctrl-C ended leaves: 128 and the number of the signal.
+const STOPPED: u8 = 130;
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Compare(command) => command.run(),
+        Command::Replay(command) => command.run(),
+        Command::List(command) => command.run(),
+        Command::Validate(command) => command.run(),
+        Command::Explore(command) => command.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) if stop::is_asked_for() => {
+            eprintln!("error: stopped");
+            ExitCode::from(STOPPED)
+        }
+        // Whoever read the output has seen enough.
+        Err(e) if e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {
+            ExitCode::SUCCESS
+        }
+        Err(e) => {
+            eprintln!("error: {}", one_line(&e.to_string()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A message without the excerpt that TOML errors draw: the place and the reason remain.
+fn one_line(message: &str) -> String {
+    let is_excerpt = |line: &str| line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(" |");
+    let lines = message.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('|'));
+    lines.filter(|line| !is_excerpt(line)).collect::<Vec<_>>().join(": ")
+}

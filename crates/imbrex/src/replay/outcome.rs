@@ -153,7 +153,8 @@ impl Outcome {
     }
 
     /// Adds how long the replay took on the wall's clock.
-    pub(super) fn timed(mut self, seconds: f64) -> Self {
+    #[must_use]
+    pub fn timed(mut self, seconds: f64) -> Self {
         self.replay_seconds = seconds;
         let blocks = (self.host_read_blocks + self.host_write_blocks) as f64;
         self.blocks_per_second = if seconds > 0.0 { blocks / seconds } else { 0.0 };

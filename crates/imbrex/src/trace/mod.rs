@@ -161,18 +161,25 @@ impl Workload {
 
     /// Reads the workload once from end to end.
     pub fn range(&self) -> Result<TraceRange, TraceError> {
-        let mut source = self.open()?;
+        let mut range = TraceRange::of(&mut *self.open()?)?;
+        if let Self::Synthetic(spec) = self {
+            range.range_bytes = spec.range_bytes;
+        }
+        Ok(range)
+    }
+}
+
+impl TraceRange {
+    /// Reads `source` to its end; the range is up to the highest byte touched.
+    pub fn of(source: &mut dyn TraceSource) -> Result<Self, TraceError> {
         let mut batch = Vec::with_capacity(BATCH);
-        let mut range = TraceRange::default();
+        let mut range = Self::default();
         loop {
             source.fill(&mut batch, BATCH)?;
             let Some(last) = batch.last() else { break };
             range.requests += batch.len() as u64;
             range.duration_ns = last.arrival_ns;
             range.range_bytes = batch.iter().map(TraceRequest::end_bytes).fold(range.range_bytes, u64::max);
-        }
-        if let Self::Synthetic(spec) = self {
-            range.range_bytes = spec.range_bytes;
         }
         range.irregularities = source.irregularities();
         Ok(range)

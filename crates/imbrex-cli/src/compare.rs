@@ -1,0 +1,114 @@
+//! `imbrex compare`: every workload on every layer.
+
+use std::num::NonZeroUsize;
+
+use anyhow::Result;
+use clap::Args;
+use imbrex::layers::LayerInfo;
+
+use crate::output::OutputArguments;
+use crate::parallel;
+use crate::progress::Progress;
+use crate::row::Row;
+use crate::setup::{SetupArguments, layer};
+use crate::stop;
+use crate::table::{self, count, number, percent, table};
+use crate::workload::{self, Known};
+
+/// Replay workloads on several layers and compare them
+#[derive(Args)]
+pub struct Compare {
+    /// Trace files, synthetic workloads ending in .toml, or names from `imbrex list workloads`
+    #[arg(value_name = "TRACE|WORKLOAD", default_value = "default")]
+    workloads: Vec<String>,
+    /// The layers, in the order in which they are shown
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = layer)]
+    #[arg(default_value = "conventional,in-place,fifo-log")]
+    layers: Vec<&'static LayerInfo>,
+    /// Runs at a time; the default is the number of cores
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    setup: SetupArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+impl Compare {
+    pub fn run(self) -> Result<()> {
+        stop::on_ctrl_c();
+        let jobs = self.jobs.map_or_else(parallel::cores, NonZeroUsize::get);
+        let chosen = self.setup.choose(&self.layers, None)?;
+        let workloads = workload::named(&self.workloads, self.setup.requests, self.setup.seed)?;
+        let output = self.output.open()?;
+        let reading = Progress::new("reading", None);
+        let known = parallel::each(jobs, &workloads, |workload| {
+            Known::survey(workload.clone(), self.setup.requests, &reading)
+        })?;
+        drop(reading);
+        let requests: u64 = known.iter().map(|workload| workload.range.requests).sum();
+        let progress = Progress::new("replaying", Some(requests * self.layers.len() as u64));
+        let cases: Vec<_> =
+            known.iter().flat_map(|workload| self.layers.iter().map(move |layer| (workload, *layer))).collect();
+        let rows =
+            parallel::each(jobs, &cases, |(workload, layer)| chosen.replay(workload, layer, &progress, &mut ()))?;
+        drop(progress);
+        output.write(&rows, || comparison(&rows))
+    }
+}
+
+/// Latencies are in milliseconds.
+const HEADINGS: [&str; 14] = [
+    "workload",
+    "layer",
+    ">mean ms",
+    ">p50",
+    ">p99",
+    ">p99.9",
+    ">max",
+    ">vs conv.",
+    ">WA",
+    ">write hits",
+    ">RMW",
+    ">RMW-free",
+    ">padding",
+    ">buffer",
+];
+
+fn comparison(rows: &[Row]) -> String {
+    let mut text = rows.first().map(|row| row.circumstances() + "\n\n").unwrap_or_default();
+    text += &table(HEADINGS, rows.iter().map(|row| cells(row, rows)));
+    text += "\n\nLatency from arrival to completion of reads and writes. vs conv.: mean latency over that of the \
+             conventional layer.\nWA: blocks written to the media for each the host wrote. RMW: zones rewritten; \
+             RMW-free: zones appended to.\n";
+    let mut mended: Vec<_> = rows.iter().filter_map(Row::mended).collect();
+    mended.dedup();
+    for line in mended {
+        text += &format!("{line}\n");
+    }
+    text
+}
+
+fn cells(row: &Row, rows: &[Row]) -> [String; 14] {
+    let outcome = &row.outcome;
+    let latency = &outcome.latency_ms.all;
+    let block_bytes = u64::from(row.block_bytes);
+    let baseline = rows.iter().find(|other| other.trace == row.trace && other.layer == "conventional");
+    let times = baseline.map(|baseline| latency.mean / baseline.outcome.latency_ms.all.mean);
+    [
+        row.workload(),
+        row.layer.to_owned(),
+        number(latency.mean),
+        number(latency.p50),
+        number(latency.p99),
+        number(latency.p999),
+        number(latency.max),
+        times.filter(|times| times.is_finite()).map_or("-".to_owned(), |times| format!("{}×", number(times))),
+        number(outcome.write_amplification),
+        percent(outcome.write_hit_ratio),
+        count(outcome.rmw),
+        count(outcome.rmw_free),
+        table::bytes(outcome.padding_blocks * block_bytes),
+        table::bytes(row.buffer_blocks * block_bytes),
+    ]
+}

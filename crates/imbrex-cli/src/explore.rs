@@ -1,0 +1,204 @@
+//! `imbrex explore`: power cuts, torn writes and failing operations, until a layer loses something.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::slice;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use imbrex::explore::{self, Finding, Options, Subject, Tally};
+use imbrex::layers::LayerInfo;
+use imbrex::perform::rules::{Rule, Rules};
+use serde::Serialize;
+
+use crate::output::OutputArguments;
+use crate::parallel;
+use crate::progress::Progress;
+use crate::setup::layer;
+use crate::stop;
+use crate::table::{count, table};
+
+/// The version of [`Exploration`].
+const SCHEMA: &str = "imbrex.exploration/1";
+
+/// Cut the power of a layer on tiny disks in memory, again and again, and check that nothing is lost
+///
+/// A finding ends the exploration with status 1 and the command that replays it, also when a rule was switched off.
+#[derive(Args)]
+pub struct Explore {
+    /// The layer
+    #[arg(value_parser = layer)]
+    layer: &'static LayerInfo,
+    /// Power cuts to survive
+    #[arg(long, value_name = "N", default_value = "10000")]
+    cuts: NonZeroU64,
+    /// The seed of the first run; the next runs take the seeds after it
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Runs at a time, which do not change the result; the default is the number of cores
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Do not keep ordering rule R, from 1 to 10: the explorer should find what that breaks
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u8).range(1..=10))]
+    without: Option<u8>,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// What an exploration came to.
+#[derive(Serialize)]
+struct Exploration {
+    schema: &'static str,
+    layer: &'static str,
+    without_rule: Option<u8>,
+    first_seed: u64,
+    last_seed: u64,
+    /// Of the runs before the finding, if there is one.
+    survived: Tally,
+    finding: Option<Finding>,
+    replay_with: Option<String>,
+}
+
+/// The runs of all threads. Seeds are taken in order and counted in order, so the result is that of one thread.
+struct Runs {
+    next_seed: u64,
+    /// Runs that are done, up to the first that is not.
+    survived: Tally,
+    last_seed: u64,
+    finding: Option<Finding>,
+    /// Runs that are done, after one that is not.
+    waiting: BTreeMap<u64, Result<Tally, Finding>>,
+}
+
+impl Explore {
+    pub fn run(self) -> Result<()> {
+        stop::on_ctrl_c();
+        let output = self.output.open()?;
+        let result = self.explore();
+        if stop::is_asked_for() {
+            bail!("stopped");
+        }
+        output.write(slice::from_ref(&result), || self.shown(&result))?;
+        match (&result.finding, &result.replay_with) {
+            (Some(finding), Some(command)) => bail!("{finding}; replay it with: {command}"),
+            _ => Ok(()),
+        }
+    }
+
+    fn explore(&self) -> Exploration {
+        let jobs = self.jobs.map_or_else(parallel::cores, NonZeroUsize::get);
+        let progress = Progress::new("exploring", Some(self.cuts.get()));
+        let runs = Mutex::new(Runs {
+            next_seed: self.seed,
+            survived: Tally::default(),
+            last_seed: self.seed,
+            finding: None,
+            waiting: BTreeMap::new(),
+        });
+        thread::scope(|scope| {
+            for _ in 0..jobs {
+                scope.spawn(|| self.work(&runs, &progress));
+            }
+        });
+        let Runs { survived, last_seed, finding, .. } = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let replay_with = finding.as_ref().map(|finding| {
+            let without = self.without.map(|rule| format!(" --without {rule}")).unwrap_or_default();
+            format!("imbrex explore {} --seed {} --cuts 1{without}", self.layer.name, finding.seed)
+        });
+        let (layer, without_rule) = (self.layer.name, self.without);
+        let first_seed = self.seed;
+        Exploration { schema: SCHEMA, layer, without_rule, first_seed, last_seed, survived, finding, replay_with }
+    }
+
+    /// Explores one seed after the other until enough is survived.
+    fn work(&self, runs: &Mutex<Runs>, progress: &Progress) {
+        let subject = Subject::layer(self.layer);
+        let rules = self.rule().map_or_else(Rules::all, Rules::without);
+        loop {
+            let next = lock(runs).take(self.cuts.get());
+            let Some(seed) = next else { break };
+            let result = explore::explore(&subject, &Options { cuts: 1, seed, rules }, |_| false);
+            progress.add(lock(runs).done(seed, result, self.cuts.get()));
+        }
+    }
+
+    fn rule(&self) -> Option<Rule> {
+        self.without.map(|number| Rule::ALL[usize::from(number - 1)])
+    }
+
+    fn shown(&self, result: &Exploration) -> String {
+        let Tally {
+            runs,
+            cuts,
+            cuts_in_recovery,
+            operations,
+            requests,
+            faults,
+            rebuilds,
+            commits,
+            checkpoints,
+            replayed,
+        } = result.survived;
+        let rows = [
+            ("runs, each on a disk of its own", runs),
+            ("power cuts", cuts),
+            ("of them during recovery", cuts_in_recovery),
+            ("device operations", operations),
+            ("requests answered", requests),
+            ("operations made to fail", faults),
+            ("lives ended by a failure", rebuilds),
+            ("journal entries", commits),
+            ("checkpoints", checkpoints),
+            ("redo images written again", replayed),
+        ];
+        let without = self.rule().map(|rule| format!(", without rule {}: {}", rule.number(), rule.text()));
+        format!(
+            "{}, seeds {} to {}{}\n\n{}",
+            result.layer,
+            result.first_seed,
+            result.last_seed,
+            without.unwrap_or_default(),
+            table(["survived", ">"], rows.map(|(what, number)| [what.to_owned(), count(number)]))
+        )
+    }
+}
+
+fn lock(runs: &Mutex<Runs>) -> MutexGuard<'_, Runs> {
+    runs.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Runs {
+    fn is_over(&self, cuts: u64) -> bool {
+        self.finding.is_some() || self.survived.cuts >= cuts
+    }
+
+    /// The next seed to explore, if there is need.
+    fn take(&mut self, cuts: u64) -> Option<u64> {
+        if self.is_over(cuts) || stop::is_asked_for() {
+            return None;
+        }
+        let seed = self.next_seed;
+        self.next_seed = seed.wrapping_add(1);
+        Some(seed)
+    }
+
+    /// A run is done. Returns how many more cuts are survived.
+    fn done(&mut self, seed: u64, result: Result<Tally, Finding>, cuts: u64) -> u64 {
+        let before = self.survived.cuts;
+        self.waiting.insert(seed, result);
+        let mut next = self.last_seed.wrapping_add(u64::from(self.survived.runs > 0));
+        while !self.is_over(cuts)
+            && let Some(result) = self.waiting.remove(&next)
+        {
+            self.last_seed = next;
+            match result {
+                Ok(tally) => self.survived.add(&tally),
+                Err(finding) => self.finding = Some(finding),
+            }
+            next = next.wrapping_add(1);
+        }
+        self.survived.cuts - before
+    }
+}

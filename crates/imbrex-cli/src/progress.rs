@@ -1,0 +1,37 @@
+//! The progress bar of work that takes a while.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Work shorter than this shows no bar.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A bar on standard error, if that is a terminal.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// Nothing done yet of work that is `doing` something `total` times; without a total the bar only counts.
+    pub fn new(doing: &'static str, total: Option<u64>) -> Self {
+        let template = match total {
+            Some(_) => "{msg} {wide_bar} {percent}%, {eta} left",
+            None => "{msg} {human_pos}",
+        };
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()).with_message(doing);
+        Self(bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())))
+    }
+
+    /// So many more are done.
+    pub fn add(&self, done: u64) {
+        self.0.inc(done);
+        if self.0.is_hidden() && self.0.elapsed() > PATIENCE {
+            self.0.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

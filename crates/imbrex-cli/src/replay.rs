@@ -1,0 +1,152 @@
+//! `imbrex replay`: one workload on one layer, in detail.
+
+use std::path::PathBuf;
+use std::slice;
+
+use anyhow::Result;
+use clap::Args;
+use imbrex::layers::LayerInfo;
+use imbrex::plan::Why;
+use imbrex::replay::{CleaningTime, Latency, Window};
+
+use crate::output::OutputArguments;
+use crate::progress::Progress;
+use crate::row::Row;
+use crate::series::{Series, window};
+use crate::setup::{SetupArguments, layer};
+use crate::stop;
+use crate::table::{bytes, count, number, percent, table};
+use crate::workload::{self, Known};
+
+/// Replay one workload on one layer and report in detail
+#[derive(Args)]
+pub struct Replay {
+    /// A trace file, a synthetic workload ending in .toml, or a name from `imbrex list workloads`
+    #[arg(value_name = "TRACE|WORKLOAD")]
+    workload: String,
+    /// The layer
+    #[arg(long, value_name = "NAME", value_parser = layer)]
+    layer: &'static LayerInfo,
+    /// Write what happens over time to FILE, as JSON if it ends in .json and else as CSV
+    #[arg(long, value_name = "FILE")]
+    series: Option<PathBuf>,
+    /// A row of the series: simulated time in ms, s, min or h, or a number of requests such as 1000req
+    #[arg(long, default_value = "60s", value_parser = window, requires = "series")]
+    window: Window,
+    #[command(flatten)]
+    setup: SetupArguments,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+impl Replay {
+    pub fn run(self) -> Result<()> {
+        stop::on_ctrl_c();
+        let chosen = self.setup.choose(&[self.layer], self.series.is_some().then_some(self.window))?;
+        let mut workloads = workload::named(slice::from_ref(&self.workload), self.setup.requests, self.setup.seed)?;
+        let output = self.output.open()?;
+        let reading = Progress::new("reading", None);
+        let known = Known::survey(workloads.remove(0), self.setup.requests, &reading)?;
+        drop(reading);
+        let mut series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
+        let progress = Progress::new("replaying", Some(known.range.requests));
+        let row = chosen.replay(&known, self.layer, &progress, &mut series)?;
+        drop(progress);
+        series.finish()?;
+        output.write(slice::from_ref(&row), || report(&row))
+    }
+}
+
+fn report(row: &Row) -> String {
+    let parts = [facts(row), latencies(row), blocks(row), events(row), cleaning(row)];
+    let mut text = format!("{} on {}\n{}\n\n", row.workload(), row.layer, row.circumstances());
+    text += &parts.join("\n\n");
+    if let Some(mended) = row.mended() {
+        text += &format!("\n\n{mended}");
+    }
+    text + "\n"
+}
+
+fn pairs<const N: usize>(headings: [&str; 2], pairs: [(&str, String); N]) -> String {
+    table(headings, pairs.map(|(name, value)| [name.to_owned(), value]))
+}
+
+fn facts(row: &Row) -> String {
+    let outcome = &row.outcome;
+    let block_bytes = u64::from(row.block_bytes);
+    let config: Vec<_> = row.config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let config = if config.is_empty() { "defaults".to_owned() } else { config.join(", ") };
+    pairs(
+        ["run", ">"],
+        [
+            ("workload", format!("{}, {}", row.trace_format, bytes(row.range_bytes))),
+            ("configuration", config),
+            ("capacity", bytes(row.capacity_blocks * block_bytes)),
+            ("buffer", bytes(row.buffer_blocks * block_bytes)),
+            ("requests", count(outcome.requests)),
+            ("simulated time", format!("{} s", number(outcome.simulated_seconds))),
+            ("disk busy", percent(outcome.disk_busy_ratio)),
+            ("replay took", format!("{} s", number(outcome.replay_seconds))),
+            ("blocks replayed per second", count(outcome.blocks_per_second as u64)),
+        ],
+    )
+}
+
+fn latencies(row: &Row) -> String {
+    let latency = &row.outcome.latency_ms;
+    let cells = |name: &str, requests: u64, l: &Latency| {
+        let [mean, p50, p95, p99, p999, max] = [l.mean, l.p50, l.p95, l.p99, l.p999, l.max].map(number);
+        [name.to_owned(), count(requests), mean, p50, p95, p99, p999, max]
+    };
+    let (reads, writes) = (row.outcome.read_requests, row.outcome.write_requests);
+    table(
+        ["latency", ">requests", ">mean ms", ">p50", ">p95", ">p99", ">p99.9", ">max"],
+        [
+            cells("reads", reads, &latency.read),
+            cells("writes", writes, &latency.write),
+            cells("all", reads + writes, &latency.all),
+        ],
+    )
+}
+
+fn blocks(row: &Row) -> String {
+    let outcome = &row.outcome;
+    let size = |blocks: u64| bytes(blocks * u64::from(row.block_bytes));
+    let (read, written) = (&outcome.media_read_blocks, &outcome.media_write_blocks);
+    let moved = Why::ALL.iter().filter(|why| read.get(**why) + written.get(**why) > 0);
+    let by_reason = moved.map(|why| [format!("media, {}", why.name()), size(read.get(*why)), size(written.get(*why))]);
+    let host = ["host".to_owned(), size(outcome.host_read_blocks), size(outcome.host_write_blocks)];
+    let media = ["media, all".to_owned(), size(read.total()), size(written.total())];
+    table(["bytes", ">read", ">written"], [host].into_iter().chain(by_reason).chain([media]))
+}
+
+fn events(row: &Row) -> String {
+    let outcome = &row.outcome;
+    pairs(
+        ["event", ">"],
+        [
+            ("write amplification", number(outcome.write_amplification)),
+            ("write hits, of blocks", percent(outcome.write_hit_ratio)),
+            ("write hits, of whole requests", percent(outcome.write_hit_ratio_requests)),
+            ("blocks read from the buffer", count(outcome.read_hit_blocks)),
+            ("blocks written at a write pointer", count(outcome.direct_blocks)),
+            ("blocks evicted", count(outcome.evicted_blocks)),
+            ("zones rewritten (RMW)", count(outcome.rmw)),
+            ("zones appended to (RMW-free)", count(outcome.rmw_free)),
+            ("blocks of padding", count(outcome.padding_blocks)),
+            ("resets", count(outcome.resets)),
+        ],
+    )
+}
+
+fn cleaning(row: &Row) -> String {
+    let cells = |name: &str, time: &CleaningTime| {
+        let seconds = time.total_ns as f64 / 1e9;
+        let mean_ms = if time.episodes == 0 { 0.0 } else { seconds * 1e3 / time.episodes as f64 };
+        [name.to_owned(), count(time.episodes), count(time.steps), number(seconds), number(mean_ms)]
+    };
+    table(
+        ["cleaning", ">times", ">steps", ">seconds in all", ">ms each"],
+        [cells("a write waits", &row.outcome.blocked_cleaning), cells("in idle time", &row.outcome.idle_cleaning)],
+    )
+}

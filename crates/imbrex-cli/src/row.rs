@@ -1,0 +1,117 @@
+//! The result of a run as it is written. `docs/json.md` describes every field; its version changes with them.
+
+use imbrex::layers::LayerInfo;
+use imbrex::replay::{BufferSize, Outcome, ReplayOptions};
+use serde::Serialize;
+
+use crate::setup::Chosen;
+use crate::table;
+use crate::workload::Known;
+
+/// The version of [`Row`].
+const SCHEMA: &str = "imbrex.run/1";
+
+/// One workload on one layer.
+#[derive(Serialize)]
+pub struct Row {
+    pub schema: &'static str,
+    pub trace: String,
+    pub trace_format: String,
+    pub synthetic: bool,
+    pub seed: Option<u64>,
+    pub range_bytes: u64,
+    pub irregularities: Irregularities,
+    pub layer: &'static str,
+    pub config: toml::Table,
+    pub drive: String,
+    pub drive_blocks: u64,
+    pub block_bytes: u32,
+    pub capacity_blocks: u64,
+    pub buffer: Option<BufferSize>,
+    pub buffer_blocks: u64,
+    pub options: ReplayOptions,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What was mended in a trace.
+#[derive(Serialize)]
+pub struct Irregularities {
+    pub out_of_order: u64,
+    pub zero_size: u64,
+    pub without_data: u64,
+}
+
+impl Row {
+    pub fn new(
+        chosen: &Chosen,
+        workload: &Known,
+        (layer, config): (&LayerInfo, toml::Table),
+        (capacity_blocks, buffer_blocks): (u64, u64),
+        outcome: Outcome,
+    ) -> Self {
+        let mended = workload.range.irregularities;
+        Self {
+            schema: SCHEMA,
+            trace: workload.info.name.clone(),
+            trace_format: workload.info.format.to_string(),
+            synthetic: workload.info.is_synthetic(),
+            seed: workload.seed(),
+            range_bytes: workload.range.range_bytes,
+            irregularities: Irregularities {
+                out_of_order: mended.out_of_order,
+                zero_size: mended.zero_size,
+                without_data: mended.without_data,
+            },
+            layer: layer.name,
+            config,
+            drive: chosen.drive.name.clone(),
+            drive_blocks: chosen.drive.blocks(),
+            block_bytes: chosen.drive.block_bytes,
+            capacity_blocks,
+            buffer: layer.buffered.then_some(chosen.buffer),
+            buffer_blocks,
+            options: chosen.options.clone(),
+            outcome,
+        }
+    }
+
+    /// The workload as tables name it.
+    pub fn workload(&self) -> String {
+        format!("{}{}", self.trace, if self.synthetic { " (synthetic)" } else { "" })
+    }
+
+    /// What was mended in the trace, if anything.
+    pub fn mended(&self) -> Option<String> {
+        let Irregularities { out_of_order, zero_size, without_data } = self.irregularities;
+        let parts = [
+            (out_of_order, "requests stamped earlier than the one before arrive together with it"),
+            (zero_size, "requests of no bytes left out"),
+            (without_data, "commands without data left out"),
+        ];
+        let said = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", table::count(*n)));
+        let said = said.collect::<Vec<_>>().join(", ");
+        (!said.is_empty()).then(|| format!("{}: {said}", self.trace))
+    }
+
+    /// What the run shares with the others of a comparison, in a line.
+    pub fn circumstances(&self) -> String {
+        let options = &self.options;
+        let load = match options.queue_depth {
+            Some(depth) => format!("closed loop of {depth}"),
+            None => "arrivals as in the trace".to_owned(),
+        };
+        let mut line = format!(
+            "drive {}, {} of {}-byte blocks; {load}; {} prefilled",
+            self.drive,
+            table::bytes(self.drive_blocks * u64::from(self.block_bytes)),
+            self.block_bytes,
+            table::percent(options.prefill),
+        );
+        let said = [(!options.idle, "no idle time"), (options.as_live, "journal priced"), (options.verify, "verified")];
+        for (_, what) in said.iter().filter(|(is, _)| *is) {
+            line = format!("{line}; {what}");
+        }
+        line
+    }
+}

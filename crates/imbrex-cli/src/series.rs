@@ -1,0 +1,107 @@
+//! What happens over time, written while it happens.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use imbrex::layers::LayerInfo;
+use imbrex::replay::{self, Observer, Window};
+use imbrex::trace::TraceInfo;
+use serde::Serialize;
+
+use crate::new_file::NewFile;
+use crate::output::{cell, columns};
+
+/// The version of [`Point`].
+const SCHEMA: &str = "imbrex.series/1";
+
+/// Units of a window of time, in nanoseconds. A longer suffix comes before one that it ends in.
+const UNITS: [(&str, u64); 4] =
+    [("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000), ("h", 3_600_000_000_000)];
+
+/// A window as it is written on the command line.
+pub fn window(text: &str) -> Result<Window, String> {
+    let number = |digits: &str| digits.parse().ok().filter(|n: &u64| *n > 0);
+    if let Some(requests) = text.strip_suffix("req").and_then(number) {
+        return Ok(Window::Requests(requests));
+    }
+    let time = |(suffix, ns): &(&str, u64)| text.strip_suffix(suffix).and_then(number)?.checked_mul(*ns);
+    let remedy = || "write a time such as 500ms, 60s, 5min or 1h, or a number of requests such as 1000req".to_owned();
+    UNITS.iter().find_map(time).map(Window::Ns).ok_or_else(remedy)
+}
+
+/// A window's numbers and what they belong to.
+#[derive(Serialize)]
+struct Point<'a> {
+    schema: &'static str,
+    trace: &'a str,
+    synthetic: bool,
+    layer: &'static str,
+    #[serde(flatten)]
+    row: &'a replay::Row,
+}
+
+/// The file of a series, if one is wanted.
+pub struct Series<'a>(Option<Writing<'a>>);
+
+struct Writing<'a> {
+    file: NewFile,
+    as_json: bool,
+    workload: &'a TraceInfo,
+    layer: &'static str,
+    rows: u64,
+    /// The first write that failed: an observer cannot say so.
+    failed: Option<io::Error>,
+}
+
+impl<'a> Series<'a> {
+    /// Begins the series at `path`.
+    pub fn create(path: Option<&Path>, workload: &'a TraceInfo, layer: &LayerInfo) -> Result<Self> {
+        let Some(path) = path else { return Ok(Self(None)) };
+        let as_json = path.extension().is_some_and(|extension| extension == "json");
+        let file = NewFile::create(path)?;
+        Ok(Self(Some(Writing { file, as_json, workload, layer: layer.name, rows: 0, failed: None })))
+    }
+
+    /// Completes the file.
+    pub fn finish(self) -> Result<()> {
+        let Some(mut writing) = self.0 else { return Ok(()) };
+        let end = match (writing.as_json, writing.rows) {
+            (true, 0) => "[]\n",
+            (true, _) => "\n]\n",
+            (false, _) => "",
+        };
+        let ended = writing.failed.map_or(Ok(()), Err).and_then(|()| writing.file.write_all(end.as_bytes()));
+        ended.map_err(|cause| anyhow!("cannot write the series: {cause}"))?;
+        writing.file.finish()
+    }
+}
+
+impl Observer for Series<'_> {
+    fn row(&mut self, row: &replay::Row) {
+        let Some(writing) = &mut self.0 else { return };
+        if writing.failed.is_none() {
+            writing.failed = writing.write(row).err();
+        }
+    }
+}
+
+impl Writing<'_> {
+    fn write(&mut self, row: &replay::Row) -> io::Result<()> {
+        let (trace, synthetic) = (self.workload.name.as_str(), self.workload.is_synthetic());
+        let point = Point { schema: SCHEMA, trace, synthetic, layer: self.layer, row };
+        let is_first = self.rows == 0;
+        self.rows += 1;
+        if self.as_json {
+            self.file.write_all(if is_first { b"[\n" } else { b",\n" })?;
+            return Ok(serde_json::to_writer(&mut self.file, &point)?);
+        }
+        let columns = columns(&point).map_err(io::Error::other)?;
+        let mut csv = csv::Writer::from_writer(&mut self.file);
+        if is_first {
+            csv.write_record(columns.keys())?;
+        }
+        csv.write_record(columns.values().map(|value| cell(Some(value))))?;
+        csv.flush()
+    }
+}

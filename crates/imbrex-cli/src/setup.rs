@@ -1,0 +1,194 @@
+//! What `compare` and `replay` let one choose, and a run of what was chosen.
+
+use std::fs;
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use imbrex::drive::DrivePreset;
+use imbrex::layers::{self, LayerInfo};
+use imbrex::replay::{Beyond, BufferSize, MAX_QUEUE_DEPTH, Observer, ReplayError, ReplayOptions, Setup, Window};
+
+use crate::progress::Progress;
+use crate::row::Row;
+use crate::workload::Known;
+
+/// The options of a replay.
+#[derive(Args)]
+pub struct SetupArguments {
+    /// The drive: a name from `imbrex list drives`, or a preset ending in .toml
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "exos-x18z")]
+    drive: String,
+    /// Shrink or stretch the drive to SIZE, such as 64GiB or 2TB; rates and seek times stay
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    capacity: Option<u64>,
+    /// The persistent buffer: a size, or a percentage of the workload's address range
+    #[arg(long, value_name = "SIZE|PERCENT", default_value = "1%")]
+    buffer: BufferSize,
+    /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
+    #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
+    settings: Vec<Setting>,
+    /// Use the first N requests of a trace; let a synthetic workload have N requests
+    #[arg(long, value_name = "N")]
+    pub requests: Option<NonZeroU64>,
+    /// The seed of synthetic workloads, instead of their own
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Keep N requests outstanding, ignoring the trace's times; otherwise they arrive when the trace says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_QUEUE_DEPTH)))]
+    queue_depth: Option<u32>,
+    /// The part of the capacity, from 0 to 1, that is written before the first request, free of charge
+    #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = part)]
+    prefill: f64,
+    /// Offer the layers no idle time to clean in
+    #[arg(long)]
+    no_idle: bool,
+    /// Compare every read, and the whole disk at the end, with what was written
+    #[arg(long)]
+    verify: bool,
+    /// Price the journal that a live device writes
+    #[arg(long)]
+    as_live: bool,
+    /// Blocks of that journal
+    #[arg(long, value_name = "N", default_value_t = ReplayOptions::default().journal_blocks, requires = "as_live")]
+    journal_blocks: u32,
+    /// What to do with a request beyond the layer's capacity
+    #[arg(long, value_enum, default_value_t = BeyondArgument::Error)]
+    beyond: BeyondArgument,
+}
+
+#[derive(Copy, Clone, ValueEnum)]
+enum BeyondArgument {
+    /// Stop
+    Error,
+    /// Wrap its address around
+    Wrap,
+}
+
+/// `LAYER.FIELD=VALUE`.
+#[derive(Clone)]
+struct Setting {
+    layer: &'static LayerInfo,
+    field: String,
+    value: toml::Value,
+}
+
+/// Everything about a run but its workload.
+pub struct Chosen {
+    pub drive: DrivePreset,
+    pub buffer: BufferSize,
+    pub options: ReplayOptions,
+    settings: Vec<Setting>,
+}
+
+/// A layer's name on the command line.
+pub fn layer(name: &str) -> Result<&'static LayerInfo, layers::ConfigError> {
+    layers::find(name)
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(BufferSize::Bytes(bytes)) => Ok(bytes),
+        _ => Err("write a size such as 64GiB or 2TB".to_owned()),
+    }
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    let part = text.parse().ok().filter(|part| (0.0..=1.0).contains(part));
+    part.ok_or_else(|| "write a number from 0 to 1".to_owned())
+}
+
+fn setting(text: &str) -> Result<Setting, String> {
+    let parts = text.split_once('=').and_then(|(name, value)| Some((name.split_once('.')?, value)));
+    let Some(((layer, field), value)) = parts else {
+        return Err("write it as LAYER.FIELD=VALUE, such as fifo-log.spare_zones=2".to_owned());
+    };
+    let layer = layers::find(layer).map_err(|e| e.to_string())?;
+    if !layer.fields.iter().any(|known| known.key == field) {
+        let known = layer.fields.iter().map(|field| field.key).collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "none".to_owned() } else { known };
+        return Err(format!("layer {} has no field {field}; its fields are: {known}", layer.name));
+    }
+    // A word needs no quotes, which a shell would take away.
+    let value = value.parse().unwrap_or_else(|_| toml::Value::String(value.to_owned()));
+    Ok(Setting { layer, field: field.to_owned(), value })
+}
+
+impl SetupArguments {
+    /// What was chosen, for runs on `layers`.
+    pub fn choose(&self, layers: &[&'static LayerInfo], window: Option<Window>) -> Result<Chosen> {
+        for Setting { layer, field, .. } in &self.settings {
+            if !layers.iter().any(|used| used.name == layer.name) {
+                bail!("--set {}.{field}: layer {} takes no part", layer.name, layer.name);
+            }
+        }
+        let mut drive = named_drive(&self.drive)?;
+        if let Some(bytes) = self.capacity {
+            drive = drive.with_capacity(bytes)?;
+        }
+        let options = ReplayOptions {
+            queue_depth: self.queue_depth,
+            prefill: self.prefill,
+            idle: !self.no_idle,
+            verify: self.verify,
+            as_live: self.as_live,
+            journal_blocks: self.journal_blocks,
+            beyond: match self.beyond {
+                BeyondArgument::Error => Beyond::Error,
+                BeyondArgument::Wrap => Beyond::Wrap,
+            },
+            window,
+            ..ReplayOptions::default()
+        };
+        Ok(Chosen { drive, buffer: self.buffer, options, settings: self.settings.clone() })
+    }
+}
+
+fn named_drive(name: &str) -> Result<DrivePreset> {
+    let is_file = Path::new(name).extension().is_some_and(|extension| extension == "toml");
+    if !is_file {
+        return Ok(DrivePreset::named(name)?);
+    }
+    let text = fs::read_to_string(name).map_err(|cause| anyhow!("cannot read drive {name}: {cause}"))?;
+    Ok(DrivePreset::parse(name, &text)?)
+}
+
+impl Chosen {
+    /// Replays `workload` on `layer`.
+    pub fn replay(
+        &self,
+        workload: &Known,
+        layer: &'static LayerInfo,
+        progress: &Progress,
+        observer: &mut dyn Observer,
+    ) -> Result<Row> {
+        let config = self.config(layer);
+        let block_bytes = self.drive.block_bytes;
+        let buffer_blocks =
+            if layer.buffered { self.buffer.blocks(workload.range.range_bytes, block_bytes) } else { 0 };
+        // The range is known: what is a percentage of it needs no second reading of the workload.
+        let buffer = BufferSize::Bytes(buffer_blocks.saturating_mul(block_bytes.into()));
+        let setup = Setup { drive: &self.drive, layer, config: &config, buffer, workload: workload.workload() };
+        let mut run = || -> Result<_, ReplayError> {
+            let simulation = setup.simulation(&self.options)?;
+            let capacity_blocks = simulation.capacity();
+            let mut source = workload.open(progress)?;
+            let begun = Instant::now();
+            let outcome = simulation.run(&mut source, observer)?.timed(begun.elapsed().as_secs_f64());
+            Ok((capacity_blocks, outcome))
+        };
+        let (capacity_blocks, outcome) = run().map_err(|e| match e {
+            // These name what they are about.
+            ReplayError::Trace(_) | ReplayError::Drive(_) | ReplayError::Config(_) => anyhow!("{e}"),
+            _ => anyhow!("{} on {}: {e}", workload.info.name, layer.name),
+        })?;
+        Ok(Row::new(self, workload, (layer, config), (capacity_blocks, buffer_blocks), outcome))
+    }
+
+    fn config(&self, layer: &LayerInfo) -> toml::Table {
+        let own = self.settings.iter().filter(|setting| setting.layer.name == layer.name);
+        own.map(|setting| (setting.field.clone(), setting.value.clone())).collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! `imbrex validate`: the mechanics against numbers they had no part in.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use imbrex::validate::{self, Row, Verdict};
+use serde::Serialize;
+
+use crate::output::{Format, OutputArguments};
+use crate::table::table;
+
+/// The version of [`Check`].
+const SCHEMA: &str = "imbrex.check/1";
+
+/// Hold the simulated mechanics against published seek curves and against DiskSim
+#[derive(Args)]
+pub struct Validate {
+    /// A folder with DiskSim's measurements, one folder per disk; without it only seek curves are checked
+    #[arg(long, value_name = "DIR")]
+    disksim: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Serialize)]
+struct Check {
+    schema: &'static str,
+    disk: String,
+    check: String,
+    expected: Option<f64>,
+    measured: Option<f64>,
+    error: Option<f64>,
+    unit: &'static str,
+    verdict: &'static str,
+    note: String,
+}
+
+impl Validate {
+    pub fn run(self) -> Result<()> {
+        let output = self.output.open()?;
+        let mut rows = validate::seek_curves()?;
+        if let Some(dir) = &self.disksim {
+            rows.extend(validate::disksim(dir)?);
+        }
+        let checks: Vec<_> = rows.into_iter().map(Check::from).collect();
+        let of = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
+        let mut summary = format!("{} passed, {} failed, {} skipped", of("pass"), of("fail"), of("skipped"));
+        if self.disksim.is_none() {
+            summary += "; seek curves only, name measurements with --disksim to check the rest";
+        }
+        if self.output.format != Format::Table {
+            eprintln!("{summary}");
+        }
+        output.write(&checks, || format!("{}\n\n{summary}", shown(&checks)))?;
+        if of("fail") > 0 {
+            bail!("{} of {} checks failed", of("fail"), checks.len());
+        }
+        Ok(())
+    }
+}
+
+impl From<Row> for Check {
+    fn from(row: Row) -> Self {
+        let Row { disk, check, expected, measured, error, unit, verdict, note } = row;
+        let (verdict, note) = match verdict {
+            Verdict::Pass => ("pass", note),
+            Verdict::Fail => ("fail", note),
+            Verdict::Skipped(why) => ("skipped", why),
+        };
+        Self { schema: SCHEMA, disk, check, expected, measured, error, unit, verdict, note }
+    }
+}
+
+fn shown(checks: &[Check]) -> String {
+    let value = |number: Option<f64>| match number {
+        None => "-".to_owned(),
+        Some(whole) if whole.fract() == 0.0 => format!("{whole}"),
+        Some(small) if small.abs() < 0.001 => format!("{small:.1e}"),
+        Some(number) => format!("{number:.3}"),
+    };
+    let cells = |c: &Check| {
+        let numbers = [c.expected, c.measured, c.error].map(value);
+        let [expected, measured, error] = numbers;
+        let (disk, check, note) = (c.disk.clone(), c.check.clone(), c.note.clone());
+        [disk, check, expected, measured, error, c.unit.into(), c.verdict.into(), note]
+    };
+    let headings = ["disk", "check", ">expected", ">measured", ">error", "unit", "verdict", "rule"];
+    table(headings, checks.iter().map(cells))
+}
