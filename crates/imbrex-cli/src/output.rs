@@ -28,7 +28,7 @@ pub struct OutputArguments {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// Write them to FILE, which appears when it is complete, instead of standard output
-    #[arg(short, long = "output", value_name = "FILE")]
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
     file: Option<PathBuf>,
 }
 

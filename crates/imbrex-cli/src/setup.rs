@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use imbrex::drive::DrivePreset;
 use imbrex::layers::{self, LayerInfo};
-use imbrex::replay::{Beyond, BufferSize, MAX_QUEUE_DEPTH, Observer, ReplayError, ReplayOptions, Setup, Window};
+use imbrex::replay::{self, Beyond, BufferSize, MAX_QUEUE_DEPTH, Observer, ReplayError, ReplayOptions, Setup, Window};
 
 use crate::progress::Progress;
 use crate::row::Row;
@@ -142,7 +142,9 @@ impl SetupArguments {
             window,
             ..ReplayOptions::default()
         };
-        Ok(Chosen { drive, buffer: self.buffer, options, settings: self.settings.clone() })
+        let chosen = Chosen { drive, buffer: self.buffer, options, settings: self.settings.clone() };
+        layers.iter().try_for_each(|layer| chosen.check(layer))?;
+        Ok(chosen)
     }
 }
 
@@ -156,6 +158,19 @@ fn named_drive(name: &str) -> Result<DrivePreset> {
 }
 
 impl Chosen {
+    /// Makes the layer once, so that what is wrong with it is said before any work. A buffer that is a percentage of the
+    /// workload's range is not known yet.
+    fn check(&self, layer: &LayerInfo) -> Result<(), ReplayError> {
+        let buffer_blocks = match self.buffer {
+            BufferSize::Bytes(_) => self.buffer.blocks(0, self.drive.block_bytes),
+            BufferSize::Percent(_) => 1,
+        };
+        let disk = replay::disk(&self.drive, layer.recording)?;
+        let space = replay::space(&disk, u32::try_from(buffer_blocks).unwrap_or(u32::MAX), &self.options)?;
+        layer.build(&space, &self.config(layer))?;
+        Ok(())
+    }
+
     /// Replays `workload` on `layer`.
     pub fn replay(
         &self,

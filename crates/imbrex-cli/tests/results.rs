@@ -1,0 +1,198 @@
+//! What the commands print.
+#![allow(clippy::unwrap_used, reason = "clippy takes the helpers of an integration test for library code")]
+
+mod program;
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use program::imbrex;
+use serde_json::Value;
+
+/// Its standard output, when it must succeed.
+fn printed(arguments: &str) -> String {
+    let output = imbrex(arguments);
+    assert!(output.status.success(), "imbrex {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Its standard output as JSON.
+fn json(arguments: &str) -> Value {
+    serde_json::from_str(&printed(&format!("{arguments} --format json"))).unwrap()
+}
+
+/// A small comparison in which the log fills up and is cleaned.
+const SMALL: &str = "compare uniform zipf --drive small-zoned --beyond wrap --buffer 1MiB --requests 2000";
+
+/// A row of CSV or JSON without the fields that tell the wall-clock time.
+fn masked(text: &str) -> Vec<String> {
+    let timed = |line: &&str| !line.contains("replay_seconds") && !line.contains("blocks_per_second");
+    text.lines().filter(timed).map(str::to_owned).collect()
+}
+
+#[test]
+fn without_arguments_three_layers_are_compared_on_the_default_workload() {
+    let table = printed("compare --requests 3000");
+    for layer in ["conventional", "in-place", "fifo-log"] {
+        let line = table.lines().find(|line| line.contains(&format!(" {layer} "))).unwrap();
+        assert!(line.starts_with("default (synthetic)"), "{line}");
+    }
+}
+
+#[test]
+fn on_the_default_workload_the_log_is_cleaned() {
+    let runs = json("compare --layers fifo-log");
+    assert!(runs[0]["rmw"].as_u64().unwrap() > 100, "{}", runs[0]["rmw"]);
+    assert!(runs[0]["write_hit_ratio"].as_f64().unwrap() > 0.05);
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    for format in ["table", "json"] {
+        let one = printed(&format!("{SMALL} --format {format} --jobs 1"));
+        let two = printed(&format!("{SMALL} --format {format} --jobs 2"));
+        assert_eq!(masked(&one), masked(&two));
+    }
+    assert_eq!(printed("explore fifo-log --cuts 60 --jobs 1"), printed("explore fifo-log --cuts 60 --jobs 2"));
+    let [one, two] = [1, 2].map(|jobs| imbrex(&format!("explore fifo-log --cuts 500 --without 3 --jobs {jobs}")));
+    assert_eq!(one, two);
+}
+
+#[test]
+fn a_run_has_every_field_of_its_schema() {
+    let runs = json(SMALL);
+    assert_eq!(runs.as_array().unwrap().len(), 6);
+    for run in runs.as_array().unwrap() {
+        assert_eq!(run["schema"], "imbrex.run/1");
+        assert_eq!(run["synthetic"], true);
+        assert_eq!(run["requests"], 2000);
+        let numbers = "/seed /range_bytes /irregularities/out_of_order /irregularities/zero_size \
+                       /irregularities/without_data /drive_blocks /block_bytes /capacity_blocks /buffer_blocks \
+                       /options/prefill /host_write_blocks /media_write_blocks/host /media_write_blocks/destage \
+                       /media_read_blocks/collect /write_amplification /latency_ms/mean /latency_ms/p50 \
+                       /latency_ms/p95 /latency_ms/p99 /latency_ms/p999 /latency_ms/max /latency_ms/read/mean \
+                       /latency_ms/write/max /write_hit_ratio /rmw /rmw_free /padding_blocks /replay_seconds \
+                       /blocks_per_second";
+        for field in numbers.split_whitespace() {
+            assert!(run.pointer(field).is_some_and(Value::is_number), "{field} of {run}");
+        }
+    }
+    assert!(runs[2]["rmw"].as_u64().unwrap() > 0, "the log of {} was never cleaned", runs[2]);
+    assert_eq!((&runs[2]["layer"], &runs[2]["buffer"]), (&"fifo-log".into(), &"1MiB".into()));
+}
+
+#[test]
+fn every_field_of_a_run_is_documented() {
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    for schema in ["imbrex.run/1", "imbrex.series/1", "imbrex.check/1", "imbrex.exploration/1"] {
+        assert!(documented.contains(schema), "{schema}");
+    }
+    for name in json("compare --layers fifo-log --requests 10")[0].as_object().unwrap().keys() {
+        assert!(documented.contains(&format!("`{name}")), "{name} is not in docs/json.md");
+    }
+}
+
+#[test]
+fn csv_and_table_show_the_numbers_of_json() {
+    let runs = json(SMALL);
+    let csv = printed(&format!("{SMALL} --format csv"));
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let names = reader.headers().unwrap().clone();
+    let table = printed(SMALL);
+    for (run, record) in runs.as_array().unwrap().iter().zip(reader.records()) {
+        let record = record.unwrap();
+        for (name, cell) in names.iter().zip(&record) {
+            let value = run.pointer(&format!("/{}", name.replace('.', "/"))).unwrap();
+            match value {
+                Value::Null => assert_eq!(cell, "", "{name}"),
+                Value::String(text) => assert_eq!(cell, text, "{name}"),
+                _ if name == "replay_seconds" || name == "blocks_per_second" => {}
+                _ => assert_eq!(cell, value.to_string(), "{name}"),
+            }
+        }
+        let (trace, layer) = (run["trace"].as_str().unwrap(), run["layer"].as_str().unwrap());
+        let line = table.lines().find(|line| line.starts_with(trace) && line.contains(layer)).unwrap();
+        let rmw: String = line.split_whitespace().nth(12).unwrap().replace(',', "");
+        assert_eq!(rmw, run["rmw"].to_string(), "{line}");
+    }
+}
+
+#[test]
+fn a_replay_reports_and_writes_its_series() {
+    let dir = tempfile::tempdir().unwrap();
+    let series = dir.path().join("series");
+    let replay = "replay uniform --layer fifo-log --drive small-zoned --beyond wrap --buffer 1MiB --requests 1000";
+    let with = |suffix: &str, window: &str| {
+        let path = series.with_extension(suffix);
+        let report = printed(&format!("{replay} --verify --series {} --window {window}", path.display()));
+        assert!(report.contains("uniform (synthetic) on fifo-log") && report.contains("zones rewritten"), "{report}");
+        fs::read_to_string(path).unwrap()
+    };
+    let csv = with("csv", "100req");
+    assert_eq!(csv.lines().count(), 11, "{csv}");
+    assert!(csv.starts_with("schema,trace,synthetic,layer,start_s,requests,"), "{csv}");
+    let rows: Value = serde_json::from_str(&with("json", "10s")).unwrap();
+    let sum: u64 = rows.as_array().unwrap().iter().map(|row| row["requests"].as_u64().unwrap()).sum();
+    assert_eq!((sum, &rows[0]["schema"]), (1000, &"imbrex.series/1".into()));
+    assert_eq!(json(replay)[0]["schema"], "imbrex.run/1");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "a temporary file is left");
+}
+
+#[test]
+fn settings_reach_their_layer() {
+    let runs = json(&format!("{SMALL} --set fifo-log.at_pointer=buffered --set in-place.spare_zones=2"));
+    assert_eq!(runs[2]["config"]["at_pointer"], "buffered");
+    assert_eq!(runs[1]["config"]["spare_zones"], 2);
+    assert!(runs[0]["config"].as_object().unwrap().is_empty());
+}
+
+#[test]
+fn what_there_is_can_be_listed() {
+    for (what, names) in [
+        ("layers", ["conventional", "fifo-log.step_blocks"]),
+        ("drives", ["exos-x18z", "hp97560"]),
+        ("workloads", ["default (synthetic)", "zipf (synthetic)"]),
+        ("formats", ["MSR CSV", "zstd"]),
+    ] {
+        let list = printed(&format!("list {what}"));
+        assert!(names.iter().all(|name| list.contains(name)), "{list}");
+        assert!(json(&format!("list {what}")).as_array().unwrap().len() > 2);
+        assert!(printed(&format!("list {what} --format csv")).starts_with("name,"));
+    }
+}
+
+#[test]
+fn the_mechanics_are_validated() {
+    let table = printed("validate");
+    assert!(table.contains("8 passed, 0 failed, 0 skipped; seek curves only"), "{table}");
+    assert_eq!(json("validate")[0]["verdict"], "pass");
+}
+
+#[test]
+fn layers_survive_the_explorer_and_it_sees_a_broken_rule() {
+    for layer in ["conventional", "in-place", "fifo-log"] {
+        let survived = json(&format!("explore {layer} --cuts 50"));
+        assert!(survived[0]["survived"]["cuts"].as_u64().unwrap() >= 50);
+        assert!(survived[0]["finding"].is_null());
+    }
+    let output = imbrex("explore fifo-log --cuts 2000 --without 3");
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    let command = error.trim().split_once("replay it with: imbrex ").unwrap().1;
+    let again = imbrex(command);
+    assert_eq!(String::from_utf8(again.stderr).unwrap(), error, "{command}");
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_imbrex"))
+        .args(["list", "layers"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
