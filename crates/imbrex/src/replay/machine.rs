@@ -79,6 +79,7 @@ impl Machine {
         Ok(true)
     }
 
+    #[inline]
     fn copy(&mut self, from: Place, to: Place, blocks: u32, why: Why, already_read: bool) -> Result<(), Fault> {
         if let Place::At(source) = from
             && !already_read
@@ -91,6 +92,7 @@ impl Machine {
         Ok(())
     }
 
+    #[inline]
     fn read(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
         if self.is_on_disk(at)? {
             self.now_ns = self.disk.read(at, self.now_ns)?;
@@ -99,6 +101,7 @@ impl Machine {
         Ok(())
     }
 
+    #[inline]
     fn write(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
         if !self.is_on_disk(at)? {
             return Ok(());
@@ -109,6 +112,7 @@ impl Machine {
     }
 
     /// When verifying: what moves, and what that destroys. The source was read before the write destroyed anything.
+    #[inline]
     fn follow_content(&mut self, from: Place, to: Place, blocks: u32, host: Host) -> Result<(), Fault> {
         let Some(content) = &mut self.content else { return Ok(()) };
         content.moved(from, to, blocks, host)?;
@@ -121,6 +125,7 @@ impl Machine {
     }
 
     /// Whether the blocks are the disk's. If not they are RAM, and inside what the layer said it needs.
+    #[inline]
     fn is_on_disk(&self, at: Extent<Pba>) -> Result<bool, Illegal> {
         match at.start.device() {
             Pba::DISK => Ok(true),
@@ -242,6 +247,7 @@ fn is_staged(to: Place, redo: bool) -> bool {
 }
 
 /// Whether a move from `from` to `to` can be meant by a plan for `host`.
+#[inline]
 fn is_plausible(from: Place, to: Place, host: Host) -> bool {
     match (from, to) {
         (Place::Host(_), Place::At(_)) => matches!(host, Host::Writes(_)),
