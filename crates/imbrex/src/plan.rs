@@ -225,7 +225,9 @@ impl Plan {
     }
 
     /// Copies `blocks` blocks; joins the Move before it when both ends continue there.
-    #[inline]
+    ///
+    /// Always inlined: places passed through memory are written in parts and read whole, which stalls.
+    #[inline(always)]
     pub fn copy(&mut self, from: Place, to: Place, blocks: u32, why: Why) {
         if let Some(Op::Move { from: f, to: t, blocks: n, why: w, redo: false }) = self.ops.last_mut()
             && *w == why

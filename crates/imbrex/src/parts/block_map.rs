@@ -88,13 +88,24 @@ impl BlockMap {
     /// Maps the block and returns its former place.
     pub fn set(&mut self, lba: Lba, to: u32) -> Option<u32> {
         let (number, i) = index(lba);
-        let spare = &mut self.spare;
-        let page = self.pages[number].get_or_insert_with(|| spare.pop().unwrap_or_else(Page::empty));
         let bit = 1 << (i % 64);
-        let was = (page.present[i / 64] & bit != 0).then(|| page.to[i]);
-        page.to[i] = to;
+        let was = match &mut self.pages[number] {
+            Some(page) => {
+                let was = (page.present[i / 64] & bit != 0).then(|| page.to[i]);
+                page.present[i / 64] |= bit;
+                page.to[i] = to;
+                was
+            }
+            none => {
+                let mut page = self.spare.pop().unwrap_or_else(Page::empty);
+                // A spare page is long out of the cache, and known to be empty: it is written without being read.
+                page.present[i / 64] = bit;
+                page.to[i] = to;
+                *none = Some(page);
+                None
+            }
+        };
         if was.is_none() {
-            page.present[i / 64] |= bit;
             self.counts[number] += 1;
             self.mapped += 1;
         }
