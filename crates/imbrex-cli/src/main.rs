@@ -1,6 +1,7 @@
 //! The `imbrex` program: compares translation layers on workloads, and shows why its numbers can be believed.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod compare;
 mod explore;
 mod list;
@@ -37,6 +38,8 @@ enum Command {
     List(list::List),
     Validate(validate::Validate),
     Explore(explore::Explore),
+    /// Measure lookups, replays, memory and trace decoding in one run
+    Bench(bench::Args),
 }
 
 /// What a program that Ctrl-C ended leaves: 128 and the number of the signal.
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Command::List(command) => command.run(),
         Command::Validate(command) => command.run(),
         Command::Explore(command) => command.run(),
+        Command::Bench(args) => bench::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

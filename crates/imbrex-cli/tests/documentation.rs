@@ -69,7 +69,11 @@ fn every_command_shown_works() {
             Ok(arguments) => {
                 let result = Command::cargo_bin("imbrex").unwrap().args(&arguments).current_dir(&folder).assert();
                 // Without a rule the explorer has to find something.
-                if command.contains("--without") { result.failure() } else { result.success() };
+                if command.contains("--without") {
+                    result.failure()
+                } else {
+                    result.success()
+                };
                 run += 1;
             }
         }

@@ -225,6 +225,9 @@ impl Plan {
     }
 
     /// Copies `blocks` blocks; joins the Move before it when both ends continue there.
+    ///
+    /// Always inlined: places passed through memory are written in parts and read whole, which stalls.
+    #[inline(always)]
     pub fn copy(&mut self, from: Place, to: Place, blocks: u32, why: Why) {
         if let Some(Op::Move { from: f, to: t, blocks: n, why: w, redo: false }) = self.ops.last_mut()
             && *w == why
@@ -280,6 +283,7 @@ impl Plan {
 
 impl Place {
     /// The place `blocks` blocks further on.
+    #[inline]
     #[must_use]
     pub fn continued(self, blocks: u32) -> Self {
         use crate::block::Address;

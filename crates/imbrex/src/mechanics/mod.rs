@@ -126,14 +126,21 @@ impl Mechanics {
         );
         let (mut now_ns, mut next, end) = (now_ns, first_sector, first_sector + sectors);
         while next < end {
-            let at = self.surface.locate(next);
-            let piece = u64::from(at.sectors_per_track - at.sector).min(end - next);
-            let ready_ns = now_ns + self.arm_ns(&at, write);
-            now_ns = self.spindle.pass(ready_ns, at.angle, piece * at.sector_angle);
-            (self.cylinder, self.head) = (at.cylinder, at.head);
-            next += piece;
+            (now_ns, next) = self.pass_track(now_ns, next, end, write);
         }
         now_ns
+    }
+
+    /// Reads or writes from sector `next` to `end` or to the end of its track, and returns when and where that ends.
+    ///
+    /// Not inlined: almost every access is one piece, and a loop around this would first load every field it might need.
+    #[inline(never)]
+    fn pass_track(&mut self, now_ns: u64, next: u64, end: u64, write: bool) -> (u64, u64) {
+        let at = self.surface.locate(next);
+        let piece = u64::from(at.sectors_per_track - at.sector).min(end - next);
+        let ready_ns = now_ns + self.arm_ns(&at, write);
+        (self.cylinder, self.head) = (at.cylinder, at.head);
+        (self.spindle.pass(ready_ns, at.angle, piece * at.sector_angle), next + piece)
     }
 
     /// How long after `now_ns` an access to `first_sector` would begin to transfer: seek, settling and rotation. The head

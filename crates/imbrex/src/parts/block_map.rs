@@ -10,15 +10,15 @@ const PAGE: usize = 1024;
 const WORDS: usize = PAGE / 64;
 
 #[derive(Clone)]
+#[repr(align(64))]
 struct Page {
     present: [u64; WORDS],
-    mapped: u32,
     to: [u32; PAGE],
 }
 
 impl Page {
     fn empty() -> Box<Self> {
-        Box::new(Self { present: [0; WORDS], mapped: 0, to: [0; PAGE] })
+        Box::new(Self { present: [0; WORDS], to: [0; PAGE] })
     }
 }
 
@@ -26,6 +26,8 @@ impl Page {
 #[derive(Clone, Default)]
 pub struct BlockMap {
     pages: Vec<Option<Box<Page>>>,
+    /// How many blocks each page maps. Not in the page, where it would be one more line to load for each change.
+    counts: Vec<u16>,
     spare: Vec<Box<Page>>,
     mapped: u64,
 }
@@ -40,7 +42,8 @@ impl BlockMap {
     pub fn new(capacity: u64) -> Self {
         let mut pages = Vec::new();
         pages.resize_with(capacity.div_ceil(PAGE as u64) as usize, || None);
-        Self { pages, spare: Vec::new(), mapped: 0 }
+        let counts = vec![0; pages.len()];
+        Self { pages, counts, spare: Vec::new(), mapped: 0 }
     }
 
     /// How many blocks are mapped.
@@ -53,7 +56,8 @@ impl BlockMap {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let pages = self.pages.iter().flatten().count() + self.spare.len();
-        self.pages.capacity() * size_of::<Option<Box<Page>>>() + pages * size_of::<Page>()
+        let directory = self.pages.capacity() * size_of::<Option<Box<Page>>>() + self.counts.capacity() * 2;
+        directory + self.spare.capacity() * size_of::<Box<Page>>() + pages * size_of::<Page>()
     }
 
     /// Where the block lies.
@@ -74,17 +78,35 @@ impl BlockMap {
         }
     }
 
+    /// Loads which blocks of `range` are mapped, for its effect on the cache.
+    #[must_use]
+    pub fn touch_range(&self, range: Extent<Lba>) -> u64 {
+        let pages = range.start.0 as usize / PAGE..range.end().0.div_ceil(PAGE as u64) as usize;
+        self.pages[pages].iter().flatten().fold(0, |sum, page| sum ^ page.present[0] ^ page.present[WORDS / 2])
+    }
+
     /// Maps the block and returns its former place.
     pub fn set(&mut self, lba: Lba, to: u32) -> Option<u32> {
-        let (page, i) = index(lba);
-        let spare = &mut self.spare;
-        let page = self.pages[page].get_or_insert_with(|| spare.pop().unwrap_or_else(Page::empty));
+        let (number, i) = index(lba);
         let bit = 1 << (i % 64);
-        let was = (page.present[i / 64] & bit != 0).then(|| page.to[i]);
-        page.to[i] = to;
+        let was = match &mut self.pages[number] {
+            Some(page) => {
+                let was = (page.present[i / 64] & bit != 0).then(|| page.to[i]);
+                page.present[i / 64] |= bit;
+                page.to[i] = to;
+                was
+            }
+            none => {
+                let mut page = self.spare.pop().unwrap_or_else(Page::empty);
+                // A spare page is long out of the cache, and known to be empty: it is written without being read.
+                page.present[i / 64] = bit;
+                page.to[i] = to;
+                *none = Some(page);
+                None
+            }
+        };
         if was.is_none() {
-            page.present[i / 64] |= bit;
-            page.mapped += 1;
+            self.counts[number] += 1;
             self.mapped += 1;
         }
         was
@@ -92,63 +114,71 @@ impl BlockMap {
 
     /// Unmaps the block and returns its former place.
     pub fn remove(&mut self, lba: Lba) -> Option<u32> {
-        let (number, i) = index(lba);
-        let page = self.pages.get_mut(number)?.as_mut()?;
-        let bit = 1 << (i % 64);
-        if page.present[i / 64] & bit == 0 {
-            return None;
-        }
-        page.present[i / 64] &= !bit;
-        page.mapped -= 1;
-        self.mapped -= 1;
-        let was = page.to[i];
-        if page.mapped == 0 {
-            self.spare.extend(self.pages[number].take());
-        }
-        Some(was)
+        let mut was = None;
+        self.remove_range(Extent::new(lba, 1), |_, to| was = Some(to));
+        was
     }
 
     /// Unmaps every block of `range`, telling `each` what lay where.
     pub fn remove_range(&mut self, range: Extent<Lba>, mut each: impl FnMut(Lba, u32)) {
-        let mut next = self.next(range.start, range.end());
-        while let Some((lba, to)) = next {
-            each(lba, to);
-            self.remove(lba);
-            next = self.next(Lba(lba.0 + 1), range.end());
+        let (mut at, end) = (range.start.0, range.end().0);
+        while at < end {
+            let (number, i) = index(Lba(at));
+            let first = at - i as u64;
+            let limit = (end - first).min(PAGE as u64) as usize;
+            if let Some(Some(page)) = self.pages.get_mut(number) {
+                let mut gone = 0;
+                for word in i / 64..limit.div_ceil(64) {
+                    let bits = page.present[word] & mask(word, i, limit);
+                    page.present[word] ^= bits;
+                    gone += bits.count_ones();
+                    ones(bits).for_each(|bit| each(Lba(first + (word * 64 + bit) as u64), page.to[word * 64 + bit]));
+                }
+                self.mapped -= u64::from(gone);
+                self.counts[number] -= gone as u16; // at most a page
+                if self.counts[number] == 0 {
+                    self.spare.extend(self.pages[number].take());
+                }
+            }
+            at = first + PAGE as u64;
         }
     }
 
     /// The mapped blocks of `range` and their places, ascending.
     pub fn range(&self, range: Extent<Lba>) -> impl Iterator<Item = (Lba, u32)> {
-        let end = range.end();
-        let mut from = range.start;
-        std::iter::from_fn(move || {
-            let found = self.next(from, end)?;
-            from = Lba(found.0.0 + 1);
-            Some(found)
-        })
+        self.between(range.start, range.end())
     }
 
     /// The first mapped block in `[from, end)`.
     #[must_use]
     pub fn next(&self, from: Lba, end: Lba) -> Option<(Lba, u32)> {
-        let mut at = from.0;
-        while at < end.0 {
-            let (number, i) = index(Lba(at));
-            let Some(page) = self.pages.get(number)? else {
-                at = (number as u64 + 1) * PAGE as u64;
-                continue;
-            };
-            let word = page.present[i / 64] >> (i % 64);
-            if word == 0 {
-                at = (at / 64 + 1) * 64;
-                continue;
+        self.between(from, end).next()
+    }
+
+    fn between(&self, from: Lba, end: Lba) -> impl Iterator<Item = (Lba, u32)> {
+        let (mut at, mut page, mut bits, mut first) = (from.0, None, 0u64, 0);
+        std::iter::from_fn(move || {
+            while bits == 0 {
+                if at >= end.0 {
+                    return None;
+                }
+                let (number, i) = index(Lba(at));
+                if page.is_none() || i == 0 {
+                    page = self.pages.get(number)?.as_deref();
+                }
+                let Some(page) = page else {
+                    at += (PAGE - i) as u64;
+                    continue;
+                };
+                first = at - (i % 64) as u64;
+                let limit = (end.0 - (at - i as u64)).min(PAGE as u64) as usize;
+                bits = page.present[i / 64] & mask(i / 64, i, limit);
+                at = first + 64;
             }
-            let lba = Lba(at + u64::from(word.trailing_zeros()));
-            let (_, i) = index(lba);
-            return (lba < end).then(|| (lba, page.to[i]));
-        }
-        None
+            let lba = Lba(first + u64::from(bits.trailing_zeros()));
+            bits &= bits - 1;
+            page.map(|page| (lba, page.to[index(lba).1]))
+        })
     }
 
     /// The last mapped block of `range`.
@@ -171,6 +201,24 @@ impl BlockMap {
         }
         None
     }
+}
+
+/// The bits of a page's word `word` that belong to its blocks from `from` up to `limit`, some of which are in it.
+#[inline]
+fn mask(word: usize, from: usize, limit: usize) -> u64 {
+    let begin = from.saturating_sub(word * 64);
+    let end = (limit - word * 64).min(64);
+    u64::MAX << begin & u64::MAX >> (64 - end)
+}
+
+/// The numbers of the bits that are set, ascending.
+#[inline]
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (bits != 0).then_some(bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(bit)
+    })
 }
 
 #[cfg(test)]

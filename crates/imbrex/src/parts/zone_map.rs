@@ -52,6 +52,13 @@ impl ZoneMap {
         self.place.len() as u32
     }
 
+    /// Bytes of memory held.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let numbers = self.place.capacity() + self.owner.capacity() + self.pointer.capacity() + self.spare.capacity();
+        numbers * size_of::<u32>() + self.writable.capacity()
+    }
+
     /// Blocks of a zone.
     #[must_use]
     pub fn zone_blocks(&self) -> u32 {

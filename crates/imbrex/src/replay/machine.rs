@@ -42,18 +42,21 @@ impl Machine {
     pub(super) fn perform(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan, host: Host) -> Result<(), Fault> {
         let staged = self.journal.is_some() && self.stage_redo(layer, plan)?;
         for op in plan.ops() {
-            match *op {
+            // By reference: an operation was written in parts just now, and copying it whole would wait for them.
+            match op {
                 Op::Move { from, to, blocks, why, redo } => {
-                    let already_read = staged && is_staged(to, redo);
-                    self.copy(from, to, blocks, why, already_read)?;
+                    let already_read = staged && is_staged(to, *redo);
+                    self.copy(from, to, *blocks, *why, already_read)?;
                     if !is_plausible(from, to, host) {
                         return Err(Fault::Meaningless { op: *op });
                     }
-                    self.follow_content(from, to, blocks, host)?;
+                    if self.content.is_some() {
+                        self.follow_content(from, to, *blocks, host)?;
+                    }
                 }
                 Op::Record { redo, .. } => {
                     if let Some(journal) = &mut self.journal
-                        && !(staged && redo)
+                        && !(staged && *redo)
                     {
                         journal.add_record();
                         if journal.is_full() {
@@ -61,9 +64,9 @@ impl Machine {
                         }
                     }
                 }
-                Op::Reset(unit) => self.defer(layer, Effect::Reset(unit))?,
-                Op::Free(space) => self.defer(layer, Effect::Free(space))?,
-                Op::Count(event, times) => self.counters.events[event as usize] += u64::from(times),
+                Op::Reset(unit) => self.defer(layer, Effect::Reset(*unit))?,
+                Op::Free(space) => self.defer(layer, Effect::Free(*space))?,
+                Op::Count(event, times) => self.counters.events[*event as usize] += u64::from(*times),
             }
         }
         self.checkpoint_if_due(layer)
@@ -79,18 +82,20 @@ impl Machine {
         Ok(true)
     }
 
-    fn copy(&mut self, from: Place, to: Place, blocks: u32, why: Why, already_read: bool) -> Result<(), Fault> {
+    #[inline]
+    fn copy(&mut self, from: &Place, to: &Place, blocks: u32, why: Why, already_read: bool) -> Result<(), Fault> {
         if let Place::At(source) = from
             && !already_read
         {
-            self.read(Extent::new(source, blocks), why)?;
+            self.read(Extent::new(*source, blocks), why)?;
         }
         if let Place::At(target) = to {
-            self.write(Extent::new(target, blocks), why)?;
+            self.write(Extent::new(*target, blocks), why)?;
         }
         Ok(())
     }
 
+    #[inline]
     fn read(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
         if self.is_on_disk(at)? {
             self.now_ns = self.disk.read(at, self.now_ns)?;
@@ -99,6 +104,7 @@ impl Machine {
         Ok(())
     }
 
+    #[inline]
     fn write(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
         if !self.is_on_disk(at)? {
             return Ok(());
@@ -109,18 +115,19 @@ impl Machine {
     }
 
     /// When verifying: what moves, and what that destroys. The source was read before the write destroyed anything.
-    fn follow_content(&mut self, from: Place, to: Place, blocks: u32, host: Host) -> Result<(), Fault> {
+    fn follow_content(&mut self, from: &Place, to: &Place, blocks: u32, host: Host) -> Result<(), Fault> {
         let Some(content) = &mut self.content else { return Ok(()) };
-        content.moved(from, to, blocks, host)?;
+        content.moved(*from, *to, blocks, host)?;
         if let Place::At(target) = to
             && !target.is_ram()
         {
-            self.disk.media().destroys(Extent::new(target, blocks), &mut |destroyed| content.gone(destroyed));
+            self.disk.media().destroys(Extent::new(*target, blocks), &mut |destroyed| content.gone(destroyed));
         }
         Ok(())
     }
 
     /// Whether the blocks are the disk's. If not they are RAM, and inside what the layer said it needs.
+    #[inline]
     fn is_on_disk(&self, at: Extent<Pba>) -> Result<bool, Illegal> {
         match at.start.device() {
             Pba::DISK => Ok(true),
@@ -177,10 +184,10 @@ impl Machine {
             return Ok(false);
         }
         for op in plan.ops() {
-            if let Op::Move { from: Place::At(source), to, blocks, why, redo } = *op
-                && is_staged(to, redo)
+            if let Op::Move { from: Place::At(source), to, blocks, why, redo } = op
+                && is_staged(to, *redo)
             {
-                self.read(Extent::new(source, blocks), why)?;
+                self.read(Extent::new(*source, *blocks), *why)?;
             }
         }
         self.write_journal(layer, records, images)?;
@@ -237,12 +244,13 @@ impl Machine {
 }
 
 /// Whether a move's source is read before the redo entry: it is part of the entry, or leaves no mark on the media.
-fn is_staged(to: Place, redo: bool) -> bool {
+fn is_staged(to: &Place, redo: bool) -> bool {
     redo || !matches!(to, Place::At(target) if !target.is_ram())
 }
 
 /// Whether a move from `from` to `to` can be meant by a plan for `host`.
-fn is_plausible(from: Place, to: Place, host: Host) -> bool {
+#[inline]
+fn is_plausible(from: &Place, to: &Place, host: Host) -> bool {
     match (from, to) {
         (Place::Host(_), Place::At(_)) => matches!(host, Host::Writes(_)),
         (Place::Host(_), _) | (_, Place::Zero | Place::Lost) => false,

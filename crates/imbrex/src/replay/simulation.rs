@@ -103,7 +103,10 @@ impl Simulation {
         let mut ahead = self.look_ahead(source);
         loop {
             ahead.refill(&*self.layer)?;
-            let Some(next) = ahead.next() else { break };
+            if !ahead.advance() {
+                break;
+            }
+            let next = ahead.current();
             self.serve_next(&next, &mut ahead).map_err(|fault| self.error(Moment::Request(next.number), fault))?;
             if let Some(series) = &mut series {
                 series.advance(self.machine.now_ns, self.totals(), observer);

@@ -1,7 +1,7 @@
 //! Cleaning: evicting every buffered block of the zone that the log's tail points at.
 
 use super::FifoLog;
-use crate::block::{Extent, Lba};
+use crate::block::{Address, Extent, Lba};
 use crate::layer::Step;
 use crate::parts::zone_pass::ZonePass;
 use crate::plan::{Event, Plan, Record};
@@ -62,6 +62,7 @@ impl FifoLog {
     fn evict(&mut self, lba: Lba, plan: &mut Plan) -> Step {
         let (native, _) = self.zones.native_of(lba);
         let blocks = self.zones.blocks_of(native);
+        std::hint::black_box(self.map.touch_range(blocks));
         let own = self.zones.physical(native);
         let pointer = self.zones.pointer(own);
         let offset = |lba: Lba| (lba.0 - blocks.start.0) as u32;
@@ -124,12 +125,17 @@ impl FifoLog {
 
     /// Notes the buffered blocks of `zone` between two offsets as newer content and as copied.
     fn copy_newer(&mut self, zone: Extent<Lba>, from: u32, to: u32) {
-        self.newer.clear();
         let stretch = zone.skip(from).first(to - from);
-        for (lba, slot) in self.map.range(stretch) {
-            let offset = (lba.0 - zone.start.0) as u32;
-            self.newer.push((offset, self.slot_place(slot)));
-            self.copied[offset as usize / 64] |= 1 << (offset % 64);
+        let offset = |lba: Lba| (lba.0 - zone.start.0) as u32;
+        self.newer.clear();
+        self.newer.extend(self.map.range(stretch).map(|(lba, _)| (offset(lba), self.buffer)));
+        // The places in a loop of their own: each is a cache miss, and nothing here keeps them from overlapping.
+        for (offset, place) in &mut self.newer {
+            let slot = self.map.get(zone.start.plus(u64::from(*offset)));
+            *place = self.buffer.plus(u64::from(slot.unwrap_or_default()));
+        }
+        for (offset, _) in &self.newer {
+            self.copied[*offset as usize / 64] |= 1 << (offset % 64);
         }
     }
 
@@ -139,42 +145,34 @@ impl FifoLog {
             Way::Rewrite => self.zones.switch(eviction.native, eviction.target, plan),
             Way::Append | Way::InPlace => {}
         }
-        let zone = self.zones.blocks_of(eviction.native);
         self.slots.clear();
-        let mut start = zone.start;
-        let mut next = self.map.next(zone.start, zone.end());
-        let mut run_has_blocks = false;
-        while let Some((lba, slot)) = next {
-            let offset = (lba.0 - zone.start.0) as u32;
-            if self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1 {
-                self.slots.push(slot);
-                run_has_blocks = true;
-            } else {
-                if run_has_blocks {
-                    self.unmap_evicted(Extent::between(start, lba), plan);
-                }
-                start = Lba(lba.0 + 1);
-                run_has_blocks = false;
-            }
-            next = self.map.next(Lba(lba.0 + 1), zone.end());
-        }
-        if run_has_blocks {
-            self.unmap_evicted(Extent::between(start, zone.end()), plan);
+        let mut rest = self.zones.blocks_of(eviction.native);
+        while !rest.is_empty() {
+            let copied = |offset: u32| self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1;
+            let mut stays = self.map.range(rest).filter(|&(lba, _)| !copied(self.zones.native_of(lba).1));
+            let end = stays.next().map_or(rest.end(), |(lba, _)| lba);
+            drop(stays);
+            let run = Extent::between(rest.start, end);
+            self.unmap_evicted(run, plan);
+            rest = rest.skip((run.blocks + 1).min(rest.blocks));
         }
         self.free_slots(plan);
         plan.count(Event::Evicted, self.slots.len() as u32);
         plan.count(if eviction.way == Way::Append { Event::RmwFree } else { Event::Rmw }, 1);
     }
 
-    /// Plans that the evicted blocks of `run` are not buffered any more. Lost ones stay lost.
+    /// Plans that the evicted blocks of `run` are not buffered any more, and notes their slots. Lost ones stay lost.
     fn unmap_evicted(&mut self, run: Extent<Lba>, plan: &mut Plan) {
-        let lost = std::mem::take(&mut self.lost);
-        lost.runs(run, |part, lost| {
-            if !lost {
+        let (map, log, slots) = (&mut self.map, &mut self.log, &mut self.slots);
+        self.lost.runs(run, |part, _| {
+            let before = slots.len();
+            map.remove_range(part, |_, slot| {
+                log.give_up(slot);
+                slots.push(slot);
+            });
+            if slots.len() > before {
                 plan.record(Record::Unmap(part));
-                self.unmap(part);
             }
         });
-        self.lost = lost;
     }
 }

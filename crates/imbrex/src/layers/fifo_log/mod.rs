@@ -497,6 +497,13 @@ impl TranslationLayer for FifoLog {
         u64::from(self.zones.natives()) + u64::from(self.log.slots()) + regions + LostBlocks::regions(self.capacity())
     }
 
+    fn memory_bytes(&self) -> usize {
+        let reused = self.newer.capacity() * size_of::<Newer>() + self.slots.capacity() * size_of::<u32>();
+        let copied = self.copied.capacity() * size_of::<u64>();
+        let parts = self.log.memory_bytes() + self.map.memory_bytes() + self.zones.memory_bytes();
+        size_of::<Self>() + parts + self.lost.memory_bytes() + copied + reused
+    }
+
     fn check(&self) -> Result<(), Violation> {
         self.zones.check()?;
         self.log.check()?;

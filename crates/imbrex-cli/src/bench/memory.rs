@@ -1,0 +1,51 @@
+//! What a layer's maps weigh.
+
+use anyhow::Context;
+use imbrex::block::{Address, Extent, Lba};
+use imbrex::drive::DrivePreset;
+use imbrex::layers;
+use imbrex::plan::Record;
+use imbrex::replay::{ReplayOptions, disk, space};
+
+use super::Report;
+use super::layers::{BUFFER_PERCENT, DRIVE};
+use super::requests::BLOCK_BYTES;
+
+const RANGE_BLOCKS: u64 = (256 << 30) / BLOCK_BYTES;
+
+/// Adds what a fifo-log holds whose buffer is full of blocks from all over 256 GiB: the worst case of a sparse map.
+pub fn measure(report: &mut Report) -> anyhow::Result<()> {
+    let info = layers::find("fifo-log")?;
+    let buffer = (RANGE_BLOCKS * BUFFER_PERCENT / 100) as u32;
+    let disk = disk(&DrivePreset::named(DRIVE)?, info.recording)?;
+    let space = space(&disk, buffer, &ReplayOptions::default())?;
+    let mut layer = info.build(&space, &toml::Table::new())?;
+    let empty = layer.memory_bytes() as f64;
+    for slot in 0..u64::from(buffer) {
+        // An odd factor maps different slots to different blocks of a range that is a power of two.
+        let lba = Lba(slot.wrapping_mul(0x9e37_79b9_7f4a_7c15) % RANGE_BLOCKS);
+        layer.apply(&Record::Map { at: Extent::new(lba, 1), to: space.conventional.plus(slot) })?;
+    }
+    let full = layer.memory_bytes() as f64;
+    let (blocks, range) = (f64::from(buffer), RANGE_BLOCKS as f64);
+    let note = format!("an 18 TB drive's directory and zones, and {buffer} slots");
+    report.add("fifo-log, empty", empty, "bytes", note);
+    report.add("fifo-log, a buffered block", (full - empty) / blocks, "bytes", "1 % of 256 GiB, all over it");
+    report.add("fifo-log, a block of the range", full / range, "bytes", "all it holds, over the 256 GiB touched");
+    Ok(())
+}
+
+/// Adds the most memory this process has had, if the system says it.
+pub fn peak(report: &mut Report) {
+    match peak_bytes() {
+        Ok(bytes) => report.add("peak memory", bytes, "bytes", "of this whole run, its tables and streams included"),
+        Err(_) => report.add("peak memory", f64::NAN, "bytes", "not available on this system"),
+    }
+}
+
+fn peak_bytes() -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("there is no VmHWM")?;
+    let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kib * 1024.0)
+}

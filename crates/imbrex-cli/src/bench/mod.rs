@@ -1,0 +1,136 @@
+//! `imbrex bench`: how fast imbrex is on this machine, and how far that is from what the machine could do.
+//!
+//! All of it is measured in one run, because only ratios of numbers from one run mean something on a machine that others
+//! use too. What is measured is repeated, in turns with what it is compared to, and the best of the repetitions counts:
+//! noise only ever slows down.
+
+mod decoding;
+mod layers;
+mod lookups;
+mod memory;
+mod requests;
+mod straight_line;
+
+use std::io::IsTerminal;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+/// What `imbrex bench` takes.
+#[derive(clap::Args)]
+pub struct Args {
+    /// How the rows are written.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// A few seconds instead of two minutes; good to see that it works, not to compare.
+    #[arg(long)]
+    quick: bool,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+/// One measured or derived number.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    value: f64,
+    unit: &'static str,
+    note: String,
+}
+
+/// How much is measured.
+#[derive(Copy, Clone)]
+struct Scale {
+    /// Requests of a stream.
+    requests: u64,
+    /// Of these, how many go by before the clock starts: the fifo-log's buffer is full then, and the memory is mapped.
+    lead_in: u64,
+    /// Requests of a trace to decode.
+    traced: u64,
+    repetitions: u32,
+}
+
+const FULL: Scale = Scale { requests: 5 << 20, lead_in: 1 << 20, traced: 1 << 19, repetitions: 5 };
+const QUICK: Scale = Scale { requests: 3 << 16, lead_in: 1 << 16, traced: 1 << 14, repetitions: 1 };
+
+/// The rows so far.
+struct Report {
+    rows: Vec<Row>,
+    /// Whether somebody watches.
+    talks: bool,
+}
+
+impl Report {
+    fn add(&mut self, name: impl Into<String>, value: f64, unit: &'static str, note: impl Into<String>) {
+        self.rows.push(Row { name: name.into(), value, unit, note: note.into() });
+    }
+
+    fn begin(&self, what: &str) {
+        if self.talks {
+            eprintln!("measuring {what} ...");
+        }
+    }
+}
+
+/// Measures everything and prints it.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let scale = if args.quick { QUICK } else { FULL };
+    let mut report = Report { rows: Vec::new(), talks: std::io::stderr().is_terminal() };
+    // First, while the peak of the process is still the layer's own.
+    memory::measure(&mut report)?;
+    lookups::measure(scale, &mut report);
+    layers::measure(scale, &mut report)?;
+    decoding::measure(scale, &mut report)?;
+    memory::peak(&mut report);
+    print(&report.rows, args)
+}
+
+fn print(rows: &[Row], args: &Args) -> anyhow::Result<()> {
+    if args.format == Format::Json {
+        let all = serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "rows": rows });
+        println!("{}", serde_json::to_string_pretty(&all)?);
+        return Ok(());
+    }
+    let mut table = comfy_table::Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_header(["measured", "value", "unit", "note"]);
+    for row in rows {
+        table.add_row([&row.name, &shown(row.value), row.unit, &row.note]);
+    }
+    if let Some(column) = table.column_mut(1) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Right);
+    }
+    println!("{table}");
+    Ok(())
+}
+
+/// Three digits or so, large numbers in millions.
+fn shown(value: f64) -> String {
+    match value {
+        v if v >= 1e6 => format!("{:.2} M", v / 1e6),
+        v if v >= 100.0 => format!("{v:.0}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+/// The best rate, in things per second, of several measurements of the same thing.
+#[derive(Copy, Clone, Default)]
+struct Best(f64);
+
+impl Best {
+    fn rate(&mut self, count: u64, seconds: f64) {
+        self.0 = self.0.max(count as f64 / seconds);
+    }
+
+    /// Has `work` done, which handles `count` things.
+    fn of<T>(&mut self, count: u64, work: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let result = work();
+        self.rate(count, begun.elapsed().as_secs_f64());
+        result
+    }
+}
