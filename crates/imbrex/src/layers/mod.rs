@@ -6,7 +6,8 @@ pub mod in_place;
 
 use serde::de::DeserializeOwned;
 
-use crate::layer::TranslationLayer;
+use crate::layer::{TranslationLayer, Unsafe};
+use crate::parts::zone_map::ZoneMap;
 use crate::space::Space;
 
 /// The recording a layer is for.
@@ -110,4 +111,41 @@ fn configure<C: DeserializeOwned>(layer: &'static str, config: &toml::Table) -> 
     toml::Value::Table(config.clone())
         .try_into()
         .map_err(|e: toml::de::Error| ConfigError::Field { layer, reason: e.message().to_owned() })
+}
+
+/// The field of every layer that rewrites zones.
+const SPARE_ZONES: Field = Field {
+    key: "spare_zones",
+    default: "1",
+    meaning: "zones kept free to rewrite into; 0: read, reset, rewrite",
+    samples: &["1", "2"],
+};
+
+/// The field of every layer that cleans in steps.
+const STEP_BLOCKS: Field = Field {
+    key: "step_blocks",
+    default: "4096",
+    meaning: "blocks one cleaning step moves at most",
+    samples: &["1", "3", "64"],
+};
+
+/// The native zones of a layer that keeps `spare` of the drive's zones free.
+fn zone_map(layer: &'static str, space: &Space, spare: u32) -> Result<ZoneMap, ConfigError> {
+    let misfit = |reason: String| Err(ConfigError::Space { layer, reason });
+    match space.zones {
+        None => misfit("it needs sequential zones; choose a zoned drive".to_owned()),
+        Some(zones) if zones.count <= spare => {
+            misfit(format!("{} sequential zones leave none beside {spare} spare", zones.count))
+        }
+        Some(zones) => Ok(ZoneMap::new(zones, spare)),
+    }
+}
+
+/// Whether zone rewrites with so many spare zones survive power loss.
+fn rewrite_survives(spare_zones: u32) -> Result<(), Unsafe> {
+    if spare_zones > 0 {
+        return Ok(());
+    }
+    let reason = "a zone that is reset before it is rewritten is lost with the power; set spare_zones to 1 or more";
+    Err(Unsafe(reason.to_owned()))
 }

@@ -22,7 +22,9 @@
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, configure};
+use crate::layers::{
+    ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS, configure, rewrite_survives, zone_map,
+};
 use crate::parts::lost::LostBlocks;
 use crate::parts::zone_map::ZoneMap;
 use crate::parts::zone_pass::ZonePass;
@@ -37,18 +39,8 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: &[
-        Field {
-            key: "spare_zones",
-            default: "1",
-            meaning: "zones kept free to rewrite into; 0: read, reset, rewrite",
-            samples: &["1", "2"],
-        },
-        Field {
-            key: "step_blocks",
-            default: "4096",
-            meaning: "blocks one cleaning step moves at most",
-            samples: &["1", "3", "64"],
-        },
+        SPARE_ZONES,
+        STEP_BLOCKS,
         Field {
             key: "ahead",
             default: "\"rewrite\"",
@@ -102,14 +94,7 @@ impl InPlace {
             let reason = "step_blocks must be at least 1".to_owned();
             return Err(ConfigError::Field { layer: INFO.name, reason });
         }
-        let misfit = |reason: String| Err(ConfigError::Space { layer: INFO.name, reason });
-        let Some(zones) = space.zones else {
-            return misfit("it needs sequential zones; choose a zoned drive".to_owned());
-        };
-        if zones.count <= config.spare_zones {
-            return misfit(format!("{} sequential zones leave none beside {} spare", zones.count, config.spare_zones));
-        }
-        let zones = ZoneMap::new(zones, config.spare_zones);
+        let zones = zone_map(INFO.name, space, config.spare_zones)?;
         Ok(Self { config, zones, lost: LostBlocks::default(), rewrite: None })
     }
 
@@ -243,12 +228,7 @@ impl TranslationLayer for InPlace {
     }
 
     fn survives_power_loss(&self) -> Result<(), Unsafe> {
-        if self.config.spare_zones == 0 {
-            let reason =
-                "a zone that is reset before it is rewritten is lost with the power; set spare_zones to 1 or more";
-            return Err(Unsafe(reason.to_owned()));
-        }
-        Ok(())
+        rewrite_survives(self.config.spare_zones)
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
