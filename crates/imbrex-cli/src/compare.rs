@@ -58,7 +58,7 @@ impl Compare {
 }
 
 /// Latencies are in milliseconds.
-const HEADINGS: [&str; 14] = [
+const HEADINGS: [&str; 13] = [
     "workload",
     "layer",
     ">mean ms",
@@ -72,11 +72,14 @@ const HEADINGS: [&str; 14] = [
     ">RMW",
     ">RMW-free",
     ">padding",
-    ">buffer",
 ];
 
 fn comparison(rows: &[Row]) -> String {
-    let mut text = rows.first().map(|row| row.circumstances() + "\n\n").unwrap_or_default();
+    let mut text = rows.first().map(Row::circumstances).unwrap_or_default();
+    if let Some(buffer) = rows.iter().find_map(|row| row.buffer) {
+        text += &format!("; buffer {buffer}");
+    }
+    text += "\n\n";
     text += &table(HEADINGS, rows.iter().map(|row| cells(row, rows)));
     text += "\n\nLatency from arrival to completion of reads and writes. vs conv.: mean latency over that of the \
              conventional layer.\nWA: blocks written to the media for each the host wrote. RMW: zones rewritten; \
@@ -89,10 +92,9 @@ fn comparison(rows: &[Row]) -> String {
     text
 }
 
-fn cells(row: &Row, rows: &[Row]) -> [String; 14] {
+fn cells(row: &Row, rows: &[Row]) -> [String; 13] {
     let outcome = &row.outcome;
     let latency = &outcome.latency_ms.all;
-    let block_bytes = u64::from(row.block_bytes);
     let baseline = rows.iter().find(|other| other.trace == row.trace && other.layer == "conventional");
     let times = baseline.map(|baseline| latency.mean / baseline.outcome.latency_ms.all.mean);
     [
@@ -108,7 +110,6 @@ fn cells(row: &Row, rows: &[Row]) -> [String; 14] {
         percent(outcome.write_hit_ratio),
         count(outcome.rmw),
         count(outcome.rmw_free),
-        table::bytes(outcome.padding_blocks * block_bytes),
-        table::bytes(row.buffer_blocks * block_bytes),
+        table::bytes(outcome.padding_blocks * u64::from(row.block_bytes)),
     ]
 }
