@@ -196,6 +196,21 @@ impl<A: fmt::Debug> fmt::Debug for Extent<A> {
     }
 }
 
+/// The unit of `unit_blocks` blocks that `block` lies in, and its offset there. Units are few enough to number in 32 bits.
+///
+/// Asked several times for each block that is replayed. Nearly all units are powers of two, and a shift takes a tenth of
+/// the time of a division.
+#[inline]
+#[must_use]
+pub(crate) fn unit_and_offset(block: u64, unit_blocks: u32) -> (u32, u32) {
+    if unit_blocks.is_power_of_two() {
+        ((block >> unit_blocks.trailing_zeros()) as u32, block as u32 & (unit_blocks - 1))
+    } else {
+        let unit_blocks = u64::from(unit_blocks);
+        ((block / unit_blocks) as u32, (block % unit_blocks) as u32)
+    }
+}
+
 /// What a request asks for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Access {
@@ -226,6 +241,17 @@ mod tests {
         assert_eq!((p.device(), p.block()), (3, 1 << 40));
         assert_eq!(Pba::from_raw(p.to_raw()), p);
         assert!(Pba::ram(5).is_ram() && !Pba::disk(5).is_ram());
+    }
+
+    #[test]
+    fn units_of_any_length_divide_blocks() {
+        for unit_blocks in [1, 3, 64, 65_536, u32::MAX] {
+            for block in [0, 1, 63, 64, 1 << 30, 0xffff_ffff] {
+                let (unit, offset) = unit_and_offset(block, unit_blocks);
+                assert!(offset < unit_blocks);
+                assert_eq!(u64::from(unit) * u64::from(unit_blocks) + u64::from(offset), block);
+            }
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ struct Scale {
     repetitions: u32,
 }
 
-const FULL: Scale = Scale { requests: 5 << 20, lead_in: 1 << 20, traced: 1 << 19, repetitions: 5 };
+const FULL: Scale = Scale { requests: 4 << 20, lead_in: 1 << 20, traced: 1 << 19, repetitions: 4 };
 const QUICK: Scale = Scale { requests: 3 << 16, lead_in: 1 << 16, traced: 1 << 14, repetitions: 1 };
 
 /// The rows so far.

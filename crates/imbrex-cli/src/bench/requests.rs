@@ -8,8 +8,8 @@ use imbrex::trace::{Compression, TraceError, TraceFormat, TraceInfo, TraceReques
 /// Bytes of a block.
 pub const BLOCK_BYTES: u64 = 4096;
 
-/// Writes of single blocks over `range_bytes` that arrive ten milliseconds apart on average. Writes, because they are what
-/// a layer has to work for; the disk keeps up while the layer need not clean.
+/// Writes of single blocks over `range_bytes` that arrive faster than the disk serves them. Writes, because they are what a
+/// layer has to work for; faster, so that no idle time is offered to layers that have no use for it.
 pub fn spec(pattern: Pattern, range_bytes: u64, requests: u64) -> SyntheticSpec {
     SyntheticSpec {
         name: "bench".to_owned(),
@@ -20,7 +20,7 @@ pub fn spec(pattern: Pattern, range_bytes: u64, requests: u64) -> SyntheticSpec 
         grain_kib: 4,
         write_ratio: 1.0,
         sizes: vec![SizeShare { kib: 4, weight: 1 }],
-        arrivals: ArrivalSpec { mean_rate: 100.0, bursts: None },
+        arrivals: ArrivalSpec { mean_rate: 1000.0, bursts: None },
         streams: vec![StreamSpec { weight: 1, pattern }],
     }
 }

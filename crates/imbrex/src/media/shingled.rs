@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::{Illegal, Media, within};
-use crate::block::{Extent, Pba};
+use crate::block::{Extent, Pba, unit_and_offset};
 use crate::layer::{Condition, UnitState};
 use crate::plan::Unit;
 
@@ -69,8 +69,7 @@ impl Shingled {
     }
 
     fn zone_of(&self, block: Pba) -> (u32, u32) {
-        let zone_blocks = u64::from(self.spec.zone_blocks);
-        ((block.block() / zone_blocks) as u32, (block.block() % zone_blocks) as u32)
+        unit_and_offset(block.block(), self.spec.zone_blocks)
     }
 
     fn unit(&self, zone: u32) -> Unit {

@@ -5,7 +5,7 @@
 //! map with one record, [`Record::Unit`]`{ unit: physical, is: native }`, so a crash finds the old zone or the new one.
 //! The write pointers are the drive's; this part mirrors them.
 
-use crate::block::{Extent, Lba, Pba};
+use crate::block::{Extent, Lba, Pba, unit_and_offset};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
 use crate::parts::lost::LostBlocks;
 use crate::plan::{Place, Plan, Record, Unit, Why};
@@ -74,8 +74,7 @@ impl ZoneMap {
     /// The native zone of a logical block and the block's offset in it.
     #[must_use]
     pub fn native_of(&self, lba: Lba) -> (u32, u32) {
-        let blocks = u64::from(self.zones.zone_blocks);
-        ((lba.0 / blocks) as u32, (lba.0 % blocks) as u32)
+        unit_and_offset(lba.0, self.zones.zone_blocks)
     }
 
     /// The logical blocks of a native zone.

@@ -146,10 +146,11 @@ impl FifoLog {
             Way::Append | Way::InPlace => {}
         }
         self.slots.clear();
-        let mut rest = self.zones.blocks_of(eviction.native);
+        let zone = self.zones.blocks_of(eviction.native);
+        let mut rest = zone;
         while !rest.is_empty() {
             let copied = |offset: u32| self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1;
-            let mut stays = self.map.range(rest).filter(|&(lba, _)| !copied(self.zones.native_of(lba).1));
+            let mut stays = self.map.range(rest).filter(|(lba, _)| !copied((lba.0 - zone.start.0) as u32));
             let end = stays.next().map_or(rest.end(), |(lba, _)| lba);
             drop(stays);
             let run = Extent::between(rest.start, end);
