@@ -156,11 +156,6 @@ pub trait TranslationLayer: Send {
     /// The most records that restating the whole state can take: what a checkpoint needs room for.
     fn most_records(&self) -> u64;
 
-    /// Bytes of memory that the layer holds. A layer adds what its maps and lists have allocated.
-    fn memory_bytes(&self) -> usize {
-        size_of_val(self)
-    }
-
     /// Verifies the invariants. Slow; tests and fuzzers call it after every step.
     ///
     /// # Errors

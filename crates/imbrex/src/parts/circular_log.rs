@@ -53,13 +53,8 @@ impl CircularLog {
         self.slots() - self.window
     }
 
-    /// Bytes of memory held.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.owner.capacity() * size_of::<u64>()
-    }
-
     /// Takes the slot at the head for `lba`, if it is free.
+    #[inline]
     pub fn take(&mut self, lba: Lba) -> Option<u32> {
         let head = self.head();
         if self.window == self.slots() || self.owner[head as usize] != FREE {
@@ -78,6 +73,7 @@ impl CircularLog {
     }
 
     /// Says that `slot` holds `lba`, as a record does; whoever held it before is forgotten.
+    #[inline]
     pub fn hold(&mut self, slot: u32, lba: Lba) {
         let owner = &mut self.owner[slot as usize];
         self.live += u32::from(*owner >= PENDING);
@@ -86,6 +82,7 @@ impl CircularLog {
     }
 
     /// Gives up a live slot; it stays pending until [`CircularLog::freed`].
+    #[inline]
     pub fn give_up(&mut self, slot: u32) {
         debug_assert!(self.owner[slot as usize] < PENDING);
         self.owner[slot as usize] = PENDING;
@@ -94,6 +91,7 @@ impl CircularLog {
     }
 
     /// The Free of `slot` has taken effect.
+    #[inline]
     pub fn freed(&mut self, slot: u32) {
         if self.owner[slot as usize] == PENDING {
             self.owner[slot as usize] = FREE;

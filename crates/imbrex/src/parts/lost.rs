@@ -19,12 +19,6 @@ impl LostBlocks {
         self.blocks.is_empty()
     }
 
-    /// Bytes of memory held, nearly: a tree's nodes are at least half full.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.blocks.len() * 2 * size_of::<Lba>()
-    }
-
     /// Adds blocks.
     pub fn insert(&mut self, at: Extent<Lba>) {
         self.blocks.extend(at.iter());

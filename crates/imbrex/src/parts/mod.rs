@@ -1,5 +1,6 @@
 //! What layers are built from. Each part has its tests beside it and knows no layer.
 
+pub mod bitmap;
 pub mod block_map;
 pub mod circular_log;
 pub mod lost;

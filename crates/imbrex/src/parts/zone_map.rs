@@ -52,13 +52,6 @@ impl ZoneMap {
         self.place.len() as u32
     }
 
-    /// Bytes of memory held.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        let numbers = self.place.capacity() + self.owner.capacity() + self.pointer.capacity() + self.spare.capacity();
-        numbers * size_of::<u32>() + self.writable.capacity()
-    }
-
     /// Blocks of a zone.
     #[must_use]
     pub fn zone_blocks(&self) -> u32 {
@@ -72,6 +65,7 @@ impl ZoneMap {
     }
 
     /// The native zone of a logical block and the block's offset in it.
+    #[inline]
     #[must_use]
     pub fn native_of(&self, lba: Lba) -> (u32, u32) {
         unit_and_offset(lba.0, self.zones.zone_blocks)
@@ -85,24 +79,28 @@ impl ZoneMap {
     }
 
     /// The physical zone that holds a native zone.
+    #[inline]
     #[must_use]
     pub fn physical(&self, native: u32) -> u32 {
         self.place[native as usize]
     }
 
     /// A block of a physical zone.
+    #[inline]
     #[must_use]
     pub fn block(&self, physical: u32, offset: u32) -> Pba {
         self.zones.block(physical, offset)
     }
 
     /// The write pointer of a physical zone, in blocks.
+    #[inline]
     #[must_use]
     pub fn pointer(&self, physical: u32) -> u32 {
         self.pointer[physical as usize]
     }
 
     /// The offset at which a native zone takes a write directly, if it does.
+    #[inline]
     #[must_use]
     pub fn writable_at(&self, native: u32) -> Option<u32> {
         let physical = self.place[native as usize] as usize;
@@ -122,6 +120,7 @@ impl ZoneMap {
     }
 
     /// Notes that `blocks` blocks were planned at the write pointer of a physical zone.
+    #[inline]
     pub fn advance(&mut self, physical: u32, blocks: u32) {
         self.pointer[physical as usize] += blocks;
         debug_assert!(self.pointer[physical as usize] <= self.zones.zone_blocks);

@@ -62,11 +62,10 @@ impl FifoLog {
     fn evict(&mut self, lba: Lba, plan: &mut Plan) -> Step {
         let (native, _) = self.zones.native_of(lba);
         let blocks = self.zones.blocks_of(native);
-        std::hint::black_box(self.map.touch_range(blocks));
         let own = self.zones.physical(native);
         let pointer = self.zones.pointer(own);
         let offset = |lba: Lba| (lba.0 - blocks.start.0) as u32;
-        let (Some((first, _)), Some(last)) = (self.map.next(blocks.start, blocks.end()), self.map.last(blocks)) else {
+        let (Some(first), Some(last)) = (self.map.next(blocks.start, blocks.end()), self.map.last(blocks)) else {
             unreachable!("the zone of a live slot has a buffered block");
         };
         let end = pointer.max(offset(last) + 1);
@@ -128,12 +127,9 @@ impl FifoLog {
         let stretch = zone.skip(from).first(to - from);
         let offset = |lba: Lba| (lba.0 - zone.start.0) as u32;
         self.newer.clear();
-        self.newer.extend(self.map.range(stretch).map(|(lba, _)| (offset(lba), self.buffer)));
-        // The places in a loop of their own: each is a cache miss, and nothing here keeps them from overlapping.
-        for (offset, place) in &mut self.newer {
-            let slot = self.map.get(zone.start.plus(u64::from(*offset)));
-            *place = self.buffer.plus(u64::from(slot.unwrap_or_default()));
-        }
+        std::hint::black_box(self.map.touch_range(stretch));
+        let places = self.map.range(stretch).map(|(lba, slot)| (offset(lba), self.buffer.plus(u64::from(slot))));
+        self.newer.extend(places);
         for (offset, _) in &self.newer {
             self.copied[*offset as usize / 64] |= 1 << (offset % 64);
         }
@@ -150,9 +146,8 @@ impl FifoLog {
         let mut rest = zone;
         while !rest.is_empty() {
             let copied = |offset: u32| self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1;
-            let mut stays = self.map.range(rest).filter(|(lba, _)| !copied((lba.0 - zone.start.0) as u32));
-            let end = stays.next().map_or(rest.end(), |(lba, _)| lba);
-            drop(stays);
+            let stays = self.map.blocks(rest).find(|lba| !copied((lba.0 - zone.start.0) as u32));
+            let end = stays.unwrap_or(rest.end());
             let run = Extent::between(rest.start, end);
             self.unmap_evicted(run, plan);
             rest = rest.skip((run.blocks + 1).min(rest.blocks));

@@ -89,11 +89,15 @@ impl FifoLog {
             let reason = format!("a buffer of {want} blocks must be at least 1 and fit the {have} conventional blocks");
             return Err(ConfigError::Space { layer: INFO.name, reason });
         }
+        if space.buffer_blocks > BlockMap::PLACES {
+            let reason = format!("a buffer holds at most {} blocks; choose a smaller one", BlockMap::PLACES);
+            return Err(ConfigError::Space { layer: INFO.name, reason });
+        }
         let zones = zone_map(INFO.name, space, config.spare_zones)?;
         Ok(Self {
             buffer: space.conventional,
             log: CircularLog::new(space.buffer_blocks),
-            map: BlockMap::new(zones.capacity()),
+            map: BlockMap::new(zones.capacity(), space.buffer_blocks),
             copied: vec![0; zones.zone_blocks().div_ceil(64) as usize],
             zones,
             lost: LostBlocks::default(),
@@ -137,15 +141,13 @@ impl TranslationLayer for FifoLog {
         let mut next = at.start;
         let mut hits = 0;
         let host = |lba: Lba| (lba.0 - at.start.0) as u32;
-        let mut buffered = self.map.next(next, at.end());
-        while let Some((lba, slot)) = buffered {
+        for (lba, slot) in self.map.range(at) {
             if lba > next {
                 self.zones.read(Extent::between(next, lba), host(next), &self.lost, plan);
             }
             plan.copy(Place::At(self.slot_place(slot)), Place::Host(host(lba)), 1, Why::Host);
             hits += 1;
             next = lba.plus(1);
-            buffered = self.map.next(next, at.end());
         }
         if next < at.end() {
             self.zones.read(Extent::between(next, at.end()), host(next), &self.lost, plan);
@@ -269,13 +271,6 @@ impl TranslationLayer for FifoLog {
     fn most_records(&self) -> u64 {
         let regions = u64::from(self.log.slots()) / (crate::layer::REGION_RECORDS as u64 / 2 - 1);
         u64::from(self.zones.natives()) + u64::from(self.log.slots()) + regions + LostBlocks::regions(self.capacity())
-    }
-
-    fn memory_bytes(&self) -> usize {
-        let reused = self.newer.capacity() * size_of::<Newer>() + self.slots.capacity() * size_of::<u32>();
-        let copied = self.copied.capacity() * size_of::<u64>();
-        let parts = self.log.memory_bytes() + self.map.memory_bytes() + self.zones.memory_bytes();
-        size_of::<Self>() + parts + self.lost.memory_bytes() + copied + reused
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -31,6 +31,6 @@ impl FifoLog {
     pub(super) fn region_end(&self, start: Lba) -> Lba {
         let end = self.lost.region_end(start, self.capacity());
         let limit = REGION_RECORDS / 2 - 1;
-        self.map.range(Extent::between(start, end)).nth(limit).map_or(end, |(lba, _)| lba)
+        self.map.blocks(Extent::between(start, end)).nth(limit).unwrap_or(end)
     }
 }

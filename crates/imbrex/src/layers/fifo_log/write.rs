@@ -120,7 +120,7 @@ impl FifoLog {
             let (native, offset) = self.zones.native_of(rest.start);
             let run = rest.first(self.zones.zone_blocks() - offset);
             let direct = self.direct_run(native, offset, run);
-            let buffered = self.map.range(run).filter(|(lba, _)| !direct.contains(*lba)).count();
+            let buffered = self.map.blocks(run).filter(|lba| !direct.contains(*lba)).count();
             new += run.blocks - direct.blocks - buffered as u32;
             rest = rest.skip(run.blocks);
         }
@@ -138,7 +138,7 @@ impl FifoLog {
         }
         let direct = run.skip(ahead);
         match self.map.next(direct.start, direct.end()) {
-            Some((lba, _)) if self.config.at_pointer == AtPointer::Buffered => Extent::between(direct.start, lba),
+            Some(lba) if self.config.at_pointer == AtPointer::Buffered => Extent::between(direct.start, lba),
             _ => direct,
         }
     }

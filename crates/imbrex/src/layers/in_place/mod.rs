@@ -289,10 +289,6 @@ impl TranslationLayer for InPlace {
         u64::from(self.zones.natives()) + LostBlocks::regions(self.capacity())
     }
 
-    fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.zones.memory_bytes() + self.lost.memory_bytes()
-    }
-
     fn check(&self) -> Result<(), Violation> {
         if let Some(rewrite) = &self.rewrite
             && self.zones.pointer(rewrite.target) != rewrite.written

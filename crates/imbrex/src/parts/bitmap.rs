@@ -1,0 +1,138 @@
+//! A set of block numbers: one bit a block, and above it one bit for each 64 of those, so that empty stretches are
+//! crossed quickly. Untouched memory is never written, so an operating system that hands out pages on demand keeps the set
+//! of a large disk small.
+
+/// Which of `len` numbers are in the set.
+#[derive(Clone, Default)]
+pub struct Bitmap {
+    words: Vec<u64>,
+    /// Bit `w` says that word `w` is not zero.
+    summary: Vec<u64>,
+}
+
+fn place(at: u64) -> (usize, u64) {
+    ((at / 64) as usize, 1 << (at % 64))
+}
+
+impl Bitmap {
+    /// The empty set of numbers below `len`.
+    #[must_use]
+    pub fn new(len: u64) -> Self {
+        let words = len.div_ceil(64) as usize;
+        Self { words: vec![0; words], summary: vec![0; words.div_ceil(64)] }
+    }
+
+    /// Whether `at` is in the set.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, at: u64) -> bool {
+        let (word, bit) = place(at);
+        self.words.get(word).is_some_and(|w| w & bit != 0)
+    }
+
+    /// The word that `at` is in, for its effect on the cache.
+    #[inline]
+    #[must_use]
+    pub fn touch(&self, at: u64) -> u64 {
+        self.words.get(place(at).0).copied().unwrap_or(0)
+    }
+
+    /// Adds `at`; says whether it is new.
+    #[inline]
+    pub fn insert(&mut self, at: u64) -> bool {
+        let (word, bit) = place(at);
+        let was = self.words[word];
+        self.words[word] = was | bit;
+        if was == 0 {
+            let (word, bit) = place(word as u64);
+            self.summary[word] |= bit;
+        }
+        was & bit == 0
+    }
+
+    /// Takes `at` out; says whether it was in.
+    #[inline]
+    pub fn remove(&mut self, at: u64) -> bool {
+        let (word, bit) = place(at);
+        let was = self.words[word];
+        self.words[word] = was & !bit;
+        if was == bit {
+            let (word, bit) = place(word as u64);
+            self.summary[word] &= !bit;
+        }
+        was & bit != 0
+    }
+
+    /// The least member in `[from, end)`.
+    #[inline]
+    #[must_use]
+    pub fn next(&self, from: u64, end: u64) -> Option<u64> {
+        if from >= end {
+            return None;
+        }
+        let (word, _) = place(from);
+        let here = self.words.get(word)? & (u64::MAX << (from % 64));
+        let found = if here != 0 {
+            word as u64 * 64 + u64::from(here.trailing_zeros())
+        } else {
+            let word = self.next_word(word as u64 + 1, end.div_ceil(64))?;
+            word * 64 + u64::from(self.words[word as usize].trailing_zeros())
+        };
+        (found < end).then_some(found)
+    }
+
+    /// The first word in `[from, end)` that is not zero.
+    fn next_word(&self, from: u64, end: u64) -> Option<u64> {
+        let mut at = from;
+        while at < end {
+            let (word, _) = place(at);
+            let here = self.summary.get(word)? & (u64::MAX << (at % 64));
+            if here != 0 {
+                return Some(word as u64 * 64 + u64::from(here.trailing_zeros()));
+            }
+            at = (word as u64 + 1) * 64;
+        }
+        None
+    }
+
+    /// The greatest member in `[from, end)`.
+    #[must_use]
+    pub fn last(&self, from: u64, end: u64) -> Option<u64> {
+        let mut end = end.min(self.words.len() as u64 * 64);
+        while end > from {
+            let (word, _) = place(end - 1);
+            let here = self.words[word] & (u64::MAX >> (63 - (end - 1) % 64));
+            if here != 0 {
+                let found = word as u64 * 64 + 63 - u64::from(here.leading_zeros());
+                return (found >= from).then_some(found);
+            }
+            end = word as u64 * 64;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn behaves_like_an_ordered_set(steps in prop::collection::vec((any::<bool>(), 0u64..20_000, 0u64..9_000), 1..200)) {
+            let (mut bits, mut plain) = (Bitmap::new(20_000), BTreeSet::new());
+            for (add, at, length) in steps {
+                if add {
+                    prop_assert_eq!(bits.insert(at), plain.insert(at));
+                } else {
+                    prop_assert_eq!(bits.remove(at), plain.remove(&at));
+                }
+                prop_assert_eq!(bits.contains(at), plain.contains(&at));
+                let (from, end) = (at / 2, at / 2 + length);
+                prop_assert_eq!(bits.next(from, end), plain.range(from..end).next().copied());
+                prop_assert_eq!(bits.last(from, end), plain.range(from..end).next_back().copied());
+            }
+        }
+    }
+}
