@@ -191,7 +191,7 @@ impl Running {
 
     /// Plans writes and trims in order, cleaning when the first is blocked.
     pub fn plan_blocked(&mut self, core: &mut Core) -> bool {
-        let mut any = false;
+        let (mut any, mut promised) = (false, false);
         while self.may_plan(core)
             && let Some(&Unplanned { id, access, at, done }) = self.unplanned.front()
         {
@@ -202,18 +202,24 @@ impl Running {
                 _ => self.layer.write(rest, &mut plan),
             };
             self.enqueue(core, plan, Some((id, done)), false);
+            any = true;
             if taken == 0 {
-                let step = self.clean(core, Pressure::Blocked(rest));
-                if step == Some(Step::Nothing) {
-                    self.unplanned.pop_front();
-                    self.fail_full(core, id);
-                } else if step != Some(Step::Done) {
-                    return any || matches!(step, Some(Step::More | Step::Hold));
+                if promised {
+                    self.broken = Some(format!("the layer said that a write of {rest:?} fits, and took none of it"));
+                    return any;
                 }
-                any = true;
+                match self.clean(core, Pressure::Blocked(rest)) {
+                    Some(Step::Done) => promised = true,
+                    Some(Step::Nothing) => {
+                        self.unplanned.pop_front();
+                        self.fail_full(core, id);
+                    }
+                    Some(Step::More | Step::Hold) => return any,
+                    Some(Step::Wait) | None => return promised,
+                }
                 continue;
             }
-            any = true;
+            promised = false;
             if let Some(front) = self.unplanned.front_mut() {
                 front.done += taken;
             }
