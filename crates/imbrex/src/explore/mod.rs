@@ -6,6 +6,8 @@
 //! and the fold of its records are checked on the way. The same seed gives the same run.
 
 mod content;
+#[cfg(test)]
+mod damage;
 mod dice;
 mod model;
 mod run;
