@@ -1,13 +1,17 @@
 # The README's second command is `make test`: everything that CI checks.
-.PHONY: test format lint docs
+.PHONY: test tools format lint docs
 
 test: format lint docs
 	cargo test --workspace --locked --quiet
 
-format:
+# A minimal toolchain comes without these two.
+tools:
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || rustup component add rustfmt clippy
+
+format: tools
 	cargo fmt --all --check
 
-lint:
+lint: tools
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
 docs:

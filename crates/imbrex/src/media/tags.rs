@@ -133,9 +133,7 @@ impl TagMap {
                 None => self.set_run(target + u64::from(done), part, Tag::ZERO),
                 Some(Page::Run(tag)) => self.set_run(target + u64::from(done), part, tag.plus(offset as u64)),
                 Some(Page::Blocks(tags)) => {
-                    for i in 0..part {
-                        self.set_run(target + u64::from(done + i), 1, tags[offset + i as usize]);
-                    }
+                    self.set_each(target + u64::from(done), &tags[offset..offset + part as usize]);
                 }
             }
             done += part;
@@ -147,6 +145,18 @@ impl TagMap {
         let mut taken = Self::new();
         taken.copy_from(self, source, 0, blocks);
         self.copy_from(&taken, 0, target, blocks);
+    }
+
+    /// Block `block + i` now holds `tags[i]`.
+    fn set_each(&mut self, block: u64, tags: &[Tag]) {
+        let (mut at, mut rest) = (block as usize, tags);
+        while !rest.is_empty() {
+            let offset = at % PAGE;
+            let (part, after) = rest.split_at(rest.len().min(PAGE - offset));
+            self.grow_to(at / PAGE);
+            self.unpack(at / PAGE)[offset..offset + part.len()].copy_from_slice(part);
+            (at, rest) = (at + part.len(), after);
+        }
     }
 
     fn grow_to(&mut self, page: usize) {
