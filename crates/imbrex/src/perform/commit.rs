@@ -112,6 +112,16 @@ impl Ring {
         u64::from(self.extent.blocks)
     }
 
+    /// Whether a checkpoint should be under way.
+    fn wants_checkpoint(&self) -> bool {
+        self.used() * 2 >= self.capacity()
+    }
+
+    /// Whether the checkpoint must be completed by the next commit.
+    fn needs_checkpoint(&self) -> bool {
+        self.used() * 4 >= self.capacity() * 3
+    }
+
     /// Where in the ring the block numbered `seq` lies.
     fn place(&self, seq: u64) -> Pba {
         self.extent.start.plus(seq % self.capacity())
@@ -140,9 +150,16 @@ impl Running {
         self.commit.is_some() || self.items.iter().any(|i| matches!(i.what, What::Reset(_) | What::Free(_)))
     }
 
+    /// Whether planning has to pause: a checkpoint restates what was planned, so it cannot come before a redo plan in the
+    /// queue, and redo plans without a pause would never let it come at all.
+    pub(super) fn owes_checkpoint(&self) -> bool {
+        self.ring.needs_checkpoint() && self.items.iter().any(|item| matches!(item.what, What::Redo { .. }))
+    }
+
     fn wants_commit(&self, gather: usize) -> bool {
         let urgent = |item: &Item| matches!(item.what, What::Barrier(_) | What::Redo { .. });
         self.starting
+            || self.ring.needs_checkpoint()
             || self.items.len() >= gather
             || (self.awaiting_space && !self.items.is_empty())
             || self.items.iter().any(urgent)
@@ -159,12 +176,11 @@ impl Running {
 
     /// Adds regions of a checkpoint when the ring fills up. Where the checkpoint began, if this was its last region.
     fn add_checkpoint(&mut self, core: &Core) -> Option<u64> {
-        let (used, capacity) = (self.ring.used(), self.ring.capacity());
-        if used * 2 < capacity {
+        if !self.ring.wants_checkpoint() {
             return None;
         }
         let records = self.items.iter().filter(|item| matches!(item.what, What::Record(_))).count();
-        let goal = if used * 4 < capacity * 3 { 2 * records } else { usize::MAX };
+        let goal = if self.ring.needs_checkpoint() { usize::MAX } else { 2 * records };
         let (start, mut region) = self.ring.checkpoint.take().unwrap_or((self.ring.head, 0));
         let mut restated = 0;
         loop {

@@ -213,7 +213,7 @@ impl Performer {
     /// # Errors
     /// The reason when the layer cannot be served live or its map does not fit the journal.
     pub fn open(setup: Setup) -> Result<Self, String> {
-        let recovery = Recovery::open(&setup, BTreeSet::new(), Queue::new());
+        let recovery = Recovery::open(BTreeSet::new(), Queue::new());
         Self::start(setup, recovery)
     }
 

@@ -23,6 +23,9 @@ const TRIES: u32 = 5;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Stage {
+    /// What is about to be read must be durable: after a failed write without a power cut, an entry may be in the drive's
+    /// cache only, and its redo images must not be written before it is safe (rule 5).
+    Settle,
     Scan,
     Probe,
     Replay,
@@ -52,14 +55,9 @@ impl Recovery {
     }
 
     /// For a store that was formatted. `suspects` are blocks that a clean could not read.
-    pub fn open(setup: &Setup, suspects: BTreeSet<Pba>, queue: Queue) -> Self {
-        let mut recovery = Self::at(Stage::Scan, suspects, queue, Chain::default());
-        let mut rest = setup.journal;
-        while !rest.is_empty() {
-            let part = rest.first(SCAN_BLOCKS);
-            recovery.pending.insert(part.start.to_raw(), IoKind::Read(part));
-            rest = rest.skip(part.blocks);
-        }
+    pub fn open(suspects: BTreeSet<Pba>, queue: Queue) -> Self {
+        let mut recovery = Self::at(Stage::Settle, suspects, queue, Chain::default());
+        recovery.pending.insert(0, IoKind::Flush);
         recovery
     }
 
@@ -103,6 +101,15 @@ impl Recovery {
             recovery.pending.insert(tag, kind);
         };
         self.stage = match self.stage {
+            Stage::Settle => {
+                let mut rest = core.setup.journal;
+                while !rest.is_empty() {
+                    let part = rest.first(SCAN_BLOCKS);
+                    issue(self, part.start.to_raw(), IoKind::Read(part));
+                    rest = rest.skip(part.blocks);
+                }
+                Stage::Scan
+            }
             Stage::Scan => {
                 match chain::find(std::mem::take(&mut self.blocks), core.setup.block_bytes) {
                     Ok(chain) => self.chain = chain,
@@ -144,6 +151,11 @@ impl Recovery {
                 let (bytes, identity) = (core.setup.block_bytes, core.setup.identity);
                 let blocks = (0..data.len() / bytes).map(|i| data.slice(i * bytes..(i + 1) * bytes));
                 self.blocks.extend(blocks.filter_map(|block| journal::decode_block(&block, Some(identity))));
+            }
+            (Stage::Settle, IoResult::Failed) => {
+                self.retry(|recovery| {
+                    recovery.pending.insert(0, IoKind::Flush);
+                });
             }
             (Stage::Scan, IoResult::Failed) => {
                 // An unreadable block is as good as a torn one, if nothing durable was in it.

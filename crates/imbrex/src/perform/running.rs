@@ -148,7 +148,7 @@ impl Running {
         core.clients.values_mut().for_each(|must_fail| *must_fail = true);
         core.counts.rebuilds += 1;
         let suspects = std::mem::take(&mut self.suspects);
-        State::Recovering(Box::new(Recovery::open(&core.setup, suspects, std::mem::take(&mut self.queue))))
+        State::Recovering(Box::new(Recovery::open(suspects, std::mem::take(&mut self.queue))))
     }
 
     /// Answers every request that was planned, and every flush, with an error. A flush that merely waited must fail too:
@@ -173,7 +173,8 @@ impl Running {
 
     /// Whether the operations under way and the records that wait for the journal leave room for another plan.
     fn may_plan(&self, core: &Core) -> bool {
-        self.order.len() < OPERATIONS_LIMIT && self.items.len() < commit::most_items(&core.setup)
+        let room = self.order.len() < OPERATIONS_LIMIT && self.items.len() < commit::most_items(&core.setup);
+        room && !self.owes_checkpoint()
     }
 
     /// Plans what can be planned; says whether anything was.

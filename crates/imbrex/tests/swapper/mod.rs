@@ -132,8 +132,10 @@ impl TranslationLayer for Swapper {
 
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
         match why {
+            // Swapping here as well keeps redo plans coming without a pause.
             Pressure::Blocked(_) => {
                 self.land(plan);
+                self.swap(plan);
             }
             Pressure::Idle { .. } => self.swap(plan),
         }
