@@ -6,6 +6,7 @@ mod swapper;
 use imbrex::explore::{Finding, Options, Subject, Tally, explore};
 use imbrex::layers;
 use imbrex::perform::rules::{Rule, Rules};
+use swapper::Breaks;
 
 /// Cuts for each layer; `imbrex explore` goes on from there.
 const CUTS: u64 = 3000;
@@ -34,6 +35,12 @@ fn redo_moves_and_ram_survive() {
 }
 
 #[test]
+fn a_promise_that_is_not_kept_ends_the_service() {
+    let finding = go(&swapper::subject(Some(Breaks::Promise)), 100, Rules::all()).unwrap_err();
+    assert!(finding.what.contains("fits, and took none of it"), "{finding}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_run() {
     let info = layers::find("fifo-log").unwrap();
     let run = || go(&Subject::layer(info), 200, Rules::all()).unwrap();
@@ -53,7 +60,7 @@ fn each_rule_that_is_switched_off_is_caught() {
         let layer = |name| Subject::layer(layers::find(name).unwrap());
         let subject = match rule {
             Rule::RedoFirst => swapper::subject(None),
-            Rule::NoRecordOfRam | Rule::NoOverwrite => swapper::subject(Some(rule)),
+            Rule::NoRecordOfRam | Rule::NoOverwrite => swapper::subject(Some(Breaks::Rule(rule))),
             Rule::WholeSectors | Rule::FlushWaits => layer("conventional"),
             Rule::PlansInOrder
             | Rule::ConflictsInOrder

@@ -41,12 +41,6 @@ impl CircularLog {
         self.live
     }
 
-    /// Slots given up whose Free has not taken effect.
-    #[must_use]
-    pub fn pending(&self) -> u32 {
-        self.pending
-    }
-
     /// Slots that could be taken at the head if none is pending.
     #[must_use]
     pub fn room(&self) -> u32 {
@@ -180,7 +174,7 @@ mod tests {
         assert_eq!(log.oldest(), Some(Lba(0)));
         log.give_up(0);
         assert_eq!(log.oldest(), Some(Lba(2)));
-        assert_eq!((log.room(), log.pending()), (2, 2));
+        assert_eq!((log.room(), log.pending), (2, 2));
         assert_eq!(log.take(Lba(9)), None);
         log.freed(0);
         assert_eq!(log.take(Lba(9)), Some(0));

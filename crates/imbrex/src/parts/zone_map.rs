@@ -5,8 +5,10 @@
 //! map with one record, [`Record::Unit`]`{ unit: physical, is: native }`, so a crash finds the old zone or the new one.
 //! The write pointers are the drive's; this part mirrors them.
 
+use std::ops::ControlFlow;
+
 use crate::block::{Extent, Lba, Pba, unit_and_offset};
-use crate::layer::{Condition, Corrupt, UnitReport, Violation};
+use crate::layer::{Condition, Corrupt, REGION_RECORDS, UnitReport, Violation};
 use crate::parts::lost::LostBlocks;
 use crate::plan::{Place, Plan, Record, Unit, Why};
 use crate::space::Zones;
@@ -269,16 +271,27 @@ impl ZoneMap {
         }
     }
 
-    /// Re-emits the records of up to `limit` native zones from `from`; `None` when that was the last.
-    pub fn restate(&self, from: u32, limit: u32, plan: &mut Plan) -> Option<u32> {
-        let end = from.saturating_add(limit).min(self.natives());
-        for native in from..end {
+    /// Restates a region of zones, if the cursor `from` is among them: breaks with the next cursor. Cursors of regions of
+    /// logical blocks follow; there it continues with the region's first block.
+    pub fn restate(&self, from: u64, plan: &mut Plan) -> ControlFlow<u64, Lba> {
+        let natives = u64::from(self.natives());
+        if from >= natives {
+            return ControlFlow::Continue(Lba(from - natives));
+        }
+        let end = natives.min(from + REGION_RECORDS as u64);
+        for native in from as u32..end as u32 {
             let physical = self.physical(native);
             if physical != native {
                 plan.record(Record::Unit { unit: self.zones.unit(physical), is: native });
             }
         }
-        (end < self.natives()).then_some(end)
+        ControlFlow::Break(end)
+    }
+
+    /// The cursor after that of the region of logical blocks that ends with `end`.
+    #[must_use]
+    pub fn cursor_after(&self, end: Lba) -> Option<u64> {
+        (end.0 < self.capacity()).then_some(u64::from(self.natives()) + end.0)
     }
 
     /// Verifies the invariants.

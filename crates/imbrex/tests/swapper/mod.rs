@@ -15,6 +15,15 @@ use imbrex::space::Space;
 /// Blocks of the host's data that wait in RAM; two more are for swapping.
 const WAITING: u64 = 5;
 
+/// What a swapper does that no layer may do.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub enum Breaks {
+    /// It does not keep a rule that binds layers.
+    Rule(Rule),
+    /// It says that a blocked write fits, and takes none of it.
+    Promise,
+}
+
 struct Swapper {
     first: Pba,
     place: Vec<Pba>,
@@ -22,12 +31,11 @@ struct Swapper {
     /// The block that waits in each RAM block.
     waiting: [Option<Lba>; WAITING as usize],
     swaps: u64,
-    /// A rule that binds layers and that this one does not keep.
-    breaks: Option<Rule>,
+    breaks: Option<Breaks>,
 }
 
 /// The swapper as a subject of the explorer.
-pub fn subject(breaks: Option<Rule>) -> Subject {
+pub fn subject(breaks: Option<Breaks>) -> Subject {
     Subject {
         name: "swapper".to_owned(),
         recording: Recording::Conventional,
@@ -75,7 +83,7 @@ impl Swapper {
         plan.copy(Place::At(pb), staged[1], 1, Why::Swap);
         let records = [(a, pb), (b, pa)].map(|(lba, to)| Record::Map { at: Extent::new(Lba(lba), 1), to });
         for ((from, to), record) in staged.into_iter().zip([pb, pa]).zip(records) {
-            if self.breaks == Some(Rule::NoOverwrite) {
+            if self.breaks == Some(Breaks::Rule(Rule::NoOverwrite)) {
                 plan.copy(from, Place::At(to), 1, Why::Swap);
                 plan.record(record);
             } else {
@@ -114,7 +122,7 @@ impl TranslationLayer for Swapper {
             let Some(slot) = self.slot(lba).or(free) else { return host };
             self.waiting[slot as usize] = Some(lba);
             plan.copy(Place::Host(host), Place::At(Pba::ram(slot)), 1, Why::Host);
-            if self.breaks == Some(Rule::NoRecordOfRam) {
+            if self.breaks == Some(Breaks::Rule(Rule::NoRecordOfRam)) {
                 plan.record(Record::Map { at: Extent::new(lba, 1), to: Pba::ram(slot) });
                 self.place[lba.0 as usize] = Pba::ram(slot);
             }
@@ -132,6 +140,7 @@ impl TranslationLayer for Swapper {
 
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
         match why {
+            Pressure::Blocked(_) if self.breaks == Some(Breaks::Promise) => return Step::Done,
             // Swapping here as well keeps redo plans coming without a pause.
             Pressure::Blocked(_) => {
                 self.land(plan);

@@ -38,6 +38,8 @@ mod evict;
 mod records;
 mod write;
 
+use std::ops::ControlFlow;
+
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::{ConfigError, LayerInfo, Recording, configure, rewrite_survives, zone_map};
@@ -246,12 +248,10 @@ impl TranslationLayer for FifoLog {
     }
 
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        let natives = u64::from(self.zones.natives());
-        if from < natives {
-            let limit = crate::layer::REGION_RECORDS as u32;
-            return Some(self.zones.restate(from as u32, limit, plan).map_or(natives, u64::from));
-        }
-        let start = Lba(from - natives);
+        let start = match self.zones.restate(from, plan) {
+            ControlFlow::Break(next) => return Some(next),
+            ControlFlow::Continue(start) => start,
+        };
         let region = Extent::between(start, self.region_end(start));
         self.lost.restate(region, plan);
         let mut run: Option<(Extent<Lba>, u32)> = None;
@@ -265,7 +265,7 @@ impl TranslationLayer for FifoLog {
             }
         }
         self.restate_run(run, plan);
-        (region.end().0 < self.capacity()).then_some(natives + region.end().0)
+        self.zones.cursor_after(region.end())
     }
 
     fn most_records(&self) -> u64 {

@@ -6,6 +6,7 @@ use crate::layer::{Corrupt, REGION_RECORDS, TranslationLayer};
 use crate::plan::{Plan, Record};
 
 impl FifoLog {
+    /// Applies a [`Record::Map`], if it fits the state.
     pub(super) fn apply_map(&mut self, at: Extent<Lba>, to: Pba) -> Result<(), Corrupt> {
         let wrong = || Corrupt(format!("a record puts {at:?} at {to:?}, outside the log or the capacity"));
         let first = self.slot_of(to).ok_or_else(wrong)?;
@@ -21,6 +22,25 @@ impl FifoLog {
         Ok(())
     }
 
+    /// The effect of [`Record::Unmap`].
+    pub(super) fn unmap(&mut self, at: Extent<Lba>) {
+        let log = &mut self.log;
+        self.map.remove_range(at, |_, slot| log.give_up(slot));
+        self.lost.remove(at);
+    }
+
+    /// The effect of [`Record::Map`]: `at` lies in the slots from `first`.
+    pub(super) fn map_run(&mut self, at: Extent<Lba>, first: u32) {
+        for (slot, lba) in (first..).zip(at.iter()) {
+            if let Some(old) = self.map.set(lba, slot).filter(|old| *old != slot) {
+                self.log.give_up(old);
+            }
+            self.log.hold(slot, lba);
+        }
+        self.lost.remove(at);
+    }
+
+    /// Restates a run of slots.
     pub(super) fn restate_run(&self, run: Option<(Extent<Lba>, u32)>, plan: &mut Plan) {
         if let Some((at, slot)) = run {
             plan.record(Record::Map { at, to: self.slot_place(slot) });

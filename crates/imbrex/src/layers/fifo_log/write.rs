@@ -44,24 +44,6 @@ impl FifoLog {
         self.free_slots(plan);
     }
 
-    /// The effect of [`Record::Unmap`].
-    pub(super) fn unmap(&mut self, at: Extent<Lba>) {
-        let log = &mut self.log;
-        self.map.remove_range(at, |_, slot| log.give_up(slot));
-        self.lost.remove(at);
-    }
-
-    /// The effect of [`Record::Map`]: `at` lies in the slots from `first`.
-    pub(super) fn map_run(&mut self, at: Extent<Lba>, first: u32) {
-        for (slot, lba) in (first..).zip(at.iter()) {
-            if let Some(old) = self.map.set(lba, slot).filter(|old| *old != slot) {
-                self.log.give_up(old);
-            }
-            self.log.hold(slot, lba);
-        }
-        self.lost.remove(at);
-    }
-
     pub(super) fn free_slots(&mut self, plan: &mut Plan) {
         for &slot in &self.slots {
             plan.free(Extent::new(self.buffer.plus(u64::from(slot)), 1));

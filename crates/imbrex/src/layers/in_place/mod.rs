@@ -20,6 +20,8 @@
 //! - Each request costs one rewrite in each zone it touches, however many blocks it has there.
 //! - *Trim* changes nothing.
 
+use std::ops::ControlFlow;
+
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::{
@@ -274,15 +276,13 @@ impl TranslationLayer for InPlace {
     }
 
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        let natives = u64::from(self.zones.natives());
-        if from < natives {
-            let limit = crate::layer::REGION_RECORDS as u32;
-            return Some(self.zones.restate(from as u32, limit, plan).map_or(natives, u64::from));
-        }
-        let start = Lba(from - natives);
+        let start = match self.zones.restate(from, plan) {
+            ControlFlow::Break(next) => return Some(next),
+            ControlFlow::Continue(start) => start,
+        };
         let region = Extent::between(start, self.lost.region_end(start, self.capacity()));
         self.lost.restate(region, plan);
-        (region.end().0 < self.capacity()).then_some(natives + region.end().0)
+        self.zones.cursor_after(region.end())
     }
 
     fn most_records(&self) -> u64 {
