@@ -12,6 +12,7 @@
 
 mod error;
 pub mod formats;
+pub mod statistics;
 pub mod synthetic;
 pub mod workloads;
 
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 use crate::block::{Access, Extent, Lba};
 pub use error::{Position, Problem, TraceError};
 pub use formats::Compression;
+use serde::Serialize;
 use synthetic::{Generator, SyntheticSpec};
 
 /// Requests per batch where nothing else decides: 96 KiB of them.
@@ -103,7 +105,7 @@ impl fmt::Display for TraceFormat {
 }
 
 /// What a reader met and mended, up to now.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Irregularities {
     /// Requests stamped earlier than their predecessor; they arrive together with it.
     pub out_of_order: u64,
