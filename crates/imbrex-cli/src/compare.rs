@@ -41,13 +41,13 @@ impl Compare {
         let chosen = self.setup.choose(&self.layers, None)?;
         let workloads = workload::named(&self.workloads, self.setup.requests, self.setup.seed)?;
         let output = self.output.open()?;
-        let reading = Progress::new("reading", None);
+        let reading = Progress::of_pieces("reading", workloads.len());
         let known = parallel::each(jobs, &workloads, |workload| {
             Known::survey(workload.clone(), self.setup.requests, &reading)
         })?;
         drop(reading);
         let requests: u64 = known.iter().map(|workload| workload.range.requests).sum();
-        let progress = Progress::new("replaying", Some(requests * self.layers.len() as u64));
+        let progress = Progress::new("replaying", requests * self.layers.len() as u64);
         let cases: Vec<_> =
             known.iter().flat_map(|workload| self.layers.iter().map(move |layer| (workload, *layer))).collect();
         let rows =

@@ -102,7 +102,7 @@ impl Explore {
 
     fn explore(&self) -> Exploration {
         let jobs = self.jobs.map_or_else(parallel::cores, NonZeroUsize::get);
-        let progress = Progress::new("exploring", Some(self.cuts.get()));
+        let progress = Progress::new("exploring", self.cuts.get());
         let runs = Mutex::new(Runs {
             next_seed: self.seed,
             survived: Tally::default(),

@@ -15,6 +15,7 @@ mod series;
 mod setup;
 mod stop;
 mod table;
+mod trace;
 mod validate;
 mod workload;
 
@@ -35,6 +36,7 @@ struct Arguments {
 enum Command {
     Compare(compare::Compare),
     Replay(replay::Replay),
+    Trace(trace::Trace),
     List(list::List),
     Validate(validate::Validate),
     Explore(explore::Explore),
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Compare(command) => command.run(),
         Command::Replay(command) => command.run(),
+        Command::Trace(command) => command.run(),
         Command::List(command) => command.run(),
         Command::Validate(command) => command.run(),
         Command::Explore(command) => command.run(),

@@ -45,11 +45,11 @@ impl Replay {
         let chosen = self.setup.choose(&[self.layer], self.series.is_some().then_some(self.window))?;
         let mut workloads = workload::named(slice::from_ref(&self.workload), self.setup.requests, self.setup.seed)?;
         let output = self.output.open()?;
-        let reading = Progress::new("reading", None);
+        let reading = Progress::of_pieces("reading", 1);
         let known = Known::survey(workloads.remove(0), self.setup.requests, &reading)?;
         drop(reading);
         let mut series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
-        let progress = Progress::new("replaying", Some(known.range.requests));
+        let progress = Progress::new("replaying", known.range.requests);
         let row = chosen.replay(&known, self.layer, &progress, &mut series)?;
         drop(progress);
         series.finish()?;

@@ -2,6 +2,7 @@
 
 use imbrex::layers::LayerInfo;
 use imbrex::replay::{BufferSize, Outcome, ReplayOptions};
+use imbrex::trace::Irregularities;
 use serde::Serialize;
 
 use crate::setup::Chosen;
@@ -34,14 +35,6 @@ pub struct Row {
     pub outcome: Outcome,
 }
 
-/// What was mended in a trace.
-#[derive(Serialize)]
-pub struct Irregularities {
-    pub out_of_order: u64,
-    pub zero_size: u64,
-    pub without_data: u64,
-}
-
 impl Row {
     pub fn new(
         chosen: &Chosen,
@@ -50,7 +43,6 @@ impl Row {
         (capacity_blocks, buffer_blocks): (u64, u64),
         outcome: Outcome,
     ) -> Self {
-        let mended = workload.range.irregularities;
         Self {
             schema: SCHEMA,
             trace: workload.info.name.clone(),
@@ -58,11 +50,7 @@ impl Row {
             synthetic: workload.info.is_synthetic(),
             seed: workload.seed(),
             range_bytes: workload.range.range_bytes,
-            irregularities: Irregularities {
-                out_of_order: mended.out_of_order,
-                zero_size: mended.zero_size,
-                without_data: mended.without_data,
-            },
+            irregularities: workload.range.irregularities,
             layer: layer.name,
             config,
             drive: chosen.drive.name.clone(),

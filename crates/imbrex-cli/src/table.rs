@@ -6,17 +6,21 @@ const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 
 /// A table of texts. Columns whose heading begins with `>` are numbers and aligned to the right.
 pub fn table<const N: usize>(headings: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    grid(&headings, rows)
+}
+
+/// A table of as many columns as there are headings.
+pub fn grid(headings: &[&str], rows: impl IntoIterator<Item = impl IntoIterator<Item = String>>) -> String {
     let mut table = Table::new();
-    table.load_style(STYLE).set_header(headings.map(|heading| heading.trim_start_matches('>')));
-    let numbers = headings.map(|heading| heading.starts_with('>'));
-    for (column, is_number) in table.column_iter_mut().zip(numbers) {
+    table.load_style(STYLE).set_header(headings.iter().map(|heading| heading.trim_start_matches('>')));
+    for (column, heading) in table.column_iter_mut().zip(headings) {
         column.set_padding((0, 2));
-        if is_number {
+        if heading.starts_with('>') {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
     for row in rows {
-        table.add_row(row.map(Cell::new));
+        table.add_row(row.into_iter().map(Cell::new));
     }
     table.trim_fmt()
 }

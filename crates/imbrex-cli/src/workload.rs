@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use anyhow::{Result, bail};
 use imbrex::trace::{TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
 
-use crate::progress::Progress;
+use crate::progress::{Piece, Progress};
 use crate::stop;
 
 /// How many requests between two looks at the clock for the progress bar.
@@ -39,10 +39,10 @@ pub fn named(names: &[String], requests: Option<NonZeroU64>, seed: Option<u64>) 
 }
 
 impl Known {
-    /// Reads a workload from end to end.
+    /// Reads a workload from end to end, a piece of the work that `progress` shows.
     pub fn survey(workload: Workload, requests: Option<NonZeroU64>, progress: &Progress) -> Result<Self> {
         let limit = requests.map_or(u64::MAX, NonZeroU64::get);
-        let mut source = Watched::new(&workload, limit, progress)?;
+        let mut source = Watched::new(&workload, requests, progress)?;
         let info = source.info().clone();
         let mut range = TraceRange::of(&mut source)?;
         if let Workload::Synthetic(spec) = &workload {
@@ -58,29 +58,66 @@ impl Known {
 
     /// Its requests, counted as they are replayed.
     pub fn open<'a>(&self, progress: &'a Progress) -> Result<Watched<'a>, TraceError> {
-        Watched::new(&self.workload, self.limit, progress)
+        Watched::limited(&self.workload, self.limit, Shown::Requests { progress, unseen: 0 })
     }
 
     /// The seed of a synthetic workload.
     pub fn seed(&self) -> Option<u64> {
-        match &self.workload {
-            Workload::Synthetic(spec) => Some(spec.seed),
-            Workload::File(_) => None,
-        }
+        seed(&self.workload)
+    }
+}
+
+/// The seed of a synthetic workload.
+pub fn seed(workload: &Workload) -> Option<u64> {
+    match workload {
+        Workload::Synthetic(spec) => Some(spec.seed),
+        Workload::File(_) => None,
     }
 }
 
 /// A source that ends at a limit, shows progress, and fails when Ctrl-C asks for it.
 pub struct Watched<'a> {
     source: Box<dyn TraceSource>,
+    limit: u64,
     left: u64,
-    progress: &'a Progress,
-    unseen: u64,
+    shown: Shown<'a>,
+}
+
+/// What a progress bar counts.
+enum Shown<'a> {
+    /// Requests, of which so many are not shown yet.
+    Requests { progress: &'a Progress, unseen: u64 },
+    /// How much of the source has been used.
+    Piece(Piece<'a>),
 }
 
 impl<'a> Watched<'a> {
-    fn new(workload: &Workload, limit: u64, progress: &'a Progress) -> Result<Self, TraceError> {
-        Ok(Self { source: workload.open()?, left: limit, progress, unseen: 0 })
+    /// At most so many requests of a workload; reading them is a piece of the work that `progress` shows.
+    pub fn new(workload: &Workload, requests: Option<NonZeroU64>, progress: &'a Progress) -> Result<Self, TraceError> {
+        let limit = requests.map_or(u64::MAX, NonZeroU64::get);
+        Self::limited(workload, limit, Shown::Piece(progress.piece()))
+    }
+
+    fn limited(workload: &Workload, limit: u64, shown: Shown<'a>) -> Result<Self, TraceError> {
+        Ok(Self { source: workload.open()?, limit, left: limit, shown })
+    }
+
+    /// So many requests were handed out; none are the end.
+    fn show(&mut self, requests: u64) {
+        match &mut self.shown {
+            Shown::Requests { progress, unseen } => {
+                *unseen += requests;
+                if *unseen >= PROGRESS_EVERY || requests == 0 {
+                    progress.add(*unseen);
+                    *unseen = 0;
+                }
+            }
+            Shown::Piece(piece) if requests == 0 => piece.reach(1.0),
+            Shown::Piece(piece) => {
+                let of_limit = 1.0 - self.left as f64 / self.limit as f64;
+                piece.reach(self.source.share_done().unwrap_or(0.0).max(of_limit));
+            }
+        }
     }
 }
 
@@ -100,11 +137,7 @@ impl TraceSource for Watched<'_> {
         }
         let done = batch.len() as u64;
         self.left -= done;
-        self.unseen += done;
-        if self.unseen >= PROGRESS_EVERY || done == 0 {
-            self.progress.add(self.unseen);
-            self.unseen = 0;
-        }
+        self.show(done);
         Ok(())
     }
 

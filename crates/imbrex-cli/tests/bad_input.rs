@@ -117,5 +117,10 @@ fn other_commands_refuse_too() {
     refused("explore fifo-log --cuts 0", 2, "non-zero");
     refused("list everything", 2, "possible values: layers, drives, workloads, formats");
     refused("validate --disksim missing", 1, "missing: No such file");
+    refused("trace stat", 2, "<TRACE|WORKLOAD>...");
+    refused("trace stat missing.csv", 1, "cannot open missing.csv: No such file");
+    refused("trace stat zipf --cache 64MiB", 2, "write a percentage of the distinct offsets, such as 10%");
+    refused("trace stat zipf --cache 101%", 2, "write a percentage of the distinct offsets, such as 10%");
+    refused("trace stat zipf --buffer much", 2, "'much' is no buffer size");
     refused("simulate", 2, "unrecognized subcommand");
 }

@@ -84,10 +84,11 @@ fn a_run_has_every_field_of_its_schema() {
 #[test]
 fn every_field_of_a_run_is_documented() {
     let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
-    for schema in ["imbrex.run/1", "imbrex.series/1", "imbrex.check/1", "imbrex.exploration/1"] {
+    for schema in ["imbrex.run/1", "imbrex.series/1", "imbrex.check/1", "imbrex.exploration/1", "imbrex.trace-stat/1"] {
         assert!(documented.contains(schema), "{schema}");
     }
-    for name in json("compare --layers fifo-log --requests 10")[0].as_object().unwrap().keys() {
+    let rows = [json("compare --layers fifo-log --requests 10"), json("trace stat zipf --requests 10")];
+    for name in rows.iter().flat_map(|rows| rows[0].as_object().unwrap().keys()) {
         assert!(documented.contains(&format!("`{name}")), "{name} is not in docs/json.md");
     }
 }
@@ -136,6 +137,27 @@ fn a_replay_reports_and_writes_its_series() {
     assert_eq!((sum, &rows[0]["schema"]), (1000, &"imbrex.series/1".into()));
     assert_eq!(json(replay)[0]["schema"], "imbrex.run/1");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "a temporary file is left");
+}
+
+#[test]
+fn traces_are_described() {
+    let stat = "trace stat zipf hot-cold --requests 3000 --cache 10%,2.5%";
+    let rows = json(stat);
+    for (row, name) in rows.as_array().unwrap().iter().zip(["zipf", "hot-cold"]) {
+        assert_eq!((&row["schema"], &row["trace"]), (&"imbrex.trace-stat/1".into(), &name.into()));
+        assert_eq!((&row["synthetic"], &row["requests"]), (&true.into(), &3000.into()));
+        let share = |class: &str| row.pointer(&format!("/update_period/{class}/share")).unwrap().as_f64().unwrap();
+        assert!((share("short") + share("long") - 1.0).abs() < 1e-9);
+        for pointer in ["/miss_10pct/lru", "/miss_2.5pct/sieve", "/update_period/distribution/4-7/updates"] {
+            assert!(row.pointer(pointer).is_some_and(Value::is_number), "{pointer} of {row}");
+        }
+    }
+    assert_eq!(printed(stat), printed(&format!("{stat} --jobs 2")));
+    let table = printed(stat);
+    assert!(table.contains("zipf (synthetic)") && table.contains("ARC misses, cache of 2.5%"), "{table}");
+    let csv = printed(&format!("{stat} --format csv"));
+    assert!(csv.lines().next().unwrap().contains(",miss_10pct.lru,"), "{csv}");
+    assert_eq!(csv.lines().count(), 3);
 }
 
 #[test]

@@ -5,19 +5,25 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use imbrex::block::Access;
+use imbrex::trace::statistics::{StatisticsOptions, TraceStatistics};
 use imbrex::trace::{Irregularities, TraceFormat, TraceRange, TraceRequest, Workload};
 
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// A trace's requests and what a range pass says of it; `None`, and a word about it, where the traces are missing.
-fn load(file: &str, format: TraceFormat) -> Option<(Vec<TraceRequest>, TraceRange)> {
+/// A trace; `None`, and a word about it, where the traces are missing.
+fn workload(file: &str) -> Option<Workload> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces"));
     if !folder.is_dir() {
         // Written past the test harness, which hides what a passing test prints.
         let _ = writeln!(io::stderr(), "skipped {file}: there is no folder {}", folder.display());
         return None;
     }
-    let workload = Workload::File(folder.join(file));
+    Some(Workload::File(folder.join(file)))
+}
+
+/// A trace's requests and what a range pass says of it.
+fn load(file: &str, format: TraceFormat) -> Option<(Vec<TraceRequest>, TraceRange)> {
+    let workload = workload(file)?;
     let range = workload.range().expect("a real trace");
     let mut source = workload.open().expect("a real trace");
     assert_eq!(source.info().format, format);
@@ -33,6 +39,11 @@ fn load(file: &str, format: TraceFormat) -> Option<(Vec<TraceRequest>, TraceRang
     assert_eq!(requests.len() as u64, range.requests);
     assert_eq!(range.irregularities, Irregularities::default());
     Some((requests, range))
+}
+
+fn statistics(workload: &Workload) -> TraceStatistics {
+    let mut source = workload.open().expect("a real trace");
+    TraceStatistics::of(&mut *source, &StatisticsOptions::default()).expect("a real trace")
 }
 
 fn writes(requests: &[TraceRequest]) -> usize {
@@ -78,4 +89,28 @@ fn cloudphysics() {
     let pages: Vec<_> = writes().flat_map(|request| request.blocks(4096).iter()).collect();
     let rewrites = pages.iter().filter(|&&page| !seen.insert(page)).count();
     assert_eq!((pages.len(), rewrites), (656_169, 447_473));
+}
+
+/// What is said of these traces elsewhere, and what an independent decoder counts.
+#[test]
+fn statistics_of_cloudphysics() {
+    let Some(workload) = workload("cloudphysics.vscsi.zst") else { return };
+    let statistics = statistics(&workload);
+    assert_eq!((statistics.requests, statistics.reads, statistics.writes), (113_872, 46_974, 66_898));
+    assert_eq!((statistics.written_bytes, statistics.written_blocks_4k), (2_408_565_760, 656_169));
+    assert_eq!(statistics.footprint_written_blocks, 656_169 - 447_473);
+    assert_eq!(statistics.update_period.updates, 447_473);
+    assert_eq!(format!("{:.3} {:.2}", statistics.write_ratio, statistics.update_ratio), "0.587 0.68");
+    assert_eq!(statistics.duration_seconds.round(), 7200.0);
+}
+
+#[test]
+fn statistics_of_rsrch_1() {
+    let Some(workload) = workload("msr-rsrch_1.csv.zst") else { return };
+    let statistics = statistics(&workload);
+    assert_eq!((statistics.requests, statistics.writes), (13_780, 13_738));
+    assert_eq!(format!("{:.3}", statistics.write_ratio), "0.997");
+    assert_eq!((statistics.range_bytes >> 30, statistics.range_zones), (178, 714));
+    let all = statistics.update_period.short.blocks + statistics.update_period.long.blocks;
+    assert_eq!(all, statistics.update_period.updated_blocks);
 }

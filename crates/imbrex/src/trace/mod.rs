@@ -124,6 +124,11 @@ pub trait TraceSource: Send {
     /// A source that returned an error is spent.
     fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError>;
 
+    /// Which part of the source has been used, from 0 to 1, where that can be told.
+    fn share_done(&self) -> Option<f64> {
+        None
+    }
+
     /// What was mended in the requests handed out so far.
     fn irregularities(&self) -> Irregularities {
         Irregularities::default()

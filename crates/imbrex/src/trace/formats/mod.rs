@@ -5,6 +5,7 @@
 
 mod compression;
 mod input;
+mod measured;
 mod msr;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use std::path::Path;
 
 pub use compression::Compression;
 use input::Input;
+use measured::Counted;
 use msr::Msr;
 use vscsi::Vscsi;
 
@@ -28,10 +30,14 @@ const HEAD_BYTES: usize = 4096;
 /// Opens the trace file at `path`.
 pub fn open(path: &Path) -> Result<Box<dyn TraceSource>, TraceError> {
     let name = path.display().to_string();
-    let opened = File::open(path).and_then(|file| Ok((file.metadata()?.is_dir(), file)));
+    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     match opened {
-        Ok((false, file)) => read(&name, file),
-        Ok((true, _)) => Err(TraceError::Directory { file: name }),
+        Ok((metadata, file)) if !metadata.is_dir() => {
+            let file = Counted::new(file);
+            let measure = file.measure(metadata.len());
+            read(&name, file).map(measure)
+        }
+        Ok(_) => Err(TraceError::Directory { file: name }),
         Err(cause) => Err(TraceError::Open { file: name, cause }),
     }
 }

@@ -53,6 +53,18 @@ impl Footprint {
         self.pages.len().max(self.lines.len()) + more <= Self::MOST
     }
 
+    /// The numbers that blocks have, or [`UNNUMBERED`]. Step by step for all of them, so that their cache misses overlap.
+    pub fn numbers(&self, blocks: impl Iterator<Item = Lba>) -> Vec<u32> {
+        let page = |block: Lba| (self.index.get(&(block.0 / PAGE)).copied(), (block.0 % PAGE) as usize);
+        let pages: Vec<_> = blocks.map(page).collect();
+        let line =
+            |(page, at): (Option<u32>, usize)| (page.map_or(0, |page| self.pages[page as usize].lines[at / LINE]), at);
+        let lines: Vec<_> = pages.into_iter().map(line).collect();
+        let number =
+            |(line, at): (u32, usize)| if line == 0 { UNNUMBERED } else { self.lines[line as usize - 1][at % LINE] };
+        lines.into_iter().map(number).collect()
+    }
+
     /// Takes in blocks that were read.
     pub fn read(&mut self, at: Extent<Lba>) {
         for (page, blocks) in parts(at) {

@@ -18,6 +18,7 @@ mod tests;
 pub mod updates;
 
 use std::convert::Infallible;
+use std::hint::black_box;
 
 use serde::Serialize;
 
@@ -32,6 +33,8 @@ use updates::{UpdatePeriods, Updates};
 
 /// Bytes of a zone, the unit of address ranges in the papers.
 const ZONE_BYTES: u64 = 256 << 20;
+/// Requests whose blocks are looked up before the first of them is taken in.
+const AHEAD: usize = 64;
 const SECTOR_BYTES: f64 = 512.0;
 const GIB: f64 = (1u64 << 30) as f64;
 const GB: f64 = 1e9;
@@ -246,7 +249,18 @@ impl Gathered {
         for request in batch.iter().filter(|request| request.access != Access::Trim) {
             self.offsets.add(request.offset_bytes);
         }
-        batch.iter().try_for_each(|request| self.add_blocks(request))
+        for ahead in batch.chunks(AHEAD) {
+            black_box(self.touch(ahead));
+            ahead.iter().try_for_each(|request| self.add_blocks(request))?;
+        }
+        Ok(())
+    }
+
+    /// Loads what the requests' first blocks need, for its effect on the cache: one request after the other would wait for
+    /// several cache misses, each for the one before it.
+    fn touch(&self, ahead: &[TraceRequest]) -> u64 {
+        let first = |request: &TraceRequest| request.blocks(BLOCK_BYTES).start;
+        self.updates.touch(&self.footprint.numbers(ahead.iter().map(first)))
     }
 
     #[inline]

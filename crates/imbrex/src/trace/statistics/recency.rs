@@ -47,6 +47,12 @@ impl Recency {
         self.next == self.groups.len() * GROUP
     }
 
+    /// Loads what giving up the slot needs, for its effect on the cache.
+    #[inline]
+    pub fn touch(&self, slot: u32) -> u64 {
+        self.groups[slot as usize / GROUP][0]
+    }
+
     /// Takes the next slot: something is renewed now.
     #[inline]
     pub fn take(&mut self) -> u32 {

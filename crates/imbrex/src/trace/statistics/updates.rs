@@ -49,7 +49,7 @@ pub struct UpdatePeriods {
     pub short: PeriodShare,
     /// Those with long periods.
     pub long: PeriodShare,
-    /// Updates and blocks by period, a class for each power of two, up to the longest.
+    /// Updates and blocks by period, up to the longest; [`period_name`] names the classes.
     #[serde(serialize_with = "by_name")]
     pub distribution: Vec<PeriodClass>,
 }
@@ -69,12 +69,9 @@ pub struct PeriodShare {
     pub updated_more: f64,
 }
 
-/// Periods from a power of two to the next.
+/// The periods from a power of two to before the next, or 0.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct PeriodClass {
-    /// The shortest.
-    #[serde(skip)]
-    pub from: u64,
     /// Updates with such a period.
     pub updates: u64,
     /// Blocks whose mean period, rounded down, is such.
@@ -98,6 +95,13 @@ impl Updates {
     /// Whether so many more blocks can be told apart.
     pub fn has_room(&self, blocks: u32) -> bool {
         self.blocks.len() + blocks as usize <= Self::MOST as usize
+    }
+
+    /// Loads what writing blocks of these numbers needs, for its effect on the cache.
+    pub fn touch(&self, numbers: &[u32]) -> u64 {
+        let slot = |&number: &u32| self.blocks.get(number as usize).map(|block| block.slot);
+        let slots: Vec<_> = numbers.iter().filter_map(slot).collect();
+        slots.into_iter().fold(0, |sum, slot| sum ^ self.recency.touch(slot))
     }
 
     /// A block is written; `number` is its own, which the first write gives it.
@@ -144,7 +148,7 @@ impl Updates {
         }
         let updates = self.by_period.iter().sum();
         let updated_blocks = short.blocks + long.blocks;
-        let classes = self.by_period.iter().zip(by_mean).enumerate();
+        let classes = self.by_period.iter().zip(by_mean);
         UpdatePeriods {
             buffer_blocks,
             updates,
@@ -152,9 +156,7 @@ impl Updates {
             updated_blocks,
             short: short.share(updated_blocks),
             long: long.share(updated_blocks),
-            distribution: classes
-                .map(|(class, (&updates, blocks))| PeriodClass { from: least_of(class), updates, blocks })
-                .collect(),
+            distribution: classes.map(|(&updates, blocks)| PeriodClass { updates, blocks }).collect(),
         }
     }
 }
@@ -194,17 +196,15 @@ fn least_of(class: usize) -> u64 {
     if class == 0 { 0 } else { 1 << (class - 1) }
 }
 
-impl PeriodClass {
-    /// The class as it is shown: `0`, `1`, `2-3`, `4-7`.
-    #[must_use]
-    pub fn name(&self) -> String {
-        match self.from {
-            0 | 1 => self.from.to_string(),
-            from => format!("{from}-{}", 2 * from - 1),
-        }
+/// The name of a class of periods: `0`, `1`, `2-3`, `4-7` and so on.
+#[must_use]
+pub fn period_name(class: usize) -> String {
+    match least_of(class) {
+        least @ (0 | 1) => least.to_string(),
+        least => format!("{least}-{}", 2 * least - 1),
     }
 }
 
 fn by_name<S: Serializer>(classes: &[PeriodClass], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(classes.iter().map(|class| (class.name(), class)))
+    serializer.collect_map(classes.iter().enumerate().map(|(class, counts)| (period_name(class), counts)))
 }

@@ -23,6 +23,7 @@ use super::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, Trace
 pub struct Generator {
     info: TraceInfo,
     random: Random,
+    requests: u64,
     requests_left: u64,
     arrivals: Arrivals,
     shape: Shape,
@@ -37,6 +38,7 @@ impl Generator {
         Ok(Self {
             info: TraceInfo { name: spec.name.clone(), format: TraceFormat::Synthetic, compression: Compression::None },
             random: Random::new(spec.seed),
+            requests: spec.requests,
             requests_left: spec.requests,
             arrivals: Arrivals::new(&spec.arrivals),
             streams: Weighted::new(spec.streams.iter().map(|s| (s.weight, Stream::new(&s.pattern, &shape)))),
@@ -65,5 +67,8 @@ impl TraceSource for Generator {
         self.requests_left -= count;
         batch.extend((0..count).map(|_| self.next()));
         Ok(())
+    }
+    fn share_done(&self) -> Option<f64> {
+        Some(1.0 - self.requests_left as f64 / self.requests.max(1) as f64)
     }
 }
