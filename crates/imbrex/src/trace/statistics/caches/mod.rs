@@ -5,7 +5,7 @@
 //! seen. The offsets are therefore kept as a [`Sequence`] of small numbers, and the policies run over that.
 //!
 //! Memory: 4 bytes for each request, and while a policy runs 4 to 5 for each distinct offset: a recency list needs no
-//! links, since its order is that of the sequence itself (see [`window`]).
+//! links, since its order is that of the sequence itself (see `window.rs`).
 
 mod arc;
 mod lru;
