@@ -12,6 +12,7 @@
 
 mod error;
 pub mod formats;
+pub mod profiles;
 pub mod synthetic;
 pub mod workloads;
 
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 use crate::block::{Access, Extent, Lba};
 pub use error::{Position, Problem, TraceError};
 pub use formats::Compression;
+use profiles::{Profile, ProfileSource};
 use synthetic::{Generator, SyntheticSpec};
 
 /// Requests per batch where nothing else decides: 96 KiB of them.
@@ -148,6 +150,8 @@ pub enum Workload {
     File(PathBuf),
     /// A generated workload, see [`synthetic`].
     Synthetic(SyntheticSpec),
+    /// A generated volume like a published one, see [`profiles`].
+    Profile(Box<Profile>),
 }
 
 impl Workload {
@@ -156,6 +160,7 @@ impl Workload {
         match self {
             Self::File(path) => formats::open(path),
             Self::Synthetic(spec) => Ok(Box::new(Generator::new(spec)?)),
+            Self::Profile(profile) => Ok(Box::new(ProfileSource::new(profile)?)),
         }
     }
 
