@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod buffer_size;
 pub mod drive;
 pub mod explore;
 pub mod layer;

@@ -25,9 +25,10 @@ mod simulation;
 
 use std::ops::ControlFlow;
 
+pub use crate::buffer_size::{BadBufferSize, BufferSize};
 pub use device::{Device, Timing};
 pub use error::{Fault, Moment, ReplayError};
-pub use options::{BadBufferSize, Beyond, BufferSize, MAX_QUEUE_DEPTH, ReplayOptions, Window};
+pub use options::{Beyond, MAX_QUEUE_DEPTH, ReplayOptions, Window};
 pub use outcome::{ByReason, CleaningTime, Latency, LatencyMs, Outcome};
 pub use series::Row;
 pub use setup::{Setup, disk, replay, space};

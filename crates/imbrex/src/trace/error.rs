@@ -86,6 +86,16 @@ pub enum TraceError {
         /// What the field must be, and what it is.
         must: String,
     },
+    /// More of something than statistics number.
+    #[error("{file} has more than {most} {what}, the most that statistics are made of; use fewer requests of it")]
+    TooMany {
+        /// The trace as it was named.
+        file: String,
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there may be.
+        most: u64,
+    },
     /// A name that is neither a built-in workload nor a file.
     #[error("there is no file and no built-in workload {name}; the built-in workloads are {built_in}")]
     UnknownWorkload {

@@ -13,6 +13,7 @@
 mod error;
 pub mod formats;
 pub mod profiles;
+pub mod statistics;
 pub mod synthetic;
 pub mod workloads;
 
@@ -23,6 +24,7 @@ use crate::block::{Access, Extent, Lba};
 pub use error::{Position, Problem, TraceError};
 pub use formats::Compression;
 use profiles::{Profile, ProfileSource};
+use serde::Serialize;
 use synthetic::{Generator, SyntheticSpec};
 
 /// Requests per batch where nothing else decides: 96 KiB of them.
@@ -105,7 +107,7 @@ impl fmt::Display for TraceFormat {
 }
 
 /// What a reader met and mended, up to now.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Irregularities {
     /// Requests stamped earlier than their predecessor; they arrive together with it.
     pub out_of_order: u64,

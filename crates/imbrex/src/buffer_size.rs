@@ -1,0 +1,130 @@
+//! The size of a persistent buffer as it is asked for: so many bytes, or a part of an address range.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The size of a persistent buffer.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum BufferSize {
+    /// A percentage of the workload's address range, from 0 to the end of the highest block touched. (Amphisbaena §6.1:
+    /// "1 % of the trace's maximum access range".)
+    Percent(f64),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl BufferSize {
+    /// The size in blocks, rounded up, at least one.
+    #[must_use]
+    pub fn blocks(self, range_bytes: u64, block_bytes: u32) -> u64 {
+        let block = u64::from(block_bytes);
+        match self {
+            Self::Percent(percent) => {
+                let range = range_bytes.div_ceil(block);
+                // Rounded before rounding up, so that 1 % of 6400 blocks is 64 and not the 65 of a last binary digit.
+                let exact = range as f64 * percent / 100.0;
+                let near = exact.round();
+                (if (exact - near).abs() < 1e-6 { near } else { exact.ceil() }) as u64
+            }
+            Self::Bytes(bytes) => bytes.div_ceil(block),
+        }
+        .max(1)
+    }
+}
+
+/// A text that is no buffer size.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("'{0}' is no buffer size; write a percentage of the address range as 1% or a size as 64MiB, 1GiB or 2GB")]
+pub struct BadBufferSize(String);
+
+/// Suffixes and their bytes; the longer ones first, so that `MiB` is not taken for `B`.
+const UNITS: [(&str, u64); 9] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("B", 1),
+];
+
+impl FromStr for BufferSize {
+    type Err = BadBufferSize;
+
+    fn from_str(text: &str) -> Result<Self, BadBufferSize> {
+        let bad = || BadBufferSize(text.to_owned());
+        let number = |digits: &str| match digits.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+            _ => Err(bad()),
+        };
+        if let Some(percent) = text.trim().strip_suffix('%') {
+            return number(percent).map(Self::Percent);
+        }
+        for (suffix, bytes) in UNITS {
+            if let Some(digits) = text.trim().strip_suffix(suffix) {
+                return Ok(Self::Bytes((number(digits)? * bytes as f64).ceil() as u64));
+            }
+        }
+        number(text).map(|bytes| Self::Bytes(bytes.ceil() as u64))
+    }
+}
+
+impl fmt::Display for BufferSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percent(percent) => write!(f, "{percent}%"),
+            Self::Bytes(bytes) => {
+                let (suffix, unit) = UNITS[..4].iter().rev().find(|(_, unit)| bytes % unit == 0).unwrap_or(&UNITS[8]);
+                write!(f, "{}{suffix}", bytes / unit)
+            }
+        }
+    }
+}
+
+impl Serialize for BufferSize {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BufferSize {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_shown() {
+        for (text, size) in [
+            ("1%", BufferSize::Percent(1.0)),
+            ("0.5 %", BufferSize::Percent(0.5)),
+            ("64MiB", BufferSize::Bytes(64 << 20)),
+            ("1.5GiB", BufferSize::Bytes(3 << 29)),
+            ("2GB", BufferSize::Bytes(2_000_000_000)),
+            ("512", BufferSize::Bytes(512)),
+        ] {
+            let read: BufferSize = text.parse().unwrap();
+            assert_eq!(read, size);
+            assert_eq!(read.to_string().parse(), Ok(size));
+        }
+        for text in ["", "%", "-1%", "0", "1 parsec", "infB", "NaN%"] {
+            assert!(text.parse::<BufferSize>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn percentages_round_up_to_blocks() {
+        assert_eq!(BufferSize::Percent(1.0).blocks(6400 * 4096, 4096), 64);
+        assert_eq!(BufferSize::Percent(1.0).blocks(6400 * 4096 + 1, 4096), 65);
+        assert_eq!(BufferSize::Percent(1.0).blocks(0, 4096), 1);
+        assert_eq!(BufferSize::Bytes(4097).blocks(0, 4096), 2);
+    }
+}
