@@ -168,11 +168,45 @@ impl Workload {
 
     /// Reads the workload once from end to end.
     pub fn range(&self) -> Result<TraceRange, TraceError> {
-        let mut range = TraceRange::of(&mut *self.open()?)?;
+        self.range_of(&mut *self.open()?)
+    }
+
+    /// Reads `source`, which is this workload or the beginning of it, to its end.
+    pub fn range_of(&self, source: &mut dyn TraceSource) -> Result<TraceRange, TraceError> {
+        let mut range = TraceRange::of(source)?;
+        // A short run may miss the end of what is specified; a profile's first new extent lies there.
         if let Self::Synthetic(spec) = self {
             range.range_bytes = spec.range_bytes;
         }
         Ok(range)
+    }
+
+    /// Whether requests are generated, and so drawn from a seed.
+    #[must_use]
+    pub fn seed(&self) -> Option<u64> {
+        match self {
+            Self::File(_) => None,
+            Self::Synthetic(spec) => Some(spec.seed),
+            Self::Profile(profile) => Some(profile.seed),
+        }
+    }
+
+    /// Draws from `seed`; changes nothing about a file.
+    pub fn set_seed(&mut self, seed: u64) {
+        match self {
+            Self::File(_) => {}
+            Self::Synthetic(spec) => spec.seed = seed,
+            Self::Profile(profile) => profile.seed = seed,
+        }
+    }
+
+    /// Generates so many requests; changes nothing about a file.
+    pub fn set_requests(&mut self, requests: u64) {
+        match self {
+            Self::File(_) => {}
+            Self::Synthetic(spec) => spec.requests = requests,
+            Self::Profile(profile) => profile.shortened = Some(requests),
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! The generator of a profile's requests.
 //!
 //! Per request the numbers are drawn in this order, which is part of the promise that a seed gives the same requests
-//! everywhere: the gap to its predecessor, the access, then for a new extent the length of the next run, its kind and its
-//! length, for an old one which it is.
+//! everywhere: the gap to its predecessor, the access, then for the first of a run of new extents the length of the next run,
+//! for an old one which it is.
 
 use super::growth::{Growth, Touch};
 use super::places::{Kind, Places};
 use super::pool::{Place, Pool};
+use super::volume::BLOCK_BYTES;
 use super::{Model, Profile, Volume};
 use crate::block::Access;
 use crate::trace::synthetic::arrivals::Arrivals;
@@ -18,8 +19,6 @@ use crate::trace::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest
 const NEAR_SHARE: f64 = 0.08;
 
 const BURSTS: BurstSpec = BurstSpec { burst_ms: 3_000.0, pause_ms: 9_000.0 };
-
-const BLOCK_BYTES: u64 = 4096;
 
 /// Generates the requests of a [`Profile`]. It keeps 8 bytes for each distinct extent that may be touched again.
 pub struct ProfileSource {
@@ -36,6 +35,8 @@ pub struct ProfileSource {
     new_reads: Growth,
     /// What the present run of new writes consists of.
     writing: Kind,
+    /// New extents written.
+    written: u64,
 }
 
 impl ProfileSource {
@@ -53,7 +54,11 @@ impl ProfileSource {
             Growth::new(requests, requests * new, model.growth, model.run_extents)
         };
         Ok(Self {
-            info: TraceInfo { name: profile.name.clone(), format: TraceFormat::Synthetic, compression: Compression::None },
+            info: TraceInfo {
+                name: profile.name.clone(),
+                format: TraceFormat::Synthetic,
+                compression: Compression::None,
+            },
             left: volume.requests,
             arrivals: Arrivals::new(&ArrivalSpec { mean_rate: volume.rate, bursts: Some(BURSTS) }),
             places: Places::new(&volume, &model, &mut random),
@@ -62,6 +67,7 @@ impl ProfileSource {
             new_writes: growth(volume.write_ratio, volume.new_write_share),
             new_reads: growth(1.0 - volume.write_ratio, new_reads),
             writing: Kind::Hot,
+            written: 0,
             volume,
             model,
             random,
@@ -82,18 +88,22 @@ impl ProfileSource {
         let random = &mut self.random;
         match self.new_writes.next(random) {
             Touch::Old if !self.hot.is_empty() => return self.hot.touch_any(&self.model, random),
-            Touch::New { first: true } if random.chance(self.volume.hot_share) => self.writing = Kind::Hot,
-            Touch::New { first: true } => self.writing = Kind::Once,
-            // A volume begins with something to write again.
-            Touch::Old => self.writing = Kind::Hot,
             Touch::New { first: false } => {}
+            _ => self.writing = self.kind(),
         }
-        let lengths = if self.writing == Kind::Hot { &self.volume.hot } else { &self.volume.once };
-        let place = self.places.place(self.writing, lengths.draw(random));
+        let lengths = if self.writing == Kind::Hot { &mut self.volume.hot } else { &mut self.volume.once };
+        let place = self.places.place(self.writing, lengths.next());
+        self.written += 1;
         if self.writing == Kind::Hot {
             self.hot.add(place);
         }
         place
+    }
+
+    /// What the next run of new writes consists of. A volume begins with something to write again.
+    fn kind(&self) -> Kind {
+        let hot = self.hot.len() as f64 <= self.volume.hot_share * self.written as f64;
+        if hot { Kind::Hot } else { Kind::Once }
     }
 
     #[inline]
@@ -105,7 +115,7 @@ impl ProfileSource {
                 return pool.touch_any(&self.model, random);
             }
         }
-        let place = self.places.place(Kind::Read, self.volume.read.draw(random));
+        let place = self.places.place(Kind::Read, self.volume.read.next());
         self.read.add(place);
         place
     }

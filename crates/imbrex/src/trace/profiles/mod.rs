@@ -77,6 +77,9 @@ pub struct Model {
     pub written_zones: f64,
     /// Share of each of their slots that is used.
     pub fill: f64,
+    /// Share of the hot extents that are in fact written again before the trace ends; `hot_lba_share` counts only these.
+    #[serde(default = "all")]
+    pub rewritten: f64,
     /// New extents come in runs of so many on average; at least 1.
     pub run_extents: f64,
     /// After a share `x` of the requests, `x^growth` of the new extents have come; above 0 and at most 1.
@@ -91,6 +94,10 @@ pub struct Model {
     pub scan: f64,
 }
 
+fn all() -> f64 {
+    1.0
+}
+
 macro_rules! profiles {
     ($($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!("../../../../../profiles/", $name, ".toml")))),*]
@@ -99,8 +106,8 @@ macro_rules! profiles {
 
 /// Names and texts: the eight volumes of Amphisbaena's Table 3, then the others by name.
 const BUILT_IN: &[(&str, &str)] = profiles![
-    "hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0", "hm_1", "mds_0", "prn_1", "proj_0", "proj_1",
-    "proj_2", "rsrch_0", "src1_0", "src1_1", "src1_2", "stg_0", "usr_1", "usr_2", "wdev_0",
+    "hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0", "hm_1", "mds_0", "prn_1", "proj_0",
+    "proj_1", "proj_2", "rsrch_0", "src1_0", "src1_1", "src1_2", "stg_0", "usr_1", "usr_2", "wdev_0",
 ];
 
 impl Profile {

@@ -30,6 +30,10 @@ impl Pool {
         Self { places: Vec::new(), recent: Vec::new(), newest: 0, window, log_window, scanned: 0 }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -83,6 +87,7 @@ mod tests {
         new_length_ratio: 1.0,
         written_zones: 1.0,
         fill: 1.0,
+        rewritten: 1.0,
         run_extents: 1.0,
         growth: 1.0,
         new_read_share: None,

@@ -5,6 +5,13 @@ use super::places::{SLOT_BLOCKS, ZONE_BLOCKS};
 use super::{Figures, Profile};
 use crate::trace::TraceError;
 
+pub(super) const BLOCK_BYTES: u64 = 4096;
+
+/// Blocks of a GiB.
+const GIB_BLOCKS: f64 = 262_144.0;
+
+const _: () = assert!(LONGEST_BLOCKS <= SLOT_BLOCKS, "the longest extent fits a slot");
+
 /// The largest range: extents store their first block in 32 bits.
 const MOST_BLOCKS: u64 = 1 << 32;
 
@@ -54,13 +61,15 @@ impl Volume {
             return Err(profile.wrong("model.new_length_ratio", "must be between 1 and 100"));
         }
         let new_write_share = 1.0 / (1.0 + ratio * update / (1.0 - update));
-        let (new, again) = (length * (1.0 - update + ratio * update), length * (1.0 - update + ratio * update) / ratio);
+        let new = length * (1.0 - update + ratio * update);
+        let again = new / ratio;
         let hot_lba = known.share("hot_lba_share", |f| f.hot_lba_share)?;
-        let hot_share = hot_lba * ratio;
-        if hot_share >= 1.0 {
-            return Err(profile.wrong("hot_lba_share", format!("must be below 1 / model.new_length_ratio ({ratio})")));
+        let hot_share = hot_lba * ratio / model.rewritten;
+        if !(0.0..1.0).contains(&hot_share) {
+            let must = "must be below model.rewritten / model.new_length_ratio";
+            return Err(profile.wrong("hot_lba_share", must));
         }
-        let once = new * (1.0 - hot_lba) / (1.0 - hot_share);
+        let once = (new - hot_share * again) / (1.0 - hot_share);
         let new_read_share = known.new_read_share(writes * new_write_share, reads)?;
         // Reads of written extents are as long as these; the others make up for it.
         let of_written = (1.0 - new_read_share) * model.reads_of_written;
@@ -81,6 +90,12 @@ impl Volume {
         volume.check_model(profile)?;
         volume.check_space(profile, writes * length * (1.0 - update))?;
         Ok(volume)
+    }
+
+    /// The address range in bytes.
+    #[must_use]
+    pub fn range_bytes(&self) -> u64 {
+        self.range_blocks * BLOCK_BYTES
     }
 
     /// Distinct offsets among the requests to generate.
@@ -130,7 +145,6 @@ impl Volume {
             let share = read_blocks / room;
             return Err(profile.wrong("model.written_zones", format!("must leave {share:.3} of the range to reads")));
         }
-        debug_assert!(LONGEST_BLOCKS <= SLOT_BLOCKS);
         Ok(())
     }
 }
@@ -158,7 +172,7 @@ impl Known<'_> {
     /// Mean length of a write.
     fn write_length(&self, writes: f64) -> Result<f64, TraceError> {
         match self.get(|f| f.written_gib) {
-            Some(gib) if self.get(|f| f.write_len_sectors).is_none() => Ok(gib * 262_144.0 / writes),
+            Some(gib) if self.get(|f| f.write_len_sectors).is_none() => Ok(gib * GIB_BLOCKS / writes),
             _ => Ok(self.need("write_len_sectors", |f| f.write_len_sectors)? / 8.0),
         }
     }
@@ -173,7 +187,7 @@ impl Known<'_> {
 
     fn update_ratio(&self, written_blocks: f64) -> Result<f64, TraceError> {
         let ratio = match self.get(|f| f.footprint_gib) {
-            Some(gib) => 1.0 - gib * 262_144.0 / written_blocks,
+            Some(gib) => 1.0 - gib * GIB_BLOCKS / written_blocks,
             None => self.share("update_ratio", |f| f.update_ratio)?,
         };
         if (0.0..1.0).contains(&ratio) { Ok(ratio) } else { Err(self.0.wrong("update_ratio", "must be below 1")) }
@@ -181,7 +195,7 @@ impl Known<'_> {
 
     fn range_blocks(&self) -> Result<u64, TraceError> {
         match self.get(|f| f.range_gb) {
-            Some(gb) if self.get(|f| f.range_zones).is_none() => Ok((gb * 1e9 / 4096.0) as u64),
+            Some(gb) if self.get(|f| f.range_zones).is_none() => Ok((gb * 1e9) as u64 / BLOCK_BYTES),
             _ => Ok(self.need("range_zones", |f| f.range_zones)?.saturating_mul(ZONE_BLOCKS)),
         }
     }
