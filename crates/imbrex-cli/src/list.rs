@@ -1,9 +1,10 @@
 //! `imbrex list`: what there is to choose from.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers;
+use imbrex::trace::profiles::{Profile, Volume};
 use imbrex::trace::workloads::built_in;
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ enum What {
     Layers,
     /// Drive presets
     Drives,
-    /// Built-in synthetic workloads
+    /// Built-in synthetic workloads and profiles of published volumes
     Workloads,
     /// Formats of trace files
     Formats,
@@ -84,7 +85,7 @@ const FORMATS: &[Format] = &[
     },
     Format { name: "VSCSI v1", recognised: "version in a record", holds: "CloudPhysics, records of 32 bytes" },
     Format { name: "VSCSI v2", recognised: "version in a record", holds: "CloudPhysics, records of 40 bytes" },
-    Format { name: "synthetic", recognised: "a name ending in .toml", holds: "a workload to generate" },
+    Format { name: "synthetic", recognised: "a name ending in .toml", holds: "a workload or a profile to generate" },
 ];
 
 impl List {
@@ -151,7 +152,19 @@ fn list_workloads(output: Output) -> Result<()> {
             description: spec.description,
         })
     };
-    let workloads = built_in().iter().map(workload).collect::<Result<Vec<_>>>()?;
+    let profile = |name: &'static str| -> Result<Workload> {
+        let profile = Profile::named(name).context("a listed profile exists")??;
+        let volume = Volume::of(&profile)?;
+        Ok(Workload {
+            name,
+            synthetic: true,
+            requests: volume.requests,
+            range_bytes: volume.range_bytes(),
+            write_ratio: volume.write_ratio,
+            description: profile.description,
+        })
+    };
+    let workloads = built_in().iter().map(workload).chain(Profile::names().map(profile)).collect::<Result<Vec<_>>>()?;
     output.write(&workloads, || {
         let cells = |w: &Workload| {
             let name = format!("{} (synthetic)", w.name);

@@ -25,14 +25,11 @@ pub struct Known {
 /// The workloads called `names`, each of at most `requests` requests, synthetic ones drawn from `seed`.
 pub fn named(names: &[String], requests: Option<NonZeroU64>, seed: Option<u64>) -> Result<Vec<Workload>> {
     let mut workloads = names.iter().map(|name| Workload::named(name)).collect::<Result<Vec<_>, _>>()?;
-    let mut synthetic = false;
     for workload in &mut workloads {
-        let Workload::Synthetic(spec) = workload else { continue };
-        synthetic = true;
-        spec.requests = requests.map_or(spec.requests, NonZeroU64::get);
-        spec.seed = seed.unwrap_or(spec.seed);
+        requests.into_iter().for_each(|requests| workload.set_requests(requests.get()));
+        seed.into_iter().for_each(|seed| workload.set_seed(seed));
     }
-    if seed.is_some() && !synthetic {
+    if seed.is_some() && workloads.iter().all(|workload| workload.seed().is_none()) {
         bail!("--seed: {} is no synthetic workload; only those are drawn from a seed", names.join(", "));
     }
     Ok(workloads)
@@ -44,10 +41,7 @@ impl Known {
         let limit = requests.map_or(u64::MAX, NonZeroU64::get);
         let mut source = Watched::new(&workload, requests, progress)?;
         let info = source.info().clone();
-        let mut range = TraceRange::of(&mut source)?;
-        if let Workload::Synthetic(spec) = &workload {
-            range.range_bytes = spec.range_bytes;
-        }
+        let range = workload.range_of(&mut source)?;
         Ok(Self { workload, limit, info, range })
     }
 
@@ -63,15 +57,7 @@ impl Known {
 
     /// The seed of a synthetic workload.
     pub fn seed(&self) -> Option<u64> {
-        seed(&self.workload)
-    }
-}
-
-/// The seed of a synthetic workload.
-pub fn seed(workload: &Workload) -> Option<u64> {
-    match workload {
-        Workload::Synthetic(spec) => Some(spec.seed),
-        Workload::File(_) => None,
+        self.workload.seed()
     }
 }
 

@@ -1,5 +1,6 @@
 //! `imbrex trace`: what can be done with traces themselves.
 
+mod published;
 mod stat;
 
 use anyhow::Result;

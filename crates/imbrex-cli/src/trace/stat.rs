@@ -5,11 +5,13 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use anyhow::{Result, anyhow};
 use clap::Args;
 use imbrex::buffer_size::BufferSize;
+use imbrex::trace::profiles::Figures;
 use imbrex::trace::statistics::updates::period_name;
 use imbrex::trace::statistics::{Collection, StatisticsOptions, TraceStatistics};
 use imbrex::trace::{TraceSource, Workload};
 use serde::Serialize;
 
+use super::published;
 use crate::output::OutputArguments;
 use crate::parallel;
 use crate::progress::Progress;
@@ -55,6 +57,9 @@ struct Row {
     trace_format: String,
     synthetic: bool,
     seed: Option<u64>,
+    /// What is published of the volume that a profile is like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published: Option<Figures>,
     buffer: BufferSize,
     #[serde(flatten)]
     statistics: TraceStatistics,
@@ -99,23 +104,28 @@ impl Stat {
             synthetic: info.is_synthetic(),
             trace: info.name,
             trace_format: info.format.to_string(),
-            seed: workload::seed(workload),
+            seed: workload.seed(),
+            published: published::of(workload),
             buffer: self.buffer,
             statistics,
         })
     }
 }
 
-/// A table with a column for each trace.
+/// A table with a column for each trace, and one more for what is published of it.
 fn shown(rows: &[Row]) -> String {
-    let headings: Vec<_> =
-        rows.iter().map(|row| format!(">{}{}", row.trace, if row.synthetic { " (synthetic)" } else { "" })).collect();
-    let headings: Vec<_> = ["statistic"].into_iter().chain(headings.iter().map(String::as_str)).collect();
     let classes = rows.iter().map(|row| row.statistics.update_period.distribution.len()).max().unwrap_or(0);
-    let columns: Vec<_> = rows.iter().map(|row| lines(row, classes)).collect();
-    let names = columns.first().into_iter().flatten().map(|(name, _)| name.clone());
+    let mut columns = Vec::new();
+    for row in rows {
+        let measured = lines(row, classes);
+        let published = row.published.as_ref().map(|figures| published::beside(&measured, figures));
+        columns.push((format!(">{}{}", row.trace, if row.synthetic { " (synthetic)" } else { "" }), measured));
+        columns.extend(published.map(|lines| (">published".to_owned(), lines)));
+    }
+    let headings: Vec<_> = ["statistic"].into_iter().chain(columns.iter().map(|(name, _)| name.as_str())).collect();
+    let names = columns.first().into_iter().flat_map(|(_, column)| column).map(|(name, _)| name.clone());
     let line = |(at, name): (usize, String)| {
-        [name].into_iter().chain(columns.iter().map(|column| column[at].1.clone())).collect::<Vec<_>>()
+        [name].into_iter().chain(columns.iter().map(|(_, column)| column[at].1.clone())).collect::<Vec<_>>()
     };
     let table = grid(&headings, names.enumerate().map(line));
     format!(
@@ -124,17 +134,21 @@ fn shown(rows: &[Row]) -> String {
     )
 }
 
-type Line = (String, String);
+/// A statistic as it is shown.
+pub(super) type Line = (String, String);
 
-fn line(name: &str, value: String) -> Line {
+pub(super) fn line(name: &str, value: String) -> Line {
     (name.to_owned(), value)
 }
 
 /// What is shown of a trace; of all traces the same in the same order.
 fn lines(row: &Row, classes: usize) -> Vec<Line> {
-    let statistics = &row.statistics;
-    [volume(statistics), addresses(statistics), rewriting(statistics), locality(statistics), periods(row, classes)]
-        .concat()
+    [statistic_lines(&row.statistics), periods(row, classes)].concat()
+}
+
+/// All but the update periods.
+pub(super) fn statistic_lines(statistics: &TraceStatistics) -> Vec<Line> {
+    [volume(statistics), addresses(statistics), rewriting(statistics), locality(statistics)].concat()
 }
 
 fn volume(s: &TraceStatistics) -> Vec<Line> {

@@ -12,6 +12,7 @@
 
 mod error;
 pub mod formats;
+pub mod profiles;
 pub mod statistics;
 pub mod synthetic;
 pub mod workloads;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use crate::block::{Access, Extent, Lba};
 pub use error::{Position, Problem, TraceError};
 pub use formats::Compression;
+use profiles::{Profile, ProfileSource};
 use serde::Serialize;
 use synthetic::{Generator, SyntheticSpec};
 
@@ -155,6 +157,8 @@ pub enum Workload {
     File(PathBuf),
     /// A generated workload, see [`synthetic`].
     Synthetic(SyntheticSpec),
+    /// A generated volume like a published one, see [`profiles`].
+    Profile(Box<Profile>),
 }
 
 impl Workload {
@@ -163,16 +167,51 @@ impl Workload {
         match self {
             Self::File(path) => formats::open(path),
             Self::Synthetic(spec) => Ok(Box::new(Generator::new(spec)?)),
+            Self::Profile(profile) => Ok(Box::new(ProfileSource::new(profile)?)),
         }
     }
 
     /// Reads the workload once from end to end.
     pub fn range(&self) -> Result<TraceRange, TraceError> {
-        let mut range = TraceRange::of(&mut *self.open()?)?;
+        self.range_of(&mut *self.open()?)
+    }
+
+    /// Reads `source`, which is this workload or the beginning of it, to its end.
+    pub fn range_of(&self, source: &mut dyn TraceSource) -> Result<TraceRange, TraceError> {
+        let mut range = TraceRange::of(source)?;
+        // A short run may miss the end of what is specified; a profile's first new extent lies there.
         if let Self::Synthetic(spec) = self {
             range.range_bytes = spec.range_bytes;
         }
         Ok(range)
+    }
+
+    /// Whether requests are generated, and so drawn from a seed.
+    #[must_use]
+    pub fn seed(&self) -> Option<u64> {
+        match self {
+            Self::File(_) => None,
+            Self::Synthetic(spec) => Some(spec.seed),
+            Self::Profile(profile) => Some(profile.seed),
+        }
+    }
+
+    /// Draws from `seed`; changes nothing about a file.
+    pub fn set_seed(&mut self, seed: u64) {
+        match self {
+            Self::File(_) => {}
+            Self::Synthetic(spec) => spec.seed = seed,
+            Self::Profile(profile) => profile.seed = seed,
+        }
+    }
+
+    /// Generates so many requests; changes nothing about a file.
+    pub fn set_requests(&mut self, requests: u64) {
+        match self {
+            Self::File(_) => {}
+            Self::Synthetic(spec) => spec.requests = requests,
+            Self::Profile(profile) => profile.shortened = Some(requests),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-//! Workloads by name: those built in, specifications in TOML, trace files.
+//! Workloads by name: those built in, profiles of published volumes, specifications in TOML, trace files.
 
 use std::fs;
 use std::path::Path;
 
+use super::profiles::Profile;
 use super::synthetic::SyntheticSpec;
 use super::{TraceError, Workload};
 
@@ -37,18 +38,28 @@ pub fn built_in() -> &'static [BuiltIn] {
 }
 
 impl Workload {
-    /// What `name` names: a built-in workload, a specification (a file ending in `.toml`) or else a trace file.
+    /// What `name` names: a built-in workload or profile, a specification of either (a file ending in `.toml`; a profile has
+    /// a table `published`) or else a trace file.
     pub fn named(name: &str) -> Result<Self, TraceError> {
         if let Some(built_in) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return Ok(Self::Synthetic(built_in.spec()?));
         }
+        if let Some(profile) = Profile::named(name) {
+            return Ok(Self::Profile(Box::new(profile?)));
+        }
         let path = Path::new(name);
         if path.extension().is_some_and(|extension| extension == "toml") {
             let text = fs::read_to_string(path).map_err(|cause| TraceError::Open { file: name.into(), cause })?;
-            return Ok(Self::Synthetic(SyntheticSpec::parse(name, &text)?));
+            let is_profile = text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("published"));
+            return Ok(if is_profile {
+                Self::Profile(Box::new(Profile::parse(name, &text)?))
+            } else {
+                Self::Synthetic(SyntheticSpec::parse(name, &text)?)
+            });
         }
         if !path.exists() && path.components().count() == 1 && path.extension().is_none() {
-            let built_in = BUILT_IN.iter().map(|built_in| built_in.name).collect::<Vec<_>>().join(", ");
+            let names = BUILT_IN.iter().map(|built_in| built_in.name).chain(Profile::names());
+            let built_in = names.collect::<Vec<_>>().join(", ");
             return Err(TraceError::UnknownWorkload { name: name.into(), built_in });
         }
         Ok(Self::File(path.into()))
@@ -76,6 +87,8 @@ mod tests {
         assert!(matches!(Workload::named("week.csv"), Ok(Workload::File(_))));
         let unknown = Workload::named("zipff").unwrap_err().to_string();
         assert!(unknown.contains("zipff") && unknown.contains("default, uniform"), "{unknown}");
+        assert!(matches!(Workload::named("prxy_0"), Ok(Workload::Profile(profile)) if profile.name == "prxy_0"));
+        assert!(unknown.contains("prxy_0"), "{unknown}");
         let missing = Workload::named("none.toml").unwrap_err().to_string();
         assert!(missing.starts_with("cannot open none.toml"), "{missing}");
     }

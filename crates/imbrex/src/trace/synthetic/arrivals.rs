@@ -4,7 +4,7 @@ use super::random::Random;
 use super::spec::ArrivalSpec;
 
 /// The clock of arrivals; the first request arrives at 0.
-pub(super) struct Arrivals {
+pub(in crate::trace) struct Arrivals {
     now_ns: Option<u64>,
     /// Mean gap within a burst.
     gap_ns: f64,
@@ -18,7 +18,7 @@ struct Bursts {
 }
 
 impl Arrivals {
-    pub(super) fn new(spec: &ArrivalSpec) -> Self {
+    pub(in crate::trace) fn new(spec: &ArrivalSpec) -> Self {
         let bursts = spec.bursts.map(|bursts| Bursts {
             burst_ns: bursts.burst_ms * 1e6,
             pause_ns: bursts.pause_ms * 1e6,
@@ -30,7 +30,7 @@ impl Arrivals {
 
     /// When the next request arrives. Time that does not fit stands still, after 584 years.
     #[inline]
-    pub(super) fn next(&mut self, random: &mut Random) -> u64 {
+    pub(in crate::trace) fn next(&mut self, random: &mut Random) -> u64 {
         let now_ns = match self.now_ns {
             None => {
                 if let Some(bursts) = &mut self.bursts {

@@ -4,8 +4,8 @@
 //! order, which is part of that promise: the gap to its predecessor, the stream, the access, the size, the place. A
 //! sequential run draws access, size and place once, before its length.
 
-mod arrivals;
-mod random;
+pub(super) mod arrivals;
+pub(super) mod random;
 mod spec;
 mod streams;
 #[cfg(test)]

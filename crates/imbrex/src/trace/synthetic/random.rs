@@ -6,16 +6,16 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A seeded source of random numbers.
-pub(super) struct Random(Xoshiro256PlusPlus);
+pub(in crate::trace) struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::trace) fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// Uniform in `0..bound`, without bias (Lemire, TOMACS 2019). `bound` is not zero.
     #[inline]
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
+    pub(in crate::trace) fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0);
         let mut product = u128::from(self.0.next_u64()) * u128::from(bound);
         if (product as u64) < bound {
@@ -29,25 +29,25 @@ impl Random {
 
     /// Uniform in `[0, 1)`, in steps of 2⁻⁵³.
     #[inline]
-    pub(super) fn unit(&mut self) -> f64 {
+    pub(in crate::trace) fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1u64 << 53) as f64;
         (self.0.next_u64() >> 11) as f64 * STEP
     }
 
     /// True with probability `share`.
     #[inline]
-    pub(super) fn chance(&mut self, share: f64) -> bool {
+    pub(in crate::trace) fn chance(&mut self, share: f64) -> bool {
         self.unit() < share
     }
 
     /// Exponentially distributed with the given mean.
     #[inline]
-    pub(super) fn exponential(&mut self, mean: f64) -> f64 {
+    pub(in crate::trace) fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }
 
     /// At least one, geometrically distributed with the given mean.
-    pub(super) fn geometric(&mut self, mean: f64) -> u64 {
+    pub(in crate::trace) fn geometric(&mut self, mean: f64) -> u64 {
         1 + (libm::log(1.0 - self.unit()) / libm::log(1.0 - 1.0 / mean)) as u64
     }
 }
@@ -61,7 +61,7 @@ pub(super) struct Weighted<T> {
 
 impl<T> Weighted<T> {
     /// At least one of the weights is not zero.
-    pub(super) fn new(items: impl IntoIterator<Item = (u32, T)>) -> Self {
+    pub(in crate::trace) fn new(items: impl IntoIterator<Item = (u32, T)>) -> Self {
         let mut total = 0;
         let items = items
             .into_iter()
@@ -75,7 +75,7 @@ impl<T> Weighted<T> {
 
     /// Draws an item.
     #[inline]
-    pub(super) fn pick(&mut self, random: &mut Random) -> &mut T {
+    pub(in crate::trace) fn pick(&mut self, random: &mut Random) -> &mut T {
         let at = if self.items.len() == 1 { 0 } else { random.below(self.total) };
         let index = self.items.partition_point(|(up_to, _)| *up_to <= at);
         &mut self.items[index].1
