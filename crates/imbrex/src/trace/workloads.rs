@@ -51,7 +51,7 @@ impl Workload {
             let built_in = BUILT_IN.iter().map(|built_in| built_in.name).collect::<Vec<_>>().join(", ");
             return Err(TraceError::UnknownWorkload { name: name.into(), built_in });
         }
-        Ok(Self::File(path.into()))
+        Ok(Self::File(path.to_path_buf().into()))
     }
 }
 
