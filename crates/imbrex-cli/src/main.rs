@@ -15,6 +15,7 @@ mod series;
 mod setup;
 mod stop;
 mod table;
+mod trace_file;
 mod validate;
 mod workload;
 

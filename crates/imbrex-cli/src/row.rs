@@ -19,6 +19,7 @@ pub struct Row {
     pub trace_format: String,
     pub synthetic: bool,
     pub seed: Option<u64>,
+    pub volume: Option<String>,
     pub range_bytes: u64,
     pub irregularities: Irregularities,
     pub layer: &'static str,
@@ -34,12 +35,14 @@ pub struct Row {
     pub outcome: Outcome,
 }
 
-/// What was mended in a trace.
+/// What was mended in a trace, and what was left out.
 #[derive(Serialize)]
 pub struct Irregularities {
     pub out_of_order: u64,
     pub zero_size: u64,
     pub without_data: u64,
+    pub reordered: u64,
+    pub other_volumes: u64,
 }
 
 impl Row {
@@ -57,11 +60,14 @@ impl Row {
             trace_format: workload.info.format.to_string(),
             synthetic: workload.info.is_synthetic(),
             seed: workload.seed(),
+            volume: workload.volume.clone(),
             range_bytes: workload.range.range_bytes,
             irregularities: Irregularities {
                 out_of_order: mended.out_of_order,
                 zero_size: mended.zero_size,
                 without_data: mended.without_data,
+                reordered: mended.reordered,
+                other_volumes: mended.other_volumes,
             },
             layer: layer.name,
             config,
@@ -81,10 +87,14 @@ impl Row {
         format!("{}{}", self.trace, if self.synthetic { " (synthetic)" } else { "" })
     }
 
-    /// What was mended in the trace, if anything.
+    /// What was mended in the trace and what was left out, if anything.
     pub fn mended(&self) -> Option<String> {
-        let Irregularities { out_of_order, zero_size, without_data } = self.irregularities;
+        let Irregularities { out_of_order, zero_size, without_data, reordered, other_volumes } = self.irregularities;
+        let volume = self.volume.as_deref().unwrap_or_default();
+        let others = format!("requests of other volumes than {volume} left out (choose with --volume)");
         let parts = [
+            (other_volumes, others.as_str()),
+            (reordered, "requests put in order of time"),
             (out_of_order, "requests stamped earlier than the one before arrive together with it"),
             (zero_size, "requests of no bytes left out"),
             (without_data, "commands without data left out"),

@@ -4,7 +4,7 @@ use std::io;
 use std::num::NonZeroU64;
 
 use anyhow::{Result, bail};
-use imbrex::trace::{TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
+use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
 
 use crate::progress::Progress;
 use crate::stop;
@@ -18,22 +18,40 @@ pub struct Known {
     limit: u64,
     /// What it is.
     pub info: TraceInfo,
+    /// The volume whose requests these are, where the trace names volumes.
+    pub volume: Option<String>,
     /// How much there is of it.
     pub range: TraceRange,
 }
 
-/// The workloads called `names`, each of at most `requests` requests, synthetic ones drawn from `seed`.
-pub fn named(names: &[String], requests: Option<NonZeroU64>, seed: Option<u64>) -> Result<Vec<Workload>> {
+/// The workloads called `names`, each of at most `requests` requests, synthetic ones drawn from `seed`, trace files read as
+/// `options` say.
+pub fn named(
+    names: &[String],
+    requests: Option<NonZeroU64>,
+    seed: Option<u64>,
+    options: &FileOptions,
+) -> Result<Vec<Workload>> {
     let mut workloads = names.iter().map(|name| Workload::named(name)).collect::<Result<Vec<_>, _>>()?;
-    let mut synthetic = false;
+    let (mut synthetic, mut files) = (false, false);
     for workload in &mut workloads {
-        let Workload::Synthetic(spec) = workload else { continue };
-        synthetic = true;
-        spec.requests = requests.map_or(spec.requests, NonZeroU64::get);
-        spec.seed = seed.unwrap_or(spec.seed);
+        match workload {
+            Workload::Synthetic(spec) => {
+                synthetic = true;
+                spec.requests = requests.map_or(spec.requests, NonZeroU64::get);
+                spec.seed = seed.unwrap_or(spec.seed);
+            }
+            Workload::File(file) => {
+                files = true;
+                file.options = options.clone();
+            }
+        }
     }
     if seed.is_some() && !synthetic {
         bail!("--seed: {} is no synthetic workload; only those are drawn from a seed", names.join(", "));
+    }
+    if *options != FileOptions::default() && !files {
+        bail!("--trace-format, --volume, --event: {} is no trace file; only those are read so", names.join(", "));
     }
     Ok(workloads)
 }
@@ -48,7 +66,8 @@ impl Known {
         if let Workload::Synthetic(spec) = &workload {
             range.range_bytes = spec.range_bytes;
         }
-        Ok(Self { workload, limit, info, range })
+        let volume = source.volume();
+        Ok(Self { workload, limit, info, volume, range })
     }
 
     /// The workload itself. It does not know about the limit.
@@ -106,6 +125,10 @@ impl TraceSource for Watched<'_> {
             self.unseen = 0;
         }
         Ok(())
+    }
+
+    fn volume(&self) -> Option<String> {
+        self.source.volume()
     }
 
     fn irregularities(&self) -> imbrex::trace::Irregularities {
