@@ -83,7 +83,7 @@ impl LineFormat for Blkparse {
             return Err(wrong_word("RWBS", rwbs, "not the letters of a command"));
         }
         let Some(access) = access(rwbs) else { return Ok(Line::WithoutData) };
-        let Some((sector, count)) = place(&mut fields)? else { return Ok(Line::WithoutData) };
+        let Some([sector, count]) = place(&mut fields)? else { return Ok(Line::WithoutData) };
         let (offset_bytes, bytes) = (sectors("sector", sector)?, sectors("sectors", count)?);
         if bytes == 0 {
             return Ok(Line::WithoutData);
@@ -119,13 +119,13 @@ fn access(rwbs: &[u8]) -> Option<Access> {
 
 /// The sector and the number of them; none where the process follows at once, or after the bytes of a packet command.
 #[inline]
-fn place<'a>(fields: &mut Blanks<'a>) -> Result<Option<(&'a [u8], &'a [u8])>, Fault> {
+fn place<'a>(fields: &mut Blanks<'a>) -> Result<Option<[&'a [u8]; 2]>, Fault> {
     let sector = fields.next()?;
     if sector.starts_with(b"[") {
         return Ok(None);
     }
     match fields.next()? {
-        b"+" => Ok(Some((sector, fields.next()?))),
+        b"+" => Ok(Some([sector, fields.next()?])),
         [b'(' | b'[', ..] if is_number(sector) => Ok(None),
         other => Err(wrong_word("what follows the sector", other, "not + and a number of sectors")),
     }

@@ -27,8 +27,8 @@ pub(super) fn recognise(head: &[u8]) -> Option<TraceFormat> {
 
 /// The text formats whose form the first line of `head` follows.
 pub(super) fn texts(head: &[u8]) -> impl Iterator<Item = TraceFormat> {
-    let lines = head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let line = lines.skip_while(|line| line.is_empty() || Blkparse::is_preface(line)).next().unwrap_or_default();
+    let mut lines = head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let line = lines.find(|line| !line.is_empty() && !Blkparse::is_preface(line)).unwrap_or_default();
     let is_text = line.iter().all(|&byte| byte == b'\t' || (b' '..=b'~').contains(&byte));
     let fields: Vec<_> = line.split(|&byte| byte == b',').take(FIELDS).collect();
     let forms = [

@@ -2,8 +2,11 @@
 
 use super::*;
 
-/// A good first line of each format, and what is said of lines after it.
-const WRONG: &[(TraceFormat, &str, &[(&str, &str)])] = &[
+/// A wrong line, and what is said of it.
+type Wrong = (&'static str, &'static str);
+
+/// A good first line of each format, and wrong lines after it.
+const WRONG: &[(TraceFormat, &str, &[Wrong])] = &[
     (
         TraceFormat::DiskSim,
         "1.0 0 0 1 0",
