@@ -1,5 +1,5 @@
 # The README's second command is `make test`: everything that CI checks.
-.PHONY: test tools format lint docs
+.PHONY: test tools format lint docs fuzz
 
 test: format lint docs
 	cargo test --workspace --locked --quiet
@@ -16,3 +16,14 @@ lint: tools
 
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+# Each fuzz target for a short while; needs a nightly toolchain and `cargo install cargo-fuzz`. Not part of `make test`.
+FUZZ_SECONDS ?= 20
+fuzz:
+	@for target in $$(cargo +nightly fuzz list); do \
+		echo "fuzzing $$target for $(FUZZ_SECONDS) s"; \
+		mkdir -p fuzz/corpus/$$target; \
+		cargo +nightly fuzz run --sanitizer none $$target fuzz/corpus/$$target $$(ls -d fuzz/seeds/$$target 2>/dev/null) -- \
+			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -rss_limit_mb=1024 \
+			-verbosity=0 || exit 1; \
+	done

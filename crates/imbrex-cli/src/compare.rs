@@ -13,6 +13,7 @@ use crate::row::Row;
 use crate::setup::{SetupArguments, layer};
 use crate::stop;
 use crate::table::{self, count, number, percent, table};
+use crate::trace_file::TraceFileArguments;
 use crate::workload::{self, Known};
 
 /// Replay workloads on several layers and compare them
@@ -29,6 +30,8 @@ pub struct Compare {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
+    traces: TraceFileArguments,
+    #[command(flatten)]
     setup: SetupArguments,
     #[command(flatten)]
     output: OutputArguments,
@@ -39,7 +42,7 @@ impl Compare {
         stop::on_ctrl_c();
         let jobs = self.jobs.map_or_else(parallel::cores, NonZeroUsize::get);
         let chosen = self.setup.choose(&self.layers, None)?;
-        let workloads = workload::named(&self.workloads, self.setup.requests, self.setup.seed)?;
+        let workloads = workload::named(&self.workloads, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
         let reading = Progress::of_pieces("reading", workloads.len());
         let known = parallel::each(jobs, &workloads, |workload| {

@@ -6,6 +6,7 @@ use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers;
 use imbrex::trace::profiles::{Profile, Volume};
 use imbrex::trace::workloads::built_in;
+use imbrex::trace::{FORMATS, FormatInfo};
 use serde::Serialize;
 
 use crate::output::{Output, OutputArguments};
@@ -73,20 +74,18 @@ struct Workload {
 #[derive(Serialize)]
 struct Format {
     name: &'static str,
+    trace_format: &'static str,
     recognised: &'static str,
     holds: &'static str,
 }
 
-const FORMATS: &[Format] = &[
-    Format {
-        name: "MSR CSV",
-        recognised: "seven fields in a line",
-        holds: "MSR Cambridge: timestamp, host, disk, type, offset, size, response time; one volume a file",
-    },
-    Format { name: "VSCSI v1", recognised: "version in a record", holds: "CloudPhysics, records of 32 bytes" },
-    Format { name: "VSCSI v2", recognised: "version in a record", holds: "CloudPhysics, records of 40 bytes" },
-    Format { name: "synthetic", recognised: "a name ending in .toml", holds: "a workload or a profile to generate" },
-];
+/// Synthetic workloads are files too, but none that could be taken for a trace.
+const SYNTHETIC: Format = Format {
+    name: "synthetic",
+    trace_format: "",
+    recognised: "a name ending in .toml",
+    holds: "a workload or a profile to generate",
+};
 
 impl List {
     pub fn run(self) -> Result<()> {
@@ -175,9 +174,14 @@ fn list_workloads(output: Output) -> Result<()> {
 }
 
 fn list_formats(output: Output) -> Result<()> {
-    output.write(FORMATS, || {
-        let cells = FORMATS.iter().map(|f| [f.name, f.recognised, f.holds].map(str::to_owned));
+    let files = FORMATS.iter().map(|info| {
+        let FormatInfo { name, key, recognised, holds, .. } = *info;
+        Format { name, trace_format: key, recognised, holds }
+    });
+    let formats: Vec<_> = files.chain([SYNTHETIC]).collect();
+    output.write(&formats, || {
+        let cells = formats.iter().map(|f| [f.name, f.trace_format, f.recognised, f.holds].map(str::to_owned));
         let compressed = "Trace files may be compressed with zstd, gzip or xz. Names mean nothing, content does.";
-        format!("{}\n\n{compressed}", table(["format", "recognised by", "holds"], cells))
+        format!("{}\n\n{compressed}", table(["format", "--trace-format", "recognised by", "holds"], cells))
     })
 }

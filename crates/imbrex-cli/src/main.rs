@@ -16,6 +16,7 @@ mod setup;
 mod stop;
 mod table;
 mod trace;
+mod trace_file;
 mod validate;
 mod workload;
 

@@ -16,6 +16,7 @@ use crate::series::{Series, window};
 use crate::setup::{SetupArguments, layer};
 use crate::stop;
 use crate::table::{bytes, count, number, percent, table};
+use crate::trace_file::TraceFileArguments;
 use crate::workload::{self, Known};
 
 /// Replay one workload on one layer and report in detail
@@ -34,6 +35,8 @@ pub struct Replay {
     #[arg(long, default_value = "60s", value_parser = window, requires = "series")]
     window: Window,
     #[command(flatten)]
+    traces: TraceFileArguments,
+    #[command(flatten)]
     setup: SetupArguments,
     #[command(flatten)]
     output: OutputArguments,
@@ -43,7 +46,8 @@ impl Replay {
     pub fn run(self) -> Result<()> {
         stop::on_ctrl_c();
         let chosen = self.setup.choose(&[self.layer], self.series.is_some().then_some(self.window))?;
-        let mut workloads = workload::named(slice::from_ref(&self.workload), self.setup.requests, self.setup.seed)?;
+        let names = slice::from_ref(&self.workload);
+        let mut workloads = workload::named(names, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
         let reading = Progress::of_pieces("reading", 1);
         let known = Known::survey(workloads.remove(0), self.setup.requests, &reading)?;

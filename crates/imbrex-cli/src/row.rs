@@ -20,6 +20,7 @@ pub struct Row {
     pub trace_format: String,
     pub synthetic: bool,
     pub seed: Option<u64>,
+    pub volume: Option<String>,
     pub range_bytes: u64,
     pub irregularities: Irregularities,
     pub layer: &'static str,
@@ -49,6 +50,7 @@ impl Row {
             trace_format: workload.info.format.to_string(),
             synthetic: workload.info.is_synthetic(),
             seed: workload.seed(),
+            volume: workload.volume.clone(),
             range_bytes: workload.range.range_bytes,
             irregularities: workload.range.irregularities,
             layer: layer.name,
@@ -69,10 +71,14 @@ impl Row {
         format!("{}{}", self.trace, if self.synthetic { " (synthetic)" } else { "" })
     }
 
-    /// What was mended in the trace, if anything.
+    /// What was mended in the trace and what was left out, if anything.
     pub fn mended(&self) -> Option<String> {
-        let Irregularities { out_of_order, zero_size, without_data } = self.irregularities;
+        let Irregularities { out_of_order, zero_size, without_data, reordered, other_volumes } = self.irregularities;
+        let volume = self.volume.as_deref().unwrap_or_default();
+        let others = format!("requests of other volumes than {volume} left out (choose with --volume)");
         let parts = [
+            (other_volumes, others.as_str()),
+            (reordered, "requests put in order of time"),
             (out_of_order, "requests stamped earlier than the one before arrive together with it"),
             (zero_size, "requests of no bytes left out"),
             (without_data, "commands without data left out"),

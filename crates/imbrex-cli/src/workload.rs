@@ -4,7 +4,7 @@ use std::io;
 use std::num::NonZeroU64;
 
 use anyhow::{Result, bail};
-use imbrex::trace::{TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
+use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
 
 use crate::progress::{Piece, Progress};
 use crate::stop;
@@ -18,19 +18,34 @@ pub struct Known {
     limit: u64,
     /// What it is.
     pub info: TraceInfo,
+    /// The volume whose requests these are, where the trace names volumes.
+    pub volume: Option<String>,
     /// How much there is of it.
     pub range: TraceRange,
 }
 
-/// The workloads called `names`, each of at most `requests` requests, synthetic ones drawn from `seed`.
-pub fn named(names: &[String], requests: Option<NonZeroU64>, seed: Option<u64>) -> Result<Vec<Workload>> {
+/// The workloads called `names`, each of at most `requests` requests, synthetic ones drawn from `seed`, trace files read as
+/// `options` say.
+pub fn named(
+    names: &[String],
+    requests: Option<NonZeroU64>,
+    seed: Option<u64>,
+    options: &FileOptions,
+) -> Result<Vec<Workload>> {
     let mut workloads = names.iter().map(|name| Workload::named(name)).collect::<Result<Vec<_>, _>>()?;
     for workload in &mut workloads {
         requests.into_iter().for_each(|requests| workload.set_requests(requests.get()));
         seed.into_iter().for_each(|seed| workload.set_seed(seed));
+        if let Workload::File(file) = workload {
+            file.options = options.clone();
+        }
     }
     if seed.is_some() && workloads.iter().all(|workload| workload.seed().is_none()) {
         bail!("--seed: {} is no synthetic workload; only those are drawn from a seed", names.join(", "));
+    }
+    let is_file = |workload: &Workload| matches!(workload, Workload::File(_));
+    if *options != FileOptions::default() && !workloads.iter().any(is_file) {
+        bail!("--trace-format, --volume, --event: {} is no trace file; only those are read so", names.join(", "));
     }
     Ok(workloads)
 }
@@ -42,7 +57,8 @@ impl Known {
         let mut source = Watched::new(&workload, requests, progress)?;
         let info = source.info().clone();
         let range = workload.range_of(&mut source)?;
-        Ok(Self { workload, limit, info, range })
+        let volume = source.volume();
+        Ok(Self { workload, limit, info, volume, range })
     }
 
     /// The workload itself. It does not know about the limit.
@@ -125,6 +141,10 @@ impl TraceSource for Watched<'_> {
         self.left -= done;
         self.show(done);
         Ok(())
+    }
+
+    fn volume(&self) -> Option<String> {
+        self.source.volume()
     }
 
     fn irregularities(&self) -> imbrex::trace::Irregularities {

@@ -37,6 +37,9 @@ const WRONG: &[(&str, i32, &str)] = &[
     ("missing.csv", 1, "cannot open missing.csv: No such file"),
     ("missing.csv --seed 1", 1, "--seed: missing.csv is no synthetic workload"),
     ("--seed -1", 2, "unexpected argument"),
+    ("--trace-format yaml", 2, "there is no trace format \"yaml\"; the formats are msr, vscsi1"),
+    ("--event C", 2, "write Q (queued) or D (issued)"),
+    ("zipf --volume 0", 1, "--trace-format, --volume, --event: zipf is no trace file"),
     ("--format yaml", 2, "possible values: table, json, csv"),
 ];
 
@@ -76,6 +79,10 @@ fn wrong_traces_and_drives_are_refused_where_they_are_wrong() {
     refused(&format!("compare {trace}"), 1, &format!("{trace} on conventional: request 2 (4096 bytes at offset 999"));
     let trace = file("noise.bin", "this is no trace\n");
     refused(&format!("compare {trace}"), 1, "is in no trace format");
+    let two = file("two.csv", good);
+    refused(&format!("compare {two} --volume h,1"), 1, "holds no request of volume h,1; choose one it has");
+    refused(&format!("compare {two} --event D"), 1, "is MSR CSV, which has no event to choose; leave out --event");
+    refused(&format!("replay {two} --layer conventional --trace-format spc"), 1, ", line 1: LBA is \"h\"");
     let drive = file("drive.toml", "description = \"\"\nblock_bytes = 4096\nmedium = 1\n");
     refused(&format!("compare --drive {drive}"), 1, "TOML parse error at line");
     let workload = file("workload.toml", "name = \"x\"\nseed = -1\n");

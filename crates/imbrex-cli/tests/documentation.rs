@@ -43,6 +43,8 @@ fn arguments(command: &str) -> Result<Vec<String>, String> {
         arguments.push(match word {
             "DIR" => present(shared.join("facts/disksim"))?,
             "TRACE" | "TRACE..." => present(shared.join("traces/msr-wdev_1.csv"))?,
+            "TRACE.blkparse" => present(shared.join("traces/hadoop.blkparse.zst"))?,
+            "TRACE.tencent" => present(shared.join("traces/tencent-cbs-sample.csv.zst"))?,
             "LAYER" => "fifo-log".to_owned(),
             other => other.to_owned(),
         });

@@ -67,7 +67,8 @@ fn a_run_has_every_field_of_its_schema() {
         assert_eq!(run["synthetic"], true);
         assert_eq!(run["requests"], 2000);
         let numbers = "/seed /range_bytes /irregularities/out_of_order /irregularities/zero_size \
-                       /irregularities/without_data /drive_blocks /block_bytes /capacity_blocks /buffer_blocks \
+                       /irregularities/without_data /irregularities/reordered \
+                       /irregularities/other_volumes /drive_blocks /block_bytes /capacity_blocks /buffer_blocks \
                        /options/prefill /host_write_blocks /media_write_blocks/host /media_write_blocks/destage \
                        /media_read_blocks/collect /write_amplification /latency_ms/mean /latency_ms/p50 \
                        /latency_ms/p95 /latency_ms/p99 /latency_ms/p999 /latency_ms/max /latency_ms/read/mean \
@@ -161,6 +162,21 @@ fn traces_are_described() {
 }
 
 #[test]
+fn what_was_left_out_of_a_trace_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("two.spc");
+    fs::write(&trace, "3,0,4096,w,0.5\n1,0,4096,r,0.6\n3,8,4096,w,0.4\n").unwrap();
+    let compare = |options: &str| format!("compare {} --layers conventional {options}", trace.display());
+    let table = printed(&compare(""));
+    let said = "1 requests of other volumes than 3 left out (choose with --volume), 1 requests stamped earlier";
+    assert!(table.contains(said), "{table}");
+    let run = json(&compare("--volume 1"))[0].clone();
+    assert_eq!((&run["volume"], &run["requests"]), (&"1".into(), &1.into()));
+    assert_eq!(run["irregularities"]["other_volumes"], 2);
+    assert_eq!(run["trace_format"], "SPC");
+}
+
+#[test]
 fn settings_reach_their_layer() {
     let runs = json(&format!("{SMALL} --set fifo-log.at_pointer=buffered --set in-place.spare_zones=2"));
     assert_eq!(runs[2]["config"]["at_pointer"], "buffered");
@@ -174,7 +190,7 @@ fn what_there_is_can_be_listed() {
         ("layers", ["conventional", "fifo-log.step_blocks"]),
         ("drives", ["exos-x18z", "hp97560"]),
         ("workloads", ["default (synthetic)", "zipf (synthetic)"]),
-        ("formats", ["MSR CSV", "zstd"]),
+        ("formats", ["MSR CSV", "blkparse"]),
     ] {
         let list = printed(&format!("list {what}"));
         assert!(names.iter().all(|name| list.contains(name)), "{list}");

@@ -230,7 +230,7 @@ fn counts_agree_on_real_traces() {
     for (name, buffer) in
         [("cloudphysics.vscsi.zst", "1%"), ("msr-rsrch_1.csv.zst", "16MiB"), ("msr-hm_1-writes.csv.zst", "4MiB")]
     {
-        let workload = Workload::File(folder.join(name));
+        let workload = Workload::File(folder.join(name).into());
         for config in ["", "clean_for = 'request'"] {
             let counts = compare(&workload, &drive, buffer.parse().unwrap(), 1.0, config);
             println!("{name}, buffer {buffer}, {config:?}: {counts:?}");

@@ -6,24 +6,32 @@ use std::path::Path;
 
 use imbrex::block::Access;
 use imbrex::trace::statistics::{StatisticsOptions, TraceStatistics};
-use imbrex::trace::{Irregularities, TraceFormat, TraceRange, TraceRequest, Workload};
+use imbrex::trace::{
+    BlockEvent, FileOptions, Irregularities, TraceFile, TraceFormat, TraceRange, TraceRequest, Workload,
+};
 
 const GIB: f64 = (1u64 << 30) as f64;
 
 /// A trace; `None`, and a word about it, where the traces are missing.
-fn workload(file: &str) -> Option<Workload> {
+fn workload(file: &str, options: FileOptions) -> Option<Workload> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces"));
     if !folder.is_dir() {
         // Written past the test harness, which hides what a passing test prints.
         let _ = writeln!(io::stderr(), "skipped {file}: there is no folder {}", folder.display());
         return None;
     }
-    Some(Workload::File(folder.join(file)))
+    Some(Workload::File(TraceFile { path: folder.join(file), options }))
 }
 
-/// A trace's requests and what a range pass says of it.
+/// A clean trace's requests and what a range pass says of it.
 fn load(file: &str, format: TraceFormat) -> Option<(Vec<TraceRequest>, TraceRange)> {
-    let workload = workload(file)?;
+    let (requests, range) = load_with(file, format, FileOptions::default())?;
+    assert_eq!(range.irregularities, Irregularities::default());
+    Some((requests, range))
+}
+
+fn load_with(file: &str, format: TraceFormat, options: FileOptions) -> Option<(Vec<TraceRequest>, TraceRange)> {
+    let workload = workload(file, options)?;
     let range = workload.range().expect("a real trace");
     let mut source = workload.open().expect("a real trace");
     assert_eq!(source.info().format, format);
@@ -37,7 +45,6 @@ fn load(file: &str, format: TraceFormat) -> Option<(Vec<TraceRequest>, TraceRang
         requests.append(&mut batch);
     }
     assert_eq!(requests.len() as u64, range.requests);
-    assert_eq!(range.irregularities, Irregularities::default());
     Some((requests, range))
 }
 
@@ -94,7 +101,7 @@ fn cloudphysics() {
 /// What is said of these traces elsewhere, and what an independent decoder counts.
 #[test]
 fn statistics_of_cloudphysics() {
-    let Some(workload) = workload("cloudphysics.vscsi.zst") else { return };
+    let Some(workload) = workload("cloudphysics.vscsi.zst", FileOptions::default()) else { return };
     let statistics = statistics(&workload);
     assert_eq!((statistics.requests, statistics.reads, statistics.writes), (113_872, 46_974, 66_898));
     assert_eq!((statistics.written_bytes, statistics.written_blocks_4k), (2_408_565_760, 656_169));
@@ -106,11 +113,52 @@ fn statistics_of_cloudphysics() {
 
 #[test]
 fn statistics_of_rsrch_1() {
-    let Some(workload) = workload("msr-rsrch_1.csv.zst") else { return };
+    let Some(workload) = workload("msr-rsrch_1.csv.zst", FileOptions::default()) else { return };
     let statistics = statistics(&workload);
     assert_eq!((statistics.requests, statistics.writes), (13_780, 13_738));
     assert_eq!(format!("{:.3}", statistics.write_ratio), "0.997");
     assert_eq!((statistics.range_bytes >> 30, statistics.range_zones), (178, 714));
     let all = statistics.update_period.short.blocks + statistics.update_period.long.blocks;
     assert_eq!(all, statistics.update_period.updated_blocks);
+}
+
+#[test]
+fn financial1() {
+    let Some((requests, range)) = load("financial1-head.disksim.zst", TraceFormat::DiskSim) else { return };
+    assert_eq!((requests.len(), writes(&requests)), (50_000, 20_801));
+    assert_eq!(requests[2].arrival_ns, 52_429_000);
+    assert!(range.range_bytes <= (1_002_911 + 1024) * 512, "{}", range.range_bytes);
+}
+
+#[test]
+fn hadoop() {
+    let file = "hadoop.blkparse.zst";
+    let Some((requests, range)) = load(file, TraceFormat::Blkparse) else { return };
+    assert_eq!((requests.len(), writes(&requests)), (15_524, 15_444));
+    assert_eq!(range.duration_ns, 9_378_427_326 - 1_850);
+    let issued = FileOptions { event: Some(BlockEvent::Issued), ..FileOptions::default() };
+    let (requests, range) = load_with(file, TraceFormat::Blkparse, issued).expect("a real trace");
+    assert_eq!((requests.len(), range.irregularities), (170, Irregularities::default()));
+}
+
+#[test]
+fn systor17() {
+    let options = FileOptions::default();
+    let Some((requests, range)) = load_with("systor17-sample.csv", TraceFormat::Systor17, options) else { return };
+    assert_eq!(requests.len(), 999);
+    assert_eq!(range.irregularities, Irregularities { reordered: 287, ..Irregularities::default() });
+    // The second line of the file was the first to arrive.
+    assert_eq!((requests[0].offset_bytes, requests[0].bytes), (4_256_049_987_072, 122_880));
+}
+
+#[test]
+fn tencent() {
+    let file = "tencent-cbs-sample.csv.zst";
+    let Some((first, range)) = load_with(file, TraceFormat::Tencent, FileOptions::default()) else { return };
+    assert_eq!(range.requests + range.irregularities.other_volumes, 20_000);
+    assert_eq!(first[0].offset_bytes, 4_247_200 * 512);
+    let other = FileOptions { volume: Some("1063".into()), ..FileOptions::default() };
+    let (other, range) = load_with(file, TraceFormat::Tencent, other).expect("a real trace");
+    assert_eq!(range.requests + range.irregularities.other_volumes, 20_000);
+    assert_eq!(other[0].offset_bytes, 13_896_880 * 512);
 }

@@ -27,18 +27,28 @@ pub fn measure(scale: Scale, report: &mut Report) -> anyhow::Result<()> {
         report.add(format!("generator, {name}"), best.0, "requests/s", "");
     }
     let requests = generate(&spec(Pattern::Uniform, 256 << 30, scale.traced))?;
-    let csv = msr(&requests)?;
-    let note = "uniform single blocks, from memory";
-    for (name, file) in [
+    let csv = text(&requests, msr)?;
+    let files = [
         ("MSR CSV gzip", gzip(&csv)?),
         ("MSR CSV zstd", zstd::encode_all(&csv[..], LEVEL as i32)?),
         ("MSR CSV xz", xz(&csv)?),
         ("MSR CSV", csv),
         ("VSCSI v1", vscsi(&requests)),
-    ] {
-        let rate = decoded(file.into(), scale)?;
-        report.add(format!("decoding {name}"), rate, "requests/s", note);
+    ];
+    for (name, file) in files {
+        add(name, file, scale, report)?;
     }
+    for (name, write) in TEXTS {
+        add(name, text(&requests, *write)?, scale, report)?;
+    }
+    Ok(())
+}
+
+fn add(name: &str, file: Vec<u8>, scale: Scale, report: &mut Report) -> anyhow::Result<()> {
+    let bytes_per_request = file.len() as f64 / scale.traced as f64;
+    let rate = decoded(file.into(), scale)?;
+    let note = format!("uniform single blocks, from memory; {:.0} MB/s", rate * bytes_per_request / 1e6);
+    report.add(format!("decoding {name}"), rate, "requests/s", note);
     Ok(())
 }
 
@@ -53,21 +63,82 @@ fn decoded(file: Arc<[u8]>, scale: Scale) -> anyhow::Result<f64> {
     Ok(best.0)
 }
 
-/// The requests as MSR Cambridge CSV.
-fn msr(requests: &[TraceRequest]) -> anyhow::Result<Vec<u8>> {
-    let mut csv = String::new();
-    for r in requests {
-        let access = if r.access == Access::Read { "Read" } else { "Write" };
-        let ticks = 128_166_372_000_000_000 + r.arrival_ns / 100;
-        writeln!(csv, "{ticks},usr,0,{access},{},{},41286", r.offset_bytes, r.bytes)?;
+/// How a format writes a request.
+type Writer = fn(&mut String, &TraceRequest) -> std::fmt::Result;
+
+/// The other formats of text.
+const TEXTS: &[(&str, Writer)] = &[
+    ("DiskSim ASCII", |text, r| {
+        let (ms, fraction) = (r.arrival_ns / 1_000_000, r.arrival_ns % 1_000_000);
+        writeln!(text, "{ms}.{fraction:06}\t0\t{}\t{}\t{}", sector(r), r.bytes / 512, u8::from(is_read(r)))
+    }),
+    ("SPC", |text, r| {
+        let (s, fraction) = seconds(r);
+        writeln!(text, "0,{},{},{},{s}.{:06}", sector(r), r.bytes, letter(r), fraction / 1000)
+    }),
+    ("blkparse", |text, r| {
+        let (s, fraction) = seconds(r);
+        let (at, count, rwbs) = (sector(r), r.bytes / 512, letter(r));
+        writeln!(text, "  8,16   5        2 {s:5}.{fraction:09} 18615  Q   {rwbs} {at} + {count} [java]")
+    }),
+    ("SYSTOR'17 CSV", |text, r| {
+        let (s, fraction) = seconds(r);
+        let s = 1_456_095_145 + s;
+        writeln!(text, "{s}.{fraction:09},0.000806000,{},0,{},{}", letter(r), r.offset_bytes, r.bytes)
+    }),
+    ("Alibaba CSV", |text, r| {
+        let us = 1_577_808_144_360_767 + r.arrival_ns / 1000;
+        writeln!(text, "419,{},{},{},{us}", letter(r), r.offset_bytes, r.bytes)
+    }),
+    ("Tencent CSV", |text, r| {
+        let s = 1_538_323_200 + r.arrival_ns / 1_000_000_000;
+        writeln!(text, "{s},{},{},{},1058", sector(r), r.bytes / 512, u8::from(!is_read(r)))
+    }),
+    ("fio iolog", |text, r| {
+        if text.is_empty() {
+            text.push_str("fio version 3 iolog\n");
+        }
+        let action = if is_read(r) { "read" } else { "write" };
+        writeln!(text, "{} /dev/sdb {action} {} {}", r.arrival_ns / 1000, r.offset_bytes, r.bytes)
+    }),
+];
+
+/// A request as MSR Cambridge CSV.
+fn msr(text: &mut String, r: &TraceRequest) -> std::fmt::Result {
+    let access = if is_read(r) { "Read" } else { "Write" };
+    let ticks = 128_166_372_000_000_000 + r.arrival_ns / 100;
+    writeln!(text, "{ticks},usr,0,{access},{},{},41286", r.offset_bytes, r.bytes)
+}
+
+fn text(requests: &[TraceRequest], write: Writer) -> anyhow::Result<Vec<u8>> {
+    let mut text = String::new();
+    for request in requests {
+        write(&mut text, request)?;
     }
-    Ok(csv.into_bytes())
+    Ok(text.into_bytes())
+}
+
+fn is_read(r: &TraceRequest) -> bool {
+    r.access == Access::Read
+}
+
+fn letter(r: &TraceRequest) -> char {
+    if is_read(r) { 'R' } else { 'W' }
+}
+
+fn sector(r: &TraceRequest) -> u64 {
+    r.offset_bytes / 512
+}
+
+/// Whole seconds and the nanoseconds that follow.
+fn seconds(r: &TraceRequest) -> (u64, u64) {
+    (r.arrival_ns / 1_000_000_000, r.arrival_ns % 1_000_000_000)
 }
 
 /// The requests as CloudPhysics VSCSI, version 1.
 fn vscsi(requests: &[TraceRequest]) -> Vec<u8> {
     let record = |(number, r): (usize, &TraceRequest)| {
-        let command: u16 = if r.access == Access::Read { 0x28 } else { 0x2a };
+        let command: u16 = if is_read(r) { 0x28 } else { 0x2a };
         let mut record = [0; 32];
         record[0..4].copy_from_slice(&(number as u32).to_le_bytes());
         record[4..8].copy_from_slice(&r.bytes.to_le_bytes());

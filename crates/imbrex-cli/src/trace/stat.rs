@@ -17,6 +17,7 @@ use crate::parallel;
 use crate::progress::Progress;
 use crate::stop;
 use crate::table::{bytes, count, grid, number, percent};
+use crate::trace_file::TraceFileArguments;
 use crate::workload::{self, Watched};
 
 /// The version of [`Row`].
@@ -36,6 +37,8 @@ pub struct Stat {
     /// The seed of synthetic workloads, instead of their own
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
+    #[command(flatten)]
+    file: TraceFileArguments,
     /// Sizes of the caches whose miss ratios are shown, in percent of the distinct start offsets
     #[arg(long, value_name = "PERCENTS", value_delimiter = ',', value_parser = cache, default_value = "10%")]
     cache: Vec<f64>,
@@ -57,6 +60,7 @@ struct Row {
     trace_format: String,
     synthetic: bool,
     seed: Option<u64>,
+    volume: Option<String>,
     /// What is published of the volume that a profile is like.
     #[serde(skip_serializing_if = "Option::is_none")]
     published: Option<Figures>,
@@ -75,7 +79,7 @@ fn cache(text: &str) -> Result<f64, String> {
 impl Stat {
     pub fn run(self) -> Result<()> {
         stop::on_ctrl_c();
-        let workloads = workload::named(&self.workloads, self.requests, self.seed)?;
+        let workloads = workload::named(&self.workloads, self.requests, self.seed, &self.file.options())?;
         let output = self.output.open()?;
         // Reading a trace is one piece of work, simulating caches on it another.
         let progress = Progress::of_pieces("reading and simulating", 2 * workloads.len());
@@ -105,6 +109,7 @@ impl Stat {
             trace: info.name,
             trace_format: info.format.to_string(),
             seed: workload.seed(),
+            volume: source.volume(),
             published: published::of(workload),
             buffer: self.buffer,
             statistics,
@@ -170,6 +175,8 @@ fn volume(s: &TraceStatistics) -> Vec<Line> {
         line("out of order", count(mended.out_of_order)),
         line("of no bytes, left out", count(mended.zero_size)),
         line("without data, left out", count(mended.without_data)),
+        line("put in order of time", count(mended.reordered)),
+        line("of other volumes, left out", count(mended.other_volumes)),
     ]
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::Compression;
+use super::{Compression, TraceFormat};
 
 /// Why a workload cannot be used. The message names the file, the place in it and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -51,12 +51,58 @@ pub enum TraceError {
     },
     /// The content is none of the known formats.
     #[error(
-        "{file} is in no trace format Imbrex reads; convert it to MSR Cambridge CSV or CloudPhysics VSCSI, plain or \
-         compressed with zstd, gzip or xz"
+        "{file} is in no trace format that can be told by its content; name the format (`imbrex list formats`) with \
+         --trace-format, or convert the file to one of them"
     )]
     UnknownFormat {
         /// The file as it was named.
         file: String,
+    },
+    /// No request is of the volume that was chosen.
+    #[error("{file} holds no request of volume {volume}; choose one it has with --volume, such as {present}")]
+    NoSuchVolume {
+        /// The file as it was named.
+        file: String,
+        /// The volume that was chosen.
+        volume: String,
+        /// Volumes that there are; not necessarily all.
+        present: String,
+    },
+    /// No event of the chosen kind is a request.
+    #[error(
+        "{file} holds no {event} event of a read or write; count another event with --event, or name another trace"
+    )]
+    NoEvents {
+        /// The file as it was named.
+        file: String,
+        /// The event's letter.
+        event: char,
+    },
+    /// A choice was made that the format does not offer.
+    #[error("{file} is {format}, which has no {what} to choose; leave out {option}")]
+    NoChoice {
+        /// The file as it was named.
+        file: String,
+        /// Its format.
+        format: TraceFormat,
+        /// What cannot be chosen.
+        what: &'static str,
+        /// The option that chooses it.
+        option: &'static str,
+    },
+    /// A name that is no format's.
+    #[error("there is no trace format {name:?}; the formats are {known}")]
+    NoSuchFormat {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A letter that is no event's.
+    #[error("{name:?} is no event that can be counted; write Q (queued) or D (issued)")]
+    NoSuchEvent {
+        /// What was asked for.
+        name: String,
     },
     /// A line or record is wrong.
     #[error("{file}, {at}: {problem}")]
@@ -128,18 +174,22 @@ impl fmt::Display for Position {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
     /// Too few or too many fields.
-    #[error("expected 7 comma-separated fields, found {found}; restore or delete the line")]
+    #[error("expected {expected} fields, found {found}; restore or delete the line")]
     Fields {
+        /// How many there must be, and what is between them.
+        expected: &'static str,
         /// How many there are.
         found: usize,
     },
     /// A field that must be a number is not.
-    #[error("{field} is {text:?}, not a whole number from 0; correct or delete the line")]
+    #[error("{field} is {text:?}, not {must}; correct or delete the line")]
     Number {
         /// The field's name.
         field: &'static str,
         /// What stands there.
         text: String,
+        /// The kind of number it must be.
+        must: &'static str,
     },
     /// A number that is too large for what it means.
     #[error("{field} {value} is too large; correct or delete this request")]
@@ -149,19 +199,23 @@ pub enum Problem {
         /// What stands there.
         value: String,
     },
-    /// A type that is neither Read nor Write.
-    #[error("type is {text:?}, neither Read nor Write; correct or delete the line")]
-    Access {
+    /// A word that is none of those that may stand there.
+    #[error("{field} is {text:?}, {must}; correct or delete the line")]
+    Word {
+        /// The field's name.
+        field: &'static str,
         /// What stands there.
         text: String,
+        /// What it should be, or is not.
+        must: &'static str,
     },
-    /// A line of another volume, whose addresses would fall on those of the first.
-    #[error("volume is {found}, but the trace began with {first}; split the trace into one file per volume")]
-    Volume {
-        /// Host and disk of this line.
-        found: String,
-        /// Host and disk of the first request.
-        first: String,
+    /// A first line that does not begin a log of a known version.
+    #[error(
+        "the first line is {text:?}, not 'fio version 2 iolog' or 'fio version 3 iolog'; restore it or write the log anew"
+    )]
+    IologVersion {
+        /// What stands there.
+        text: String,
     },
     /// Text without line ends.
     #[error("the line is longer than {limit} bytes; this is no trace, or its line ends are lost")]
@@ -178,11 +232,13 @@ pub enum Problem {
         record: usize,
     },
     /// A record whose version is not that of the first.
-    #[error("the record says version {found:#06x}, the first one version {expected}; the file is damaged here")]
+    #[error(
+        "the record says version {found:#06x}, but the trace is read as version {expected}; the file is damaged here"
+    )]
     Version {
         /// The version field.
         found: u16,
-        /// The version of the first record.
+        /// The version that is read.
         expected: u8,
     },
     /// A SCSI command whose effect on the blocks is not known.

@@ -5,27 +5,31 @@
 //!
 //! What a reader of any format does with what it finds:
 //! - Arrivals count from the first request, and never decrease: a request stamped earlier than its predecessor arrives
-//!   together with it.
+//!   together with it. A format known to be written in order of completion (SYSTOR '17) is put in order of time first,
+//!   within a window of [`formats::SORT_WINDOW`] requests.
+//! - One volume is read: the one chosen, or else that of the first request. Addresses of several volumes on one disk
+//!   would collide, and nothing in a file says how large its volumes are.
 //! - A request of no bytes is left out.
-//! - Both are counted in [`Irregularities`], as is a command that carries no data; everything else that is wrong is a
-//!   [`TraceError`] with the line or the byte where it stands.
+//! - Each of these is counted in [`Irregularities`], as is a command that carries no data; everything else that is wrong
+//!   is a [`TraceError`] with the line or the byte where it stands.
 
 mod error;
+mod format;
 pub mod formats;
 pub mod profiles;
 pub mod statistics;
 pub mod synthetic;
+mod trace_file;
 pub mod workloads;
-
-use std::fmt;
-use std::path::PathBuf;
 
 use crate::block::{Access, Extent, Lba};
 pub use error::{Position, Problem, TraceError};
+pub use format::{FORMATS, FormatInfo, TraceFormat};
 pub use formats::Compression;
 use profiles::{Profile, ProfileSource};
 use serde::Serialize;
 use synthetic::{Generator, SyntheticSpec};
+pub use trace_file::{BlockEvent, FileOptions, TraceFile};
 
 /// Requests per batch where nothing else decides: 96 KiB of them.
 const BATCH: usize = 4096;
@@ -82,30 +86,6 @@ impl TraceInfo {
     }
 }
 
-/// Where requests come from.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum TraceFormat {
-    /// MSR Cambridge CSV.
-    Msr,
-    /// CloudPhysics VSCSI, version 1.
-    Vscsi1,
-    /// CloudPhysics VSCSI, version 2.
-    Vscsi2,
-    /// The generator of [`synthetic`].
-    Synthetic,
-}
-
-impl fmt::Display for TraceFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Msr => "MSR CSV",
-            Self::Vscsi1 => "VSCSI v1",
-            Self::Vscsi2 => "VSCSI v2",
-            Self::Synthetic => "synthetic",
-        })
-    }
-}
-
 /// What a reader met and mended, up to now.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Irregularities {
@@ -115,6 +95,10 @@ pub struct Irregularities {
     pub zero_size: u64,
     /// Commands that neither read nor write, such as a cache flush; left out.
     pub without_data: u64,
+    /// Requests that the file holds later than their time; put in order.
+    pub reordered: u64,
+    /// Requests of volumes other than the one that is read; left out.
+    pub other_volumes: u64,
 }
 
 /// A stream of requests in order of arrival.
@@ -126,12 +110,18 @@ pub trait TraceSource: Send {
     /// A source that returned an error is spent.
     fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError>;
 
+    /// The volume whose requests these are, once the first has been handed out; none where a source has no names for
+    /// volumes.
+    fn volume(&self) -> Option<String> {
+        None
+    }
+
     /// Which part of the source has been used, from 0 to 1, where that can be told.
     fn share_done(&self) -> Option<f64> {
         None
     }
 
-    /// What was mended in the requests handed out so far.
+    /// What was mended in what was read so far.
     fn irregularities(&self) -> Irregularities {
         Irregularities::default()
     }
@@ -154,7 +144,7 @@ pub struct TraceRange {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Workload {
     /// A trace file, see [`formats`].
-    File(PathBuf),
+    File(TraceFile),
     /// A generated workload, see [`synthetic`].
     Synthetic(SyntheticSpec),
     /// A generated volume like a published one, see [`profiles`].
@@ -165,7 +155,7 @@ impl Workload {
     /// Opens the workload at its first request.
     pub fn open(&self) -> Result<Box<dyn TraceSource>, TraceError> {
         match self {
-            Self::File(path) => formats::open(path),
+            Self::File(file) => formats::open_with(&file.path, &file.options),
             Self::Synthetic(spec) => Ok(Box::new(Generator::new(spec)?)),
             Self::Profile(profile) => Ok(Box::new(ProfileSource::new(profile)?)),
         }
@@ -261,7 +251,7 @@ mod tests {
         let lines: String =
             (0..=5000u64).map(|i| format!("{},h,0,Write,{},512,0\n", 7 + i, (5000 - i) * 512)).collect();
         std::fs::write(file.path(), lines).unwrap();
-        let workload = Workload::File(file.path().into());
+        let workload = Workload::File(file.path().to_path_buf().into());
         let irregularities = Irregularities::default();
         let range = TraceRange { requests: 5001, range_bytes: 5001 * 512, duration_ns: 500_000, irregularities };
         assert_eq!(workload.range().unwrap(), range);

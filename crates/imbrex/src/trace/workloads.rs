@@ -62,7 +62,7 @@ impl Workload {
             let built_in = names.collect::<Vec<_>>().join(", ");
             return Err(TraceError::UnknownWorkload { name: name.into(), built_in });
         }
-        Ok(Self::File(path.into()))
+        Ok(Self::File(path.to_path_buf().into()))
     }
 }
 

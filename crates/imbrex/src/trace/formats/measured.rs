@@ -48,6 +48,10 @@ impl TraceSource for Measured {
         self.source.fill(batch, limit)
     }
 
+    fn volume(&self) -> Option<String> {
+        self.source.volume()
+    }
+
     fn irregularities(&self) -> Irregularities {
         self.source.irregularities()
     }

@@ -1,12 +1,24 @@
 //! Trace files. Formats and compressions are told by content; a file's name means nothing.
 //!
 //! A `Format` takes one line or record at a time from the `Input`; what is the same for every format (arrivals, requests
-//! of no bytes, errors with their place) is done once, by `FileTrace`.
+//! of no bytes, errors with their place) is done once, by `FileTrace`, and what is the same for every format of text
+//! (counting lines, choosing a volume) by `Lines`. `docs/traces.md` describes the formats for their users.
 
+mod alibaba;
+mod blkparse;
 mod compression;
+mod disksim;
+mod fields;
+mod file_trace;
+mod fio;
 mod input;
+mod lines;
 mod measured;
 mod msr;
+mod recognise;
+mod spc;
+mod systor17;
+mod tencent;
 #[cfg(test)]
 mod tests;
 mod vscsi;
@@ -16,12 +28,14 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub use compression::Compression;
+use file_trace::FileTrace;
+pub use file_trace::SORT_WINDOW;
 use input::Input;
+use lines::{LineFormat, Lines};
 use measured::Counted;
-use msr::Msr;
 use vscsi::Vscsi;
 
-use super::{Irregularities, Position, Problem, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
+use super::{FileOptions, Position, Problem, TraceError, TraceFormat, TraceInfo, TraceSource};
 use crate::block::Access;
 
 /// Bytes in which a format shows itself: a line, or two records.
@@ -29,13 +43,18 @@ const HEAD_BYTES: usize = 4096;
 
 /// Opens the trace file at `path`.
 pub fn open(path: &Path) -> Result<Box<dyn TraceSource>, TraceError> {
+    open_with(path, &FileOptions::default())
+}
+
+/// Opens the trace file at `path` as `options` say.
+pub fn open_with(path: &Path, options: &FileOptions) -> Result<Box<dyn TraceSource>, TraceError> {
     let name = path.display().to_string();
     let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     match opened {
         Ok((metadata, file)) if !metadata.is_dir() => {
             let file = Counted::new(file);
             let measure = file.measure(metadata.len());
-            read(&name, file).map(measure)
+            read_with(&name, file, options).map(measure)
         }
         Ok(_) => Err(TraceError::Directory { file: name }),
         Err(cause) => Err(TraceError::Open { file: name, cause }),
@@ -44,6 +63,15 @@ pub fn open(path: &Path) -> Result<Box<dyn TraceSource>, TraceError> {
 
 /// Reads a trace from `reader`; errors call it `name`.
 pub fn read(name: &str, reader: impl Read + Send + 'static) -> Result<Box<dyn TraceSource>, TraceError> {
+    read_with(name, reader, &FileOptions::default())
+}
+
+/// Reads a trace from `reader` as `options` say; errors call it `name`.
+pub fn read_with(
+    name: &str,
+    reader: impl Read + Send + 'static,
+    options: &FileOptions,
+) -> Result<Box<dyn TraceSource>, TraceError> {
     let fail = |compression, cause| stream_error(name, compression, cause);
     let mut file = Input::new(Box::new(reader));
     let magic = file.peek(Compression::MAGIC_BYTES).map_err(|cause| fail(Compression::None, cause))?;
@@ -56,13 +84,56 @@ pub fn read(name: &str, reader: impl Read + Send + 'static) -> Result<Box<dyn Tr
     if head.is_empty() {
         return Err(TraceError::Empty { file: name.into() });
     }
-    let info = |format| TraceInfo { name: name.into(), format, compression };
-    if let Some(vscsi) = Vscsi::recognise(head) {
-        Ok(FileTrace::boxed(info(vscsi.format()), input, vscsi))
-    } else if Msr::recognises(head) {
-        Ok(FileTrace::boxed(info(TraceFormat::Msr), input, Msr::default()))
-    } else {
-        Err(TraceError::UnknownFormat { file: name.into() })
+    let Some(format) = options.format.or_else(|| recognise::recognise(head)) else {
+        return Err(TraceError::UnknownFormat { file: name.into() });
+    };
+    in_format(TraceInfo { name: name.into(), format, compression }, input, options)
+}
+
+/// Reads the format that `info` names.
+fn in_format(info: TraceInfo, input: Input, options: &FileOptions) -> Result<Box<dyn TraceSource>, TraceError> {
+    check(&info, options)?;
+    Ok(match info.format {
+        TraceFormat::Vscsi1 | TraceFormat::Vscsi2 => {
+            let vscsi = Vscsi::new(info.format);
+            FileTrace::boxed(info, input, vscsi)
+        }
+        TraceFormat::Msr => lines(info, input, options, msr::Msr),
+        TraceFormat::DiskSim => lines(info, input, options, disksim::DiskSim),
+        TraceFormat::Spc => lines(info, input, options, spc::Spc),
+        TraceFormat::Systor17 => lines(info, input, options, systor17::Systor17),
+        TraceFormat::Alibaba => lines(info, input, options, alibaba::Alibaba),
+        TraceFormat::Tencent => lines(info, input, options, tencent::Tencent),
+        TraceFormat::Fio => lines(info, input, options, fio::Fio::default()),
+        TraceFormat::Blkparse => {
+            let blkparse = blkparse::Blkparse::new(options.event.unwrap_or_default());
+            lines(info, input, options, blkparse)
+        }
+        TraceFormat::Synthetic => return Err(TraceError::UnknownFormat { file: info.name }),
+    })
+}
+
+fn lines<L: LineFormat + 'static>(
+    info: TraceInfo,
+    input: Input,
+    options: &FileOptions,
+    format: L,
+) -> Box<dyn TraceSource> {
+    FileTrace::boxed(info, input, Lines::new(format, options.volume.as_deref()))
+}
+
+/// Whether the format offers what was chosen.
+fn check(info: &TraceInfo, options: &FileOptions) -> Result<(), TraceError> {
+    let is_vscsi = matches!(info.format, TraceFormat::Vscsi1 | TraceFormat::Vscsi2);
+    let refused = [
+        (is_vscsi && options.volume.is_some(), "volume", "--volume"),
+        (info.format != TraceFormat::Blkparse && options.event.is_some(), "event", "--event"),
+    ];
+    match refused.into_iter().find(|(is, ..)| *is) {
+        None => Ok(()),
+        Some((_, what, option)) => {
+            Err(TraceError::NoChoice { file: info.name.clone(), format: info.format, what, option })
+        }
     }
 }
 
@@ -80,18 +151,38 @@ fn stream_error(name: &str, compression: Compression, cause: io::Error) -> Trace
 trait Format: Send {
     /// Nanoseconds of its unit of time.
     const TICK_NS: u64;
+    /// Whether it is written in order of completion, and so has to be put in order of arrival.
+    const BY_COMPLETION: bool = false;
 
     /// Takes the next line or record.
     fn next(&mut self, input: &mut Input) -> Result<Record, Fault>;
 
     /// Where the line or record taken last stands.
     fn position(&self) -> Position;
+
+    /// The volume that is read, if the format names volumes and one was met or chosen.
+    fn volume(&self) -> Option<String> {
+        None
+    }
+
+    /// Why `file` holds no request, if there is more to say than that.
+    fn nothing(&self, _file: &str) -> Option<TraceError> {
+        None
+    }
 }
 
 /// A line or record.
 enum Record {
-    Request { ticks: u64, access: Access, offset_bytes: u64, bytes: u32 },
+    Request {
+        ticks: u64,
+        access: Access,
+        offset_bytes: u64,
+        bytes: u32,
+    },
+    /// A command that neither reads nor writes.
     WithoutData,
+    /// A request of a volume that is not read.
+    OtherVolume,
     End,
 }
 
@@ -111,92 +202,6 @@ impl From<Problem> for Fault {
     #[cold]
     fn from(problem: Problem) -> Self {
         Self::Problem(Box::new(problem))
-    }
-}
-
-struct FileTrace<F> {
-    info: TraceInfo,
-    input: Input,
-    format: F,
-    first_ticks: Option<u64>,
-    last_ns: u64,
-    irregularities: Irregularities,
-}
-
-impl<F: Format + 'static> FileTrace<F> {
-    fn boxed(info: TraceInfo, input: Input, format: F) -> Box<dyn TraceSource> {
-        let irregularities = Irregularities::default();
-        Box::new(Self { info, input, format, first_ticks: None, last_ns: 0, irregularities })
-    }
-
-    /// The next request that carries data.
-    #[inline]
-    fn next(&mut self) -> Result<Option<TraceRequest>, Fault> {
-        loop {
-            match self.format.next(&mut self.input)? {
-                Record::Request { bytes: 0, .. } => self.irregularities.zero_size += 1,
-                Record::WithoutData => self.irregularities.without_data += 1,
-                Record::End => return Ok(None),
-                Record::Request { ticks, access, offset_bytes, bytes } => {
-                    if offset_bytes.checked_add(u64::from(bytes)).is_none() {
-                        return Err(too_large("offset + size", format!("{offset_bytes} + {bytes}")));
-                    }
-                    let arrival_ns = self.arrive(ticks)?;
-                    return Ok(Some(TraceRequest { arrival_ns, offset_bytes, bytes, access }));
-                }
-            }
-        }
-    }
-
-    /// When a request stamped `ticks` arrives, see the module [`trace`](crate::trace).
-    #[inline]
-    fn arrive(&mut self, ticks: u64) -> Result<u64, Fault> {
-        let first = *self.first_ticks.get_or_insert(ticks);
-        let Some(arrival_ns) = ticks.saturating_sub(first).checked_mul(F::TICK_NS) else {
-            return Err(too_large("timestamp", ticks));
-        };
-        if ticks < first || arrival_ns < self.last_ns {
-            self.irregularities.out_of_order += 1;
-        } else {
-            self.last_ns = arrival_ns;
-        }
-        Ok(self.last_ns)
-    }
-
-    #[cold]
-    fn error(&self, fault: Fault) -> TraceError {
-        match fault {
-            Fault::Stream(cause) => stream_error(&self.info.name, self.info.compression, cause),
-            Fault::Problem(problem) => {
-                TraceError::Malformed { file: self.info.name.clone(), at: self.format.position(), problem: *problem }
-            }
-        }
-    }
-}
-
-impl<F: Format + 'static> TraceSource for FileTrace<F> {
-    fn info(&self) -> &TraceInfo {
-        &self.info
-    }
-
-    fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
-        debug_assert!(limit > 0);
-        batch.clear();
-        while batch.len() < limit {
-            match self.next() {
-                Ok(Some(request)) => batch.push(request),
-                Ok(None) => break,
-                Err(fault) => return Err(self.error(fault)),
-            }
-        }
-        if self.first_ticks.is_none() {
-            return Err(TraceError::Empty { file: self.info.name.clone() });
-        }
-        Ok(())
-    }
-
-    fn irregularities(&self) -> Irregularities {
-        self.irregularities
     }
 }
 

@@ -16,8 +16,9 @@
 //! inquiry, a cache flush, a reservation) are left out and counted. Anything else, such as UNMAP or WRITE SAME, changes
 //! blocks that the record does not name, and is an error.
 
-use super::{Fault, Format, Input, Position, Problem, Record, TraceFormat, too_large};
+use super::{Fault, Format, Input, Position, Problem, Record, too_large};
 use crate::block::Access;
+use crate::trace::TraceFormat;
 
 const SECTOR_BYTES: u64 = 512;
 
@@ -59,13 +60,14 @@ pub(super) struct Vscsi {
 impl Vscsi {
     /// The version that wrote `head`, if one did. Version 1 goes first: where its version stands, version 2 has the high
     /// bytes of the number of scatter-gather elements, which are zero.
-    pub(super) fn recognise(head: &[u8]) -> Option<Self> {
-        let layout = [&V1, &V2].into_iter().find(|layout| layout.fits(head))?;
-        Some(Self { layout, next_byte: 0, byte: 0 })
+    pub(super) fn recognise(head: &[u8]) -> Option<TraceFormat> {
+        [TraceFormat::Vscsi1, TraceFormat::Vscsi2].into_iter().find(|format| Self::new(*format).layout.fits(head))
     }
 
-    pub(super) fn format(&self) -> TraceFormat {
-        if self.layout.version == 1 { TraceFormat::Vscsi1 } else { TraceFormat::Vscsi2 }
+    /// Reads version 1 or, if `format` is [`TraceFormat::Vscsi2`], version 2.
+    pub(super) fn new(format: TraceFormat) -> Self {
+        let layout = if format == TraceFormat::Vscsi2 { &V2 } else { &V1 };
+        Self { layout, next_byte: 0, byte: 0 }
     }
 }
 

@@ -26,7 +26,7 @@ impl TraceSource for Given {
     }
 
     fn irregularities(&self) -> Irregularities {
-        Irregularities { out_of_order: 3, zero_size: 2, without_data: 1 }
+        Irregularities { out_of_order: 3, zero_size: 2, without_data: 1, ..Irregularities::default() }
     }
 }
 
@@ -134,7 +134,7 @@ fn plain(requests: &[TraceRequest], percent: f64, buffer_blocks: u64) -> TraceSt
         ),
         duration_seconds,
         requests_per_second: if duration_seconds == 0.0 { 0.0 } else { n as f64 / duration_seconds },
-        irregularities: Irregularities { out_of_order: 3, zero_size: 2, without_data: 1 },
+        irregularities: Irregularities { out_of_order: 3, zero_size: 2, without_data: 1, ..Irregularities::default() },
         range_bytes,
         range_gb: range_bytes as f64 / 1e9,
         range_zones: range_bytes.div_ceil(1 << 28),
