@@ -5,6 +5,7 @@
 pub mod block;
 pub mod drive;
 pub mod explore;
+mod footprint;
 pub mod layer;
 pub mod layers;
 pub mod mechanics;
