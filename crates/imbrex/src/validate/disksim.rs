@@ -5,8 +5,10 @@
 
 use std::path::Path;
 
-use super::disk_folder::{DiskFolder, Run};
+use super::disk_folder::{DiskFolder, Run, Served};
+use super::queue_replay::{self, Access};
 use super::{Row, ValidateError, Verdict};
+use crate::replay::{ReplayError, Scheduler};
 
 /// A request's time may deviate by less than this.
 const REQUEST_LIMIT_NS: u64 = 10_000;
@@ -23,10 +25,14 @@ const RESPONSE_LIMIT: f64 = 0.01;
 /// # Errors
 /// When the measurements cannot be read. A wrong simulator is no error but a row that fails.
 pub fn disksim(dir: &Path) -> Result<Vec<Row>, ValidateError> {
-    Ok(DiskFolder::read_all(dir)?.iter().flat_map(check_disk).collect())
+    let mut rows = Vec::new();
+    for disk in DiskFolder::read_all(dir)? {
+        rows.extend(check_disk(&disk)?);
+    }
+    Ok(rows)
 }
 
-fn check_disk(disk: &DiskFolder) -> Vec<Row> {
+fn check_disk(disk: &DiskFolder) -> Result<Vec<Row>, ValidateError> {
     let count = |check, expected: u64, measured: u64, unit| {
         Row::close(&disk.name, check, (expected as f64, measured as f64), 0.0, unit)
     };
@@ -35,20 +41,18 @@ fn check_disk(disk: &DiskFolder) -> Vec<Row> {
         count("cylinders", disk.params.cylinders.into(), disk.mechanics.cylinders().into(), "cylinders"),
     ];
     rows.extend(check_map(disk));
-    rows.extend(disk.runs.iter().map(|run| match run.scheduler.as_deref() {
-        None => check_closed(disk, run),
-        Some("fcfs") => check_fcfs(disk, run),
-        Some(scheduler) => {
-            let why = format!("the {scheduler} scheduler is not modelled, requests are served in order");
-            Row::skipped(&disk.name, format!("{}: mean response, {scheduler}", run.name), Some(mean_ms(run)), "ms", why)
-        }
-    }));
+    for run in &disk.runs {
+        rows.push(match run.scheduler.as_deref() {
+            None => check_closed(disk, run),
+            Some(scheduler) => check_open(disk, run, scheduler)?,
+        });
+    }
     rows.extend(
         disk.unmeasured.iter().map(|trace| {
             Row::skipped(&disk.name, trace.clone(), None, "ms", "there is no result for this trace".into())
         }),
     );
-    rows
+    Ok(rows)
 }
 
 /// Where sectors lie, exactly, and at which angle they begin.
@@ -113,19 +117,37 @@ fn check_closed(disk: &DiskFolder, run: &Run) -> Row {
     }
 }
 
-/// The mean response of an open trace, served in order of arrival.
-fn check_fcfs(disk: &DiskFolder, run: &Run) -> Row {
-    let mut mechanics = disk.mechanics.clone();
-    let (mut now_ns, mut total_ns) = (0, 0);
-    for request in &run.requests {
-        now_ns = mechanics.access(now_ns.max(request.time_ns), request.lbn, request.sectors, request.write);
-        total_ns += now_ns - request.time_ns;
-    }
+/// The mean response of an open trace under a scheduler, and how far the order of service agrees.
+fn check_open(disk: &DiskFolder, run: &Run, scheduler: &str) -> Result<Row, ValidateError> {
+    let check = format!("{}: mean response, {scheduler}", run.name);
     let expected = mean_ms(run);
-    let measured = total_ns as f64 / run.requests.len() as f64 / 1e6;
-    let check = format!("{}: mean response, fcfs", run.name);
+    // DiskSim's name for C-LOOK says what it sorts by.
+    let scheduler = match scheduler {
+        "fcfs" => Scheduler::Fcfs,
+        "clook_lbn" => Scheduler::CLook,
+        "sptf" => Scheduler::Sptf,
+        other => {
+            let why = format!("the {other} scheduler is not modelled");
+            return Ok(Row::skipped(&disk.name, check, Some(expected), "ms", why));
+        }
+    };
+    let refused =
+        |source: ReplayError| ValidateError::Replay { disk: disk.name.clone(), run: run.name.clone(), source };
+    let (measured, accesses) = queue_replay::replay(disk, run, scheduler).map_err(refused)?;
     let row = Row::close(&disk.name, &check, (expected, measured), expected * RESPONSE_LIMIT, "ms");
-    Row { note: "within 1 %, our clock running free".into(), ..row }
+    let (alike, requests) = (alike(run, &accesses), run.requests.len());
+    Ok(Row {
+        note: format!("within 1 %, our clock running free; {alike} of {requests} served in the same place"),
+        ..row
+    })
+}
+
+/// How many accesses have the place in the order of service that DiskSim gave them.
+fn alike(run: &Run, accesses: &[Access]) -> usize {
+    let mut order: Vec<_> = run.requests.iter().collect();
+    order.sort_by_key(|request| request.time_ns + request.taken_ns);
+    let same = |(theirs, ours): &(&&Served, &Access)| (theirs.lbn, theirs.write) == (ours.first_sector, ours.write);
+    order.iter().zip(accesses).filter(same).count()
 }
 
 /// Mean response in the reference.
