@@ -39,6 +39,7 @@ pub use device::{Device, Timing};
 pub use error::{Fault, Moment, ReplayError};
 pub use options::{BadBufferSize, Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, Window};
 pub use outcome::{ByReason, CleaningTime, Latency, LatencyMs, Outcome};
+pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
 pub use series::Row;
 pub use setup::{Setup, disk, replay, space};

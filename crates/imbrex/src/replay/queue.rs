@@ -64,24 +64,32 @@ impl Operation {
     }
 }
 
-/// An operation in the queue.
-struct Entry {
-    operation: Operation,
-    footprint: Footprint,
+/// An operation in the queue, as far as every pick looks at it.
+struct Turn {
+    /// Where the rest of it is in `entries`.
+    entry: usize,
     /// Earlier operations that it conflicts with.
     blockers: u32,
     /// The access to the disk that it needs next; the last of them completes it.
     access: Option<Access>,
 }
 
+struct Entry {
+    operation: Operation,
+    footprint: Footprint,
+}
+
 pub(super) struct Queue {
     scheduler: Scheduler,
     depth: usize,
     /// In planning order.
+    turns: Vec<Turn>,
+    /// How many turns need no access.
+    without_access: usize,
     entries: Vec<Entry>,
+    /// The entries that no turn names, to be used again.
+    unused: Vec<usize>,
     backlog: VecDeque<Operation>,
-    /// Footprints to be used again.
-    spare: Vec<Footprint>,
     /// Whether operations that conflict keep their order. A test switches it off to see that verification notices.
     keeps_order: bool,
 }
@@ -92,9 +100,11 @@ impl Queue {
         Self {
             scheduler,
             depth,
+            turns: Vec::with_capacity(depth),
+            without_access: 0,
             entries: Vec::with_capacity(depth),
+            unused: Vec::with_capacity(depth),
             backlog: VecDeque::new(),
-            spare: (0..depth).map(|_| Footprint::default()).collect(),
             keeps_order: true,
         }
     }
@@ -105,12 +115,12 @@ impl Queue {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.backlog.is_empty()
+        self.turns.is_empty() && self.backlog.is_empty()
     }
 
     /// Whether the next operation would find room in the queue.
     pub(super) fn has_room(&self) -> bool {
-        self.backlog.is_empty() && self.entries.len() < self.depth
+        self.backlog.is_empty() && self.turns.len() < self.depth
     }
 
     pub(super) fn push(&mut self, operation: Operation) {
@@ -120,26 +130,36 @@ impl Queue {
     /// Lets operations into the queue while there is room; says which of those in it is complete without any access to the
     /// disk, if there is one.
     pub(super) fn admit(&mut self, media: &dyn Media) -> Option<usize> {
-        while self.entries.len() < self.depth
+        while self.turns.len() < self.depth
             && let Some(operation) = self.backlog.pop_front()
         {
-            let footprint = self.footprint(&operation, media);
-            let conflicts = self.entries.iter().filter(|entry| entry.footprint.conflicts(&footprint));
-            let blockers = if self.keeps_order { conflicts.count() as u32 } else { 0 };
-            let access = operation.access();
-            self.entries.push(Entry { operation, footprint, blockers, access });
+            self.enter(operation, media);
         }
-        self.entries.iter().position(|entry| entry.blockers == 0 && entry.access.is_none())
+        if self.without_access == 0 {
+            return None;
+        }
+        self.turns.iter().position(|turn| turn.blockers == 0 && turn.access.is_none())
     }
 
-    fn footprint(&mut self, operation: &Operation, media: &dyn Media) -> Footprint {
-        let mut footprint = self.spare.pop().unwrap_or_default();
+    fn enter(&mut self, operation: Operation, media: &dyn Media) {
+        let entry = self.unused.pop().unwrap_or_else(|| {
+            self.entries.push(Entry { operation, footprint: Footprint::default() });
+            self.entries.len() - 1
+        });
+        self.entries[entry].operation = operation;
+        let footprint = &mut self.entries[entry].footprint;
+        footprint.clear();
         match operation.what {
             What::Move { from, to, blocks, .. } => footprint.add_move(from, to, blocks, media),
             What::Reset(unit) => footprint.add_reset(unit, media),
             What::Forget(space) => footprint.add_change(space),
         }
-        footprint
+        let footprint = &self.entries[entry].footprint;
+        let conflicts = self.turns.iter().filter(|turn| self.entries[turn.entry].footprint.conflicts(footprint));
+        let blockers = if self.keeps_order { conflicts.count() as u32 } else { 0 };
+        let access = operation.access();
+        self.without_access += usize::from(access.is_none());
+        self.turns.push(Turn { entry, blockers, access });
     }
 
     /// The operation whose turn it is, and its access. `position` is the block at which the last access began.
@@ -148,35 +168,37 @@ impl Queue {
         position: u64,
         positioning_ns: impl Fn(&Access) -> u64,
     ) -> Option<(usize, Operation, Access)> {
-        let ready = self.entries.iter().enumerate().filter(|(_, entry)| entry.blockers == 0);
-        let accesses = ready.filter_map(|(number, entry)| Some((number, entry.access.as_ref()?)));
+        let ready = self.turns.iter().enumerate().filter(|(_, turn)| turn.blockers == 0);
+        let accesses = ready.filter_map(|(number, turn)| Some((number, turn.access.as_ref()?)));
         let number = self.scheduler.pick(accesses, position, positioning_ns)?;
-        let entry = &self.entries[number];
-        Some((number, entry.operation, entry.access?))
+        let Turn { entry, access, .. } = self.turns[number];
+        Some((number, self.entries[entry].operation, access?))
     }
 
     /// The disk has performed the access of an operation. Says whether that was its last.
     pub(super) fn accessed(&mut self, number: usize) -> bool {
-        let entry = &mut self.entries[number];
-        let was_write = entry.access.is_some_and(|access| access.write);
-        if let What::Move { read, .. } = &mut entry.operation.what {
+        let turn = &mut self.turns[number];
+        let operation = &mut self.entries[turn.entry].operation;
+        if let What::Move { read, .. } = &mut operation.what {
             *read = true;
         }
-        entry.access = if was_write { None } else { entry.operation.access() };
-        entry.access.is_none()
+        let was_write = turn.access.is_some_and(|access| access.write);
+        turn.access = if was_write { None } else { operation.access() };
+        self.without_access += usize::from(turn.access.is_none());
+        turn.access.is_none()
     }
 
-    /// Takes a complete operation out of the queue; those that waited for it alone may be picked now.
+    /// Takes an operation that needs no access any more out of the queue; those that waited for it alone may be picked now.
     pub(super) fn complete(&mut self, number: usize) -> Operation {
-        let Entry { operation, mut footprint, .. } = self.entries.remove(number);
-        for later in &mut self.entries[number..] {
-            if later.blockers > 0 && later.footprint.conflicts(&footprint) {
+        let Turn { entry, .. } = self.turns.remove(number);
+        self.without_access -= 1;
+        for later in self.turns[number..].iter_mut().filter(|later| later.blockers > 0) {
+            if self.entries[later.entry].footprint.conflicts(&self.entries[entry].footprint) {
                 later.blockers -= 1;
             }
         }
-        footprint.clear();
-        self.spare.push(footprint);
-        operation
+        self.unused.push(entry);
+        self.entries[entry].operation
     }
 }
 

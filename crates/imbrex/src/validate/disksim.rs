@@ -6,9 +6,8 @@
 use std::path::Path;
 
 use super::disk_folder::{DiskFolder, Run, Served};
-use super::queue_replay::{self, Access};
-use super::{Row, ValidateError, Verdict};
-use crate::replay::{ReplayError, Scheduler};
+use super::{Row, ValidateError, Verdict, queue_replay};
+use crate::replay::{Access, Scheduler};
 
 /// A request's time may deviate by less than this.
 const REQUEST_LIMIT_NS: u64 = 10_000;
@@ -17,6 +16,8 @@ const REQUEST_LIMIT_NS: u64 = 10_000;
 const FLIPS_PER_MILLE: usize = 4;
 /// Largest deviation of a sector's angle, in turns.
 const ANGLE_LIMIT: f64 = 1e-6;
+/// Of a thousand picks from a queue, those that may differ: equally good to within rounding.
+const PICKS_PER_MILLE: usize = 1;
 /// Largest relative deviation of the mean response of a queue.
 const RESPONSE_LIMIT: f64 = 0.01;
 
@@ -42,10 +43,10 @@ fn check_disk(disk: &DiskFolder) -> Result<Vec<Row>, ValidateError> {
     ];
     rows.extend(check_map(disk));
     for run in &disk.runs {
-        rows.push(match run.scheduler.as_deref() {
-            None => check_closed(disk, run),
-            Some(scheduler) => check_open(disk, run, scheduler)?,
-        });
+        match run.scheduler.as_deref() {
+            None => rows.push(check_closed(disk, run)),
+            Some(scheduler) => rows.extend(check_open(disk, run, scheduler)?),
+        }
     }
     rows.extend(
         disk.unmeasured.iter().map(|trace| {
@@ -117,23 +118,29 @@ fn check_closed(disk: &DiskFolder, run: &Run) -> Row {
     }
 }
 
-/// The mean response of an open trace under a scheduler, and how far the order of service agrees.
-fn check_open(disk: &DiskFolder, run: &Run, scheduler: &str) -> Result<Row, ValidateError> {
-    let check = format!("{}: mean response, {scheduler}", run.name);
-    let expected = mean_ms(run);
+/// An open trace under a scheduler: its mean response, and each pick.
+fn check_open(disk: &DiskFolder, run: &Run, name: &str) -> Result<Vec<Row>, ValidateError> {
     // DiskSim's name for C-LOOK says what it sorts by.
-    let scheduler = match scheduler {
+    let scheduler = match name {
         "fcfs" => Scheduler::Fcfs,
         "clook_lbn" => Scheduler::CLook,
         "sptf" => Scheduler::Sptf,
         other => {
+            let check = format!("{}: mean response, {other}", run.name);
             let why = format!("the {other} scheduler is not modelled");
-            return Ok(Row::skipped(&disk.name, check, Some(expected), "ms", why));
+            return Ok(vec![Row::skipped(&disk.name, check, Some(mean_ms(run)), "ms", why)]);
         }
     };
-    let refused =
-        |source: ReplayError| ValidateError::Replay { disk: disk.name.clone(), run: run.name.clone(), source };
-    let (measured, accesses) = queue_replay::replay(disk, run, scheduler).map_err(refused)?;
+    Ok(vec![check_response(disk, run, scheduler)?, check_picks(disk, run, scheduler)])
+}
+
+/// The mean response, and how far the order of service agrees.
+fn check_response(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Result<Row, ValidateError> {
+    let (measured, accesses) = queue_replay::replay(disk, run, scheduler).map_err(|source| {
+        let (disk, run) = (disk.name.clone(), run.name.clone());
+        ValidateError::Replay { disk, run, source: Box::new(source) }
+    })?;
+    let (expected, check) = (mean_ms(run), format!("{}: mean response, {}", run.name, scheduler.name()));
     let row = Row::close(&disk.name, &check, (expected, measured), expected * RESPONSE_LIMIT, "ms");
     let (alike, requests) = (alike(run, &accesses), run.requests.len());
     Ok(Row {
@@ -142,12 +149,44 @@ fn check_open(disk: &DiskFolder, run: &Run, scheduler: &str) -> Result<Row, Vali
     })
 }
 
-/// How many accesses have the place in the order of service that DiskSim gave them.
-fn alike(run: &Run, accesses: &[Access]) -> usize {
+/// Each pick, after those before were DiskSim's, with the platter where our own clock has it and the requests waiting that
+/// DiskSim had waiting.
+fn check_picks(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Row {
+    let mut mechanics = disk.mechanics.clone();
+    let (mut theirs_ns, mut ours_ns, mut position, mut alike) = (0, 0, 0, 0);
+    let mut waiting: Vec<&Served> = run.requests.iter().collect();
+    for served in in_order(run) {
+        let first_ns = waiting.first().map_or(0, |first| first.time_ns);
+        let idle_ns = first_ns.saturating_sub(theirs_ns);
+        (theirs_ns, ours_ns) = (theirs_ns + idle_ns, ours_ns + idle_ns);
+        let arrived = waiting.iter().take_while(|request| request.time_ns <= theirs_ns).enumerate();
+        let accesses = arrived.map(|(number, request)| (number, Access::of(request)));
+        let positioning_ns = |a: &Access| mechanics.positioning_ns(ours_ns, a.at.start.block(), a.write);
+        let picked = scheduler.pick(accesses, position, positioning_ns).map(|number| waiting[number]);
+        alike += usize::from(picked.is_some_and(|picked| std::ptr::eq(picked, served)));
+        ours_ns = mechanics.access(ours_ns, served.lbn, served.sectors, served.write);
+        (theirs_ns, position) = (served.time_ns + served.taken_ns, served.lbn);
+        if let Some(number) = waiting.iter().position(|request| std::ptr::eq(*request, served)) {
+            waiting.remove(number);
+        }
+    }
+    let requests = run.requests.len();
+    let check = format!("{}: picks, {}", run.name, scheduler.name());
+    let allowed = (requests * PICKS_PER_MILLE / 1000) as f64;
+    let row = Row::close(&disk.name, &check, (requests as f64, alike as f64), allowed, "requests");
+    Row { note: "each after DiskSim's before it; at most 0.1 % differ, where two are equally good".into(), ..row }
+}
+
+/// The requests in the order in which DiskSim served them.
+fn in_order(run: &Run) -> Vec<&Served> {
     let mut order: Vec<_> = run.requests.iter().collect();
     order.sort_by_key(|request| request.time_ns + request.taken_ns);
-    let same = |(theirs, ours): &(&&Served, &Access)| (theirs.lbn, theirs.write) == (ours.first_sector, ours.write);
-    order.iter().zip(accesses).filter(same).count()
+    order
+}
+
+/// How many accesses have the place in the order of service that DiskSim gave them.
+fn alike(run: &Run, accesses: &[Access]) -> usize {
+    in_order(run).into_iter().zip(accesses).filter(|(theirs, ours)| Access::of(theirs) == **ours).count()
 }
 
 /// Mean response in the reference.

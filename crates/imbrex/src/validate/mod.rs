@@ -118,7 +118,7 @@ pub enum ValidateError {
         /// The trace.
         run: String,
         /// Why not.
-        source: ReplayError,
+        source: Box<ReplayError>,
     },
     /// The measured disk's geometry is impossible.
     #[error("{}: {source}", path.display())]

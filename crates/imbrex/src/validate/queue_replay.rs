@@ -3,18 +3,20 @@
 use std::sync::mpsc::{self, Sender};
 
 use super::disk_folder::{DiskFolder, Run, Served};
-use crate::block::{self, Pba};
+use crate::block::{self, Extent, Pba};
 use crate::layers;
 use crate::mechanics::{Mechanics, SECTOR_BYTES};
 use crate::media::Conventional;
-use crate::replay::{Device, MAX_SCHEDULER_DEPTH, ReplayError, ReplayOptions, Scheduler, Simulation, Timing, space};
+use crate::replay::{
+    Access, Device, MAX_SCHEDULER_DEPTH, ReplayError, ReplayOptions, Scheduler, Simulation, Timing, space,
+};
 use crate::trace::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
 
-/// An access that the disk performed.
-#[derive(Copy, Clone)]
-pub(super) struct Access {
-    pub first_sector: u64,
-    pub write: bool,
+impl Access {
+    /// The access that a measured request is.
+    pub(super) fn of(served: &Served) -> Self {
+        Self { at: Extent::new(Pba::disk(served.lbn), served.sectors as u32), write: served.write }
+    }
 }
 
 /// The measured disk, with a note of what it does.
@@ -26,7 +28,8 @@ struct Noted {
 impl Timing for Noted {
     fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64 {
         // Nobody listens only once the replay has failed.
-        let _ = self.accesses.send(Access { first_sector, write });
+        let at = Extent::new(Pba::disk(first_sector), sectors as u32);
+        let _ = self.accesses.send(Access { at, write });
         self.mechanics.access(now_ns, first_sector, sectors, write)
     }
 
