@@ -30,6 +30,11 @@ impl Touch {
 pub(crate) struct Footprint(Vec<Touch>);
 
 impl Footprint {
+    /// With memory for what most operations touch: a source, a target and a pointer.
+    pub fn with_room() -> Self {
+        Self(Vec::with_capacity(4))
+    }
+
     /// Of a Move.
     pub fn of_move(from: Place, to: Place, blocks: u32, media: &dyn Media) -> Self {
         let mut footprint = Self::default();

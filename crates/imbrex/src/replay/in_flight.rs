@@ -28,13 +28,15 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    pub(super) fn new() -> Self {
+    /// For a queue of `depth` operations. One request is planned beyond that, and inside its planning another.
+    pub(super) fn new(depth: u32) -> Self {
+        let most = depth as usize + 2;
         Self {
             planning: Owner::Cleaning,
-            flights: Vec::new(),
-            unused: Vec::new(),
+            flights: Vec::with_capacity(most),
+            unused: Vec::with_capacity(most),
             cleaning: 0,
-            landed: VecDeque::new(),
+            landed: VecDeque::with_capacity(most),
         }
     }
 

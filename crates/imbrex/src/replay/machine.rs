@@ -334,7 +334,7 @@ mod tests {
     use crate::layers::find;
     use crate::media::Conventional;
     use crate::plan::Record;
-    use crate::replay::{ReplayOptions, Timing, space};
+    use crate::replay::{ReplayOptions, Scheduler, Timing, space};
 
     /// Takes a nanosecond for an access and notes it: first block, blocks, whether it writes.
     struct Noted(Arc<Mutex<Vec<(u64, u64, bool)>>>);
@@ -351,13 +351,14 @@ mod tests {
     }
 
     /// The accesses of a plan that exchanges blocks 50 and 60.
-    fn swap(journal: Option<Journal>) -> Vec<(u64, u64, bool)> {
+    fn swap(journal: Option<Journal>, scheduler: Scheduler) -> Vec<(u64, u64, bool)> {
         let accesses = Arc::new(Mutex::new(Vec::new()));
         let media = Box::new(Conventional::new(Pba::DISK, 100));
         let disk = Device::new(media, Box::new(Noted(Arc::clone(&accesses))), 4096);
         let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
         let mut layer = find("conventional").unwrap().build(&space, &toml::Table::new()).unwrap();
         let mut machine = Machine::new(disk, 1, journal, true);
+        machine.scheduled = Scheduled::new(scheduler, 32);
         let mut plan = Plan::new();
         let (a, b, ram) = (Place::At(Pba::disk(50)), Place::At(Pba::disk(60)), Place::At(Pba::ram(0)));
         plan.copy(a, ram, 1, Why::Swap);
@@ -365,6 +366,7 @@ mod tests {
         plan.redo_copy(ram, b, 1, Why::Swap);
         plan.redo_record(Record::Map { at: Extent::new(Lba(0), 1), to: Pba::disk(50) });
         machine.perform(&mut *layer, &plan, Host::Nobody).unwrap();
+        machine.drain().unwrap();
         assert_eq!((machine.counters.read[Why::Swap as usize], machine.counters.written[Why::Swap as usize]), (2, 2));
         let accesses = accesses.lock().unwrap().clone();
         assert_eq!(machine.now_ns, accesses.len() as u64);
@@ -373,10 +375,13 @@ mod tests {
 
     #[test]
     fn a_redo_plan_is_journaled_between_its_reads_and_its_writes() {
-        assert_eq!(swap(None), [(50, 1, false), (60, 1, false), (50, 1, true), (60, 1, true)]);
-        // Two images and a record take three blocks.
-        let journal = Journal::new(Pba::disk(0), 16, 4096);
-        let journaled = [(50, 1, false), (60, 1, false), (0, 3, true), (50, 1, true), (60, 1, true)];
-        assert_eq!(swap(Some(journal)), journaled);
+        for scheduler in [Scheduler::Fcfs, Scheduler::CLook, Scheduler::Sptf] {
+            let exchanged = [(50, 1, false), (60, 1, false), (50, 1, true), (60, 1, true)];
+            assert_eq!(swap(None, scheduler), exchanged);
+            // Two images and a record take three blocks.
+            let journal = Journal::new(Pba::disk(0), 16, 4096);
+            let journaled = [(50, 1, false), (60, 1, false), (0, 3, true), (50, 1, true), (60, 1, true)];
+            assert_eq!(swap(Some(journal), scheduler), journaled);
+        }
     }
 }

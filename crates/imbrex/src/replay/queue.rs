@@ -79,6 +79,16 @@ struct Entry {
     footprint: Footprint,
 }
 
+impl Entry {
+    fn unused() -> Self {
+        let operation = Operation { what: What::Reset(Unit::disk(0)), of: Owner::Nobody, host: Host::Nobody };
+        Self { operation, footprint: Footprint::with_room() }
+    }
+}
+
+/// Operations that the backlog holds without growing: a longer plan is rare, and costs an allocation.
+const BACKLOG: usize = 1 << 12;
+
 pub(super) struct Queue {
     scheduler: Scheduler,
     depth: usize,
@@ -87,7 +97,7 @@ pub(super) struct Queue {
     /// How many turns need no access.
     without_access: usize,
     entries: Vec<Entry>,
-    /// The entries that no turn names, to be used again.
+    /// The entries that no turn names.
     unused: Vec<usize>,
     backlog: VecDeque<Operation>,
     /// Whether operations that conflict keep their order. A test switches it off to see that verification notices.
@@ -102,9 +112,9 @@ impl Queue {
             depth,
             turns: Vec::with_capacity(depth),
             without_access: 0,
-            entries: Vec::with_capacity(depth),
-            unused: Vec::with_capacity(depth),
-            backlog: VecDeque::new(),
+            entries: (0..depth).map(|_| Entry::unused()).collect(),
+            unused: (0..depth).collect(),
+            backlog: VecDeque::with_capacity(BACKLOG),
             keeps_order: true,
         }
     }
@@ -142,10 +152,7 @@ impl Queue {
     }
 
     fn enter(&mut self, operation: Operation, media: &dyn Media) {
-        let entry = self.unused.pop().unwrap_or_else(|| {
-            self.entries.push(Entry { operation, footprint: Footprint::default() });
-            self.entries.len() - 1
-        });
+        let Some(entry) = self.unused.pop() else { unreachable!("there are as many entries as turns") };
         self.entries[entry].operation = operation;
         let footprint = &mut self.entries[entry].footprint;
         footprint.clear();

@@ -28,7 +28,7 @@ pub(super) struct Scheduled {
 impl Scheduled {
     /// An empty queue; none for requests that are served as they come.
     pub(super) fn new(scheduler: Scheduler, depth: u32) -> Option<Box<Self>> {
-        let new = || Self { queue: Queue::new(scheduler, depth), flights: InFlight::new(), serving: None };
+        let new = || Self { queue: Queue::new(scheduler, depth), flights: InFlight::new(depth), serving: None };
         (scheduler != Scheduler::Fcfs).then(|| Box::new(new()))
     }
 

@@ -50,7 +50,7 @@ impl Scheduler {
 }
 
 /// The number of the first access that costs least. A loop over plain numbers: the tuples of `min_by_key` are moved in
-/// pieces that no store buffer forwards, at half of a replay's time.
+/// pieces that no store buffer forwards, and a replay would take several times as long.
 fn least<A: Borrow<Access>>(
     accesses: impl Iterator<Item = (usize, A)>,
     cost: impl Fn(&Access) -> u64,
