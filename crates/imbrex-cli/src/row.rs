@@ -1,7 +1,7 @@
 //! The result of a run as it is written. `docs/json.md` describes every field; its version changes with them.
 
 use imbrex::layers::LayerInfo;
-use imbrex::replay::{BufferSize, Outcome, ReplayOptions};
+use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Scheduler};
 use imbrex::trace::Irregularities;
 use serde::Serialize;
 
@@ -102,6 +102,9 @@ impl Row {
             self.block_bytes,
             table::percent(options.prefill),
         );
+        if options.scheduler != Scheduler::Fcfs {
+            line = format!("{line}; {} queue of {}", options.scheduler.name(), options.scheduler_depth);
+        }
         let said = [(!options.idle, "no idle time"), (options.as_live, "journal priced"), (options.verify, "verified")];
         for (_, what) in said.iter().filter(|(is, _)| *is) {
             line = format!("{line}; {what}");

@@ -9,7 +9,10 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use imbrex::drive::DrivePreset;
 use imbrex::layers::{self, LayerInfo};
-use imbrex::replay::{self, Beyond, BufferSize, MAX_QUEUE_DEPTH, Observer, ReplayError, ReplayOptions, Setup, Window};
+use imbrex::replay::{
+    self, Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, Observer, ReplayError, ReplayOptions, Scheduler,
+    Setup, Window,
+};
 
 use crate::progress::Progress;
 use crate::row::Row;
@@ -39,6 +42,13 @@ pub struct SetupArguments {
     /// Keep N requests outstanding, ignoring the trace's times; otherwise they arrive when the trace says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_QUEUE_DEPTH)))]
     queue_depth: Option<u32>,
+    /// The order in which the disk performs the operations in its queue
+    #[arg(long, value_enum, default_value_t = SchedulerArgument::Fcfs)]
+    scheduler: SchedulerArgument,
+    /// Operations in that queue at most; without meaning for fcfs
+    #[arg(long, value_name = "N", default_value_t = ReplayOptions::default().scheduler_depth)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SCHEDULER_DEPTH)))]
+    scheduler_depth: u32,
     /// The part of the capacity, from 0 to 1, that is written before the first request, free of charge
     #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = part)]
     prefill: f64,
@@ -65,6 +75,26 @@ enum BeyondArgument {
     Error,
     /// Wrap its address around
     Wrap,
+}
+
+#[derive(Copy, Clone, ValueEnum)]
+enum SchedulerArgument {
+    /// First come, first served
+    Fcfs,
+    /// Upwards by address, then from the lowest again
+    CLook,
+    /// Shortest positioning time first; what is far away may starve
+    Sptf,
+}
+
+impl From<SchedulerArgument> for Scheduler {
+    fn from(argument: SchedulerArgument) -> Self {
+        match argument {
+            SchedulerArgument::Fcfs => Self::Fcfs,
+            SchedulerArgument::CLook => Self::CLook,
+            SchedulerArgument::Sptf => Self::Sptf,
+        }
+    }
 }
 
 /// `LAYER.FIELD=VALUE`.
@@ -130,6 +160,8 @@ impl SetupArguments {
         }
         let options = ReplayOptions {
             queue_depth: self.queue_depth,
+            scheduler: self.scheduler.into(),
+            scheduler_depth: self.scheduler_depth,
             prefill: self.prefill,
             idle: !self.no_idle,
             verify: self.verify,

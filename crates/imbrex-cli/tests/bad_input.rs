@@ -14,6 +14,8 @@ const WRONG: &[(&str, i32, &str)] = &[
     ("--buffer much", 2, "'much' is no buffer size"),
     ("--capacity 5%", 2, "write a size such as 64GiB or 2TB"),
     ("--queue-depth 0", 2, "0 is not in 1..=65536"),
+    ("--scheduler scan", 2, "fcfs, c-look, sptf"),
+    ("--scheduler sptf --scheduler-depth 1025", 2, "1025 is not in 1..=1024"),
     ("--prefill 7", 2, "write a number from 0 to 1"),
     ("--prefill NaN", 2, "write a number from 0 to 1"),
     ("--requests 0", 2, "non-zero"),

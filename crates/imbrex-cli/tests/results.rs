@@ -185,6 +185,21 @@ fn settings_reach_their_layer() {
 }
 
 #[test]
+fn the_scheduler_is_said_with_the_result() {
+    let run = format!("{SMALL} --layers fifo-log --scheduler sptf --scheduler-depth 4 --verify");
+    assert!(printed(&run).lines().next().unwrap().contains("; sptf queue of 4; verified"));
+    let scheduled = &json(&run)[0];
+    assert_eq!(
+        (&scheduled["options"]["scheduler"], &scheduled["options"]["scheduler_depth"]),
+        (&"sptf".into(), &4.into())
+    );
+    let in_order = &json(&format!("{SMALL} --layers fifo-log"))[0];
+    assert_eq!(in_order["options"]["scheduler"], "fcfs");
+    assert_ne!(in_order["latency_ms"], scheduled["latency_ms"]);
+    assert!(!printed(SMALL).contains("queue"));
+}
+
+#[test]
 fn what_there_is_can_be_listed() {
     for (what, names) in [
         ("layers", ["conventional", "fifo-log.step_blocks"]),

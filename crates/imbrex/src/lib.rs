@@ -6,6 +6,7 @@ pub mod block;
 pub mod buffer_size;
 pub mod drive;
 pub mod explore;
+mod footprint;
 pub mod layer;
 pub mod layers;
 pub mod mechanics;

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use fixture::{request, simulate};
 use imbrex::block::Access;
 use imbrex::layers;
-use imbrex::replay::ReplayOptions;
+use imbrex::replay::{ReplayOptions, Scheduler};
 use imbrex::trace::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
 
 thread_local! {
@@ -90,13 +90,22 @@ impl TraceSource for Mix {
 #[test]
 fn a_request_allocates_nothing() {
     for info in layers::ALL {
-        for (as_live, queue_depth) in [(false, None), (false, Some(8)), (true, None)] {
-            let options = ReplayOptions { as_live, queue_depth, journal_blocks: 16, ..ReplayOptions::default() };
+        let (fcfs, sptf) = (Scheduler::Fcfs, Scheduler::Sptf);
+        let cases = [
+            (false, None, fcfs),
+            (false, Some(8), fcfs),
+            (true, None, fcfs),
+            (false, None, sptf),
+            (true, Some(8), sptf),
+        ];
+        for (as_live, queue_depth, scheduler) in cases {
+            let options =
+                ReplayOptions { as_live, queue_depth, scheduler, journal_blocks: 16, ..ReplayOptions::default() };
             let simulation = simulate(info, "", 40, &options).expect("the layer fits the tiny disk");
             let mut mix = Mix::new(simulation.capacity());
             let outcome = simulation.run(&mut mix, &mut ()).expect("the layer serves the mix");
             assert_eq!(outcome.requests, REQUESTS);
-            assert_eq!(mix.at_half, 0, "{} allocates (as_live: {as_live}, {queue_depth:?})", info.name);
+            assert_eq!(mix.at_half, 0, "{} allocates (as_live: {as_live}, {queue_depth:?}, {scheduler:?})", info.name);
         }
     }
 }

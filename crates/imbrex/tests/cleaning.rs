@@ -11,7 +11,7 @@ use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
-use imbrex::replay::{Outcome, ReplayOptions, Simulation};
+use imbrex::replay::{Outcome, ReplayOptions, Scheduler, Simulation};
 use imbrex::trace::TraceRequest;
 
 /// A cleaning step writes a block far from the last access; so does a request.
@@ -141,6 +141,36 @@ fn nobody_is_served_while_a_layer_holds() {
     let (calls, _) = run(&[Step::Hold, Step::Done], crowd(), &ReplayOptions::default());
     let expected = [Blocked(4), Blocked(4), Write(1), Read(1), Read(20), Write(40), Read(40), Read(60)];
     assert_eq!(without_freed(calls), expected);
+}
+
+#[test]
+fn through_a_queue_reads_are_planned_while_a_step_is_under_way() {
+    use Call::{Blocked, Read, Write};
+    let queued = ReplayOptions { scheduler: Scheduler::CLook, ..ReplayOptions::default() };
+    let (calls, outcome) = run(&[Step::More, Step::Done], crowd(), &queued);
+    // The second step is planned before the disk has served the read of 20, and so before that of 60 arrives.
+    let expected = [Blocked(4), Read(20), Blocked(3), Write(1), Read(1), Write(40), Read(40), Read(60)];
+    assert_eq!(without_freed(calls), expected);
+    assert_eq!((outcome.requests, outcome.blocked_cleaning.steps), (6, 2));
+    let held = run(&[Step::Hold, Step::Done], crowd(), &queued).0;
+    let expected = [Blocked(4), Blocked(4), Write(1), Read(1), Read(20), Write(40), Read(40), Read(60)];
+    assert_eq!(without_freed(held), expected);
+}
+
+#[test]
+fn a_layer_that_holds_has_the_disk_for_itself() {
+    use Call::{Blocked, Read, Write};
+    let queued = ReplayOptions { scheduler: Scheduler::CLook, ..ReplayOptions::default() };
+    let run = |first| {
+        let (read, write) = (Access::Read, Access::Write);
+        let trace = vec![request(0, read, 255, 1), request(1, read, 20, 1), request(1, write, 1, 1)];
+        let (calls, outcome) = run(&[first, Step::Done], trace, &queued);
+        assert_eq!(without_freed(calls), [Read(255), Read(20), Blocked(0), Blocked(0), Write(1)]);
+        (outcome.latency_ms.read.max, outcome.blocked_cleaning.total_ns)
+    };
+    // The block that the step writes is ahead of the head, that of the read behind it.
+    assert_eq!(run(Step::More), ((3 * FAR - 1) as f64 / 1e6, 3 * FAR));
+    assert_eq!(run(Step::Hold), ((2 * FAR - 1) as f64 / 1e6, 2 * FAR), "the queue is emptied first");
 }
 
 #[test]

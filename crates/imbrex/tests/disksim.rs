@@ -57,23 +57,78 @@ fn seek_ms(distance: u64) -> f64 {
     if distance == 0 { 0.0 } else { 1.0 + (distance - 1) as f64 * 0.05 }
 }
 
-/// When a request that begins at `now` is done. `at` is the head's cylinder and number.
+/// How long after `now` a transfer from `lbn` on begins. `at` is the head's cylinder and number.
+fn positioning(now: f64, at: (u64, u64), lbn: u64, write: bool) -> f64 {
+    let (cylinder, head, _, _, angle) = place(lbn);
+    let switch = if head == at.1 { 0.0 } else { HEAD_SWITCH_MS };
+    let moved = seek_ms(cylinder.abs_diff(at.0)).max(switch);
+    let ready = if write && moved > 0.0 { moved + SETTLE_MS } else { moved };
+    let wait = (angle - (now + ready) / ROTATION_MS).rem_euclid(1.0);
+    // A sector that begins this very moment, but for rounding.
+    ready + if wait > 1.0 - 1e-6 { 0.0 } else { wait * ROTATION_MS }
+}
+
+/// When a request that begins at `now` is done.
 fn complete(now: f64, at: &mut (u64, u64), lbn: u64, sectors: u64, write: bool) -> f64 {
     let (mut now, mut next) = (now, lbn);
     while next < lbn + sectors {
-        let (cylinder, head, sector, per_track, angle) = place(next);
+        let (cylinder, head, sector, per_track, _) = place(next);
         let piece = (per_track - sector).min(lbn + sectors - next);
-        let switch = if head == at.1 { 0.0 } else { HEAD_SWITCH_MS };
-        let moved = seek_ms(cylinder.abs_diff(at.0)).max(switch);
-        now += if write && moved > 0.0 { moved + SETTLE_MS } else { moved };
-        let wait = (angle - now / ROTATION_MS).rem_euclid(1.0);
-        // A sector that begins this very moment, but for rounding.
-        now += if wait > 1.0 - 1e-6 { 0.0 } else { wait * ROTATION_MS };
+        now += positioning(now, *at, next, write);
         now += piece as f64 / per_track as f64 * ROTATION_MS;
         *at = (cylinder, head);
         next += piece;
     }
     now
+}
+
+/// A request of an open trace: when it arrives, where, how long, and whether it writes.
+type Arrival = (f64, u64, u64, bool);
+
+/// When each request is done if the disk always serves the waiting one with the least `cost`, given the time, the head and
+/// the first sector of the request before.
+fn serve_by(requests: &[Arrival], cost: impl Fn(&Arrival, f64, (u64, u64), u64) -> f64) -> Vec<f64> {
+    let (mut now, mut at, mut last) = (0.0, (0, 0), 0);
+    let mut done = vec![0.0; requests.len()];
+    let mut waiting: Vec<usize> = (0..requests.len()).collect();
+    while let Some(&first) = waiting.first() {
+        now = f64::max(now, requests[first].0);
+        let costs = waiting.iter().take_while(|&&i| requests[i].0 <= now).map(|&i| cost(&requests[i], now, at, last));
+        let (next, _) = costs.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+        let index = waiting.remove(next);
+        let (_, lbn, sectors, write) = requests[index];
+        now = complete(now, &mut at, lbn, sectors, write);
+        (done[index], last) = (now, lbn);
+    }
+    done
+}
+
+/// An open trace of random requests with its results under the schedulers that reorder.
+fn run_queue(dir: &Path) {
+    let mut seed = 7u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut now = 0.0;
+    let mut next = |_| {
+        now += random(20_000) as f64 / 1000.0;
+        (now, random(SECTORS - 20), 1 + random(16), random(3) == 0)
+    };
+    let requests: Vec<Arrival> = (0..3000).map(&mut next).collect();
+    let op = |write| if write { 'W' } else { 'R' };
+    let traced = requests.iter().map(|&(time, lbn, sectors, w)| format!("{time:.6},{lbn},{sectors},{}\n", op(w)));
+    fs::write(dir.join("trace_busy.csv"), traced.collect::<String>()).unwrap();
+    let sweep = |r: &Arrival, _, _, last| if r.1 < last { (r.1 + SECTORS) as f64 } else { r.1 as f64 };
+    // Sectors at one angle of two tracks are equally near, but for rounding.
+    let near = |r: &Arrival, now, at, _| (positioning(now, at, r.1, r.3) * 1e6).round();
+    for (name, done) in [("clook_lbn", serve_by(&requests, sweep)), ("sptf", serve_by(&requests, near))] {
+        let mut result = String::from("lbn,sectors,op,response_ms\n");
+        for (&(time, lbn, sectors, write), done) in requests.iter().zip(done) {
+            writeln!(result, "{lbn},{sectors},{},{:.6}", op(write), done - time).unwrap();
+        }
+        fs::write(dir.join(format!("result_busy_{name}.csv")), result).unwrap();
+    }
 }
 
 /// A trace of random reads and writes between sequential runs, with its result.
@@ -126,13 +181,17 @@ fn computed() -> (TempDir, PathBuf) {
     fs::write(disk.join("map_sample.csv"), samples).unwrap();
     run(&disk, false);
     run(&disk, true);
+    run_queue(&disk);
     (root, disk)
 }
 
 #[test]
 fn two_computations_agree() {
     let (root, _disk) = computed();
-    assert!(failed(root.path()).is_empty());
+    let rows = disksim(root.path()).unwrap();
+    let queues: Vec<_> = rows.iter().filter(|row| row.check.starts_with("busy")).collect();
+    assert_eq!(queues.len(), 4, "mean response and picks of two schedulers");
+    assert_eq!(failed(root.path()), [""; 0]);
 }
 
 /// Replaces the first `from` in a file of a computed folder by `to` and returns what `disksim` then says.
@@ -148,9 +207,10 @@ fn after_change<T>(file: &str, from: &str, to: &str, then: impl FnOnce(&Path) ->
 fn every_check_can_fail() {
     let (map, angle) = ("map: cylinder, head, sector", "map: angle");
     let (closed, queue) = ("mix: service time", "open: mean response, fcfs");
+    let (sweep, near) = ("busy: mean response, c-look", "busy: mean response, sptf");
     let changes: [(&str, &str, &str, &[&str]); 11] = [
         ("params.toml", "rotation_ms = 8.0", "rotation_ms = 8.01", &[closed]),
-        ("params.toml", "rotation_ms = 8.0", "rotation_ms = 9.0", &[closed, queue]),
+        ("params.toml", "rotation_ms = 8.0", "rotation_ms = 9.0", &[closed, queue, sweep, near]),
         ("params.toml", "head_switch_ms = 0.9", "head_switch_ms = 1.3", &[closed, queue]),
         ("params.toml", "write_settle_ms = 0.4", "write_settle_ms = 1.0", &[closed, queue]),
         ("params.toml", "capacity_sectors = 12000", "capacity_sectors = 12001", &["capacity"]),
@@ -167,6 +227,21 @@ fn every_check_can_fail() {
             assert!(failed.iter().any(|name| name == check), "{to} leaves {check} passing; failing: {failed:?}");
         }
     }
+}
+
+#[test]
+fn a_wrong_scheduler_fails() {
+    let (root, disk) = computed();
+    let file = |name| disk.join(format!("result_busy_{name}.csv"));
+    let swapped = [fs::read_to_string(file("sptf")).unwrap(), fs::read_to_string(file("clook_lbn")).unwrap()];
+    fs::write(file("clook_lbn"), &swapped[0]).unwrap();
+    fs::write(file("sptf"), &swapped[1]).unwrap();
+    let checks =
+        ["busy: mean response, c-look", "busy: picks, c-look", "busy: mean response, sptf", "busy: picks, sptf"];
+    assert_eq!(failed(root.path()), checks);
+    fs::rename(file("sptf"), file("vscan")).unwrap();
+    let rows = disksim(root.path()).unwrap();
+    assert!(rows.iter().any(|row| row.check.ends_with("vscan") && matches!(row.verdict, Verdict::Skipped(_))));
 }
 
 #[test]

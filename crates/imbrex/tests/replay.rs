@@ -6,6 +6,7 @@ mod fixture;
 
 use std::ops::ControlFlow;
 
+use fixture::random::{any_options, any_request, configs, trace_over};
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
@@ -255,58 +256,6 @@ fn an_illegal_write_is_an_error() {
     let trace = vec![request(0, WRITE, 0, 1), request(0, WRITE, 129, 1)];
     let error = simulation.run(&mut Listed::new(trace), &mut ()).unwrap_err();
     assert!(error.to_string().starts_with("layer faulty, request 2: write of"), "{error}");
-}
-
-/// A request of a random trace: the gap before it, what, where and how long.
-fn any_request() -> impl Strategy<Value = (u64, Access, f64, u32)> {
-    let gap = prop_oneof![4 => 0u64..3_000_000, 1 => 0u64..200_000_000];
-    let access = prop_oneof![6 => Just(WRITE), 3 => Just(READ), 1 => Just(Access::Trim)];
-    let blocks = prop_oneof![4 => 1u32..4, 1 => 1u32..48];
-    // Half of the requests go to a few places, so that blocks are overwritten while buffered.
-    let place = prop_oneof![0.0..0.1, 0.0..1.0];
-    (gap, access, place, blocks)
-}
-
-fn any_options() -> impl Strategy<Value = ReplayOptions> {
-    let prefill = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0];
-    (prefill, any::<bool>(), any::<bool>(), prop::option::of(1u32..100)).prop_map(
-        |(prefill, as_live, idle, queue_depth)| ReplayOptions {
-            queue_depth,
-            prefill,
-            idle,
-            as_live,
-            journal_blocks: 6,
-            verify: true,
-            check_every: 1,
-            ..ReplayOptions::default()
-        },
-    )
-}
-
-/// Configurations that a layer is also tested in.
-fn configs(layer: &str) -> &'static [&'static str] {
-    match layer {
-        "in-place" => &["", "step_blocks = 3", "spare_zones = 3\nahead = 'pad'", "spare_zones = 0"],
-        "fifo-log" => &[
-            "",
-            "step_blocks = 1",
-            "step_blocks = 5\nidle_free = 0.5",
-            "clean_for = 'request'\nat_pointer = 'buffered'",
-            "spare_zones = 0",
-            "interruptible = false\nspare_zones = 2",
-        ],
-        _ => &[""],
-    }
-}
-
-fn trace_over(capacity: u64, requests: &[(u64, Access, f64, u32)]) -> Vec<TraceRequest> {
-    let mut now_ns = 0;
-    let place = |&(gap, access, place, blocks): &(u64, Access, f64, u32)| {
-        now_ns += gap;
-        let first = (place * capacity as f64) as u64;
-        request(now_ns, access, first, blocks.min((capacity - first) as u32))
-    };
-    requests.iter().map(place).collect()
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use imbrex::drive::DrivePreset;
 use imbrex::layers::{self, LayerInfo};
-use imbrex::replay::{BufferSize, Observer, ReplayOptions, Setup};
+use imbrex::replay::{BufferSize, Observer, ReplayOptions, Scheduler, Setup};
 use imbrex::trace::synthetic::Pattern;
 use imbrex::trace::{TraceRequest, Workload};
 
@@ -22,6 +22,8 @@ pub const BUFFER_PERCENT: u64 = 1;
 const DISKSIM: f64 = 159_000.0;
 
 const LAYERS: [&str; 2] = ["conventional", "fifo-log"];
+/// The schedulers that pick from a queue, which is kept filled: the trace arrives faster than the disk serves it.
+const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 
 struct Stream {
     name: &'static str,
@@ -36,6 +38,8 @@ struct Rates {
     mapped: Best,
     /// By layer, without and with `warm`.
     replayed: [[Best; 2]; LAYERS.len()],
+    /// By layer and scheduler.
+    scheduled: [[Best; SCHEDULERS.len()]; LAYERS.len()],
 }
 
 /// Adds the straight line, the replays and their ratios.
@@ -75,9 +79,16 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
         rates.in_place.of(timed.len() as u64, || black_box(straight_line::in_place(&mut mechanics, timed)));
         mechanics.reset();
         rates.mapped.of(timed.len() as u64, || black_box(straight_line::mapped(&mut mechanics, &table, timed)));
-        for (layer, by_warm) in LAYERS.iter().zip(&mut rates.replayed) {
-            for (warm, best) in [false, true].into_iter().zip(by_warm) {
-                best.rate(timed.len() as u64, replay(layers::find(layer)?, &drive, stream, warm, scale)?);
+        for (i, layer) in LAYERS.iter().enumerate() {
+            let measure = |best: &mut Best, options| -> anyhow::Result<()> {
+                best.rate(timed.len() as u64, replay(layers::find(layer)?, &drive, stream, options, scale)?);
+                Ok(())
+            };
+            for (warm, best) in [false, true].into_iter().zip(&mut rates.replayed[i]) {
+                measure(best, ReplayOptions { warm, ..ReplayOptions::default() })?;
+            }
+            for (scheduler, best) in SCHEDULERS.into_iter().zip(&mut rates.scheduled[i]) {
+                measure(best, ReplayOptions { scheduler, ..ReplayOptions::default() })?;
             }
         }
     }
@@ -85,12 +96,18 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
 }
 
 /// Replays the stream and returns how many seconds what follows the lead-in took.
-fn replay(layer: &LayerInfo, drive: &DrivePreset, stream: &Stream, warm: bool, scale: Scale) -> anyhow::Result<f64> {
+fn replay(
+    layer: &LayerInfo,
+    drive: &DrivePreset,
+    stream: &Stream,
+    options: ReplayOptions,
+    scale: Scale,
+) -> anyhow::Result<f64> {
     let buffer = BufferSize::Bytes(stream.range_bytes * BUFFER_PERCENT / 100);
     let config = toml::Table::new();
     let workload = Workload::Synthetic(requests::spec(Pattern::Uniform, stream.range_bytes, scale.requests));
     let setup = Setup { drive, layer, config: &config, buffer, workload: &workload };
-    let simulation = setup.simulation(&ReplayOptions { warm, ..ReplayOptions::default() })?;
+    let simulation = setup.simulation(&options)?;
     let mut clock = Clock { lead_in: scale.lead_in, begun: Instant::now() };
     black_box(simulation.run(&mut InMemory::new(Arc::clone(&stream.requests)), &mut clock)?);
     Ok(clock.begun.elapsed().as_secs_f64())
@@ -112,12 +129,20 @@ impl Observer for Clock {
 }
 
 fn add_rates(stream: &str, rates: &Rates, report: &mut Report) {
-    let mut add = |what: &str, best: Best, note| report.add(format!("{what}, {stream}"), best.0, "blocks/s", note);
+    let mut add =
+        |what: &str, best: Best, note: &str| report.add(format!("{what}, {stream}"), best.0, "blocks/s", note);
     add("straight line in place", rates.in_place, "no plan, no dispatch, no media, no batches");
     add("straight line mapped", rates.mapped, "the same with a lookup in a full table");
     for (layer, [cold, warm]) in LAYERS.iter().zip(rates.replayed) {
         add(layer, cold, "replayed without warm");
         add(&format!("{layer} warm"), warm, "replayed with warm");
+    }
+    let depth = ReplayOptions::default().scheduler_depth;
+    for (layer, by_scheduler) in LAYERS.iter().zip(rates.scheduled) {
+        for (scheduler, best) in SCHEDULERS.into_iter().zip(by_scheduler) {
+            let note = format!("replayed with warm through a queue of {depth}");
+            add(&format!("{layer} {}", scheduler.name()), best, &note);
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use super::Core;
 use super::commit::{Item, What};
 use super::operation::{Move, Operation};
-use super::order::Footprint;
 use super::rules::Rule;
 use super::running::Running;
 use crate::block::{Address, Extent, Pba};
+use crate::footprint::Footprint;
 use crate::plan::{Op, Place, Plan, Record, Unit};
 
 /// A plan as the layer made it.

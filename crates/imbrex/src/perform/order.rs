@@ -1,69 +1,8 @@
-//! Ordering rule 2: operations that touch the same blocks run in planning order, everything else may run at once.
+//! The operations under way, and which of them wait for others: ordering rule 2.
 
 use std::collections::BTreeMap;
 
-use crate::block::{Address, Extent, Pba};
-use crate::media::Media;
-use crate::plan::{Place, Unit};
-
-/// Something an operation reads or changes.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Touch {
-    Blocks {
-        at: Extent<Pba>,
-        write: bool,
-    },
-    /// The write pointer of a unit; always changed.
-    Pointer(Unit),
-}
-
-impl Touch {
-    fn conflicts(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Blocks { at, write }, Self::Blocks { at: b, write: w }) => (*write || *w) && at.overlaps(b),
-            (Self::Pointer(a), Self::Pointer(b)) => a == b,
-            _ => false,
-        }
-    }
-}
-
-/// All that an operation touches.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Footprint(Vec<Touch>);
-
-impl Footprint {
-    /// Of a Move.
-    pub fn of_move(from: Place, to: Place, blocks: u32, media: &dyn Media) -> Self {
-        let mut touches = Vec::new();
-        if let Place::At(from) = from {
-            touches.push(Touch::Blocks { at: Extent::new(from, blocks), write: false });
-        }
-        if let Place::At(to) = to {
-            let at = Extent::new(to, blocks);
-            touches.push(Touch::Blocks { at, write: true });
-            if !to.is_ram() {
-                media.destroys(at, &mut |at| touches.push(Touch::Blocks { at, write: true }));
-                let last = media.unit_of(to.plus(u64::from(blocks) - 1));
-                for index in media.unit_of(to).index..=last.index {
-                    let unit = Unit { device: to.device(), index };
-                    if media.has_pointer(unit) {
-                        touches.push(Touch::Pointer(unit));
-                    }
-                }
-            }
-        }
-        Self(touches)
-    }
-
-    /// Of a Reset.
-    pub fn of_reset(unit: Unit, media: &dyn Media) -> Self {
-        Self(vec![Touch::Blocks { at: media.extent_of(unit), write: true }, Touch::Pointer(unit)])
-    }
-
-    fn conflicts(&self, other: &Self) -> bool {
-        self.0.iter().any(|a| other.0.iter().any(|b| a.conflicts(b)))
-    }
-}
+use crate::footprint::Footprint;
 
 struct Node {
     footprint: Footprint,
@@ -119,7 +58,9 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::Pba;
     use crate::media::{Shingled, ZonedSpec};
+    use crate::plan::{Place, Unit};
 
     #[test]
     fn conflicting_operations_wait_and_others_do_not() {

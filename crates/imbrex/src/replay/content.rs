@@ -1,8 +1,12 @@
 //! What every block holds, and what it must hold: the check that no layer can talk its way past.
 //!
 //! Each block of the disk and of RAM carries the tag last written to it, and each logical block the newest tag the host
-//! wrote. Moves copy tags in planning order. What a layer gave back, and what the media destroyed, holds a tag that no
-//! host ever wrote, so that reading it shows even where the media would allow the read.
+//! wrote. What a layer gave back, and what the media destroyed, holds a tag that no host ever wrote, so that reading it
+//! shows even where the media would allow the read.
+//!
+//! The host's side is followed in planning order, which is the order in which it asked: a write gets its version, and a
+//! read notes what it must deliver, when they are planned. The media's side is followed as operations complete. Without a
+//! queue that is the same order; with one, a scheduler that lets conflicting operations overtake each other shows here.
 
 use super::error::Fault;
 use crate::block::{Extent, Lba, Pba};
@@ -17,10 +21,30 @@ const GONE: Lba = Lba(1 << 35);
 pub(super) enum Host {
     /// The plan may not name the host.
     Nobody,
-    /// Blocks come from the host.
-    Writes(Extent<Lba>),
+    /// Blocks of this version come from the host.
+    Writes(Extent<Lba>, u32),
     /// Blocks go to the host.
     Reads(Extent<Lba>),
+}
+
+/// What a read must deliver, and what it has delivered.
+#[derive(Default)]
+pub(super) struct Delivery {
+    at: Option<Extent<Lba>>,
+    /// The content of its blocks, from the first to the last.
+    expected: Vec<Expected>,
+    /// The parts delivered so far, as first block and length.
+    delivered: Vec<(u32, u32)>,
+}
+
+/// A run of blocks of a read: the first, how many, and that block `first + i` holds `tag.plus(i)`.
+#[derive(Copy, Clone)]
+struct Expected {
+    first: u32,
+    blocks: u32,
+    tag: Tag,
+    /// Whether zeros will do.
+    trimmed: bool,
 }
 
 #[derive(Default)]
@@ -31,19 +55,18 @@ pub(super) struct Content {
     /// Blocks trimmed since they were last written carry a tag here: they may read as zeros.
     trimmed: TagMap,
     version: u32,
-    /// The parts of a read delivered so far, as first block and length.
-    delivered: Vec<(u32, u32)>,
 }
 
 impl Content {
-    /// Begins a new version for the writes that follow.
-    pub(super) fn next_version(&mut self) {
+    /// The version of the next write.
+    pub(super) fn next_version(&mut self) -> u32 {
         self.version = self.version.wrapping_add(1);
+        self.version
     }
 
-    /// The layer has taken these blocks from the host.
-    pub(super) fn written(&mut self, at: Extent<Lba>) {
-        self.newest.set_run(at.start.0, at.blocks, Tag::new(at.start, self.version));
+    /// The layer has taken these blocks, of this version, from the host.
+    pub(super) fn written(&mut self, at: Extent<Lba>, version: u32) {
+        self.newest.set_run(at.start.0, at.blocks, Tag::new(at.start, version));
         self.trimmed.set_run(at.start.0, at.blocks, Tag::ZERO);
     }
 
@@ -52,47 +75,53 @@ impl Content {
         self.trimmed.set_run(at.start.0, at.blocks, Tag::new(at.start, 1));
     }
 
+    /// A read is planned: it must deliver what is newest now.
+    pub(super) fn expect(&self, at: Extent<Lba>, read: &mut Delivery) {
+        read.at = Some(at);
+        read.expected.clear();
+        read.delivered.clear();
+        let mut first = 0;
+        while first < at.blocks {
+            let (lba, rest) = (at.start.0 + u64::from(first), at.blocks - first);
+            let (tag, blocks) = self.newest.run(lba, rest);
+            let (trimmed, blocks) = self.trimmed.run(lba, blocks);
+            read.expected.push(Expected { first, blocks, tag, trimmed: trimmed != Tag::ZERO });
+            first += blocks;
+        }
+    }
+
     /// Nothing that counts is there any more.
     pub(super) fn gone(&mut self, space: Extent<Pba>) {
         self.map_mut(space.start).set_run(space.start.block(), space.blocks, Tag::new(GONE, 1));
     }
 
-    /// A move of a plan that makes sense for this host.
-    pub(super) fn moved(&mut self, from: Place, to: Place, blocks: u32, host: Host) -> Result<(), Fault> {
+    /// A move of a plan that makes sense for this host; `read` is the read it belongs to, if it is one.
+    pub(super) fn moved(
+        &mut self,
+        (from, to, blocks): (Place, Place, u32),
+        host: Host,
+        read: &mut Delivery,
+    ) -> Result<(), Fault> {
         match (from, to, host) {
             (Place::At(source), Place::At(target), _) => self.copy(source, target, blocks),
             (Place::Zero, Place::At(target), _) => self.map_mut(target).set_run(target.block(), blocks, Tag::ZERO),
-            (Place::Host(first), Place::At(target), Host::Writes(at)) => {
-                let tag = Tag::new(part(at, first, blocks)?.start, self.version);
+            (Place::Host(first), Place::At(target), Host::Writes(at, version)) => {
+                let tag = Tag::new(part(at, first, blocks)?.start, version);
                 self.map_mut(target).set_run(target.block(), blocks, tag);
             }
             (_, Place::Host(first), Host::Reads(at)) => {
-                let at = part(at, first, blocks)?;
-                self.delivered.push((first, blocks));
+                let lba = part(at, first, blocks)?.start;
+                read.delivered.push((first, blocks));
                 match from {
-                    Place::At(source) => self.compare(at, Some(source))?,
-                    Place::Lost => return Err(Fault::Lost { lba: at.start }),
-                    Place::Zero | Place::Host(_) => self.compare(at, None)?,
+                    Place::At(source) => self.compare(read, (first, blocks), Some(source))?,
+                    Place::Lost => return Err(Fault::Lost { lba }),
+                    Place::Zero | Place::Host(_) => self.compare(read, (first, blocks), None)?,
                 }
             }
             (_, Place::At(target), _) => self.gone(Extent::new(target, blocks)),
             _ => {}
         }
         Ok(())
-    }
-
-    /// A read's plan has been performed: each block must have been delivered once.
-    pub(super) fn read_done(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
-        self.delivered.sort_unstable();
-        let mut next = 0;
-        for &(first, blocks) in &self.delivered {
-            if first != next {
-                return Err(Fault::Undelivered { at, block: next.min(first) });
-            }
-            next = first + blocks;
-        }
-        self.delivered.clear();
-        if next == at.blocks { Ok(()) } else { Err(Fault::Undelivered { at, block: next }) }
     }
 
     fn copy(&mut self, source: Pba, target: Pba, blocks: u32) {
@@ -105,23 +134,21 @@ impl Content {
         }
     }
 
-    /// Compares what lies at `source`, or zeros, with the newest content of `at`, run by run.
-    fn compare(&self, at: Extent<Lba>, source: Option<Pba>) -> Result<(), Fault> {
+    /// Compares what lies at `source`, or zeros, with what a part of a read must deliver, run by run.
+    fn compare(&self, read: &Delivery, (first, blocks): (u32, u32), source: Option<Pba>) -> Result<(), Fault> {
+        let Some(at) = read.at else { return Ok(()) };
         let mut done = 0;
-        while done < at.blocks {
-            let (lba, rest) = (Lba(at.start.0 + u64::from(done)), at.blocks - done);
-            let (expected, mut run) = self.newest.run(lba.0, rest);
+        while done < blocks {
+            let block = first + done;
+            let (expected, trimmed, mut run) = read.expected(block, blocks - done);
             let mut found = Tag::ZERO;
             if let Some(source) = source {
                 let length;
                 (found, length) = self.map(source).run(source.block() + u64::from(done), run);
                 run = run.min(length);
             }
-            if found != expected {
-                if found != Tag::ZERO || self.trimmed.get(lba.0) == Tag::ZERO {
-                    return Err(Fault::Mismatch { lba, expected, found });
-                }
-                run = 1;
+            if found != expected && !(trimmed && found == Tag::ZERO) {
+                return Err(Fault::Mismatch { lba: Lba(at.start.0 + u64::from(block)), expected, found });
             }
             done += run;
         }
@@ -134,6 +161,30 @@ impl Content {
 
     fn map_mut(&mut self, at: Pba) -> &mut TagMap {
         if at.is_ram() { &mut self.ram } else { &mut self.disk }
+    }
+}
+
+impl Delivery {
+    /// What `block` must be, whether zeros will do as well, and for how many of the `blocks` from there on that goes on.
+    fn expected(&self, block: u32, blocks: u32) -> (Tag, bool, u32) {
+        let after = self.expected.partition_point(|run| run.first <= block);
+        let run = self.expected[after - 1];
+        let skipped = block - run.first;
+        (run.tag.plus(u64::from(skipped)), run.trimmed, blocks.min(run.blocks - skipped))
+    }
+
+    /// The read's plan has been performed: each block must have been delivered once.
+    pub(super) fn done(&mut self) -> Result<(), Fault> {
+        let Some(at) = self.at.take() else { return Ok(()) };
+        self.delivered.sort_unstable();
+        let mut next = 0;
+        for &(first, blocks) in &self.delivered {
+            if first != next {
+                return Err(Fault::Undelivered { at, block: next.min(first) });
+            }
+            next = first + blocks;
+        }
+        if next == at.blocks { Ok(()) } else { Err(Fault::Undelivered { at, block: next }) }
     }
 }
 

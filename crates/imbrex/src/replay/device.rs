@@ -1,5 +1,6 @@
 //! The disk of a simulation: what the media allows, and how long it takes.
 
+use super::scheduler::Access;
 use crate::block::{Extent, Pba};
 use crate::media::{Illegal, Media};
 use crate::plan::Unit;
@@ -11,6 +12,9 @@ const SECTOR_BYTES: u32 = 512;
 pub trait Timing: Send {
     /// When an access completes that begins at `now_ns`. Accesses come one after the other.
     fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64;
+
+    /// How long after `now_ns` an access would begin to transfer. Changes nothing.
+    fn positioning_ns(&self, now_ns: u64, first_sector: u64, write: bool) -> u64;
 }
 
 /// A disk: media and mechanics.
@@ -20,6 +24,8 @@ pub struct Device {
     block_bytes: u32,
     sectors_per_block: u64,
     busy_ns: u64,
+    /// The block at which the last access began.
+    position: u64,
     /// Whether accesses take no time and leave the head where it is.
     free_of_charge: bool,
 }
@@ -30,7 +36,7 @@ impl Device {
     pub fn new(media: Box<dyn Media>, timing: Box<dyn Timing>, block_bytes: u32) -> Self {
         debug_assert!(block_bytes > 0 && block_bytes.is_multiple_of(SECTOR_BYTES));
         let sectors_per_block = u64::from(block_bytes / SECTOR_BYTES);
-        Self { media, timing, block_bytes, sectors_per_block, busy_ns: 0, free_of_charge: false }
+        Self { media, timing, block_bytes, sectors_per_block, busy_ns: 0, position: 0, free_of_charge: false }
     }
 
     /// The media.
@@ -49,6 +55,16 @@ impl Device {
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
         self.busy_ns
+    }
+
+    /// The block at which the last access began.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// How long an access that begins at `now_ns` would take to begin its transfer.
+    pub(super) fn positioning_ns(&self, access: &Access, now_ns: u64) -> u64 {
+        self.timing.positioning_ns(now_ns, access.at.start.block() * self.sectors_per_block, access.write)
     }
 
     /// Whether accesses from now on cost nothing.
@@ -74,13 +90,19 @@ impl Device {
         Ok(self.access(at, now_ns, true))
     }
 
+    /// The blocks of a unit of the disk.
+    pub(super) fn unit(&self, unit: Unit) -> Result<Extent<Pba>, Illegal> {
+        if unit.device == Pba::DISK { Ok(self.media.extent_of(unit)) } else { Err(Illegal::NoReset { unit }) }
+    }
+
     /// Empties a unit and returns its blocks. That moves a pointer and takes no time.
     ///
     /// # Errors
     /// When the media refuses.
     pub fn reset(&mut self, unit: Unit) -> Result<Extent<Pba>, Illegal> {
+        let space = self.unit(unit)?;
         self.media.reset(unit)?;
-        Ok(self.media.extent_of(unit))
+        Ok(space)
     }
 
     fn access(&mut self, at: Extent<Pba>, now_ns: u64, write: bool) -> u64 {
@@ -92,6 +114,7 @@ impl Device {
         let done = self.timing.access(now_ns, first, sectors, write);
         debug_assert!(done >= now_ns);
         self.busy_ns += done - now_ns;
+        self.position = at.start.block();
         done
     }
 }

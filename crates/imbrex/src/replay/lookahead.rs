@@ -121,6 +121,11 @@ impl<'a> Lookahead<'a> {
         false
     }
 
+    /// The request that [`Lookahead::advance`] will go on to.
+    pub(super) fn next(&self) -> Option<&Pending> {
+        self.held.iter().find(|next| !next.is_served())
+    }
+
     /// The request that [`Lookahead::advance`] went on to. It is not an option that `advance` returns: that would be moved
     /// in pieces that no store buffer forwards, at a tenth of a replay's time.
     #[inline]

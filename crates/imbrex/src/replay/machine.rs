@@ -1,15 +1,18 @@
 //! What plans are performed on: the disk, RAM, the clock and, if asked for, the journal and the check of content.
 //!
 //! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
-//! begins when the one before is complete. RAM costs nothing, and so does a reset. Without a journal a Reset or Free
-//! takes effect where it stands in the plan; with one, when the records before it are written.
+//! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `scheduled`.
+//! RAM costs nothing, and so does a reset. Without a journal a Reset or Free takes effect where it stands in the plan; with
+//! one, when the records before it are written.
 
-use super::content::{Content, Host};
+use super::content::{Content, Delivery, Host};
 use super::device::Device;
 use super::error::Fault;
 use super::journal::{Effect, Journal};
 use super::metrics::Counters;
-use crate::block::{Extent, Pba};
+use super::queue::What;
+use super::scheduled::Scheduled;
+use crate::block::{Extent, Lba, Pba};
 use crate::layer::{TranslationLayer, Violation};
 use crate::media::Illegal;
 use crate::plan::{Op, Place, Plan, Unit, Why};
@@ -21,6 +24,10 @@ pub(super) struct Machine {
     pub counters: Counters,
     /// What every block holds, when verifying.
     pub content: Option<Content>,
+    /// The disk's queue, if a scheduler orders it.
+    pub scheduled: Option<Box<Scheduled>>,
+    /// What the read being performed delivers, when verifying without a queue.
+    delivery: Delivery,
     journal: Option<Journal>,
     restated: Plan,
 }
@@ -33,12 +40,29 @@ impl Machine {
             now_ns: 0,
             counters: Counters::default(),
             content: verify.then(Content::default),
+            scheduled: None,
+            delivery: Delivery::default(),
             journal,
             restated: Plan::new(),
         }
     }
 
-    /// Performs a plan that `layer` has just made.
+    /// A read is about to be planned.
+    pub(super) fn expect(&mut self, at: Extent<Lba>) {
+        let Some(content) = &self.content else { return };
+        let queued = self.scheduled.as_mut().and_then(|scheduled| {
+            let of = scheduled.flights.planning;
+            scheduled.flights.delivery(of)
+        });
+        content.expect(at, queued.unwrap_or(&mut self.delivery));
+    }
+
+    /// The read that was expected last has been performed; with a queue that is seen to when it is complete.
+    pub(super) fn delivered(&mut self) -> Result<(), Fault> {
+        if self.content.is_some() && self.scheduled.is_none() { self.delivery.done() } else { Ok(()) }
+    }
+
+    /// Performs a plan that `layer` has just made, or queues it.
     pub(super) fn perform(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan, host: Host) -> Result<(), Fault> {
         let staged = self.journal.is_some() && self.stage_redo(layer, plan)?;
         for op in plan.ops() {
@@ -46,12 +70,18 @@ impl Machine {
             match op {
                 Op::Move { from, to, blocks, why, redo } => {
                     let already_read = staged && is_staged(to, *redo);
-                    self.copy(from, to, *blocks, *why, already_read)?;
+                    if self.scheduled.is_some() {
+                        self.queue_move((from, to, *blocks), *why, already_read, host)?;
+                    } else {
+                        self.copy(from, to, *blocks, *why, already_read)?;
+                    }
                     if !is_plausible(from, to, host) {
                         return Err(Fault::Meaningless { op: *op });
                     }
-                    if self.content.is_some() {
-                        self.follow_content(from, to, *blocks, host)?;
+                    if self.content.is_some() && self.scheduled.is_none() {
+                        let mut delivery = std::mem::take(&mut self.delivery);
+                        self.follow_content((*from, *to, *blocks), host, &mut delivery)?;
+                        self.delivery = delivery;
                     }
                 }
                 Op::Record { redo, .. } => {
@@ -69,7 +99,27 @@ impl Machine {
                 Op::Count(event, times) => self.counters.events[*event as usize] += u64::from(*times),
             }
         }
-        self.checkpoint_if_due(layer)
+        self.checkpoint_if_due(layer)?;
+        if self.scheduled.is_some() { self.settle() } else { Ok(()) }
+    }
+
+    /// Queues a move, both ends of which must be somewhere.
+    fn queue_move(
+        &mut self,
+        (from, to, blocks): (&Place, &Place, u32),
+        why: Why,
+        read: bool,
+        host: Host,
+    ) -> Result<(), Fault> {
+        for place in [from, to] {
+            if let Place::At(at) = place {
+                self.is_on_disk(Extent::new(*at, blocks))?;
+            }
+        }
+        if let Some(scheduled) = &mut self.scheduled {
+            scheduled.push(What::Move { from: *from, to: *to, blocks, why, read }, host);
+        }
+        Ok(())
     }
 
     /// Writes the pending records early, so that the space that waits for them comes back. Says whether there were any.
@@ -79,6 +129,7 @@ impl Machine {
         }
         self.commit(layer)?;
         self.checkpoint_if_due(layer)?;
+        self.settle()?;
         Ok(true)
     }
 
@@ -96,7 +147,7 @@ impl Machine {
     }
 
     #[inline]
-    fn read(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
+    pub(super) fn read(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
         if self.is_on_disk(at)? {
             self.now_ns = self.disk.read(at, self.now_ns)?;
             self.counters.read[why as usize] += u64::from(at.blocks);
@@ -105,7 +156,7 @@ impl Machine {
     }
 
     #[inline]
-    fn write(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
+    pub(super) fn write(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
         if !self.is_on_disk(at)? {
             return Ok(());
         }
@@ -115,13 +166,18 @@ impl Machine {
     }
 
     /// When verifying: what moves, and what that destroys. The source was read before the write destroyed anything.
-    fn follow_content(&mut self, from: &Place, to: &Place, blocks: u32, host: Host) -> Result<(), Fault> {
+    pub(super) fn follow_content(
+        &mut self,
+        (from, to, blocks): (Place, Place, u32),
+        host: Host,
+        delivery: &mut Delivery,
+    ) -> Result<(), Fault> {
         let Some(content) = &mut self.content else { return Ok(()) };
-        content.moved(*from, *to, blocks, host)?;
+        content.moved((from, to, blocks), host, delivery)?;
         if let Place::At(target) = to
             && !target.is_ram()
         {
-            self.disk.media().destroys(Extent::new(*target, blocks), &mut |destroyed| content.gone(destroyed));
+            self.disk.media().destroys(Extent::new(target, blocks), &mut |destroyed| content.gone(destroyed));
         }
         Ok(())
     }
@@ -148,25 +204,34 @@ impl Machine {
         }
     }
 
+    /// Gives space back to the layer. With a queue the disk follows, when all that was planned for the space before is
+    /// complete. That is asked of the queue whether or not anybody verifies, so that verifying changes no times.
     fn take_effect(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Fault> {
         let space = match effect {
             Effect::Free(space) => space,
-            Effect::Reset(unit) => self.reset(unit)?,
+            Effect::Reset(unit) => self.disk.unit(unit)?,
         };
-        if let Some(content) = &mut self.content {
-            content.gone(space);
+        match (&mut self.scheduled, effect) {
+            (Some(scheduled), Effect::Free(space)) => scheduled.push(What::Forget(space), Host::Nobody),
+            (Some(scheduled), Effect::Reset(unit)) => scheduled.push(What::Reset(unit), Host::Nobody),
+            (None, Effect::Free(space)) => self.forget(space),
+            (None, Effect::Reset(unit)) => self.reset(unit)?,
         }
         layer.freed(space);
         Ok(())
     }
 
-    fn reset(&mut self, unit: Unit) -> Result<Extent<Pba>, Fault> {
-        if unit.device != Pba::DISK {
-            return Err(Illegal::NoReset { unit }.into());
+    pub(super) fn forget(&mut self, space: Extent<Pba>) {
+        if let Some(content) = &mut self.content {
+            content.gone(space);
         }
+    }
+
+    pub(super) fn reset(&mut self, unit: Unit) -> Result<(), Fault> {
         let space = self.disk.reset(unit)?;
         self.counters.resets += 1;
-        Ok(space)
+        self.forget(space);
+        Ok(())
     }
 
     /// Under a journal, a plan with redo moves first reads all it will read, and then has the images of the redo moves
@@ -183,6 +248,7 @@ impl Machine {
         if images == 0 {
             return Ok(false);
         }
+        self.drain()?;
         for op in plan.ops() {
             if let Op::Move { from: Place::At(source), to, blocks, why, redo } = op
                 && is_staged(to, *redo)
@@ -210,6 +276,7 @@ impl Machine {
     }
 
     fn write_ring(&mut self, mut blocks: u64) -> Result<(), Fault> {
+        self.drain()?;
         while blocks > 0 {
             let Some(journal) = &mut self.journal else { return Ok(()) };
             let part = journal.advance(blocks);
@@ -252,7 +319,7 @@ fn is_staged(to: &Place, redo: bool) -> bool {
 #[inline]
 fn is_plausible(from: &Place, to: &Place, host: Host) -> bool {
     match (from, to) {
-        (Place::Host(_), Place::At(_)) => matches!(host, Host::Writes(_)),
+        (Place::Host(_), Place::At(_)) => matches!(host, Host::Writes(..)),
         (Place::Host(_), _) | (_, Place::Zero | Place::Lost) => false,
         (_, Place::Host(_)) => matches!(host, Host::Reads(_)),
         (_, Place::At(_)) => true,
@@ -264,11 +331,10 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::block::Lba;
     use crate::layers::find;
     use crate::media::Conventional;
     use crate::plan::Record;
-    use crate::replay::{ReplayOptions, Timing, space};
+    use crate::replay::{ReplayOptions, Scheduler, Timing, space};
 
     /// Takes a nanosecond for an access and notes it: first block, blocks, whether it writes.
     struct Noted(Arc<Mutex<Vec<(u64, u64, bool)>>>);
@@ -278,16 +344,21 @@ mod tests {
             self.0.lock().unwrap().push((first_sector / 8, sectors / 8, write));
             now_ns + 1
         }
+
+        fn positioning_ns(&self, _: u64, _: u64, _: bool) -> u64 {
+            0
+        }
     }
 
     /// The accesses of a plan that exchanges blocks 50 and 60.
-    fn swap(journal: Option<Journal>) -> Vec<(u64, u64, bool)> {
+    fn swap(journal: Option<Journal>, scheduler: Scheduler) -> Vec<(u64, u64, bool)> {
         let accesses = Arc::new(Mutex::new(Vec::new()));
         let media = Box::new(Conventional::new(Pba::DISK, 100));
         let disk = Device::new(media, Box::new(Noted(Arc::clone(&accesses))), 4096);
         let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
         let mut layer = find("conventional").unwrap().build(&space, &toml::Table::new()).unwrap();
         let mut machine = Machine::new(disk, 1, journal, true);
+        machine.scheduled = Scheduled::new(scheduler, 32);
         let mut plan = Plan::new();
         let (a, b, ram) = (Place::At(Pba::disk(50)), Place::At(Pba::disk(60)), Place::At(Pba::ram(0)));
         plan.copy(a, ram, 1, Why::Swap);
@@ -295,6 +366,7 @@ mod tests {
         plan.redo_copy(ram, b, 1, Why::Swap);
         plan.redo_record(Record::Map { at: Extent::new(Lba(0), 1), to: Pba::disk(50) });
         machine.perform(&mut *layer, &plan, Host::Nobody).unwrap();
+        machine.drain().unwrap();
         assert_eq!((machine.counters.read[Why::Swap as usize], machine.counters.written[Why::Swap as usize]), (2, 2));
         let accesses = accesses.lock().unwrap().clone();
         assert_eq!(machine.now_ns, accesses.len() as u64);
@@ -303,10 +375,13 @@ mod tests {
 
     #[test]
     fn a_redo_plan_is_journaled_between_its_reads_and_its_writes() {
-        assert_eq!(swap(None), [(50, 1, false), (60, 1, false), (50, 1, true), (60, 1, true)]);
-        // Two images and a record take three blocks.
-        let journal = Journal::new(Pba::disk(0), 16, 4096);
-        let journaled = [(50, 1, false), (60, 1, false), (0, 3, true), (50, 1, true), (60, 1, true)];
-        assert_eq!(swap(Some(journal)), journaled);
+        for scheduler in [Scheduler::Fcfs, Scheduler::CLook, Scheduler::Sptf] {
+            let exchanged = [(50, 1, false), (60, 1, false), (50, 1, true), (60, 1, true)];
+            assert_eq!(swap(None, scheduler), exchanged);
+            // Two images and a record take three blocks.
+            let journal = Journal::new(Pba::disk(0), 16, 4096);
+            let journaled = [(50, 1, false), (60, 1, false), (0, 3, true), (50, 1, true), (60, 1, true)];
+            assert_eq!(swap(Some(journal), scheduler), journaled);
+        }
     }
 }

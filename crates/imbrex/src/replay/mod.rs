@@ -1,24 +1,34 @@
 //! The simulating runner: replays a workload on a layer over a simulated disk, and measures.
 //!
-//! One disk serves one operation at a time. A request's service is its plan, performed operation by operation; its
+//! One disk performs one access at a time. A request's service is its plan, performed operation by operation; its
 //! latency is the time from arrival to completion, queueing included. Time is integer nanoseconds, and the same inputs
 //! give the same outcome on any machine.
 //!
 //! What is not simulated: the host, the bus and the layer's own computing cost no time, a reset of a unit costs none
 //! either, and no drive cache hides anything.
 //!
-//! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them; `machine` performs plans on
-//! a `device`, with `journal` and `content` where asked for; `metrics` counts, and `outcome` and `series` say it.
+//! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it clean;
+//! `machine` performs plans on a `device`, with `journal` and `content` where asked for; `metrics` counts, and `outcome`
+//! and `series` say it.
+//!
+//! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `scheduled` performs plans through
+//! the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
 
+mod cleaning;
 mod content;
 mod device;
+mod dispatch;
 mod error;
+mod in_flight;
 mod journal;
 mod lookahead;
 mod machine;
 mod metrics;
 mod options;
 mod outcome;
+mod queue;
+mod scheduled;
+mod scheduler;
 mod series;
 mod setup;
 mod simulation;
@@ -28,8 +38,10 @@ use std::ops::ControlFlow;
 pub use crate::buffer_size::{BadBufferSize, BufferSize};
 pub use device::{Device, Timing};
 pub use error::{Fault, Moment, ReplayError};
-pub use options::{Beyond, MAX_QUEUE_DEPTH, ReplayOptions, Window};
+pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, Window};
 pub use outcome::{ByReason, CleaningTime, Latency, LatencyMs, Outcome};
+pub(crate) use scheduler::Access;
+pub use scheduler::Scheduler;
 pub use series::Row;
 pub use setup::{Setup, disk, replay, space};
 pub use simulation::Simulation;

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::device::Device;
+use super::error::ReplayError;
+use super::scheduler::Scheduler;
+
 /// What can be chosen about a replay, apart from the drive, the layer and the workload.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -10,6 +14,12 @@ pub struct ReplayOptions {
     /// times are ignored. `None`, the default, is an open loop: requests arrive when the trace says. At most
     /// [`MAX_QUEUE_DEPTH`].
     pub queue_depth: Option<u32>,
+    /// The order in which the disk performs the operations in its queue. Default [`Scheduler::Fcfs`].
+    pub scheduler: Scheduler,
+    /// Operations in that queue, those included that wait for others which touch the same blocks; what was planned
+    /// beyond that waits before the queue, and while anything does, nothing more is planned. Without meaning under
+    /// [`Scheduler::Fcfs`]. At most [`MAX_SCHEDULER_DEPTH`]. Default 32, the commands that a SATA drive queues.
+    pub scheduler_depth: u32,
     /// The part of the capacity that is written, in order and free of charge, before the first request. Default 1.
     pub prefill: f64,
     /// Whether the layer is offered idle time. Default yes.
@@ -39,11 +49,15 @@ pub struct ReplayOptions {
 
 /// The largest queue depth: its completion times are kept.
 pub const MAX_QUEUE_DEPTH: u32 = 1 << 16;
+/// The deepest queue of a disk: every pick looks at all of it.
+pub const MAX_SCHEDULER_DEPTH: u32 = 1 << 10;
 
 impl Default for ReplayOptions {
     fn default() -> Self {
         Self {
             queue_depth: None,
+            scheduler: Scheduler::Fcfs,
+            scheduler_depth: 32,
             prefill: 1.0,
             idle: true,
             idle_after_ns: 10_000_000,
@@ -55,6 +69,33 @@ impl Default for ReplayOptions {
             beyond: Beyond::Error,
             window: None,
         }
+    }
+}
+
+impl ReplayOptions {
+    /// Whether every option makes sense on `disk`.
+    pub(super) fn check(&self, disk: &Device) -> Result<(), ReplayError> {
+        let wrong = |option, reason: String| Err(ReplayError::Option { option, reason });
+        if !(0.0..=1.0).contains(&self.prefill) {
+            return wrong("prefill", format!("{} is no part of the capacity; choose from 0 to 1", self.prefill));
+        }
+        let block_bytes = disk.block_bytes();
+        if !block_bytes.is_power_of_two() {
+            return wrong(
+                "block_bytes",
+                format!("requests cannot be cut into blocks of {block_bytes} bytes; choose a power of two"),
+            );
+        }
+        if let Some(depth) = self.queue_depth.filter(|depth| !(1..=MAX_QUEUE_DEPTH).contains(depth)) {
+            return wrong("queue_depth", format!("{depth} is not from 1 to {MAX_QUEUE_DEPTH}"));
+        }
+        if !(1..=MAX_SCHEDULER_DEPTH).contains(&self.scheduler_depth) {
+            return wrong(
+                "scheduler_depth",
+                format!("{} is not from 1 to {MAX_SCHEDULER_DEPTH}", self.scheduler_depth),
+            );
+        }
+        Ok(())
     }
 }
 

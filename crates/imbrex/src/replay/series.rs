@@ -43,36 +43,48 @@ pub(super) struct Series {
     opened: Totals,
     seen: Totals,
     seen_ns: u64,
+    /// Rows that nobody has been told of.
+    rows: Vec<Row>,
 }
 
 impl Series {
     pub(super) fn new(window: Window) -> Self {
         let (opened, seen) = (Totals::default(), Totals::default());
-        Self { window, index: 0, start_ns: 0, opened, seen, seen_ns: 0 }
+        Self { window, index: 0, start_ns: 0, opened, seen, seen_ns: 0, rows: Vec::new() }
     }
 
     /// A request is complete and with it `totals` reached. Whatever was added since the last call belongs to the window
     /// of this moment.
-    pub(super) fn advance(&mut self, now_ns: u64, totals: Totals, observer: &mut dyn Observer) {
+    pub(super) fn advance(&mut self, now_ns: u64, totals: Totals) {
         let (index, start_ns) = match self.window {
             Window::Ns(ns) => (now_ns / ns.max(1), now_ns / ns.max(1) * ns.max(1)),
             Window::Requests(n) => ((totals.host.requests() - 1) / n.max(1), self.seen_ns),
         };
         if index != self.index {
-            self.finish(observer);
+            self.close();
             (self.index, self.start_ns, self.opened) = (index, start_ns, self.seen);
         }
         (self.seen, self.seen_ns) = (totals, now_ns);
     }
 
-    /// Hands out the window that is open.
+    /// Hands out the windows that are over.
+    pub(super) fn hand_out(&mut self, observer: &mut dyn Observer) {
+        self.rows.drain(..).for_each(|row| observer.row(&row));
+    }
+
+    /// Hands out what is left, the window that is open included.
     pub(super) fn finish(&mut self, observer: &mut dyn Observer) {
+        self.close();
+        self.hand_out(observer);
+    }
+
+    fn close(&mut self) {
         let (from, to) = (&self.opened, &self.seen);
         let requests = to.host.requests() - from.host.requests();
         if requests == 0 {
             return;
         }
-        observer.row(&Row {
+        self.rows.push(Row {
             start_s: self.start_ns as f64 / 1e9,
             requests,
             mean_read_ms: mean_ms(&from.host.read, &to.host.read),

@@ -79,6 +79,10 @@ impl Timing for Mechanics {
     fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64 {
         Self::access(self, now_ns, first_sector, sectors, write)
     }
+
+    fn positioning_ns(&self, now_ns: u64, first_sector: u64, write: bool) -> u64 {
+        Self::positioning_ns(self, now_ns, first_sector, write)
+    }
 }
 
 /// The drive of a preset. For a conventional recording its platters are taken without overlap, zones or not.
@@ -144,6 +148,10 @@ mod tests {
     impl Timing for NoTime {
         fn access(&mut self, now_ns: u64, _: u64, _: u64, _: bool) -> u64 {
             now_ns
+        }
+
+        fn positioning_ns(&self, _: u64, _: u64, _: bool) -> u64 {
+            0
         }
     }
 

@@ -6,29 +6,30 @@
 //! them. So the layer sees the writes in the order of the trace, whatever time things take.
 //!
 //! In idle time, steps are performed whole: a request that arrives during one waits for its end.
+//!
+//! With a scheduler, plans are queued and `dispatch` says what else differs. A queue that holds one operation gives the
+//! same outcome as none.
 
 use std::ops::ControlFlow;
 
 use super::Observer;
-use super::content::Host;
+use super::content::{Content, Host};
 use super::device::Device;
 use super::error::{Fault, Moment, ReplayError};
 use super::journal::Journal;
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
 use super::metrics::{Cleaning, Counters, HostTotals, Latencies};
-use super::options::{MAX_QUEUE_DEPTH, ReplayOptions};
+use super::options::ReplayOptions;
 use super::outcome::Outcome;
+use super::scheduled::Scheduled;
 use super::series::{Series, Totals};
 use super::setup::JOURNAL_START;
 use crate::block::{Access, Extent, Lba, Request};
-use crate::layer::{Pressure, Step, TranslationLayer, UnitReport};
+use crate::layer::{TranslationLayer, UnitReport};
 use crate::plan::{Event, Plan};
 use crate::trace::TraceSource;
 
-/// Cleaning steps in a row without the blocked write taking a block, or without idle time passing, after which the layer
-/// is taken to go round in circles. A step moves a block at least, and no job of a layer moves 64 GiB for one write.
-const MAX_STEPS: u32 = 1 << 24;
 /// Blocks of a write when the disk is filled or read back.
 const SWEEP_BLOCKS: u32 = 1 << 16;
 /// Requests between two calls of the observer; a power of two.
@@ -37,15 +38,16 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 /// A layer on a disk, ready to serve.
 pub struct Simulation {
     name: String,
-    layer: Box<dyn TranslationLayer>,
-    machine: Machine,
-    options: ReplayOptions,
-    plan: Plan,
-    waiting: Vec<Request>,
+    pub(super) layer: Box<dyn TranslationLayer>,
+    pub(super) machine: Machine,
+    pub(super) options: ReplayOptions,
+    pub(super) plan: Plan,
+    pub(super) waiting: Vec<Request>,
     host: HostTotals,
     latencies: Latencies,
-    blocked: Cleaning,
-    idle: Cleaning,
+    pub(super) blocked: Cleaning,
+    pub(super) idle: Cleaning,
+    series: Option<Series>,
 }
 
 impl Simulation {
@@ -60,7 +62,7 @@ impl Simulation {
         disk: Device,
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
-        check_options(options, &disk)?;
+        options.check(&disk)?;
         let journal = options.as_live.then(|| Journal::new(JOURNAL_START, options.journal_blocks, disk.block_bytes()));
         if let Some(journal) = &journal {
             check_journal(journal, &*layer)?;
@@ -77,6 +79,7 @@ impl Simulation {
             latencies: Latencies::new(),
             blocked: Cleaning::default(),
             idle: Cleaning::default(),
+            series: options.window.map(Series::new),
         };
         simulation.machine.disk.set_free_of_charge(true);
         simulation.begin().map_err(|fault| simulation.error(Moment::Start, fault))?;
@@ -84,6 +87,7 @@ impl Simulation {
         simulation.machine.disk.set_free_of_charge(false);
         simulation.machine.counters = Counters::default();
         simulation.blocked = Cleaning::default();
+        simulation.machine.scheduled = Scheduled::new(options.scheduler, options.scheduler_depth);
         Ok(simulation)
     }
 
@@ -99,25 +103,20 @@ impl Simulation {
     /// When the source fails, a request lies beyond the capacity, the layer or the disk refuses, or the observer asks to
     /// stop.
     pub fn run(mut self, source: &mut dyn TraceSource, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
-        let mut series = self.options.window.map(Series::new);
         let mut ahead = self.look_ahead(source);
         loop {
             ahead.refill(&*self.layer)?;
+            if self.machine.has_queue() {
+                self.wait_for_next(&mut ahead)?;
+            }
             if !ahead.advance() {
                 break;
             }
             let next = ahead.current();
-            self.serve_next(&next, &mut ahead).map_err(|fault| self.error(Moment::Request(next.number), fault))?;
-            if let Some(series) = &mut series {
-                series.advance(self.machine.now_ns, self.totals(), observer);
-            }
-            if next.number.is_multiple_of(PROGRESS_EVERY)
-                && observer.progress(self.host.requests()) == ControlFlow::Break(())
-            {
-                return Err(ReplayError::Stopped { requests: self.host.requests() });
-            }
+            self.serve_next(&next, &mut ahead).map_err(|fault| self.request_error(next.number, fault))?;
+            self.report(&next, observer)?;
         }
-        if let Some(series) = &mut series {
+        if let Some(series) = &mut self.series {
             series.finish(observer);
         }
         let outcome = self.outcome();
@@ -125,6 +124,22 @@ impl Simulation {
             self.read_back().map_err(|fault| self.error(Moment::ReadBack, fault))?;
         }
         Ok(outcome)
+    }
+
+    /// Tells whoever watches what there is to tell after `served`.
+    #[inline]
+    fn report(&mut self, served: &Pending, observer: &mut dyn Observer) -> Result<(), ReplayError> {
+        if !self.machine.has_queue() {
+            self.advance_series(self.machine.now_ns);
+        }
+        if let Some(series) = &mut self.series {
+            series.hand_out(observer);
+        }
+        let is_time = served.number.is_multiple_of(PROGRESS_EVERY);
+        if is_time && observer.progress(self.host.requests()) == ControlFlow::Break(()) {
+            return Err(ReplayError::Stopped { requests: self.host.requests() });
+        }
+        Ok(())
     }
 
     fn look_ahead<'a>(&self, source: &'a mut dyn TraceSource) -> Lookahead<'a> {
@@ -149,50 +164,73 @@ impl Simulation {
         Ok(())
     }
 
-    fn serve(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
-        let Request { access, at } = next.request;
-        match access {
-            Access::Read => self.read(at)?,
-            Access::Write => {
-                let hits = self.machine.counters.event(Event::WriteHit);
-                self.write(at, Some(&mut *ahead))?;
-                let hits = self.machine.counters.event(Event::WriteHit) - hits;
-                self.host.write_hit_requests += u64::from(hits == u64::from(at.blocks));
-            }
-            Access::Trim => self.trim(at)?,
+    pub(super) fn serve(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
+        if self.machine.has_queue() {
+            return self.dispatch(next, ahead);
         }
-        let latency_ns = self.machine.now_ns - next.arrival_ns;
-        self.host.add(&next.request, next.bytes, latency_ns);
-        self.latencies.add(access, latency_ns);
-        ahead.completed(self.machine.now_ns);
+        self.plan(next, ahead)?;
+        self.completed(next, self.machine.now_ns, ahead);
         Ok(())
     }
 
-    fn read(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
-        self.plan.clear();
-        self.layer.read(at, &mut self.plan);
-        self.machine.perform(&mut *self.layer, &self.plan, Host::Reads(at))?;
-        match &mut self.machine.content {
-            Some(content) => content.read_done(at),
-            None => Ok(()),
+    /// Has the layer plan a request, and the plans performed or queued.
+    #[inline]
+    pub(super) fn plan(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
+        let Request { access, at } = next.request;
+        match access {
+            Access::Read => self.read(at),
+            Access::Write => {
+                let hits = self.machine.counters.event(Event::WriteHit);
+                self.write(at, Some(ahead))?;
+                let hits = self.machine.counters.event(Event::WriteHit) - hits;
+                self.host.write_hit_requests += u64::from(hits == u64::from(at.blocks));
+                Ok(())
+            }
+            Access::Trim => self.trim(at),
         }
     }
 
-    fn write(&mut self, at: Extent<Lba>, mut ahead: Option<&mut Lookahead<'_>>) -> Result<(), Fault> {
-        if let Some(content) = &mut self.machine.content {
-            content.next_version();
+    /// A request was complete at `done_ns`.
+    #[inline]
+    pub(super) fn completed(&mut self, request: &Pending, done_ns: u64, ahead: &mut Lookahead<'_>) {
+        let latency_ns = done_ns - request.arrival_ns;
+        self.host.add(&request.request, request.bytes, latency_ns);
+        self.latencies.add(request.request.access, latency_ns);
+        ahead.completed(done_ns);
+    }
+
+    /// Requests were complete at `now_ns`.
+    #[inline]
+    pub(super) fn advance_series(&mut self, now_ns: u64) {
+        let totals = self.series.is_some().then(|| self.totals());
+        if let (Some(series), Some(totals)) = (&mut self.series, totals) {
+            series.advance(now_ns, totals);
         }
+    }
+
+    fn read(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
+        self.machine.wait_for_room()?;
+        self.machine.expect(at);
+        self.plan.clear();
+        self.layer.read(at, &mut self.plan);
+        self.machine.perform(&mut *self.layer, &self.plan, Host::Reads(at))?;
+        self.machine.delivered()
+    }
+
+    fn write(&mut self, at: Extent<Lba>, mut ahead: Option<&mut Lookahead<'_>>) -> Result<(), Fault> {
+        let version = self.machine.content.as_mut().map_or(0, Content::next_version);
         let (mut rest, mut steps) = (at, 0);
         while !rest.is_empty() {
+            self.machine.wait_for_room()?;
             self.plan.clear();
             let took = self.layer.write(rest, &mut self.plan);
             if took > rest.blocks {
                 return Err(Fault::Took { at: rest, took });
             }
             if let Some(content) = &mut self.machine.content {
-                content.written(rest.first(took));
+                content.written(rest.first(took), version);
             }
-            self.machine.perform(&mut *self.layer, &self.plan, Host::Writes(rest))?;
+            self.machine.perform(&mut *self.layer, &self.plan, Host::Writes(rest, version))?;
             rest = rest.skip(took);
             if took > 0 {
                 steps = 0;
@@ -206,6 +244,7 @@ impl Simulation {
     fn trim(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
         let mut rest = at;
         while !rest.is_empty() {
+            self.machine.wait_for_room()?;
             self.plan.clear();
             let took = self.layer.trim(rest, &mut self.plan);
             if took == 0 || took > rest.blocks {
@@ -218,93 +257,6 @@ impl Simulation {
             rest = rest.skip(took);
         }
         Ok(())
-    }
-
-    /// Cleans until the layer says that the blocked write may be tried again.
-    fn make_room(
-        &mut self,
-        whole: Extent<Lba>,
-        blocked: Extent<Lba>,
-        steps: &mut u32,
-        mut ahead: Option<&mut Lookahead<'_>>,
-    ) -> Result<(), Fault> {
-        self.blocked.episodes += 1;
-        loop {
-            *steps += 1;
-            if *steps > MAX_STEPS {
-                return Err(Fault::Endless { steps: MAX_STEPS });
-            }
-            if let Some(ahead) = &ahead {
-                ahead.waiting(self.machine.now_ns, &mut self.waiting);
-            }
-            let (step, took_ns) = self.clean(Pressure::Blocked(blocked))?;
-            self.blocked.steps += 1;
-            self.blocked.ns += took_ns;
-            match step {
-                Step::Done => return Ok(()),
-                Step::More => {
-                    if let Some(ahead) = &mut ahead {
-                        self.serve_waiting_reads(whole, ahead)?;
-                    }
-                }
-                Step::Hold => {}
-                Step::Wait => {
-                    if !self.machine.commit_early(&mut *self.layer)? {
-                        return Err(Fault::Stuck);
-                    }
-                }
-                Step::Nothing => return Err(Fault::Full { at: blocked }),
-            }
-        }
-    }
-
-    fn serve_waiting_reads(&mut self, blocked: Extent<Lba>, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
-        while let Some(read) = ahead.take_read(self.machine.now_ns, blocked) {
-            self.serve(&read, ahead)?;
-        }
-        Ok(())
-    }
-
-    /// Offers the layer the time until `until_ns`.
-    fn use_idle_time(&mut self, until_ns: u64) -> Result<(), Fault> {
-        let since_ns = self.machine.now_ns;
-        if !self.options.idle || until_ns - since_ns <= self.options.idle_after_ns {
-            return Ok(());
-        }
-        self.machine.now_ns += self.options.idle_after_ns;
-        self.waiting.clear();
-        let mut idle_steps = 0;
-        for _ in 0..MAX_STEPS {
-            if self.machine.now_ns >= until_ns {
-                break;
-            }
-            let (step, took_ns) = self.clean(Pressure::Idle { ns: self.machine.now_ns - since_ns })?;
-            idle_steps += u64::from(!self.plan.is_empty());
-            self.idle.ns += took_ns;
-            let goes_on = match step {
-                Step::More | Step::Hold => true,
-                Step::Wait => self.machine.commit_early(&mut *self.layer)?,
-                Step::Done | Step::Nothing => false,
-            };
-            if !goes_on {
-                break;
-            }
-        }
-        self.idle.episodes += u64::from(idle_steps > 0);
-        self.idle.steps += idle_steps;
-        Ok(())
-    }
-
-    /// One cleaning step, performed whole; returns how long it took.
-    fn clean(&mut self, why: Pressure) -> Result<(Step, u64), Fault> {
-        let begun_ns = self.machine.now_ns;
-        self.plan.clear();
-        let step = self.layer.clean(why, &self.waiting, &mut self.plan);
-        self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
-        if self.options.verify && self.options.check_every == 1 {
-            self.layer.check()?;
-        }
-        Ok((step, self.machine.now_ns - begun_ns))
     }
 
     fn begin(&mut self) -> Result<(), Fault> {
@@ -320,6 +272,7 @@ impl Simulation {
     }
 
     fn read_back(&mut self) -> Result<(), Fault> {
+        self.machine.scheduled = None;
         self.machine.disk.set_free_of_charge(true);
         self.layer.check()?;
         sweep(self.layer.capacity(), |at| self.read(at))
@@ -331,6 +284,11 @@ impl Simulation {
 
     fn outcome(&self) -> Outcome {
         Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), &self.machine)
+    }
+
+    /// The error of a request; with a queue the fault may be about one planned before it.
+    pub(super) fn request_error(&self, planned: u64, fault: Fault) -> ReplayError {
+        self.error(Moment::Request(self.machine.serving().unwrap_or(planned)), fault)
     }
 
     fn error(&self, moment: Moment, fault: Fault) -> ReplayError {
@@ -345,24 +303,6 @@ fn sweep(blocks: u64, mut each: impl FnMut(Extent<Lba>) -> Result<(), Fault>) ->
         let run = (blocks - start).min(u64::from(SWEEP_BLOCKS));
         each(Extent::new(Lba(start), run as u32))?;
         start += run;
-    }
-    Ok(())
-}
-
-fn check_options(options: &ReplayOptions, disk: &Device) -> Result<(), ReplayError> {
-    let wrong = |option, reason: String| Err(ReplayError::Option { option, reason });
-    if !(0.0..=1.0).contains(&options.prefill) {
-        return wrong("prefill", format!("{} is no part of the capacity; choose from 0 to 1", options.prefill));
-    }
-    let block_bytes = disk.block_bytes();
-    if !block_bytes.is_power_of_two() {
-        return wrong(
-            "block_bytes",
-            format!("requests cannot be cut into blocks of {block_bytes} bytes; choose a power of two"),
-        );
-    }
-    if let Some(depth) = options.queue_depth.filter(|depth| !(1..=MAX_QUEUE_DEPTH).contains(depth)) {
-        return wrong("queue_depth", format!("{depth} is not from 1 to {MAX_QUEUE_DEPTH}"));
     }
     Ok(())
 }

@@ -122,6 +122,8 @@ struct ResultLine {
 }
 
 const PARAMS: &str = "params.toml";
+/// The longest request, in sectors.
+const MAX_SECTORS: u64 = 1 << 22;
 
 impl DiskFolder {
     /// All disks measured in the folders of `dir`, by name.
@@ -238,6 +240,7 @@ fn requests(trace: &Path, result: &Path, open: bool, capacity: u64) -> Result<Ve
         let TraceLine(time_ms, lbn, sectors, _) = line;
         let inside = sectors >= 1 && lbn.checked_add(sectors).is_some_and(|end| end <= capacity);
         check(inside, "the request is empty or ends beyond the disk")?;
+        check(sectors <= MAX_SECTORS, "the request is longer than 2 GiB")?;
         let time_ns = nanoseconds(time_ms)?;
         check(!open || previous_ns <= time_ns, "the request arrives before the one above")?;
         previous_ns = time_ns;

@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
-use super::disk_folder::{DiskFolder, Run};
-use super::{Row, ValidateError, Verdict};
+use super::disk_folder::{DiskFolder, Run, Served};
+use super::{Row, ValidateError, Verdict, queue_replay};
+use crate::replay::{Access, Scheduler};
 
 /// A request's time may deviate by less than this.
 const REQUEST_LIMIT_NS: u64 = 10_000;
@@ -15,6 +16,8 @@ const REQUEST_LIMIT_NS: u64 = 10_000;
 const FLIPS_PER_MILLE: usize = 4;
 /// Largest deviation of a sector's angle, in turns.
 const ANGLE_LIMIT: f64 = 1e-6;
+/// Of a thousand picks from a queue, those that may differ: equally good to within rounding.
+const PICKS_PER_MILLE: usize = 1;
 /// Largest relative deviation of the mean response of a queue.
 const RESPONSE_LIMIT: f64 = 0.01;
 
@@ -23,10 +26,14 @@ const RESPONSE_LIMIT: f64 = 0.01;
 /// # Errors
 /// When the measurements cannot be read. A wrong simulator is no error but a row that fails.
 pub fn disksim(dir: &Path) -> Result<Vec<Row>, ValidateError> {
-    Ok(DiskFolder::read_all(dir)?.iter().flat_map(check_disk).collect())
+    let mut rows = Vec::new();
+    for disk in DiskFolder::read_all(dir)? {
+        rows.extend(check_disk(&disk)?);
+    }
+    Ok(rows)
 }
 
-fn check_disk(disk: &DiskFolder) -> Vec<Row> {
+fn check_disk(disk: &DiskFolder) -> Result<Vec<Row>, ValidateError> {
     let count = |check, expected: u64, measured: u64, unit| {
         Row::close(&disk.name, check, (expected as f64, measured as f64), 0.0, unit)
     };
@@ -35,20 +42,18 @@ fn check_disk(disk: &DiskFolder) -> Vec<Row> {
         count("cylinders", disk.params.cylinders.into(), disk.mechanics.cylinders().into(), "cylinders"),
     ];
     rows.extend(check_map(disk));
-    rows.extend(disk.runs.iter().map(|run| match run.scheduler.as_deref() {
-        None => check_closed(disk, run),
-        Some("fcfs") => check_fcfs(disk, run),
-        Some(scheduler) => {
-            let why = format!("the {scheduler} scheduler is not modelled, requests are served in order");
-            Row::skipped(&disk.name, format!("{}: mean response, {scheduler}", run.name), Some(mean_ms(run)), "ms", why)
+    for run in &disk.runs {
+        match run.scheduler.as_deref() {
+            None => rows.push(check_closed(disk, run)),
+            Some(scheduler) => rows.extend(check_open(disk, run, scheduler)?),
         }
-    }));
+    }
     rows.extend(
         disk.unmeasured.iter().map(|trace| {
             Row::skipped(&disk.name, trace.clone(), None, "ms", "there is no result for this trace".into())
         }),
     );
-    rows
+    Ok(rows)
 }
 
 /// Where sectors lie, exactly, and at which angle they begin.
@@ -113,19 +118,75 @@ fn check_closed(disk: &DiskFolder, run: &Run) -> Row {
     }
 }
 
-/// The mean response of an open trace, served in order of arrival.
-fn check_fcfs(disk: &DiskFolder, run: &Run) -> Row {
-    let mut mechanics = disk.mechanics.clone();
-    let (mut now_ns, mut total_ns) = (0, 0);
-    for request in &run.requests {
-        now_ns = mechanics.access(now_ns.max(request.time_ns), request.lbn, request.sectors, request.write);
-        total_ns += now_ns - request.time_ns;
-    }
-    let expected = mean_ms(run);
-    let measured = total_ns as f64 / run.requests.len() as f64 / 1e6;
-    let check = format!("{}: mean response, fcfs", run.name);
+/// An open trace under a scheduler: its mean response, and each pick.
+fn check_open(disk: &DiskFolder, run: &Run, name: &str) -> Result<Vec<Row>, ValidateError> {
+    // DiskSim's name for C-LOOK says what it sorts by.
+    let scheduler = match name {
+        "fcfs" => Scheduler::Fcfs,
+        "clook_lbn" => Scheduler::CLook,
+        "sptf" => Scheduler::Sptf,
+        other => {
+            let check = format!("{}: mean response, {other}", run.name);
+            let why = format!("the {other} scheduler is not modelled");
+            return Ok(vec![Row::skipped(&disk.name, check, Some(mean_ms(run)), "ms", why)]);
+        }
+    };
+    Ok(vec![check_response(disk, run, scheduler)?, check_picks(disk, run, scheduler)])
+}
+
+/// The mean response, and how far the order of service agrees.
+fn check_response(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Result<Row, ValidateError> {
+    let (measured, accesses) = queue_replay::replay(disk, run, scheduler).map_err(|source| {
+        let (disk, run) = (disk.name.clone(), run.name.clone());
+        ValidateError::Replay { disk, run, source: Box::new(source) }
+    })?;
+    let (expected, check) = (mean_ms(run), format!("{}: mean response, {}", run.name, scheduler.name()));
     let row = Row::close(&disk.name, &check, (expected, measured), expected * RESPONSE_LIMIT, "ms");
-    Row { note: "within 1 %, our clock running free".into(), ..row }
+    let (alike, requests) = (alike(run, &accesses), run.requests.len());
+    Ok(Row {
+        note: format!("within 1 %, our clock running free; {alike} of {requests} served in the same place"),
+        ..row
+    })
+}
+
+/// Each pick, after those before were DiskSim's, with the platter where our own clock has it and the requests waiting that
+/// DiskSim had waiting.
+fn check_picks(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Row {
+    let mut mechanics = disk.mechanics.clone();
+    let (mut theirs_ns, mut ours_ns, mut position, mut alike) = (0, 0, 0, 0);
+    let mut waiting: Vec<&Served> = run.requests.iter().collect();
+    for served in in_order(run) {
+        let first_ns = waiting.first().map_or(0, |first| first.time_ns);
+        let idle_ns = first_ns.saturating_sub(theirs_ns);
+        (theirs_ns, ours_ns) = (theirs_ns + idle_ns, ours_ns + idle_ns);
+        let arrived = waiting.iter().take_while(|request| request.time_ns <= theirs_ns).enumerate();
+        let accesses = arrived.map(|(number, request)| (number, Access::of(request)));
+        let positioning_ns = |a: &Access| mechanics.positioning_ns(ours_ns, a.at.start.block(), a.write);
+        let picked = scheduler.pick(accesses, position, positioning_ns).map(|number| waiting[number]);
+        alike += usize::from(picked.is_some_and(|picked| std::ptr::eq(picked, served)));
+        ours_ns = mechanics.access(ours_ns, served.lbn, served.sectors, served.write);
+        (theirs_ns, position) = (served.time_ns + served.taken_ns, served.lbn);
+        if let Some(number) = waiting.iter().position(|request| std::ptr::eq(*request, served)) {
+            waiting.remove(number);
+        }
+    }
+    let requests = run.requests.len();
+    let check = format!("{}: picks, {}", run.name, scheduler.name());
+    let allowed = (requests * PICKS_PER_MILLE / 1000) as f64;
+    let row = Row::close(&disk.name, &check, (requests as f64, alike as f64), allowed, "requests");
+    Row { note: "each after DiskSim's before it; at most 0.1 % differ, where two are equally good".into(), ..row }
+}
+
+/// The requests in the order in which DiskSim served them.
+fn in_order(run: &Run) -> Vec<&Served> {
+    let mut order: Vec<_> = run.requests.iter().collect();
+    order.sort_by_key(|request| request.time_ns + request.taken_ns);
+    order
+}
+
+/// How many accesses have the place in the order of service that DiskSim gave them.
+fn alike(run: &Run, accesses: &[Access]) -> usize {
+    in_order(run).into_iter().zip(accesses).filter(|(theirs, ours)| Access::of(theirs) == **ours).count()
 }
 
 /// Mean response in the reference.

@@ -6,6 +6,7 @@
 
 mod disk_folder;
 mod disksim;
+mod queue_replay;
 mod seek_curves;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub use disksim::disksim;
 pub use seek_curves::seek_curves;
 
 use crate::mechanics::GeometryError;
+use crate::replay::ReplayError;
 
 /// One comparison.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -107,6 +109,16 @@ pub enum ValidateError {
         path: PathBuf,
         /// What is wrong.
         problem: String,
+    },
+    /// A trace cannot be replayed.
+    #[error("{disk}, trace {run}: {source}")]
+    Replay {
+        /// The disk.
+        disk: String,
+        /// The trace.
+        run: String,
+        /// Why not.
+        source: Box<ReplayError>,
     },
     /// The measured disk's geometry is impossible.
     #[error("{}: {source}", path.display())]

@@ -1,0 +1,215 @@
+//! The disk's queue: orders worked out by hand, and what must not depend on the scheduler.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod fixture;
+
+use std::sync::{Arc, Mutex};
+
+use fixture::random::{any_options, any_request, configs, trace_over};
+use fixture::{Flat, Listed, SECTOR_NS, SEEK_NS, request, simulate};
+use imbrex::block::{Access, Pba};
+use imbrex::layers::{self, LayerInfo, find};
+use imbrex::media::Conventional;
+use imbrex::plan::Why;
+use imbrex::replay::{Device, Outcome, ReplayError, ReplayOptions, Scheduler, Simulation, Timing, space};
+use imbrex::trace::TraceRequest;
+use proptest::prelude::*;
+
+const READ: Access = Access::Read;
+const WRITE: Access = Access::Write;
+const REORDERING: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
+
+/// Takes simple times and notes the first block of each access.
+struct Noted(Flat, Arc<Mutex<Vec<u64>>>);
+
+impl Timing for Noted {
+    fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64 {
+        self.1.lock().unwrap().push(first_sector / 8);
+        self.0.access(now_ns, first_sector, sectors, write)
+    }
+
+    fn positioning_ns(&self, now_ns: u64, first_sector: u64, write: bool) -> u64 {
+        self.0.positioning_ns(now_ns, first_sector, write)
+    }
+}
+
+/// The order in which the disk serves a trace on `conventional`, and what the replay measured.
+fn served(options: &ReplayOptions, trace: Vec<TraceRequest>) -> (Vec<u64>, Outcome) {
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let media = Box::new(Conventional::new(Pba::DISK, 512));
+    let disk = Device::new(media, Box::new(Noted(Flat::default(), Arc::clone(&order))), 4096);
+    let layer = find("conventional").unwrap().build(&space(&disk, 0, options).unwrap(), &toml::Table::new()).unwrap();
+    let simulation = Simulation::new("conventional", layer, disk, options).unwrap();
+    let outcome = simulation.run(&mut Listed::new(trace), &mut ()).unwrap();
+    let order = order.lock().unwrap().clone();
+    (order, outcome)
+}
+
+/// The order in which requests for single blocks are served that arrive while the disk serves the first of them.
+fn order(scheduler: Scheduler, scheduler_depth: u32, blocks: &[u64]) -> Vec<u64> {
+    let options = ReplayOptions { scheduler, scheduler_depth, prefill: 0.0, verify: true, ..ReplayOptions::default() };
+    let trace = (0..).zip(blocks).map(|(i, &block)| request(i.min(1), READ, block, 1)).collect();
+    served(&options, trace).0
+}
+
+#[test]
+fn what_arrives_during_an_access_is_served_in_the_schedulers_order() {
+    let blocks = [300, 310, 100, 290, 500, 301];
+    assert_eq!(order(Scheduler::Fcfs, 32, &blocks), blocks);
+    assert_eq!(order(Scheduler::CLook, 32, &blocks), [300, 301, 310, 500, 100, 290]);
+    assert_eq!(order(Scheduler::Sptf, 32, &blocks), [300, 301, 310, 290, 100, 500]);
+    for scheduler in REORDERING {
+        assert_eq!(order(scheduler, 1, &blocks), blocks);
+    }
+    assert_eq!(order(Scheduler::CLook, 2, &blocks), [300, 310, 100, 290, 301, 500], "two at a time");
+}
+
+#[test]
+fn latency_ends_with_the_last_access_and_conflicts_keep_their_order() {
+    let near = 8 * SECTOR_NS;
+    let options = ReplayOptions { scheduler: Scheduler::CLook, prefill: 0.0, verify: true, ..ReplayOptions::default() };
+    // The read of 90 and 91 waits for the write of 91, although it would come first.
+    let trace =
+        vec![request(0, READ, 50, 1), request(1, WRITE, 91, 2), request(1, READ, 90, 2), request(1, READ, 51, 1)];
+    let (order, outcome) = served(&options, trace);
+    assert_eq!(order, [50, 51, 91, 90]);
+    let write_done = 2 * SEEK_NS + 4 * near;
+    assert_eq!(outcome.latency_ms.write.max, (write_done - 1) as f64 / 1e6);
+    assert_eq!(outcome.latency_ms.read.max, (write_done + SEEK_NS + 2 * near - 1) as f64 / 1e6);
+    assert_eq!(outcome.simulated_seconds, (write_done + SEEK_NS + 2 * near) as f64 / 1e9);
+}
+
+#[test]
+fn a_closed_loop_keeps_the_queue_filled() {
+    let options =
+        ReplayOptions { scheduler: Scheduler::CLook, queue_depth: Some(2), prefill: 0.0, ..ReplayOptions::default() };
+    let trace = [40, 30, 20, 50, 10].map(|block| request(0, READ, block, 1)).to_vec();
+    // 40 and 30 arrive at once; each completion lets the next one in.
+    assert_eq!(served(&options, trace).0, [30, 40, 50, 10, 20]);
+}
+
+#[test]
+fn a_far_block_starves_under_sptf_and_not_under_c_look() {
+    // A stream of neighbours, each arriving before the one before is read, and one block far away.
+    let near = (0..200).map(|i| request(i * 8 * SECTOR_NS, READ, i, 1));
+    let trace: Vec<_> = std::iter::once(request(0, READ, 0, 1)).chain([request(0, READ, 511, 1)]).chain(near).collect();
+    let place = |scheduler, blocks: Vec<TraceRequest>| {
+        let options = ReplayOptions { scheduler, prefill: 0.0, ..ReplayOptions::default() };
+        served(&options, blocks).0.iter().position(|&block| block == 511).unwrap()
+    };
+    assert_eq!(place(Scheduler::Sptf, trace.clone()), trace.len() - 1);
+    assert_eq!(place(Scheduler::Fcfs, trace), 1);
+    // Under C-LOOK the requests behind the head wait for the next sweep, so that the far one has its turn.
+    let behind = (0..200).map(|i| request(i * 8 * SECTOR_NS, READ, 200 - i, 1));
+    let trace: Vec<_> = [request(0, READ, 300, 1), request(0, READ, 511, 1)].into_iter().chain(behind).collect();
+    assert_eq!(place(Scheduler::CLook, trace), 2);
+}
+
+#[test]
+fn depths_without_meaning_are_refused() {
+    for scheduler_depth in [0, 1025] {
+        let options = ReplayOptions { scheduler: Scheduler::Sptf, scheduler_depth, ..ReplayOptions::default() };
+        let refused = simulate(find("conventional").unwrap(), "", 0, &options).err();
+        assert!(matches!(refused, Some(ReplayError::Option { option: "scheduler_depth", .. })));
+    }
+}
+
+fn outcome(
+    info: &'static LayerInfo,
+    config: &str,
+    buffer_blocks: u32,
+    options: &ReplayOptions,
+    requests: &[(u64, Access, f64, u32)],
+) -> Result<Outcome, TestCaseError> {
+    let live = options.as_live && !config.contains("spare_zones = 0");
+    let options = ReplayOptions { as_live: live, ..options.clone() };
+    let run = || {
+        let simulation = simulate(info, config, buffer_blocks, &options)?;
+        let trace = trace_over(simulation.capacity(), requests);
+        simulation.run(&mut Listed::new(trace), &mut ())
+    };
+    run().map_err(|error| TestCaseError::fail(format!("{} {config:?} {options:?}: {error}", info.name)))
+}
+
+/// What plans add up to, apart from reads of the host, which are served from where the block lies when they are planned.
+fn counts(outcome: &Outcome) -> [u64; 13] {
+    let (written, read) = (&outcome.media_write_blocks, &outcome.media_read_blocks);
+    [
+        written.total(),
+        written.get(Why::Host),
+        written.get(Why::Destage),
+        written.get(Why::Metadata),
+        read.get(Why::Collect),
+        outcome.rmw,
+        outcome.rmw_free,
+        outcome.evicted_blocks,
+        outcome.direct_blocks,
+        outcome.padding_blocks,
+        outcome.resets,
+        outcome.blocked_cleaning.episodes,
+        outcome.blocked_cleaning.steps,
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    /// A queue of one operation is no queue: the outcome is that of serving in order, to the nanosecond.
+    #[test]
+    fn a_queue_of_one_changes_nothing(
+        requests in prop::collection::vec(any_request(), 1..200),
+        options in any_options(),
+        buffer_blocks in 1u32..60,
+    ) {
+        for info in layers::ALL {
+            for config in configs(info.name) {
+                let run = |scheduler| {
+                    let options = ReplayOptions { scheduler, scheduler_depth: 1, ..options.clone() };
+                    outcome(info, config, buffer_blocks, &options, &requests)
+                };
+                let in_order = run(Scheduler::Fcfs)?;
+                for scheduler in REORDERING {
+                    prop_assert_eq!(&run(scheduler)?, &in_order, "{} {:?}", info.name, config);
+                }
+            }
+        }
+    }
+
+    /// The order in which writes are planned does not depend on the scheduler, and so no count of theirs does, as long as no
+    /// idle time is offered.
+    #[test]
+    fn counts_do_not_depend_on_the_scheduler(
+        requests in prop::collection::vec(any_request(), 1..200),
+        options in any_options(),
+        buffer_blocks in 1u32..60,
+    ) {
+        for info in layers::ALL {
+            for config in configs(info.name) {
+                let run = |scheduler| {
+                    let options = ReplayOptions { scheduler, idle: false, ..options.clone() };
+                    Ok::<_, TestCaseError>(counts(&outcome(info, config, buffer_blocks, &options, &requests)?))
+                };
+                let in_order = run(Scheduler::Fcfs)?;
+                for scheduler in REORDERING {
+                    prop_assert_eq!(run(scheduler)?, in_order, "{} {:?}", info.name, config);
+                }
+            }
+        }
+    }
+
+    /// Verifying changes nothing but what is known.
+    #[test]
+    fn verification_changes_no_times(
+        requests in prop::collection::vec(any_request(), 1..100),
+        options in any_options(),
+        buffer_blocks in 1u32..60,
+    ) {
+        for info in layers::ALL {
+            let run = |verify| {
+                let options = ReplayOptions { verify, ..options.clone() };
+                outcome(info, "", buffer_blocks, &options, &requests)
+            };
+            prop_assert_eq!(run(true)?, run(false)?, "{}", info.name);
+        }
+    }
+}
