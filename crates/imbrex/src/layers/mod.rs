@@ -3,6 +3,7 @@
 pub mod conventional;
 pub mod fifo_log;
 pub mod in_place;
+mod zone_buffer;
 
 use serde::de::DeserializeOwned;
 

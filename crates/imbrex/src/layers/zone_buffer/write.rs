@@ -1,11 +1,36 @@
-//! Planning a write: straight to the write pointer, into the block's slot, or to the head of the log.
+//! Planning a write: straight to the write pointer, into the block's slot, or into slots that the policy gives.
 
-use super::FifoLog;
 use super::config::{AtPointer, CleanFor};
-use crate::block::{Address, Extent, Lba};
+use super::{Policy, ZoneBuffer};
+use crate::block::{Extent, Lba};
 use crate::plan::{Event, Place, Plan, Record, Why};
 
-impl FifoLog {
+impl<P: Policy> ZoneBuffer<P> {
+    /// Plans a write of the blocks that fit, each block that is buffered being updated in its slot.
+    pub fn write_in_place(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        if self.config.clean_for == CleanFor::Request && !self.policy.ready(self.wanted(at)) {
+            return 0;
+        }
+        let (mut done, mut hits) = (0, 0);
+        while done < at.blocks {
+            let rest = at.skip(done);
+            let direct = self.write_direct(rest, done, plan);
+            if direct > 0 {
+                done += direct;
+            } else if self.write_hit(rest.start, done, plan) {
+                hits += 1;
+                done += 1;
+            } else {
+                match self.append(rest, done, plan) {
+                    0 => break,
+                    run => done += run,
+                }
+            }
+        }
+        plan.count(Event::WriteHit, hits);
+        done
+    }
+
     /// Where in `native` the host may write directly: at the write pointer, unless the zone is being evicted.
     pub(super) fn direct_offset(&self, native: u32) -> Option<u32> {
         if self.eviction.as_ref().is_some_and(|e| e.native == native) {
@@ -15,7 +40,7 @@ impl FifoLog {
     }
 
     /// Plans what of `rest` goes straight to its zone's write pointer; `host` is its first block's number in the request.
-    pub(super) fn write_direct(&mut self, rest: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
+    pub fn write_direct(&mut self, rest: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
         let (native, offset) = self.zones.native_of(rest.start);
         if self.direct_offset(native) != Some(offset) {
             return 0;
@@ -34,65 +59,69 @@ impl FifoLog {
 
     /// Plans that no block of `run` is buffered or lost any more.
     pub(super) fn forget(&mut self, run: Extent<Lba>, plan: &mut Plan) {
-        self.slots.clear();
-        self.slots.extend(self.map.range(run).map(|(_, slot)| slot));
-        if self.slots.is_empty() && !self.lost.any(run) {
+        self.given_up.clear();
+        self.given_up.extend(self.map.range(run).map(|(_, slot)| slot));
+        if self.given_up.is_empty() && !self.lost.any(run) {
             return;
         }
         plan.record(Record::Unmap(run));
         self.unmap(run);
-        self.free_slots(plan);
+        self.free_given_up(plan);
     }
 
-    pub(super) fn free_slots(&mut self, plan: &mut Plan) {
-        for &slot in &self.slots {
-            plan.free(Extent::new(self.buffer.plus(u64::from(slot)), 1));
+    /// Plans that the slots given up are free.
+    pub fn free_given_up(&self, plan: &mut Plan) {
+        for &slot in &self.given_up {
+            plan.free(Extent::new(self.slot_place(slot), 1));
         }
     }
 
     /// Plans the update of the block in its slot, if it has one.
-    pub(super) fn write_hit(&mut self, lba: Lba, host: u32, plan: &mut Plan) -> bool {
+    fn write_hit(&mut self, lba: Lba, host: u32, plan: &mut Plan) -> bool {
         let Some(slot) = self.map.get(lba) else { return false };
         plan.copy(Place::Host(host), Place::At(self.slot_place(slot)), 1, Why::Host);
-        self.updated(lba);
+        self.policy.updated(slot);
+        self.outdate_copies(Extent::new(lba, 1));
         true
     }
 
-    /// Notes that the copy an eviction may have made of a buffered block is old now.
-    fn updated(&mut self, lba: Lba) {
-        if let Some(eviction) = &self.eviction {
-            let (native, offset) = self.zones.native_of(lba);
-            if native == eviction.native {
+    /// Notes that the copies an eviction may have made of these blocks of one zone are old now.
+    pub fn outdate_copies(&mut self, run: Extent<Lba>) {
+        let Some(eviction) = &self.eviction else { return };
+        let (native, offset) = self.zones.native_of(run.start);
+        if native == eviction.native {
+            for offset in offset..offset + run.blocks {
                 self.copied[offset as usize / 64] &= !(1 << (offset % 64));
             }
         }
     }
 
     /// Plans as many blocks from the front of `rest` as are neither buffered nor direct and find contiguous slots.
-    pub(super) fn append(&mut self, rest: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
+    fn append(&mut self, rest: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
+        let run = self.indirect(rest);
+        let new = self.map.next(run.start, run.end()).map_or(run, |buffered| Extent::between(run.start, buffered));
+        self.put(new, host, plan)
+    }
+
+    /// The blocks from the front of `rest`, whose first is not direct, that lie in its zone and before the write pointer.
+    pub fn indirect(&self, rest: Extent<Lba>) -> Extent<Lba> {
         let (native, offset) = self.zones.native_of(rest.start);
-        let mut limit = rest.blocks.min(self.zones.zone_blocks() - offset);
-        if let Some(pointer) = self.direct_offset(native).filter(|p| *p > offset) {
-            limit = limit.min(pointer - offset);
-        }
-        let Some(first) = self.log.take(rest.start) else { return 0 };
-        let mut run = 1;
-        while run < limit && first + run < self.log.slots() {
-            let lba = rest.start.plus(u64::from(run));
-            if self.map.get(lba).is_some() || self.log.take(lba).is_none() {
-                break;
-            }
-            run += 1;
-        }
-        let (at, to) = (rest.first(run), self.slot_place(first));
-        plan.copy(Place::Host(host), Place::At(to), run, Why::Host);
+        let pointer = self.direct_offset(native).filter(|pointer| *pointer > offset);
+        rest.first(pointer.unwrap_or(self.zones.zone_blocks()) - offset)
+    }
+
+    /// Plans as many blocks from the front of `run` as find contiguous slots.
+    pub fn put(&mut self, run: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
+        let Some((slot, taken)) = self.policy.take(run) else { return 0 };
+        let (at, to) = (run.first(taken), self.slot_place(slot));
+        plan.copy(Place::Host(host), Place::At(to), taken, Why::Host);
         plan.record(Record::Map { at, to });
-        self.map_run(at, first);
-        run
+        self.map_run(at, slot);
+        taken
     }
 
     /// Slots that a write of `at` needs before it may start.
-    pub(super) fn wanted(&self, at: Extent<Lba>) -> u32 {
+    pub fn wanted(&self, at: Extent<Lba>) -> u32 {
         if self.config.clean_for == CleanFor::Block {
             return 1;
         }
@@ -106,7 +135,7 @@ impl FifoLog {
             new += run.blocks - direct.blocks - buffered as u32;
             rest = rest.skip(run.blocks);
         }
-        new.min(self.log.slots())
+        new
     }
 
     /// The blocks of `run`, which begins at `offset` of `native`, that would go straight to the write pointer.
