@@ -295,6 +295,27 @@ fn configs(layer: &str) -> &'static [&'static str] {
             "spare_zones = 0",
             "interruptible = false\nspare_zones = 2",
         ],
+        "loop-back" => &[
+            "",
+            "requeue_blocks = 1\nstep_blocks = 3",
+            "requeue_blocks = 3\nidle_free = 0.5\nreads_count = true",
+            "clean_for = 'request'\nat_pointer = 'buffered'",
+            "spare_zones = 0\ninterruptible = false",
+        ],
+        "block-lru" => &[
+            "",
+            "allocate = 'lowest'\nstep_blocks = 3",
+            "idle_free = 0.5\nreads_count = true",
+            "clean_for = 'request'\nat_pointer = 'buffered'",
+            "spare_zones = 0\ninterruptible = false",
+        ],
+        "skylight-zones" => &[
+            "",
+            "zone_slots = 1\nstep_blocks = 3",
+            "zone_slots = 7\nidle_free = 0.5",
+            "zone_slots = 4\nat_pointer = 'buffered'",
+            "zone_slots = 3\nspare_zones = 0\ninterruptible = false",
+        ],
         _ => &[""],
     }
 }

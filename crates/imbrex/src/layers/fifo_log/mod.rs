@@ -31,7 +31,7 @@
 //! - *Trim*: a buffered block is dropped only if no older copy would reappear under it.
 
 use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, INTERRUPTIBLE};
-use super::zone_buffer::{Policy, ZoneBuffer};
+use super::zone_buffer::{InPlace, Policy, ZoneBuffer};
 use crate::block::{Extent, Lba};
 use crate::layer::{Step, Violation};
 use crate::layers::{ConfigError, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
@@ -89,8 +89,8 @@ impl Policy for FifoLog {
         self.log.check()
     }
 
-    fn ready(&self, slots: u32) -> bool {
-        self.log.ready(slots.min(self.log.table().slots()))
+    fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        buffer.write_in_place(at, plan)
     }
 
     fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> Step {
@@ -111,5 +111,11 @@ impl Policy for FifoLog {
             Some((_, lba)) if buffer.free_share() < buffer.config.idle_free => buffer.evict(lba, plan),
             _ => Step::Nothing,
         }
+    }
+}
+
+impl InPlace for FifoLog {
+    fn ready(&self, slots: u32) -> bool {
+        self.log.ready(slots.min(self.log.table().slots()))
     }
 }

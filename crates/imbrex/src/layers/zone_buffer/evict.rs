@@ -96,7 +96,7 @@ impl<P: Policy> ZoneBuffer<P> {
             eviction.written = to;
             self.eviction = Some(eviction);
         }
-        if self.config.interruptible { Step::More } else { Step::Hold }
+        self.between_steps()
     }
 
     /// Notes the buffered blocks of `zone` between two offsets as newer content and as copied.

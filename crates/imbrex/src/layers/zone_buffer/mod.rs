@@ -75,19 +75,20 @@ pub trait Policy: Sized + Send {
         0
     }
 
-    /// Whether so many slots can be taken now; of more than there ever are, whether as many as that can.
-    fn ready(&self, slots: u32) -> bool;
-
     /// Plans a write of the blocks that fit.
-    fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        buffer.write_in_place(at, plan)
-    }
+    fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32;
 
     /// Plans one step towards room for a blocked write of `at`.
     fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> Step;
 
     /// Plans one step towards the free share that idle time is used for.
     fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step;
+}
+
+/// A policy under which a block that is buffered is updated in its slot.
+pub trait InPlace: Policy {
+    /// Whether so many slots can be taken now; of more than there ever are, whether as many as that can.
+    fn ready(&self, slots: u32) -> bool;
 }
 
 /// A persistent buffer in front of shingled zones.
@@ -119,6 +120,11 @@ impl<P: Policy> ZoneBuffer<P> {
     pub fn free_share(&self) -> f64 {
         let table = self.policy.table();
         f64::from(table.slots() - table.live()) / f64::from(table.slots())
+    }
+
+    /// What a step says that does not come to an end.
+    pub fn between_steps(&self) -> Step {
+        if self.config.interruptible { Step::More } else { Step::Hold }
     }
 
     fn slot_of(&self, place: Pba) -> Option<u32> {

@@ -1,36 +1,11 @@
 //! Planning a write: straight to the write pointer, into the block's slot, or into slots that the policy gives.
 
 use super::config::{AtPointer, CleanFor};
-use super::{Policy, ZoneBuffer};
+use super::{InPlace, Policy, ZoneBuffer};
 use crate::block::{Extent, Lba};
 use crate::plan::{Event, Place, Plan, Record, Why};
 
 impl<P: Policy> ZoneBuffer<P> {
-    /// Plans a write of the blocks that fit, each block that is buffered being updated in its slot.
-    pub fn write_in_place(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        if self.config.clean_for == CleanFor::Request && !self.policy.ready(self.wanted(at)) {
-            return 0;
-        }
-        let (mut done, mut hits) = (0, 0);
-        while done < at.blocks {
-            let rest = at.skip(done);
-            let direct = self.write_direct(rest, done, plan);
-            if direct > 0 {
-                done += direct;
-            } else if self.write_hit(rest.start, done, plan) {
-                hits += 1;
-                done += 1;
-            } else {
-                match self.append(rest, done, plan) {
-                    0 => break,
-                    run => done += run,
-                }
-            }
-        }
-        plan.count(Event::WriteHit, hits);
-        done
-    }
-
     /// Where in `native` the host may write directly: at the write pointer, unless the zone is being evicted.
     pub(super) fn direct_offset(&self, native: u32) -> Option<u32> {
         if self.eviction.as_ref().is_some_and(|e| e.native == native) {
@@ -76,15 +51,6 @@ impl<P: Policy> ZoneBuffer<P> {
         }
     }
 
-    /// Plans the update of the block in its slot, if it has one.
-    fn write_hit(&mut self, lba: Lba, host: u32, plan: &mut Plan) -> bool {
-        let Some(slot) = self.map.get(lba) else { return false };
-        plan.copy(Place::Host(host), Place::At(self.slot_place(slot)), 1, Why::Host);
-        self.policy.updated(slot);
-        self.outdate_copies(Extent::new(lba, 1));
-        true
-    }
-
     /// Notes that the copies an eviction may have made of these blocks of one zone are old now.
     pub fn outdate_copies(&mut self, run: Extent<Lba>) {
         let Some(eviction) = &self.eviction else { return };
@@ -94,13 +60,6 @@ impl<P: Policy> ZoneBuffer<P> {
                 self.copied[offset as usize / 64] &= !(1 << (offset % 64));
             }
         }
-    }
-
-    /// Plans as many blocks from the front of `rest` as are neither buffered nor direct and find contiguous slots.
-    fn append(&mut self, rest: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
-        let run = self.indirect(rest);
-        let new = self.map.next(run.start, run.end()).map_or(run, |buffered| Extent::between(run.start, buffered));
-        self.put(new, host, plan)
     }
 
     /// The blocks from the front of `rest`, whose first is not direct, that lie in its zone and before the write pointer.
@@ -120,6 +79,65 @@ impl<P: Policy> ZoneBuffer<P> {
         taken
     }
 
+    /// The blocks of `run`, which begins at `offset` of `native`, that would go straight to the write pointer.
+    fn direct_run(&self, native: u32, offset: u32, run: Extent<Lba>) -> Extent<Lba> {
+        let none = run.first(0);
+        let Some(ahead) = self.direct_offset(native).and_then(|pointer| pointer.checked_sub(offset)) else {
+            return none;
+        };
+        if ahead >= run.blocks {
+            return none;
+        }
+        let direct = run.skip(ahead);
+        match self.map.next(direct.start, direct.end()) {
+            Some(lba) if self.config.at_pointer == AtPointer::Buffered => Extent::between(direct.start, lba),
+            _ => direct,
+        }
+    }
+}
+
+impl<P: InPlace> ZoneBuffer<P> {
+    /// Plans a write of the blocks that fit, each block that is buffered being updated in its slot.
+    pub fn write_in_place(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        if self.config.clean_for == CleanFor::Request && !self.policy.ready(self.wanted(at)) {
+            return 0;
+        }
+        let (mut done, mut hits) = (0, 0);
+        while done < at.blocks {
+            let rest = at.skip(done);
+            let direct = self.write_direct(rest, done, plan);
+            if direct > 0 {
+                done += direct;
+            } else if self.write_hit(rest.start, done, plan) {
+                hits += 1;
+                done += 1;
+            } else {
+                match self.append(rest, done, plan) {
+                    0 => break,
+                    run => done += run,
+                }
+            }
+        }
+        plan.count(Event::WriteHit, hits);
+        done
+    }
+
+    /// Plans the update of the block in its slot, if it has one.
+    fn write_hit(&mut self, lba: Lba, host: u32, plan: &mut Plan) -> bool {
+        let Some(slot) = self.map.get(lba) else { return false };
+        plan.copy(Place::Host(host), Place::At(self.slot_place(slot)), 1, Why::Host);
+        self.policy.updated(slot);
+        self.outdate_copies(Extent::new(lba, 1));
+        true
+    }
+
+    /// Plans as many blocks from the front of `rest` as are neither buffered nor direct and find contiguous slots.
+    fn append(&mut self, rest: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
+        let run = self.indirect(rest);
+        let new = self.map.next(run.start, run.end()).map_or(run, |buffered| Extent::between(run.start, buffered));
+        self.put(new, host, plan)
+    }
+
     /// Slots that a write of `at` needs before it may start.
     pub fn wanted(&self, at: Extent<Lba>) -> u32 {
         if self.config.clean_for == CleanFor::Block {
@@ -136,21 +154,5 @@ impl<P: Policy> ZoneBuffer<P> {
             rest = rest.skip(run.blocks);
         }
         new
-    }
-
-    /// The blocks of `run`, which begins at `offset` of `native`, that would go straight to the write pointer.
-    fn direct_run(&self, native: u32, offset: u32, run: Extent<Lba>) -> Extent<Lba> {
-        let none = run.first(0);
-        let Some(ahead) = self.direct_offset(native).and_then(|pointer| pointer.checked_sub(offset)) else {
-            return none;
-        };
-        if ahead >= run.blocks {
-            return none;
-        }
-        let direct = run.skip(ahead);
-        match self.map.next(direct.start, direct.end()) {
-            Some(lba) if self.config.at_pointer == AtPointer::Buffered => Extent::between(direct.start, lba),
-            _ => direct,
-        }
     }
 }
