@@ -33,9 +33,9 @@
 //! # Decisions where the paper is silent
 //! - *What is re-queued*: only the blocks that the tail reaches, not the rest of their zone.
 //! - *Recency*: re-queueing does not change it. A write does; a read does not, unless `reads_count` says so.
-//! - *Batches* (`requeue_blocks`): so many adjacent hot blocks are read at the tail and then written at the head. It is
-//!   also the reserve, but at most an eighth of the slots and at least one. A log of a single slot has none and never
-//!   re-queues.
+//! - *The reserve* (`requeue_blocks`): so many slots, which is also how many hot blocks are read at the tail before they are
+//!   written at the head. By default a 64th of the slots, at least 1 and at most 128 (512 KiB of 4 KiB blocks); never more
+//!   than half of the slots, so that a log of a single slot never re-queues.
 //! - Everything else is decided as in `fifo-log`.
 
 mod clean;
@@ -68,19 +68,20 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         IDLE_FREE,
         Field {
             key: "requeue_blocks",
-            default: "128",
-            meaning: "blocks re-queued at a time, and slots kept for that",
-            samples: &["1", "2", "8"],
+            default: "0",
+            meaning: "slots kept to re-queue into at a time; 0: 1/64 of all, 128 at most",
+            samples: &["0", "1", "2", "8"],
         },
         READS_COUNT,
     ],
     build: |space, config| Ok(Box::new(build(space, config)?)),
 };
 
-/// The reserve is at most this part of the slots.
-const RESERVE_PART: u32 = 8;
+/// The part of the slots that the reserve is by default, and its largest default: 512 KiB in blocks of 4 KiB.
+const RESERVE_PART: u32 = 64;
+const RESERVE_MOST: u32 = 128;
 
-#[derive(Clone, Debug, serde::Deserialize)]
+#[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct Config {
     #[serde(flatten)]
@@ -89,21 +90,12 @@ struct Config {
     reads_count: bool,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self { buffer: BufferConfig::default(), requeue_blocks: 128, reads_count: false }
-    }
-}
-
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<LoopBack>, ConfigError> {
     let Config { buffer, requeue_blocks, reads_count } = config::read(&INFO, config)?;
-    if requeue_blocks == 0 {
-        let reason = "requeue_blocks must be at least 1".to_owned();
-        return Err(ConfigError::Field { layer: INFO.name, reason });
-    }
     let step_blocks = buffer.step_blocks;
     ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
-        let reserve = if slots == 1 { 0 } else { requeue_blocks.min((slots / RESERVE_PART).max(1)) };
+        let default = (slots / RESERVE_PART).clamp(1, RESERVE_MOST);
+        let reserve = if requeue_blocks == 0 { default } else { requeue_blocks }.min(slots / 2);
         LoopBack::new(slots, zones, reserve, reserve.min(step_blocks), reads_count)
     })
 }
