@@ -212,3 +212,42 @@ impl InPlace for BlockLru {
         slots.min(self.table.slots()) <= self.free.count()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holding(blocks: &[u64]) -> BlockLru {
+        let (table, free, recency) = (SlotTable::new(10), FreeSlots::all(10), RecencyList::new(10));
+        let mut policy = BlockLru { table, free, recency, runs: RUNS, reads_count: false };
+        for &block in blocks {
+            let (slot, _) = policy.take(Extent::new(Lba(block), 1)).unwrap();
+            policy.hold(slot, Lba(block));
+        }
+        policy
+    }
+
+    #[test]
+    fn the_coldest_block_is_the_least_recently_written_one() {
+        let mut policy = holding(&[7, 3, 9]);
+        policy.updated(0);
+        policy.read(1);
+        assert_eq!(policy.coldest(), Some(Lba(3)));
+        policy.give_up(1);
+        assert_eq!(policy.coldest(), Some(Lba(9)));
+        policy.check().unwrap();
+        policy.recovered();
+        assert_eq!((policy.coldest(), policy.free.count()), (Some(Lba(7)), 8), "slot 0 is the lowest");
+        policy.check().unwrap();
+    }
+
+    #[test]
+    fn a_wrong_list_or_set_is_noticed() {
+        let mut policy = holding(&[7, 3]);
+        policy.recency.remove(1);
+        assert!(policy.check().is_err());
+        let mut policy = holding(&[7, 3]);
+        policy.free.insert(1);
+        assert!(policy.check().is_err());
+    }
+}

@@ -249,3 +249,56 @@ impl InPlace for LoopBack {
         self.log.room() >= slots + self.reserve && self.log.ready(slots)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Unit;
+    use crate::space::Zones;
+
+    /// Ten slots for zones of four blocks, holding the blocks in the order of their use.
+    fn holding(blocks: &[u64]) -> LoopBack {
+        let zones = ZoneMap::new(Zones { first: Unit::disk(8), count: 9, zone_blocks: 4 }, 1);
+        let mut policy = LoopBack::new(10, &zones, 1, 1, false);
+        for &block in blocks {
+            let (slot, _) = policy.take(Extent::new(Lba(block), 1)).unwrap();
+            policy.hold(slot, Lba(block));
+        }
+        policy
+    }
+
+    #[test]
+    fn a_zone_is_hot_while_all_its_blocks_are_in_the_newer_half() {
+        let mut policy = holding(&[0, 4, 8, 1, 9]);
+        let hot = |policy: &LoopBack| [0, 4, 8].map(|block| policy.is_hot(Lba(block)));
+        assert_eq!(hot(&policy), [false, false, false], "the middle one of five is old");
+        policy.updated(2);
+        assert_eq!(hot(&policy), [false, false, true]);
+        policy.read(0);
+        assert_eq!(hot(&policy), [false, false, true], "reads do not count");
+        policy.reads_count = true;
+        policy.read(0);
+        assert_eq!(hot(&policy), [false, false, false], "blocks 1 and 9 are old now");
+        policy.check().unwrap();
+    }
+
+    #[test]
+    fn after_a_crash_blocks_are_as_old_as_their_place_in_the_log() {
+        let mut policy = holding(&[0, 4, 8, 12]);
+        policy.updated(0);
+        assert!(policy.is_hot(Lba(0)) && !policy.is_hot(Lba(8)));
+        policy.recovered();
+        assert!(!policy.is_hot(Lba(0)) && policy.is_hot(Lba(8)));
+        policy.check().unwrap();
+    }
+
+    #[test]
+    fn a_wrong_count_or_list_is_noticed() {
+        let mut policy = holding(&[0, 4, 8]);
+        policy.old_blocks[0] += 1;
+        assert!(policy.check().is_err());
+        let mut policy = holding(&[0, 4, 8]);
+        policy.recency.remove(0, |_| {});
+        assert!(policy.check().is_err());
+    }
+}
