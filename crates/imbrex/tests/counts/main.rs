@@ -111,7 +111,7 @@ fn compare(
     let direct_first = config.get("at_pointer").and_then(|v| v.as_str()) != Some("buffered");
     let disk = Disk { zone_blocks, pointer, buffered: BTreeSet::new(), direct_first, counts: Counts::default() };
     let slots = buffer.blocks(workload.range().expect("a range").range_bytes, drive.block_bytes);
-    let mut model = model(layer, disk, u64::from(slots), &config);
+    let mut model = model(layer, disk, slots, &config);
     for request in requests(workload) {
         let at = request.blocks(drive.block_bytes);
         match request.access {

@@ -43,7 +43,7 @@ use crate::space::Space;
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "fifo-log",
     family: "shingled",
-    source: "ZoneAlloy (HotStorage 2019) §3.3, in-place FIFO log; Fluid in Amphisbaena (Appl. Sci. 2024) §6.1",
+    source: "ZoneAlloy (HotStorage 2019) §3.3, in-place FIFO log; also Fluid",
     summary: "A circular log absorbs non-sequential writes; its tail decides which zone is rewritten.",
     recording: Recording::Zoned,
     buffered: true,

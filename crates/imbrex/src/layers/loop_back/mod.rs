@@ -55,7 +55,7 @@ use crate::space::Space;
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "loop-back",
     family: "shingled",
-    source: "ZoneAlloy (HotStorage 2019) §3.3, loop-back log; Fluid_loop in Amphisbaena (Appl. Sci. 2024) §6.1",
+    source: "ZoneAlloy (HotStorage 2019) §3.3, loop-back log; also Fluid_loop",
     summary: "A circular log whose tail appends blocks of hot zones again instead of evicting them.",
     recording: Recording::Zoned,
     buffered: true,

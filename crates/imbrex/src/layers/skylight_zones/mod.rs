@@ -53,7 +53,7 @@ use buffer_zones::BufferZones;
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "skylight-zones",
     family: "shingled",
-    source: "Skylight in Amphisbaena (Appl. Sci. 2024) §6.1, after Skylight (ACM TOS 2015)",
+    source: "Amphisbaena (Appl. Sci. 2024) §6.1, its baseline Skylight (ACM TOS 2015)",
     summary: "Zones are hashed to buffer zones, which are appended to and written back whole when full.",
     recording: Recording::Zoned,
     buffered: true,

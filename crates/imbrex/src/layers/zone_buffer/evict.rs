@@ -7,7 +7,7 @@ use crate::parts::zone_pass::ZonePass;
 use crate::plan::{Event, Plan, Record};
 
 /// A zone on its way from the buffer to its native place.
-pub struct Eviction {
+pub(super) struct Eviction {
     /// The native zone.
     pub native: u32,
     /// The physical zone that is written: a spare one, or the zone's own.
