@@ -9,7 +9,7 @@
 //! least recently written block leaves.
 //!
 //! # State
-//! - durable: that of every [zone buffer](super::zone_buffer);
+//! - durable: that of every zone buffer (`zone_buffer/`);
 //! - soft: the recency of blocks. After a crash they count as used in the order of their slots.
 //!
 //! # Invariants

@@ -7,7 +7,7 @@
 //! lie at or behind the zone's write pointer, by appending there.
 //!
 //! # State
-//! - durable: that of every [zone buffer](super::zone_buffer): what lies in which slot, where native zones lie;
+//! - durable: that of every zone buffer (`zone_buffer/`): what lies in which slot, where native zones lie;
 //! - soft: head and tail of the log. After a crash the longest run of slots without live blocks becomes the log's free
 //!   part; the first-in order before it is kept.
 //!

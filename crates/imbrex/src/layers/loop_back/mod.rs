@@ -10,7 +10,7 @@
 //! while that count is 0.
 //!
 //! # State
-//! - durable: that of every [zone buffer](super::zone_buffer);
+//! - durable: that of every zone buffer (`zone_buffer/`);
 //! - soft: head and tail; the recency of blocks; how far the tail has come since cleaning began. After a crash head and
 //!   tail are found as in `fifo-log`, and blocks count as used in the order in which they lie from tail to head.
 //!

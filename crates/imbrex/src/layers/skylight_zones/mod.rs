@@ -8,7 +8,7 @@
 //! append each, and it is empty again.
 //!
 //! # State
-//! - durable: that of every [zone buffer](super::zone_buffer);
+//! - durable: that of every zone buffer (`zone_buffer/`);
 //! - soft: up to where each buffer zone is filled. After a crash it is filled up to its last live slot.
 //!
 //! # Invariants
