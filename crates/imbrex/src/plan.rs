@@ -54,7 +54,7 @@ pub enum Why {
     Destage,
     /// Two places exchange their content.
     Swap,
-    /// A unit's data moves because its space changes use.
+    /// Data moves to another place of its kind because its space is wanted otherwise: a unit that is converted, a log's tail.
     Migrate,
     /// Neighbour tracks saved and written back around a write that destroys them.
     Neighbour,

@@ -16,12 +16,12 @@ use super::{Best, Report, Scale, straight_line};
 
 /// The drive under everything.
 pub const DRIVE: &str = "exos-x18z";
-/// The fifo-log's buffer, of the address range.
+/// A layer's buffer, of the address range.
 pub const BUFFER_PERCENT: u64 = 1;
 /// DiskSim's rate, in requests/s: the best that was measured, on another machine of the same class.
 const DISKSIM: f64 = 159_000.0;
 
-const LAYERS: [&str; 2] = ["conventional", "fifo-log"];
+const LAYERS: [&str; 5] = ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones"];
 /// The schedulers that pick from a queue, which is kept filled: the trace arrives faster than the disk serves it.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 

@@ -23,7 +23,7 @@ pub struct Args {
     /// How the rows are written.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// A few seconds instead of two minutes; good to see that it works, not to compare.
+    /// A few seconds instead of minutes; good to see that it works, not to compare.
     #[arg(long)]
     quick: bool,
 }
@@ -48,7 +48,7 @@ struct Row {
 struct Scale {
     /// Requests of a stream.
     requests: u64,
-    /// Of these, how many go by before the clock starts: the fifo-log's buffer is full then, and the memory is mapped.
+    /// Of these, how many go by before the clock starts: a layer's buffer is full then, and the memory is mapped.
     lead_in: u64,
     /// Requests of a trace to decode.
     traced: u64,

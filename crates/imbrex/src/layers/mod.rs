@@ -1,8 +1,12 @@
 //! The translation layers, one folder each, and how one is made from its name.
 
+pub mod block_lru;
 pub mod conventional;
 pub mod fifo_log;
 pub mod in_place;
+pub mod loop_back;
+pub mod skylight_zones;
+mod zone_buffer;
 
 use serde::de::DeserializeOwned;
 
@@ -82,7 +86,8 @@ pub enum ConfigError {
 }
 
 /// Every layer, in the order in which it is listed.
-pub const ALL: &[LayerInfo] = &[conventional::INFO, in_place::INFO, fifo_log::INFO];
+pub const ALL: &[LayerInfo] =
+    &[conventional::INFO, in_place::INFO, fifo_log::INFO, loop_back::INFO, block_lru::INFO, skylight_zones::INFO];
 
 /// The layer called `name`.
 ///

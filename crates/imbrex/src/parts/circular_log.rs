@@ -4,101 +4,95 @@
 //! is pending and cannot be taken again even when the tail has passed it. Slots outside the window are free or pending.
 //! Head and tail are soft state: after a crash the largest run without live slots lies between head and tail again.
 
-use crate::block::Lba;
+use super::slot_table::SlotTable;
+use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 
-const FREE: u64 = u64::MAX;
-const PENDING: u64 = u64::MAX - 1;
-
-/// Which logical block each slot holds, and the window.
+/// The slots and the window.
 #[derive(Clone, Debug)]
 pub struct CircularLog {
-    owner: Vec<u64>,
+    table: SlotTable,
     tail: u32,
     /// Slots from the tail to the head, holes included.
     window: u32,
-    live: u32,
-    pending: u32,
 }
 
 impl CircularLog {
     /// An empty log of `slots` slots.
     #[must_use]
     pub fn new(slots: u32) -> Self {
-        debug_assert!(slots > 0);
-        Self { owner: vec![FREE; slots as usize], tail: 0, window: 0, live: 0, pending: 0 }
+        Self { table: SlotTable::new(slots), tail: 0, window: 0 }
     }
 
-    /// Slots in all.
+    /// What the slots hold.
+    #[inline]
     #[must_use]
-    pub fn slots(&self) -> u32 {
-        self.owner.len() as u32
-    }
-
-    /// Slots that hold a block.
-    #[must_use]
-    pub fn live(&self) -> u32 {
-        self.live
+    pub fn table(&self) -> &SlotTable {
+        &self.table
     }
 
     /// Slots that could be taken at the head if none is pending.
     #[must_use]
     pub fn room(&self) -> u32 {
-        self.slots() - self.window
+        self.table.slots() - self.window
     }
 
     /// Takes the slot at the head for `lba`, if it is free.
     #[inline]
     pub fn take(&mut self, lba: Lba) -> Option<u32> {
         let head = self.head();
-        if self.window == self.slots() || self.owner[head as usize] != FREE {
+        if self.window == self.table.slots() || !self.table.is_free(head) {
             return None;
         }
-        self.owner[head as usize] = lba.0;
+        self.table.take(head, lba);
         self.window += 1;
-        self.live += 1;
         Some(head)
+    }
+
+    /// Takes adjacent slots at the head for as many blocks from the front of `run` as find one: the first, and how many.
+    #[inline]
+    pub fn take_run(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
+        let mut blocks = run.iter();
+        let first = self.take(blocks.next()?)?;
+        let mut taken = 1;
+        for lba in blocks {
+            if first + taken == self.table.slots() || self.take(lba).is_none() {
+                break;
+            }
+            taken += 1;
+        }
+        Some((first, taken))
     }
 
     /// Whether `slots` slots can be taken at the head now.
     #[must_use]
     pub fn ready(&self, slots: u32) -> bool {
-        slots <= self.room() && (0..slots).all(|i| self.owner[self.after(self.head(), i) as usize] == FREE)
+        slots <= self.room() && (0..slots).all(|i| self.table.is_free(self.after(self.head(), i)))
     }
 
-    /// Says that `slot` holds `lba`, as a record does; whoever held it before is forgotten.
+    /// Says that `slot` holds `lba`, as a record does.
     #[inline]
     pub fn hold(&mut self, slot: u32, lba: Lba) {
-        let owner = &mut self.owner[slot as usize];
-        self.live += u32::from(*owner >= PENDING);
-        self.pending -= u32::from(*owner == PENDING);
-        *owner = lba.0;
+        self.table.hold(slot, lba);
     }
 
-    /// Gives up a live slot; it stays pending until [`CircularLog::freed`].
+    /// Gives up a live slot, which becomes a hole.
     #[inline]
     pub fn give_up(&mut self, slot: u32) {
-        debug_assert!(self.owner[slot as usize] < PENDING);
-        self.owner[slot as usize] = PENDING;
-        self.live -= 1;
-        self.pending += 1;
+        self.table.give_up(slot);
     }
 
     /// The Free of `slot` has taken effect.
     #[inline]
     pub fn freed(&mut self, slot: u32) {
-        if self.owner[slot as usize] == PENDING {
-            self.owner[slot as usize] = FREE;
-            self.pending -= 1;
-        }
+        self.table.freed(slot);
     }
 
-    /// Moves the tail past holes and returns the block it meets.
-    pub fn oldest(&mut self) -> Option<Lba> {
+    /// Moves the tail past holes and returns the slot and the block it meets.
+    pub fn oldest(&mut self) -> Option<(u32, Lba)> {
         while self.window > 0 {
-            let owner = self.owner[self.tail as usize];
-            if owner < PENDING {
-                return Some(Lba(owner));
+            if let Some(lba) = self.table.owner(self.tail) {
+                return Some((self.tail, lba));
             }
             self.tail = self.after(self.tail, 1);
             self.window -= 1;
@@ -106,23 +100,19 @@ impl CircularLog {
         None
     }
 
-    /// The block a slot holds.
-    #[must_use]
-    pub fn owner(&self, slot: u32) -> Option<Lba> {
-        let owner = self.owner[slot as usize];
-        (owner < PENDING).then_some(Lba(owner))
+    /// The live slots from the tail to the head.
+    pub fn in_order(&self) -> impl Iterator<Item = (u32, Lba)> {
+        (0..self.window).filter_map(|i| {
+            let slot = self.after(self.tail, i);
+            self.table.owner(slot).map(|lba| (slot, lba))
+        })
     }
 
     /// After a crash: nothing is pending, and the window begins after the largest run without live slots.
     pub fn recovered(&mut self) {
-        for owner in &mut self.owner {
-            if *owner == PENDING {
-                *owner = FREE;
-            }
-        }
-        self.pending = 0;
-        let slots = self.slots();
-        let live: Vec<u32> = (0..slots).filter(|&s| self.owner[s as usize] < PENDING).collect();
+        self.table.recovered();
+        let slots = self.table.slots();
+        let live: Vec<u32> = (0..slots).filter(|&s| self.table.owner(s).is_some()).collect();
         let gap = |i: usize| {
             let before = live[(i + live.len() - 1) % live.len()];
             (live[i] + slots - before - 1) % slots
@@ -139,15 +129,10 @@ impl CircularLog {
     /// # Errors
     /// The first [`Violation`] found.
     pub fn check(&self) -> Result<(), Violation> {
-        let live = self.owner.iter().filter(|&&o| o < PENDING).count() as u32;
-        let pending = self.owner.iter().filter(|&&o| o == PENDING).count() as u32;
-        if (live, pending) != (self.live, self.pending) {
-            let counted = (self.live, self.pending);
-            return Err(Violation(format!("{live} live and {pending} pending slots, counted {counted:?}")));
-        }
-        let inside = (0..self.window).filter(|&i| self.owner[self.after(self.tail, i) as usize] < PENDING).count();
-        if inside as u32 != live {
-            return Err(Violation(format!("{} live slots lie outside the window", live - inside as u32)));
+        self.table.check()?;
+        let (inside, live) = (self.in_order().count() as u32, self.table.live());
+        if inside != live {
+            return Err(Violation(format!("{} live slots lie outside the window", live - inside)));
         }
         Ok(())
     }
@@ -158,7 +143,7 @@ impl CircularLog {
 
     fn after(&self, slot: u32, by: u32) -> u32 {
         let next = u64::from(slot) + u64::from(by);
-        (next % u64::from(self.slots())) as u32
+        (next % u64::from(self.table.slots())) as u32
     }
 }
 
@@ -171,17 +156,32 @@ mod tests {
         let mut log = CircularLog::new(3);
         assert_eq!((0..4).map(|i| log.take(Lba(i))).collect::<Vec<_>>(), [Some(0), Some(1), Some(2), None]);
         log.give_up(1);
-        assert_eq!(log.oldest(), Some(Lba(0)));
+        assert_eq!(log.oldest(), Some((0, Lba(0))));
         log.give_up(0);
-        assert_eq!(log.oldest(), Some(Lba(2)));
-        assert_eq!((log.room(), log.pending), (2, 2));
+        assert_eq!(log.oldest(), Some((2, Lba(2))));
+        assert_eq!((log.room(), log.table().pending()), (2, 2));
         assert_eq!(log.take(Lba(9)), None);
         log.freed(0);
         assert_eq!(log.take(Lba(9)), Some(0));
         assert_eq!(log.take(Lba(10)), None);
         log.freed(1);
         assert_eq!(log.take(Lba(10)), Some(1));
+        assert_eq!(log.in_order().collect::<Vec<_>>(), [(2, Lba(2)), (0, Lba(9)), (1, Lba(10))]);
         log.check().unwrap();
+    }
+
+    #[test]
+    fn a_run_of_slots_ends_with_the_log_and_with_what_is_free() {
+        let mut log = CircularLog::new(4);
+        let run = |at, blocks| Extent::new(Lba(at), blocks);
+        assert_eq!(log.take_run(run(0, 3)), Some((0, 3)));
+        log.give_up(0);
+        log.give_up(1);
+        log.oldest();
+        log.freed(0);
+        assert_eq!(log.take_run(run(10, 3)), Some((3, 1)), "the log ends");
+        assert_eq!(log.take_run(run(11, 3)), Some((0, 1)), "slot 1 is pending");
+        assert_eq!(log.take_run(run(12, 3)), None);
     }
 
     #[test]

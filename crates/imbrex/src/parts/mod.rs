@@ -3,6 +3,9 @@
 pub mod bitmap;
 pub mod block_map;
 pub mod circular_log;
+pub mod free_slots;
 pub mod lost;
+pub mod recency;
+pub mod slot_table;
 pub mod zone_map;
 pub mod zone_pass;

@@ -1,20 +1,20 @@
 //! The durable state as records: applying them, and restating them for a checkpoint.
 
-use super::FifoLog;
+use super::{Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::{Corrupt, REGION_RECORDS, TranslationLayer};
 use crate::plan::{Plan, Record};
 
-impl FifoLog {
+impl<P: Policy> ZoneBuffer<P> {
     /// Applies a [`Record::Map`], if it fits the state.
     pub(super) fn apply_map(&mut self, at: Extent<Lba>, to: Pba) -> Result<(), Corrupt> {
-        let wrong = || Corrupt(format!("a record puts {at:?} at {to:?}, outside the log or the capacity"));
+        let wrong = || Corrupt(format!("a record puts {at:?} at {to:?}, outside the buffer or the capacity"));
         let first = self.slot_of(to).ok_or_else(wrong)?;
-        if !at.is_within(self.capacity()) || at.blocks > self.log.slots() - first {
+        if !at.is_within(self.capacity()) || at.blocks > self.policy.table().slots() - first {
             return Err(wrong());
         }
         for (slot, lba) in (first..).zip(at.iter()) {
-            if self.log.owner(slot).is_some_and(|owner| owner != lba) {
+            if self.policy.table().owner(slot).is_some_and(|owner| owner != lba) {
                 return Err(Corrupt(format!("a record puts {lba:?} into slot {slot}, which holds another block")));
             }
         }
@@ -24,24 +24,39 @@ impl FifoLog {
 
     /// The effect of [`Record::Unmap`].
     pub(super) fn unmap(&mut self, at: Extent<Lba>) {
-        let log = &mut self.log;
-        self.map.remove_range(at, |_, slot| log.give_up(slot));
+        let policy = &mut self.policy;
+        self.map.remove_range(at, |_, slot| policy.give_up(slot));
         self.lost.remove(at);
     }
 
     /// The effect of [`Record::Map`]: `at` lies in the slots from `first`.
-    pub(super) fn map_run(&mut self, at: Extent<Lba>, first: u32) {
+    pub fn map_run(&mut self, at: Extent<Lba>, first: u32) {
         for (slot, lba) in (first..).zip(at.iter()) {
             if let Some(old) = self.map.set(lba, slot).filter(|old| *old != slot) {
-                self.log.give_up(old);
+                self.policy.give_up(old);
             }
-            self.log.hold(slot, lba);
+            self.policy.hold(slot, lba);
         }
         self.lost.remove(at);
     }
 
-    /// Restates a run of slots.
-    pub(super) fn restate_run(&self, run: Option<(Extent<Lba>, u32)>, plan: &mut Plan) {
+    /// Restates what is lost and what is buffered of `region`.
+    pub(super) fn restate_region(&self, region: Extent<Lba>, plan: &mut Plan) {
+        self.lost.restate(region, plan);
+        let mut run: Option<(Extent<Lba>, u32)> = None;
+        for (lba, slot) in self.map.range(region) {
+            match &mut run {
+                Some((at, first)) if at.end() == lba && *first + at.blocks == slot => at.blocks += 1,
+                _ => {
+                    self.restate_run(run, plan);
+                    run = Some((Extent::new(lba, 1), slot));
+                }
+            }
+        }
+        self.restate_run(run, plan);
+    }
+
+    fn restate_run(&self, run: Option<(Extent<Lba>, u32)>, plan: &mut Plan) {
         if let Some((at, slot)) = run {
             plan.record(Record::Map { at, to: self.slot_place(slot) });
         }

@@ -1,12 +1,12 @@
-//! Cleaning: evicting every buffered block of the zone that the log's tail points at.
+//! Evicting every buffered block of a zone.
 
-use super::FifoLog;
+use super::{Policy, ZoneBuffer};
 use crate::block::{Address, Extent, Lba};
 use crate::layer::Step;
 use crate::parts::zone_pass::ZonePass;
 use crate::plan::{Event, Plan, Record};
 
-/// A zone on its way from the log to its native place.
+/// A zone on its way from the buffer to its native place.
 pub(super) struct Eviction {
     /// The native zone.
     pub native: u32,
@@ -29,44 +29,21 @@ enum Way {
     InPlace,
 }
 
-impl FifoLog {
+impl<P: Policy> ZoneBuffer<P> {
     /// The most blocks a step moves, which is the RAM it needs.
     pub(super) fn step_limit(&self) -> u32 {
         if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.config.step_blocks }
     }
 
-    /// One step towards room for a blocked write of `at`.
-    pub(super) fn make_room(&mut self, at: Extent<Lba>, plan: &mut Plan) -> Step {
-        let want = self.wanted(at);
-        let oldest = self.log.oldest();
-        if self.log.ready(want) {
-            return Step::Done;
-        }
-        match oldest {
-            Some(lba) if self.log.room() < want => self.evict(lba, plan),
-            _ => Step::Wait,
-        }
-    }
-
-    /// One step towards the free share that idle time is used for.
-    pub(super) fn clean_idle(&mut self, plan: &mut Plan) -> Step {
-        let oldest = self.log.oldest();
-        let free = f64::from(self.log.slots() - self.log.live()) / f64::from(self.log.slots());
-        match oldest {
-            Some(lba) if free < self.config.idle_free => self.evict(lba, plan),
-            _ => Step::Nothing,
-        }
-    }
-
-    /// Begins to evict the zone of `lba`.
-    fn evict(&mut self, lba: Lba, plan: &mut Plan) -> Step {
+    /// Begins to evict the zone of `lba`, which is buffered.
+    pub fn evict(&mut self, lba: Lba, plan: &mut Plan) -> Step {
         let (native, _) = self.zones.native_of(lba);
         let blocks = self.zones.blocks_of(native);
         let own = self.zones.physical(native);
         let pointer = self.zones.pointer(own);
         let offset = |lba: Lba| (lba.0 - blocks.start.0) as u32;
         let (Some(first), Some(last)) = (self.map.next(blocks.start, blocks.end()), self.map.last(blocks)) else {
-            unreachable!("the zone of a live slot has a buffered block");
+            unreachable!("the zone of a buffered block has one");
         };
         let end = pointer.max(offset(last) + 1);
         let writable = self.zones.is_writable(own);
@@ -119,7 +96,7 @@ impl FifoLog {
             eviction.written = to;
             self.eviction = Some(eviction);
         }
-        if self.config.interruptible { Step::More } else { Step::Hold }
+        self.between_steps()
     }
 
     /// Notes the buffered blocks of `zone` between two offsets as newer content and as copied.
@@ -128,7 +105,8 @@ impl FifoLog {
         let offset = |lba: Lba| (lba.0 - zone.start.0) as u32;
         self.newer.clear();
         std::hint::black_box(self.map.touch_range(stretch));
-        let places = self.map.range(stretch).map(|(lba, slot)| (offset(lba), self.buffer.plus(u64::from(slot))));
+        let place = self.place;
+        let places = self.map.range(stretch).map(|(lba, slot)| (offset(lba), place.plus(u64::from(slot))));
         self.newer.extend(places);
         for (offset, _) in &self.newer {
             self.copied[*offset as usize / 64] |= 1 << (offset % 64);
@@ -141,7 +119,7 @@ impl FifoLog {
             Way::Rewrite => self.zones.switch(eviction.native, eviction.target, plan),
             Way::Append | Way::InPlace => {}
         }
-        self.slots.clear();
+        self.given_up.clear();
         let zone = self.zones.blocks_of(eviction.native);
         let mut rest = zone;
         while !rest.is_empty() {
@@ -152,21 +130,21 @@ impl FifoLog {
             self.unmap_evicted(run, plan);
             rest = rest.skip((run.blocks + 1).min(rest.blocks));
         }
-        self.free_slots(plan);
-        plan.count(Event::Evicted, self.slots.len() as u32);
+        self.free_given_up(plan);
+        plan.count(Event::Evicted, self.given_up.len() as u32);
         plan.count(if eviction.way == Way::Append { Event::RmwFree } else { Event::Rmw }, 1);
     }
 
     /// Plans that the evicted blocks of `run` are not buffered any more, and notes their slots. Lost ones stay lost.
     fn unmap_evicted(&mut self, run: Extent<Lba>, plan: &mut Plan) {
-        let (map, log, slots) = (&mut self.map, &mut self.log, &mut self.slots);
+        let (map, policy, given_up) = (&mut self.map, &mut self.policy, &mut self.given_up);
         self.lost.runs(run, |part, _| {
-            let before = slots.len();
+            let before = given_up.len();
             map.remove_range(part, |_, slot| {
-                log.give_up(slot);
-                slots.push(slot);
+                policy.give_up(slot);
+                given_up.push(slot);
             });
-            if slots.len() > before {
+            if given_up.len() > before {
                 plan.record(Record::Unmap(part));
             }
         });

@@ -1,0 +1,278 @@
+//! What layers share that keep single blocks in a persistent buffer in front of shingled zones.
+//!
+//! Blocks that would break the sequential rule lie in slots of conventional space. A zone leaves the buffer as a whole: all
+//! its buffered blocks are appended at its write pointer, or the zone is rewritten with them. Which slot a block takes and
+//! which zone leaves when there is no room is a layer's [`Policy`]; everything else is here, once.
+//!
+//! # State
+//! - durable: the place of each buffered block ([`Record::Map`]), the physical zone of each native zone
+//!   ([`Record::Unit`]), lost blocks;
+//! - soft: the eviction under way, and what the policy keeps beside its slot table.
+//!
+//! # Invariants
+//! - a slot is live exactly when a block maps to it;
+//! - a block is never both buffered and lost;
+//! - while a zone is being evicted nothing is written at its pointer by the host, and a block updated after it was copied
+//!   stays buffered when the zone switches.
+//!
+//! # An eviction
+//! It copies the zone in steps of `step_blocks` blocks, which change no map: old content and buffered blocks are read into
+//! RAM and written to a spare zone, or behind the zone's own write pointer if no buffered block lies before it. The last
+//! step's plan switches the zone, unmaps every block that was copied and not updated since, and frees its slot. Without
+//! spare zones the zone is read, reset and written back in one step.
+
+pub mod config;
+mod evict;
+mod records;
+mod write;
+
+use std::ops::ControlFlow;
+
+use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layers::rewrite_survives;
+use crate::parts::block_map::BlockMap;
+use crate::parts::lost::LostBlocks;
+use crate::parts::slot_table::SlotTable;
+use crate::parts::zone_map::ZoneMap;
+use crate::parts::zone_pass::Newer;
+use crate::plan::{Event, Place, Plan, Record, Why};
+use config::BufferConfig;
+use evict::Eviction;
+
+/// Which slots blocks take, and which zone leaves the buffer.
+pub trait Policy: Sized + Send {
+    /// What the slots hold.
+    fn table(&self) -> &SlotTable;
+
+    /// Takes adjacent slots for as many blocks from the front of `run`, at least one, as find them: the first slot and how
+    /// many. The blocks are of one zone.
+    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)>;
+
+    /// `slot`, taken before or not, now holds `lba`.
+    fn hold(&mut self, slot: u32, lba: Lba);
+
+    /// The host has read the block in `slot`.
+    fn read(&mut self, _slot: u32) {}
+
+    /// The host has written the block in `slot` again.
+    fn updated(&mut self, _slot: u32) {}
+
+    /// The live `slot` holds nothing any more, and will be free when its Free has taken effect.
+    fn give_up(&mut self, slot: u32);
+
+    /// The Free of `slot` has taken effect.
+    fn freed(&mut self, slot: u32);
+
+    /// After a crash: nothing is pending, and what is not durable begins anew.
+    fn recovered(&mut self);
+
+    /// Verifies the invariants.
+    fn check(&self) -> Result<(), Violation>;
+
+    /// RAM that it needs for plans of its own.
+    fn ram_blocks(&self) -> u32 {
+        0
+    }
+
+    /// Plans a write of the blocks that fit.
+    fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32;
+
+    /// Plans one step towards room for a blocked write of `at`.
+    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> Step;
+
+    /// Plans one step towards the free share that idle time is used for.
+    fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step;
+}
+
+/// A policy under which a block that is buffered is updated in its slot.
+pub trait InPlace: Policy {
+    /// Whether so many slots can be taken now; of more than there ever are, whether as many as that can.
+    fn ready(&self, slots: u32) -> bool;
+}
+
+/// A persistent buffer in front of shingled zones.
+pub struct ZoneBuffer<P> {
+    name: &'static str,
+    pub config: BufferConfig,
+    /// The block that slot 0 is.
+    place: Pba,
+    pub policy: P,
+    pub map: BlockMap,
+    pub zones: ZoneMap,
+    lost: LostBlocks,
+    eviction: Option<Eviction>,
+    /// Offsets of the zone under eviction whose newest content has been copied, one bit each.
+    copied: Vec<u64>,
+    /// Reused for the newer blocks of one step and the slots that a plan gives up.
+    newer: Vec<Newer>,
+    pub given_up: Vec<u32>,
+}
+
+impl<P: Policy> ZoneBuffer<P> {
+    /// Where a slot lies.
+    #[inline]
+    pub fn slot_place(&self, slot: u32) -> Pba {
+        self.place.plus(u64::from(slot))
+    }
+
+    /// The share of the slots that hold nothing.
+    pub fn free_share(&self) -> f64 {
+        let table = self.policy.table();
+        f64::from(table.slots() - table.live()) / f64::from(table.slots())
+    }
+
+    /// What a step says that does not come to an end.
+    pub fn between_steps(&self) -> Step {
+        if self.config.interruptible { Step::More } else { Step::Hold }
+    }
+
+    fn slot_of(&self, place: Pba) -> Option<u32> {
+        if place.device() != self.place.device() || place < self.place {
+            return None;
+        }
+        u32::try_from(place.since(self.place)).ok().filter(|slot| *slot < self.policy.table().slots())
+    }
+}
+
+impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
+    fn capacity(&self) -> u64 {
+        self.zones.capacity()
+    }
+
+    fn ram_blocks(&self) -> u32 {
+        self.step_limit().max(self.policy.ram_blocks())
+    }
+
+    fn survives_power_loss(&self) -> Result<(), Unsafe> {
+        rewrite_survives(self.config.spare_zones)
+    }
+
+    fn warm(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().fold(0, |sum, request| sum ^ self.map.touch(request.at.start))
+    }
+
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        let mut next = at.start;
+        let mut hits = 0;
+        let host = |lba: Lba| (lba.0 - at.start.0) as u32;
+        for (lba, slot) in self.map.range(at) {
+            if lba > next {
+                self.zones.read(Extent::between(next, lba), host(next), &self.lost, plan);
+            }
+            plan.copy(Place::At(self.place.plus(u64::from(slot))), Place::Host(host(lba)), 1, Why::Host);
+            self.policy.read(slot);
+            hits += 1;
+            next = lba.plus(1);
+        }
+        if next < at.end() {
+            self.zones.read(Extent::between(next, at.end()), host(next), &self.lost, plan);
+        }
+        plan.count(Event::ReadHit, hits);
+    }
+
+    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        P::write(self, at, plan)
+    }
+
+    /// Drops a buffered block only if no older copy would reappear under it.
+    fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        let mut rest = at;
+        while !rest.is_empty() {
+            let (native, offset) = self.zones.native_of(rest.start);
+            let run = rest.first(self.zones.zone_blocks() - offset);
+            if let Some(pointer) = self.direct_offset(native)
+                && pointer < offset + run.blocks
+            {
+                let bare = run.skip(pointer.saturating_sub(offset));
+                if self.map.next(bare.start, bare.end()).is_some() {
+                    self.forget(bare, plan);
+                }
+            }
+            rest = rest.skip(run.blocks);
+        }
+        at.blocks
+    }
+
+    fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+        if self.eviction.is_some() {
+            return self.evict_step(plan);
+        }
+        match why {
+            Pressure::Blocked(at) => P::make_room(self, at, plan),
+            Pressure::Idle { .. } => P::clean_idle(self, plan),
+        }
+    }
+
+    fn freed(&mut self, space: Extent<Pba>) {
+        if self.slot_of(space.start).is_none() {
+            self.zones.freed(space);
+            return;
+        }
+        for place in space.iter() {
+            if let Some(slot) = self.slot_of(place) {
+                self.policy.freed(slot);
+            }
+        }
+    }
+
+    fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
+        match *record {
+            Record::Map { at, to } => self.apply_map(at, to),
+            Record::Unmap(at) | Record::Lost(at) if !at.is_within(self.capacity()) => {
+                Err(Corrupt(format!("a record names {at:?}, beyond the capacity")))
+            }
+            Record::Unmap(at) => {
+                self.unmap(at);
+                Ok(())
+            }
+            Record::Lost(at) => {
+                self.unmap(at);
+                self.lost.insert(at);
+                Ok(())
+            }
+            Record::Unit { unit, is } => self.zones.apply(unit, is),
+            Record::Note { key, .. } => Err(Corrupt(format!("{} keeps no number under key {key}", self.name))),
+        }
+    }
+
+    fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
+        self.eviction = None;
+        self.policy.recovered();
+        self.zones.recovered(units, plan)
+    }
+
+    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        let start = match self.zones.restate(from, plan) {
+            ControlFlow::Break(next) => return Some(next),
+            ControlFlow::Continue(start) => start,
+        };
+        let region = Extent::between(start, self.region_end(start));
+        self.restate_region(region, plan);
+        self.zones.cursor_after(region.end())
+    }
+
+    fn most_records(&self) -> u64 {
+        let slots = u64::from(self.policy.table().slots());
+        let regions = slots / (crate::layer::REGION_RECORDS as u64 / 2 - 1);
+        u64::from(self.zones.natives()) + slots + regions + LostBlocks::regions(self.capacity())
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.zones.check()?;
+        self.policy.check()?;
+        let table = self.policy.table();
+        if u64::from(table.live()) != self.map.mapped() {
+            let (live, mapped) = (table.live(), self.map.mapped());
+            return Err(Violation(format!("{live} live slots for {mapped} buffered blocks")));
+        }
+        for slot in 0..table.slots() {
+            if let Some(lba) = table.owner(slot)
+                && (self.map.get(lba) != Some(slot) || self.lost.any(Extent::new(lba, 1)))
+            {
+                return Err(Violation(format!("slot {slot} holds {lba:?}, which maps elsewhere or is lost")));
+            }
+        }
+        Ok(())
+    }
+}

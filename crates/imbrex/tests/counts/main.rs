@@ -1,0 +1,218 @@
+//! Hits, rewrites, evictions, filler and re-queued blocks of each buffered layer against a count that shares nothing with it.
+//!
+//! The models keep lists, sets and a write pointer for each zone; they know no plan, no drive and no time. Layer and model
+//! must agree on every count for every reading that the layer offers.
+
+mod buffers;
+mod model;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use imbrex::block::Access;
+use imbrex::drive::{DrivePreset, MediaSpec};
+use imbrex::layers;
+use imbrex::plan::Why;
+use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Setup, replay};
+use imbrex::trace::{TraceRequest, Workload};
+
+use buffers::{BlockLru, FifoLog, LoopBack, SkylightZones};
+use model::{Buffer, Buffered, Counts, Disk, Model};
+
+/// The readings that move a count, beside the defaults.
+const READINGS: [(&str, &[&str]); 4] = [
+    ("fifo-log", &["clean_for = 'request'", "at_pointer = 'buffered'", "spare_zones = 0", "step_blocks = 7"]),
+    (
+        "loop-back",
+        &[
+            "clean_for = 'request'",
+            "at_pointer = 'buffered'",
+            "spare_zones = 0\nstep_blocks = 7",
+            "requeue_blocks = 1",
+            "requeue_blocks = 30\nreads_count = true",
+        ],
+    ),
+    (
+        "block-lru",
+        &[
+            "clean_for = 'request'",
+            "at_pointer = 'buffered'",
+            "spare_zones = 0\nstep_blocks = 7",
+            "reads_count = true",
+            "allocate = 'lowest'",
+        ],
+    ),
+    (
+        "skylight-zones",
+        &["zone_slots = 17", "at_pointer = 'buffered'\nzone_slots = 40", "spare_zones = 0\nstep_blocks = 7"],
+    ),
+];
+
+fn counted(outcome: &Outcome) -> Counts {
+    Counts {
+        hits: (outcome.write_hit_ratio * outcome.host_write_blocks as f64).round() as u64,
+        direct: outcome.direct_blocks,
+        rmw: outcome.rmw,
+        rmw_free: outcome.rmw_free,
+        evicted: outcome.evicted_blocks,
+        padding: outcome.padding_blocks,
+        requeued: outcome.media_write_blocks.get(Why::Migrate),
+    }
+}
+
+/// The model of a layer in one of its configurations.
+fn model(layer: &str, disk: Disk, slots: u64, config: &toml::Table) -> Box<dyn Model> {
+    fn buffered<B: Buffer + 'static>(disk: Disk, buffer: B, config: &toml::Table) -> Box<dyn Model> {
+        let for_request = config.get("clean_for").is_some_and(|v| v.as_str() == Some("request"));
+        let reads_count = config.get("reads_count").is_some_and(|v| v.as_bool() == Some(true));
+        Box::new(Buffered { disk, buffer, for_request, reads_count })
+    }
+    let number = |key: &str| config.get(key).and_then(toml::Value::as_integer).map(|n| n as u64);
+    match layer {
+        "fifo-log" => buffered(disk, FifoLog::new(slots), config),
+        "loop-back" => buffered(disk, LoopBack::new(slots, number("requeue_blocks").unwrap_or(0)), config),
+        "block-lru" => buffered(disk, BlockLru::new(slots), config),
+        "skylight-zones" => Box::new(SkylightZones::new(disk, slots, number("zone_slots").unwrap_or(0))),
+        _ => panic!("{layer} has no model"),
+    }
+}
+
+fn requests(workload: &Workload) -> Vec<TraceRequest> {
+    let mut source = workload.open().expect("the workload opens");
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        source.fill(&mut batch, 4096).expect("the workload decodes");
+        if batch.is_empty() {
+            return all;
+        }
+        all.extend_from_slice(&batch);
+    }
+}
+
+fn compare(
+    layer: &str,
+    workload: &Workload,
+    drive: &DrivePreset,
+    buffer: BufferSize,
+    prefill: f64,
+    config: &str,
+) -> Counts {
+    let config: toml::Table = config.parse().expect("a TOML table");
+    let info = layers::find(layer).expect("a layer");
+    let options = ReplayOptions { prefill, queue_depth: Some(1), ..ReplayOptions::default() };
+    let setup = Setup { drive, layer: info, config: &config, buffer, workload };
+    let capacity = setup.simulation(&options).expect("it fits").capacity();
+    let outcome = replay(&setup, &options, &mut ()).expect("it replays");
+    let MediaSpec::Zoned { zone_blocks, .. } = drive.media else { panic!("a zoned drive") };
+    let zone_blocks = u64::from(zone_blocks);
+    let filled = (capacity as f64 * prefill) as u64;
+    let pointer =
+        (0..capacity / zone_blocks).map(|z| filled.saturating_sub(z * zone_blocks).min(zone_blocks)).collect();
+    let direct_first = config.get("at_pointer").and_then(|v| v.as_str()) != Some("buffered");
+    let disk = Disk { zone_blocks, pointer, buffered: BTreeSet::new(), direct_first, counts: Counts::default() };
+    let slots = buffer.blocks(workload.range().expect("a range").range_bytes, drive.block_bytes);
+    let mut model = model(layer, disk, slots, &config);
+    for request in requests(workload) {
+        let at = request.blocks(drive.block_bytes);
+        match request.access {
+            Access::Write => model.write(at.start.0, u64::from(at.blocks)),
+            Access::Read => model.read(at.start.0, u64::from(at.blocks)),
+            Access::Trim => {}
+        }
+    }
+    let counts = counted(&outcome);
+    assert_eq!(counts, *model.counts(), "{layer}, {config:?} at {prefill}");
+    counts
+}
+
+#[test]
+fn counts_agree_on_synthetic_workloads() {
+    let spec = r#"
+        name = "mixed"
+        description = "small and large, scattered, sequential and popular"
+        seed = 3
+        requests = 20000
+        range_bytes = 40000000
+        write_ratio = 0.9
+        sizes = [{ kib = 4, weight = 3 }, { kib = 28, weight = 1 }]
+        arrivals.mean_rate = 100.0
+        streams = [
+            { weight = 1, pattern = "uniform" },
+            { weight = 1, pattern.sequential = { run_requests = 30.0 } },
+            { weight = 1, pattern.zipf = { theta = 0.99 } },
+        ]
+    "#;
+    let workload = Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("mixed", spec).unwrap());
+    let drive = DrivePreset::named("small-zoned").unwrap();
+    for (layer, readings) in READINGS {
+        let mut seen = Counts::default();
+        for prefill in [1.0, 0.4, 0.0] {
+            for config in std::iter::once(&"").chain(readings) {
+                for buffer in [1 << 20, 100 << 10] {
+                    let counts = compare(layer, &workload, &drive, BufferSize::Bytes(buffer), prefill, config);
+                    seen.rmw += counts.rmw;
+                    seen.rmw_free += counts.rmw_free;
+                    seen.padding += counts.padding;
+                    seen.hits += counts.hits;
+                    seen.direct += counts.direct;
+                    seen.requeued += counts.requeued;
+                }
+            }
+        }
+        println!("{layer}: {seen:?}");
+        assert!(
+            [seen.rmw, seen.rmw_free, seen.padding, seen.hits, seen.direct].into_iter().all(|n| n > 20),
+            "{seen:?}"
+        );
+        assert_eq!(seen.requeued > 20, layer == "loop-back", "{seen:?}");
+    }
+}
+
+/// A trace in which 5 blocks of each of 20 zones take 19 of 20 writes, and 30 other zones the rest.
+fn hot_zones() -> Workload {
+    let mut random = 1u64;
+    let mut below = |n: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % n
+    };
+    let mut lines = String::new();
+    for time in 0..200_000 {
+        let (zone, blocks) = if below(20) > 0 { (below(20), 5) } else { (20 + below(30), 1024) };
+        let offset = (zone * 1024 + below(blocks)) * 4096;
+        lines += &format!("{},hot,0,Write,{offset},4096,0\n", 1000 * time);
+    }
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot-zones.csv");
+    std::fs::write(&path, lines).expect("a file can be written");
+    Workload::File(path)
+}
+
+/// What the loop-back log is for: evicting a zone that is written all the time gains nothing.
+#[test]
+fn re_queueing_saves_the_rewrites_of_hot_zones() {
+    let (workload, drive) = (hot_zones(), DrivePreset::named("small-zoned").unwrap());
+    let count = |layer| compare(layer, &workload, &drive, BufferSize::Bytes(4 << 20), 1.0, "");
+    let [fifo, loop_back] = ["fifo-log", "loop-back"].map(count);
+    println!("{fifo:?} {loop_back:?}");
+    assert!(loop_back.requeued > 300 && loop_back.rmw * 3 < fifo.rmw * 2, "{fifo:?} {loop_back:?}");
+}
+
+#[test]
+fn counts_agree_on_real_traces() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    if !folder.exists() {
+        println!("skipped: there are no traces in {}", folder.display());
+        return;
+    }
+    let drive = DrivePreset::named("exos-x18z").unwrap();
+    for (name, buffer) in
+        [("cloudphysics.vscsi.zst", "1%"), ("msr-rsrch_1.csv.zst", "16MiB"), ("msr-hm_1-writes.csv.zst", "4MiB")]
+    {
+        let workload = Workload::File(folder.join(name).into());
+        for (layer, readings) in READINGS {
+            for config in ["", readings[0]] {
+                let counts = compare(layer, &workload, &drive, buffer.parse().unwrap(), 1.0, config);
+                println!("{name}, buffer {buffer}, {layer} {config:?}: {counts:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A disk as a list of write pointers, and what every buffer in front of it does with a write.
+
+use std::collections::{BTreeSet, HashMap};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    pub hits: u64,
+    pub direct: u64,
+    pub rmw: u64,
+    pub rmw_free: u64,
+    pub evicted: u64,
+    pub padding: u64,
+    pub requeued: u64,
+}
+
+pub struct Disk {
+    pub zone_blocks: u64,
+    pub pointer: Vec<u64>,
+    pub buffered: BTreeSet<u64>,
+    pub direct_first: bool,
+    pub counts: Counts,
+}
+
+impl Disk {
+    pub fn zone(&self, block: u64) -> u64 {
+        block / self.zone_blocks
+    }
+
+    pub fn is_direct(&self, block: u64) -> bool {
+        let at_pointer = self.pointer[self.zone(block) as usize] == block % self.zone_blocks;
+        at_pointer && (self.direct_first || !self.buffered.contains(&block))
+    }
+
+    pub fn write_direct(&mut self, block: u64) {
+        let zone = self.zone(block);
+        self.pointer[zone as usize] += 1;
+        self.counts.direct += 1;
+        self.buffered.remove(&block);
+    }
+
+    /// Writes every buffered block of a zone back and says which.
+    pub fn write_back(&mut self, zone: u64) -> Vec<u64> {
+        let range = zone * self.zone_blocks..(zone + 1) * self.zone_blocks;
+        let blocks: Vec<u64> = self.buffered.range(range.clone()).copied().collect();
+        let pointer = &mut self.pointer[zone as usize];
+        let end = (blocks[blocks.len() - 1] - range.start + 1).max(*pointer);
+        let behind = blocks.iter().filter(|b| **b - range.start >= *pointer).count();
+        self.counts.padding += end - *pointer - behind as u64;
+        if behind == blocks.len() {
+            self.counts.rmw_free += 1;
+        } else {
+            self.counts.rmw += 1;
+        }
+        *pointer = end;
+        self.counts.evicted += blocks.len() as u64;
+        self.buffered.retain(|block| !range.contains(block));
+        blocks
+    }
+
+    /// The blocks of a request that will need a slot.
+    fn new_blocks(&self, blocks: impl Iterator<Item = u64>) -> u64 {
+        let mut ahead: HashMap<u64, u64> = HashMap::new();
+        let mut new = 0;
+        for block in blocks {
+            let pointer = ahead.entry(self.zone(block)).or_insert(self.pointer[self.zone(block) as usize]);
+            let buffered = self.buffered.contains(&block);
+            if *pointer == block % self.zone_blocks && (self.direct_first || !buffered) {
+                *pointer += 1;
+            } else if !buffered {
+                new += 1;
+            }
+        }
+        new
+    }
+}
+
+/// A buffer whose blocks are updated where they are.
+pub trait Buffer {
+    /// Slots that blocks can take, and the most there ever are.
+    fn room(&mut self) -> u64;
+    fn most(&self) -> u64;
+    fn put(&mut self, block: u64);
+    fn used(&mut self, _block: u64) {}
+    fn gone(&mut self, block: u64);
+    /// One step towards room, and its end.
+    fn clean(&mut self, disk: &mut Disk);
+    fn cleaned(&mut self) {}
+}
+
+pub trait Model {
+    fn write(&mut self, first: u64, blocks: u64);
+    fn read(&mut self, _first: u64, _blocks: u64) {}
+    fn counts(&self) -> &Counts;
+}
+
+pub struct Buffered<B> {
+    pub disk: Disk,
+    pub buffer: B,
+    pub for_request: bool,
+    pub reads_count: bool,
+}
+
+impl<B: Buffer> Buffered<B> {
+    fn make_room(&mut self, from: u64, end: u64) {
+        loop {
+            let want = if self.for_request { self.disk.new_blocks(from..end).min(self.buffer.most()) } else { 1 };
+            if self.buffer.room() >= want {
+                return self.buffer.cleaned();
+            }
+            self.buffer.clean(&mut self.disk);
+        }
+    }
+
+    /// Whether the block has been taken.
+    fn write_block(&mut self, block: u64) -> bool {
+        if self.disk.is_direct(block) {
+            if self.disk.buffered.contains(&block) {
+                self.buffer.gone(block);
+            }
+            self.disk.write_direct(block);
+        } else if self.disk.buffered.contains(&block) {
+            self.disk.counts.hits += 1;
+            self.buffer.used(block);
+        } else if self.buffer.room() > 0 {
+            self.buffer.put(block);
+            self.disk.buffered.insert(block);
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
+impl<B: Buffer> Model for Buffered<B> {
+    fn write(&mut self, first: u64, blocks: u64) {
+        if self.for_request {
+            self.make_room(first, first + blocks);
+        }
+        for block in first..first + blocks {
+            while !self.write_block(block) {
+                self.make_room(block, first + blocks);
+            }
+        }
+    }
+
+    fn read(&mut self, first: u64, blocks: u64) {
+        for block in (first..first + blocks).filter(|block| self.reads_count && self.disk.buffered.contains(block)) {
+            self.buffer.used(block);
+        }
+    }
+
+    fn counts(&self) -> &Counts {
+        &self.disk.counts
+    }
+}
