@@ -183,7 +183,7 @@ fn hot_zones() -> Workload {
     }
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot-zones.csv");
     std::fs::write(&path, lines).expect("a file can be written");
-    Workload::File(path)
+    Workload::File(path.into())
 }
 
 /// What the loop-back log is for: evicting a zone that is written all the time gains nothing.
