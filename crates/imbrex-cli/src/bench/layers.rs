@@ -22,7 +22,7 @@ pub const BUFFER_PERCENT: u64 = 1;
 const DISKSIM: f64 = 159_000.0;
 
 const LAYERS: [&str; 5] = ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones"];
-/// The schedulers that pick from a queue, which is kept filled: the trace arrives faster than the disk serves it.
+/// The schedulers that pick from a queue. It is always full: the requests arrive faster than the disk serves them.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 
 struct Stream {
@@ -38,8 +38,6 @@ struct Rates {
     mapped: Best,
     /// By layer, without and with `warm`.
     replayed: [[Best; 2]; LAYERS.len()],
-    /// By layer and scheduler.
-    scheduled: [[Best; SCHEDULERS.len()]; LAYERS.len()],
 }
 
 /// Adds the straight line, the replays and their ratios.
@@ -53,6 +51,7 @@ pub fn measure(scale: Scale, report: &mut Report) -> anyhow::Result<()> {
             let rates = rates(&stream, scale)?;
             add_rates(&name, &rates, report);
             if gib == 256 && !skewed {
+                add_scheduled(&name, &stream, scale, report)?;
                 ratios.push((name, rates));
             }
         }
@@ -79,16 +78,10 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
         rates.in_place.of(timed.len() as u64, || black_box(straight_line::in_place(&mut mechanics, timed)));
         mechanics.reset();
         rates.mapped.of(timed.len() as u64, || black_box(straight_line::mapped(&mut mechanics, &table, timed)));
-        for (i, layer) in LAYERS.iter().enumerate() {
-            let measure = |best: &mut Best, options| -> anyhow::Result<()> {
+        for (layer, by_warm) in LAYERS.iter().zip(&mut rates.replayed) {
+            for (warm, best) in [false, true].into_iter().zip(by_warm) {
+                let options = ReplayOptions { warm, ..ReplayOptions::default() };
                 best.rate(timed.len() as u64, replay(layers::find(layer)?, &drive, stream, options, scale)?);
-                Ok(())
-            };
-            for (warm, best) in [false, true].into_iter().zip(&mut rates.replayed[i]) {
-                measure(best, ReplayOptions { warm, ..ReplayOptions::default() })?;
-            }
-            for (scheduler, best) in SCHEDULERS.into_iter().zip(&mut rates.scheduled[i]) {
-                measure(best, ReplayOptions { scheduler, ..ReplayOptions::default() })?;
             }
         }
     }
@@ -129,21 +122,30 @@ impl Observer for Clock {
 }
 
 fn add_rates(stream: &str, rates: &Rates, report: &mut Report) {
-    let mut add =
-        |what: &str, best: Best, note: &str| report.add(format!("{what}, {stream}"), best.0, "blocks/s", note);
+    let mut add = |what: &str, best: Best, note| report.add(format!("{what}, {stream}"), best.0, "blocks/s", note);
     add("straight line in place", rates.in_place, "no plan, no dispatch, no media, no batches");
     add("straight line mapped", rates.mapped, "the same with a lookup in a full table");
     for (layer, [cold, warm]) in LAYERS.iter().zip(rates.replayed) {
         add(layer, cold, "replayed without warm");
         add(&format!("{layer} warm"), warm, "replayed with warm");
     }
-    let depth = ReplayOptions::default().scheduler_depth;
-    for (layer, by_scheduler) in LAYERS.iter().zip(rates.scheduled) {
-        for (scheduler, best) in SCHEDULERS.into_iter().zip(by_scheduler) {
-            let note = format!("replayed with warm through a queue of {depth}");
-            add(&format!("{layer} {}", scheduler.name()), best, &note);
+}
+
+/// Adds how fast the schedulers pick, on the layer that does least itself.
+fn add_scheduled(name: &str, stream: &Stream, scale: Scale, report: &mut Report) -> anyhow::Result<()> {
+    let (drive, layer) = (DrivePreset::named(DRIVE)?, layers::find("conventional")?);
+    let mut rates = [Best::default(); SCHEDULERS.len()];
+    for _ in 0..scale.repetitions {
+        for (scheduler, best) in SCHEDULERS.into_iter().zip(&mut rates) {
+            let options = ReplayOptions { scheduler, ..ReplayOptions::default() };
+            best.rate(scale.requests - scale.lead_in, replay(layer, &drive, stream, options, scale)?);
         }
     }
+    let note = format!("replayed with warm through a queue of {}", ReplayOptions::default().scheduler_depth);
+    for (scheduler, best) in SCHEDULERS.into_iter().zip(rates) {
+        report.add(format!("{} {}, {name}", layer.name, scheduler.name()), best.0, "blocks/s", note.clone());
+    }
+    Ok(())
 }
 
 fn add_ratios(stream: &str, rates: &Rates, report: &mut Report) {
