@@ -43,9 +43,10 @@ impl Linear {
 
     fn check(&self) -> Result<(), GeometryError> {
         let Self { outer, inner, zones } = *self;
-        let holds = (1..=outer.min(MAX_SECTORS_PER_TRACK)).contains(&inner);
         let remedy = "give sectors per track between 1 and 32768, outer not below inner";
-        GeometryError::check("recording.inner_sectors_per_track", holds, inner, remedy)?;
+        let holds = (1..=MAX_SECTORS_PER_TRACK).contains(&outer);
+        GeometryError::check("recording.outer_sectors_per_track", holds, outer, remedy)?;
+        GeometryError::check("recording.inner_sectors_per_track", (1..=outer).contains(&inner), inner, remedy)?;
         let remedy = "give between 1 and 65535 recording zones";
         GeometryError::check("recording.zones", (1..=MAX_ZONES).contains(&zones), zones, remedy)
     }

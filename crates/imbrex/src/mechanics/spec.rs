@@ -266,6 +266,10 @@ mod tests {
         let listed = MechanicsSpec { layout, recording: RecordingSpec::Listed { zones: vec![one] }, ..good.clone() };
         assert_eq!(listed.build(1).unwrap_err().field, "layout.group_cylinders");
         assert_eq!(good.build(u64::MAX).unwrap_err().field, "capacity");
+        let dense =
+            RecordingSpec::Linear { outer_sectors_per_track: u32::MAX - 2, inner_sectors_per_track: 1 << 15, zones: 1 };
+        let dense = MechanicsSpec { heads: 1000, recording: dense, ..good };
+        assert_eq!(dense.build(u64::MAX).unwrap_err().field, "recording.outer_sectors_per_track");
     }
 
     /// Numbers at and beyond the edges of what is allowed.
