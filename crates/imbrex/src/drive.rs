@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bands::BandRun;
 use crate::mechanics::{GeometryError, Mechanics, MechanicsSpec, SECTOR_BYTES};
 
 /// A drive's description.
@@ -53,6 +54,13 @@ pub enum MediaSpec {
         #[serde(default)]
         max_active: u32,
     },
+    /// Bands of a drive-managed disk behind a persistent cache.
+    Banded {
+        /// Blocks of the persistent cache, which lies in front of the bands.
+        cache_blocks: u32,
+        /// The bands from the outer edge inwards.
+        bands: Vec<BandRun>,
+    },
 }
 
 /// A preset that cannot be used.
@@ -87,7 +95,9 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("conventional-7200", include_str!("../../../drives/conventional-7200.toml")),
     ("exos-x18z", include_str!("../../../drives/exos-x18z.toml")),
     ("hp97560", include_str!("../../../drives/hp97560.toml")),
+    ("small-banded", include_str!("../../../drives/small-banded.toml")),
     ("small-zoned", include_str!("../../../drives/small-zoned.toml")),
+    ("st8000as0002", include_str!("../../../drives/st8000as0002.toml")),
     ("tiny-conventional", include_str!("../../../drives/tiny-conventional.toml")),
     ("tiny-zoned", include_str!("../../../drives/tiny-zoned.toml")),
 ];
@@ -135,13 +145,13 @@ impl DrivePreset {
 
     /// Blocks of the drive.
     #[must_use]
-    pub const fn blocks(&self) -> u64 {
+    pub fn blocks(&self) -> u64 {
         self.media.blocks()
     }
 
     /// Bytes of the drive.
     #[must_use]
-    pub const fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.blocks() * self.block_bytes as u64
     }
 
@@ -186,14 +196,20 @@ impl DrivePreset {
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
 /// The most blocks of a drive; bytes of the largest block then fit 64 bits.
 const MAX_BLOCKS: u64 = 1 << 43;
+/// The most bands of a drive: their numbers fit those of units.
+const MAX_BANDS: u64 = 1 << 31;
 
 impl MediaSpec {
     /// How many blocks there are.
     #[must_use]
-    pub const fn blocks(&self) -> u64 {
-        match *self {
-            Self::Conventional { blocks } => blocks,
-            Self::Zoned { zones, zone_blocks, .. } => zones as u64 * zone_blocks as u64,
+    pub fn blocks(&self) -> u64 {
+        match self {
+            Self::Conventional { blocks } => *blocks,
+            Self::Zoned { zones, zone_blocks, .. } => u64::from(*zones) * u64::from(*zone_blocks),
+            Self::Banded { cache_blocks, bands } => {
+                let banded = bands.iter().map(|run| u64::from(run.bands) * u64::from(run.band_blocks));
+                banded.fold(u64::from(*cache_blocks), u64::saturating_add)
+            }
         }
     }
 
@@ -211,6 +227,14 @@ impl MediaSpec {
             let remedy = "an open zone is active: give at most max_active";
             GeometryError::check("media.max_open", max_active == 0 || max_open <= max_active, max_open, remedy)?;
         }
+        if let Self::Banded { cache_blocks, bands } = self {
+            GeometryError::check("media.cache_blocks", *cache_blocks >= 1, cache_blocks, "give at least one")?;
+            let count: u64 = bands.iter().map(|run| u64::from(run.bands)).sum();
+            let remedy = "give between 1 and 2^31 bands, each of at least one block";
+            GeometryError::check("media.bands", (1..=MAX_BANDS).contains(&count), format!("{count} bands"), remedy)?;
+            let empty = bands.iter().any(|run| run.bands == 0 || run.band_blocks == 0);
+            GeometryError::check("media.bands", !empty, "an empty run", remedy)?;
+        }
         let blocks = self.blocks();
         GeometryError::check(
             "media.blocks",
@@ -225,6 +249,9 @@ impl MediaSpec {
         let remedy = "give room for a block, or for one sequential zone beside the conventional ones";
         let too_small = || GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy);
         match *self {
+            Self::Banded { cache_blocks, ref bands } => {
+                scaled_bands(cache_blocks, bands, self.blocks(), blocks).ok_or_else(too_small)
+            }
             Self::Conventional { .. } if blocks == 0 => Err(too_small()),
             Self::Conventional { .. } => Ok(Self::Conventional { blocks }),
             Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } => {
@@ -242,6 +269,26 @@ impl MediaSpec {
             }
         }
     }
+}
+
+/// A disk of `new` instead of `old` blocks, in which the cache and each run of bands keep their share; what is left over
+/// is a shorter band at the end. None if a run or the cache would vanish.
+fn scaled_bands(cache_blocks: u32, bands: &[BandRun], old: u64, new: u64) -> Option<MediaSpec> {
+    let share = |of: u64| u64::try_from(u128::from(of) * u128::from(new) / u128::from(old.max(1))).ok();
+    let cache_blocks = u32::try_from(share(u64::from(cache_blocks))?).ok().filter(|blocks| *blocks > 0)?;
+    let mut rest = new - u64::from(cache_blocks);
+    let mut scaled = Vec::with_capacity(bands.len() + 1);
+    for run in bands {
+        let count = u32::try_from(share(u64::from(run.bands))?).ok()?;
+        scaled.extend((count > 0).then_some(BandRun { bands: count, ..*run }));
+        rest = rest.checked_sub(u64::from(count) * u64::from(run.band_blocks))?;
+    }
+    // Rounding down leaves less than a band of each run.
+    let last = scaled.last_mut()?;
+    last.bands = last.bands.checked_add(u32::try_from(rest / u64::from(last.band_blocks)).ok()?)?;
+    let left = (rest % u64::from(last.band_blocks)) as u32;
+    scaled.extend((left > 0).then_some(BandRun { bands: 1, band_blocks: left }));
+    Some(MediaSpec::Banded { cache_blocks, bands: scaled })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The part of a drive that a layer may use.
 
+use crate::bands::Bands;
 use crate::block::{Extent, Pba};
 use crate::plan::Unit;
 
@@ -12,6 +13,8 @@ pub struct Space {
     pub conventional_blocks: u64,
     /// The sequential zones, if the drive has any.
     pub zones: Option<Zones>,
+    /// The bands, if the drive is made of them.
+    pub bands: Option<Bands>,
     /// How many of the conventional blocks a persistent buffer may take.
     pub buffer_blocks: u32,
 }

@@ -6,10 +6,11 @@ use super::Subject;
 use super::content::SECTOR;
 use super::dice::Dice;
 use super::store::Disk;
+use crate::bands::BandRun;
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
 use crate::layers::{ConfigError, Recording};
-use crate::media::{Conventional, Shingled, ZonedSpec};
+use crate::media::{Banded, Conventional, Media, Shingled, ZonedSpec};
 use crate::perform::Setup;
 use crate::perform::rules::Rules;
 use crate::plan::Unit;
@@ -40,6 +41,7 @@ impl Shape {
         let (space, disk) = match subject.recording {
             Recording::Conventional => conventional(journal, buffer, dice),
             Recording::Zoned => zoned(journal, buffer, dice),
+            Recording::Banded => banded(journal, dice),
         };
         let mut config = toml::Table::new();
         for field in subject.fields.iter().filter(|field| !field.samples.is_empty()) {
@@ -93,6 +95,7 @@ fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: blocks,
         zones: None,
+        bands: None,
         buffer_blocks: buffer,
     };
     (space, Disk::Conventional(Conventional::new(Pba::DISK, u64::from(journal) + blocks)))
@@ -107,8 +110,26 @@ fn zoned(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
     let space = Space {
         conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: u64::from(conventional_zones * zone_blocks - journal),
+        bands: None,
         zones: Some(Zones { first: Unit::disk(conventional_zones), count, zone_blocks }),
         buffer_blocks: buffer,
     };
     (space, Disk::Zoned(Shingled::new(Pba::DISK, spec)))
+}
+
+/// Bands of up to three lengths behind a cache that holds some of them.
+fn banded(journal: u32, dice: &mut Dice) -> (Space, Disk) {
+    let cache = dice.between(8, 80) as u32;
+    let runs: Vec<BandRun> = (0..dice.between(1, 3))
+        .map(|_| BandRun { bands: dice.between(1, 3) as u32 + 1, band_blocks: dice.between(4, 20) as u32 })
+        .collect();
+    let disk = Banded::new(Pba::DISK, journal + cache, &runs);
+    let space = Space {
+        conventional: Pba::disk(u64::from(journal)),
+        conventional_blocks: u64::from(cache),
+        zones: None,
+        bands: disk.bands().cloned(),
+        buffer_blocks: cache,
+    };
+    (space, Disk::Banded(disk))
 }

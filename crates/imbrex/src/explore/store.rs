@@ -13,7 +13,7 @@ use super::content::SECTOR;
 use super::dice::Dice;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, UnitReport};
-use crate::media::{Conventional, Illegal, Media, Shingled};
+use crate::media::{Banded, Conventional, Illegal, Media, Shingled};
 use crate::perform::{IoKind, IoResult};
 use crate::plan::Unit;
 
@@ -22,6 +22,7 @@ use crate::plan::Unit;
 pub(super) enum Disk {
     Conventional(Conventional),
     Zoned(Shingled),
+    Banded(Banded),
 }
 
 impl Disk {
@@ -29,6 +30,7 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Banded(media) => media,
         }
     }
 
@@ -36,6 +38,7 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Banded(media) => media,
         }
     }
 
@@ -43,6 +46,16 @@ impl Disk {
         match self {
             Self::Conventional(media) => Box::new(media.clone()),
             Self::Zoned(media) => Box::new(media.clone()),
+            Self::Banded(media) => Box::new(media.clone()),
+        }
+    }
+
+    /// Sets a write pointer, as a power cut leaves it.
+    fn set_pointer(&mut self, unit: Unit, pointer: u32) {
+        match self {
+            Self::Conventional(_) => {}
+            Self::Zoned(media) => media.set_pointer(unit, pointer),
+            Self::Banded(media) => media.set_pointer(unit, pointer),
         }
     }
 }
@@ -191,7 +204,6 @@ impl Store {
             let torn = tear(versions, self.tears_sectors, dice);
             *versions = vec![torn];
         }
-        let Disk::Zoned(media) = &mut self.disk else { return };
         for (&index, zone) in self.zones.iter_mut().filter(|(_, zone)| !zone.since.is_empty()) {
             let kept = dice.between(0, zone.since.len() as u64) as usize;
             for event in zone.since.drain(..).take(kept) {
@@ -201,7 +213,7 @@ impl Store {
                 }
             }
             zone.now = zone.durable.clone();
-            media.set_pointer(Unit::disk(index), zone.now.len() as u32);
+            self.disk.set_pointer(Unit::disk(index), zone.now.len() as u32);
         }
     }
 

@@ -21,6 +21,8 @@ pub enum Recording {
     Conventional,
     /// Conventional and sequential zones.
     Zoned,
+    /// Bands behind a persistent cache, as inside a drive-managed disk.
+    Banded,
 }
 
 /// What is known of a layer before one is made.

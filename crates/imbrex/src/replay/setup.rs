@@ -14,7 +14,7 @@ use crate::drive::{DriveError, DrivePreset, MediaSpec};
 use crate::layer::Condition;
 use crate::layers::{LayerInfo, Recording};
 use crate::mechanics::Mechanics;
-use crate::media::{Conventional, Media, Shingled, ZonedSpec};
+use crate::media::{Banded, Conventional, Media, Shingled, ZonedSpec};
 use crate::plan::Unit;
 use crate::space::{Space, Zones};
 use crate::trace::Workload;
@@ -85,20 +85,23 @@ impl Timing for Mechanics {
     }
 }
 
-/// The drive of a preset. For a conventional recording its platters are taken without overlap, zones or not.
+/// The drive of a preset. For a conventional recording its platters are taken without overlap, zones and bands or not.
 ///
 /// # Errors
 /// When the preset describes no possible drive.
 pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
     let media: Box<dyn Media> = match (recording, &drive.media) {
-        (Recording::Conventional, _) => Box::new(Conventional::new(Pba::DISK, drive.blocks())),
-        (Recording::Zoned, MediaSpec::Conventional { blocks }) => Box::new(Conventional::new(Pba::DISK, *blocks)),
         (Recording::Zoned, MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active }) => {
             let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
             let (max_open, max_active) = (*max_open, *max_active);
             let spec = ZonedSpec { zones, zone_blocks, conventional_zones, max_open, max_active };
             Box::new(Shingled::new(Pba::DISK, spec))
         }
+        (Recording::Banded, MediaSpec::Banded { cache_blocks, bands }) => {
+            Box::new(Banded::new(Pba::DISK, *cache_blocks, bands))
+        }
+        // A layer for another recording says what it misses.
+        _ => Box::new(Conventional::new(Pba::DISK, drive.blocks())),
     };
     Ok(Device::new(media, Box::new(drive.mechanics()?), drive.block_bytes))
 }
@@ -125,8 +128,12 @@ pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Resu
     Ok(space)
 }
 
-/// All of the disk: conventional units come first, then sequential ones of one size.
+/// All of the disk: conventional units come first, then bands, or sequential units of one size.
 fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
+    if let Some(bands) = media.bands().cloned() {
+        let conventional_blocks = bands.start();
+        return Space { conventional: Pba::disk(0), conventional_blocks, zones: None, bands: Some(bands), buffer_blocks };
+    }
     let report = media.report();
     let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();
     let zones = (conventional < report.len()).then(|| {
@@ -134,7 +141,7 @@ fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
         Zones { first, count: (report.len() - conventional) as u32, zone_blocks: media.extent_of(first).blocks }
     });
     let conventional_blocks = zones.map_or(media.blocks(), |zones| zones.block(0, 0).block());
-    Space { conventional: Pba::disk(0), conventional_blocks, zones, buffer_blocks }
+    Space { conventional: Pba::disk(0), conventional_blocks, zones, bands: None, buffer_blocks }
 }
 
 #[cfg(test)]
