@@ -6,12 +6,12 @@ mod fixture;
 
 use std::ops::ControlFlow;
 
-use fixture::random::{any_options, any_request, configs, trace_over};
+use fixture::random::{any_options, any_request, configs, survives, trace_over};
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use imbrex::layers::{self, find};
+use imbrex::layers::{self, Recording, find};
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::replay::{
@@ -271,7 +271,7 @@ proptest! {
     ) {
         for info in layers::ALL {
             for config in configs(info.name) {
-                let options = ReplayOptions { as_live: options.as_live && !config.contains("spare_zones = 0"), ..options.clone() };
+                let options = ReplayOptions { as_live: options.as_live && survives(config), ..options.clone() };
                 let once = || {
                     let simulation = simulate(info, config, buffer_blocks, &options)?;
                     let trace = trace_over(simulation.capacity(), &requests);
@@ -290,15 +290,16 @@ proptest! {
 
 #[test]
 fn a_preset_and_a_workload_make_a_replay() {
-    let drive = DrivePreset::named("small-zoned").unwrap();
+    let [zoned, banded] = ["small-zoned", "small-banded"].map(|name| DrivePreset::named(name).unwrap());
     let workload = Workload::named("default").unwrap();
     let Workload::Synthetic(mut spec) = workload else { panic!("the default workload is synthetic") };
-    (spec.requests, spec.range_bytes) = (3000, drive.bytes() / 2);
+    (spec.requests, spec.range_bytes) = (3000, zoned.bytes() / 2);
     let workload = Workload::Synthetic(spec);
     let options = ReplayOptions { verify: true, ..ReplayOptions::default() };
     for info in layers::ALL {
+        let drive = if info.recording == Recording::Banded { &banded } else { &zoned };
         let buffer = BufferSize::Percent(1.0);
-        let setup = Setup { drive: &drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };
+        let setup = Setup { drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };
         let outcome = replay(&setup, &options, &mut ()).unwrap();
         assert_eq!(outcome.requests, 3000);
         assert!(outcome.write_amplification >= 1.0 && outcome.latency_ms.all.mean > 0.0);

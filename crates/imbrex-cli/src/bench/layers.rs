@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use imbrex::drive::DrivePreset;
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::replay::{BufferSize, Observer, ReplayOptions, Scheduler, Setup};
 use imbrex::trace::synthetic::Pattern;
 use imbrex::trace::{TraceRequest, Workload};
@@ -21,7 +21,10 @@ pub const BUFFER_PERCENT: u64 = 1;
 /// DiskSim's rate, in requests/s: the best that was measured, on another machine of the same class.
 const DISKSIM: f64 = 159_000.0;
 
-const LAYERS: [&str; 5] = ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones"];
+/// The drive under a layer for bands.
+const BANDED_DRIVE: &str = "st8000as0002";
+
+const LAYERS: [&str; 6] = ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones", "skylight"];
 /// The schedulers that pick from a queue. It is always full: the requests arrive faster than the disk serves them.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 
@@ -69,7 +72,8 @@ fn stream(range_bytes: u64, skewed: bool, scale: Scale) -> anyhow::Result<Stream
 }
 
 fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
-    let drive = DrivePreset::named(DRIVE)?;
+    let [drive, banded] = [DRIVE, BANDED_DRIVE].map(DrivePreset::named);
+    let (drive, banded) = (drive?, banded?);
     let table: Vec<u32> = (0..(stream.range_bytes / BLOCK_BYTES) as u32).rev().collect();
     let mut rates = Rates::default();
     let timed = &stream.requests[scale.lead_in as usize..];
@@ -81,7 +85,9 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
         for (layer, by_warm) in LAYERS.iter().zip(&mut rates.replayed) {
             for (warm, best) in [false, true].into_iter().zip(by_warm) {
                 let options = ReplayOptions { warm, ..ReplayOptions::default() };
-                best.rate(timed.len() as u64, replay(layers::find(layer)?, &drive, stream, options, scale)?);
+                let layer = layers::find(layer)?;
+                let drive = if layer.recording == Recording::Banded { &banded } else { &drive };
+                best.rate(timed.len() as u64, replay(layer, drive, stream, options, scale)?);
             }
         }
     }

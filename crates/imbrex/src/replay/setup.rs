@@ -132,7 +132,13 @@ pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Resu
 fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
     if let Some(bands) = media.bands().cloned() {
         let conventional_blocks = bands.start();
-        return Space { conventional: Pba::disk(0), conventional_blocks, zones: None, bands: Some(bands), buffer_blocks };
+        return Space {
+            conventional: Pba::disk(0),
+            conventional_blocks,
+            zones: None,
+            bands: Some(bands),
+            buffer_blocks,
+        };
     }
     let report = media.report();
     let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();

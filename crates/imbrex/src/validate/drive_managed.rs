@@ -1,0 +1,154 @@
+//! The drive-managed disk against closed forms: uniformly random writes of single blocks over a full disk.
+//!
+//! A cache of C blocks or entries in front of N bands of B blocks is cleaned from its tail, all cached blocks of a band at a
+//! time. A band that has just been cleaned gets its next block after N writes, and that block reaches the tail after C more;
+//! so a band is rewritten once in N + C writes of which one in N was its own.
+
+use super::writes::{BLOCK, Writes};
+use super::{Row, ValidateError, Verdict};
+use crate::bands::BandRun;
+use crate::block::Pba;
+use crate::explore::Dice;
+use crate::layers;
+use crate::media::Banded;
+use crate::plan::Why;
+use crate::replay::{Device, Outcome, ReplayError, ReplayOptions, Simulation, Timing, space};
+
+/// How far a count may be from its closed form.
+const TOLERANCE: f64 = 0.02;
+
+/// A cache and the bands behind it.
+#[derive(Copy, Clone)]
+struct Point {
+    cache: u32,
+    bands: u32,
+    band_blocks: u32,
+    /// Whether the entries of the map run out, rather than the blocks of the cache.
+    by_entries: bool,
+}
+
+const POINTS: [Point; 4] = [
+    Point { cache: 20_000, bands: 200, band_blocks: 500, by_entries: false },
+    Point { cache: 20_000, bands: 2000, band_blocks: 500, by_entries: true },
+    Point { cache: 20_000, bands: 20_000, band_blocks: 100, by_entries: false },
+    Point { cache: 50_000, bands: 20, band_blocks: 5000, by_entries: true },
+];
+
+/// Replays random writes on the `skylight` layer and compares rewrites, write amplification and the blocks that a rewrite
+/// gathers with their closed forms.
+///
+/// # Errors
+/// When the layer or the disk refuses.
+pub fn drive_managed() -> Result<Vec<Row>, ValidateError> {
+    let mut rows = Vec::new();
+    for point in POINTS {
+        let counts = point.counts(point.cache).map_err(|source| point.error(source))?;
+        rows.extend(point.rows(&counts));
+    }
+    Ok(rows)
+}
+
+/// What is counted, for each write of the host and for each rewrite.
+struct Counts {
+    rmw: f64,
+    in_place: f64,
+    with_scratch: f64,
+    gathered: f64,
+}
+
+impl Point {
+    fn name(&self) -> String {
+        let Self { cache, bands, band_blocks, by_entries } = self;
+        let of = if *by_entries { "entries" } else { "blocks" };
+        format!("{cache} {of} before {bands} bands of {band_blocks}")
+    }
+
+    fn error(&self, source: ReplayError) -> ValidateError {
+        ValidateError::Replay { disk: "skylight".into(), run: self.name(), source: Box::new(source) }
+    }
+
+    fn rows(&self, counts: &Counts) -> Vec<Row> {
+        let [c, n, b] = [self.cache, self.bands, self.band_blocks].map(f64::from);
+        let rmw = 1.0 / (1.0 + c / n);
+        let gathered = 1.0 + (b - 1.0) * (1.0 - (-c / (n * b)).exp());
+        let row = |check: &str, expected: f64, measured: f64, unit| {
+            let error = (measured - expected).abs();
+            let verdict = Verdict::of(error <= TOLERANCE * expected);
+            let numbers = (Some(expected), Some(measured), Some(error));
+            let check = format!("{check}, {}", self.name());
+            let (expected, measured, error) = numbers;
+            Row { disk: "skylight".into(), check, expected, measured, error, unit, verdict, note: "within 2 %".into() }
+        };
+        vec![
+            row("rewrites per write", rmw, counts.rmw, "bands"),
+            row("in place per write", b * rmw, counts.in_place, "blocks"),
+            row("scratch too", 2.0 * b * rmw, counts.with_scratch, "blocks"),
+            row("gathered per rewrite", gathered, counts.gathered, "blocks"),
+        ]
+    }
+
+    /// Counts over some turns of the log, after some that bring it into its steady state. The cache is `cache` long.
+    fn counts(&self, cache: u32) -> Result<Counts, ReplayError> {
+        let turn = u64::from(self.cache + self.bands);
+        let (before, after) = (self.outcome(cache, 3 * turn)?, self.outcome(cache, 9 * turn)?);
+        let of = |count: fn(&Outcome) -> u64| (count(&after) - count(&before)) as f64;
+        let (writes, rmw) = (of(|o| o.write_requests), of(|o| o.rmw));
+        let in_place = of(|o| o.media_write_blocks.get(Why::Destage));
+        let scratch = of(|o| o.media_write_blocks.get(Why::Migrate));
+        Ok(Counts {
+            rmw: rmw / writes,
+            in_place: in_place / writes,
+            with_scratch: (in_place + scratch) / writes,
+            gathered: of(|o| o.evicted_blocks) / rmw,
+        })
+    }
+
+    fn outcome(&self, cache: u32, writes: u64) -> Result<Outcome, ReplayError> {
+        // What runs out first is the shorter one.
+        let (slots, entries) = if self.by_entries { (2 * cache, cache) } else { (cache, 2 * cache) };
+        // One band more, to be the scratch band.
+        let runs = [BandRun { bands: self.bands + 1, band_blocks: self.band_blocks }];
+        let disk = Device::new(Box::new(Banded::new(Pba::DISK, slots, &runs)), Box::new(NoTime), BLOCK);
+        let options = ReplayOptions { idle: false, ..ReplayOptions::default() };
+        let mut config = toml::Table::new();
+        config.insert("map_entries".into(), i64::from(entries).into());
+        let layer = layers::find("skylight")?.build(&space(&disk, 0, &options)?, &config)?;
+        let simulation = Simulation::new("skylight", layer, disk, &options)?;
+        let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
+        simulation.run(&mut Writes::new((0..writes).map(move |_| (0, dice.below(capacity)))), &mut ())
+    }
+}
+
+/// Nothing takes any time: only counts are wanted.
+struct NoTime;
+
+impl Timing for NoTime {
+    fn access(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64, _write: bool) -> u64 {
+        now_ns
+    }
+
+    fn positioning_ns(&self, _now_ns: u64, _first_sector: u64, _write: bool) -> u64 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_closed_forms() {
+        for row in drive_managed().unwrap() {
+            println!("{row:?}");
+            assert_eq!(row.verdict, Verdict::Pass, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn another_cache_fails() {
+        let point = POINTS[0];
+        let rows = point.rows(&point.counts(point.cache * 21 / 20).unwrap());
+        let failed = rows.iter().filter(|row| row.verdict == Verdict::Fail).count();
+        assert_eq!(failed, 4, "{rows:?}");
+    }
+}
