@@ -87,10 +87,11 @@ impl Point {
         ]
     }
 
-    /// Counts over some turns of the log, after some that bring it into its steady state. The cache is `cache` long.
+    /// Counts over twenty turns of the log in its steady state. The cache is `cache` long. Bands that were all filled at once
+    /// are cleaned at about the same time, once in a turn, so turns are counted from one lull to another.
     fn counts(&self, cache: u32) -> Result<Counts, ReplayError> {
         let turn = u64::from(self.cache + self.bands);
-        let (before, after) = (self.outcome(cache, 3 * turn)?, self.outcome(cache, 9 * turn)?);
+        let (before, after) = (self.outcome(cache, turn * 5 / 2)?, self.outcome(cache, turn * 45 / 2)?);
         let of = |count: fn(&Outcome) -> u64| (count(&after) - count(&before)) as f64;
         let (writes, rmw) = (of(|o| o.write_requests), of(|o| o.rmw));
         let in_place = of(|o| o.media_write_blocks.get(Why::Destage));

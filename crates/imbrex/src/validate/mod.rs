@@ -53,7 +53,7 @@ pub enum Verdict {
     Pass,
     /// The simulator is wrong.
     Fail,
-    /// The comparison was not made, and why.
+    /// The comparison was not made, or decides nothing, and why.
     Skipped(String),
 }
 

@@ -158,7 +158,9 @@ impl Drive {
         if is_stream && !is_waiting {
             if offset == written {
                 self.bands[band].written += blocks;
-                (first..first + blocks).for_each(|block| drop(self.uncache(block)));
+                for block in first..first + blocks {
+                    self.uncache(block);
+                }
                 self.counts.direct += blocks;
                 return blocks;
             }
