@@ -152,7 +152,7 @@ impl DrivePreset {
     /// Bytes of the drive.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.blocks() * self.block_bytes as u64
+        self.blocks() * u64::from(self.block_bytes)
     }
 
     /// The mechanics, which have at least the sectors of the media.

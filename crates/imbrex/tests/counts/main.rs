@@ -143,7 +143,7 @@ fn mixed() -> Workload {
             { weight = 1, pattern.zipf = { theta = 0.99 } },
         ]
     "#;
-    Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("mixed", spec).unwrap())
+    Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("mixed", spec).expect("a workload"))
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn streams() -> Workload {
             { weight = 60, pattern.sequential = { run_requests = 200.0 } },
         ]
     "#;
-    Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("streams", spec).unwrap())
+    Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("streams", spec).expect("a workload"))
 }
 
 #[test]
