@@ -12,7 +12,7 @@ use crate::explore::Dice;
 use crate::layers;
 use crate::media::Banded;
 use crate::plan::Why;
-use crate::replay::{Device, Outcome, ReplayError, ReplayOptions, Simulation, Timing, space};
+use crate::replay::{self, Device, Observer, Outcome, ReplayError, ReplayOptions, Simulation, Timing, Window, space};
 
 /// How far a count may be from its closed form.
 const TOLERANCE: f64 = 0.02;
@@ -87,36 +87,72 @@ impl Point {
         ]
     }
 
-    /// Counts over twenty turns of the log in its steady state. The cache is `cache` long. Bands that were all filled at once
-    /// are cleaned at about the same time, once in a turn, so turns are counted from one lull to another.
+    /// Counts from one rewrite to another, many turns of the log later. Bands that were all filled at once are cleaned in
+    /// bursts, one in each turn: from the middle of one burst to that of another, time tells how long a turn is, while in a
+    /// fixed time the counts would jump with each burst. The cache is `cache` long.
     fn counts(&self, cache: u32) -> Result<Counts, ReplayError> {
-        let turn = u64::from(self.cache + self.bands);
-        let (before, after) = (self.outcome(cache, turn * 5 / 2)?, self.outcome(cache, turn * 45 / 2)?);
-        let of = |count: fn(&Outcome) -> u64| (count(&after) - count(&before)) as f64;
-        let (writes, rmw) = (of(|o| o.write_requests), of(|o| o.rmw));
-        let in_place = of(|o| o.media_write_blocks.get(Why::Destage));
-        let scratch = of(|o| o.media_write_blocks.get(Why::Migrate));
+        let half = u64::from(self.bands) / 2;
+        let mut watch = Watch { from: 5 * half, to: 45 * half, ..Watch::default() };
+        let outcome = self.replay(cache, &mut watch)?;
+        let of = |count: fn(&Totals) -> u64| (count(&watch.last) - count(&watch.first)) as f64;
+        let (writes, in_place, scratch) = (of(|t| t.writes), of(|t| t.in_place), of(|t| t.scratch));
         Ok(Counts {
-            rmw: rmw / writes,
+            rmw: of(|t| t.rmw) / writes,
             in_place: in_place / writes,
             with_scratch: (in_place + scratch) / writes,
-            gathered: of(|o| o.evicted_blocks) / rmw,
+            gathered: outcome.evicted_blocks as f64 / outcome.rmw as f64,
         })
     }
 
-    fn outcome(&self, cache: u32, writes: u64) -> Result<Outcome, ReplayError> {
+    fn replay(&self, cache: u32, watch: &mut Watch) -> Result<Outcome, ReplayError> {
         // What runs out first is the shorter one.
         let (slots, entries) = if self.by_entries { (2 * cache, cache) } else { (cache, 2 * cache) };
         // One band more, to be the scratch band.
         let runs = [BandRun { bands: self.bands + 1, band_blocks: self.band_blocks }];
         let disk = Device::new(Box::new(Banded::new(Pba::DISK, slots, &runs)), Box::new(NoTime), BLOCK);
-        let options = ReplayOptions { idle: false, ..ReplayOptions::default() };
+        let window = Some(Window::Requests(1 + u64::from(self.bands) / 50));
+        let options = ReplayOptions { idle: false, window, ..ReplayOptions::default() };
         let mut config = toml::Table::new();
         config.insert("map_entries".into(), i64::from(entries).into());
         let layer = layers::find("skylight")?.build(&space(&disk, 0, &options)?, &config)?;
         let simulation = Simulation::new("skylight", layer, disk, &options)?;
         let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
-        simulation.run(&mut Writes::new((0..writes).map(move |_| (0, dice.below(capacity)))), &mut ())
+        let writes = 24 * u64::from(self.cache + self.bands);
+        simulation.run(&mut Writes::new((0..writes).map(move |_| (0, dice.below(capacity)))), watch)
+    }
+}
+
+/// What has been counted by the end of a window.
+#[derive(Copy, Clone, Default)]
+struct Totals {
+    writes: u64,
+    rmw: u64,
+    in_place: u64,
+    scratch: u64,
+}
+
+/// Notes the totals when so many bands have been rewritten, and again later.
+#[derive(Default)]
+struct Watch {
+    from: u64,
+    to: u64,
+    now: Totals,
+    first: Totals,
+    last: Totals,
+}
+
+impl Observer for Watch {
+    fn row(&mut self, row: &replay::Row) {
+        self.now.writes += row.requests;
+        self.now.rmw += row.rmw;
+        self.now.in_place += row.media_write_blocks.get(Why::Destage);
+        self.now.scratch += row.media_write_blocks.get(Why::Migrate);
+        if self.now.rmw <= self.from {
+            self.first = self.now;
+        }
+        if self.now.rmw <= self.to {
+            self.last = self.now;
+        }
     }
 }
 
