@@ -12,8 +12,11 @@
 
 mod error;
 pub mod formats;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod synthetic;
 pub mod workloads;
+pub mod write;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -68,13 +71,15 @@ pub struct TraceInfo {
     pub format: TraceFormat,
     /// How the file is compressed.
     pub compression: Compression,
+    /// Whether the requests come out of [`synthetic`], be it by way of a file that says so.
+    pub synthetic: bool,
 }
 
 impl TraceInfo {
     /// Whether no disk ever saw these requests. Every result shown from such a workload says so.
     #[must_use]
     pub fn is_synthetic(&self) -> bool {
-        self.format == TraceFormat::Synthetic
+        self.synthetic
     }
 }
 
@@ -87,6 +92,8 @@ pub enum TraceFormat {
     Vscsi1,
     /// CloudPhysics VSCSI, version 2.
     Vscsi2,
+    /// Parquet with the columns that `docs/parquet.md` describes.
+    Parquet,
     /// The generator of [`synthetic`].
     Synthetic,
 }
@@ -97,6 +104,7 @@ impl fmt::Display for TraceFormat {
             Self::Msr => "MSR CSV",
             Self::Vscsi1 => "VSCSI v1",
             Self::Vscsi2 => "VSCSI v2",
+            Self::Parquet => "Parquet",
             Self::Synthetic => "synthetic",
         })
     }
@@ -125,6 +133,11 @@ pub trait TraceSource: Send {
     /// What was mended in the requests handed out so far.
     fn irregularities(&self) -> Irregularities {
         Irregularities::default()
+    }
+
+    /// How much of the source has been handed out, from 0 to 1, where that can be told before its end.
+    fn share_done(&self) -> Option<f64> {
+        None
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod compression;
 mod input;
+mod measured;
 mod msr;
 #[cfg(test)]
 mod tests;
@@ -15,25 +16,54 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub use compression::Compression;
+pub(super) use compression::Encoder;
 use input::Input;
+use measured::Measured;
 use msr::Msr;
+pub(super) use msr::SYNTHETIC_HOST;
 use vscsi::Vscsi;
 
+#[cfg(feature = "parquet")]
+use super::parquet;
 use super::{Irregularities, Position, Problem, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
 use crate::block::Access;
 
 /// Bytes in which a format shows itself: a line, or two records.
 const HEAD_BYTES: usize = 4096;
 
+/// What a Parquet file begins with.
+pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
+
 /// Opens the trace file at `path`.
 pub fn open(path: &Path) -> Result<Box<dyn TraceSource>, TraceError> {
     let name = path.display().to_string();
-    let opened = File::open(path).and_then(|file| Ok((file.metadata()?.is_dir(), file)));
+    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     match opened {
-        Ok((false, file)) => read(&name, file),
-        Ok((true, _)) => Err(TraceError::Directory { file: name }),
+        Ok((is, _)) if is.is_dir() => Err(TraceError::Directory { file: name }),
+        Ok((is, file)) if is.is_file() => open_regular(&name, file, is.len()),
+        Ok((_, file)) => read(&name, file),
         Err(cause) => Err(TraceError::Open { file: name, cause }),
     }
+}
+
+#[cfg(feature = "parquet")]
+fn open_regular(name: &str, mut file: File, bytes: u64) -> Result<Box<dyn TraceSource>, TraceError> {
+    match parquet::begins(&mut file) {
+        Ok(true) => parquet::open(name, file),
+        Ok(false) => Measured::open(name, file, bytes),
+        Err(cause) => Err(TraceError::Read { file: name.into(), cause }),
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_regular(name: &str, file: File, bytes: u64) -> Result<Box<dyn TraceSource>, TraceError> {
+    Measured::open(name, file, bytes)
+}
+
+/// Why Parquet in a stream is not read.
+fn parquet_in_stream(name: &str) -> TraceError {
+    let file = name.into();
+    if cfg!(feature = "parquet") { TraceError::Stream { file } } else { TraceError::NotBuilt { file } }
 }
 
 /// Reads a trace from `reader`; errors call it `name`.
@@ -50,11 +80,15 @@ pub fn read(name: &str, reader: impl Read + Send + 'static) -> Result<Box<dyn Tr
     if head.is_empty() {
         return Err(TraceError::Empty { file: name.into() });
     }
-    let info = |format| TraceInfo { name: name.into(), format, compression };
+    if head.starts_with(PARQUET_MAGIC) {
+        return Err(parquet_in_stream(name));
+    }
+    let info = |format| TraceInfo { name: name.into(), format, compression, synthetic: false };
     if let Some(vscsi) = Vscsi::recognise(head) {
         Ok(FileTrace::boxed(info(vscsi.format()), input, vscsi))
     } else if Msr::recognises(head) {
-        Ok(FileTrace::boxed(info(TraceFormat::Msr), input, Msr::default()))
+        let info = TraceInfo { synthetic: msr::is_synthetic(head), ..info(TraceFormat::Msr) };
+        Ok(FileTrace::boxed(info, input, Msr::default()))
     } else {
         Err(TraceError::UnknownFormat { file: name.into() })
     }

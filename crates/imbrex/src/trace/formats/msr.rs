@@ -2,13 +2,17 @@
 //! `timestamp,host,disk,Read|Write,offset,size,response`; timestamp and response in 100 ns, offset and size in bytes.
 //!
 //! A line that names the columns may come first; lines without any character are passed over. All requests are of one
-//! volume. The response time is the original disk's and is not looked at.
+//! volume. The response time is the original disk's and is not looked at. A host called `synthetic` says that no host ever
+//! made these requests: so the label survives in files that Imbrex writes.
 
 use super::{Fault, Format, Input, Position, Problem, Record, too_large};
 use crate::block::Access;
 
 /// The commas of a line.
 const COMMAS: usize = 6;
+
+/// The host of requests that were generated.
+pub(in crate::trace) const SYNTHETIC_HOST: &str = "synthetic";
 
 /// Reads MSR lines.
 #[derive(Default)]
@@ -63,6 +67,18 @@ impl Msr {
     }
 }
 
+/// Whether the first request of `head` is of the host of generated ones.
+pub(super) fn is_synthetic(head: &[u8]) -> bool {
+    let lines = head.split(|&byte| byte == b'\n').enumerate();
+    let mut requests = lines.filter(|(i, line)| line.len() > 1 && !(*i == 0 && names_columns(line)));
+    let host = requests.next().and_then(|(_, line)| line.split(|&byte| byte == b',').nth(1));
+    host == Some(SYNTHETIC_HOST.as_bytes())
+}
+
+fn names_columns(first_line: &[u8]) -> bool {
+    first_line.get(..9).is_some_and(|word| word.eq_ignore_ascii_case(b"timestamp"))
+}
+
 impl Format for Msr {
     const TICK_NS: u64 = 100;
 
@@ -70,8 +86,7 @@ impl Format for Msr {
         loop {
             self.line += 1;
             let Some(line) = input.line()? else { return Ok(Record::End) };
-            let names_columns = self.line == 1 && line.get(..9).is_some_and(|s| s.eq_ignore_ascii_case(b"timestamp"));
-            if !line.is_empty() && !names_columns {
+            if !line.is_empty() && !(self.line == 1 && names_columns(line)) {
                 return self.parse(line);
             }
         }

@@ -93,7 +93,7 @@ fn msr_is_read_through_every_compression() {
             request(1000, Access::Write, 8192, 4096),
         ];
         assert_eq!(requests, expected);
-        let info = TraceInfo { name: "t".into(), format: TraceFormat::Msr, compression };
+        let info = TraceInfo { name: "t".into(), format: TraceFormat::Msr, compression, synthetic: false };
         assert_eq!(source.info(), &info);
         assert_eq!(source.irregularities(), Irregularities { out_of_order: 1, ..Irregularities::default() });
     }
@@ -106,7 +106,7 @@ fn both_versions_of_vscsi_are_read_through_every_compression() {
             let (requests, source) = drain(content, 1).unwrap();
             let expected = [request(0, Access::Read, 4096, 4096), request(100_000, Access::Write, 1 << 42, 512)];
             assert_eq!(requests, expected);
-            assert_eq!(source.info(), &TraceInfo { name: "t".into(), format, compression });
+            assert_eq!(source.info(), &TraceInfo { name: "t".into(), format, compression, synthetic: false });
             assert_eq!(source.irregularities(), Irregularities { out_of_order: 0, zero_size: 1, without_data: 1 });
         }
     }
@@ -132,6 +132,37 @@ fn what_surrounds_the_lines_is_no_request() {
     let (requests, _) =
         drain(b"Timestamp,Hostname,Disk,Type,Offset,Size,Response\n\n1,h,0,read,0,8,9".into(), 9).unwrap();
     assert_eq!(requests, [request(0, Access::Read, 0, 8)]);
+}
+
+#[test]
+fn a_host_called_synthetic_labels_the_trace() {
+    let header = "Timestamp,Hostname,Disk,Type,Offset,Size,Response\r\n\r\n";
+    for (head, host, synthetic) in
+        [("", "synthetic", true), (header, "synthetic", true), (header, "synthetics", false), ("", "h", false)]
+    {
+        let (_, source) = drain(format!("{head}1,{host},0,read,0,8,9\n").into(), 9).unwrap();
+        assert_eq!(source.info().is_synthetic(), synthetic, "{head}{host}");
+    }
+}
+
+#[test]
+fn parquet_in_a_stream_is_refused_with_the_remedy() {
+    for (_, content) in every_compression(b"PAR1 and so on PAR1") {
+        let message = error(content);
+        assert!(message.starts_with("t is Parquet"), "{message}");
+    }
+}
+
+#[test]
+fn a_file_tells_how_much_of_it_is_read() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), MSR.repeat(5_000)).unwrap();
+    let mut source = open(file.path()).unwrap();
+    let (mut batch, mut shares) = (Vec::new(), Vec::new());
+    while source.fill(&mut batch, 1000).is_ok() && !batch.is_empty() {
+        shares.push(source.share_done().unwrap());
+    }
+    assert!(shares.is_sorted() && shares[0] < 0.5 && shares[14] == 1.0, "{shares:?}");
 }
 
 #[test]

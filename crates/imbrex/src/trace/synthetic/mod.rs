@@ -22,6 +22,7 @@ use super::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, Trace
 /// Generates the requests of a [`SyntheticSpec`].
 pub struct Generator {
     info: TraceInfo,
+    requests: u64,
     random: Random,
     requests_left: u64,
     arrivals: Arrivals,
@@ -35,7 +36,13 @@ impl Generator {
         spec.check()?;
         let shape = Shape::new(spec);
         Ok(Self {
-            info: TraceInfo { name: spec.name.clone(), format: TraceFormat::Synthetic, compression: Compression::None },
+            info: TraceInfo {
+                name: spec.name.clone(),
+                format: TraceFormat::Synthetic,
+                compression: Compression::None,
+                synthetic: true,
+            },
+            requests: spec.requests,
             random: Random::new(spec.seed),
             requests_left: spec.requests,
             arrivals: Arrivals::new(&spec.arrivals),
@@ -65,5 +72,9 @@ impl TraceSource for Generator {
         self.requests_left -= count;
         batch.extend((0..count).map(|_| self.next()));
         Ok(())
+    }
+
+    fn share_done(&self) -> Option<f64> {
+        Some(1.0 - self.requests_left as f64 / self.requests as f64)
     }
 }

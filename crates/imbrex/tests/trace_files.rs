@@ -1,0 +1,66 @@
+//! Real traces, where they are at hand, written in every format and read again.
+#![cfg(feature = "parquet")]
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use imbrex::trace::write::{self, WriteFormat};
+use imbrex::trace::{Compression, TraceError, TraceInfo, TraceRequest, Workload};
+
+/// Samples in formats that are not read yet. Whoever adds a format takes its sample out.
+const UNREAD: [&str; 4] =
+    ["financial1-head.disksim.zst", "hadoop.blkparse.zst", "systor17-sample.csv", "tencent-cbs-sample.csv.zst"];
+
+fn load(path: &Path) -> Result<(TraceInfo, Vec<TraceRequest>), TraceError> {
+    let mut source = Workload::File(path.into()).open()?;
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        source.fill(&mut batch, 1000)?;
+        if batch.is_empty() {
+            return Ok((source.info().clone(), all));
+        }
+        all.append(&mut batch);
+    }
+}
+
+fn samples() -> Vec<PathBuf> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces"));
+    let Ok(entries) = folder.read_dir() else {
+        // Written past the test harness, which hides what a passing test prints.
+        let _ = writeln!(io::stderr(), "skipped the samples: there is no folder {}", folder.display());
+        return Vec::new();
+    };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_none_or(|ending| ending != "md")).collect()
+}
+
+fn rewritten(format: WriteFormat, info: &TraceInfo, requests: &[TraceRequest], path: &Path) -> Vec<TraceRequest> {
+    let file = File::create(path).unwrap();
+    let mut writer = write::begin(format, Compression::None, info, file).unwrap();
+    requests.chunks(777).for_each(|chunk| writer.write(chunk).unwrap());
+    writer.finish().unwrap();
+    let (again, requests) = load(path).unwrap();
+    assert_eq!(again.is_synthetic(), info.is_synthetic());
+    requests
+}
+
+#[test]
+fn every_sample_survives_being_rewritten() {
+    let folder = tempfile::tempdir().unwrap();
+    for sample in samples() {
+        let name = sample.file_name().unwrap().to_string_lossy().into_owned();
+        let unread = UNREAD.contains(&name.as_str());
+        let (info, requests) = match load(&sample) {
+            Ok(_) if unread => panic!("{name} is read by now; take it off the list"),
+            Ok(loaded) => loaded,
+            Err(_) if unread => continue,
+            Err(e) => panic!("{e}"),
+        };
+        let parquet = rewritten(WriteFormat::Parquet, &info, &requests, &folder.path().join("t.parquet"));
+        assert!(parquet == requests, "{name} comes out of Parquet changed");
+        let msr = rewritten(WriteFormat::Msr, &info, &requests, &folder.path().join("t.csv"));
+        let cut = |r: &TraceRequest| TraceRequest { arrival_ns: r.arrival_ns / 100 * 100, ..*r };
+        assert!(msr.iter().copied().eq(requests.iter().map(cut)), "{name} comes out of CSV changed");
+    }
+}
