@@ -84,6 +84,11 @@ const FORMATS: &[Format] = &[
     },
     Format { name: "VSCSI v1", recognised: "version in a record", holds: "CloudPhysics, records of 32 bytes" },
     Format { name: "VSCSI v2", recognised: "version in a record", holds: "CloudPhysics, records of 40 bytes" },
+    Format {
+        name: "Parquet",
+        recognised: "PAR1 at the beginning",
+        holds: "columns arrival_ns, offset_bytes, bytes, write; see docs/parquet.md",
+    },
     Format { name: "synthetic", recognised: "a name ending in .toml", holds: "a workload to generate" },
 ];
 
@@ -164,7 +169,8 @@ fn list_workloads(output: Output) -> Result<()> {
 fn list_formats(output: Output) -> Result<()> {
     output.write(FORMATS, || {
         let cells = FORMATS.iter().map(|f| [f.name, f.recognised, f.holds].map(str::to_owned));
-        let compressed = "Trace files may be compressed with zstd, gzip or xz. Names mean nothing, content does.";
+        let compressed = "Trace files but Parquet, which compresses itself, may be compressed with zstd, gzip or \
+                          xz. Names mean nothing, content does.";
         format!("{}\n\n{compressed}", table(["format", "recognised by", "holds"], cells))
     })
 }

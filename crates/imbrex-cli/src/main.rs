@@ -15,6 +15,7 @@ mod series;
 mod setup;
 mod stop;
 mod table;
+mod trace;
 mod validate;
 mod workload;
 
@@ -38,6 +39,7 @@ enum Command {
     List(list::List),
     Validate(validate::Validate),
     Explore(explore::Explore),
+    Trace(trace::Trace),
     /// Measure lookups, replays, memory and trace decoding in one run
     Bench(bench::Args),
 }
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Command::List(command) => command.run(),
         Command::Validate(command) => command.run(),
         Command::Explore(command) => command.run(),
+        Command::Trace(command) => command.run(),
         Command::Bench(args) => bench::run(&args),
     };
     match done {

@@ -2,6 +2,7 @@
 
 use imbrex::layers::LayerInfo;
 use imbrex::replay::{BufferSize, Outcome, ReplayOptions};
+use imbrex::trace;
 use serde::Serialize;
 
 use crate::setup::Chosen;
@@ -42,6 +43,26 @@ pub struct Irregularities {
     pub without_data: u64,
 }
 
+impl From<trace::Irregularities> for Irregularities {
+    fn from(met: trace::Irregularities) -> Self {
+        let trace::Irregularities { out_of_order, zero_size, without_data } = met;
+        Self { out_of_order, zero_size, without_data }
+    }
+}
+
+/// What a reader mended, in words, if anything.
+pub fn mended(irregularities: &Irregularities) -> Option<String> {
+    let Irregularities { out_of_order, zero_size, without_data } = *irregularities;
+    let parts = [
+        (out_of_order, "requests stamped earlier than the one before arrive together with it"),
+        (zero_size, "requests of no bytes left out"),
+        (without_data, "commands without data left out"),
+    ];
+    let said = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", table::count(*n)));
+    let said = said.collect::<Vec<_>>().join(", ");
+    (!said.is_empty()).then_some(said)
+}
+
 impl Row {
     pub fn new(
         chosen: &Chosen,
@@ -50,7 +71,6 @@ impl Row {
         (capacity_blocks, buffer_blocks): (u64, u64),
         outcome: Outcome,
     ) -> Self {
-        let mended = workload.range.irregularities;
         Self {
             schema: SCHEMA,
             trace: workload.info.name.clone(),
@@ -58,11 +78,7 @@ impl Row {
             synthetic: workload.info.is_synthetic(),
             seed: workload.seed(),
             range_bytes: workload.range.range_bytes,
-            irregularities: Irregularities {
-                out_of_order: mended.out_of_order,
-                zero_size: mended.zero_size,
-                without_data: mended.without_data,
-            },
+            irregularities: workload.range.irregularities.into(),
             layer: layer.name,
             config,
             drive: chosen.drive.name.clone(),
@@ -83,15 +99,7 @@ impl Row {
 
     /// What was mended in the trace, if anything.
     pub fn mended(&self) -> Option<String> {
-        let Irregularities { out_of_order, zero_size, without_data } = self.irregularities;
-        let parts = [
-            (out_of_order, "requests stamped earlier than the one before arrive together with it"),
-            (zero_size, "requests of no bytes left out"),
-            (without_data, "commands without data left out"),
-        ];
-        let said = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", table::count(*n)));
-        let said = said.collect::<Vec<_>>().join(", ");
-        (!said.is_empty()).then(|| format!("{}: {said}", self.trace))
+        mended(&self.irregularities).map(|said| format!("{}: {said}", self.trace))
     }
 
     /// What the run shares with the others of a comparison, in a line.

@@ -79,7 +79,8 @@ pub struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    fn new(workload: &Workload, limit: u64, progress: &'a Progress) -> Result<Self, TraceError> {
+    /// At most `limit` requests of `workload`.
+    pub fn new(workload: &Workload, limit: u64, progress: &'a Progress) -> Result<Self, TraceError> {
         Ok(Self { source: workload.open()?, left: limit, progress, unseen: 0 })
     }
 }
@@ -110,5 +111,9 @@ impl TraceSource for Watched<'_> {
 
     fn irregularities(&self) -> imbrex::trace::Irregularities {
         self.source.irregularities()
+    }
+
+    fn share_done(&self) -> Option<f64> {
+        self.source.share_done()
     }
 }

@@ -8,7 +8,16 @@ fn a_quick_run_reports_every_kind_of_row() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = all["rows"].as_array().unwrap();
-    for kind in ["bare lookups", "straight line", "conventional", "fifo-log", "decoding", "generator", "peak memory"] {
+    for kind in [
+        "bare lookups",
+        "straight line",
+        "conventional",
+        "fifo-log",
+        "decoding",
+        "decoding Parquet",
+        "generator",
+        "peak memory",
+    ] {
         let row = rows.iter().find(|row| row["name"].as_str().is_some_and(|name| name.starts_with(kind)));
         assert!(row.is_some_and(|row| row["unit"].is_string()), "there is no row of {kind}");
     }

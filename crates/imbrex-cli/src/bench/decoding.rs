@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use imbrex::block::Access;
 use imbrex::trace::synthetic::{Generator, Pattern};
-use imbrex::trace::{TraceRequest, formats};
+use imbrex::trace::write::{self, WriteFormat};
+use imbrex::trace::{Compression, TraceRequest, TraceSource, formats};
+use tempfile::NamedTempFile;
 
-use super::requests::{drain, generate, spec};
+use super::requests::{InMemory, drain, generate, spec};
 use super::{Best, Report, Scale};
 
 /// What compresses fast is decoded as fast as what compresses well.
@@ -39,15 +41,27 @@ pub fn measure(scale: Scale, report: &mut Report) -> anyhow::Result<()> {
         let rate = decoded(file.into(), scale)?;
         report.add(format!("decoding {name}"), rate, "requests/s", note);
     }
+    if cfg!(feature = "parquet") {
+        let rate = decoded_file(&parquet(&requests)?, scale)?;
+        report.add("decoding Parquet", rate, "requests/s", "the same, from a file");
+    }
     Ok(())
 }
 
+/// Parquet is read from its end, and so from a file.
+fn decoded_file(file: &NamedTempFile, scale: Scale) -> anyhow::Result<f64> {
+    best_of(scale, || Ok(formats::open(file.path())?))
+}
+
 fn decoded(file: Arc<[u8]>, scale: Scale) -> anyhow::Result<f64> {
+    best_of(scale, || Ok(formats::read("bench", Cursor::new(Arc::clone(&file)))?))
+}
+
+fn best_of(scale: Scale, open: impl Fn() -> anyhow::Result<Box<dyn TraceSource>>) -> anyhow::Result<f64> {
     let mut best = Best::default();
     for _ in 0..scale.repetitions {
         let mut count = 0;
-        let file = Cursor::new(Arc::clone(&file));
-        best.of(scale.traced, || drain(&mut *formats::read("bench", file)?, |batch| count += batch.len() as u64))?;
+        best.of(scale.traced, || anyhow::Ok(drain(&mut *open()?, |batch| count += batch.len() as u64)?))?;
         anyhow::ensure!(count == scale.traced, "{count} of {} requests were decoded", scale.traced);
     }
     Ok(best.0)
@@ -62,6 +76,16 @@ fn msr(requests: &[TraceRequest]) -> anyhow::Result<Vec<u8>> {
         writeln!(csv, "{ticks},usr,0,{access},{},{},41286", r.offset_bytes, r.bytes)?;
     }
     Ok(csv.into_bytes())
+}
+
+/// The requests as Parquet.
+fn parquet(requests: &[TraceRequest]) -> anyhow::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new()?;
+    let info = InMemory::new(Arc::default()).info().clone();
+    let mut writer = write::begin(WriteFormat::Parquet, Compression::None, &info, &mut file)?;
+    writer.write(requests)?;
+    writer.finish()?;
+    Ok(file)
 }
 
 /// The requests as CloudPhysics VSCSI, version 1.

@@ -70,7 +70,7 @@ impl Msr {
 /// Whether the first request of `head` is of the host of generated ones.
 pub(super) fn is_synthetic(head: &[u8]) -> bool {
     let lines = head.split(|&byte| byte == b'\n').enumerate();
-    let mut requests = lines.filter(|(i, line)| line.len() > 1 && !(*i == 0 && names_columns(line)));
+    let mut requests = lines.filter(|(i, line)| line.len() > 1 && (*i > 0 || !names_columns(line)));
     let host = requests.next().and_then(|(_, line)| line.split(|&byte| byte == b',').nth(1));
     host == Some(SYNTHETIC_HOST.as_bytes())
 }
@@ -86,7 +86,8 @@ impl Format for Msr {
         loop {
             self.line += 1;
             let Some(line) = input.line()? else { return Ok(Record::End) };
-            if !line.is_empty() && !(self.line == 1 && names_columns(line)) {
+            let is_header = self.line == 1 && names_columns(line);
+            if !line.is_empty() && !is_header {
                 return self.parse(line);
             }
         }

@@ -6,7 +6,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use ::parquet::basic::{Encoding, Type};
+use ::parquet::basic::{Compression as Codec, Encoding, Type};
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
 use ::parquet::errors::{ParquetError, Result};
 use ::parquet::file::metadata::ColumnChunkMetaData;
@@ -97,6 +97,9 @@ impl<R: ChunkReader> CheckedPages<R> {
         let end = start.checked_add(chunk.compressed_size()).and_then(|end| u64::try_from(end).ok());
         if start < 0 || chunk.compressed_size() < 0 || end.is_none_or(|end| end > file.len()) {
             return Err(general("its pages are not in the file"));
+        }
+        if !matches!(chunk.compression(), Codec::UNCOMPRESSED | Codec::SNAPPY | Codec::ZSTD(_)) {
+            return Err(general(format!("it is compressed with {}", chunk.compression())));
         }
         let pages = SerializedPageReader::new(file, chunk, rows, None)?;
         Ok(Self { pages, column: chunk.column_type(), has_dictionary: false })

@@ -35,7 +35,7 @@ fn requests(content: Vec<u8>) -> Result<Vec<TraceRequest>, TraceError> {
 }
 
 fn error(content: Vec<u8>) -> String {
-    requests(content).err().expect("the file was read without an error").to_string()
+    requests(content).expect_err("the file is read without an error").to_string()
 }
 
 fn written(info: &TraceInfo, requests: &[TraceRequest]) -> Vec<u8> {
