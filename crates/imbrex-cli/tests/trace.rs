@@ -130,7 +130,7 @@ fn what_was_mended_is_said() {
     let [from, parquet, systor] = ["a.csv", "a.parquet", "b.csv"].map(|name| folder.path(name));
     fs::write(&from, "5,h,0,Write,0,512,0\n3,h,0,Read,0,512,0\n6,h,0,Read,0,0,0\n").unwrap();
     let line = done(&format!("trace convert {from} {parquet}"));
-    assert!(line.contains(": 2 requests as Parquet, ") && line.contains("(MSR CSV, 58 B)"), "{line}");
+    assert!(line.contains(": 2 requests as Parquet, ") && line.contains("(MSR CSV, 56 B)"), "{line}");
     assert!(line.contains("1 requests stamped earlier") && line.contains("1 requests of no bytes left out"), "{line}");
     done(&format!("trace convert {from} {systor} --to systor"));
     assert!(folder.read("b.csv").starts_with(b"Timestamp,Response,IOType,LUN,Offset,Size\n0.000000000,"));

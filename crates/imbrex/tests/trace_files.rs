@@ -1,5 +1,6 @@
 //! Real traces, where they are at hand, written in every format and read again.
 #![cfg(feature = "parquet")]
+#![allow(clippy::unwrap_used, reason = "clippy takes the helpers of an integration test for library code")]
 
 use std::fs::File;
 use std::io::{self, Write};
