@@ -181,7 +181,8 @@ fn list_formats(output: Output) -> Result<()> {
     let formats: Vec<_> = files.chain([SYNTHETIC]).collect();
     output.write(&formats, || {
         let cells = formats.iter().map(|f| [f.name, f.trace_format, f.recognised, f.holds].map(str::to_owned));
-        let compressed = "Trace files may be compressed with zstd, gzip or xz. Names mean nothing, content does.";
+        let compressed = "Trace files but Parquet, which compresses itself, may be compressed with zstd, gzip or \
+                          xz. Names mean nothing, content does.";
         format!("{}\n\n{compressed}", table(["format", "--trace-format", "recognised by", "holds"], cells))
     })
 }
