@@ -75,7 +75,8 @@ pub fn interlaced() -> Result<Vec<Row>, ReplayError> {
         let drive = DrivePreset::named(case.drive)?.with_capacity(DISK_BYTES)?;
         let Case { layer, utilisation, kib, expected, .. } = *case;
         let check = format!("{layer}, {kib} KiB writes, {:.0} % allocated: WA", 100.0 * utilisation);
-        Ok(Row::close(case.drive, &check, (expected, case.measured(&drive)?), TOLERANCE * expected, "x"))
+        let row = Row::close(case.drive, &check, (expected, case.measured(&drive)?), TOLERANCE * expected, "x");
+        Ok(Row { note: format!("within {} %", 100.0 * TOLERANCE), ..row })
     };
     cases().iter().map(row).collect()
 }
