@@ -9,7 +9,7 @@
 //! where three phases give each of them one before they give any two.
 //!
 //! # State, invariants and how a write is served
-//! Those of [`in_place_tracks`](super::in_place_tracks), which this layer gives its order.
+//! Those of `in_place_tracks`, which this layer gives its order.
 
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
 use super::{LayerInfo, Recording};
