@@ -102,7 +102,7 @@ pub enum Event {
     ReadHit,
     /// Blocks of a write that went straight to their zone's write pointer.
     Direct,
-    /// A zone was read, merged and rewritten.
+    /// A zone was read, merged and rewritten; on an interlaced disk, a write to a bottom track rewrote what lies over it.
     Rmw,
     /// A zone took its buffered blocks by appending at its write pointer.
     RmwFree,

@@ -2,6 +2,7 @@
 
 use crate::block::{Extent, Pba};
 use crate::plan::Unit;
+use crate::tracks::Tracks;
 
 /// The space a layer may use: what the drive has, less what the runner keeps for its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct Space {
     pub conventional_blocks: u64,
     /// The sequential zones, if the drive has any.
     pub zones: Option<Zones>,
+    /// The interlaced tracks, if the drive has any. They are on [`Pba::DISK`].
+    pub tracks: Option<Tracks>,
     /// How many of the conventional blocks a persistent buffer may take.
     pub buffer_blocks: u32,
 }

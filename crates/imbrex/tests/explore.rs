@@ -59,7 +59,7 @@ fn each_rule_that_is_switched_off_is_caught() {
     for rule in Rule::ALL {
         let layer = |name| Subject::layer(layers::find(name).unwrap());
         let subject = match rule {
-            Rule::RedoFirst => swapper::subject(None),
+            Rule::RedoFirst => layer("seagate"),
             Rule::NoRecordOfRam | Rule::NoOverwrite => swapper::subject(Some(Breaks::Rule(rule))),
             Rule::WholeSectors | Rule::FlushWaits => layer("conventional"),
             Rule::PlansInOrder

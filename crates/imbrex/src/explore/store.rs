@@ -4,6 +4,9 @@
 //! content or that of any unflushed write to it, independently: so writes are torn and reordered. A sequential zone keeps a
 //! prefix of what happened to it since the last flush, appends and resets, cut at a block; so resets are lost too. Zones are
 //! independent of each other.
+//!
+//! What a write destroys counts as written with content that belongs to nobody, and may survive the cut or not, whatever
+//! becomes of the write itself: the drive may have begun it and not brought it to its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +16,7 @@ use super::content::SECTOR;
 use super::dice::Dice;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, UnitReport};
-use crate::media::{Conventional, Illegal, Media, Shingled};
+use crate::media::{Conventional, Illegal, Interlaced, Media, Shingled};
 use crate::perform::{IoKind, IoResult};
 use crate::plan::Unit;
 
@@ -22,6 +25,7 @@ use crate::plan::Unit;
 pub(super) enum Disk {
     Conventional(Conventional),
     Zoned(Shingled),
+    Interlaced(Interlaced),
 }
 
 impl Disk {
@@ -29,6 +33,7 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Interlaced(media) => media,
         }
     }
 
@@ -36,6 +41,7 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Interlaced(media) => media,
         }
     }
 
@@ -43,6 +49,7 @@ impl Disk {
         match self {
             Self::Conventional(media) => Box::new(media.clone()),
             Self::Zoned(media) => Box::new(media.clone()),
+            Self::Interlaced(media) => Box::new(media.clone()),
         }
     }
 }
@@ -68,6 +75,8 @@ pub(super) struct Store {
     zones: BTreeMap<u32, Zone>,
     unreadable: BTreeSet<Pba>,
     zero: Bytes,
+    /// What a block holds that was destroyed.
+    destroyed: Bytes,
     /// Whether a cut may leave part of a sector; only with rule 9 switched off.
     pub tears_sectors: bool,
 }
@@ -81,6 +90,7 @@ impl Store {
             zones: BTreeMap::new(),
             unreadable: BTreeSet::new(),
             zero: Bytes::from(vec![0; block_bytes]),
+            destroyed: Bytes::from(vec![0xdb; block_bytes]),
             tears_sectors: false,
         }
     }
@@ -159,12 +169,13 @@ impl Store {
                     zone.now.push(content.clone());
                     zone.since.push(ZoneEvent::Append(content));
                 }
-                None => {
-                    let zero = &self.zero;
-                    self.cells.entry(block).or_insert_with(|| vec![zero.clone()]).push(content);
-                }
+                None => put(&mut self.cells, block, &self.zero, content),
             }
         }
+        let Self { cells, zero, destroyed, disk, .. } = self;
+        disk.media().destroys(at, &mut |gone| {
+            gone.iter().for_each(|block| put(cells, block, zero, destroyed.clone()));
+        });
     }
 
     fn reset(&mut self, unit: Unit) {
@@ -228,6 +239,11 @@ impl Store {
             _ => None,
         })
     }
+}
+
+/// A conventional block now holds `content`, in the cache.
+fn put(cells: &mut BTreeMap<Pba, Vec<Bytes>>, block: Pba, zero: &Bytes, content: Bytes) {
+    cells.entry(block).or_insert_with(|| vec![zero.clone()]).push(content);
 }
 
 /// Picks the content of each sector among the versions of a block.

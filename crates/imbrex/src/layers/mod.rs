@@ -4,7 +4,10 @@ pub mod block_lru;
 pub mod conventional;
 pub mod fifo_log;
 pub mod in_place;
+mod in_place_tracks;
 pub mod loop_back;
+pub mod seagate;
+pub mod seagate_two_phase;
 pub mod skylight_zones;
 mod zone_buffer;
 
@@ -21,6 +24,8 @@ pub enum Recording {
     Conventional,
     /// Conventional and sequential zones.
     Zoned,
+    /// Bottom and top tracks.
+    Interlaced,
 }
 
 /// What is known of a layer before one is made.
@@ -86,8 +91,16 @@ pub enum ConfigError {
 }
 
 /// Every layer, in the order in which it is listed.
-pub const ALL: &[LayerInfo] =
-    &[conventional::INFO, in_place::INFO, fifo_log::INFO, loop_back::INFO, block_lru::INFO, skylight_zones::INFO];
+pub const ALL: &[LayerInfo] = &[
+    conventional::INFO,
+    in_place::INFO,
+    fifo_log::INFO,
+    loop_back::INFO,
+    block_lru::INFO,
+    skylight_zones::INFO,
+    seagate::INFO,
+    seagate_two_phase::INFO,
+];
 
 /// The layer called `name`.
 ///

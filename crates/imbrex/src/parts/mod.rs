@@ -7,5 +7,6 @@ pub mod free_slots;
 pub mod lost;
 pub mod recency;
 pub mod slot_table;
+pub mod track_order;
 pub mod zone_map;
 pub mod zone_pass;

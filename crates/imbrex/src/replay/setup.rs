@@ -14,7 +14,7 @@ use crate::drive::{DriveError, DrivePreset, MediaSpec};
 use crate::layer::Condition;
 use crate::layers::{LayerInfo, Recording};
 use crate::mechanics::Mechanics;
-use crate::media::{Conventional, Media, Shingled, ZonedSpec};
+use crate::media::{Conventional, Interlaced, Media, Shingled, ZonedSpec};
 use crate::plan::Unit;
 use crate::space::{Space, Zones};
 use crate::trace::Workload;
@@ -91,8 +91,12 @@ impl Timing for Mechanics {
 /// When the preset describes no possible drive.
 pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
     let media: Box<dyn Media> = match (recording, &drive.media) {
-        (Recording::Conventional, _) => Box::new(Conventional::new(Pba::DISK, drive.blocks())),
-        (Recording::Zoned, MediaSpec::Conventional { blocks }) => Box::new(Conventional::new(Pba::DISK, *blocks)),
+        (Recording::Interlaced, MediaSpec::Interlaced(tracks)) => Box::new(Interlaced::new(Pba::DISK, *tracks)),
+        // Where the drive is not what the layer is for, the layer says so.
+        (Recording::Conventional | Recording::Interlaced, _)
+        | (Recording::Zoned, MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_)) => {
+            Box::new(Conventional::new(Pba::DISK, drive.blocks()))
+        }
         (Recording::Zoned, MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active }) => {
             let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
             let (max_open, max_active) = (*max_open, *max_active);
@@ -125,7 +129,7 @@ pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Resu
     Ok(space)
 }
 
-/// All of the disk: conventional units come first, then sequential ones of one size.
+/// All of the disk: conventional units come first, then sequential ones of one size or interlaced tracks.
 fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
     let report = media.report();
     let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();
@@ -133,8 +137,13 @@ fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
         let first = Unit::disk(conventional as u32);
         Zones { first, count: (report.len() - conventional) as u32, zone_blocks: media.extent_of(first).blocks }
     });
-    let conventional_blocks = zones.map_or(media.blocks(), |zones| zones.block(0, 0).block());
-    Space { conventional: Pba::disk(0), conventional_blocks, zones, buffer_blocks }
+    let tracks = media.tracks();
+    let conventional_blocks = match (zones, tracks) {
+        (Some(zones), _) => zones.block(0, 0).block(),
+        (None, Some(tracks)) => tracks.conventional_blocks(),
+        (None, None) => media.blocks(),
+    };
+    Space { conventional: Pba::disk(0), conventional_blocks, zones, tracks, buffer_blocks }
 }
 
 #[cfg(test)]
