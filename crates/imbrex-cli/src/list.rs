@@ -122,6 +122,7 @@ fn list_drives(output: Output) -> Result<()> {
         let (recording, zones, conventional_zones) = match preset.media {
             MediaSpec::Conventional { .. } => ("conventional", 0, 0),
             MediaSpec::Zoned { zones, conventional_zones, .. } => ("zoned", zones, conventional_zones),
+            MediaSpec::Flash { .. } => ("flash", 0, 0),
         };
         let (bytes, block_bytes) = (preset.bytes(), preset.block_bytes);
         let DrivePreset { name, description, .. } = preset;

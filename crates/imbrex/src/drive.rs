@@ -1,28 +1,88 @@
-//! Drives: media and mechanics together, described by a preset in TOML.
+//! Drives: media and their timing together, described by a preset in TOML.
 //!
 //! `drives/*.toml` at the root of the workspace holds the built-in presets. This module holds the description; reading a
 //! file that a user names is left to the program.
 
 use serde::{Deserialize, Serialize};
 
-use crate::mechanics::{GeometryError, Mechanics, MechanicsSpec, SECTOR_BYTES};
+use crate::mechanics::{FlashSpec, FlashTimes, GeometryError, Mechanics, MechanicsSpec, SECTOR_BYTES};
 
 /// A drive's description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct DrivePreset {
     /// What the preset is called: the name it was parsed under.
-    #[serde(skip)]
     pub name: String,
     /// One line on what drive this is.
     pub description: String,
-    /// Bytes of a block, a multiple of 512.
-    #[serde(default = "default_block_bytes")]
+    /// Bytes of a block, a multiple of 512; of flash, of a page.
     pub block_bytes: u32,
     /// What may be written where.
     pub media: MediaSpec,
     /// How long it takes.
-    pub mechanics: MechanicsSpec,
+    pub timing: TimingSpec,
+}
+
+/// What the times of a drive follow from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TimingSpec {
+    /// A disk's moving parts: the table `mechanics` of a preset.
+    Disk(MechanicsSpec),
+    /// Flash: the table `flash`.
+    Flash(FlashSpec),
+}
+
+/// How long a drive takes.
+#[derive(Clone, Debug)]
+pub enum DriveTiming {
+    /// The moving parts of a disk.
+    Disk(Mechanics),
+    /// The times of flash.
+    Flash(FlashTimes),
+}
+
+/// A preset as its text has it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    description: String,
+    #[serde(default = "default_block_bytes")]
+    block_bytes: u32,
+    media: MediaSpec,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mechanics: Option<MechanicsSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    flash: Option<FlashSpec>,
+}
+
+impl TryFrom<Written> for DrivePreset {
+    type Error = GeometryError;
+
+    fn try_from(written: Written) -> Result<Self, GeometryError> {
+        let Written { description, block_bytes, media, mechanics, flash } = written;
+        let is_flash = matches!(media, MediaSpec::Flash { .. });
+        let timing = match (mechanics, flash) {
+            (Some(mechanics), None) if !is_flash => TimingSpec::Disk(mechanics),
+            (None, Some(flash)) if is_flash => TimingSpec::Flash(flash),
+            _ => {
+                let problem = "the table of times does not suit it".to_owned();
+                let remedy = "give flash the table [flash], any other media the table [mechanics], and no other";
+                return Err(GeometryError::new("media.kind", problem, remedy));
+            }
+        };
+        Ok(Self { name: String::new(), description, block_bytes, media, timing })
+    }
+}
+
+impl From<DrivePreset> for Written {
+    fn from(preset: DrivePreset) -> Self {
+        let DrivePreset { name: _, description, block_bytes, media, timing } = preset;
+        let (mechanics, flash) = match timing {
+            TimingSpec::Disk(mechanics) => (Some(mechanics), None),
+            TimingSpec::Flash(flash) => (None, Some(flash)),
+        };
+        Self { description, block_bytes, media, mechanics, flash }
+    }
 }
 
 const fn default_block_bytes() -> u32 {
@@ -53,6 +113,21 @@ pub enum MediaSpec {
         #[serde(default)]
         max_active: u32,
     },
+    /// Erase blocks of pages, which are programmed once after an erase.
+    Flash {
+        /// How many erase blocks, rewritable ones included.
+        erase_blocks: u32,
+        /// Pages of an erase block.
+        #[serde(default = "default_pages")]
+        pages: u32,
+        /// How many erase blocks from the first on can be rewritten in place: a small memory for the journal.
+        #[serde(default)]
+        rewritable_erase_blocks: u32,
+    },
+}
+
+const fn default_pages() -> u32 {
+    64
 }
 
 /// A preset that cannot be used.
@@ -80,6 +155,16 @@ pub enum DriveError {
         /// Which number, and why.
         source: GeometryError,
     },
+    /// The drive records otherwise than the layer needs.
+    #[error("drive {name} is {is}, and this needs {needed}; choose another drive")]
+    Unsuited {
+        /// The preset.
+        name: String,
+        /// What it is.
+        is: &'static str,
+        /// What is needed.
+        needed: &'static str,
+    },
 }
 
 /// The presets of `drives/`: name and text.
@@ -88,7 +173,9 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("exos-x18z", include_str!("../../../drives/exos-x18z.toml")),
     ("hp97560", include_str!("../../../drives/hp97560.toml")),
     ("small-zoned", include_str!("../../../drives/small-zoned.toml")),
+    ("ssd-pore", include_str!("../../../drives/ssd-pore.toml")),
     ("tiny-conventional", include_str!("../../../drives/tiny-conventional.toml")),
+    ("tiny-flash", include_str!("../../../drives/tiny-flash.toml")),
     ("tiny-zoned", include_str!("../../../drives/tiny-zoned.toml")),
 ];
 
@@ -125,12 +212,12 @@ impl DrivePreset {
         Ok(preset)
     }
 
-    /// Checks that the numbers can be those of a drive, its mechanics included.
+    /// Checks that the numbers can be those of a drive, its timing included.
     ///
     /// # Errors
     /// The first number that cannot.
     pub fn validate(&self) -> Result<(), DriveError> {
-        self.mechanics().map(drop)
+        self.timing().map(drop)
     }
 
     /// Blocks of the drive.
@@ -145,21 +232,47 @@ impl DrivePreset {
         self.blocks() * self.block_bytes as u64
     }
 
-    /// The mechanics, which have at least the sectors of the media.
+    /// How long the drive takes; a disk's mechanics have at least the sectors of the media.
     ///
     /// # Errors
     /// When a number is impossible.
-    pub fn mechanics(&self) -> Result<Mechanics, DriveError> {
+    pub fn timing(&self) -> Result<DriveTiming, DriveError> {
         let build = || {
             self.validate_block_size()?;
             self.media.validate()?;
-            self.mechanics.build(self.bytes() / u64::from(SECTOR_BYTES))
+            Ok(match &self.timing {
+                TimingSpec::Disk(mechanics) => {
+                    DriveTiming::Disk(mechanics.build(self.bytes() / u64::from(SECTOR_BYTES))?)
+                }
+                TimingSpec::Flash(flash) => DriveTiming::Flash(flash.build(self.block_bytes)?),
+            })
         };
         build().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })
     }
 
-    /// The same drive with another capacity: `bytes` rounded down to whole blocks or zones. Conventional zones keep
-    /// their share. The mechanics keep rates and heads and change their cylinders, so the drive is the same in small;
+    /// The mechanics of a disk.
+    ///
+    /// # Errors
+    /// When a number is impossible or the drive is flash.
+    pub fn mechanics(&self) -> Result<Mechanics, DriveError> {
+        match self.timing()? {
+            DriveTiming::Disk(mechanics) => Ok(mechanics),
+            DriveTiming::Flash(_) => Err(self.unsuited("a disk")),
+        }
+    }
+
+    /// The error that this drive is of the wrong kind.
+    pub(crate) fn unsuited(&self, needed: &'static str) -> DriveError {
+        let is = match self.media {
+            MediaSpec::Conventional { .. } => "a conventional disk",
+            MediaSpec::Zoned { .. } => "a zoned disk",
+            MediaSpec::Flash { .. } => "flash",
+        };
+        DriveError::Unsuited { name: self.name.clone(), is, needed }
+    }
+
+    /// The same drive with another capacity: `bytes` rounded down to whole blocks, zones or erase blocks. Conventional zones
+    /// and rewritable erase blocks keep their share. The mechanics keep rates and heads and change their cylinders, so the drive is the same in small;
     /// a seek curve from three data-sheet numbers is stretched over them.
     ///
     /// # Errors
@@ -167,8 +280,11 @@ impl DrivePreset {
     pub fn with_capacity(&self, bytes: u64) -> Result<Self, DriveError> {
         let scaled = || {
             let media = self.media.with_blocks(bytes / u64::from(self.block_bytes.max(1)))?;
-            let mechanics = self.mechanics.scaled(media.blocks(), self.blocks());
-            Ok(Self { media, mechanics, ..self.clone() })
+            let timing = match &self.timing {
+                TimingSpec::Disk(mechanics) => TimingSpec::Disk(mechanics.scaled(media.blocks(), self.blocks())),
+                TimingSpec::Flash(flash) => TimingSpec::Flash(flash.clone()),
+            };
+            Ok(Self { media, timing, ..self.clone() })
         };
         let scaled = scaled().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })?;
         scaled.validate()?;
@@ -194,6 +310,7 @@ impl MediaSpec {
         match *self {
             Self::Conventional { blocks } => blocks,
             Self::Zoned { zones, zone_blocks, .. } => zones as u64 * zone_blocks as u64,
+            Self::Flash { erase_blocks, pages, .. } => erase_blocks as u64 * pages as u64,
         }
     }
 
@@ -202,14 +319,21 @@ impl MediaSpec {
     /// # Errors
     /// The first that does not.
     pub fn validate(&self) -> Result<(), GeometryError> {
+        let at_least_one = "give at least one";
         if let Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } = *self {
-            let at_least_one = "give at least one";
             GeometryError::check("media.zones", zones >= 1, zones, at_least_one)?;
             GeometryError::check("media.zone_blocks", zone_blocks >= 1, zone_blocks, at_least_one)?;
             let remedy = "leave at least one sequential zone, or use media of kind conventional";
             GeometryError::check("media.conventional_zones", conventional_zones < zones, conventional_zones, remedy)?;
             let remedy = "an open zone is active: give at most max_active";
             GeometryError::check("media.max_open", max_active == 0 || max_open <= max_active, max_open, remedy)?;
+        }
+        if let Self::Flash { erase_blocks, pages, rewritable_erase_blocks } = *self {
+            GeometryError::check("media.erase_blocks", erase_blocks >= 1, erase_blocks, at_least_one)?;
+            GeometryError::check("media.pages", pages >= 1, pages, at_least_one)?;
+            let remedy = "leave at least one erase block that is not rewritable";
+            let fits = rewritable_erase_blocks < erase_blocks;
+            GeometryError::check("media.rewritable_erase_blocks", fits, rewritable_erase_blocks, remedy)?;
         }
         let blocks = self.blocks();
         GeometryError::check(
@@ -222,26 +346,37 @@ impl MediaSpec {
 
     /// The same media with at most `blocks` blocks.
     fn with_blocks(&self, blocks: u64) -> Result<Self, GeometryError> {
-        let remedy = "give room for a block, or for one sequential zone beside the conventional ones";
-        let too_small = || GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy);
         match *self {
-            Self::Conventional { .. } if blocks == 0 => Err(too_small()),
+            Self::Conventional { .. } if blocks == 0 => Err(too_small(blocks)),
             Self::Conventional { .. } => Ok(Self::Conventional { blocks }),
             Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } => {
-                let remedy = "describe larger zones or a smaller drive";
-                let new = u32::try_from(blocks / u64::from(zone_blocks.max(1)))
-                    .map_err(|_| GeometryError::new("capacity", format!("{blocks} blocks are too many"), remedy))?;
-                // Rounded to the nearest, but a drive that had conventional zones keeps one.
-                let share = u64::from(new) * u64::from(conventional_zones) + u64::from(zones) / 2;
-                let conventional = (share / u64::from(zones.max(1))) as u32;
-                let conventional = conventional.max(u32::from(conventional_zones > 0));
-                if new <= conventional {
-                    return Err(too_small());
-                }
-                Ok(Self::Zoned { zones: new, zone_blocks, conventional_zones: conventional, max_open, max_active })
+                let (zones, conventional_zones) = with_units(blocks, zone_blocks, (zones, conventional_zones))?;
+                Ok(Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active })
+            }
+            Self::Flash { erase_blocks, pages, rewritable_erase_blocks } => {
+                let (erase_blocks, rewritable_erase_blocks) =
+                    with_units(blocks, pages, (erase_blocks, rewritable_erase_blocks))?;
+                Ok(Self::Flash { erase_blocks, pages, rewritable_erase_blocks })
             }
         }
     }
+}
+
+fn too_small(blocks: u64) -> GeometryError {
+    let remedy = "give room for a block, or for one sequential zone or erase block beside those written in place";
+    GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy)
+}
+
+/// How many units of `unit_blocks` fit `blocks` blocks, and how many of them are written in place, when so many of the units
+/// were.
+fn with_units(blocks: u64, unit_blocks: u32, (units, in_place): (u32, u32)) -> Result<(u32, u32), GeometryError> {
+    let remedy = "describe larger zones or erase blocks, or a smaller drive";
+    let new = u32::try_from(blocks / u64::from(unit_blocks.max(1)))
+        .map_err(|_| GeometryError::new("capacity", format!("{blocks} blocks are too many"), remedy))?;
+    // Rounded to the nearest, but a drive that had units written in place keeps one.
+    let share = u64::from(new) * u64::from(in_place) + u64::from(units) / 2;
+    let kept = ((share / u64::from(units.max(1))) as u32).max(u32::from(in_place > 0));
+    if new <= kept { Err(too_small(blocks)) } else { Ok((new, kept)) }
 }
 
 #[cfg(test)]
@@ -252,9 +387,11 @@ mod tests {
     fn every_preset_has_mechanics_for_its_media() {
         for (name, text) in DrivePreset::built_in() {
             let preset = DrivePreset::parse(name, text).unwrap();
-            let sectors = preset.bytes() / 512;
-            let excess = preset.mechanics().unwrap().sectors() - sectors;
-            assert!(excess * 20 <= sectors, "{name}: {excess} sectors more than {sectors}");
+            if let DriveTiming::Disk(mechanics) = preset.timing().unwrap() {
+                let sectors = preset.bytes() / 512;
+                let excess = mechanics.sectors() - sectors;
+                assert!(excess * 20 <= sectors, "{name}: {excess} sectors more than {sectors}");
+            }
             let again = DrivePreset::parse(name, &toml::to_string(&preset).unwrap()).unwrap();
             assert_eq!(again, preset, "{name} does not survive being written");
         }
@@ -285,7 +422,10 @@ mod tests {
             let full = DrivePreset::named(name).unwrap();
             let half = full.with_capacity(full.bytes() / 2 + 1).unwrap();
             assert_eq!(half.bytes(), full.bytes() / 2, "{name}");
-            let (full, half) = (full.mechanics().unwrap(), half.mechanics().unwrap());
+            let (DriveTiming::Disk(full), DriveTiming::Disk(half)) = (full.timing().unwrap(), half.timing().unwrap())
+            else {
+                continue;
+            };
             assert_eq!(half.locate(0).sectors_per_track, full.locate(0).sectors_per_track);
             let ratio = f64::from(half.cylinders()) / f64::from(full.cylinders());
             assert!((0.49..0.55).contains(&ratio), "{name}: {ratio} of the cylinders");
@@ -309,6 +449,14 @@ mod tests {
         assert!(refused("zone_blocks = 32", "zone_block = 32").contains("zone_block"));
         assert!(refused("description", "block_bytes = 1000\ndescription").contains("block_bytes"));
         assert!(refused("rpm = 7200", "rpm = -1").contains("rpm"));
+        assert!(refused("[mechanics]", "[flash]").contains("unknown field"));
+        assert!(
+            refused(
+                "kind = \"zoned\"\nzones = 16\nzone_blocks = 32\nconventional_zones = 4",
+                "kind = \"flash\"\nerase_blocks = 9"
+            )
+            .contains("[flash]")
+        );
         let preset = DrivePreset::parse("test", text).unwrap();
         assert!(preset.with_capacity(32 * 4096).is_err());
         assert!(preset.with_capacity(u64::MAX).is_err());

@@ -9,7 +9,7 @@ use super::store::Disk;
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
 use crate::layers::{ConfigError, Recording};
-use crate::media::{Conventional, Shingled, ZonedSpec};
+use crate::media::{Conventional, Flash, FlashShape, Shingled, ZonedSpec};
 use crate::perform::Setup;
 use crate::perform::rules::Rules;
 use crate::plan::Unit;
@@ -40,6 +40,7 @@ impl Shape {
         let (space, disk) = match subject.recording {
             Recording::Conventional => conventional(journal, buffer, dice),
             Recording::Zoned => zoned(journal, buffer, dice),
+            Recording::Flash => flash(journal, dice),
         };
         let mut config = toml::Table::new();
         for field in subject.fields.iter().filter(|field| !field.samples.is_empty()) {
@@ -111,4 +112,18 @@ fn zoned(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         buffer_blocks: buffer,
     };
     (space, Disk::Zoned(Shingled::new(Pba::DISK, spec)))
+}
+
+fn flash(journal: u32, dice: &mut Dice) -> (Space, Disk) {
+    let pages = dice.between(4, 16) as u32;
+    let rewritable = journal.div_ceil(pages);
+    let count = dice.between(4, 10) as u32;
+    let shape = FlashShape { erase_blocks: rewritable + count, pages, rewritable_erase_blocks: rewritable };
+    let space = Space {
+        conventional: Pba::disk(u64::from(journal)),
+        conventional_blocks: u64::from(rewritable * pages - journal),
+        zones: Some(Zones { first: Unit::disk(rewritable), count, zone_blocks: pages }),
+        buffer_blocks: 0,
+    };
+    (space, Disk::Flash(Flash::new(Pba::DISK, shape)))
 }

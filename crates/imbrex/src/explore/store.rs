@@ -3,7 +3,8 @@
 //! Until a flush, a write lies in the cache. A power cut keeps, for every sector of a conventional block, the durable
 //! content or that of any unflushed write to it, independently: so writes are torn and reordered. A sequential zone keeps a
 //! prefix of what happened to it since the last flush, appends and resets, cut at a block; so resets are lost too. Zones are
-//! independent of each other.
+//! independent of each other. Erase blocks of flash do the same, and one whose erasing was cut short may hold garbage on
+//! every page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,7 @@ use super::content::SECTOR;
 use super::dice::Dice;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, UnitReport};
-use crate::media::{Conventional, Illegal, Media, Shingled};
+use crate::media::{Conventional, Flash, Illegal, Media, Shingled};
 use crate::perform::{IoKind, IoResult};
 use crate::plan::Unit;
 
@@ -22,6 +23,7 @@ use crate::plan::Unit;
 pub(super) enum Disk {
     Conventional(Conventional),
     Zoned(Shingled),
+    Flash(Flash),
 }
 
 impl Disk {
@@ -29,6 +31,7 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Flash(media) => media,
         }
     }
 
@@ -36,6 +39,16 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Flash(media) => media,
+        }
+    }
+
+    /// Sets how much of a unit is written.
+    fn set_pointer(&mut self, unit: Unit, pointer: u32) {
+        match self {
+            Self::Conventional(_) => {}
+            Self::Zoned(media) => media.set_pointer(unit, pointer),
+            Self::Flash(media) => media.set_pointer(unit, pointer),
         }
     }
 
@@ -43,6 +56,7 @@ impl Disk {
         match self {
             Self::Conventional(media) => Box::new(media.clone()),
             Self::Zoned(media) => Box::new(media.clone()),
+            Self::Flash(media) => Box::new(media.clone()),
         }
     }
 }
@@ -191,17 +205,24 @@ impl Store {
             let torn = tear(versions, self.tears_sectors, dice);
             *versions = vec![torn];
         }
-        let Disk::Zoned(media) = &mut self.disk else { return };
+        let garbage = match &self.disk {
+            Disk::Flash(media) => media.extent_of(Unit::disk(0)).blocks as usize,
+            Disk::Conventional(_) | Disk::Zoned(_) => 0,
+        };
         for (&index, zone) in self.zones.iter_mut().filter(|(_, zone)| !zone.since.is_empty()) {
             let kept = dice.between(0, zone.since.len() as u64) as usize;
+            let next_is_reset = matches!(zone.since.get(kept), Some(ZoneEvent::Reset));
             for event in zone.since.drain(..).take(kept) {
                 match event {
                     ZoneEvent::Append(content) => zone.durable.push(content),
                     ZoneEvent::Reset => zone.durable.clear(),
                 }
             }
+            if next_is_reset && garbage > 0 && dice.one_in(2) {
+                zone.durable = vec![Bytes::from(vec![0xa5; self.block_bytes]); garbage];
+            }
             zone.now = zone.durable.clone();
-            media.set_pointer(Unit::disk(index), zone.now.len() as u32);
+            self.disk.set_pointer(Unit::disk(index), zone.now.len() as u32);
         }
     }
 

@@ -5,6 +5,7 @@ pub mod conventional;
 pub mod fifo_log;
 pub mod in_place;
 pub mod loop_back;
+pub mod page_ftl;
 pub mod skylight_zones;
 mod zone_buffer;
 
@@ -21,6 +22,8 @@ pub enum Recording {
     Conventional,
     /// Conventional and sequential zones.
     Zoned,
+    /// Erase blocks of pages, and some that are rewritten in place.
+    Flash,
 }
 
 /// What is known of a layer before one is made.
@@ -86,8 +89,15 @@ pub enum ConfigError {
 }
 
 /// Every layer, in the order in which it is listed.
-pub const ALL: &[LayerInfo] =
-    &[conventional::INFO, in_place::INFO, fifo_log::INFO, loop_back::INFO, block_lru::INFO, skylight_zones::INFO];
+pub const ALL: &[LayerInfo] = &[
+    conventional::INFO,
+    in_place::INFO,
+    fifo_log::INFO,
+    loop_back::INFO,
+    block_lru::INFO,
+    skylight_zones::INFO,
+    page_ftl::INFO,
+];
 
 /// The layer called `name`.
 ///

@@ -1,14 +1,16 @@
 //! Media: what a recording allows and what a write destroys. The media enforces; it knows no layer and no time.
 //!
-//! Conventional and shingled recordings are here. The trait asks what every overlapped recording must answer, so tracks
-//! of an interlaced disk, bands, realms and flash fit behind it: which unit a block belongs to, whether a write pointer
+//! Conventional and shingled recordings and flash are here. The trait asks what every overlapped recording must answer, so
+//! tracks of an interlaced disk, bands and realms fit behind it: which unit a block belongs to, whether a write pointer
 //! binds the unit, and which other blocks a write destroys.
 
 mod conventional;
+mod flash;
 mod shingled;
 mod tags;
 
 pub use conventional::Conventional;
+pub use flash::{Flash, FlashShape};
 pub use shingled::{Shingled, ZonedSpec};
 pub use tags::{Tag, TagMap};
 

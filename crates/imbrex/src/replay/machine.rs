@@ -2,7 +2,8 @@
 //!
 //! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
 //! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `scheduled`.
-//! RAM costs nothing, and so does a reset. Without a journal a Reset or Free takes effect where it stands in the plan; with
+//! RAM costs nothing. A reset costs what the drive says, which for a disk is nothing; through a queue it goes before
+//! everything that is ready. Without a journal a Reset or Free takes effect where it stands in the plan; with
 //! one, when the records before it are written.
 
 use super::content::{Content, Delivery, Host};
@@ -228,7 +229,8 @@ impl Machine {
     }
 
     pub(super) fn reset(&mut self, unit: Unit) -> Result<(), Fault> {
-        let space = self.disk.reset(unit)?;
+        let (space, done_ns) = self.disk.reset(unit, self.now_ns)?;
+        self.now_ns = done_ns;
         self.counters.resets += 1;
         self.forget(space);
         Ok(())
