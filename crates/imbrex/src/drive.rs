@@ -3,9 +3,13 @@
 //! `drives/*.toml` at the root of the workspace holds the built-in presets. This module holds the description; reading a
 //! file that a user names is left to the program.
 
+mod written;
+
 use serde::{Deserialize, Serialize};
 
-use crate::mechanics::{FlashSpec, FlashTimes, GeometryError, Mechanics, MechanicsSpec, SECTOR_BYTES};
+use crate::mechanics::{GeometryError, Mechanics, SECTOR_BYTES};
+use written::Written;
+pub use written::{DriveTiming, TimingSpec};
 
 /// A drive's description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -21,72 +25,6 @@ pub struct DrivePreset {
     pub media: MediaSpec,
     /// How long it takes.
     pub timing: TimingSpec,
-}
-
-/// What the times of a drive follow from.
-#[derive(Clone, PartialEq, Debug)]
-pub enum TimingSpec {
-    /// A disk's moving parts: the table `mechanics` of a preset.
-    Disk(MechanicsSpec),
-    /// Flash: the table `flash`.
-    Flash(FlashSpec),
-}
-
-/// How long a drive takes.
-#[derive(Clone, Debug)]
-pub enum DriveTiming {
-    /// The moving parts of a disk.
-    Disk(Mechanics),
-    /// The times of flash.
-    Flash(FlashTimes),
-}
-
-/// A preset as its text has it.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    description: String,
-    #[serde(default = "default_block_bytes")]
-    block_bytes: u32,
-    media: MediaSpec,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    mechanics: Option<MechanicsSpec>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    flash: Option<FlashSpec>,
-}
-
-impl TryFrom<Written> for DrivePreset {
-    type Error = GeometryError;
-
-    fn try_from(written: Written) -> Result<Self, GeometryError> {
-        let Written { description, block_bytes, media, mechanics, flash } = written;
-        let is_flash = matches!(media, MediaSpec::Flash { .. });
-        let timing = match (mechanics, flash) {
-            (Some(mechanics), None) if !is_flash => TimingSpec::Disk(mechanics),
-            (None, Some(flash)) if is_flash => TimingSpec::Flash(flash),
-            _ => {
-                let problem = "the table of times does not suit it".to_owned();
-                let remedy = "give flash the table [flash], any other media the table [mechanics], and no other";
-                return Err(GeometryError::new("media.kind", problem, remedy));
-            }
-        };
-        Ok(Self { name: String::new(), description, block_bytes, media, timing })
-    }
-}
-
-impl From<DrivePreset> for Written {
-    fn from(preset: DrivePreset) -> Self {
-        let DrivePreset { name: _, description, block_bytes, media, timing } = preset;
-        let (mechanics, flash) = match timing {
-            TimingSpec::Disk(mechanics) => (Some(mechanics), None),
-            TimingSpec::Flash(flash) => (None, Some(flash)),
-        };
-        Self { description, block_bytes, media, mechanics, flash }
-    }
-}
-
-const fn default_block_bytes() -> u32 {
-    4096
 }
 
 /// The rules of a recording, in numbers.
@@ -450,13 +388,8 @@ mod tests {
         assert!(refused("description", "block_bytes = 1000\ndescription").contains("block_bytes"));
         assert!(refused("rpm = 7200", "rpm = -1").contains("rpm"));
         assert!(refused("[mechanics]", "[flash]").contains("unknown field"));
-        assert!(
-            refused(
-                "kind = \"zoned\"\nzones = 16\nzone_blocks = 32\nconventional_zones = 4",
-                "kind = \"flash\"\nerase_blocks = 9"
-            )
-            .contains("[flash]")
-        );
+        let both = "[flash]\nread_ms = 1.0\nprogram_ms = 1.0\nerase_ms = 1.0\n[mechanics]";
+        assert!(refused("[mechanics]", both).contains("no other"));
         let preset = DrivePreset::parse("test", text).unwrap();
         assert!(preset.with_capacity(32 * 4096).is_err());
         assert!(preset.with_capacity(u64::MAX).is_err());

@@ -29,6 +29,8 @@ pub struct Device {
     block_bytes: u32,
     sectors_per_block: u64,
     busy_ns: u64,
+    /// How long units have been emptied since the last access or the beginning of the last request.
+    emptying_ns: u64,
     /// The block at which the last access began.
     position: u64,
     /// Whether accesses take no time and leave the head where it is.
@@ -41,7 +43,16 @@ impl Device {
     pub fn new(media: Box<dyn Media>, timing: Box<dyn Timing>, block_bytes: u32) -> Self {
         debug_assert!(block_bytes > 0 && block_bytes.is_multiple_of(SECTOR_BYTES));
         let sectors_per_block = u64::from(block_bytes / SECTOR_BYTES);
-        Self { media, timing, block_bytes, sectors_per_block, busy_ns: 0, position: 0, free_of_charge: false }
+        Self {
+            media,
+            timing,
+            block_bytes,
+            sectors_per_block,
+            busy_ns: 0,
+            emptying_ns: 0,
+            position: 0,
+            free_of_charge: false,
+        }
     }
 
     /// The media.
@@ -60,6 +71,16 @@ impl Device {
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
         self.busy_ns
+    }
+
+    /// How long units have been emptied since the last access or the beginning of the last request.
+    pub(super) fn emptying_ns(&self) -> u64 {
+        self.emptying_ns
+    }
+
+    /// What is emptied from now on comes after nothing that the next request has asked for.
+    pub(super) fn request_begins(&mut self) {
+        self.emptying_ns = 0;
     }
 
     /// The block at which the last access began.
@@ -114,6 +135,7 @@ impl Device {
         let done = self.timing.reset(now_ns, first, sectors);
         debug_assert!(done >= now_ns);
         self.busy_ns += done - now_ns;
+        self.emptying_ns += done - now_ns;
         Ok((space, done))
     }
 
@@ -129,6 +151,7 @@ impl Device {
         let done = self.timing.access(now_ns, first, sectors, write);
         debug_assert!(done >= now_ns);
         self.busy_ns += done - now_ns;
+        self.emptying_ns = 0;
         self.position = at.start.block();
         done
     }

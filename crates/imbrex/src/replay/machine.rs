@@ -2,9 +2,8 @@
 //!
 //! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
 //! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `scheduled`.
-//! RAM costs nothing. A reset costs what the drive says, which for a disk is nothing. The drive is busy for that time, and
-//! whoever comes next waits; a request is complete without it. Through a queue a reset goes before everything that is ready.
-//! Without a journal a Reset or Free takes effect where it stands in the plan; with
+//! RAM costs nothing, and a reset what the drive says. The drive is busy for that time and whoever comes next waits; a
+//! request is complete without it. Through a queue a reset goes before everything that is ready. Without a journal a Reset or Free takes effect where it stands in the plan; with
 //! one, when the records before it are written.
 
 use super::content::{Content, Delivery, Host};
@@ -23,8 +22,6 @@ pub(super) struct Machine {
     pub disk: Device,
     ram_blocks: u64,
     pub now_ns: u64,
-    /// How long units have been emptied since the last access.
-    emptying_ns: u64,
     pub counters: Counters,
     /// What every block holds, when verifying.
     pub content: Option<Content>,
@@ -42,7 +39,6 @@ impl Machine {
             disk,
             ram_blocks: u64::from(ram_blocks),
             now_ns: 0,
-            emptying_ns: 0,
             counters: Counters::default(),
             content: verify.then(Content::default),
             scheduled: None,
@@ -52,14 +48,9 @@ impl Machine {
         }
     }
 
-    /// A request is about to be planned.
-    pub(super) fn begin(&mut self) {
-        self.emptying_ns = 0;
-    }
-
     /// When the request being served is complete, if nothing more is performed for it: nobody waits for a unit to be emptied.
     pub(super) fn served_ns(&self) -> u64 {
-        self.now_ns - self.emptying_ns
+        self.now_ns - self.disk.emptying_ns()
     }
 
     /// A read is about to be planned.
@@ -165,7 +156,6 @@ impl Machine {
     pub(super) fn read(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
         if self.is_on_disk(at)? {
             self.now_ns = self.disk.read(at, self.now_ns)?;
-            self.emptying_ns = 0;
             self.counters.read[why as usize] += u64::from(at.blocks);
         }
         Ok(())
@@ -177,7 +167,6 @@ impl Machine {
             return Ok(());
         }
         self.now_ns = self.disk.write(at, self.now_ns)?;
-        self.emptying_ns = 0;
         self.counters.written[why as usize] += u64::from(at.blocks);
         Ok(())
     }
@@ -246,7 +235,6 @@ impl Machine {
 
     pub(super) fn reset(&mut self, unit: Unit) -> Result<(), Fault> {
         let (space, done_ns) = self.disk.reset(unit, self.now_ns)?;
-        self.emptying_ns += done_ns - self.now_ns;
         self.now_ns = done_ns;
         self.counters.resets += 1;
         self.forget(space);

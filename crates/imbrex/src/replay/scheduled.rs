@@ -82,7 +82,7 @@ impl Machine {
 
     /// Makes the plans that follow plans for `request`; returns whom they were for.
     pub(super) fn open(&mut self, request: Pending) -> Option<Owner> {
-        self.begin();
+        self.disk.request_begins();
         let flights = &mut self.scheduled.as_mut()?.flights;
         let of = flights.open(request);
         Some(std::mem::replace(&mut flights.planning, of))

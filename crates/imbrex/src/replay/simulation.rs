@@ -168,7 +168,7 @@ impl Simulation {
         if self.machine.has_queue() {
             return self.dispatch(next, ahead);
         }
-        self.machine.begin();
+        self.machine.disk.request_begins();
         self.plan(next, ahead)?;
         self.completed(next, self.machine.served_ns(), ahead);
         Ok(())
