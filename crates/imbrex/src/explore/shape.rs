@@ -115,9 +115,10 @@ fn zoned(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
 }
 
 fn flash(journal: u32, dice: &mut Dice) -> (Space, Disk) {
-    let pages = dice.between(4, 16) as u32;
+    // Long erase blocks, so that the records of a collection fill more than one journal entry; few of them, so that it comes.
+    let (pages, most) = *dice.pick(&[(4, 10), (9, 10), (16, 8), (48, 5)]);
     let rewritable = journal.div_ceil(pages);
-    let count = dice.between(4, 10) as u32;
+    let count = dice.between(4, most) as u32;
     let shape = FlashShape { erase_blocks: rewritable + count, pages, rewritable_erase_blocks: rewritable };
     let space = Space {
         conventional: Pba::disk(u64::from(journal)),
