@@ -25,9 +25,9 @@ pub(super) struct Item {
 
 pub(super) enum What {
     Record(Record),
-    /// A region of a checkpoint, or the redo records of a plan without redo moves: one entry holds all of them.
-    Together(Vec<Record>),
-    /// Redo moves and redo records: one entry holds the images and the records.
+    /// A region of a checkpoint: one entry holds all of it.
+    Region(Vec<Record>),
+    /// Redo moves, if there are any, and redo records: one entry holds the images and the records.
     Redo {
         moves: Vec<u64>,
         records: Vec<Record>,
@@ -197,7 +197,7 @@ impl Running {
             restated += records.len();
             if !records.is_empty() {
                 records.iter().for_each(|record| self.remember(core, *record));
-                self.push_item(What::Together(records));
+                self.push_item(What::Region(records));
             }
             match next {
                 None => return Some(start),
@@ -297,7 +297,7 @@ impl Running {
         for item in self.commit.iter().flat_map(|commit| &commit.items) {
             let (records, images) = match &item.what {
                 What::Record(record) => (std::slice::from_ref(record), Vec::new()),
-                What::Together(records) => (records.as_slice(), Vec::new()),
+                What::Region(records) => (records.as_slice(), Vec::new()),
                 What::Redo { moves, records } => {
                     (records.as_slice(), self.images(moves, core.setup.block_bytes).unwrap_or_default())
                 }
@@ -338,7 +338,7 @@ impl Running {
         self.starting = false;
         for item in commit.items {
             match item.what {
-                What::Record(_) | What::Together(_) => {}
+                What::Record(_) | What::Region(_) => {}
                 What::Redo { moves, .. } => self.release(core, &moves),
                 What::Reset(unit) => self.release_reset(core, unit),
                 What::Free(space) => self.space_freed(space),

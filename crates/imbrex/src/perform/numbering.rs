@@ -57,7 +57,7 @@ impl Running {
         let mut redo = Vec::new();
         let mut redo_records = Vec::new();
         let mut redo_from = None;
-        let mut together_at = None;
+        let mut records_from = None;
         let keeps_redo = core.setup.rules.keeps(Rule::RedoFirst);
         for op in made.plan.ops() {
             match *op {
@@ -79,7 +79,7 @@ impl Running {
                     }
                     self.remember(core, record);
                     if redo && keeps_redo {
-                        together_at.get_or_insert((self.items.len(), self.next_seq));
+                        records_from.get_or_insert((self.items.len(), self.next_seq));
                         redo_records.push(record);
                     } else {
                         self.push_item(What::Record(record));
@@ -90,10 +90,8 @@ impl Running {
                 Op::Count(..) => {}
             }
         }
-        if let Some((at, before)) = redo_from {
+        if let Some((at, before)) = redo_from.or(records_from) {
             self.items.insert(at, Item { before, what: What::Redo { moves: redo, records: redo_records } });
-        } else if let Some((at, before)) = together_at {
-            self.items.insert(at, Item { before, what: What::Together(redo_records) });
         }
         if !core.setup.rules.keeps(Rule::ReuseAfterRecords) {
             self.take_effect_at_once(core);
