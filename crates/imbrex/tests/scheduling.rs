@@ -184,7 +184,8 @@ proptest! {
         buffer_blocks in 1u32..60,
     ) {
         for info in layers::ALL {
-            for config in configs(info.name) {
+            // Where a read renews a block, it matters which reads overtake a blocked write, and that depends on time.
+            for config in configs(info.name).iter().filter(|config| !config.contains("reads_count = true")) {
                 let run = |scheduler| {
                     let options = ReplayOptions { scheduler, idle: false, ..options.clone() };
                     Ok::<_, TestCaseError>(counts(&outcome(info, config, buffer_blocks, &options, &requests)?))
