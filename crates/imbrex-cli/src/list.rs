@@ -123,6 +123,7 @@ fn list_drives(output: Output) -> Result<()> {
             MediaSpec::Conventional { .. } => ("conventional", 0, 0),
             MediaSpec::Interlaced(_) => ("interlaced", 0, 0),
             MediaSpec::Zoned { zones, conventional_zones, .. } => ("zoned", zones, conventional_zones),
+            MediaSpec::Flash { .. } => ("flash", 0, 0),
         };
         let (bytes, block_bytes) = (preset.bytes(), preset.block_bytes);
         let DrivePreset { name, description, .. } = preset;

@@ -41,6 +41,7 @@ impl Validate {
         let output = self.output.open()?;
         let mut rows = validate::seek_curves()?;
         rows.extend(validate::interlaced()?);
+        rows.extend(validate::greedy_pages()?);
         if let Some(dir) = &self.disksim {
             rows.extend(validate::disksim(dir)?);
         }

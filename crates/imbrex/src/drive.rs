@@ -1,35 +1,32 @@
-//! Drives: media and mechanics together, described by a preset in TOML.
+//! Drives: media and their timing together, described by a preset in TOML.
 //!
 //! `drives/*.toml` at the root of the workspace holds the built-in presets. This module holds the description; reading a
 //! file that a user names is left to the program.
 
 mod interlaced;
+mod written;
 
 use serde::{Deserialize, Serialize};
 
-use crate::mechanics::{GeometryError, Mechanics, MechanicsSpec, SECTOR_BYTES};
+use crate::mechanics::{GeometryError, Mechanics, SECTOR_BYTES};
 use crate::tracks::Tracks;
+use written::Written;
+pub use written::{DriveTiming, TimingSpec};
 
 /// A drive's description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct DrivePreset {
     /// What the preset is called: the name it was parsed under.
-    #[serde(skip)]
     pub name: String,
     /// One line on what drive this is.
     pub description: String,
-    /// Bytes of a block, a multiple of 512.
-    #[serde(default = "default_block_bytes")]
+    /// Bytes of a block, a multiple of 512; of flash, of a page.
     pub block_bytes: u32,
     /// What may be written where.
     pub media: MediaSpec,
     /// How long it takes.
-    pub mechanics: MechanicsSpec,
-}
-
-const fn default_block_bytes() -> u32 {
-    4096
+    pub timing: TimingSpec,
 }
 
 /// The rules of a recording, in numbers.
@@ -58,6 +55,21 @@ pub enum MediaSpec {
     },
     /// Top tracks over the boundaries of bottom tracks.
     Interlaced(Tracks),
+    /// Erase blocks of pages, which are programmed once after an erase.
+    Flash {
+        /// How many erase blocks, rewritable ones included.
+        erase_blocks: u32,
+        /// Pages of an erase block.
+        #[serde(default = "default_pages")]
+        pages: u32,
+        /// How many erase blocks from the first on can be rewritten in place: a small memory for the journal.
+        #[serde(default)]
+        rewritable_erase_blocks: u32,
+    },
+}
+
+const fn default_pages() -> u32 {
+    64
 }
 
 /// A preset that cannot be used.
@@ -85,6 +97,16 @@ pub enum DriveError {
         /// Which number, and why.
         source: GeometryError,
     },
+    /// The drive records otherwise than the layer needs.
+    #[error("drive {name} is {is}, and this needs {needed}; choose another drive")]
+    Unsuited {
+        /// The preset.
+        name: String,
+        /// What it is.
+        is: &'static str,
+        /// What is needed.
+        needed: &'static str,
+    },
 }
 
 /// The presets of `drives/`: name and text.
@@ -95,8 +117,10 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("imr-tracklace", include_str!("../../../drives/imr-tracklace.toml")),
     ("imrsim", include_str!("../../../drives/imrsim.toml")),
     ("small-zoned", include_str!("../../../drives/small-zoned.toml")),
+    ("ssd-pore", include_str!("../../../drives/ssd-pore.toml")),
     ("tiny-conventional", include_str!("../../../drives/tiny-conventional.toml")),
     ("tiny-interlaced", include_str!("../../../drives/tiny-interlaced.toml")),
+    ("tiny-flash", include_str!("../../../drives/tiny-flash.toml")),
     ("tiny-zoned", include_str!("../../../drives/tiny-zoned.toml")),
 ];
 
@@ -133,12 +157,12 @@ impl DrivePreset {
         Ok(preset)
     }
 
-    /// Checks that the numbers can be those of a drive, its mechanics included.
+    /// Checks that the numbers can be those of a drive, its timing included.
     ///
     /// # Errors
     /// The first number that cannot.
     pub fn validate(&self) -> Result<(), DriveError> {
-        self.mechanics().map(drop)
+        self.timing().map(drop)
     }
 
     /// Blocks of the drive.
@@ -153,26 +177,51 @@ impl DrivePreset {
         self.blocks() * self.block_bytes as u64
     }
 
-    /// The mechanics, which have at least the sectors of the media.
+    /// How long the drive takes; a disk's mechanics have at least the sectors of the media.
     ///
     /// # Errors
     /// When a number is impossible.
-    pub fn mechanics(&self) -> Result<Mechanics, DriveError> {
+    pub fn timing(&self) -> Result<DriveTiming, DriveError> {
         let build = || {
             self.validate_block_size()?;
             self.media.validate()?;
-            match &self.media {
-                MediaSpec::Interlaced(tracks) => {
-                    self.mechanics.build_interlaced(tracks, self.block_bytes / SECTOR_BYTES)
+            Ok(match (&self.timing, &self.media) {
+                (TimingSpec::Disk(mechanics), MediaSpec::Interlaced(tracks)) => {
+                    DriveTiming::Disk(mechanics.build_interlaced(tracks, self.block_bytes / SECTOR_BYTES)?)
                 }
-                _ => self.mechanics.build(self.bytes() / u64::from(SECTOR_BYTES)),
-            }
+                (TimingSpec::Disk(mechanics), _) => {
+                    DriveTiming::Disk(mechanics.build(self.bytes() / u64::from(SECTOR_BYTES))?)
+                }
+                (TimingSpec::Flash(flash), _) => DriveTiming::Flash(flash.build(self.block_bytes)?),
+            })
         };
         build().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })
     }
 
-    /// The same drive with another capacity: `bytes` rounded down to whole blocks or zones. Conventional zones keep
-    /// their share. The mechanics keep rates and heads and change their cylinders, so the drive is the same in small;
+    /// The mechanics of a disk.
+    ///
+    /// # Errors
+    /// When a number is impossible or the drive is flash.
+    pub fn mechanics(&self) -> Result<Mechanics, DriveError> {
+        match self.timing()? {
+            DriveTiming::Disk(mechanics) => Ok(mechanics),
+            DriveTiming::Flash(_) => Err(self.unsuited("a disk")),
+        }
+    }
+
+    /// The error that this drive is of the wrong kind.
+    pub(crate) fn unsuited(&self, needed: &'static str) -> DriveError {
+        let is = match self.media {
+            MediaSpec::Conventional { .. } => "a conventional disk",
+            MediaSpec::Zoned { .. } => "a zoned disk",
+            MediaSpec::Interlaced(_) => "an interlaced disk",
+            MediaSpec::Flash { .. } => "flash",
+        };
+        DriveError::Unsuited { name: self.name.clone(), is, needed }
+    }
+
+    /// The same drive with another capacity: `bytes` rounded down to whole blocks, zones or erase blocks. Conventional zones
+    /// and rewritable erase blocks keep their share. The mechanics keep rates and heads and change their cylinders, so the drive is the same in small;
     /// a seek curve from three data-sheet numbers is stretched over them.
     ///
     /// # Errors
@@ -180,8 +229,11 @@ impl DrivePreset {
     pub fn with_capacity(&self, bytes: u64) -> Result<Self, DriveError> {
         let scaled = || {
             let media = self.media.with_blocks(bytes / u64::from(self.block_bytes.max(1)))?;
-            let mechanics = self.mechanics.scaled(media.blocks(), self.blocks());
-            Ok(Self { media, mechanics, ..self.clone() })
+            let timing = match &self.timing {
+                TimingSpec::Disk(mechanics) => TimingSpec::Disk(mechanics.scaled(media.blocks(), self.blocks())),
+                TimingSpec::Flash(flash) => TimingSpec::Flash(flash.clone()),
+            };
+            Ok(Self { media, timing, ..self.clone() })
         };
         let scaled = scaled().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })?;
         scaled.validate()?;
@@ -208,6 +260,7 @@ impl MediaSpec {
             Self::Conventional { blocks } => blocks,
             Self::Zoned { zones, zone_blocks, .. } => zones as u64 * zone_blocks as u64,
             Self::Interlaced(ref tracks) => tracks.blocks(),
+            Self::Flash { erase_blocks, pages, .. } => erase_blocks as u64 * pages as u64,
         }
     }
 
@@ -216,8 +269,8 @@ impl MediaSpec {
     /// # Errors
     /// The first that does not.
     pub fn validate(&self) -> Result<(), GeometryError> {
+        let at_least_one = "give at least one";
         if let Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } = *self {
-            let at_least_one = "give at least one";
             GeometryError::check("media.zones", zones >= 1, zones, at_least_one)?;
             GeometryError::check("media.zone_blocks", zone_blocks >= 1, zone_blocks, at_least_one)?;
             let remedy = "leave at least one sequential zone, or use media of kind conventional";
@@ -227,6 +280,13 @@ impl MediaSpec {
         }
         if let Self::Interlaced(tracks) = self {
             interlaced::check(tracks)?;
+        }
+        if let Self::Flash { erase_blocks, pages, rewritable_erase_blocks } = *self {
+            GeometryError::check("media.erase_blocks", erase_blocks >= 1, erase_blocks, at_least_one)?;
+            GeometryError::check("media.pages", pages >= 1, pages, at_least_one)?;
+            let remedy = "leave at least one erase block that is not rewritable";
+            let fits = rewritable_erase_blocks < erase_blocks;
+            GeometryError::check("media.rewritable_erase_blocks", fits, rewritable_erase_blocks, remedy)?;
         }
         let blocks = self.blocks();
         GeometryError::check(
@@ -239,30 +299,40 @@ impl MediaSpec {
 
     /// The same media with at most `blocks` blocks.
     fn with_blocks(&self, blocks: u64) -> Result<Self, GeometryError> {
-        let remedy =
-            "give room for a block, or for one sequential zone or group of tracks beside the conventional ones";
-        let too_small = || GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy);
         match *self {
-            Self::Conventional { .. } if blocks == 0 => Err(too_small()),
+            Self::Conventional { .. } if blocks == 0 => Err(too_small(blocks)),
             Self::Conventional { .. } => Ok(Self::Conventional { blocks }),
             Self::Interlaced(ref tracks) => {
-                interlaced::with_blocks(tracks, blocks).map(Self::Interlaced).ok_or_else(too_small)
+                interlaced::with_blocks(tracks, blocks).map(Self::Interlaced).ok_or_else(|| too_small(blocks))
             }
             Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } => {
-                let remedy = "describe larger zones or a smaller drive";
-                let new = u32::try_from(blocks / u64::from(zone_blocks.max(1)))
-                    .map_err(|_| GeometryError::new("capacity", format!("{blocks} blocks are too many"), remedy))?;
-                // Rounded to the nearest, but a drive that had conventional zones keeps one.
-                let share = u64::from(new) * u64::from(conventional_zones) + u64::from(zones) / 2;
-                let conventional = (share / u64::from(zones.max(1))) as u32;
-                let conventional = conventional.max(u32::from(conventional_zones > 0));
-                if new <= conventional {
-                    return Err(too_small());
-                }
-                Ok(Self::Zoned { zones: new, zone_blocks, conventional_zones: conventional, max_open, max_active })
+                let (zones, conventional_zones) = with_units(blocks, zone_blocks, (zones, conventional_zones))?;
+                Ok(Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active })
+            }
+            Self::Flash { erase_blocks, pages, rewritable_erase_blocks } => {
+                let (erase_blocks, rewritable_erase_blocks) =
+                    with_units(blocks, pages, (erase_blocks, rewritable_erase_blocks))?;
+                Ok(Self::Flash { erase_blocks, pages, rewritable_erase_blocks })
             }
         }
     }
+}
+
+fn too_small(blocks: u64) -> GeometryError {
+    let remedy = "give room for a block, or for one sequential zone or erase block beside those written in place";
+    GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy)
+}
+
+/// How many units of `unit_blocks` fit `blocks` blocks, and how many of them are written in place, when so many of the units
+/// were.
+fn with_units(blocks: u64, unit_blocks: u32, (units, in_place): (u32, u32)) -> Result<(u32, u32), GeometryError> {
+    let remedy = "describe larger zones or erase blocks, or a smaller drive";
+    let new = u32::try_from(blocks / u64::from(unit_blocks.max(1)))
+        .map_err(|_| GeometryError::new("capacity", format!("{blocks} blocks are too many"), remedy))?;
+    // Rounded to the nearest, but a drive that had units written in place keeps one.
+    let share = u64::from(new) * u64::from(in_place) + u64::from(units) / 2;
+    let kept = ((share / u64::from(units.max(1))) as u32).max(u32::from(in_place > 0));
+    if new <= kept { Err(too_small(blocks)) } else { Ok((new, kept)) }
 }
 
 #[cfg(test)]
@@ -273,9 +343,11 @@ mod tests {
     fn every_preset_has_mechanics_for_its_media() {
         for (name, text) in DrivePreset::built_in() {
             let preset = DrivePreset::parse(name, text).unwrap();
-            let sectors = preset.bytes() / 512;
-            let excess = preset.mechanics().unwrap().sectors() - sectors;
-            assert!(excess * 20 <= sectors, "{name}: {excess} sectors more than {sectors}");
+            if let DriveTiming::Disk(mechanics) = preset.timing().unwrap() {
+                let sectors = preset.bytes() / 512;
+                let excess = mechanics.sectors() - sectors;
+                assert!(excess * 20 <= sectors, "{name}: {excess} sectors more than {sectors}");
+            }
             let again = DrivePreset::parse(name, &toml::to_string(&preset).unwrap()).unwrap();
             assert_eq!(again, preset, "{name} does not survive being written");
         }
@@ -308,7 +380,10 @@ mod tests {
             // Interlaced tracks keep the conventional ones, and whole groups if they have several.
             let unit = if let MediaSpec::Interlaced(tracks) = &full.media { tracks.blocks().min(1 << 16) } else { 0 };
             assert!((full.bytes() / 2 - half.bytes()) / 4096 <= unit, "{name}");
-            let (full, half) = (full.mechanics().unwrap(), half.mechanics().unwrap());
+            let (DriveTiming::Disk(full), DriveTiming::Disk(half)) = (full.timing().unwrap(), half.timing().unwrap())
+            else {
+                continue;
+            };
             assert_eq!(half.locate(0).sectors_per_track, full.locate(0).sectors_per_track);
             let ratio = f64::from(half.cylinders()) / f64::from(full.cylinders());
             assert!((0.49..0.55).contains(&ratio), "{name}: {ratio} of the cylinders");
@@ -332,6 +407,9 @@ mod tests {
         assert!(refused("zone_blocks = 32", "zone_block = 32").contains("zone_block"));
         assert!(refused("description", "block_bytes = 1000\ndescription").contains("block_bytes"));
         assert!(refused("rpm = 7200", "rpm = -1").contains("rpm"));
+        assert!(refused("[mechanics]", "[flash]").contains("unknown field"));
+        let both = "[flash]\nread_ms = 1.0\nprogram_ms = 1.0\nerase_ms = 1.0\n[mechanics]";
+        assert!(refused("[mechanics]", both).contains("no other"));
         let preset = DrivePreset::parse("test", text).unwrap();
         assert!(preset.with_capacity(32 * 4096).is_err());
         assert!(preset.with_capacity(u64::MAX).is_err());

@@ -251,7 +251,8 @@ impl Plan {
         self.ops.push(Op::Record { record, redo: false });
     }
 
-    /// Notes a change of the map that is durable together with the plan's redo moves.
+    /// Notes a change of the map that is durable together with the plan's other redo records and its redo moves, if it has
+    /// any.
     pub fn redo_record(&mut self, record: Record) {
         self.ops.push(Op::Record { record, redo: true });
     }

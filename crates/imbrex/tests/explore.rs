@@ -1,6 +1,7 @@
 //! Every layer survives power cuts and failing operations on tiny disks, and the explorer finds the loss when an ordering
 //! rule is not kept.
 
+mod notes;
 mod swapper;
 
 use imbrex::explore::{Finding, Options, Subject, Tally, explore};
@@ -32,6 +33,13 @@ fn redo_moves_and_ram_survive() {
     let tally = go(&swapper::subject(None), CUTS, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
     println!("swapper: {tally:?}");
     assert!(tally.replayed > 0 && tally.checkpoints > 0, "{tally:?}");
+}
+
+#[test]
+fn redo_records_without_redo_moves_are_durable_together() {
+    go(&notes::subject(true), CUTS, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
+    let finding = go(&notes::subject(false), CUTS, Rules::all()).unwrap_err();
+    assert!(finding.what.contains("the notes differ"), "{finding}");
 }
 
 #[test]

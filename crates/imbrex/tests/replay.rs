@@ -290,16 +290,21 @@ proptest! {
 
 #[test]
 fn a_preset_and_a_workload_make_a_replay() {
-    let small = DrivePreset::named("small-zoned").unwrap();
-    let interlaced = DrivePreset::named("imr-tracklace").unwrap().with_capacity(small.bytes()).unwrap();
+    let named = |name| DrivePreset::named(name).unwrap();
+    let (disk, flash) = (named("small-zoned"), named("ssd-pore").with_capacity(96 << 20).unwrap());
+    let interlaced = named("imr-tracklace").with_capacity(disk.bytes()).unwrap();
     let workload = Workload::named("default").unwrap();
     let Workload::Synthetic(mut spec) = workload else { panic!("the default workload is synthetic") };
-    (spec.requests, spec.range_bytes) = (3000, small.bytes() / 2);
+    (spec.requests, spec.range_bytes) = (3000, 60 << 20);
     let workload = Workload::Synthetic(spec);
     let options = ReplayOptions { verify: true, ..ReplayOptions::default() };
     for info in layers::ALL {
+        let drive = match info.recording {
+            Recording::Flash => &flash,
+            Recording::Interlaced => &interlaced,
+            _ => &disk,
+        };
         let buffer = BufferSize::Percent(1.0);
-        let drive = if info.recording == Recording::Interlaced { &interlaced } else { &small };
         let setup = Setup { drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };
         let outcome = replay(&setup, &options, &mut ()).unwrap();
         assert_eq!(outcome.requests, 3000);

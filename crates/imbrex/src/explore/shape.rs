@@ -9,7 +9,7 @@ use super::store::Disk;
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
 use crate::layers::{ConfigError, Recording};
-use crate::media::{Conventional, Interlaced, Shingled, ZonedSpec};
+use crate::media::{Conventional, Flash, FlashShape, Interlaced, Shingled, ZonedSpec};
 use crate::perform::Setup;
 use crate::perform::rules::Rules;
 use crate::plan::Unit;
@@ -47,6 +47,7 @@ impl Shape {
             Recording::Conventional => conventional(journal, buffer, dice),
             Recording::Zoned => zoned(journal, buffer, dice),
             Recording::Interlaced => interlaced(journal, buffer, dice),
+            Recording::Flash => flash(journal, dice),
         };
         let mut config = toml::Table::new();
         for field in subject.fields.iter().filter(|field| !field.samples.is_empty()) {
@@ -144,4 +145,20 @@ fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         buffer_blocks: buffer,
     };
     (space, Disk::Interlaced(Interlaced::new(Pba::DISK, tracks)))
+}
+
+fn flash(journal: u32, dice: &mut Dice) -> (Space, Disk) {
+    // Long erase blocks, so that the records of a collection fill more than one journal entry; few of them, so that it comes.
+    let (pages, most) = *dice.pick(&[(4, 10), (9, 10), (16, 8), (48, 5)]);
+    let rewritable = journal.div_ceil(pages);
+    let count = dice.between(4, most) as u32;
+    let shape = FlashShape { erase_blocks: rewritable + count, pages, rewritable_erase_blocks: rewritable };
+    let space = Space {
+        conventional: Pba::disk(u64::from(journal)),
+        conventional_blocks: u64::from(rewritable * pages - journal),
+        zones: Some(Zones { first: Unit::disk(rewritable), count, zone_blocks: pages }),
+        tracks: None,
+        buffer_blocks: 0,
+    };
+    (space, Disk::Flash(Flash::new(Pba::DISK, shape)))
 }

@@ -3,7 +3,8 @@
 //! Until a flush, a write lies in the cache. A power cut keeps, for every sector of a conventional block, the durable
 //! content or that of any unflushed write to it, independently: so writes are torn and reordered. A sequential zone keeps a
 //! prefix of what happened to it since the last flush, appends and resets, cut at a block; so resets are lost too. Zones are
-//! independent of each other.
+//! independent of each other. Erase blocks of flash do the same, and one whose erasing was cut short may hold garbage on
+//! every page.
 //!
 //! What a write destroys counts as written with content that belongs to nobody, and may survive the cut or not, whatever
 //! becomes of the write itself: the drive may have begun it and not brought it to its end.
@@ -16,7 +17,7 @@ use super::content::SECTOR;
 use super::dice::Dice;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, UnitReport};
-use crate::media::{Conventional, Illegal, Interlaced, Media, Shingled};
+use crate::media::{Conventional, Flash, Illegal, Interlaced, Media, Shingled};
 use crate::perform::{IoKind, IoResult};
 use crate::plan::Unit;
 
@@ -26,6 +27,7 @@ pub(super) enum Disk {
     Conventional(Conventional),
     Zoned(Shingled),
     Interlaced(Interlaced),
+    Flash(Flash),
 }
 
 impl Disk {
@@ -34,6 +36,7 @@ impl Disk {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
             Self::Interlaced(media) => media,
+            Self::Flash(media) => media,
         }
     }
 
@@ -42,6 +45,16 @@ impl Disk {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
             Self::Interlaced(media) => media,
+            Self::Flash(media) => media,
+        }
+    }
+
+    /// Sets how much of a unit is written.
+    fn set_pointer(&mut self, unit: Unit, pointer: u32) {
+        match self {
+            Self::Conventional(_) | Self::Interlaced(_) => {}
+            Self::Zoned(media) => media.set_pointer(unit, pointer),
+            Self::Flash(media) => media.set_pointer(unit, pointer),
         }
     }
 
@@ -50,6 +63,7 @@ impl Disk {
             Self::Conventional(media) => Box::new(media.clone()),
             Self::Zoned(media) => Box::new(media.clone()),
             Self::Interlaced(media) => Box::new(media.clone()),
+            Self::Flash(media) => Box::new(media.clone()),
         }
     }
 }
@@ -202,17 +216,24 @@ impl Store {
             let torn = tear(versions, self.tears_sectors, dice);
             *versions = vec![torn];
         }
-        let Disk::Zoned(media) = &mut self.disk else { return };
+        let garbage = match &self.disk {
+            Disk::Flash(media) => media.extent_of(Unit::disk(0)).blocks as usize,
+            Disk::Conventional(_) | Disk::Zoned(_) | Disk::Interlaced(_) => 0,
+        };
         for (&index, zone) in self.zones.iter_mut().filter(|(_, zone)| !zone.since.is_empty()) {
             let kept = dice.between(0, zone.since.len() as u64) as usize;
+            let next_is_reset = matches!(zone.since.get(kept), Some(ZoneEvent::Reset));
             for event in zone.since.drain(..).take(kept) {
                 match event {
                     ZoneEvent::Append(content) => zone.durable.push(content),
                     ZoneEvent::Reset => zone.durable.clear(),
                 }
             }
+            if next_is_reset && garbage > 0 && dice.one_in(2) {
+                zone.durable = vec![Bytes::from(vec![0xa5; self.block_bytes]); garbage];
+            }
             zone.now = zone.durable.clone();
-            media.set_pointer(Unit::disk(index), zone.now.len() as u32);
+            self.disk.set_pointer(Unit::disk(index), zone.now.len() as u32);
         }
     }
 

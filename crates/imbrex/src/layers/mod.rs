@@ -6,6 +6,7 @@ pub mod fifo_log;
 pub mod in_place;
 mod in_place_tracks;
 pub mod loop_back;
+pub mod page_ftl;
 pub mod seagate;
 pub mod seagate_two_phase;
 pub mod skylight_zones;
@@ -26,6 +27,8 @@ pub enum Recording {
     Zoned,
     /// Bottom and top tracks.
     Interlaced,
+    /// Erase blocks of pages, and some that are rewritten in place.
+    Flash,
 }
 
 /// What is known of a layer before one is made.
@@ -100,6 +103,7 @@ pub const ALL: &[LayerInfo] = &[
     skylight_zones::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,
+    page_ftl::INFO,
 ];
 
 /// The layer called `name`.

@@ -12,8 +12,11 @@
 //! modelled: what a host sees of a drive without them is this and nothing else. The mechanism is that of DiskSim's
 //! detailed disk model, against whose numbers [`crate::validate`] holds it.
 //!
+//! Flash has no moving parts; its times are in [`FlashTimes`].
+//!
 //! Times are ns, sectors 512 bytes. Nothing here knows what the media allow or what a layer does.
 
+mod flash;
 mod interlaced;
 mod linear;
 mod reciprocal;
@@ -24,6 +27,7 @@ mod surface;
 
 use std::fmt;
 
+pub use flash::{FlashSpec, FlashTimes};
 use interlaced::InterlacedSurface;
 use seek::SeekCurve;
 pub use spec::{LayoutSpec, MechanicsSpec, RecordingSpec, RecordingZone, SeekSpec};

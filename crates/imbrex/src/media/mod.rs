@@ -1,15 +1,17 @@
 //! Media: what a recording allows and what a write destroys. The media enforces; it knows no layer and no time.
 //!
-//! Conventional, shingled and interlaced recordings are here. The trait asks what every overlapped recording must answer,
-//! so bands, realms and flash fit behind it: which unit a block belongs to, whether a write pointer binds the unit, and
+//! Conventional, shingled and interlaced recordings and flash are here. The trait asks what every overlapped recording must
+//! answer, so bands and realms fit behind it: which unit a block belongs to, whether a write pointer binds the unit, and
 //! which other blocks a write destroys.
 
 mod conventional;
+mod flash;
 mod interlaced;
 mod shingled;
 mod tags;
 
 pub use conventional::Conventional;
+pub use flash::{Flash, FlashShape};
 pub use interlaced::Interlaced;
 pub use shingled::{Shingled, ZonedSpec};
 pub use tags::{Tag, TagMap};

@@ -27,7 +27,7 @@ pub(super) enum What {
     Record(Record),
     /// A region of a checkpoint: one entry holds all of it.
     Region(Vec<Record>),
-    /// Redo moves and redo records: one entry holds the images and the records.
+    /// Redo moves, if there are any, and redo records: one entry holds the images and the records.
     Redo {
         moves: Vec<u64>,
         records: Vec<Record>,

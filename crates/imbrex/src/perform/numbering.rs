@@ -58,6 +58,7 @@ impl Running {
         let mut redo_records = Vec::new();
         let mut redo_from = None;
         let mut images = 0;
+        let mut records_from = None;
         let keeps_redo = core.setup.rules.keeps(Rule::RedoFirst);
         for op in made.plan.ops() {
             match *op {
@@ -83,6 +84,7 @@ impl Running {
                     }
                     self.remember(core, record);
                     if redo && keeps_redo {
+                        records_from.get_or_insert((self.items.len(), self.next_seq));
                         redo_records.push(record);
                     } else {
                         self.push_item(What::Record(record));
@@ -96,7 +98,7 @@ impl Running {
         if images > self.layer.most_redo_blocks() {
             self.broken = Some(format!("the redo moves of a plan write {images} blocks, more than the layer said"));
         }
-        if let Some((at, before)) = redo_from {
+        if let Some((at, before)) = redo_from.or(records_from) {
             self.items.insert(at, Item { before, what: What::Redo { moves: redo, records: redo_records, images } });
         }
         if !core.setup.rules.keeps(Rule::ReuseAfterRecords) {

@@ -6,6 +6,7 @@
 
 mod disk_folder;
 mod disksim;
+mod greedy_pages;
 mod interlaced;
 mod queue_replay;
 mod seek_curves;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 pub use disksim::disksim;
+pub use greedy_pages::greedy_pages;
 pub use interlaced::interlaced;
 pub use seek_curves::seek_curves;
 
@@ -24,7 +26,7 @@ use crate::replay::ReplayError;
 /// One comparison.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
-    /// The disk it is about.
+    /// The disk or layer it is about.
     pub disk: String,
     /// What is compared.
     pub check: String,
