@@ -1,4 +1,4 @@
-//! `imbrex validate`: mechanics and counts against numbers they had no part in.
+//! `imbrex validate`: times and counts against numbers that the simulator had no part in.
 
 use std::path::PathBuf;
 
@@ -42,6 +42,8 @@ impl Validate {
         let mut rows = validate::seek_curves()?;
         rows.extend(validate::drive_managed()?);
         rows.extend(validate::band_rewrite()?);
+        rows.extend(validate::interlaced()?);
+        rows.extend(validate::greedy_pages()?);
         if let Some(dir) = &self.disksim {
             rows.extend(validate::disksim(dir)?);
         }
@@ -49,7 +51,7 @@ impl Validate {
         let of = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
         let mut summary = format!("{} passed, {} failed, {} skipped", of("pass"), of("fail"), of("skipped"));
         if self.disksim.is_none() {
-            summary += "; name measurements with --disksim to check the mechanics request by request";
+            summary += "; name DiskSim's measurements with --disksim to check the mechanics request by request";
         }
         if self.output.format != Format::Table {
             eprintln!("{summary}");

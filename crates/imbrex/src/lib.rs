@@ -18,4 +18,5 @@ pub mod plan;
 pub mod replay;
 pub mod space;
 pub mod trace;
+pub mod tracks;
 pub mod validate;

@@ -290,14 +290,22 @@ proptest! {
 
 #[test]
 fn a_preset_and_a_workload_make_a_replay() {
-    let [zoned, banded] = ["small-zoned", "small-banded"].map(|name| DrivePreset::named(name).unwrap());
+    let named = |name| DrivePreset::named(name).unwrap();
+    let (disk, banded, flash) =
+        (named("small-zoned"), named("small-banded"), named("ssd-pore").with_capacity(96 << 20).unwrap());
+    let interlaced = named("imr-tracklace").with_capacity(disk.bytes()).unwrap();
     let workload = Workload::named("default").unwrap();
     let Workload::Synthetic(mut spec) = workload else { panic!("the default workload is synthetic") };
-    (spec.requests, spec.range_bytes) = (3000, zoned.bytes() / 2);
+    (spec.requests, spec.range_bytes) = (3000, 60 << 20);
     let workload = Workload::Synthetic(spec);
     let options = ReplayOptions { verify: true, ..ReplayOptions::default() };
     for info in layers::ALL {
-        let drive = if info.recording == Recording::Banded { &banded } else { &zoned };
+        let drive = match info.recording {
+            Recording::Flash => &flash,
+            Recording::Interlaced => &interlaced,
+            Recording::Banded => &banded,
+            Recording::Conventional | Recording::Zoned => &disk,
+        };
         let buffer = BufferSize::Percent(1.0);
         let setup = Setup { drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };
         let outcome = replay(&setup, &options, &mut ()).unwrap();

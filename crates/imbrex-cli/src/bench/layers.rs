@@ -14,17 +14,19 @@ use imbrex::trace::{TraceRequest, Workload};
 use super::requests::{self, BLOCK_BYTES, InMemory};
 use super::{Best, Report, Scale, straight_line};
 
-/// The drive under everything.
+/// The drive under everything but layers for interlaced disks.
 pub const DRIVE: &str = "exos-x18z";
+/// The drive under layers for bands.
+const BANDED_DRIVE: &str = "st8000as0002";
+/// The drive under those for interlaced tracks: a little larger than the range, so that what is written lies on all kinds of tracks.
+const INTERLACED_DRIVE: &str = "imr-tracklace";
 /// A layer's buffer, of the address range.
 pub const BUFFER_PERCENT: u64 = 1;
 /// DiskSim's rate, in requests/s: the best that was measured, on another machine of the same class.
 const DISKSIM: f64 = 159_000.0;
 
-/// The drive under a layer for bands.
-const BANDED_DRIVE: &str = "st8000as0002";
-
-const LAYERS: [&str; 6] = ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones", "skylight"];
+const LAYERS: [&str; 7] =
+    ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones", "skylight", "seagate"];
 /// The schedulers that pick from a queue. It is always full: the requests arrive faster than the disk serves them.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 
@@ -72,8 +74,7 @@ fn stream(range_bytes: u64, skewed: bool, scale: Scale) -> anyhow::Result<Stream
 }
 
 fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
-    let [drive, banded] = [DRIVE, BANDED_DRIVE].map(DrivePreset::named);
-    let (drive, banded) = (drive?, banded?);
+    let drive = DrivePreset::named(DRIVE)?;
     let table: Vec<u32> = (0..(stream.range_bytes / BLOCK_BYTES) as u32).rev().collect();
     let mut rates = Rates::default();
     let timed = &stream.requests[scale.lead_in as usize..];
@@ -86,12 +87,23 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
             for (warm, best) in [false, true].into_iter().zip(by_warm) {
                 let options = ReplayOptions { warm, ..ReplayOptions::default() };
                 let layer = layers::find(layer)?;
-                let drive = if layer.recording == Recording::Banded { &banded } else { &drive };
-                best.rate(timed.len() as u64, replay(layer, drive, stream, options, scale)?);
+                best.rate(timed.len() as u64, replay(layer, &drive_for(layer, stream)?, stream, options, scale)?);
             }
         }
     }
     Ok(rates)
+}
+
+fn drive_for(layer: &LayerInfo, stream: &Stream) -> anyhow::Result<DrivePreset> {
+    let name = match layer.recording {
+        Recording::Interlaced => {
+            let bytes = stream.range_bytes + stream.range_bytes / 32;
+            return Ok(DrivePreset::named(INTERLACED_DRIVE)?.with_capacity(bytes)?);
+        }
+        Recording::Banded => BANDED_DRIVE,
+        Recording::Conventional | Recording::Zoned | Recording::Flash => DRIVE,
+    };
+    Ok(DrivePreset::named(name)?)
 }
 
 /// Replays the stream and returns how many seconds what follows the lead-in took.

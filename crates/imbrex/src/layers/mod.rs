@@ -4,7 +4,11 @@ pub mod block_lru;
 pub mod conventional;
 pub mod fifo_log;
 pub mod in_place;
+mod in_place_tracks;
 pub mod loop_back;
+pub mod page_ftl;
+pub mod seagate;
+pub mod seagate_two_phase;
 pub mod skylight;
 pub mod skylight_zones;
 mod zone_buffer;
@@ -24,6 +28,10 @@ pub enum Recording {
     Zoned,
     /// Bands behind a persistent cache, as inside a drive-managed disk.
     Banded,
+    /// Bottom and top tracks.
+    Interlaced,
+    /// Erase blocks of pages, and some that are rewritten in place.
+    Flash,
 }
 
 /// What is known of a layer before one is made.
@@ -97,6 +105,9 @@ pub const ALL: &[LayerInfo] = &[
     block_lru::INFO,
     skylight_zones::INFO,
     skylight::INFO,
+    seagate::INFO,
+    seagate_two_phase::INFO,
+    page_ftl::INFO,
 ];
 
 /// The layer called `name`.

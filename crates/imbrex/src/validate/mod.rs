@@ -8,6 +8,8 @@ mod band_rewrite;
 mod disk_folder;
 mod disksim;
 mod drive_managed;
+mod greedy_pages;
+mod interlaced;
 mod queue_replay;
 mod seek_curves;
 mod writes;
@@ -19,6 +21,8 @@ use serde::Serialize;
 pub use band_rewrite::band_rewrite;
 pub use disksim::disksim;
 pub use drive_managed::drive_managed;
+pub use greedy_pages::greedy_pages;
+pub use interlaced::interlaced;
 pub use seek_curves::seek_curves;
 
 use crate::mechanics::GeometryError;
@@ -27,7 +31,7 @@ use crate::replay::ReplayError;
 /// One comparison.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
-    /// The disk it is about.
+    /// The disk or layer it is about.
     pub disk: String,
     /// What is compared.
     pub check: String,

@@ -16,7 +16,12 @@ impl<I: Iterator<Item = (u64, u64)>> Writes<I> {
     /// Writes at `(time, block)`.
     pub fn new(writes: I) -> Self {
         // No format of its own: nobody looks at it.
-        let info = TraceInfo { name: "writes".into(), format: TraceFormat::Synthetic, compression: Compression::None };
+        let info = TraceInfo {
+            name: "writes".into(),
+            format: TraceFormat::Synthetic,
+            compression: Compression::None,
+            synthetic: true,
+        };
         Self { info, writes }
     }
 }
