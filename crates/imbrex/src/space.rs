@@ -18,8 +18,19 @@ pub struct Space {
     pub bands: Option<Bands>,
     /// The interlaced tracks, if the drive has any. They are on [`Pba::DISK`].
     pub tracks: Option<Tracks>,
+    /// The device behind, if the layer is a cache in front of one.
+    pub home: Option<Home>,
     /// How many of the conventional blocks a persistent buffer may take.
     pub buffer_blocks: u32,
+}
+
+/// The device behind a cache: every block of the host has a home there, which is written in place.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// The first block.
+    pub start: Pba,
+    /// How many blocks follow it.
+    pub blocks: u64,
 }
 
 /// A run of sequential zones, or of the erase blocks of flash: units with a write pointer that are emptied whole.

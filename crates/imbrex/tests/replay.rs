@@ -301,7 +301,7 @@ fn a_preset_and_a_workload_make_a_replay() {
     let options = ReplayOptions { verify: true, ..ReplayOptions::default() };
     for info in layers::ALL {
         let drive = match info.recording {
-            Recording::Flash => &flash,
+            Recording::Flash | Recording::Cached => &flash,
             Recording::Interlaced => &interlaced,
             Recording::Banded => &banded,
             Recording::Conventional | Recording::Zoned => &disk,

@@ -49,7 +49,7 @@ impl Shape {
             Recording::Zoned => zoned(journal, buffer, dice),
             Recording::Banded => banded(journal, dice),
             Recording::Interlaced => interlaced(journal, buffer, dice),
-            Recording::Flash => flash(journal, dice),
+            Recording::Flash | Recording::Cached => flash(journal, dice),
         };
         let mut config = toml::Table::new();
         for field in subject.fields.iter().filter(|field| !field.samples.is_empty()) {
@@ -105,6 +105,7 @@ fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         zones: None,
         bands: None,
         tracks: None,
+        home: None,
         buffer_blocks: buffer,
     };
     (space, Disk::Conventional(Conventional::new(Pba::DISK, u64::from(journal) + blocks)))
@@ -122,6 +123,7 @@ fn zoned(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         bands: None,
         zones: Some(Zones { first: Unit::disk(conventional_zones), count, zone_blocks }),
         tracks: None,
+        home: None,
         buffer_blocks: buffer,
     };
     (space, Disk::Zoned(Shingled::new(Pba::DISK, spec)))
@@ -139,6 +141,7 @@ fn banded(journal: u32, dice: &mut Dice) -> (Space, Disk) {
         conventional_blocks: u64::from(cache),
         zones: None,
         tracks: None,
+        home: None,
         bands: disk.bands().cloned(),
         buffer_blocks: cache,
     };
@@ -165,6 +168,7 @@ fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         zones: None,
         bands: None,
         tracks: Some(tracks),
+        home: None,
         buffer_blocks: buffer,
     };
     (space, Disk::Interlaced(Interlaced::new(Pba::DISK, tracks)))
@@ -182,6 +186,7 @@ fn flash(journal: u32, dice: &mut Dice) -> (Space, Disk) {
         zones: Some(Zones { first: Unit::disk(rewritable), count, zone_blocks: pages }),
         bands: None,
         tracks: None,
+        home: None,
         buffer_blocks: 0,
     };
     (space, Disk::Flash(Flash::new(Pba::DISK, shape)))

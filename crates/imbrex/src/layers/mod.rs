@@ -32,6 +32,8 @@ pub enum Recording {
     Interlaced,
     /// Erase blocks of pages, and some that are rewritten in place.
     Flash,
+    /// Flash in front of a disk, each behind a layer of its own, so that both are written in place.
+    Cached,
 }
 
 /// What is known of a layer before one is made.

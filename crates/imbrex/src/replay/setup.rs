@@ -127,6 +127,7 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
         }
         (Recording::Zoned, MediaSpec::Flash { .. }) => return Err(drive.unsuited("sequential zones")),
         (Recording::Flash, _) => return Err(drive.unsuited("flash")),
+        (Recording::Cached, _) => return Err(drive.unsuited("flash in front of a disk")),
     };
     let timing: Box<dyn Timing> = match drive.timing()? {
         DriveTiming::Disk(mechanics) => Box::new(mechanics),
@@ -172,7 +173,7 @@ fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
         (None, None, Some(bands)) => bands.start(),
         (None, None, None) => media.blocks(),
     };
-    Space { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, buffer_blocks }
+    Space { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, home: None, buffer_blocks }
 }
 
 #[cfg(test)]
