@@ -9,6 +9,8 @@ mod content;
 #[cfg(test)]
 mod damage;
 mod dice;
+mod disks;
+mod faults;
 mod model;
 mod run;
 mod shape;

@@ -1,5 +1,6 @@
 //! The translation layers, one folder each, and how one is made from its name.
 
+pub mod below;
 pub mod block_lru;
 pub mod conventional;
 pub mod fifo_log;
@@ -12,6 +13,8 @@ pub mod seagate_two_phase;
 pub mod skylight;
 pub mod skylight_zones;
 mod zone_buffer;
+
+use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
@@ -130,7 +133,8 @@ impl LayerInfo {
     /// # Errors
     /// [`ConfigError`] names the field or the missing space.
     pub fn build(&self, space: &Space, config: &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError> {
-        (self.build)(space, config)
+        let own = if self.recording == Recording::Cached { below::without(config) } else { Cow::Borrowed(config) };
+        (self.build)(space, &own)
     }
 }
 
