@@ -131,12 +131,15 @@ impl Running {
             }
             self.start_ready(core);
             let planned = !self.starting && self.plan_more(core);
-            if let Err(why) = self.broken.take().map_or(Ok(()), Err).and_then(|()| self.advance_commit(core)) {
-                self.fail_all(core);
-                let mut queue = std::mem::take(&mut self.queue);
-                return Some(core.die(why, &mut queue));
-            }
-            if planned || !self.ready.is_empty() || self.failed {
+            let committed = match self.broken.take().map_or(Ok(()), Err).and_then(|()| self.advance_commit(core)) {
+                Ok(committed) => committed,
+                Err(why) => {
+                    self.fail_all(core);
+                    let mut queue = std::mem::take(&mut self.queue);
+                    return Some(core.die(why, &mut queue));
+                }
+            };
+            if planned || committed || !self.ready.is_empty() || self.failed {
                 continue;
             }
             match self.kept_back.take() {

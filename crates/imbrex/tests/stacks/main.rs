@@ -108,7 +108,7 @@ fn what_a_stack_cannot_do_is_said() {
 
 #[test]
 fn no_cut_loses_what_was_flushed() {
-    let options = Options { cuts: 1500, seed: 1, rules: Rules::all() };
+    let options = Options { cuts: 30000, seed: 1, rules: Rules::all() };
     let tally = explore(&sides::subject(), &options, |_| true).unwrap();
     println!("{tally:?}");
     assert!(tally.cuts_in_recovery > 50 && tally.rebuilds > 50 && tally.checkpoints > 50, "{tally:?}");
