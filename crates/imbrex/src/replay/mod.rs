@@ -35,6 +35,7 @@ mod scheduler;
 mod series;
 mod setup;
 mod simulation;
+mod sizing;
 mod stack;
 
 use std::ops::ControlFlow;
@@ -49,7 +50,7 @@ pub use scheduler::Scheduler;
 pub use series::Row;
 pub use setup::{Setup, disk, replay, space};
 pub use simulation::Simulation;
-pub use stack::fits;
+pub use sizing::{fits, sized};
 
 /// Whoever watches a replay.
 pub trait Observer {

@@ -4,16 +4,12 @@ use super::device::Device;
 use super::error::ReplayError;
 use super::options::ReplayOptions;
 use super::scheduler::Scheduler;
-use super::setup::{Setup, disk, space};
-use crate::block::Pba;
+use super::setup::Setup;
+use super::sizing::sized;
 use crate::buffer_size::BufferSize;
 use crate::drive::DrivePreset;
 use crate::layers::below::BelowConfig;
-use crate::layers::{self, ConfigError, LayerInfo, Recording};
-use crate::space::{Home, Space};
-
-/// How often the flash is enlarged before it is given up to find one that is large enough.
-const ATTEMPTS: u32 = 40;
+use crate::layers::{self, ConfigError, LayerInfo};
 
 /// The devices under `setup.layer`, filled and ready: flash on which the layer there leaves room for the cache and for the
 /// journal, and the disk.
@@ -35,7 +31,7 @@ pub(super) fn device(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptio
 }
 
 /// The preset of the flash in the size that leaves room for `cache_blocks`.
-fn flash(
+pub(super) fn flash(
     cache: &LayerInfo,
     below: &BelowConfig,
     (disk, cache_blocks): (&DrivePreset, u32),
@@ -49,53 +45,5 @@ fn flash(
     }
     let journal = if options.as_live { options.journal_blocks } else { 0 };
     let needed = u64::from(cache_blocks) + u64::from(journal);
-    let layer = layers::find(&below.flash_layer)?;
-    let (mut blocks, mut last) = (needed, None);
-    for _ in 0..ATTEMPTS {
-        let offered = preset
-            .with_capacity(blocks.saturating_mul(preset.block_bytes.into()))
-            .map_err(ReplayError::from)
-            .and_then(|drive| Ok((fits(&drive, layer, &below.flash_config, 0, options)?, drive)));
-        match offered {
-            Ok((capacity, drive)) if capacity >= needed => return Ok(drive),
-            Ok((capacity, _)) => blocks += needed - capacity,
-            Err(error) => {
-                last = Some(error);
-                blocks += blocks / 2 + 64;
-            }
-        }
-    }
-    let reason = format!("no size of {} leaves room for {needed} blocks", below.flash_drive);
-    Err(last.unwrap_or(ConfigError::Space { layer: cache.name, reason }.into()))
-}
-
-/// Whether `layer`, and for a cache the layers below it, can be made on `drive` as configured, with a buffer of so many
-/// blocks: the blocks that it offers. Makes the maps and fills nothing.
-///
-/// # Errors
-/// What does not fit, as [`Setup::simulation`] would say.
-pub fn fits(
-    drive: &DrivePreset,
-    layer: &LayerInfo,
-    config: &toml::Table,
-    buffer_blocks: u32,
-    options: &ReplayOptions,
-) -> Result<u64, ReplayError> {
-    if layer.recording != Recording::Cached {
-        let space = space(&disk(drive, layer.recording)?, buffer_blocks, options)?;
-        return Ok(layer.build(&space, config)?.capacity());
-    }
-    let below = BelowConfig::read(layer, config)?;
-    let home = fits(drive, layers::find(&below.disk_layer)?, &below.disk_config, 1, options)?;
-    flash(layer, &below, (drive, buffer_blocks), options)?;
-    let space = Space {
-        conventional: Pba::disk(0),
-        conventional_blocks: buffer_blocks.into(),
-        zones: None,
-        bands: None,
-        tracks: None,
-        home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home }),
-        buffer_blocks,
-    };
-    Ok(layer.build(&space, config)?.capacity())
+    sized(&preset, (layers::find(&below.flash_layer)?, &below.flash_config), (needed, 0), options)
 }
