@@ -60,9 +60,8 @@ pub(super) struct Run {
     pub tally: Tally,
 }
 
-/// Explores one seed.
-pub(super) fn run(subject: &Subject, seed: u64, rules: Rules) -> Result<Tally, Finding> {
-    let mut dice = Dice::new(seed);
+/// Explores what `dice` decide; `seed` is for the report.
+pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) -> Result<Tally, Finding> {
     let finding = |what: String, tally: Tally| {
         let Tally { cuts, operations, .. } = tally;
         Finding { subject: subject.name.clone(), seed, cuts, operations, what }
@@ -110,7 +109,7 @@ fn store(disk: &Disk, rules: Rules) -> Store {
 impl Run {
     fn go(&mut self) -> Result<(), String> {
         self.start(false)?;
-        while self.tally.cuts < CUTS {
+        while self.tally.cuts < CUTS && !self.dice.is_used_up() {
             self.live()?;
             self.cut()?;
             self.verify()?;
