@@ -2,6 +2,7 @@
 
 pub mod block_lru;
 pub mod conventional;
+pub mod dm_zoned;
 pub mod fifo_log;
 pub mod in_place;
 pub mod loop_back;
@@ -21,6 +22,8 @@ pub enum Recording {
     Conventional,
     /// Conventional and sequential zones.
     Zoned,
+    /// The same, with the conventional space taken zone by zone.
+    WholeZones,
 }
 
 /// What is known of a layer before one is made.
@@ -86,8 +89,15 @@ pub enum ConfigError {
 }
 
 /// Every layer, in the order in which it is listed.
-pub const ALL: &[LayerInfo] =
-    &[conventional::INFO, in_place::INFO, fifo_log::INFO, loop_back::INFO, block_lru::INFO, skylight_zones::INFO];
+pub const ALL: &[LayerInfo] = &[
+    conventional::INFO,
+    in_place::INFO,
+    fifo_log::INFO,
+    loop_back::INFO,
+    block_lru::INFO,
+    skylight_zones::INFO,
+    dm_zoned::INFO,
+];
 
 /// The layer called `name`.
 ///

@@ -92,8 +92,8 @@ impl Timing for Mechanics {
 pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
     let media: Box<dyn Media> = match (recording, &drive.media) {
         (Recording::Conventional, _) => Box::new(Conventional::new(Pba::DISK, drive.blocks())),
-        (Recording::Zoned, MediaSpec::Conventional { blocks }) => Box::new(Conventional::new(Pba::DISK, *blocks)),
-        (Recording::Zoned, MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active }) => {
+        (_, MediaSpec::Conventional { blocks }) => Box::new(Conventional::new(Pba::DISK, *blocks)),
+        (_, MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active }) => {
             let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
             let (max_open, max_active) = (*max_open, *max_active);
             let spec = ZonedSpec { zones, zone_blocks, conventional_zones, max_open, max_active };
