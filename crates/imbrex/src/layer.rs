@@ -133,8 +133,8 @@ pub trait TranslationLayer: Send {
     /// the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
 
-    /// How long the disk has to be idle before the layer has any use for it. A runner that offers idle time once, after a
-    /// while of its own, waits as long.
+    /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle time
+    /// after a while of its own waits as long.
     fn idle_after_ns(&self) -> u64 {
         0
     }

@@ -38,7 +38,7 @@
 //!   it goes on until the upper one is reached.
 //! - *The throttle*. The kernel's is a share of time; a layer has no clock. Here reclaim under way while the host writes may
 //!   write `throttle` blocks for every 100 of the host, in steps; as many as the host below half of `reclaim_low`. Without
-//!   limit in idle time and while a write waits for a zone.
+//!   limit in the gaps between requests and while a write waits for a zone.
 //! - *A chunk that is used while it is reclaimed* (`in_use`): the job is given up and what it copied is void (`give-up`, since
 //!   5.8), or the write waits for its end (`wait`, before). Zones it has begun to write are reset; a write pointer that it
 //!   moved stays.
@@ -68,7 +68,7 @@ pub(super) use config::INFO;
 use chunks::{ChunkMap, Role};
 use config::{Config, InUse};
 use recency::ZoneRecency;
-use reclaim::{Job, Progress};
+use reclaim::Job;
 use records::owner;
 use zones::{Kind, NONE, ZonePool};
 
@@ -275,16 +275,12 @@ impl TranslationLayer for DmZoned {
                 }
             }
             Pressure::Idle { ns } if ns < self.idle_after_ns() => Step::Nothing,
-            Pressure::Idle { .. } => match self.reclaim(plan) {
-                Progress::Moved(_) => Step::More,
-                Progress::Waits => Step::Wait,
-                Progress::Nothing => Step::Nothing,
-            },
+            Pressure::Idle { .. } => self.reclaim_step(plan),
         }
     }
 
     fn idle_after_ns(&self) -> u64 {
-        self.config.idle_ns()
+        if self.is_reclaiming() { 0 } else { self.config.idle_ns() }
     }
 
     fn freed(&mut self, space: Extent<Pba>) {

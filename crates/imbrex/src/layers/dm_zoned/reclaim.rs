@@ -38,7 +38,7 @@ impl Way {
 }
 
 /// What a step of reclaim came to.
-pub(super) enum Progress {
+enum Progress {
     /// So many blocks were written, which may be none.
     Moved(u32),
     /// A zone has to come back first.
@@ -49,13 +49,16 @@ pub(super) enum Progress {
 
 impl DmZoned {
     /// One step of the job under way, or of a new one.
-    pub(super) fn reclaim(&mut self, plan: &mut Plan) -> Progress {
+    fn reclaim(&mut self, plan: &mut Plan) -> Progress {
         if let Some(job) = self.job.take_if(|job| job.interrupted) {
             self.give_up(&job, plan);
             return Progress::Moved(0);
         }
         if self.job.is_none() {
-            let Some(chunk) = self.victim() else { return Progress::Nothing };
+            let Some(chunk) = self.victim() else {
+                self.reclaiming = false;
+                return Progress::Nothing;
+            };
             match self.way(chunk) {
                 Ok(way) => self.job = Some(Job { chunk, way, next: 0, interrupted: false }),
                 Err(progress) => return progress,
@@ -184,14 +187,19 @@ impl DmZoned {
         self.pool.free_percent() <= percent
     }
 
+    /// Whether reclaim is under way, or begins although the disk is busy.
+    pub(super) fn is_reclaiming(&self) -> bool {
+        self.reclaiming || self.job.is_some()
+    }
+
     /// Whether the host has written enough that reclaim has its turn: `throttle` blocks for each 100 of the host.
     pub(super) fn is_due(&self) -> bool {
-        (self.reclaiming || self.job.is_some()) && self.credit >= 100 * u64::from(self.config.step_blocks)
+        self.is_reclaiming() && self.credit >= 100 * u64::from(self.config.step_blocks)
     }
 
     /// Reclaim earns its share of what the host writes.
     pub(super) fn earn(&mut self, blocks: u32) {
-        if !self.reclaiming && self.job.is_none() {
+        if !self.is_reclaiming() {
             self.credit = 0;
             return;
         }
@@ -213,6 +221,11 @@ impl DmZoned {
         if self.job.is_none() && self.pool.conventional_is_coming() {
             return Step::Wait;
         }
+        self.reclaim_step(plan)
+    }
+
+    /// One step, as the runner is told of it.
+    pub(super) fn reclaim_step(&mut self, plan: &mut Plan) -> Step {
         match self.reclaim(plan) {
             Progress::Moved(_) => Step::More,
             Progress::Waits => Step::Wait,
