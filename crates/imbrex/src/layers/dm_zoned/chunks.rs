@@ -88,25 +88,29 @@ impl ChunkMap {
         self.valid[0].touch(lba.0) ^ self.valid[1].touch(lba.0)
     }
 
-    /// The blocks are valid in the zone of this role, and not in the other.
+    /// The blocks of one chunk are valid in the zone of this role, and not in the other.
     pub fn set_valid(&mut self, at: Extent<Lba>, role: Role) {
         self.invalidate(at, role.other());
-        for lba in at.iter() {
-            let chunk = self.chunk_of(lba).0;
-            let new = self.valid[role as usize].insert(lba.0);
-            self.chunks[chunk as usize].weight[role as usize] += u32::from(new);
-        }
+        let new = self.valid[role as usize].insert_run(at.start.0, at.end().0);
+        let chunk = self.chunk_of(at.start).0;
+        self.chunks[chunk as usize].weight[role as usize] += new as u32;
     }
 
-    /// The blocks are not valid in the zone of this role.
+    /// The blocks, of any chunks, are not valid in the zones of this role.
     pub fn invalidate(&mut self, at: Extent<Lba>, role: Role) {
         let mut from = at.start.0;
         while let Some(block) = self.valid[role as usize].next(from, at.end().0) {
-            self.valid[role as usize].remove(block);
             let chunk = self.chunk_of(Lba(block)).0;
-            self.chunks[chunk as usize].weight[role as usize] -= 1;
-            from = block + 1;
+            let end = at.end().min(self.blocks_of(chunk).end()).0;
+            let removed = self.valid[role as usize].remove_run(block, end);
+            self.chunks[chunk as usize].weight[role as usize] -= removed as u32;
+            from = end;
         }
+    }
+
+    /// How many of the blocks are valid in the zone of this role.
+    pub fn count_valid(&self, at: Extent<Lba>, role: Role) -> u32 {
+        self.valid[role as usize].count(at.start.0, at.end().0) as u32
     }
 
     /// Whether a block of `at` is valid anywhere.
@@ -116,11 +120,10 @@ impl ChunkMap {
 
     /// What was valid in the buffer zone is valid in the data zone now.
     pub fn merge(&mut self, chunk: u32) {
-        let blocks = self.blocks_of(chunk);
-        let mut from = blocks.start.0;
-        while let Some(block) = self.valid[Role::Buffer as usize].next(from, blocks.end().0) {
-            self.set_valid(Extent::new(Lba(block), 1), Role::Data);
-            from = block + 1;
+        let mut from = 0;
+        while let Some((offset, blocks)) = self.next_run(chunk, Role::Buffer, from, self.zone_blocks) {
+            self.set_valid(Extent::new(self.lba(chunk, offset), blocks), Role::Data);
+            from = offset + blocks;
         }
     }
 
@@ -129,12 +132,11 @@ impl ChunkMap {
         let bits = &self.valid[role as usize];
         let (start, end) = (self.lba(chunk, 0).0, self.blocks_of(chunk).end().0);
         let first = bits.next(start + u64::from(offset), end)?;
-        let limit = end.min(first + u64::from(most));
-        let after = (first + 1..limit).find(|&block| !bits.contains(block)).unwrap_or(limit);
+        let after = bits.next_absent(first, end.min(first + u64::from(most)));
         Some(((first - start) as u32, (after - first) as u32))
     }
 
-    /// The first unmapped chunk at or behind `chunk` is followed by so many others that nothing lies in, itself included.
+    /// How many chunks from this one on have no zone.
     pub fn unmapped_run(&self, chunk: u32) -> u32 {
         self.chunks[chunk as usize..].iter().take_while(|chunk| chunk.zone == [NONE; 2]).count() as u32
     }

@@ -174,7 +174,7 @@ impl DmZoned {
     fn put(&mut self, run: Extent<Lba>, role: Role, zone: u32, offset: u32, plan: &mut Plan) {
         let to = self.pool.block(zone, offset);
         plan.copy(Place::Host(0), Place::At(to), run.blocks, Why::Host);
-        let hits = run.iter().filter(|&lba| self.chunks.is_valid(lba, role)).count() as u32;
+        let hits = self.chunks.count_valid(run, role);
         if self.pool.is_conventional(zone) {
             plan.count(Event::WriteHit, hits);
         } else {
