@@ -178,9 +178,7 @@ impl DmZoned {
             if moved == self.settings.step {
                 break;
             }
-            if *pointer != u64::MAX {
-                *pointer += 1;
-            }
+            *pointer = pointer.saturating_add(1);
             self.counts.requeued += 1;
             moved += 1;
             job.next = block + 1;

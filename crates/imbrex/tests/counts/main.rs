@@ -99,7 +99,7 @@ fn dm_zoned(media: &MediaSpec, capacity: u64, filled: u64, config: &toml::Table)
     let is = |key: &str, text: &str| config.get(key).is_some_and(|v| v.as_str() == Some(text));
     let low = number("reclaim_low", 30);
     let settings = Settings {
-        step: number("step_blocks", 256),
+        step: number("step_blocks", 4096),
         low,
         stop: if is("until", "high") { number("reclaim_high", 50) - 1 } else { low },
         throttle: number("throttle", 75),

@@ -3,7 +3,7 @@
 use super::DmZoned;
 use super::records::{MOST_WORDS, WORD};
 use super::zones::ZonePool;
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, configure};
+use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
 use crate::space::{Space, Zones};
 
 pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
@@ -14,12 +14,7 @@ pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
     recording: Recording::WholeZones,
     buffered: false,
     fields: &[
-        Field {
-            key: "step_blocks",
-            default: "256",
-            meaning: "blocks one reclaim step writes at most",
-            samples: &["1", "3", "64"],
-        },
+        STEP_BLOCKS,
         Field {
             key: "reclaim_low",
             default: "30",
@@ -129,7 +124,7 @@ pub(super) struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            step_blocks: 256,
+            step_blocks: 4096,
             reclaim_low: 30,
             reclaim_high: 50,
             until: Until::Low,

@@ -192,12 +192,21 @@ impl DmZoned {
         (at.first(self.pool.zone_blocks() - offset), chunk, offset)
     }
 
-    fn source(&self, lba: Lba, chunk: u32, offset: u32) -> Place {
-        let role = Role::BOTH.into_iter().find(|&role| self.chunks.is_valid(lba, role));
-        match role.and_then(|role| self.chunks.zone(chunk, role)) {
-            Some(zone) => Place::At(self.pool.block(zone, offset)),
-            None if self.lost.any(Extent::new(lba, 1)) => Place::Lost,
-            None => Place::Zero,
+    /// Where the first blocks of `run`, which lies in a chunk, are to be read, and how many of them.
+    fn source(&self, run: Extent<Lba>, chunk: u32, offset: u32) -> (Place, u32) {
+        let mut gap = run.blocks;
+        for role in Role::BOTH {
+            let Some(zone) = self.chunks.zone(chunk, role) else { continue };
+            match self.chunks.next_run(chunk, role, offset, run.blocks) {
+                Some((first, blocks)) if first == offset => return (Place::At(self.pool.block(zone, offset)), blocks),
+                Some((first, _)) => gap = gap.min(first - offset),
+                None => {}
+            }
+        }
+        match self.lost.any(run.first(gap)) {
+            false => (Place::Zero, gap),
+            true if self.lost.any(run.first(1)) => (Place::Lost, 1),
+            true => (Place::Zero, 1),
         }
     }
 }
@@ -220,11 +229,13 @@ impl TranslationLayer for DmZoned {
         while !rest.is_empty() {
             let (run, chunk, offset) = self.piece(rest);
             let host = at.blocks - rest.blocks;
-            for (i, lba) in (0..).zip(run.iter()) {
-                let from = self.source(lba, chunk, offset + i);
-                plan.copy(from, Place::Host(host + i), 1, Why::Host);
-                let buffered = self.chunks.is_valid(lba, Role::Buffer);
-                plan.count(Event::ReadHit, u32::from(buffered));
+            plan.count(Event::ReadHit, self.chunks.count_valid(run, Role::Buffer));
+            let mut unread = run;
+            while !unread.is_empty() {
+                let passed = run.blocks - unread.blocks;
+                let (from, blocks) = self.source(unread, chunk, offset + passed);
+                plan.copy(from, Place::Host(host + passed), blocks, Why::Host);
+                unread = unread.skip(blocks);
             }
             if self.config.reads_count {
                 self.used(chunk);

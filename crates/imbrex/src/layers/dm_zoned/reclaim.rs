@@ -75,7 +75,7 @@ impl DmZoned {
     /// whose data zone has the most valid blocks.
     fn victim(&self) -> Option<u32> {
         let chunk = |zone| owned(self.pool.owner(zone));
-        if !self.pool.any_unowned(true) {
+        if !self.pool.reserve_is_left() {
             let mut data = self.recency.sequential(&self.pool).filter_map(chunk);
             if let Some((chunk, _)) = data.find(|&(chunk, _)| self.chunks.zone(chunk, Role::Buffer).is_some()) {
                 return Some(chunk);
@@ -97,9 +97,11 @@ impl DmZoned {
     fn way(&mut self, chunk: u32) -> Result<Way, Progress> {
         let Some(data) = self.chunks.zone(chunk, Role::Data) else { return Err(Progress::Nothing) };
         if self.pool.is_conventional(data) {
-            let target = self.pool.take(Kind::Sequential).or_else(|| self.pool.take(Kind::Reserved));
-            let without = if self.pool.any_unowned(false) { Progress::Waits } else { Progress::Nothing };
-            return target.map(Way::ToSequential).ok_or(without);
+            return match self.pool.take(Kind::Sequential).or_else(|| self.pool.take(Kind::Reserved)) {
+                Some(target) => Ok(Way::ToSequential(target)),
+                None if self.pool.sequential_is_coming() => Err(Progress::Waits),
+                None => Err(Progress::Nothing),
+            };
         }
         let first = self.chunks.next_run(chunk, Role::Buffer, 0, 1).map_or(u32::MAX, |(offset, _)| offset);
         let fits = first >= self.pool.pointer(data) && self.pool.is_usable(data);

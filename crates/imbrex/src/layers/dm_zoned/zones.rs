@@ -30,7 +30,8 @@ pub(super) struct ZonePool {
     pointer: Vec<u32>,
     /// By zone: whether it takes writes.
     usable: Vec<bool>,
-    reserved: Vec<bool>,
+    /// The reserved zones.
+    reserved: Vec<u32>,
     reserved_wanted: u32,
     free: [VecDeque<u32>; 3],
     is_free: Vec<bool>,
@@ -49,7 +50,7 @@ impl ZonePool {
             owner: vec![NONE; all],
             pointer: vec![0; all],
             usable: vec![true; all],
-            reserved: vec![false; all],
+            reserved: Vec::with_capacity(reserved_wanted as usize),
             reserved_wanted,
             free: [queue(conventional), queue(sequential.count), queue(sequential.count)],
             is_free: vec![false; all],
@@ -154,11 +155,14 @@ impl ZonePool {
         self.unowned_conventional as usize > self.free[Kind::Conventional as usize].len()
     }
 
-    /// Whether there is a usable sequential zone that nobody owns, free already or not; of the reserved ones, if `reserved`.
-    pub fn any_unowned(&self, reserved: bool) -> bool {
-        (self.conventional..self.len())
-            .map(|zone| zone as usize)
-            .any(|zone| self.owner[zone] == NONE && self.usable[zone] && (self.reserved[zone] || !reserved))
+    /// Whether a reserved zone is nobody's, free already or not.
+    pub fn reserve_is_left(&self) -> bool {
+        self.reserved.iter().any(|&zone| self.owner(zone) == NONE)
+    }
+
+    /// Whether a usable sequential zone is nobody's, free already or not.
+    pub fn sequential_is_coming(&self) -> bool {
+        (self.conventional..self.len()).any(|zone| self.owner(zone) == NONE && self.is_usable(zone))
     }
 
     /// Plans that a zone nobody owns any more is free again.
@@ -184,7 +188,7 @@ impl ZonePool {
     }
 
     fn put(&mut self, zone: u32) {
-        let kind = match (self.is_conventional(zone), self.reserved[zone as usize]) {
+        let kind = match (self.is_conventional(zone), self.reserved.contains(&zone)) {
             (true, _) => Kind::Conventional,
             (false, false) => Kind::Sequential,
             (false, true) => Kind::Reserved,
@@ -198,8 +202,7 @@ impl ZonePool {
     pub fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
         self.free.iter_mut().for_each(VecDeque::clear);
         self.is_free.fill(false);
-        self.reserved.fill(false);
-        let mut reserved = 0;
+        self.reserved.clear();
         for zone in 0..self.len() {
             let unit = self.unit(zone);
             let state = units.unit(unit).ok_or_else(|| Corrupt(format!("the drive does not report {unit:?}")))?;
@@ -210,9 +213,8 @@ impl ZonePool {
             if self.owner(zone) != NONE || !self.is_usable(zone) {
                 continue;
             }
-            if !conventional && reserved < self.reserved_wanted {
-                self.reserved[zone as usize] = true;
-                reserved += 1;
+            if !conventional && self.reserved.len() < self.reserved_wanted as usize {
+                self.reserved.push(zone);
             }
             if self.pointer(zone) == 0 { self.put(zone) } else { self.release(zone, plan) }
         }
