@@ -143,14 +143,15 @@ impl ChunkMap {
 
     pub fn check(&self) -> Result<(), Violation> {
         for chunk in 0..self.len() {
-            let mut weight = [0; 2];
-            for lba in self.blocks_of(chunk).iter() {
-                let valid = Role::BOTH.map(|role| self.is_valid(lba, role));
-                if valid == [true, true] {
-                    return Err(Violation(format!("{lba:?} is valid in two zones")));
+            let blocks = self.blocks_of(chunk);
+            let weight = Role::BOTH.map(|role| self.count_valid(blocks, role));
+            let mut from = 0;
+            while let Some((offset, run)) = self.next_run(chunk, Role::Buffer, from, self.zone_blocks) {
+                let buffered = Extent::new(self.lba(chunk, offset), run);
+                if self.count_valid(buffered, Role::Data) > 0 {
+                    return Err(Violation(format!("blocks of {buffered:?} are valid in two zones")));
                 }
-                weight[0] += u32::from(valid[0]);
-                weight[1] += u32::from(valid[1]);
+                from = offset + run;
             }
             let Chunk { zone, weight: noted } = self.chunks[chunk as usize];
             if weight != noted || Role::BOTH.iter().any(|&r| weight[r as usize] > 0 && zone[r as usize] == NONE) {
