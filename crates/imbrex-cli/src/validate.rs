@@ -1,4 +1,4 @@
-//! `imbrex validate`: the mechanics against numbers they had no part in.
+//! `imbrex validate`: times and counts against numbers that the simulator had no part in.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::table::table;
 /// The version of [`Check`].
 const SCHEMA: &str = "imbrex.check/1";
 
-/// Hold the simulated mechanics against published seek curves and against DiskSim
+/// Hold the simulator against published seek curves, closed forms of write amplification and DiskSim
 #[derive(Args)]
 pub struct Validate {
-    /// A folder with DiskSim's measurements, one folder per disk; without it only seek curves are checked
+    /// A folder with DiskSim's measurements, one folder per disk; without it no times are checked but seek curves
     #[arg(long, value_name = "DIR")]
     disksim: Option<PathBuf>,
     #[command(flatten)]
@@ -40,6 +40,8 @@ impl Validate {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         let mut rows = validate::seek_curves()?;
+        rows.extend(validate::interlaced()?);
+        rows.extend(validate::greedy_pages()?);
         if let Some(dir) = &self.disksim {
             rows.extend(validate::disksim(dir)?);
         }
@@ -47,7 +49,7 @@ impl Validate {
         let of = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
         let mut summary = format!("{} passed, {} failed, {} skipped", of("pass"), of("fail"), of("skipped"));
         if self.disksim.is_none() {
-            summary += "; seek curves only, name measurements with --disksim to check the rest";
+            summary += "; name DiskSim's measurements with --disksim to check times too";
         }
         if self.output.format != Format::Table {
             eprintln!("{summary}");

@@ -183,7 +183,7 @@ proptest! {
     }
 
     /// The order in which writes are planned does not depend on the scheduler, and so no count of theirs does, as long as no
-    /// idle time is offered and reads, which may overtake them, do not count as use.
+    /// idle time is offered and reads change nothing: those that overtake a blocked write are planned at other moments.
     #[test]
     fn counts_do_not_depend_on_the_scheduler(
         requests in prop::collection::vec(any_request(), 1..200),
@@ -191,7 +191,7 @@ proptest! {
         buffer_blocks in 1u32..60,
     ) {
         for info in layers::ALL {
-            for config in configs(info.name) {
+            for config in configs(info.name).iter().filter(|config| !config.contains("reads_count = true")) {
                 let config = without_reads(info, config);
                 let run = |scheduler| {
                     let options = ReplayOptions { scheduler, idle: false, ..options.clone() };

@@ -5,7 +5,11 @@ pub mod conventional;
 pub mod dm_zoned;
 pub mod fifo_log;
 pub mod in_place;
+mod in_place_tracks;
 pub mod loop_back;
+pub mod page_ftl;
+pub mod seagate;
+pub mod seagate_two_phase;
 pub mod skylight_zones;
 mod zone_buffer;
 
@@ -24,6 +28,10 @@ pub enum Recording {
     Zoned,
     /// The same, with the conventional space taken zone by zone.
     WholeZones,
+    /// Bottom and top tracks.
+    Interlaced,
+    /// Erase blocks of pages, and some that are rewritten in place.
+    Flash,
 }
 
 /// What is known of a layer before one is made.
@@ -97,6 +105,9 @@ pub const ALL: &[LayerInfo] = &[
     block_lru::INFO,
     skylight_zones::INFO,
     dm_zoned::INFO,
+    seagate::INFO,
+    seagate_two_phase::INFO,
+    page_ftl::INFO,
 ];
 
 /// The layer called `name`.
