@@ -6,7 +6,7 @@ mod fixture;
 
 use std::ops::ControlFlow;
 
-use fixture::random::{any_options, any_request, configs, trace_over};
+use fixture::random::{any_options, any_request, configs, survives, trace_over};
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
@@ -271,7 +271,7 @@ proptest! {
     ) {
         for info in layers::ALL {
             for config in configs(info.name) {
-                let options = ReplayOptions { as_live: options.as_live && !config.contains("spare_zones = 0"), ..options.clone() };
+                let options = ReplayOptions { as_live: options.as_live && survives(config), ..options.clone() };
                 let once = || {
                     let simulation = simulate(info, config, buffer_blocks, &options)?;
                     let trace = trace_over(simulation.capacity(), &requests);
@@ -291,7 +291,8 @@ proptest! {
 #[test]
 fn a_preset_and_a_workload_make_a_replay() {
     let named = |name| DrivePreset::named(name).unwrap();
-    let (disk, flash) = (named("small-zoned"), named("ssd-pore").with_capacity(96 << 20).unwrap());
+    let (disk, banded, flash) =
+        (named("small-zoned"), named("small-banded"), named("ssd-pore").with_capacity(96 << 20).unwrap());
     let interlaced = named("imr-tracklace").with_capacity(disk.bytes()).unwrap();
     let workload = Workload::named("default").unwrap();
     let Workload::Synthetic(mut spec) = workload else { panic!("the default workload is synthetic") };
@@ -302,7 +303,8 @@ fn a_preset_and_a_workload_make_a_replay() {
         let drive = match info.recording {
             Recording::Flash => &flash,
             Recording::Interlaced => &interlaced,
-            _ => &disk,
+            Recording::Banded => &banded,
+            Recording::Conventional | Recording::Zoned | Recording::WholeZones => &disk,
         };
         let buffer = BufferSize::Percent(1.0);
         let setup = Setup { drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };

@@ -10,6 +10,7 @@ pub mod loop_back;
 pub mod page_ftl;
 pub mod seagate;
 pub mod seagate_two_phase;
+pub mod skylight;
 pub mod skylight_zones;
 mod zone_buffer;
 
@@ -28,6 +29,8 @@ pub enum Recording {
     Zoned,
     /// The same, with the conventional space taken zone by zone.
     WholeZones,
+    /// Bands behind a persistent cache, as inside a drive-managed disk.
+    Banded,
     /// Bottom and top tracks.
     Interlaced,
     /// Erase blocks of pages, and some that are rewritten in place.
@@ -105,6 +108,7 @@ pub const ALL: &[LayerInfo] = &[
     block_lru::INFO,
     skylight_zones::INFO,
     dm_zoned::INFO,
+    skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,
     page_ftl::INFO,
