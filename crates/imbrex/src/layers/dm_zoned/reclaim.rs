@@ -75,7 +75,9 @@ impl DmZoned {
     /// whose data zone has the most valid blocks.
     fn victim(&self) -> Option<u32> {
         let chunk = |zone| owned(self.pool.owner(zone));
-        if !self.pool.reserve_is_left() {
+        // The scan of all sequential zones is for where there is something to find.
+        let is_buffer = |(_, role)| role == Role::Buffer;
+        if !self.pool.reserve_is_left() && self.recency.conventional().filter_map(chunk).any(is_buffer) {
             let mut data = self.recency.sequential(&self.pool).filter_map(chunk);
             if let Some((chunk, _)) = data.find(|&(chunk, _)| self.chunks.zone(chunk, Role::Buffer).is_some()) {
                 return Some(chunk);

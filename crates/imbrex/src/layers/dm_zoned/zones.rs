@@ -37,6 +37,7 @@ pub(super) struct ZonePool {
     is_free: Vec<bool>,
     usable_conventional: u32,
     unowned_conventional: u32,
+    unowned_sequential: u32,
 }
 
 impl ZonePool {
@@ -56,6 +57,7 @@ impl ZonePool {
             is_free: vec![false; all],
             usable_conventional: conventional,
             unowned_conventional: conventional,
+            unowned_sequential: sequential.count,
         }
     }
 
@@ -113,9 +115,11 @@ impl ZonePool {
 
     pub fn set_owner(&mut self, zone: u32, owner: u32) {
         let was = std::mem::replace(&mut self.owner[zone as usize], owner);
-        if self.is_conventional(zone) && self.usable[zone as usize] {
-            self.unowned_conventional += u32::from(owner == NONE);
-            self.unowned_conventional -= u32::from(was == NONE);
+        if self.usable[zone as usize] {
+            let conventional = self.is_conventional(zone);
+            let unowned = if conventional { &mut self.unowned_conventional } else { &mut self.unowned_sequential };
+            *unowned += u32::from(owner == NONE);
+            *unowned -= u32::from(was == NONE);
         }
     }
 
@@ -162,7 +166,7 @@ impl ZonePool {
 
     /// Whether a usable sequential zone is nobody's, free already or not.
     pub fn sequential_is_coming(&self) -> bool {
-        (self.conventional..self.len()).any(|zone| self.owner(zone) == NONE && self.is_usable(zone))
+        self.unowned_sequential > 0
     }
 
     /// Plans that a zone nobody owns any more is free again.
@@ -218,10 +222,15 @@ impl ZonePool {
             }
             if self.pointer(zone) == 0 { self.put(zone) } else { self.release(zone, plan) }
         }
-        let usable: Vec<u32> = (0..self.conventional).filter(|&zone| self.is_usable(zone)).collect();
-        self.usable_conventional = usable.len() as u32;
-        self.unowned_conventional = usable.into_iter().filter(|&zone| self.owner(zone) == NONE).count() as u32;
+        self.usable_conventional = (0..self.conventional).filter(|&zone| self.is_usable(zone)).count() as u32;
+        [self.unowned_conventional, self.unowned_sequential] = self.count_unowned();
         Ok(())
+    }
+
+    /// The usable zones that nobody owns: conventional ones and sequential ones.
+    fn count_unowned(&self) -> [u32; 2] {
+        [0..self.conventional, self.conventional..self.len()]
+            .map(|zones| zones.filter(|&zone| self.owner(zone) == NONE && self.is_usable(zone)).count() as u32)
     }
 
     pub fn check(&self) -> Result<(), Violation> {
@@ -230,12 +239,9 @@ impl ZonePool {
                 return Err(Violation(format!("free zone {zone} is owned, written or bad")));
             }
         }
-        let unowned = (0..self.conventional).filter(|&zone| self.owner(zone) == NONE && self.is_usable(zone)).count();
-        if unowned != self.unowned_conventional as usize {
-            return Err(Violation(format!(
-                "{unowned} conventional zones are unowned, not {}",
-                self.unowned_conventional
-            )));
+        let (counted, noted) = (self.count_unowned(), [self.unowned_conventional, self.unowned_sequential]);
+        if counted != noted {
+            return Err(Violation(format!("{counted:?} conventional and sequential zones are unowned, not {noted:?}")));
         }
         Ok(())
     }
