@@ -106,12 +106,6 @@ pub trait TranslationLayer: Send {
         Ok(())
     }
 
-    /// How long the disk should have been idle before [`TranslationLayer::clean`] is offered the rest of the time; a runner
-    /// may wait longer.
-    fn idle_after_ns(&self) -> u64 {
-        0
-    }
-
     /// Touches the map for a batch of coming requests, so that the cache misses overlap. Changes nothing; the result
     /// keeps the compiler from dropping the loads.
     fn warm(&self, _ahead: &[Request]) -> u64 {
@@ -138,6 +132,12 @@ pub trait TranslationLayer: Send {
     /// step can end early for them. A finite number of calls under [`Pressure::Blocked`] lets a write take a block, or
     /// the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
+
+    /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle time
+    /// after a while of its own waits as long.
+    fn idle_after_ns(&self) -> u64 {
+        0
+    }
 
     /// A Reset or Free of `space` has taken effect: it may be allocated again.
     fn freed(&mut self, space: Extent<Pba>);

@@ -101,7 +101,9 @@ fn drive_for(layer: &LayerInfo, stream: &Stream) -> anyhow::Result<DrivePreset> 
             return Ok(DrivePreset::named(INTERLACED_DRIVE)?.with_capacity(bytes)?);
         }
         Recording::Banded => BANDED_DRIVE,
-        Recording::Conventional | Recording::Zoned | Recording::Flash | Recording::Cached => DRIVE,
+        Recording::Conventional | Recording::Zoned | Recording::WholeZones | Recording::Flash | Recording::Cached => {
+            DRIVE
+        }
     };
     Ok(DrivePreset::named(name)?)
 }

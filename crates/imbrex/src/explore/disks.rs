@@ -19,7 +19,11 @@ pub(super) fn draw(
 ) -> Option<(Space, Disk)> {
     Some(match recording {
         Recording::Conventional => conventional(journal, buffer, dice),
-        Recording::Zoned => zoned(journal, buffer, dice),
+        Recording::Zoned => zoned(journal, buffer, 0, dice),
+        Recording::WholeZones => {
+            let whole = dice.between(1, 4) as u32;
+            zoned(journal, 0, whole, dice)
+        }
         Recording::Banded => banded(journal, dice),
         Recording::Interlaced => interlaced(journal, buffer, dice),
         Recording::Flash => flash(journal, blocks, dice),
@@ -41,9 +45,10 @@ fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
     (space, Disk::Conventional(Conventional::new(Pba::DISK, u64::from(journal) + blocks)))
 }
 
-fn zoned(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
+/// With `whole` conventional zones behind the journal and the buffer.
+fn zoned(journal: u32, buffer: u32, whole: u32, dice: &mut Dice) -> (Space, Disk) {
     let zone_blocks = dice.between(6, 24) as u32;
-    let conventional_zones = (journal + buffer).div_ceil(zone_blocks);
+    let conventional_zones = (journal + buffer).div_ceil(zone_blocks) + whole;
     let count = dice.between(4, 8) as u32;
     let spec =
         ZonedSpec { zones: conventional_zones + count, zone_blocks, conventional_zones, max_open: 0, max_active: 0 };

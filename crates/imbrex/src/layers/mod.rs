@@ -3,6 +3,7 @@
 pub mod below;
 pub mod block_lru;
 pub mod conventional;
+pub mod dm_zoned;
 pub mod fifo_log;
 pub mod in_place;
 mod in_place_tracks;
@@ -29,6 +30,8 @@ pub enum Recording {
     Conventional,
     /// Conventional and sequential zones.
     Zoned,
+    /// The same, with the conventional space taken zone by zone.
+    WholeZones,
     /// Bands behind a persistent cache, as inside a drive-managed disk.
     Banded,
     /// Bottom and top tracks.
@@ -109,6 +112,7 @@ pub const ALL: &[LayerInfo] = &[
     loop_back::INFO,
     block_lru::INFO,
     skylight_zones::INFO,
+    dm_zoned::INFO,
     skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,

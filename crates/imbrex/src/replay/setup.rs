@@ -115,7 +115,10 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
         (Recording::Banded, MediaSpec::Banded { cache_blocks, bands }) => {
             Box::new(Banded::new(Pba::DISK, *cache_blocks, bands))
         }
-        (Recording::Zoned, MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active }) => {
+        (
+            Recording::Zoned | Recording::WholeZones,
+            MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active },
+        ) => {
             let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
             let (max_open, max_active) = (*max_open, *max_active);
             let spec = ZonedSpec { zones, zone_blocks, conventional_zones, max_open, max_active };
@@ -127,10 +130,13 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
         }
         // Where the drive is not what the layer is for, the layer says so.
         (Recording::Conventional | Recording::Interlaced | Recording::Banded, _)
-        | (Recording::Zoned, MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_) | MediaSpec::Banded { .. }) => {
-            Box::new(Conventional::new(Pba::DISK, drive.blocks()))
+        | (
+            Recording::Zoned | Recording::WholeZones,
+            MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_) | MediaSpec::Banded { .. },
+        ) => Box::new(Conventional::new(Pba::DISK, drive.blocks())),
+        (Recording::Zoned | Recording::WholeZones, MediaSpec::Flash { .. }) => {
+            return Err(drive.unsuited("sequential zones"));
         }
-        (Recording::Zoned, MediaSpec::Flash { .. }) => return Err(drive.unsuited("sequential zones")),
         (Recording::Flash, _) => return Err(drive.unsuited("flash")),
         (Recording::Cached, _) => return Err(drive.unsuited("flash with a disk behind it")),
     };
