@@ -6,7 +6,7 @@ mod fixture;
 
 use std::ops::ControlFlow;
 
-use fixture::random::{any_options, any_request, configs, trace_over};
+use fixture::random::{any_options, any_request, configs, survives, trace_over};
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
@@ -271,7 +271,7 @@ proptest! {
     ) {
         for info in layers::ALL {
             for config in configs(info.name) {
-                let options = ReplayOptions { as_live: options.as_live && !config.contains("spare_zones = 0"), ..options.clone() };
+                let options = ReplayOptions { as_live: options.as_live && survives(config), ..options.clone() };
                 let once = || {
                     let simulation = simulate(info, config, buffer_blocks, &options)?;
                     let trace = trace_over(simulation.capacity(), &requests);

@@ -5,7 +5,7 @@ mod fixture;
 
 use std::sync::{Arc, Mutex};
 
-use fixture::random::{any_options, any_request, configs, trace_over};
+use fixture::random::{any_options, any_request, configs, survives, trace_over};
 use fixture::{Flat, Listed, SECTOR_NS, SEEK_NS, request, simulate};
 use imbrex::block::{Access, Pba};
 use imbrex::layers::{self, LayerInfo, find};
@@ -121,7 +121,7 @@ fn outcome(
     options: &ReplayOptions,
     requests: &[(u64, Access, f64, u32)],
 ) -> Result<Outcome, TestCaseError> {
-    let live = options.as_live && !config.contains("spare_zones = 0");
+    let live = options.as_live && survives(config);
     let options = ReplayOptions { as_live: live, ..options.clone() };
     let run = || {
         let simulation = simulate(info, config, buffer_blocks, &options)?;

@@ -4,6 +4,7 @@ pub mod block_lru;
 pub mod conventional;
 pub mod fifo_log;
 pub mod in_place;
+mod log_structured;
 pub mod loop_back;
 pub mod skylight_zones;
 mod zone_buffer;
@@ -86,8 +87,17 @@ pub enum ConfigError {
 }
 
 /// Every layer, in the order in which it is listed.
-pub const ALL: &[LayerInfo] =
-    &[conventional::INFO, in_place::INFO, fifo_log::INFO, loop_back::INFO, block_lru::INFO, skylight_zones::INFO];
+pub const ALL: &[LayerInfo] = &[
+    conventional::INFO,
+    in_place::INFO,
+    fifo_log::INFO,
+    loop_back::INFO,
+    block_lru::INFO,
+    skylight_zones::INFO,
+    log_structured::GREEDY,
+    log_structured::FIFO,
+    log_structured::COST_BENEFIT,
+];
 
 /// The layer called `name`.
 ///

@@ -284,6 +284,9 @@ impl Running {
             if step == Step::Done {
                 self.flushing.pop_front();
                 self.items.push_back(Item { before: self.next_seq, what: What::Barrier(id) });
+            } else if step == Step::Nothing && !self.has_uncommitted() {
+                self.flushing.pop_front();
+                core.reply(id, Err(Failure::Full));
             } else if step == Step::Wait || !moved {
                 self.awaiting_space = true;
                 return any;
