@@ -1,4 +1,4 @@
-//! `imbrex validate`: the mechanics against numbers they had no part in.
+//! `imbrex validate`: mechanics and counts against numbers they had no part in.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::table::table;
 /// The version of [`Check`].
 const SCHEMA: &str = "imbrex.check/1";
 
-/// Hold the simulated mechanics against published seek curves and against DiskSim
+/// Hold mechanics against published seek curves and DiskSim, and log-structured bands against closed forms
 #[derive(Args)]
 pub struct Validate {
-    /// A folder with DiskSim's measurements, one folder per disk; without it only seek curves are checked
+    /// A folder with DiskSim's measurements, one folder per disk; without it service times are not checked
     #[arg(long, value_name = "DIR")]
     disksim: Option<PathBuf>,
     #[command(flatten)]
@@ -40,6 +40,7 @@ impl Validate {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         let mut rows = validate::seek_curves()?;
+        rows.extend(validate::log_cleaning()?);
         if let Some(dir) = &self.disksim {
             rows.extend(validate::disksim(dir)?);
         }
@@ -47,7 +48,7 @@ impl Validate {
         let of = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
         let mut summary = format!("{} passed, {} failed, {} skipped", of("pass"), of("fail"), of("skipped"));
         if self.disksim.is_none() {
-            summary += "; seek curves only, name measurements with --disksim to check the rest";
+            summary += "; name measurements with --disksim to check service times as well";
         }
         if self.output.format != Format::Table {
             eprintln!("{summary}");

@@ -17,6 +17,20 @@ pub trait Timing: Send {
     fn positioning_ns(&self, now_ns: u64, first_sector: u64, write: bool) -> u64;
 }
 
+/// Accesses take no time: for counting.
+#[derive(Copy, Clone, Debug)]
+pub struct NoTime;
+
+impl Timing for NoTime {
+    fn access(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64, _write: bool) -> u64 {
+        now_ns
+    }
+
+    fn positioning_ns(&self, _now_ns: u64, _first_sector: u64, _write: bool) -> u64 {
+        0
+    }
+}
+
 /// A disk: media and mechanics.
 pub struct Device {
     media: Box<dyn Media>,

@@ -1,11 +1,12 @@
-//! Holds the simulator against numbers it had no part in: published seek curves, and what DiskSim computed for the same
-//! requests on the same disks.
+//! Holds the simulator against numbers it had no part in: published seek curves, what DiskSim computed for the same
+//! requests on the same disks, and closed forms of the write amplification of log-structured bands.
 //!
 //! A check is a [`Row`]; a table of rows is the answer to "why should I believe the times?". This is a checking tool,
 //! so unlike the rest of the library it reads files, all of them in `disk_folder`.
 
 mod disk_folder;
 mod disksim;
+mod log_cleaning;
 mod queue_replay;
 mod seek_curves;
 
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 pub use disksim::disksim;
+pub use log_cleaning::log_cleaning;
 pub use seek_curves::seek_curves;
 
 use crate::mechanics::GeometryError;

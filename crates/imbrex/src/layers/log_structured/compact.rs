@@ -259,6 +259,9 @@ impl LogStructured {
     pub(super) fn take_role(&mut self, band: u32, is: u32) {
         let was = self.bands.role(band);
         match is {
+            // A checkpoint says again what is so; copies made meanwhile are not forgotten.
+            becomes::VICTIM if was == Role::Victim => {}
+            becomes::COPYING if was == Role::Copying => {}
             becomes::VICTIM => self.bands.set_role(band, Role::Victim),
             becomes::COPYING => {
                 self.evacuate(band);

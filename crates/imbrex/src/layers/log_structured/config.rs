@@ -58,7 +58,7 @@ pub(super) const FIELDS: &[Field] = &[
         key: "spare_fraction",
         default: "0.15",
         meaning: "share of the bands' blocks that the host does not get",
-        samples: &["0.15", "0.0", "0.4"],
+        samples: &["0.15", "0.3", "0.5"],
     },
     Field {
         key: "spare_bands",
