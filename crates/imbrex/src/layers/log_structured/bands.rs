@@ -204,9 +204,9 @@ impl Bands {
         let band = &mut self.bands[band as usize];
         band.written = band.written.max(offset + at.blocks);
         if at.blocks == 1 {
-            self.holders.set(slot, at.start.0)
+            self.holders.set(slot, at.start.0);
         } else {
-            self.holders.set_run(slot, at.blocks, at.start.0)
+            self.holders.set_run(slot, at.blocks, at.start.0);
         }
     }
 

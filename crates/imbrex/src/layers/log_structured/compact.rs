@@ -178,17 +178,16 @@ impl LogStructured {
         if self.without_spare() { Step::Hold } else { Step::More }
     }
 
-    /// Plans a read of moving blocks that lie close together; how many blocks it reads.
+    /// Plans a read of moving blocks of one band that lie close together; how many blocks it reads.
     fn read_victims(&mut self, most: u32, plan: &mut Plan) -> u32 {
         let Compaction { moving, done, .. } = &mut self.compaction;
         let first = moving[*done];
+        let band = self.bands.locate(first.slot).0;
         let mut last = first;
         let mut read = 1;
         for next in &moving[*done + 1..] {
-            let is_near = next.ram > last.ram && next.ram - last.ram <= READ_THROUGH;
-            // Of one victim: RAM is as far as slots are.
-            let is_of_one = u64::from(next.ram.wrapping_sub(first.ram)) == next.slot.wrapping_sub(first.slot);
-            if !is_near || !is_of_one || next.ram - first.ram >= most {
+            let is_of_one = self.bands.locate(next.slot).0 == band;
+            if !is_of_one || next.ram - last.ram > READ_THROUGH || next.ram - first.ram >= most {
                 break;
             }
             last = *next;

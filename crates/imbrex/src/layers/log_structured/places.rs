@@ -92,9 +92,9 @@ impl Places {
             }
             let entry = is << PLACE_BITS | (to + u64::from(done));
             if run == 1 {
-                self.entries.set(lba, entry)
+                self.entries.set(lba, entry);
             } else {
-                self.entries.set_run(lba, run, entry)
+                self.entries.set_run(lba, run, entry);
             }
             done += run;
         }
