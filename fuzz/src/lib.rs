@@ -2,11 +2,16 @@
 
 use std::io::Cursor;
 
-use imbrex::trace::{FileOptions, formats};
+use imbrex::trace::{FileOptions, TraceError, TraceSource, formats};
 
-/// Reads `content` to its end or its first error, and panics when a promise about requests is broken.
+/// Reads `content` and checks what comes of it.
 pub fn read(content: Vec<u8>, options: &FileOptions) {
-    let Ok(mut source) = formats::read_with("fuzz", Cursor::new(content), options) else { return };
+    check(formats::read_with("fuzz", Cursor::new(content), options));
+}
+
+/// Reads a source to its end or its first error, and panics when a promise about requests is broken.
+pub fn check(opened: Result<Box<dyn TraceSource>, TraceError>) {
+    let Ok(mut source) = opened else { return };
     let (mut batch, mut last_ns, mut requests) = (Vec::new(), None, 0);
     while source.fill(&mut batch, 64).is_ok() {
         if batch.is_empty() {

@@ -9,7 +9,7 @@ use std::thread;
 use anyhow::{Result, bail};
 use clap::Args;
 use imbrex::explore::{self, Finding, Options, Subject, Tally};
-use imbrex::layers::LayerInfo;
+use imbrex::layers::{LayerInfo, Recording};
 use imbrex::perform::rules::{Rule, Rules};
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub struct Explore {
     /// Runs at a time, which do not change the result; the default is the number of cores
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Do not keep ordering rule R, from 1 to 10 but for 5, 6 and 7: the explorer should find what that breaks
+    /// Do not keep ordering rule R, from 1 to 10 but for 6 and 7 (5 only for interlaced disks): the explorer should find what that breaks
     #[arg(long, value_name = "R", value_parser = rule)]
     without: Option<u8>,
     #[command(flatten)]
@@ -50,8 +50,8 @@ pub struct Explore {
 /// The number of a rule whose absence a layer can show.
 fn rule(text: &str) -> Result<u8, String> {
     match text.parse() {
-        Ok(5..=7) => {
-            Err("rules 5 to 7 are about redo moves and about the host's data in RAM, which no layer uses yet; \
+        Ok(6..=7) => {
+            Err("rules 6 and 7 are about the host's data in RAM and about overwriting what is mapped, which no layer does; \
                           the library's tests show that their absence is caught"
                 .to_owned())
         }
@@ -87,6 +87,12 @@ struct Runs {
 
 impl Explore {
     pub fn run(self) -> Result<()> {
+        if self.without == Some(5) && self.layer.recording != Recording::Interlaced {
+            bail!(
+                "rule 5 is about redo moves, which {} does not make; choose a layer for interlaced disks",
+                self.layer.name
+            );
+        }
         stop::on_ctrl_c();
         let output = self.output.open()?;
         let result = self.explore();

@@ -121,7 +121,9 @@ fn list_drives(output: Output) -> Result<()> {
         let preset = DrivePreset::parse(name, text)?;
         let (recording, zones, conventional_zones) = match preset.media {
             MediaSpec::Conventional { .. } => ("conventional", 0, 0),
+            MediaSpec::Interlaced(_) => ("interlaced", 0, 0),
             MediaSpec::Zoned { zones, conventional_zones, .. } => ("zoned", zones, conventional_zones),
+            MediaSpec::Flash { .. } => ("flash", 0, 0),
         };
         let (bytes, block_bytes) = (preset.bytes(), preset.block_bytes);
         let DrivePreset { name, description, .. } = preset;
@@ -181,7 +183,8 @@ fn list_formats(output: Output) -> Result<()> {
     let formats: Vec<_> = files.chain([SYNTHETIC]).collect();
     output.write(&formats, || {
         let cells = formats.iter().map(|f| [f.name, f.trace_format, f.recognised, f.holds].map(str::to_owned));
-        let compressed = "Trace files may be compressed with zstd, gzip or xz. Names mean nothing, content does.";
+        let compressed = "Trace files but Parquet, which compresses itself, may be compressed with zstd, gzip or \
+                          xz. Names mean nothing, content does.";
         format!("{}\n\n{compressed}", table(["format", "--trace-format", "recognised by", "holds"], cells))
     })
 }

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 /// that, it leaves nothing.
 pub struct NewFile {
     path: PathBuf,
-    writer: BufWriter<Box<dyn Write>>,
+    writer: BufWriter<Box<dyn Write + Send>>,
     /// None when the path names a pipe or a device, which is written to as it is.
     temporary: Option<NamedTempFile>,
 }
@@ -26,7 +26,7 @@ impl NewFile {
         // Behind a symbolic link, the file is replaced and not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(&path).is_ok_and(|is| !is.is_file() && !is.is_dir()) {
-            let writer: Box<dyn Write> = Box::new(File::options().write(true).open(&path)?);
+            let writer: Box<dyn Write + Send> = Box::new(File::options().write(true).open(&path)?);
             return Ok(Self { path, writer: BufWriter::new(writer), temporary: None });
         }
         if path.is_dir() || path.file_name().is_none() {
@@ -38,7 +38,7 @@ impl NewFile {
         #[cfg(unix)]
         builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
         let temporary = builder.tempfile_in(folder).map_err(|e| io::Error::from(e.kind()))?;
-        let writer: Box<dyn Write> = Box::new(temporary.reopen()?);
+        let writer: Box<dyn Write + Send> = Box::new(temporary.reopen()?);
         Ok(Self { path, writer: BufWriter::new(writer), temporary: Some(temporary) })
     }
 

@@ -36,6 +36,23 @@ pub struct Row {
     pub outcome: Outcome,
 }
 
+/// What a reader mended and what it left out beside `volume`, in words, if anything.
+pub fn mended(irregularities: &Irregularities, volume: Option<&str>) -> Option<String> {
+    let Irregularities { out_of_order, zero_size, without_data, reordered, other_volumes } = *irregularities;
+    let volume = volume.unwrap_or_default();
+    let others = format!("requests of other volumes than {volume} left out (choose with --volume)");
+    let parts = [
+        (other_volumes, others.as_str()),
+        (reordered, "requests put in order of time"),
+        (out_of_order, "requests stamped earlier than the one before arrive together with it"),
+        (zero_size, "requests of no bytes left out"),
+        (without_data, "commands without data left out"),
+    ];
+    let said = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", table::count(*n)));
+    let said = said.collect::<Vec<_>>().join(", ");
+    (!said.is_empty()).then_some(said)
+}
+
 impl Row {
     pub fn new(
         chosen: &Chosen,
@@ -73,19 +90,7 @@ impl Row {
 
     /// What was mended in the trace and what was left out, if anything.
     pub fn mended(&self) -> Option<String> {
-        let Irregularities { out_of_order, zero_size, without_data, reordered, other_volumes } = self.irregularities;
-        let volume = self.volume.as_deref().unwrap_or_default();
-        let others = format!("requests of other volumes than {volume} left out (choose with --volume)");
-        let parts = [
-            (other_volumes, others.as_str()),
-            (reordered, "requests put in order of time"),
-            (out_of_order, "requests stamped earlier than the one before arrive together with it"),
-            (zero_size, "requests of no bytes left out"),
-            (without_data, "commands without data left out"),
-        ];
-        let said = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", table::count(*n)));
-        let said = said.collect::<Vec<_>>().join(", ");
-        (!said.is_empty()).then(|| format!("{}: {said}", self.trace))
+        mended(&self.irregularities, self.volume.as_deref()).map(|said| format!("{}: {said}", self.trace))
     }
 
     /// What the run shares with the others of a comparison, in a line.

@@ -1,4 +1,4 @@
-//! `imbrex validate`: mechanics and counts against numbers they had no part in.
+//! `imbrex validate`: times and counts against numbers that the simulator had no part in.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::table::table;
 /// The version of [`Check`].
 const SCHEMA: &str = "imbrex.check/1";
 
-/// Hold mechanics against published seek curves and DiskSim, and log-structured bands against closed forms
+/// Hold the simulator against published seek curves, closed forms of write amplification and DiskSim
 #[derive(Args)]
 pub struct Validate {
-    /// A folder with DiskSim's measurements, one folder per disk; without it service times are not checked
+    /// A folder with DiskSim's measurements, one folder per disk; without it no times are checked but seek curves
     #[arg(long, value_name = "DIR")]
     disksim: Option<PathBuf>,
     #[command(flatten)]
@@ -40,7 +40,9 @@ impl Validate {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         let mut rows = validate::seek_curves()?;
+        rows.extend(validate::interlaced()?);
         rows.extend(validate::log_cleaning()?);
+        rows.extend(validate::greedy_pages()?);
         if let Some(dir) = &self.disksim {
             rows.extend(validate::disksim(dir)?);
         }
@@ -48,7 +50,7 @@ impl Validate {
         let of = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
         let mut summary = format!("{} passed, {} failed, {} skipped", of("pass"), of("fail"), of("skipped"));
         if self.disksim.is_none() {
-            summary += "; name measurements with --disksim to check service times as well";
+            summary += "; name DiskSim's measurements with --disksim to check times too";
         }
         if self.output.format != Format::Table {
             eprintln!("{summary}");

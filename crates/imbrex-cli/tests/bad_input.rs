@@ -122,7 +122,8 @@ fn other_commands_refuse_too() {
     refused("replay uniform", 2, "--layer");
     refused("explore nothing", 2, "there is no layer 'nothing'");
     refused("explore fifo-log --without 11", 2, "the rules are numbered from 1 to 10");
-    refused("explore fifo-log --without 5", 2, "which no layer uses yet");
+    refused("explore fifo-log --without 6", 2, "which no layer does");
+    refused("explore fifo-log --without 5", 1, "which fifo-log does not make");
     refused("explore fifo-log --cuts 0", 2, "non-zero");
     refused("list everything", 2, "possible values: layers, drives, workloads, formats");
     refused("validate --disksim missing", 1, "missing: No such file");

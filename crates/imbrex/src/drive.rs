@@ -1,58 +1,33 @@
-//! Drives: media and mechanics together, described by a preset in TOML.
+//! Drives: media and their timing together, described by a preset in TOML.
 //!
 //! `drives/*.toml` at the root of the workspace holds the built-in presets. This module holds the description; reading a
 //! file that a user names is left to the program.
 
+mod interlaced;
+mod media_spec;
+mod written;
+
 use serde::{Deserialize, Serialize};
 
-use crate::mechanics::{GeometryError, Mechanics, MechanicsSpec, SECTOR_BYTES};
+use crate::mechanics::{GeometryError, Mechanics, SECTOR_BYTES};
+pub use media_spec::MediaSpec;
+use written::Written;
+pub use written::{DriveTiming, TimingSpec};
 
 /// A drive's description.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct DrivePreset {
     /// What the preset is called: the name it was parsed under.
-    #[serde(skip)]
     pub name: String,
     /// One line on what drive this is.
     pub description: String,
-    /// Bytes of a block, a multiple of 512.
-    #[serde(default = "default_block_bytes")]
+    /// Bytes of a block, a multiple of 512; of flash, of a page.
     pub block_bytes: u32,
     /// What may be written where.
     pub media: MediaSpec,
     /// How long it takes.
-    pub mechanics: MechanicsSpec,
-}
-
-const fn default_block_bytes() -> u32 {
-    4096
-}
-
-/// The rules of a recording, in numbers.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum MediaSpec {
-    /// Every block may be written at any time.
-    Conventional {
-        /// How many blocks.
-        blocks: u64,
-    },
-    /// Zones with a write pointer, behind conventional ones.
-    Zoned {
-        /// How many zones, conventional ones included.
-        zones: u32,
-        /// Blocks of a zone.
-        zone_blocks: u32,
-        /// How many zones from the first on are conventional.
-        conventional_zones: u32,
-        /// How many zones may be open at a time; 0 for any number.
-        #[serde(default)]
-        max_open: u32,
-        /// How many zones may be open or closed, that is, neither empty nor full; 0 for any number.
-        #[serde(default)]
-        max_active: u32,
-    },
+    pub timing: TimingSpec,
 }
 
 /// A preset that cannot be used.
@@ -80,6 +55,16 @@ pub enum DriveError {
         /// Which number, and why.
         source: GeometryError,
     },
+    /// The drive records otherwise than the layer needs.
+    #[error("drive {name} is {is}, and this needs {needed}; choose another drive")]
+    Unsuited {
+        /// The preset.
+        name: String,
+        /// What it is.
+        is: &'static str,
+        /// What is needed.
+        needed: &'static str,
+    },
 }
 
 /// The presets of `drives/`: name and text.
@@ -88,8 +73,13 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("conventional-7200", include_str!("../../../drives/conventional-7200.toml")),
     ("exos-x18z", include_str!("../../../drives/exos-x18z.toml")),
     ("hp97560", include_str!("../../../drives/hp97560.toml")),
+    ("imr-tracklace", include_str!("../../../drives/imr-tracklace.toml")),
+    ("imrsim", include_str!("../../../drives/imrsim.toml")),
     ("small-zoned", include_str!("../../../drives/small-zoned.toml")),
+    ("ssd-pore", include_str!("../../../drives/ssd-pore.toml")),
     ("tiny-conventional", include_str!("../../../drives/tiny-conventional.toml")),
+    ("tiny-interlaced", include_str!("../../../drives/tiny-interlaced.toml")),
+    ("tiny-flash", include_str!("../../../drives/tiny-flash.toml")),
     ("tiny-zoned", include_str!("../../../drives/tiny-zoned.toml")),
 ];
 
@@ -126,12 +116,12 @@ impl DrivePreset {
         Ok(preset)
     }
 
-    /// Checks that the numbers can be those of a drive, its mechanics included.
+    /// Checks that the numbers can be those of a drive, its timing included.
     ///
     /// # Errors
     /// The first number that cannot.
     pub fn validate(&self) -> Result<(), DriveError> {
-        self.mechanics().map(drop)
+        self.timing().map(drop)
     }
 
     /// Blocks of the drive.
@@ -146,21 +136,51 @@ impl DrivePreset {
         self.blocks() * self.block_bytes as u64
     }
 
-    /// The mechanics, which have at least the sectors of the media.
+    /// How long the drive takes; a disk's mechanics have at least the sectors of the media.
     ///
     /// # Errors
     /// When a number is impossible.
-    pub fn mechanics(&self) -> Result<Mechanics, DriveError> {
+    pub fn timing(&self) -> Result<DriveTiming, DriveError> {
         let build = || {
             self.validate_block_size()?;
             self.media.validate()?;
-            self.mechanics.build(self.bytes() / u64::from(SECTOR_BYTES))
+            Ok(match (&self.timing, &self.media) {
+                (TimingSpec::Disk(mechanics), MediaSpec::Interlaced(tracks)) => {
+                    DriveTiming::Disk(mechanics.build_interlaced(tracks, self.block_bytes / SECTOR_BYTES)?)
+                }
+                (TimingSpec::Disk(mechanics), _) => {
+                    DriveTiming::Disk(mechanics.build(self.bytes() / u64::from(SECTOR_BYTES))?)
+                }
+                (TimingSpec::Flash(flash), _) => DriveTiming::Flash(flash.build(self.block_bytes)?),
+            })
         };
         build().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })
     }
 
-    /// The same drive with another capacity: `bytes` rounded down to whole blocks or zones. Conventional zones keep
-    /// their share. The mechanics keep rates and heads and change their cylinders, so the drive is the same in small;
+    /// The mechanics of a disk.
+    ///
+    /// # Errors
+    /// When a number is impossible or the drive is flash.
+    pub fn mechanics(&self) -> Result<Mechanics, DriveError> {
+        match self.timing()? {
+            DriveTiming::Disk(mechanics) => Ok(mechanics),
+            DriveTiming::Flash(_) => Err(self.unsuited("a disk")),
+        }
+    }
+
+    /// The error that this drive is of the wrong kind.
+    pub(crate) fn unsuited(&self, needed: &'static str) -> DriveError {
+        let is = match self.media {
+            MediaSpec::Conventional { .. } => "a conventional disk",
+            MediaSpec::Zoned { .. } => "a zoned disk",
+            MediaSpec::Interlaced(_) => "an interlaced disk",
+            MediaSpec::Flash { .. } => "flash",
+        };
+        DriveError::Unsuited { name: self.name.clone(), is, needed }
+    }
+
+    /// The same drive with another capacity: `bytes` rounded down to whole blocks, zones or erase blocks. Conventional zones
+    /// and rewritable erase blocks keep their share. The mechanics keep rates and heads and change their cylinders, so the drive is the same in small;
     /// a seek curve from three data-sheet numbers is stretched over them.
     ///
     /// # Errors
@@ -168,8 +188,11 @@ impl DrivePreset {
     pub fn with_capacity(&self, bytes: u64) -> Result<Self, DriveError> {
         let scaled = || {
             let media = self.media.with_blocks(bytes / u64::from(self.block_bytes.max(1)))?;
-            let mechanics = self.mechanics.scaled(media.blocks(), self.blocks());
-            Ok(Self { media, mechanics, ..self.clone() })
+            let timing = match &self.timing {
+                TimingSpec::Disk(mechanics) => TimingSpec::Disk(mechanics.scaled(media.blocks(), self.blocks())),
+                TimingSpec::Flash(flash) => TimingSpec::Flash(flash.clone()),
+            };
+            Ok(Self { media, timing, ..self.clone() })
         };
         let scaled = scaled().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })?;
         scaled.validate()?;
@@ -185,66 +208,6 @@ impl DrivePreset {
 
 /// The largest block.
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
-/// The most blocks of a drive; bytes of the largest block then fit 64 bits.
-const MAX_BLOCKS: u64 = 1 << 43;
-
-impl MediaSpec {
-    /// How many blocks there are.
-    #[must_use]
-    pub const fn blocks(&self) -> u64 {
-        match *self {
-            Self::Conventional { blocks } => blocks,
-            Self::Zoned { zones, zone_blocks, .. } => zones as u64 * zone_blocks as u64,
-        }
-    }
-
-    /// Checks that the numbers go together.
-    ///
-    /// # Errors
-    /// The first that does not.
-    pub fn validate(&self) -> Result<(), GeometryError> {
-        if let Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } = *self {
-            let at_least_one = "give at least one";
-            GeometryError::check("media.zones", zones >= 1, zones, at_least_one)?;
-            GeometryError::check("media.zone_blocks", zone_blocks >= 1, zone_blocks, at_least_one)?;
-            let remedy = "leave at least one sequential zone, or use media of kind conventional";
-            GeometryError::check("media.conventional_zones", conventional_zones < zones, conventional_zones, remedy)?;
-            let remedy = "an open zone is active: give at most max_active";
-            GeometryError::check("media.max_open", max_active == 0 || max_open <= max_active, max_open, remedy)?;
-        }
-        let blocks = self.blocks();
-        GeometryError::check(
-            "media.blocks",
-            (1..=MAX_BLOCKS).contains(&blocks),
-            blocks,
-            "give between 1 and 2^43 blocks",
-        )
-    }
-
-    /// The same media with at most `blocks` blocks.
-    fn with_blocks(&self, blocks: u64) -> Result<Self, GeometryError> {
-        let remedy = "give room for a block, or for one sequential zone beside the conventional ones";
-        let too_small = || GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy);
-        match *self {
-            Self::Conventional { .. } if blocks == 0 => Err(too_small()),
-            Self::Conventional { .. } => Ok(Self::Conventional { blocks }),
-            Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } => {
-                let remedy = "describe larger zones or a smaller drive";
-                let new = u32::try_from(blocks / u64::from(zone_blocks.max(1)))
-                    .map_err(|_| GeometryError::new("capacity", format!("{blocks} blocks are too many"), remedy))?;
-                // Rounded to the nearest, but a drive that had conventional zones keeps one.
-                let share = u64::from(new) * u64::from(conventional_zones) + u64::from(zones) / 2;
-                let conventional = (share / u64::from(zones.max(1))) as u32;
-                let conventional = conventional.max(u32::from(conventional_zones > 0));
-                if new <= conventional {
-                    return Err(too_small());
-                }
-                Ok(Self::Zoned { zones: new, zone_blocks, conventional_zones: conventional, max_open, max_active })
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,9 +216,11 @@ mod tests {
     fn every_preset_has_mechanics_for_its_media() {
         for (name, text) in DrivePreset::built_in() {
             let preset = DrivePreset::parse(name, text).unwrap();
-            let sectors = preset.bytes() / 512;
-            let excess = preset.mechanics().unwrap().sectors() - sectors;
-            assert!(excess * 20 <= sectors, "{name}: {excess} sectors more than {sectors}");
+            if let DriveTiming::Disk(mechanics) = preset.timing().unwrap() {
+                let sectors = preset.bytes() / 512;
+                let excess = mechanics.sectors() - sectors;
+                assert!(excess * 20 <= sectors, "{name}: {excess} sectors more than {sectors}");
+            }
             let again = DrivePreset::parse(name, &toml::to_string(&preset).unwrap()).unwrap();
             assert_eq!(again, preset, "{name} does not survive being written");
         }
@@ -285,8 +250,13 @@ mod tests {
         for (name, _) in DrivePreset::built_in() {
             let full = DrivePreset::named(name).unwrap();
             let half = full.with_capacity(full.bytes() / 2 + 1).unwrap();
-            assert_eq!(half.bytes(), full.bytes() / 2, "{name}");
-            let (full, half) = (full.mechanics().unwrap(), half.mechanics().unwrap());
+            // Interlaced tracks keep the conventional ones, and whole groups if they have several.
+            let unit = if let MediaSpec::Interlaced(tracks) = &full.media { tracks.blocks().min(1 << 16) } else { 0 };
+            assert!((full.bytes() / 2 - half.bytes()) / 4096 <= unit, "{name}");
+            let (DriveTiming::Disk(full), DriveTiming::Disk(half)) = (full.timing().unwrap(), half.timing().unwrap())
+            else {
+                continue;
+            };
             assert_eq!(half.locate(0).sectors_per_track, full.locate(0).sectors_per_track);
             let ratio = f64::from(half.cylinders()) / f64::from(full.cylinders());
             assert!((0.49..0.55).contains(&ratio), "{name}: {ratio} of the cylinders");
@@ -310,6 +280,9 @@ mod tests {
         assert!(refused("zone_blocks = 32", "zone_block = 32").contains("zone_block"));
         assert!(refused("description", "block_bytes = 1000\ndescription").contains("block_bytes"));
         assert!(refused("rpm = 7200", "rpm = -1").contains("rpm"));
+        assert!(refused("[mechanics]", "[flash]").contains("unknown field"));
+        let both = "[flash]\nread_ms = 1.0\nprogram_ms = 1.0\nerase_ms = 1.0\n[mechanics]";
+        assert!(refused("[mechanics]", both).contains("no other"));
         let preset = DrivePreset::parse("test", text).unwrap();
         assert!(preset.with_capacity(32 * 4096).is_err());
         assert!(preset.with_capacity(u64::MAX).is_err());

@@ -154,6 +154,11 @@ pub trait TranslationLayer: Send {
     /// the next region's cursor. A region of logical blocks starts with its Unmap. At most [`REGION_RECORDS`] records.
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64>;
 
+    /// The most blocks that the redo moves of one plan write: what a journal entry needs room for.
+    fn most_redo_blocks(&self) -> u32 {
+        0
+    }
+
     /// The most records that restating the whole state can take: what a checkpoint needs room for.
     fn most_records(&self) -> u64;
 

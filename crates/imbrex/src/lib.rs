@@ -17,4 +17,5 @@ pub mod plan;
 pub mod replay;
 pub mod space;
 pub mod trace;
+pub mod tracks;
 pub mod validate;

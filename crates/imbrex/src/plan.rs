@@ -102,7 +102,7 @@ pub enum Event {
     ReadHit,
     /// Blocks of a write that went straight to their zone's write pointer.
     Direct,
-    /// A zone was read, merged and rewritten.
+    /// A zone was read, merged and rewritten; on an interlaced disk, a write to a bottom track rewrote what lies over it.
     Rmw,
     /// A zone took its buffered blocks by appending at its write pointer.
     RmwFree,
@@ -251,7 +251,8 @@ impl Plan {
         self.ops.push(Op::Record { record, redo: false });
     }
 
-    /// Notes a change of the map that is durable together with the plan's redo moves.
+    /// Notes a change of the map that is durable together with the plan's other redo records and its redo moves, if it has
+    /// any.
     pub fn redo_record(&mut self, record: Record) {
         self.ops.push(Op::Record { record, redo: true });
     }

@@ -2,6 +2,7 @@
 
 use crate::block::{Extent, Pba};
 use crate::plan::Unit;
+use crate::tracks::Tracks;
 
 /// The space a layer may use: what the drive has, less what the runner keeps for its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,13 +11,15 @@ pub struct Space {
     pub conventional: Pba,
     /// How many conventional blocks follow it.
     pub conventional_blocks: u64,
-    /// The sequential zones, if the drive has any.
+    /// The sequential zones or erase blocks, if the drive has any.
     pub zones: Option<Zones>,
+    /// The interlaced tracks, if the drive has any. They are on [`Pba::DISK`].
+    pub tracks: Option<Tracks>,
     /// How many of the conventional blocks a persistent buffer may take.
     pub buffer_blocks: u32,
 }
 
-/// A run of sequential zones.
+/// A run of sequential zones, or of the erase blocks of flash: units with a write pointer that are emptied whole.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Zones {
     /// The first.

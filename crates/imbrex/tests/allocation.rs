@@ -52,7 +52,12 @@ struct Mix {
 
 impl Mix {
     fn new(capacity: u64) -> Self {
-        let info = TraceInfo { name: "mix".into(), format: TraceFormat::Synthetic, compression: Compression::None };
+        let info = TraceInfo {
+            name: "mix".into(),
+            format: TraceFormat::Synthetic,
+            compression: Compression::None,
+            synthetic: true,
+        };
         Self { info, capacity, next: 0, at_half: 0 }
     }
 

@@ -1,6 +1,7 @@
 //! Every layer survives power cuts and failing operations on tiny disks, and the explorer finds the loss when an ordering
 //! rule is not kept.
 
+mod notes;
 mod swapper;
 
 use imbrex::explore::{Finding, Options, Subject, Tally, explore};
@@ -35,6 +36,13 @@ fn redo_moves_and_ram_survive() {
 }
 
 #[test]
+fn redo_records_without_redo_moves_are_durable_together() {
+    go(&notes::subject(true), CUTS, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
+    let finding = go(&notes::subject(false), CUTS, Rules::all()).unwrap_err();
+    assert!(finding.what.contains("the notes differ"), "{finding}");
+}
+
+#[test]
 fn a_promise_that_is_not_kept_ends_the_service() {
     let finding = go(&swapper::subject(Some(Breaks::Promise)), 100, Rules::all()).unwrap_err();
     assert!(finding.what.contains("fits, and took none of it"), "{finding}");
@@ -59,7 +67,7 @@ fn each_rule_that_is_switched_off_is_caught() {
     for rule in Rule::ALL {
         let layer = |name| Subject::layer(layers::find(name).unwrap());
         let subject = match rule {
-            Rule::RedoFirst => swapper::subject(None),
+            Rule::RedoFirst => layer("seagate"),
             Rule::NoRecordOfRam | Rule::NoOverwrite => swapper::subject(Some(Breaks::Rule(rule))),
             Rule::WholeSectors | Rule::FlushWaits => layer("conventional"),
             Rule::PlansInOrder

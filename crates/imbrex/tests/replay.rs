@@ -11,7 +11,7 @@ use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use imbrex::layers::{self, find};
+use imbrex::layers::{self, Recording, find};
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::replay::{
@@ -290,15 +290,22 @@ proptest! {
 
 #[test]
 fn a_preset_and_a_workload_make_a_replay() {
-    let drive = DrivePreset::named("small-zoned").unwrap();
+    let named = |name| DrivePreset::named(name).unwrap();
+    let (disk, flash) = (named("small-zoned"), named("ssd-pore").with_capacity(96 << 20).unwrap());
+    let interlaced = named("imr-tracklace").with_capacity(disk.bytes()).unwrap();
     let workload = Workload::named("default").unwrap();
     let Workload::Synthetic(mut spec) = workload else { panic!("the default workload is synthetic") };
-    (spec.requests, spec.range_bytes) = (3000, drive.bytes() / 2);
+    (spec.requests, spec.range_bytes) = (3000, 60 << 20);
     let workload = Workload::Synthetic(spec);
     let options = ReplayOptions { verify: true, ..ReplayOptions::default() };
     for info in layers::ALL {
+        let drive = match info.recording {
+            Recording::Flash => &flash,
+            Recording::Interlaced => &interlaced,
+            _ => &disk,
+        };
         let buffer = BufferSize::Percent(1.0);
-        let setup = Setup { drive: &drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };
+        let setup = Setup { drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };
         let outcome = replay(&setup, &options, &mut ()).unwrap();
         assert_eq!(outcome.requests, 3000);
         assert!(outcome.write_amplification >= 1.0 && outcome.latency_ms.all.mean > 0.0);

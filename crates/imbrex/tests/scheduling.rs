@@ -176,7 +176,7 @@ proptest! {
     }
 
     /// The order in which writes are planned does not depend on the scheduler, and so no count of theirs does, as long as no
-    /// idle time is offered.
+    /// idle time is offered and reads change nothing: those that overtake a blocked write are planned at other moments.
     #[test]
     fn counts_do_not_depend_on_the_scheduler(
         requests in prop::collection::vec(any_request(), 1..200),
@@ -184,7 +184,7 @@ proptest! {
         buffer_blocks in 1u32..60,
     ) {
         for info in layers::ALL {
-            for config in configs(info.name) {
+            for config in configs(info.name).iter().filter(|config| !config.contains("reads_count")) {
                 let run = |scheduler| {
                     let options = ReplayOptions { scheduler, idle: false, ..options.clone() };
                     Ok::<_, TestCaseError>(counts(&outcome(info, config, buffer_blocks, &options, &requests)?))

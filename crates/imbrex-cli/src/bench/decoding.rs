@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use imbrex::block::Access;
 use imbrex::trace::synthetic::{Generator, Pattern};
-use imbrex::trace::{TraceRequest, formats};
+use imbrex::trace::write::{self, WriteFormat};
+use imbrex::trace::{Compression, TraceRequest, TraceSource, formats};
+use tempfile::NamedTempFile;
 
-use super::requests::{drain, generate, spec};
+use super::requests::{InMemory, drain, generate, spec};
 use super::{Best, Report, Scale};
 
 /// What compresses fast is decoded as fast as what compresses well.
@@ -41,6 +43,10 @@ pub fn measure(scale: Scale, report: &mut Report) -> anyhow::Result<()> {
     for (name, write) in TEXTS {
         add(name, text(&requests, *write)?, scale, report)?;
     }
+    if cfg!(feature = "parquet") {
+        let rate = decoded_file(&parquet(&requests)?, scale)?;
+        report.add("decoding Parquet", rate, "requests/s", "the same, from a file");
+    }
     Ok(())
 }
 
@@ -52,12 +58,20 @@ fn add(name: &str, file: Vec<u8>, scale: Scale, report: &mut Report) -> anyhow::
     Ok(())
 }
 
+/// Parquet is read from its end, and so from a file.
+fn decoded_file(file: &NamedTempFile, scale: Scale) -> anyhow::Result<f64> {
+    best_of(scale, || Ok(formats::open(file.path())?))
+}
+
 fn decoded(file: Arc<[u8]>, scale: Scale) -> anyhow::Result<f64> {
+    best_of(scale, || Ok(formats::read("bench", Cursor::new(Arc::clone(&file)))?))
+}
+
+fn best_of(scale: Scale, open: impl Fn() -> anyhow::Result<Box<dyn TraceSource>>) -> anyhow::Result<f64> {
     let mut best = Best::default();
     for _ in 0..scale.repetitions {
         let mut count = 0;
-        let file = Cursor::new(Arc::clone(&file));
-        best.of(scale.traced, || drain(&mut *formats::read("bench", file)?, |batch| count += batch.len() as u64))?;
+        best.of(scale.traced, || anyhow::Ok(drain(&mut *open()?, |batch| count += batch.len() as u64)?))?;
         anyhow::ensure!(count == scale.traced, "{count} of {} requests were decoded", scale.traced);
     }
     Ok(best.0)
@@ -133,6 +147,16 @@ fn sector(r: &TraceRequest) -> u64 {
 /// Whole seconds and the nanoseconds that follow.
 fn seconds(r: &TraceRequest) -> (u64, u64) {
     (r.arrival_ns / 1_000_000_000, r.arrival_ns % 1_000_000_000)
+}
+
+/// The requests as Parquet.
+fn parquet(requests: &[TraceRequest]) -> anyhow::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new()?;
+    let info = InMemory::new(Arc::default()).info().clone();
+    let mut writer = write::begin(WriteFormat::Parquet, Compression::None, &info, &mut file)?;
+    writer.write(requests)?;
+    writer.finish()?;
+    Ok(file)
 }
 
 /// The requests as CloudPhysics VSCSI, version 1.

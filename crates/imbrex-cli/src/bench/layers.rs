@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use imbrex::drive::DrivePreset;
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::replay::{BufferSize, Observer, ReplayOptions, Scheduler, Setup};
 use imbrex::trace::synthetic::Pattern;
 use imbrex::trace::{TraceRequest, Workload};
@@ -14,14 +14,17 @@ use imbrex::trace::{TraceRequest, Workload};
 use super::requests::{self, BLOCK_BYTES, InMemory};
 use super::{Best, Report, Scale, straight_line};
 
-/// The drive under everything.
+/// The drive under everything but layers for interlaced disks.
 pub const DRIVE: &str = "exos-x18z";
+/// The drive under those: a little larger than the range, so that what is written lies on all kinds of tracks.
+const INTERLACED_DRIVE: &str = "imr-tracklace";
 /// A layer's buffer, of the address range.
 pub const BUFFER_PERCENT: u64 = 1;
 /// DiskSim's rate, in requests/s: the best that was measured, on another machine of the same class.
 const DISKSIM: f64 = 159_000.0;
 
-const LAYERS: [&str; 6] = ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones", "log-greedy"];
+const LAYERS: [&str; 7] =
+    ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones", "log-greedy", "seagate"];
 /// The schedulers that pick from a queue. It is always full: the requests arrive faster than the disk serves them.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 
@@ -81,11 +84,20 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
         for (layer, by_warm) in LAYERS.iter().zip(&mut rates.replayed) {
             for (warm, best) in [false, true].into_iter().zip(by_warm) {
                 let options = ReplayOptions { warm, ..ReplayOptions::default() };
-                best.rate(timed.len() as u64, replay(layers::find(layer)?, &drive, stream, options, scale)?);
+                let layer = layers::find(layer)?;
+                best.rate(timed.len() as u64, replay(layer, &drive_for(layer, stream)?, stream, options, scale)?);
             }
         }
     }
     Ok(rates)
+}
+
+fn drive_for(layer: &LayerInfo, stream: &Stream) -> anyhow::Result<DrivePreset> {
+    if layer.recording != Recording::Interlaced {
+        return Ok(DrivePreset::named(DRIVE)?);
+    }
+    let bytes = stream.range_bytes + stream.range_bytes / 32;
+    Ok(DrivePreset::named(INTERLACED_DRIVE)?.with_capacity(bytes)?)
 }
 
 /// Replays the stream and returns how many seconds what follows the lead-in took.

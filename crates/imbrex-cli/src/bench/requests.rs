@@ -54,7 +54,12 @@ pub struct InMemory {
 
 impl InMemory {
     pub fn new(requests: Arc<[TraceRequest]>) -> Self {
-        let info = TraceInfo { name: "bench".into(), format: TraceFormat::Synthetic, compression: Compression::None };
+        let info = TraceInfo {
+            name: "bench".into(),
+            format: TraceFormat::Synthetic,
+            compression: Compression::None,
+            synthetic: true,
+        };
         Self { info, requests, next: 0 }
     }
 }

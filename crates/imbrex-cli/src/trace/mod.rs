@@ -1,12 +1,15 @@
 //! `imbrex trace`: what can be done with traces themselves.
 
+mod conversion;
+mod convert;
+mod generate;
 mod published;
 mod stat;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-/// Look at traces
+/// Look at traces, convert and generate them
 #[derive(Args)]
 pub struct Trace {
     #[command(subcommand)]
@@ -16,12 +19,16 @@ pub struct Trace {
 #[derive(Subcommand)]
 enum Command {
     Stat(stat::Stat),
+    Convert(convert::Convert),
+    Generate(generate::Generate),
 }
 
 impl Trace {
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::Stat(command) => command.run(),
+            Command::Convert(command) => command.run(),
+            Command::Generate(command) => command.run(),
         }
     }
 }

@@ -9,16 +9,19 @@ use super::store::Disk;
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
 use crate::layers::{ConfigError, Recording};
-use crate::media::{Conventional, Shingled, ZonedSpec};
+use crate::media::{Conventional, Flash, FlashShape, Interlaced, Shingled, ZonedSpec};
 use crate::perform::Setup;
 use crate::perform::rules::Rules;
 use crate::plan::Unit;
 use crate::space::{Space, Zones};
+use crate::tracks::{Overlap, Tracks};
 
 /// Bytes of a block: two sectors, so that one can be torn.
 pub(super) const BLOCK: usize = 2 * SECTOR;
 /// The fewest and the most blocks of the journal: few, so that it wraps and is checkpointed all the time.
-const JOURNAL: (u64, u64) = (72, 120);
+const JOURNAL: (u64, u64) = (96, 144);
+/// Blocks that the images of redo moves need beyond that.
+const IMAGES: u32 = 120;
 /// Records gathered before a commit starts of its own accord.
 const GATHER: usize = 40;
 
@@ -36,10 +39,15 @@ pub(super) struct Shape {
 impl Shape {
     pub fn draw(subject: &Subject, rules: Rules, dice: &mut Dice) -> Self {
         let buffer = dice.between(4, 40) as u32;
-        let journal = dice.between(JOURNAL.0, JOURNAL.1) as u32;
+        let mut journal = dice.between(JOURNAL.0, JOURNAL.1) as u32;
+        if subject.recording == Recording::Interlaced {
+            journal += IMAGES;
+        }
         let (space, disk) = match subject.recording {
             Recording::Conventional => conventional(journal, buffer, dice),
             Recording::Zoned => zoned(journal, buffer, dice),
+            Recording::Interlaced => interlaced(journal, buffer, dice),
+            Recording::Flash => flash(journal, dice),
         };
         let mut config = toml::Table::new();
         for field in subject.fields.iter().filter(|field| !field.samples.is_empty()) {
@@ -93,6 +101,7 @@ fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: blocks,
         zones: None,
+        tracks: None,
         buffer_blocks: buffer,
     };
     (space, Disk::Conventional(Conventional::new(Pba::DISK, u64::from(journal) + blocks)))
@@ -108,7 +117,48 @@ fn zoned(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: u64::from(conventional_zones * zone_blocks - journal),
         zones: Some(Zones { first: Unit::disk(conventional_zones), count, zone_blocks }),
+        tracks: None,
         buffer_blocks: buffer,
     };
     (space, Disk::Zoned(Shingled::new(Pba::DISK, spec)))
+}
+
+fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
+    let bottom_blocks = dice.between(3, 9) as u32;
+    let top_blocks = dice.between(2, u64::from(bottom_blocks).min(6)) as u32;
+    let bottom_tracks = dice.between(2, 5) as u32;
+    let tracks = Tracks {
+        conventional_tracks: journal.div_ceil(bottom_blocks),
+        groups: dice.between(1, 2) as u32,
+        bottom_tracks,
+        top_tracks: bottom_tracks - dice.below(2) as u32,
+        bottom_blocks,
+        top_blocks,
+        skew_blocks: dice.below(u64::from(top_blocks)) as u32,
+        overlap: *dice.pick(&[Overlap::Angle, Overlap::Angle, Overlap::Block, Overlap::Track]),
+    };
+    let space = Space {
+        conventional: Pba::disk(u64::from(journal)),
+        conventional_blocks: tracks.conventional_blocks() - u64::from(journal),
+        zones: None,
+        tracks: Some(tracks),
+        buffer_blocks: buffer,
+    };
+    (space, Disk::Interlaced(Interlaced::new(Pba::DISK, tracks)))
+}
+
+fn flash(journal: u32, dice: &mut Dice) -> (Space, Disk) {
+    // Long erase blocks, so that the records of a collection fill more than one journal entry; few of them, so that it comes.
+    let (pages, most) = *dice.pick(&[(4, 10), (9, 10), (16, 8), (48, 5)]);
+    let rewritable = journal.div_ceil(pages);
+    let count = dice.between(4, most) as u32;
+    let shape = FlashShape { erase_blocks: rewritable + count, pages, rewritable_erase_blocks: rewritable };
+    let space = Space {
+        conventional: Pba::disk(u64::from(journal)),
+        conventional_blocks: u64::from(rewritable * pages - journal),
+        zones: Some(Zones { first: Unit::disk(rewritable), count, zone_blocks: pages }),
+        tracks: None,
+        buffer_blocks: 0,
+    };
+    (space, Disk::Flash(Flash::new(Pba::DISK, shape)))
 }

@@ -3,7 +3,11 @@
 //! Until a flush, a write lies in the cache. A power cut keeps, for every sector of a conventional block, the durable
 //! content or that of any unflushed write to it, independently: so writes are torn and reordered. A sequential zone keeps a
 //! prefix of what happened to it since the last flush, appends and resets, cut at a block; so resets are lost too. Zones are
-//! independent of each other.
+//! independent of each other. Erase blocks of flash do the same, and one whose erasing was cut short may hold garbage on
+//! every page.
+//!
+//! What a write destroys counts as written with content that belongs to nobody, and may survive the cut or not, whatever
+//! becomes of the write itself: the drive may have begun it and not brought it to its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +17,7 @@ use super::content::SECTOR;
 use super::dice::Dice;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, UnitReport};
-use crate::media::{Conventional, Illegal, Media, Shingled};
+use crate::media::{Conventional, Flash, Illegal, Interlaced, Media, Shingled};
 use crate::perform::{IoKind, IoResult};
 use crate::plan::Unit;
 
@@ -22,6 +26,8 @@ use crate::plan::Unit;
 pub(super) enum Disk {
     Conventional(Conventional),
     Zoned(Shingled),
+    Interlaced(Interlaced),
+    Flash(Flash),
 }
 
 impl Disk {
@@ -29,6 +35,8 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Interlaced(media) => media,
+            Self::Flash(media) => media,
         }
     }
 
@@ -36,6 +44,17 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Interlaced(media) => media,
+            Self::Flash(media) => media,
+        }
+    }
+
+    /// Sets how much of a unit is written.
+    fn set_pointer(&mut self, unit: Unit, pointer: u32) {
+        match self {
+            Self::Conventional(_) | Self::Interlaced(_) => {}
+            Self::Zoned(media) => media.set_pointer(unit, pointer),
+            Self::Flash(media) => media.set_pointer(unit, pointer),
         }
     }
 
@@ -43,6 +62,8 @@ impl Disk {
         match self {
             Self::Conventional(media) => Box::new(media.clone()),
             Self::Zoned(media) => Box::new(media.clone()),
+            Self::Interlaced(media) => Box::new(media.clone()),
+            Self::Flash(media) => Box::new(media.clone()),
         }
     }
 }
@@ -68,6 +89,8 @@ pub(super) struct Store {
     zones: BTreeMap<u32, Zone>,
     unreadable: BTreeSet<Pba>,
     zero: Bytes,
+    /// What a block holds that was destroyed.
+    destroyed: Bytes,
     /// Whether a cut may leave part of a sector; only with rule 9 switched off.
     pub tears_sectors: bool,
 }
@@ -81,6 +104,7 @@ impl Store {
             zones: BTreeMap::new(),
             unreadable: BTreeSet::new(),
             zero: Bytes::from(vec![0; block_bytes]),
+            destroyed: Bytes::from(vec![0xdb; block_bytes]),
             tears_sectors: false,
         }
     }
@@ -159,12 +183,13 @@ impl Store {
                     zone.now.push(content.clone());
                     zone.since.push(ZoneEvent::Append(content));
                 }
-                None => {
-                    let zero = &self.zero;
-                    self.cells.entry(block).or_insert_with(|| vec![zero.clone()]).push(content);
-                }
+                None => put(&mut self.cells, block, &self.zero, content),
             }
         }
+        let Self { cells, zero, destroyed, disk, .. } = self;
+        disk.media().destroys(at, &mut |gone| {
+            gone.iter().for_each(|block| put(cells, block, zero, destroyed.clone()));
+        });
     }
 
     fn reset(&mut self, unit: Unit) {
@@ -191,17 +216,24 @@ impl Store {
             let torn = tear(versions, self.tears_sectors, dice);
             *versions = vec![torn];
         }
-        let Disk::Zoned(media) = &mut self.disk else { return };
+        let garbage = match &self.disk {
+            Disk::Flash(media) => media.extent_of(Unit::disk(0)).blocks as usize,
+            Disk::Conventional(_) | Disk::Zoned(_) | Disk::Interlaced(_) => 0,
+        };
         for (&index, zone) in self.zones.iter_mut().filter(|(_, zone)| !zone.since.is_empty()) {
             let kept = dice.between(0, zone.since.len() as u64) as usize;
+            let next_is_reset = matches!(zone.since.get(kept), Some(ZoneEvent::Reset));
             for event in zone.since.drain(..).take(kept) {
                 match event {
                     ZoneEvent::Append(content) => zone.durable.push(content),
                     ZoneEvent::Reset => zone.durable.clear(),
                 }
             }
+            if next_is_reset && garbage > 0 && dice.one_in(2) {
+                zone.durable = vec![Bytes::from(vec![0xa5; self.block_bytes]); garbage];
+            }
             zone.now = zone.durable.clone();
-            media.set_pointer(Unit::disk(index), zone.now.len() as u32);
+            self.disk.set_pointer(Unit::disk(index), zone.now.len() as u32);
         }
     }
 
@@ -228,6 +260,11 @@ impl Store {
             _ => None,
         })
     }
+}
+
+/// A conventional block now holds `content`, in the cache.
+fn put(cells: &mut BTreeMap<Pba, Vec<Bytes>>, block: Pba, zero: &Bytes, content: Bytes) {
+    cells.entry(block).or_insert_with(|| vec![zero.clone()]).push(content);
 }
 
 /// Picks the content of each sector among the versions of a block.

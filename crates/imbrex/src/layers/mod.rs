@@ -4,8 +4,12 @@ pub mod block_lru;
 pub mod conventional;
 pub mod fifo_log;
 pub mod in_place;
+mod in_place_tracks;
 mod log_structured;
 pub mod loop_back;
+pub mod page_ftl;
+pub mod seagate;
+pub mod seagate_two_phase;
 pub mod skylight_zones;
 mod zone_buffer;
 
@@ -22,6 +26,10 @@ pub enum Recording {
     Conventional,
     /// Conventional and sequential zones.
     Zoned,
+    /// Bottom and top tracks.
+    Interlaced,
+    /// Erase blocks of pages, and some that are rewritten in place.
+    Flash,
 }
 
 /// What is known of a layer before one is made.
@@ -97,6 +105,9 @@ pub const ALL: &[LayerInfo] = &[
     log_structured::GREEDY,
     log_structured::FIFO,
     log_structured::COST_BENEFIT,
+    seagate::INFO,
+    seagate_two_phase::INFO,
+    page_ftl::INFO,
 ];
 
 /// The layer called `name`.

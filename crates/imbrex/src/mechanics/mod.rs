@@ -12,8 +12,12 @@
 //! modelled: what a host sees of a drive without them is this and nothing else. The mechanism is that of DiskSim's
 //! detailed disk model, against whose numbers [`crate::validate`] holds it.
 //!
+//! Flash has no moving parts; its times are in [`FlashTimes`].
+//!
 //! Times are ns, sectors 512 bytes. Nothing here knows what the media allow or what a layer does.
 
+mod flash;
+mod interlaced;
 mod linear;
 mod reciprocal;
 mod seek;
@@ -23,6 +27,8 @@ mod surface;
 
 use std::fmt;
 
+pub use flash::{FlashSpec, FlashTimes};
+use interlaced::InterlacedSurface;
 use seek::SeekCurve;
 pub use spec::{LayoutSpec, MechanicsSpec, RecordingSpec, RecordingZone, SeekSpec};
 pub use spindle::Angle;
@@ -64,7 +70,7 @@ impl GeometryError {
 /// The moving parts of one drive and where they are. A clone shares the tables.
 #[derive(Clone, Debug)]
 pub struct Mechanics {
-    surface: Surface,
+    platters: Platters,
     seek: SeekCurve,
     spindle: Spindle,
     head_switch_ns: u64,
@@ -73,23 +79,54 @@ pub struct Mechanics {
     head: u32,
 }
 
+/// All surfaces of a drive.
+#[derive(Clone, Debug)]
+enum Platters {
+    Zoned(Surface),
+    Interlaced(InterlacedSurface),
+}
+
+impl Platters {
+    const fn sectors(&self) -> u64 {
+        match self {
+            Self::Zoned(surface) => surface.sectors(),
+            Self::Interlaced(surface) => surface.sectors(),
+        }
+    }
+
+    const fn cylinders(&self) -> u32 {
+        match self {
+            Self::Zoned(surface) => surface.cylinders(),
+            Self::Interlaced(surface) => surface.cylinders(),
+        }
+    }
+
+    #[inline]
+    fn locate(&self, sector: u64) -> Location {
+        match self {
+            Self::Zoned(surface) => surface.locate(sector),
+            Self::Interlaced(surface) => surface.locate(sector),
+        }
+    }
+}
+
 impl Mechanics {
-    fn new(surface: Surface, seek: SeekCurve, spindle: Spindle, head_switch_ms: f64, write_settle_ms: f64) -> Self {
+    fn new(platters: Platters, seek: SeekCurve, spindle: Spindle, head_switch_ms: f64, write_settle_ms: f64) -> Self {
         let ns = |ms: f64| (ms * 1e6 + 0.5) as u64;
         let (head_switch_ns, write_settle_ns) = (ns(head_switch_ms), ns(write_settle_ms));
-        Self { surface, seek, spindle, head_switch_ns, write_settle_ns, cylinder: 0, head: 0 }
+        Self { platters, seek, spindle, head_switch_ns, write_settle_ns, cylinder: 0, head: 0 }
     }
 
     /// How many sectors the drive has.
     #[must_use]
     pub const fn sectors(&self) -> u64 {
-        self.surface.sectors()
+        self.platters.sectors()
     }
 
     /// How many cylinders the drive has.
     #[must_use]
     pub const fn cylinders(&self) -> u32 {
-        self.surface.cylinders()
+        self.platters.cylinders()
     }
 
     /// Where a sector lies.
@@ -99,7 +136,7 @@ impl Mechanics {
     #[must_use]
     pub fn locate(&self, sector: u64) -> Location {
         assert!(sector < self.sectors(), "sector {sector} of a drive of {}", self.sectors());
-        self.surface.locate(sector)
+        self.platters.locate(sector)
     }
 
     /// The time a seek over `distance` cylinders takes, at most as many as the drive has.
@@ -136,7 +173,7 @@ impl Mechanics {
     /// Not inlined: almost every access is one piece, and a loop around this would first load every field it might need.
     #[inline(never)]
     fn pass_track(&mut self, now_ns: u64, next: u64, end: u64, write: bool) -> (u64, u64) {
-        let at = self.surface.locate(next);
+        let at = self.platters.locate(next);
         let piece = u64::from(at.sectors_per_track - at.sector).min(end - next);
         let ready_ns = now_ns + self.arm_ns(&at, write);
         (self.cylinder, self.head) = (at.cylinder, at.head);

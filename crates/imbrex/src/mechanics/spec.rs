@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::interlaced::InterlacedSurface;
 use super::linear::Linear;
 use super::seek::SeekCurve;
 use super::spindle::Spindle;
 use super::surface::Surface;
-use super::{GeometryError, Mechanics};
+use super::{GeometryError, Mechanics, Platters};
+use crate::tracks::Tracks;
 
 /// Speeds and geometry of a disk drive. Times are in ms, arcs in turns, sectors are 512 bytes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -87,6 +89,9 @@ pub enum LayoutSpec {
         /// How much later, in turns, a group begins than the one before it.
         group_skew_rev: f64,
     },
+    /// The groups of interlaced tracks, each on one surface, the next one under the next head. The skew is part of the
+    /// media, since what lies over what depends on it.
+    Interlaced {},
 }
 
 /// Sectors per track, from the outermost track inwards.
@@ -109,6 +114,8 @@ pub enum RecordingSpec {
         /// How many recording zones, if there are enough cylinders.
         zones: u32,
     },
+    /// Those of the media's bottom and top tracks.
+    Interlaced {},
 }
 
 /// Neighbouring cylinders with the same number of sectors per track.
@@ -138,15 +145,17 @@ impl MechanicsSpec {
     pub fn build(&self, sectors: u64) -> Result<Mechanics, GeometryError> {
         GeometryError::check("capacity", sectors >= 1, sectors, "give the drive at least one block")?;
         let rotation_ms = self.checked_rotation_ms()?;
-        for (field, ms) in [("head_switch_ms", self.head_switch_ms), ("write_settle_ms", self.write_settle_ms)] {
-            GeometryError::check(field, (0.0..=1000.0).contains(&ms), ms, "give a time between 0 and 1000 ms")?;
-        }
+        self.check_times()?;
         let surface = match &self.recording {
             RecordingSpec::Listed { zones } => Surface::new(&self.layout, self.heads, zones)?,
             RecordingSpec::Linear { outer_sectors_per_track, inner_sectors_per_track, zones } => {
                 let (outer, inner) = (*outer_sectors_per_track, *inner_sectors_per_track);
                 let (layout, zones) = Linear { outer, inner, zones: *zones }.lay_out(self, rotation_ms, sectors)?;
                 Surface::new(&layout, self.heads, &zones)?
+            }
+            RecordingSpec::Interlaced {} => {
+                let problem = "interlaced is the recording of interlaced tracks only".into();
+                return Err(GeometryError::new("recording.kind", problem, "give media of kind interlaced too"));
             }
         };
         GeometryError::check(
@@ -155,9 +164,37 @@ impl MechanicsSpec {
             format!("{} sectors for a drive of {sectors}", surface.sectors()),
             "list more cylinders or lower the capacity",
         )?;
-        let seek = SeekCurve::new(&self.seek, surface.cylinders())?;
+        self.assemble(Platters::Zoned(surface), rotation_ms)
+    }
+
+    /// The mechanics of a drive with these tracks, which have been checked, in blocks of so many sectors.
+    ///
+    /// # Errors
+    /// When the numbers describe no drive, or the layout or the recording is another.
+    pub fn build_interlaced(&self, tracks: &Tracks, block_sectors: u32) -> Result<Mechanics, GeometryError> {
+        let rotation_ms = self.checked_rotation_ms()?;
+        self.check_times()?;
+        for (field, is) in [
+            ("layout.kind", self.layout == LayoutSpec::Interlaced {}),
+            ("recording.kind", self.recording == RecordingSpec::Interlaced {}),
+        ] {
+            GeometryError::check(field, is, "another kind than the media's", "give kind interlaced")?;
+        }
+        let surface = InterlacedSurface::new(tracks, self.heads, block_sectors)?;
+        self.assemble(Platters::Interlaced(surface), rotation_ms)
+    }
+
+    fn assemble(&self, platters: Platters, rotation_ms: f64) -> Result<Mechanics, GeometryError> {
+        let seek = SeekCurve::new(&self.seek, platters.cylinders())?;
         let spindle = Spindle::new(rotation_ms);
-        Ok(Mechanics::new(surface, seek, spindle, self.head_switch_ms, self.write_settle_ms))
+        Ok(Mechanics::new(platters, seek, spindle, self.head_switch_ms, self.write_settle_ms))
+    }
+
+    fn check_times(&self) -> Result<(), GeometryError> {
+        for (field, ms) in [("head_switch_ms", self.head_switch_ms), ("write_settle_ms", self.write_settle_ms)] {
+            GeometryError::check(field, (0.0..=1000.0).contains(&ms), ms, "give a time between 0 and 1000 ms")?;
+        }
+        Ok(())
     }
 
     /// Duration of a turn in ms, from whichever of the two fields is given.
@@ -178,7 +215,7 @@ impl MechanicsSpec {
     pub(crate) fn scaled(&self, numerator: u64, denominator: u64) -> Self {
         let mut scaled = self.clone();
         let unit = match self.layout {
-            LayoutSpec::CylinderMajor {} => 1,
+            LayoutSpec::CylinderMajor {} | LayoutSpec::Interlaced {} => 1,
             LayoutSpec::Serpentine { group_cylinders, .. } => u128::from(group_cylinders.max(1)),
         };
         let RecordingSpec::Listed { zones } = &mut scaled.recording else { return scaled };

@@ -186,6 +186,11 @@ pub(super) const MAX_SECTORS_PER_TRACK: u32 = 1 << 15;
 /// More heads than any drive has.
 const MAX_HEADS: u32 = 1024;
 
+/// Whether a drive can have so many heads.
+pub(super) fn check_heads(heads: u32) -> Result<(), GeometryError> {
+    GeometryError::check("heads", (1..=MAX_HEADS).contains(&heads), heads, "give between 1 and 1024 heads")
+}
+
 /// Whether tracks can be ordered like this.
 pub(super) fn check_layout(layout: &LayoutSpec, heads: u32) -> Result<(), GeometryError> {
     Order::new(layout, heads).map(drop)
@@ -193,8 +198,13 @@ pub(super) fn check_layout(layout: &LayoutSpec, heads: u32) -> Result<(), Geomet
 
 impl Order {
     fn new(layout: &LayoutSpec, heads: u32) -> Result<Self, GeometryError> {
-        GeometryError::check("heads", (1..=MAX_HEADS).contains(&heads), heads, "give between 1 and 1024 heads")?;
+        check_heads(heads)?;
         match *layout {
+            LayoutSpec::Interlaced {} => Err(GeometryError::new(
+                "layout.kind",
+                "interlaced is the order of interlaced tracks only".into(),
+                "give recording and media of kind interlaced too, or another layout",
+            )),
             LayoutSpec::CylinderMajor {} => Ok(Self::CylinderMajor { heads: Reciprocal::new(heads) }),
             LayoutSpec::Serpentine { group_cylinders, section_tracks, track_skew_rev, group_skew_rev } => {
                 for (field, rev) in

@@ -1,20 +1,25 @@
 //! Media: what a recording allows and what a write destroys. The media enforces; it knows no layer and no time.
 //!
-//! Conventional and shingled recordings are here. The trait asks what every overlapped recording must answer, so tracks
-//! of an interlaced disk, bands, realms and flash fit behind it: which unit a block belongs to, whether a write pointer
-//! binds the unit, and which other blocks a write destroys.
+//! Conventional, shingled and interlaced recordings and flash are here. The trait asks what every overlapped recording must
+//! answer, so bands and realms fit behind it: which unit a block belongs to, whether a write pointer binds the unit, and
+//! which other blocks a write destroys.
 
 mod conventional;
+mod flash;
+mod interlaced;
 mod shingled;
 mod tags;
 
 pub use conventional::Conventional;
+pub use flash::{Flash, FlashShape};
+pub use interlaced::Interlaced;
 pub use shingled::{Shingled, ZonedSpec};
 pub use tags::{Tag, TagMap};
 
 use crate::block::{Extent, Pba};
 use crate::layer::{Condition, UnitState};
 use crate::plan::Unit;
+use crate::tracks::Tracks;
 
 /// An operation the media refuses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -102,7 +107,8 @@ pub trait Media: Send {
     /// [`Illegal`] says why not; nothing has changed then.
     fn reset(&mut self, unit: Unit) -> Result<(), Illegal>;
 
-    /// Calls `destroyed` with every run of blocks outside `write` whose content a write of `write` destroys.
+    /// Calls `destroyed` with every run of blocks whose content a write of `write`, from its first block to its last,
+    /// destroys. They lie outside it, unless its later blocks destroy what its earlier ones brought.
     fn destroys(&self, write: Extent<Pba>, destroyed: &mut dyn FnMut(Extent<Pba>));
 
     /// The unit the block lies in.
@@ -113,6 +119,11 @@ pub trait Media: Send {
 
     /// Whether a write pointer binds the unit, so that writes to it happen in order.
     fn has_pointer(&self, unit: Unit) -> bool;
+
+    /// The tracks, if they are interlaced.
+    fn tracks(&self) -> Option<Tracks> {
+        None
+    }
 
     /// The state of every unit.
     fn report(&self) -> Vec<UnitState>;

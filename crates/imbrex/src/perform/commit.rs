@@ -27,15 +27,27 @@ pub(super) enum What {
     Record(Record),
     /// A region of a checkpoint: one entry holds all of it.
     Region(Vec<Record>),
-    /// Redo moves and redo records: one entry holds the images and the records.
+    /// Redo moves, if there are any, and redo records: one entry holds the images and the records.
     Redo {
         moves: Vec<u64>,
         records: Vec<Record>,
+        /// Blocks of the images.
+        images: u32,
     },
     Reset(Unit),
     Free(Extent<Pba>),
     /// A flush to be answered.
     Barrier(u64),
+}
+
+impl Item {
+    /// The redo moves it waits for, if there are any.
+    fn redo_moves(&self) -> Option<&[u64]> {
+        match &self.what {
+            What::Redo { moves, .. } => Some(moves),
+            _ => None,
+        }
+    }
 }
 
 /// The journal ring as the runner knows it. Sequence numbers count blocks.
@@ -84,12 +96,17 @@ pub(super) fn most_items(setup: &Setup) -> usize {
     2 * setup.gather
 }
 
+/// Journal blocks that an entry with so many redo images takes; none without any.
+pub(super) fn redo_entry_blocks(setup: &Setup, images: u32) -> usize {
+    if images == 0 { 0 } else { journal::entry_blocks(0, images as usize, setup.block_bytes) }
+}
+
 /// Whether the largest checkpoint of `layer` fits the journal with room to work.
 pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
     let per_block = (journal::payload_bytes(setup.block_bytes) / journal::RECORD_BYTES) as u64;
     let checkpoint = layer.most_records().div_ceil(per_block) * 5 / 4 + 1;
     let entry = journal::entry_blocks(REGION_RECORDS + most_items(setup), 0, setup.block_bytes) as u64;
-    let need = 2 * (checkpoint + 2 * entry);
+    let need = 2 * (checkpoint + 2 * entry) + 8 * redo_entry_blocks(setup, layer.most_redo_blocks()) as u64;
     let have = u64::from(setup.journal.blocks);
     if need > have {
         return Err(format!("the map needs a journal of {need} blocks, but it has {have}; make the journal larger"));
@@ -150,10 +167,20 @@ impl Running {
         self.commit.is_some() || self.items.iter().any(|i| matches!(i.what, What::Reset(_) | What::Free(_)))
     }
 
-    /// Whether planning has to pause: a checkpoint restates what was planned, so it cannot come before a redo plan in the
-    /// queue, and redo plans without a pause would never let it come at all.
+    /// Whether planning has to pause until the rest of a checkpoint is on its way: it restates what was planned, so it
+    /// cannot come before a redo plan in the queue, and redo plans without a pause would never let it come at all.
     pub(super) fn owes_checkpoint(&self) -> bool {
-        self.ring.needs_checkpoint() && self.items.iter().any(|item| matches!(item.what, What::Redo { .. }))
+        self.ring.needs_checkpoint() && self.commit.as_ref().is_none_or(|commit| commit.completes.is_none())
+    }
+
+    /// Whether images wait for the journal that, with those of another plan, would be more than it keeps room for.
+    pub(super) fn has_many_images(&self, setup: &Setup) -> bool {
+        let items = self.items.iter().chain(self.commit.iter().flat_map(|commit| &commit.items));
+        let blocks = items.map(|item| match item.what {
+            What::Redo { images, .. } => redo_entry_blocks(setup, images),
+            _ => 0,
+        });
+        blocks.sum::<usize>() > self.redo_entry_blocks
     }
 
     fn wants_commit(&self, gather: usize) -> bool {
@@ -215,6 +242,11 @@ impl Running {
         let keeps = core.setup.rules.keeps(Rule::RecordsAfterMoves);
         let Some(commit) = &self.commit else { return };
         let moves_done = self.order.oldest().is_none_or(|oldest| oldest >= commit.before) || !keeps;
+        if let Some(moves) = commit.items.iter().find_map(Item::redo_moves).filter(|_| moves_done) {
+            let moves = moves.to_vec();
+            self.take_images(&moves, core.setup.block_bytes);
+        }
+        let Some(commit) = &self.commit else { return };
         let images_known = commit.items.iter().all(|item| match &item.what {
             What::Redo { moves, .. } => self.images(moves, core.setup.block_bytes).is_some(),
             _ => true,
@@ -298,7 +330,7 @@ impl Running {
             let (records, images) = match &item.what {
                 What::Record(record) => (std::slice::from_ref(record), Vec::new()),
                 What::Region(records) => (records.as_slice(), Vec::new()),
-                What::Redo { moves, records } => {
+                What::Redo { moves, records, .. } => {
                     (records.as_slice(), self.images(moves, core.setup.block_bytes).unwrap_or_default())
                 }
                 What::Reset(_) | What::Free(_) | What::Barrier(_) => continue,

@@ -57,6 +57,8 @@ impl Running {
         let mut redo = Vec::new();
         let mut redo_records = Vec::new();
         let mut redo_from = None;
+        let mut images = 0;
+        let mut records_from = None;
         let keeps_redo = core.setup.rules.keeps(Rule::RedoFirst);
         for op in made.plan.ops() {
             match *op {
@@ -64,10 +66,14 @@ impl Running {
                     let held = held && keeps_redo;
                     let Made { request, cleaning, .. } = *made;
                     let first = self.next_seq;
-                    self.add_move(core, Move { from, to, blocks, request, held, content: None, cleaning });
+                    self.add_move(
+                        core,
+                        Move { from, to, blocks, request, held, is_ready: false, content: None, cleaning },
+                    );
                     if held {
                         redo_from.get_or_insert((self.items.len(), first));
                         redo.extend(first..self.next_seq);
+                        images += blocks;
                     }
                 }
                 Op::Record { record, redo } => {
@@ -78,6 +84,7 @@ impl Running {
                     }
                     self.remember(core, record);
                     if redo && keeps_redo {
+                        records_from.get_or_insert((self.items.len(), self.next_seq));
                         redo_records.push(record);
                     } else {
                         self.push_item(What::Record(record));
@@ -88,8 +95,11 @@ impl Running {
                 Op::Count(..) => {}
             }
         }
-        if let Some((at, before)) = redo_from {
-            self.items.insert(at, Item { before, what: What::Redo { moves: redo, records: redo_records } });
+        if images > self.layer.most_redo_blocks() {
+            self.broken = Some(format!("the redo moves of a plan write {images} blocks, more than the layer said"));
+        }
+        if let Some((at, before)) = redo_from.or(records_from) {
+            self.items.insert(at, Item { before, what: What::Redo { moves: redo, records: redo_records, images } });
         }
         if !core.setup.rules.keeps(Rule::ReuseAfterRecords) {
             self.take_effect_at_once(core);

@@ -25,7 +25,9 @@ pub(super) struct Move {
     pub request: Option<(u64, u32)>,
     /// Whether it must not write before its redo entry is durable.
     pub held: bool,
-    /// The content, once it is known and while the write is held.
+    /// Whether all it conflicts with has completed.
+    pub is_ready: bool,
+    /// The content, once it is known and while the write is held or waits for what it conflicts with.
     pub content: Option<Bytes>,
     /// Whether it belongs to the clean plan in flight.
     pub cleaning: bool,
@@ -45,26 +47,51 @@ impl Running {
 
     /// Gets a Move's content.
     fn fetch(&mut self, core: &mut Core, seq: u64) {
-        let Some(Operation::Move(m)) = self.operations.get(&seq) else { return };
-        let block_bytes = core.setup.block_bytes;
-        let content = match m.from {
+        let Some(Operation::Move(m)) = self.operations.get_mut(&seq) else { return };
+        m.is_ready = true;
+        let request = m.request;
+        match m.from {
+            _ if m.content.is_some() => self.write_content(core, seq),
+            Place::At(from) if !from.is_ram() => {
+                core.issue(Purpose::Operation(seq), IoKind::Read(Extent::new(from, m.blocks)));
+            }
+            Place::Lost => {
+                self.fail_request(request);
+                self.complete_operation(core, seq);
+            }
+            _ => {
+                if let Some(content) = self.content_at_hand(seq, core.setup.block_bytes) {
+                    self.deliver(core, seq, content);
+                }
+            }
+        }
+    }
+
+    /// A Move's content, if that takes no device operation.
+    fn content_at_hand(&self, seq: u64, block_bytes: usize) -> Option<Bytes> {
+        let Some(Operation::Move(m)) = self.operations.get(&seq) else { return None };
+        match m.from {
             Place::At(from) if from.is_ram() => {
                 let (from, to) = (from.block() as usize, from.block() as usize + m.blocks as usize);
-                join(&self.ram[from..to])
+                Some(join(&self.ram[from..to]))
             }
-            Place::At(from) => {
-                core.issue(Purpose::Operation(seq), IoKind::Read(Extent::new(from, m.blocks)));
-                return;
+            Place::Zero => Some(Bytes::from(vec![0; m.blocks as usize * block_bytes])),
+            Place::Host(block) => Some(self.host_content(m, block, block_bytes)),
+            Place::At(_) | Place::Lost => None,
+        }
+    }
+
+    /// Gets the content of redo moves that wait for others of their plan: a bottom track's write destroys what the plan
+    /// writes back afterwards. All that was planned before them has completed, so RAM holds what they are to write.
+    pub(super) fn take_images(&mut self, moves: &[u64], block_bytes: usize) {
+        for seq in moves {
+            let content = self.content_at_hand(*seq, block_bytes);
+            if let Some(Operation::Move(m)) = self.operations.get_mut(seq)
+                && m.content.is_none()
+            {
+                m.content = content;
             }
-            Place::Zero => Bytes::from(vec![0; m.blocks as usize * block_bytes]),
-            Place::Host(block) => self.host_content(m, block, block_bytes),
-            Place::Lost => {
-                self.fail_request(m.request);
-                self.complete_operation(core, seq);
-                return;
-            }
-        };
-        self.deliver(core, seq, content);
+        }
     }
 
     fn host_content(&self, m: &Move, block: u32, block_bytes: usize) -> Bytes {
@@ -110,9 +137,18 @@ impl Running {
         for &seq in moves {
             let Some(Operation::Move(m)) = self.operations.get_mut(&seq) else { continue };
             m.held = false;
-            if let Some(content) = m.content.take() {
-                self.deliver(core, seq, content);
-            }
+            self.write_content(core, seq);
+        }
+    }
+
+    /// Writes content that is known, if nothing holds it back any more.
+    fn write_content(&mut self, core: &mut Core, seq: u64) {
+        let Some(Operation::Move(m)) = self.operations.get_mut(&seq) else { return };
+        if m.is_ready
+            && !m.held
+            && let Some(content) = m.content.take()
+        {
+            self.deliver(core, seq, content);
         }
     }
 

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
+
 use super::chain::{self, Chain};
 use super::commit::{Ring, What};
 use super::journal::{self, Block};
@@ -43,6 +45,8 @@ pub(super) struct Recovery {
     chain: Chain,
     suspects: BTreeSet<Pba>,
     unreadable: BTreeSet<Pba>,
+    /// Redo images that have not been written again.
+    images: BTreeMap<Pba, Bytes>,
     report: UnitReport,
     error: Option<String>,
     pub queue: Queue,
@@ -70,6 +74,7 @@ impl Recovery {
             chain,
             suspects,
             unreadable: BTreeSet::new(),
+            images: BTreeMap::new(),
             report: UnitReport::default(),
             error: None,
             queue,
@@ -122,12 +127,15 @@ impl Recovery {
             }
             Stage::Probe => {
                 if core.setup.rules.keeps(Rule::RedoFirst) {
-                    let images: Vec<_> =
-                        self.chain.entries.iter().skip(self.chain.redo_from).flat_map(|e| e.images.clone()).collect();
-                    // Only the last image of a place matters, and one write a place needs no order.
-                    for (target, image) in images {
-                        issue(self, target.to_raw(), IoKind::Write(Extent::new(target, 1), image));
-                    }
+                    // Only the last image of a place matters.
+                    let entries = self.chain.entries.iter().skip(self.chain.redo_from);
+                    self.images = entries.flat_map(|e| e.images.clone()).collect();
+                }
+                Stage::Replay
+            }
+            Stage::Replay if !self.images.is_empty() => {
+                for (target, image) in self.next_images(core) {
+                    issue(self, target.to_raw(), IoKind::Write(Extent::new(target, 1), image));
                 }
                 Stage::Replay
             }
@@ -141,6 +149,18 @@ impl Recovery {
             }
             Stage::Report | Stage::Done => Stage::Done,
         };
+    }
+
+    /// Takes the images that no other image's write destroys any more: they need no order among themselves.
+    fn next_images(&mut self, core: &Core) -> BTreeMap<Pba, Bytes> {
+        let mut destroyed = BTreeSet::new();
+        for target in self.images.keys() {
+            core.setup.media.destroys(Extent::new(*target, 1), &mut |at| destroyed.extend(at.iter()));
+        }
+        let images = std::mem::take(&mut self.images).into_iter();
+        let (later, next) = images.partition(|(target, _)| destroyed.contains(target));
+        self.images = later;
+        next
     }
 
     /// Takes the result of a device operation.

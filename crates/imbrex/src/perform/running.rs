@@ -54,6 +54,8 @@ pub(super) struct Running {
     pub items: VecDeque<Item>,
     pub commit: Option<Commit>,
     pub ring: Ring,
+    /// Journal blocks that the largest redo entry takes.
+    pub redo_entry_blocks: usize,
     /// Whether the entry that begins this life is not durable yet.
     pub starting: bool,
     pub failed: bool,
@@ -72,6 +74,7 @@ impl Running {
         queue: Queue,
         history: Vec<Record>,
     ) -> Self {
+        let redo_entry_blocks = commit::redo_entry_blocks(setup, layer.most_redo_blocks());
         let ram = vec![Bytes::from(vec![0; setup.block_bytes]); layer.ram_blocks() as usize];
         Self {
             layer,
@@ -92,6 +95,7 @@ impl Running {
             items: VecDeque::new(),
             commit: None,
             ring,
+            redo_entry_blocks,
             starting: true,
             failed: false,
             suspects: BTreeSet::new(),
@@ -174,7 +178,7 @@ impl Running {
     /// Whether the operations under way and the records that wait for the journal leave room for another plan.
     fn may_plan(&self, core: &Core) -> bool {
         let room = self.order.len() < OPERATIONS_LIMIT && self.items.len() < commit::most_items(&core.setup);
-        room && !self.owes_checkpoint()
+        room && !self.owes_checkpoint() && !self.has_many_images(&core.setup)
     }
 
     /// Plans what can be planned; says whether anything was.

@@ -1,4 +1,4 @@
-//! The disk of a simulation: what the media allows, and how long it takes.
+//! The drive of a simulation: what the media allows, and how long it takes.
 
 use super::scheduler::Access;
 use crate::block::{Extent, Pba};
@@ -15,6 +15,11 @@ pub trait Timing: Send {
 
     /// How long after `now_ns` an access would begin to transfer. Changes nothing.
     fn positioning_ns(&self, now_ns: u64, first_sector: u64, write: bool) -> u64;
+
+    /// When a unit of these sectors is empty that is reset from `now_ns` on. At once, for a disk: that moves a pointer.
+    fn reset(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64) -> u64 {
+        now_ns
+    }
 }
 
 /// Accesses take no time: for counting.
@@ -31,13 +36,15 @@ impl Timing for NoTime {
     }
 }
 
-/// A disk: media and mechanics.
+/// A drive: media and timing.
 pub struct Device {
     media: Box<dyn Media>,
     timing: Box<dyn Timing>,
     block_bytes: u32,
     sectors_per_block: u64,
     busy_ns: u64,
+    /// How long units have been emptied since the last access or the beginning of the last request.
+    emptying_ns: u64,
     /// The block at which the last access began.
     position: u64,
     /// Whether accesses take no time and leave the head where it is.
@@ -50,7 +57,16 @@ impl Device {
     pub fn new(media: Box<dyn Media>, timing: Box<dyn Timing>, block_bytes: u32) -> Self {
         debug_assert!(block_bytes > 0 && block_bytes.is_multiple_of(SECTOR_BYTES));
         let sectors_per_block = u64::from(block_bytes / SECTOR_BYTES);
-        Self { media, timing, block_bytes, sectors_per_block, busy_ns: 0, position: 0, free_of_charge: false }
+        Self {
+            media,
+            timing,
+            block_bytes,
+            sectors_per_block,
+            busy_ns: 0,
+            emptying_ns: 0,
+            position: 0,
+            free_of_charge: false,
+        }
     }
 
     /// The media.
@@ -69,6 +85,16 @@ impl Device {
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
         self.busy_ns
+    }
+
+    /// How long units have been emptied since the last access or the beginning of the last request.
+    pub(super) fn emptying_ns(&self) -> u64 {
+        self.emptying_ns
+    }
+
+    /// What is emptied from now on comes after nothing that the next request has asked for.
+    pub(super) fn request_begins(&mut self) {
+        self.emptying_ns = 0;
     }
 
     /// The block at which the last access began.
@@ -109,25 +135,37 @@ impl Device {
         if unit.device == Pba::DISK { Ok(self.media.extent_of(unit)) } else { Err(Illegal::NoReset { unit }) }
     }
 
-    /// Empties a unit and returns its blocks. That moves a pointer and takes no time.
+    /// Empties a unit; returns its blocks and when that is done.
     ///
     /// # Errors
     /// When the media refuses.
-    pub fn reset(&mut self, unit: Unit) -> Result<Extent<Pba>, Illegal> {
+    pub fn reset(&mut self, unit: Unit, now_ns: u64) -> Result<(Extent<Pba>, u64), Illegal> {
         let space = self.unit(unit)?;
         self.media.reset(unit)?;
-        Ok(space)
+        if self.free_of_charge {
+            return Ok((space, now_ns));
+        }
+        let (first, sectors) = self.sectors(space);
+        let done = self.timing.reset(now_ns, first, sectors);
+        debug_assert!(done >= now_ns);
+        self.busy_ns += done - now_ns;
+        self.emptying_ns += done - now_ns;
+        Ok((space, done))
+    }
+
+    fn sectors(&self, at: Extent<Pba>) -> (u64, u64) {
+        (at.start.block() * self.sectors_per_block, u64::from(at.blocks) * self.sectors_per_block)
     }
 
     fn access(&mut self, at: Extent<Pba>, now_ns: u64, write: bool) -> u64 {
         if self.free_of_charge {
             return now_ns;
         }
-        let (first, sectors) =
-            (at.start.block() * self.sectors_per_block, u64::from(at.blocks) * self.sectors_per_block);
+        let (first, sectors) = self.sectors(at);
         let done = self.timing.access(now_ns, first, sectors, write);
         debug_assert!(done >= now_ns);
         self.busy_ns += done - now_ns;
+        self.emptying_ns = 0;
         self.position = at.start.block();
         done
     }

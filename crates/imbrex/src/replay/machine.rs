@@ -2,7 +2,8 @@
 //!
 //! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
 //! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `scheduled`.
-//! RAM costs nothing, and so does a reset. Without a journal a Reset or Free takes effect where it stands in the plan; with
+//! RAM costs nothing, and a reset what the drive says. The drive is busy for that time and whoever comes next waits; a
+//! request is complete without it. Through a queue a reset goes before everything that is ready. Without a journal a Reset or Free takes effect where it stands in the plan; with
 //! one, when the records before it are written.
 
 use super::content::{Content, Delivery, Host};
@@ -45,6 +46,11 @@ impl Machine {
             journal,
             restated: Plan::new(),
         }
+    }
+
+    /// When the request being served is complete, if nothing more is performed for it: nobody waits for a unit to be emptied.
+    pub(super) fn served_ns(&self) -> u64 {
+        self.now_ns - self.disk.emptying_ns()
     }
 
     /// A read is about to be planned.
@@ -228,7 +234,8 @@ impl Machine {
     }
 
     pub(super) fn reset(&mut self, unit: Unit) -> Result<(), Fault> {
-        let space = self.disk.reset(unit)?;
+        let (space, done_ns) = self.disk.reset(unit, self.now_ns)?;
+        self.now_ns = done_ns;
         self.counters.resets += 1;
         self.forget(space);
         Ok(())

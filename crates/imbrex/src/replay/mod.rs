@@ -4,8 +4,8 @@
 //! latency is the time from arrival to completion, queueing included. Time is integer nanoseconds, and the same inputs
 //! give the same outcome on any machine.
 //!
-//! What is not simulated: the host, the bus and the layer's own computing cost no time, a reset of a unit costs none
-//! either, and no drive cache hides anything.
+//! What is not simulated: the host, the bus and the layer's own computing cost no time, and no drive cache hides anything. A
+//! reset costs what the drive says: on a disk nothing, on flash the erase.
 //!
 //! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it clean;
 //! `machine` performs plans on a `device`, with `journal` and `content` where asked for; `metrics` counts, and `outcome`

@@ -82,6 +82,7 @@ impl Machine {
 
     /// Makes the plans that follow plans for `request`; returns whom they were for.
     pub(super) fn open(&mut self, request: Pending) -> Option<Owner> {
+        self.disk.request_begins();
         let flights = &mut self.scheduled.as_mut()?.flights;
         let of = flights.open(request);
         Some(std::mem::replace(&mut flights.planning, of))
@@ -89,9 +90,10 @@ impl Machine {
 
     /// The request is planned as a whole; the plans that follow are for `outer` again.
     pub(super) fn close(&mut self, outer: Owner) -> Result<(), Fault> {
+        let served_ns = self.served_ns();
         let Some(scheduled) = &mut self.scheduled else { return Ok(()) };
         let of = std::mem::replace(&mut scheduled.flights.planning, outer);
-        scheduled.flights.completed(of, self.now_ns)
+        scheduled.flights.completed(of, served_ns)
     }
 
     /// Makes the plans that follow plans for `of`; returns whom they were for.
@@ -156,8 +158,9 @@ impl Machine {
             What::Reset(unit) => self.reset(unit)?,
             What::Forget(space) => self.forget(space),
         }
+        let served_ns = self.served_ns();
         match &mut self.scheduled {
-            Some(scheduled) => scheduled.flights.completed(of, self.now_ns),
+            Some(scheduled) => scheduled.flights.completed(of, served_ns),
             None => Ok(()),
         }
     }

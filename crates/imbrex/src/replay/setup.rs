@@ -10,11 +10,11 @@ use super::outcome::Outcome;
 use super::simulation::Simulation;
 use crate::block::{Address, Pba};
 use crate::buffer_size::BufferSize;
-use crate::drive::{DriveError, DrivePreset, MediaSpec};
+use crate::drive::{DriveError, DrivePreset, DriveTiming, MediaSpec};
 use crate::layer::Condition;
 use crate::layers::{LayerInfo, Recording};
-use crate::mechanics::Mechanics;
-use crate::media::{Conventional, Media, Shingled, ZonedSpec};
+use crate::mechanics::{FlashTimes, Mechanics};
+use crate::media::{Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
 use crate::plan::Unit;
 use crate::space::{Space, Zones};
 use crate::trace::Workload;
@@ -85,22 +85,51 @@ impl Timing for Mechanics {
     }
 }
 
-/// The drive of a preset. For a conventional recording its platters are taken without overlap, zones or not.
+impl Timing for FlashTimes {
+    fn access(&mut self, now_ns: u64, _first_sector: u64, sectors: u64, write: bool) -> u64 {
+        Self::access(self, now_ns, sectors, write)
+    }
+
+    fn positioning_ns(&self, _now_ns: u64, _first_sector: u64, _write: bool) -> u64 {
+        0
+    }
+
+    fn reset(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64) -> u64 {
+        self.erase(now_ns)
+    }
+}
+
+/// The drive of a preset. For a conventional recording its platters are taken without overlap, zones or not, and its pages
+/// as if they could be rewritten.
 ///
 /// # Errors
-/// When the preset describes no possible drive.
+/// When the preset describes no possible drive, or one of another kind.
 pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
     let media: Box<dyn Media> = match (recording, &drive.media) {
-        (Recording::Conventional, _) => Box::new(Conventional::new(Pba::DISK, drive.blocks())),
-        (Recording::Zoned, MediaSpec::Conventional { blocks }) => Box::new(Conventional::new(Pba::DISK, *blocks)),
+        (Recording::Interlaced, MediaSpec::Interlaced(tracks)) => Box::new(Interlaced::new(Pba::DISK, *tracks)),
+        // Where the drive is not what the layer is for, the layer says so.
+        (Recording::Conventional | Recording::Interlaced, _)
+        | (Recording::Zoned, MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_)) => {
+            Box::new(Conventional::new(Pba::DISK, drive.blocks()))
+        }
         (Recording::Zoned, MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active }) => {
             let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
             let (max_open, max_active) = (*max_open, *max_active);
             let spec = ZonedSpec { zones, zone_blocks, conventional_zones, max_open, max_active };
             Box::new(Shingled::new(Pba::DISK, spec))
         }
+        (Recording::Flash, MediaSpec::Flash { erase_blocks, pages, rewritable_erase_blocks }) => {
+            let (erase_blocks, pages, rewritable_erase_blocks) = (*erase_blocks, *pages, *rewritable_erase_blocks);
+            Box::new(Flash::new(Pba::DISK, FlashShape { erase_blocks, pages, rewritable_erase_blocks }))
+        }
+        (Recording::Zoned, MediaSpec::Flash { .. }) => return Err(drive.unsuited("sequential zones")),
+        (Recording::Flash, _) => return Err(drive.unsuited("flash")),
     };
-    Ok(Device::new(media, Box::new(drive.mechanics()?), drive.block_bytes))
+    let timing: Box<dyn Timing> = match drive.timing()? {
+        DriveTiming::Disk(mechanics) => Box::new(mechanics),
+        DriveTiming::Flash(times) => Box::new(times),
+    };
+    Ok(Device::new(media, timing, drive.block_bytes))
 }
 
 /// Where the journal begins: at the front of the conventional space.
@@ -125,7 +154,7 @@ pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Resu
     Ok(space)
 }
 
-/// All of the disk: conventional units come first, then sequential ones of one size.
+/// All of the disk: conventional units come first, then sequential ones of one size or interlaced tracks.
 fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
     let report = media.report();
     let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();
@@ -133,8 +162,13 @@ fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
         let first = Unit::disk(conventional as u32);
         Zones { first, count: (report.len() - conventional) as u32, zone_blocks: media.extent_of(first).blocks }
     });
-    let conventional_blocks = zones.map_or(media.blocks(), |zones| zones.block(0, 0).block());
-    Space { conventional: Pba::disk(0), conventional_blocks, zones, buffer_blocks }
+    let tracks = media.tracks();
+    let conventional_blocks = match (zones, tracks) {
+        (Some(zones), _) => zones.block(0, 0).block(),
+        (None, Some(tracks)) => tracks.conventional_blocks(),
+        (None, None) => media.blocks(),
+    };
+    Space { conventional: Pba::disk(0), conventional_blocks, zones, tracks, buffer_blocks }
 }
 
 #[cfg(test)]

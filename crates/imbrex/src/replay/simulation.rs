@@ -168,8 +168,9 @@ impl Simulation {
         if self.machine.has_queue() {
             return self.dispatch(next, ahead);
         }
+        self.machine.disk.request_begins();
         self.plan(next, ahead)?;
-        self.completed(next, self.machine.now_ns, ahead);
+        self.completed(next, self.machine.served_ns(), ahead);
         Ok(())
     }
 

@@ -104,6 +104,48 @@ pub enum TraceError {
         /// What was asked for.
         name: String,
     },
+    /// Parquet that cannot be read from its end.
+    #[error(
+        "{file} is Parquet in a stream, and Parquet is read from its end; decompress it, or save it to a file first"
+    )]
+    Stream {
+        /// The file as it was named.
+        file: String,
+    },
+    /// Parquet, in a build that does not read it.
+    #[error("{file} is Parquet, which this build does not read; build Imbrex with its feature parquet")]
+    NotBuilt {
+        /// The file as it was named.
+        file: String,
+    },
+    /// A column is not what a trace needs.
+    #[error("{file}: column {column} {problem}")]
+    Column {
+        /// The file as it was named.
+        file: String,
+        /// The column's name.
+        column: &'static str,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+    /// A Parquet file, or a part of it, cannot be decoded.
+    #[error("{file}: {place} does not decode ({cause}); the file is damaged, or must be rewritten with zstd or snappy")]
+    Undecodable {
+        /// The file as it was named.
+        file: String,
+        /// The part.
+        place: String,
+        /// What the decoder said.
+        cause: String,
+    },
+    /// A file is no longer what Imbrex wrote.
+    #[error("{file} is not as Imbrex wrote it: {what}; convert or generate it again")]
+    Changed {
+        /// The file as it was named.
+        file: String,
+        /// What shows it.
+        what: &'static str,
+    },
     /// A line or record is wrong.
     #[error("{file}, {at}: {problem}")]
     Malformed {
@@ -159,6 +201,8 @@ pub enum Position {
     Line(u64),
     /// A binary record's first byte; the first is 0.
     Byte(u64),
+    /// A row of a table; the first is 0.
+    Row(u64),
 }
 
 impl fmt::Display for Position {
@@ -166,6 +210,7 @@ impl fmt::Display for Position {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
             Self::Byte(byte) => write!(f, "byte {byte}"),
+            Self::Row(row) => write!(f, "row {row}"),
         }
     }
 }
@@ -198,6 +243,30 @@ pub enum Problem {
         field: &'static str,
         /// What stands there.
         value: String,
+    },
+    /// A row without a value.
+    #[error("{column} is null; fill it in or drop the row")]
+    Null {
+        /// The column.
+        column: &'static str,
+    },
+    /// A value below 0.
+    #[error("{column} is {value}; correct the value, which cannot be below 0, or drop the row")]
+    Negative {
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        value: i64,
+    },
+    /// An arrival before that of the row before.
+    #[error("{column} is {value} after {before} in the row before; sort the rows by {column}")]
+    Decreasing {
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        value: u64,
+        /// What stands in the row before.
+        before: u64,
     },
     /// A word that is none of those that may stand there.
     #[error("{field} is {text:?}, {must}; correct or delete the line")]

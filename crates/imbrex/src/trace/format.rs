@@ -28,6 +28,8 @@ pub enum TraceFormat {
     Tencent,
     /// fio's iolog, versions 2 and 3.
     Fio,
+    /// Parquet with the columns that `docs/parquet.md` describes.
+    Parquet,
     /// The generator of [`synthetic`](super::synthetic).
     Synthetic,
 }
@@ -118,6 +120,13 @@ pub const FORMATS: &[FormatInfo] = &[
         name: "fio iolog",
         recognised: "the first line, 'fio version N iolog'",
         holds: "versions 2 and 3: file, action, offset (B), length (B)",
+    },
+    FormatInfo {
+        format: TraceFormat::Parquet,
+        key: "parquet",
+        name: "Parquet",
+        recognised: "PAR1 at the beginning",
+        holds: "columns arrival_ns, offset_bytes, bytes, write; see docs/parquet.md",
     },
 ];
 

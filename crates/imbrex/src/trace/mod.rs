@@ -16,11 +16,14 @@
 mod error;
 mod format;
 pub mod formats;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod profiles;
 pub mod statistics;
 pub mod synthetic;
 mod trace_file;
 pub mod workloads;
+pub mod write;
 
 use crate::block::{Access, Extent, Lba};
 pub use error::{Position, Problem, TraceError};
@@ -76,13 +79,15 @@ pub struct TraceInfo {
     pub format: TraceFormat,
     /// How the file is compressed.
     pub compression: Compression,
+    /// Whether the requests were generated, by [`synthetic`] or [`profiles`], be it by way of a file that says so.
+    pub synthetic: bool,
 }
 
 impl TraceInfo {
     /// Whether no disk ever saw these requests. Every result shown from such a workload says so.
     #[must_use]
     pub fn is_synthetic(&self) -> bool {
-        self.format == TraceFormat::Synthetic
+        self.synthetic
     }
 }
 

@@ -1,11 +1,13 @@
-//! Holds the simulator against numbers it had no part in: published seek curves, what DiskSim computed for the same
-//! requests on the same disks, and closed forms of the write amplification of log-structured bands.
+//! Holds the simulator against numbers it had no part in: published seek curves, closed forms of write amplification, and
+//! what DiskSim computed for the same requests on the same disks.
 //!
 //! A check is a [`Row`]; a table of rows is the answer to "why should I believe the times?". This is a checking tool,
 //! so unlike the rest of the library it reads files, all of them in `disk_folder`.
 
 mod disk_folder;
 mod disksim;
+mod greedy_pages;
+mod interlaced;
 mod log_cleaning;
 mod queue_replay;
 mod seek_curves;
@@ -15,6 +17,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 pub use disksim::disksim;
+pub use greedy_pages::greedy_pages;
+pub use interlaced::interlaced;
 pub use log_cleaning::log_cleaning;
 pub use seek_curves::seek_curves;
 
@@ -24,7 +28,7 @@ use crate::replay::ReplayError;
 /// One comparison.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
-    /// The disk it is about.
+    /// The disk or layer it is about.
     pub disk: String,
     /// What is compared.
     pub check: String,

@@ -79,7 +79,12 @@ pub(super) fn replay(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Resu
     let layer = layers::find("conventional")?.build(&space(&device, 0, &options)?, &toml::Table::new())?;
     let simulation = Simulation::new("conventional", layer, device, &options)?;
     // No format of its own: what matters of it is the name.
-    let info = TraceInfo { name: run.name.clone(), format: TraceFormat::Synthetic, compression: Compression::None };
+    let info = TraceInfo {
+        name: run.name.clone(),
+        format: TraceFormat::Synthetic,
+        compression: Compression::None,
+        synthetic: true,
+    };
     let outcome = simulation.run(&mut Measured { info, requests: run.requests.iter() }, &mut ())?;
     Ok((outcome.latency_ms.all.mean, accesses.iter().collect()))
 }

@@ -1,6 +1,6 @@
 //! A layer for testing the performing runner: writes wait in RAM, and idle time swaps blocks in place.
 //!
-//! The layers of the library need neither RAM for the host's data nor redo moves yet; interlaced disks will need both.
+//! The layers of the library do not keep the host's data in RAM yet, nor do their redo moves change the map.
 
 use std::sync::Arc;
 
@@ -184,6 +184,10 @@ impl TranslationLayer for Swapper {
             }
         }
         None
+    }
+
+    fn most_redo_blocks(&self) -> u32 {
+        2
     }
 
     fn most_records(&self) -> u64 {

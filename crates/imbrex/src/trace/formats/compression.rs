@@ -1,10 +1,12 @@
-//! Compressed files, told by their first bytes.
+//! Compressed files, told by their first bytes, and named by their ending when they are written.
 
 use std::fmt;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Write};
 
+use flate2::write::GzEncoder;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
+use liblzma::write::XzEncoder;
 
 /// How a file is compressed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -62,5 +64,69 @@ impl fmt::Display for Compression {
             Self::Gzip => "gzip",
             Self::Xz => "xz",
         })
+    }
+}
+
+impl Compression {
+    /// How a file called `name` is compressed by convention, and the name without the ending that says so.
+    #[must_use]
+    pub fn of_name(name: &str) -> (Self, &str) {
+        let endings = [(Self::Zstd, ".zst"), (Self::Gzip, ".gz"), (Self::Xz, ".xz")];
+        let found = endings.iter().find_map(|(compression, ending)| Some((*compression, name.strip_suffix(ending)?)));
+        found.unwrap_or((Self::None, name))
+    }
+
+    /// Compresses what is written, into `sink`.
+    pub(in crate::trace) fn encode<W: Write>(self, sink: W) -> io::Result<Encoder<W>> {
+        Ok(match self {
+            Self::None => Encoder::Plain(sink),
+            Self::Zstd => Encoder::Zstd(zstd::Encoder::new(sink, zstd::DEFAULT_COMPRESSION_LEVEL)?),
+            Self::Gzip => Encoder::Gzip(GzEncoder::new(sink, flate2::Compression::default())),
+            Self::Xz => Encoder::Xz(XzEncoder::new(sink, XZ_PRESET)),
+        })
+    }
+}
+
+/// The preset that `xz` uses when none is asked for.
+const XZ_PRESET: u32 = 6;
+
+/// A compressor.
+pub(in crate::trace) enum Encoder<W: Write> {
+    Plain(W),
+    Zstd(zstd::Encoder<'static, W>),
+    Gzip(GzEncoder<W>),
+    Xz(XzEncoder<W>),
+}
+
+impl<W: Write> Encoder<W> {
+    /// Writes what ends a file.
+    pub(in crate::trace) fn finish(self) -> io::Result<()> {
+        let mut sink = match self {
+            Self::Plain(sink) => sink,
+            Self::Zstd(encoder) => encoder.finish()?,
+            Self::Gzip(encoder) => encoder.finish()?,
+            Self::Xz(encoder) => encoder.finish()?,
+        };
+        sink.flush()
+    }
+}
+
+impl<W: Write> Write for Encoder<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(sink) => sink.write(bytes),
+            Self::Zstd(encoder) => encoder.write(bytes),
+            Self::Gzip(encoder) => encoder.write(bytes),
+            Self::Xz(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(sink) => sink.flush(),
+            Self::Zstd(encoder) => encoder.flush(),
+            Self::Gzip(encoder) => encoder.flush(),
+            Self::Xz(encoder) => encoder.flush(),
+        }
     }
 }

@@ -12,6 +12,7 @@ mod fields;
 mod file_trace;
 mod fio;
 mod input;
+mod label;
 mod lines;
 mod measured;
 mod msr;
@@ -28,18 +29,25 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub use compression::Compression;
+pub(super) use compression::Encoder;
 use file_trace::FileTrace;
 pub use file_trace::SORT_WINDOW;
 use input::Input;
+pub(super) use label::SYNTHETIC_VOLUME;
 use lines::{LineFormat, Lines};
 use measured::Counted;
 use vscsi::Vscsi;
 
+#[cfg(feature = "parquet")]
+use super::parquet;
 use super::{FileOptions, Position, Problem, TraceError, TraceFormat, TraceInfo, TraceSource};
 use crate::block::Access;
 
 /// Bytes in which a format shows itself: a line, or two records.
 const HEAD_BYTES: usize = 4096;
+
+/// What a Parquet file begins with.
+pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
 
 /// Opens the trace file at `path`.
 pub fn open(path: &Path) -> Result<Box<dyn TraceSource>, TraceError> {
@@ -51,14 +59,45 @@ pub fn open_with(path: &Path, options: &FileOptions) -> Result<Box<dyn TraceSour
     let name = path.display().to_string();
     let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     match opened {
-        Ok((metadata, file)) if !metadata.is_dir() => {
-            let file = Counted::new(file);
-            let measure = file.measure(metadata.len());
-            read_with(&name, file, options).map(measure)
-        }
-        Ok(_) => Err(TraceError::Directory { file: name }),
+        Ok((is, _)) if is.is_dir() => Err(TraceError::Directory { file: name }),
+        Ok((is, file)) if is.is_file() => open_regular(&name, file, is.len(), options),
+        Ok((is, file)) => open_stream(&name, file, is.len(), options),
         Err(cause) => Err(TraceError::Open { file: name, cause }),
     }
+}
+
+#[cfg(feature = "parquet")]
+fn open_regular(
+    name: &str,
+    mut file: File,
+    bytes: u64,
+    options: &FileOptions,
+) -> Result<Box<dyn TraceSource>, TraceError> {
+    let is_parquet = match options.format {
+        Some(format) => format == TraceFormat::Parquet,
+        None => parquet::begins(&mut file).map_err(|cause| stream_error(name, Compression::None, cause))?,
+    };
+    if is_parquet {
+        check(name, TraceFormat::Parquet, options)?;
+        return parquet::open(name, file);
+    }
+    open_stream(name, file, bytes, options)
+}
+
+#[cfg(not(feature = "parquet"))]
+use open_stream as open_regular;
+
+/// Reads a file from its beginning to its end, which is so many bytes away.
+fn open_stream(name: &str, file: File, bytes: u64, options: &FileOptions) -> Result<Box<dyn TraceSource>, TraceError> {
+    let file = Counted::new(file);
+    let measure = file.measure(bytes);
+    read_with(name, file, options).map(measure)
+}
+
+/// Why Parquet in a stream is not read.
+fn parquet_in_stream(name: &str) -> TraceError {
+    let file = name.into();
+    if cfg!(feature = "parquet") { TraceError::Stream { file } } else { TraceError::NotBuilt { file } }
 }
 
 /// Reads a trace from `reader`; errors call it `name`.
@@ -87,12 +126,13 @@ pub fn read_with(
     let Some(format) = options.format.or_else(|| recognise::recognise(head)) else {
         return Err(TraceError::UnknownFormat { file: name.into() });
     };
-    in_format(TraceInfo { name: name.into(), format, compression }, input, options)
+    check(name, format, options)?;
+    let synthetic = label::is_synthetic(format, head, options.volume.as_deref());
+    in_format(TraceInfo { name: name.into(), format, compression, synthetic }, input, options)
 }
 
 /// Reads the format that `info` names.
 fn in_format(info: TraceInfo, input: Input, options: &FileOptions) -> Result<Box<dyn TraceSource>, TraceError> {
-    check(&info, options)?;
     Ok(match info.format {
         TraceFormat::Vscsi1 | TraceFormat::Vscsi2 => {
             let vscsi = Vscsi::new(info.format);
@@ -109,6 +149,7 @@ fn in_format(info: TraceInfo, input: Input, options: &FileOptions) -> Result<Box
             let blkparse = blkparse::Blkparse::new(options.event.unwrap_or_default());
             lines(info, input, options, blkparse)
         }
+        TraceFormat::Parquet => return Err(parquet_in_stream(&info.name)),
         TraceFormat::Synthetic => return Err(TraceError::UnknownFormat { file: info.name }),
     })
 }
@@ -123,17 +164,15 @@ fn lines<L: LineFormat + 'static>(
 }
 
 /// Whether the format offers what was chosen.
-fn check(info: &TraceInfo, options: &FileOptions) -> Result<(), TraceError> {
-    let is_vscsi = matches!(info.format, TraceFormat::Vscsi1 | TraceFormat::Vscsi2);
+fn check(name: &str, format: TraceFormat, options: &FileOptions) -> Result<(), TraceError> {
+    let nameless = matches!(format, TraceFormat::Vscsi1 | TraceFormat::Vscsi2 | TraceFormat::Parquet);
     let refused = [
-        (is_vscsi && options.volume.is_some(), "volume", "--volume"),
-        (info.format != TraceFormat::Blkparse && options.event.is_some(), "event", "--event"),
+        (nameless && options.volume.is_some(), "volume", "--volume"),
+        (format != TraceFormat::Blkparse && options.event.is_some(), "event", "--event"),
     ];
     match refused.into_iter().find(|(is, ..)| *is) {
         None => Ok(()),
-        Some((_, what, option)) => {
-            Err(TraceError::NoChoice { file: info.name.clone(), format: info.format, what, option })
-        }
+        Some((_, what, option)) => Err(TraceError::NoChoice { file: name.into(), format, what, option }),
     }
 }
 

@@ -5,6 +5,7 @@
 //! with `MAJOR,MINOR` and a blank, DiskSim has no comma; of those with commas, the type is a letter or word in the second,
 //! third or fourth field, and a number only for Tencent.
 
+use super::PARQUET_MAGIC;
 use super::alibaba::Alibaba;
 use super::blkparse::Blkparse;
 use super::disksim::DiskSim;
@@ -22,6 +23,9 @@ const FIELDS: usize = 8;
 
 /// The format of a file that begins with `head`.
 pub(super) fn recognise(head: &[u8]) -> Option<TraceFormat> {
+    if head.starts_with(PARQUET_MAGIC) {
+        return Some(TraceFormat::Parquet);
+    }
     Vscsi::recognise(head).or_else(|| texts(head).next())
 }
 

@@ -1,11 +1,13 @@
 //! SYSTOR '17 CSV (SNIA IOTTA): one request a line, `Timestamp,Response,IOType,LUN,Offset,Size`; times in seconds, offset
 //! and size in bytes, the type `R` or `W`.
 //!
-//! A line that names the columns may come first. A volume is a LUN. Lines stand in order of completion, timestamps are of
+//! A line that names the columns may come first. A volume is a LUN; `synthetic` in the place of its number says that
+//! no host ever made these requests. Lines stand in order of completion, timestamps are of
 //! the arrival: requests are put in order of time. The response time may be missing and is not looked at.
 
 use super::Fault;
 use super::fields::{Commas, access_letter, decimal, is_decimal, is_letter, is_number, number};
+use super::label::SYNTHETIC_VOLUME;
 use super::lines::{Line, LineFormat, LineRequest};
 
 /// Decimal places from a second to a nanosecond.
@@ -22,8 +24,13 @@ impl Systor17 {
             && is_decimal(timestamp, false)
             && (response.is_empty() || is_decimal(response, false))
             && is_letter(access)
-            && numbers.iter().all(|field| is_number(field))
+            && is_volume(numbers[0])
+            && numbers[1..].iter().all(|field| is_number(field))
     }
+}
+
+fn is_volume(lun: &[u8]) -> bool {
+    is_number(lun) || lun == SYNTHETIC_VOLUME.as_bytes()
 }
 
 impl LineFormat for Systor17 {
@@ -43,7 +50,9 @@ impl LineFormat for Systor17 {
         fields.end()?;
         let ticks = decimal("timestamp", timestamp, PLACES)?;
         let access = access_letter("type", access)?;
-        number("LUN", volume)?;
+        if !is_volume(volume) {
+            number("LUN", volume)?;
+        }
         let offset_bytes = number("offset", offset)?;
         let bytes = number("size", size)?;
         Ok(Line::Request(LineRequest { volume, ticks, access, offset_bytes, bytes }))

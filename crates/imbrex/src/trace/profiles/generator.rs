@@ -58,6 +58,7 @@ impl ProfileSource {
                 name: profile.name.clone(),
                 format: TraceFormat::Synthetic,
                 compression: Compression::None,
+                synthetic: true,
             },
             left: volume.requests,
             arrivals: Arrivals::new(&ArrivalSpec { mean_rate: volume.rate, bursts: Some(BURSTS) }),

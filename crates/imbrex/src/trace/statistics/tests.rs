@@ -31,7 +31,8 @@ impl TraceSource for Given {
 }
 
 fn statistics(requests: &[TraceRequest], options: &StatisticsOptions) -> TraceStatistics {
-    let info = TraceInfo { name: "given".into(), format: TraceFormat::Msr, compression: Compression::None };
+    let info =
+        TraceInfo { name: "given".into(), format: TraceFormat::Msr, compression: Compression::None, synthetic: false };
     TraceStatistics::of(&mut Given { info, requests: requests.to_vec() }, options).unwrap()
 }
 

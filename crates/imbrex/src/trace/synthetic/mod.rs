@@ -36,7 +36,12 @@ impl Generator {
         spec.check()?;
         let shape = Shape::new(spec);
         Ok(Self {
-            info: TraceInfo { name: spec.name.clone(), format: TraceFormat::Synthetic, compression: Compression::None },
+            info: TraceInfo {
+                name: spec.name.clone(),
+                format: TraceFormat::Synthetic,
+                compression: Compression::None,
+                synthetic: true,
+            },
             random: Random::new(spec.seed),
             requests: spec.requests,
             requests_left: spec.requests,
@@ -68,6 +73,7 @@ impl TraceSource for Generator {
         batch.extend((0..count).map(|_| self.next()));
         Ok(())
     }
+
     fn share_done(&self) -> Option<f64> {
         Some(1.0 - self.requests_left as f64 / self.requests.max(1) as f64)
     }

@@ -111,7 +111,7 @@ fn msr_is_read_through_every_compression() {
             request(1000, Access::Write, 8192, 4096),
         ];
         assert_eq!(requests, expected);
-        let info = TraceInfo { name: "t".into(), format: TraceFormat::Msr, compression };
+        let info = TraceInfo { name: "t".into(), format: TraceFormat::Msr, compression, synthetic: false };
         assert_eq!(source.info(), &info);
         assert_eq!(source.irregularities(), Irregularities { out_of_order: 1, ..Irregularities::default() });
     }
@@ -124,7 +124,7 @@ fn both_versions_of_vscsi_are_read_through_every_compression() {
             let (requests, source) = drain(content, 1).unwrap();
             let expected = [request(0, Access::Read, 4096, 4096), request(100_000, Access::Write, 1 << 42, 512)];
             assert_eq!(requests, expected);
-            assert_eq!(source.info(), &TraceInfo { name: "t".into(), format, compression });
+            assert_eq!(source.info(), &TraceInfo { name: "t".into(), format, compression, synthetic: false });
             assert_eq!(
                 source.irregularities(),
                 Irregularities { zero_size: 1, without_data: 1, ..Irregularities::default() }
@@ -153,6 +153,39 @@ fn what_surrounds_the_lines_is_no_request() {
     let (requests, _) =
         drain(b"Timestamp,Hostname,Disk,Type,Offset,Size,Response\n\n1,h,0,read,0,8,9".into(), 9).unwrap();
     assert_eq!(requests, [request(0, Access::Read, 0, 8)]);
+}
+
+#[test]
+fn a_volume_called_synthetic_labels_the_trace() {
+    let msr = "Timestamp,Hostname,Disk,Type,Offset,Size,Response\r\n\r\n";
+    let systor = "Timestamp,Response,IOType,LUN,Offset,Size\n";
+    for (content, chosen, synthetic) in [
+        ("1,synthetic,0,read,0,8,9\n", None, true),
+        (&format!("{msr}1,synthetic,0,read,0,8,9\r\n"), None, true),
+        (&format!("{msr}1,synthetics,0,read,0,8,9\n"), None, false),
+        ("1,h,synthetic,read,0,8,9\n", None, false),
+        ("1,h,0,read,0,0,9\n2,synthetic,0,read,0,8,9\n", None, true),
+        ("1,h,0,read,0,8,9\n2,synthetic,0,read,0,8,9\n", None, false),
+        ("1,h,0,read,0,8,9\n2,synthetic,0,read,0,8,9\n", Some("synthetic,0"), true),
+        ("1,synthetic,0,read,0,8,9\n2,h,0,read,0,8,9\n", Some("h,0"), false),
+        ("1.5,0.1,R,synthetic,0,8\n", None, true),
+        (&format!("{systor}1.5,,W,synthetic,0,8\n"), None, true),
+        (&format!("{systor}1.5,,W,6,0,8\n"), None, false),
+        ("1,R,0,8,1\n1,W,0,8,1\n", None, false),
+    ] {
+        let options = FileOptions { volume: chosen.map(str::to_owned), ..FileOptions::default() };
+        let (requests, source) = drain_with(content.into(), 9, &options).unwrap();
+        assert_eq!((requests[0].bytes, source.info().is_synthetic()), (8, synthetic), "{content}");
+    }
+    assert!(error("1.5,0.1,R,6,0,8\n1.5,0.1,R,synthetics,0,8\n").contains("LUN is \"synthetics\""));
+}
+
+#[test]
+fn parquet_in_a_stream_is_refused_with_the_remedy() {
+    for (_, content) in every_compression(b"PAR1 and so on PAR1") {
+        let message = error(content);
+        assert!(message.starts_with("t is Parquet"), "{message}");
+    }
 }
 
 #[test]

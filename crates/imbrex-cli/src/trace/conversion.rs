@@ -1,0 +1,123 @@
+//! What `convert` and `generate` share: requests go from a source to a new file.
+
+use std::fs;
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::slice;
+
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use imbrex::trace::write::{self, TraceWriter, WriteError, WriteFormat, Written};
+use imbrex::trace::{Compression, FileOptions, TraceInfo, TraceSource, Workload};
+
+use crate::new_file::NewFile;
+use crate::progress::Progress;
+use crate::row::mended;
+use crate::stop;
+use crate::table::{bytes, count};
+use crate::workload::{self, Watched};
+
+/// Requests that are read and written together.
+const BATCH: usize = 4096;
+
+/// What is written.
+#[derive(Args)]
+pub struct Target {
+    /// The format to write, if the file's ending (.parquet, .csv, .csv.zst, .csv.gz, .csv.xz) does not tell
+    #[arg(long = "to", value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Write only the first N requests; a synthetic workload generates so many
+    #[arg(long, value_name = "N")]
+    requests: Option<NonZeroU64>,
+}
+
+#[derive(Copy, Clone, ValueEnum)]
+enum Format {
+    /// Columns for pandas, polars and the like; decodes fastest
+    Parquet,
+    /// MSR Cambridge CSV, arrivals in 100 ns
+    Msr,
+    /// SYSTOR '17 CSV, arrivals in nanoseconds
+    Systor17,
+}
+
+impl Target {
+    /// The workload called `name`, drawn from `seed` or read as `options` say.
+    pub fn named(&self, name: &str, seed: Option<u64>, options: &FileOptions) -> Result<Workload> {
+        Ok(workload::named(slice::from_ref(&name.to_owned()), self.requests, seed, options)?.remove(0))
+    }
+
+    fn format(&self, to: &Path) -> Result<(WriteFormat, Compression)> {
+        let name = to.to_string_lossy();
+        let (compression, stem) = Compression::of_name(&name);
+        let format = match (self.format, Path::new(stem).extension().and_then(|ending| ending.to_str())) {
+            (Some(Format::Parquet), _) | (None, Some("parquet")) => WriteFormat::Parquet,
+            (Some(Format::Msr), _) | (None, Some("csv")) => WriteFormat::Msr,
+            (Some(Format::Systor17), _) => WriteFormat::Systor17,
+            (None, _) => bail!("{name} does not tell its format; end it in .parquet or .csv, or say --to FORMAT"),
+        };
+        Ok((format, compression))
+    }
+}
+
+/// Writes the requests of `workload` to the file `to` and says what it wrote.
+pub fn write(workload: &Workload, to: &Path, target: &Target) -> Result<()> {
+    stop::on_ctrl_c();
+    let (format, compression) = target.format(to)?;
+    let mut file = NewFile::create(to)?;
+    let progress = Progress::of_pieces("writing", 1);
+    let mut source = Watched::new(workload, target.requests, &progress)?;
+    let info = source.info().clone();
+    let written = transfer(&mut source, write::begin(format, compression, &info, &mut file));
+    let written = written.map_err(|e| match e.downcast::<WriteError>() {
+        Ok(cause) => anyhow!("cannot write {}: {cause}", to.display()),
+        Err(other) => other,
+    })?;
+    let mended = mended(&source.irregularities(), source.volume().as_deref());
+    file.finish()?;
+    drop(progress);
+    eprintln!("{}", summary(workload, to, format, &info, written, mended));
+    Ok(())
+}
+
+/// Hands all requests to the writer.
+fn transfer(source: &mut impl TraceSource, writer: Result<Box<dyn TraceWriter + '_>, WriteError>) -> Result<Written> {
+    let mut writer = writer?;
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        source.fill(&mut batch, BATCH)?;
+        if batch.is_empty() {
+            return Ok(writer.finish()?);
+        }
+        writer.write(&batch)?;
+    }
+}
+
+fn summary(
+    workload: &Workload,
+    to: &Path,
+    format: WriteFormat,
+    source: &TraceInfo,
+    written: Written,
+    mended: Option<String>,
+) -> String {
+    let size = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|is| bytes(is.len()));
+    let synthetic = if source.is_synthetic() { "synthetic " } else { "" };
+    let mut line = format!("{}: {} {synthetic}requests as {format}", to.display(), count(written.requests));
+    if let Some(size) = size(to) {
+        line += &format!(", {size}");
+    }
+    let from = match workload {
+        Workload::File(file) => size(&file.path),
+        Workload::Synthetic(_) | Workload::Profile(_) => None,
+    };
+    line += &format!(" from {} ({}", source.name, source.format);
+    line += &from.map_or(")".to_owned(), |size| format!(", {size})"));
+    if written.rounded > 0 {
+        line += &format!("; {} arrivals cut to the format's 100 ns", count(written.rounded));
+    }
+    if let Some(mended) = mended {
+        line += &format!("; {mended}");
+    }
+    line
+}

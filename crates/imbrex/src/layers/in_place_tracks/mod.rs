@@ -1,0 +1,265 @@
+//! What layers share that keep every block in its place on an interlaced disk and update bottom tracks there.
+//!
+//! # State
+//! - durable: lost blocks;
+//! - fixed: the order in which logical blocks fill the tracks, and how many of them there are.
+//!
+//! # Invariants
+//! - Logical block *n* lies where the order says, always; a block of the disk is *allocated* if its logical block is below
+//!   the capacity. What is not allocated holds nothing and is never saved.
+//! - What a bottom update destroys and is allocated has been read before, and is written back in the same plan.
+//!
+//! # How a write is served
+//! Track by track. A top track is written. So is a bottom track under which, and this is the point, nothing allocated is
+//! destroyed. Otherwise: read what will be destroyed on the neighbour towards the outside and on the other one, write the
+//! bottom track, write both back (`Why::Neighbour`). Such an update is a plan by itself and its writes are redo moves: a
+//! power cut between the bottom track and the last neighbour would leave blocks destroyed that nobody was writing.
+//!
+//! # Decisions
+//! - *Valid means allocated* (TrackLace §2.2), whether written or not, and trims change nothing. Allocation is looked at
+//!   block by block, also on the track that is allocated in part.
+//! - *Utilisation* (`utilisation`): the part of the blocks that is allocated; the paper's default is 99 %.
+//! - *A request over several bottom tracks* is as many updates, one after the other: a top track between two of them is
+//!   read and rewritten for each. The paper counts so, and says nothing of merging.
+//! - *Long updates* (`update_blocks`): a whole track at a time, or cut into pieces, which a small journal needs: its images
+//!   are then small. Pieces round to more neighbour blocks.
+//! - *Two reads and three writes in that order*: the paper names the five and no order. Reads come first, or there would
+//!   be nothing left to read.
+//! - *A neighbour that cannot be read* is lost and stays so until it is overwritten; updates leave it out.
+
+use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use crate::layers::{ConfigError, Field, configure};
+use crate::parts::lost::LostBlocks;
+use crate::parts::track_order::{Phase, TrackOrder};
+use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::space::Space;
+use crate::tracks::{Side, Track};
+
+/// The fields of these layers.
+pub(super) const FIELDS: &[Field] = &[
+    Field {
+        key: "utilisation",
+        default: "0.99",
+        meaning: "the part of the disk's blocks that is allocated",
+        samples: &["1.0", "0.9", "0.7", "0.5"],
+    },
+    Field {
+        key: "update_blocks",
+        default: "0",
+        meaning: "blocks of a bottom track updated at once at most; 0: a whole track",
+        samples: &["1", "2", "3"],
+    },
+];
+
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Config {
+    utilisation: f64,
+    update_blocks: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { utilisation: 0.99, update_blocks: 0 }
+    }
+}
+
+/// A layer with a fixed order of tracks.
+pub(super) struct InPlaceTracks {
+    order: TrackOrder,
+    capacity: u64,
+    update_blocks: u32,
+    lost: LostBlocks,
+    /// What the update being planned has to save. Kept for its memory.
+    saved: Vec<Extent<Pba>>,
+}
+
+impl InPlaceTracks {
+    /// A layer on the interlaced tracks of `space`, in the order of `phases`.
+    pub(super) fn new(
+        layer: &'static str,
+        phases: &[Phase],
+        space: &Space,
+        config: &toml::Table,
+    ) -> Result<Self, ConfigError> {
+        let Config { utilisation, update_blocks } = configure(layer, config)?;
+        let Some(tracks) = space.tracks else {
+            let reason = "it needs interlaced tracks; choose an interlaced drive".to_owned();
+            return Err(ConfigError::Space { layer, reason });
+        };
+        if !(utilisation > 0.0 && utilisation <= 1.0) {
+            let reason = format!("utilisation is {utilisation}; choose a part of the disk above 0, up to 1");
+            return Err(ConfigError::Field { layer, reason });
+        }
+        let capacity = ((tracks.interlaced_blocks() as f64 * utilisation) as u64).max(1);
+        let update_blocks = if update_blocks == 0 { tracks.bottom_blocks } else { update_blocks };
+        let order = TrackOrder::new(tracks, phases);
+        Ok(Self { order, capacity, update_blocks, lost: LostBlocks::default(), saved: Vec::with_capacity(8) })
+    }
+
+    fn block(&self, track: Track, offset: u32) -> Pba {
+        Pba::disk(self.order.tracks().first_block(track) + u64::from(offset))
+    }
+
+    /// The blocks from the front of `at` that lie on one track, their track and the offset there.
+    #[inline]
+    fn run(&self, at: Extent<Lba>) -> (Extent<Lba>, Track, u32) {
+        let (track, offset) = self.order.locate(at.start.0);
+        (at.first(self.order.tracks().track_blocks(track.side) - offset), track, offset)
+    }
+
+    /// Finds what a write of `blocks` blocks of a bottom track destroys that is needed.
+    fn find_saved(&mut self, bottom: Track, offset: u32, blocks: u32) {
+        self.saved.clear();
+        self.order.tracks().over(bottom, offset, blocks, |top, at, blocks| {
+            let first = self.order.first_of(top) + u64::from(at);
+            let allocated = self.capacity.saturating_sub(first).min(u64::from(blocks)) as u32;
+            if allocated == 0 {
+                return;
+            }
+            let start = Pba::disk(self.order.tracks().first_block(top) + u64::from(at));
+            let run = Extent::new(Lba(first), allocated);
+            if self.lost.any(run) {
+                self.lost.runs(run, |part, lost| {
+                    if !lost {
+                        self.saved.push(Extent::new(start.plus(part.start.0 - first), part.blocks));
+                    }
+                });
+            } else {
+                self.saved.push(Extent::new(start, allocated));
+            }
+        });
+    }
+
+    /// Plans an update of a bottom track: block `host` of the request and those after it to `target`, with what
+    /// [`InPlaceTracks::find_saved`] has found saved and written back.
+    fn update(&mut self, run: Extent<Lba>, target: Pba, plan: &mut Plan) {
+        let mut ram = 0;
+        for saved in &self.saved {
+            plan.copy(Place::At(saved.start), Place::At(Pba::ram(ram)), saved.blocks, Why::Neighbour);
+            ram += u64::from(saved.blocks);
+        }
+        plan.redo_copy(Place::Host(0), Place::At(target), run.blocks, Why::Host);
+        ram = 0;
+        for saved in &self.saved {
+            plan.redo_copy(Place::At(Pba::ram(ram)), Place::At(saved.start), saved.blocks, Why::Neighbour);
+            ram += u64::from(saved.blocks);
+        }
+        if self.lost.any(run) {
+            plan.redo_record(Record::Unmap(run));
+            self.lost.remove(run);
+        }
+        plan.count(Event::Rmw, 1);
+    }
+
+    /// Plans a write that destroys nothing.
+    fn overwrite(&mut self, run: Extent<Lba>, host: u32, target: Pba, plan: &mut Plan) {
+        plan.copy(Place::Host(host), Place::At(target), run.blocks, Why::Host);
+        if self.lost.any(run) {
+            plan.record(Record::Unmap(run));
+            self.lost.remove(run);
+        }
+    }
+}
+
+impl TranslationLayer for InPlaceTracks {
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn ram_blocks(&self) -> u32 {
+        2 * self.order.tracks().top_blocks
+    }
+
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        let mut rest = at;
+        while !rest.is_empty() {
+            let (run, track, offset) = self.run(rest);
+            let (from, host) = (self.block(track, offset), at.blocks - rest.blocks);
+            if self.lost.is_empty() {
+                plan.copy(Place::At(from), Place::Host(host), run.blocks, Why::Host);
+            } else {
+                self.lost.runs(run, |part, lost| {
+                    let skipped = (part.start.0 - run.start.0) as u32;
+                    let from = if lost { Place::Lost } else { Place::At(from).continued(skipped) };
+                    plan.copy(from, Place::Host(host + skipped), part.blocks, Why::Host);
+                });
+            }
+            rest = rest.skip(run.blocks);
+        }
+    }
+
+    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        let mut taken = 0;
+        while taken < at.blocks {
+            let (mut run, track, offset) = self.run(at.skip(taken));
+            self.saved.clear();
+            if track.side == Side::Bottom {
+                run = run.first(self.update_blocks);
+                self.find_saved(track, offset, run.blocks);
+            }
+            let target = self.block(track, offset);
+            if self.saved.is_empty() {
+                self.overwrite(run, taken, target, plan);
+                taken += run.blocks;
+            } else if taken == 0 {
+                self.update(run, target, plan);
+                return run.blocks;
+            } else {
+                return taken;
+            }
+        }
+        taken
+    }
+
+    fn trim(&mut self, at: Extent<Lba>, _plan: &mut Plan) -> u32 {
+        at.blocks
+    }
+
+    fn clean(&mut self, _why: Pressure, _waiting: &[Request], _plan: &mut Plan) -> Step {
+        Step::Nothing
+    }
+
+    fn freed(&mut self, _space: Extent<Pba>) {}
+
+    fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
+        match *record {
+            Record::Unmap(at) if at.is_within(self.capacity) => self.lost.remove(at),
+            Record::Lost(at) if at.is_within(self.capacity) => self.lost.insert(at),
+            other => return Err(Corrupt(format!("a layer that moves no block cannot take the record {other:?}"))),
+        }
+        Ok(())
+    }
+
+    fn recovered(&mut self, _units: &UnitReport, _plan: &mut Plan) -> Result<(), Corrupt> {
+        Ok(())
+    }
+
+    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        let region = Extent::between(Lba(from), self.lost.region_end(Lba(from), self.capacity));
+        self.lost.restate(region, plan);
+        Some(region.end().0).filter(|end| *end < self.capacity)
+    }
+
+    fn most_redo_blocks(&self) -> u32 {
+        let tracks = self.order.tracks();
+        let mut most = 0;
+        let bottom = Track { group: 0, side: Side::Bottom, index: tracks.bottom_tracks.min(2) - 1 };
+        let blocks = self.update_blocks.min(tracks.bottom_blocks);
+        for offset in 0..=tracks.bottom_blocks - blocks {
+            let mut images = blocks;
+            tracks.over(bottom, offset, blocks, |_, _, blocks| images += blocks);
+            most = most.max(images);
+        }
+        most
+    }
+
+    fn most_records(&self) -> u64 {
+        LostBlocks::regions(self.capacity)
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        Ok(())
+    }
+}

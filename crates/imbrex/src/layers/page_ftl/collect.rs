@@ -1,0 +1,101 @@
+//! Making room: the live pages of one erase block are copied to a free one, and then it is erased.
+
+use super::PageFtl;
+use crate::block::{Address, Extent, Lba};
+use crate::layer::Step;
+use crate::plan::{Place, Plan, Record, Why};
+
+/// An erase block that is being emptied.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Collection {
+    victim: u32,
+    target: u32,
+    /// The next page of the victim to look at.
+    next: u32,
+}
+
+impl PageFtl {
+    /// Begins to make room for a blocked write, unless there is some or will be.
+    pub(super) fn make_room(&mut self, plan: &mut Plan) -> Step {
+        if self.frontier().is_some() {
+            return Step::Done;
+        }
+        let pending = self.pool.pending() > 0;
+        match self.pool.least_live() {
+            Some((victim, 0)) => {
+                self.give_up(victim, plan);
+                Step::More
+            }
+            _ if pending && self.pool.free() == 0 => Step::Wait,
+            Some((victim, live)) if live < self.pages() => match self.pool.open() {
+                Some(target) => {
+                    self.pool.collect(victim);
+                    self.copied.clear();
+                    self.collect(Collection { victim, target, next: 0 }, plan)
+                }
+                None => Step::Nothing,
+            },
+            _ if pending => Step::Wait,
+            _ => Step::Nothing,
+        }
+    }
+
+    /// One step: copies live pages, or switches the map when all are copied. The switch is a plan of its own, because its
+    /// records are durable at once and must not be before the copies.
+    pub(super) fn collect(&mut self, mut collection: Collection, plan: &mut Plan) -> Step {
+        if collection.next == self.pages() {
+            self.switch(collection, plan);
+            return if self.frontier.is_some() { Step::Done } else { Step::More };
+        }
+        let mut left = self.config.step_blocks;
+        while left > 0 && collection.next < self.pages() {
+            let from = collection.victim * self.pages() + collection.next;
+            collection.next += 1;
+            if let Some(lba) = self.map.owner(from) {
+                let to = collection.target * self.pages() + self.copied.len() as u32;
+                plan.copy(Place::At(self.page(from)), Place::At(self.page(to)), 1, Why::Migrate);
+                self.copied.push((lba, from));
+                left -= 1;
+            }
+        }
+        self.collection = Some(collection);
+        Step::More
+    }
+
+    /// The blocks that were copied, and not trimmed since, lie in the target; the victim is empty.
+    fn switch(&mut self, Collection { victim, target, .. }: Collection, plan: &mut Plan) {
+        let copied = std::mem::take(&mut self.copied);
+        let mut done = 0;
+        while let Some(&(lba, _)) = copied.get(done as usize) {
+            let run = self.still_there(&copied[done as usize..]);
+            if run > 0 {
+                let (at, place) = (Extent::new(lba, run), target * self.pages() + done);
+                plan.redo_record(Record::Map { at, to: self.page(place) });
+                self.map_run(at, place);
+            }
+            done += run.max(1);
+        }
+        self.give_up(victim, plan);
+        if done == 0 {
+            self.pool.put(target);
+        } else {
+            self.go_on(target, done);
+        }
+        self.copied = copied;
+    }
+
+    /// How many blocks from the first on follow each other and lie where they were copied from.
+    fn still_there(&self, copied: &[(Lba, u32)]) -> u32 {
+        let Some(&(first, _)) = copied.first() else { return 0 };
+        let follows =
+            (0..).zip(copied).take_while(|&(i, &(lba, from))| lba == first.plus(i) && self.map.get(lba) == Some(from));
+        follows.count() as u32
+    }
+
+    /// Erases an erase block without live pages.
+    pub(super) fn give_up(&mut self, unit: u32, plan: &mut Plan) {
+        debug_assert!(self.map.live(unit) == 0);
+        self.pool.give_up(unit);
+        plan.reset(self.units.unit(unit));
+    }
+}

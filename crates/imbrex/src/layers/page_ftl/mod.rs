@@ -1,0 +1,285 @@
+//! `page-ftl`: a flash translation layer that maps every page, and collects the erase block with the fewest live pages.
+//!
+//! Source: greedy cleaning of a page-mapped log (Desnoyers, ACM TOS 2014, whose closed form it is held against), with the
+//! flash of the PORE reproduction report (§3: `erase_block` moves what is valid first, then erases).
+//!
+//! What the host writes goes to the next page of the *frontier*, the one erase block that is open. When that is full, a free
+//! erase block becomes the frontier, as long as `spare_units` remain free or about to be. Otherwise the write is blocked and
+//! a *collection* makes room: it copies the live pages of the closed erase block that has the fewest to a free one, which
+//! then becomes the frontier with the pages that are left, and erases the victim.
+//!
+//! # State
+//! - durable: the place of each block ([`Record::Map`]), lost blocks;
+//! - soft: what each erase block is ([`UnitPool`]), the frontier, the collection under way. After a crash an erase block
+//!   without live pages is free, or erased if anything was programmed; any other one is closed, also when pages are left.
+//!
+//! # Invariants
+//! - a page is live exactly when a block maps to it, and the live pages of an erase block are counted right;
+//! - a block is never both mapped and lost;
+//! - *some erase block holds no live page, after every record*: the host opens a free one only if another is free or
+//!   pending, and a collection moves all pages of its victim with records that are durable together. Without that, a crash
+//!   in the middle of a collection would leave live pages in victim and target both, garbage behind them, and nowhere to
+//!   write: a few crashes in a row would fill the drive.
+//!
+//! # A collection
+//! Its steps copy at most `step_blocks` pages and change no map. When all are copied, one plan maps those that the host has not
+//! trimmed since and resets the victim. The host writes nothing meanwhile, since there is no room for it; reads are
+//! served between two steps.
+//!
+//! # Decisions where sources are silent
+//! - *Over-provisioning* (`over_provisioning`) is the spare part of the physical pages, as the closed forms count it, not
+//!   of the logical ones. At least `spare_units + 1` erase blocks are kept back, however small it is.
+//! - *Equally many live pages*: the erase block that has had so many for longest.
+//! - *One frontier*: pages of the host follow collected ones in the same erase block, as in the closed form. Drives that
+//!   keep them apart gain on skewed writes.
+//! - *When to collect*: when a write is blocked, never in idle time. A collection that was begun goes on in idle time.
+//! - *Free erase blocks* are used in turn, the one that has been free for longest first.
+//! - *A trimmed block* reads as zeros from then on, a lost one too.
+
+mod collect;
+mod records;
+
+use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::layer::{Condition, Corrupt, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation};
+use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
+use crate::parts::lost::LostBlocks;
+use crate::parts::page_map::PageMap;
+use crate::parts::unit_pool::UnitPool;
+use crate::plan::{Place, Plan, Record, Why};
+use crate::space::{Space, Zones};
+use collect::Collection;
+
+pub(super) const INFO: LayerInfo = LayerInfo {
+    name: "page-ftl",
+    family: "flash",
+    source: "greedy cleaning (Desnoyers, TOS 2014); flash of the PORE report",
+    summary: "Pages are mapped one by one; the erase block with the fewest live pages is collected.",
+    recording: Recording::Flash,
+    buffered: false,
+    fields: &[
+        Field {
+            key: "over_provisioning",
+            default: "0.07",
+            meaning: "share of the pages that the host does not see",
+            samples: &["0.07", "0.4"],
+        },
+        Field {
+            key: "spare_units",
+            default: "1",
+            meaning: "erase blocks kept free for collecting",
+            samples: &["1", "2"],
+        },
+        STEP_BLOCKS,
+    ],
+    build: |space, config| Ok(Box::new(PageFtl::new(space, config)?)),
+};
+
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Config {
+    over_provisioning: f64,
+    spare_units: u32,
+    step_blocks: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { over_provisioning: 0.07, spare_units: 1, step_blocks: 4096 }
+    }
+}
+
+/// The erase block that is being written, and how many of its pages are.
+#[derive(Copy, Clone, Debug)]
+struct Frontier {
+    unit: u32,
+    written: u32,
+}
+
+struct PageFtl {
+    config: Config,
+    units: Zones,
+    map: PageMap,
+    lost: LostBlocks,
+    pool: UnitPool,
+    /// Has room for a page, if there is one.
+    frontier: Option<Frontier>,
+    collection: Option<Collection>,
+    /// What the collection has copied: the block and its place before. Block `i` lies at page `i` of the target.
+    copied: Vec<(Lba, u32)>,
+}
+
+impl PageFtl {
+    fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
+        let config: Config = configure(INFO.name, config)?;
+        if !(0.0..1.0).contains(&config.over_provisioning) || config.spare_units == 0 || config.step_blocks == 0 {
+            let reason = "over_provisioning must be a part below 1, spare_units and step_blocks at least 1".to_owned();
+            return Err(ConfigError::Field { layer: INFO.name, reason });
+        }
+        let misfit = |reason: String| Err(ConfigError::Space { layer: INFO.name, reason });
+        let Some(units) = space.zones else { return misfit("it needs erase blocks; choose a flash drive".to_owned()) };
+        let (pages, count) = (u64::from(units.zone_blocks), u64::from(units.count));
+        if pages > REGION_RECORDS as u64 {
+            return misfit(format!(
+                "erase blocks have {pages} pages, and it collects at most {REGION_RECORDS} at once"
+            ));
+        }
+        let kept_back = u64::from(config.spare_units) + 1;
+        if count <= kept_back || count * pages > PageMap::PLACES {
+            let most = PageMap::PLACES / pages;
+            return misfit(format!(
+                "it needs more than {kept_back} and at most {most} erase blocks, and there are {count}"
+            ));
+        }
+        let seen = ((count * pages) as f64 * (1.0 - config.over_provisioning)) as u64;
+        let capacity = seen.clamp(1, (count - kept_back) * pages);
+        Ok(Self {
+            config,
+            units,
+            map: PageMap::new(capacity, units.count, units.zone_blocks),
+            lost: LostBlocks::default(),
+            pool: UnitPool::new(units.count, units.zone_blocks),
+            frontier: None,
+            collection: None,
+            copied: Vec::with_capacity(units.zone_blocks as usize),
+        })
+    }
+
+    fn pages(&self) -> u32 {
+        self.units.zone_blocks
+    }
+
+    /// The page numbered `place` over all erase blocks.
+    #[inline]
+    fn page(&self, place: u32) -> Pba {
+        self.units.block(0, 0).plus(u64::from(place))
+    }
+
+    /// Whether the host may open an erase block: another one must remain empty, or be so as soon as its reset is durable.
+    fn may_open(&self) -> bool {
+        self.pool.free() > 0 && self.pool.free() + self.pool.pending() > self.config.spare_units
+    }
+
+    /// The frontier, opened if need and right be.
+    #[inline]
+    fn frontier(&mut self) -> Option<Frontier> {
+        if self.frontier.is_none() && self.collection.is_none() && self.may_open() {
+            self.frontier = self.pool.open().map(|unit| Frontier { unit, written: 0 });
+        }
+        self.frontier
+    }
+
+    /// `written` pages of the erase block are: it is the frontier if some are left.
+    #[inline]
+    fn go_on(&mut self, unit: u32, written: u32) {
+        if written < self.pages() {
+            self.frontier = Some(Frontier { unit, written });
+        } else {
+            self.frontier = None;
+            self.pool.close(unit, self.map.live(unit));
+        }
+    }
+}
+
+impl TranslationLayer for PageFtl {
+    fn capacity(&self) -> u64 {
+        self.map.capacity()
+    }
+
+    fn ram_blocks(&self) -> u32 {
+        0
+    }
+
+    fn warm(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().map(|request| self.map.touch(request.at.start)).fold(0, u64::wrapping_add)
+    }
+
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        let mut done = 0;
+        while done < at.blocks {
+            let (place, blocks) = self.run(at.skip(done));
+            plan.copy(place, Place::Host(done), blocks, Why::Host);
+            done += blocks;
+        }
+    }
+
+    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        let Some(Frontier { unit, written }) = self.frontier() else { return 0 };
+        let at = at.first(self.pages() - written);
+        let to = self.units.block(unit, written);
+        plan.copy(Place::Host(0), Place::At(to), at.blocks, Why::Host);
+        plan.record(Record::Map { at, to });
+        self.map_run(at, unit * self.pages() + written);
+        self.go_on(unit, written + at.blocks);
+        at.blocks
+    }
+
+    fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        if self.lost.any(at) || at.iter().any(|lba| self.map.get(lba).is_some()) {
+            plan.record(Record::Unmap(at));
+            self.unmap(at);
+        }
+        at.blocks
+    }
+
+    fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+        match (self.collection.take(), why) {
+            (Some(collection), _) => self.collect(collection, plan),
+            (None, Pressure::Blocked(_)) => self.make_room(plan),
+            (None, Pressure::Idle { .. }) => Step::Nothing,
+        }
+    }
+
+    fn freed(&mut self, space: Extent<Pba>) {
+        if let Some((unit, 0)) = self.units.locate(space.start) {
+            self.pool.freed(unit);
+        }
+    }
+
+    fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
+        self.apply_record(record)
+    }
+
+    fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
+        (self.collection, self.frontier) = (None, None);
+        self.pool.clear();
+        for index in 0..self.units.count {
+            let unit = self.units.unit(index);
+            let Some(state) = units.unit(unit) else {
+                return Err(Corrupt(format!("the drive does not report erase block {unit:?}")));
+            };
+            let first = index * self.pages();
+            if (first + state.pointer..first + self.pages()).any(|place| self.map.owner(place).is_some()) {
+                return Err(Corrupt(format!("{unit:?} ends at page {}, and a block is mapped behind", state.pointer)));
+            }
+            let live = self.map.live(index);
+            match state.condition {
+                Condition::Sequential if live > 0 => self.pool.close(index, live),
+                Condition::Sequential if state.pointer == 0 => self.pool.put(index),
+                Condition::Sequential => self.give_up(index, plan),
+                Condition::ReadOnly | Condition::Offline => {}
+                Condition::Conventional => return Err(Corrupt(format!("{unit:?} is no erase block"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.restate_region(from, plan)
+    }
+
+    fn most_records(&self) -> u64 {
+        self.capacity() + self.capacity() / (REGION_RECORDS as u64 - 1) + 1
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.map.check()?;
+        self.pool.check(&self.map)?;
+        let both = |lba: &Lba| self.lost.any(Extent::new(*lba, 1)) && self.map.get(*lba).is_some();
+        if !self.lost.is_empty()
+            && let Some(lba) = (0..self.capacity()).map(Lba).find(both)
+        {
+            return Err(Violation(format!("{lba:?} is lost, and mapped")));
+        }
+        Ok(())
+    }
+}
