@@ -1,13 +1,18 @@
-//! A map from dense numbers to 64-bit values, in pages that take memory only where they hold more than a run.
+//! A map from dense numbers to 40-bit values, in pages that take memory only where they hold more than a run.
 //!
 //! A page in which nothing was set, or whose values ascend by ones (a disk that was filled in order is all such pages), is
-//! one number. Any other is an array, which a lookup reaches with one cache miss when the list of pages is cached.
+//! one number. Any other is an array of five bytes an entry, which a lookup reaches with one cache miss when the list of
+//! pages is cached.
 
-/// Entries of a page: 16 KiB of array.
+/// Entries of a page: 10 KiB of array.
 const PAGE: usize = 2048;
+/// Bytes of an entry.
+const ENTRY: usize = 5;
+/// Bytes of a page: an entry is read as eight bytes, the last one too.
+const BYTES: usize = PAGE * ENTRY + size_of::<u64>() - ENTRY;
 
-/// What is not set; never a value.
-pub const NONE: u64 = u64::MAX;
+/// What is not set; all values are below it.
+pub const NONE: u64 = (1 << (8 * ENTRY)) - 1;
 
 #[derive(Clone, Debug)]
 enum Page {
@@ -15,7 +20,25 @@ enum Page {
     Empty,
     /// Entry `i` is the value plus `i`.
     Run(u64),
-    Each(Box<[u64; PAGE]>),
+    Each(Box<Entries>),
+}
+
+/// The values of a page.
+#[derive(Clone, Debug)]
+struct Entries([u8; BYTES]);
+
+impl Entries {
+    #[inline]
+    fn get(&self, offset: usize) -> u64 {
+        let at = offset % PAGE * ENTRY;
+        u64::from_le_bytes(std::array::from_fn(|i| self.0[at + i])) & NONE
+    }
+
+    #[inline]
+    fn set(&mut self, offset: usize, value: u64) {
+        let at = offset % PAGE * ENTRY;
+        self.0[at..at + ENTRY].copy_from_slice(&value.to_le_bytes()[..ENTRY]);
+    }
 }
 
 /// A value for each number below a length.
@@ -45,7 +68,7 @@ impl PagedMap {
         match &self.pages[page] {
             Page::Empty => NONE,
             Page::Run(value) => value + offset as u64,
-            Page::Each(values) => values[offset],
+            Page::Each(values) => values.get(offset),
         }
     }
 
@@ -60,21 +83,20 @@ impl PagedMap {
             Page::Empty => (NONE, most),
             Page::Run(value) => (value + offset as u64, most),
             Page::Each(values) => {
-                let value = values[offset];
+                let value = values.get(offset);
                 let step = u64::from(value != NONE);
-                let follows = |&(i, &next): &(u64, &u64)| next == value.wrapping_add(i * step);
-                let run = (0..).zip(&values[offset..offset + most as usize]).take_while(follows).count();
-                (value, run as u32)
+                let follows = |i: &u32| values.get(offset + *i as usize) == value + u64::from(*i) * step;
+                (value, 1 + (1..most).take_while(follows).count() as u32)
             }
         }
     }
 
-    /// Sets the value of `at`.
+    /// Sets the value of `at`, below [`NONE`], or to that.
     #[inline]
     pub fn set(&mut self, at: u64, value: u64) {
         let (page, offset) = place(at);
         if let Page::Each(values) = &mut self.pages[page] {
-            values[offset] = value;
+            values.set(offset, value);
         } else {
             self.set_run(at, 1, value);
         }
@@ -87,7 +109,7 @@ impl PagedMap {
         while done < blocks {
             let (page, offset) = place(at + u64::from(done));
             let part = (blocks - done).min((PAGE - offset) as u32);
-            let first = value.wrapping_add(u64::from(done) * step);
+            let first = value + u64::from(done) * step;
             let page = &mut self.pages[page];
             let is_so = match page {
                 Page::Empty => first == NONE,
@@ -98,9 +120,8 @@ impl PagedMap {
             if part as usize == PAGE && !matches!(page, Page::Each(_)) {
                 *page = if first == NONE { Page::Empty } else { Page::Run(first) };
             } else if !is_so {
-                for (i, entry) in (0..).zip(&mut page.unfold()[offset..offset + part as usize]) {
-                    *entry = first.wrapping_add(i * step);
-                }
+                let entries = page.unfold();
+                (0..u64::from(part)).for_each(|i| entries.set(offset + i as usize, first + i * step));
             }
             done += part;
         }
@@ -109,17 +130,18 @@ impl PagedMap {
 
 impl Page {
     /// The page's array, which is made if there is none.
-    fn unfold(&mut self) -> &mut [u64; PAGE] {
-        match self {
-            Self::Empty => *self = Self::Each(Box::new([NONE; PAGE])),
-            Self::Run(value) => {
-                let first = *value;
-                *self = Self::Each(Box::new(std::array::from_fn(|i| first + i as u64)));
-            }
-            Self::Each(_) => {}
+    fn unfold(&mut self) -> &mut Entries {
+        let (first, step) = match self {
+            Self::Run(value) => (*value, 1),
+            Self::Empty | Self::Each(_) => (NONE, 0),
+        };
+        if !matches!(self, Self::Each(_)) {
+            let mut entries = Box::new(Entries([0; BYTES]));
+            (0..PAGE as u64).for_each(|i| entries.set(i as usize, first + i * step));
+            *self = Self::Each(entries);
         }
-        let Self::Each(values) = self else { unreachable!("the page has just been unfolded") };
-        values
+        let Self::Each(entries) = self else { unreachable!("the page has just been unfolded") };
+        entries
     }
 }
 

@@ -1,14 +1,17 @@
-//! Which unit has the fewest live blocks: units in buckets by their number of live blocks, so that a change and a choice
-//! take constant time, however many units there are.
+//! Which unit has the fewest live blocks: units in buckets by their number of live blocks.
 //!
-//! A bucket is a list linked through an array by unit. Of units with equally few live blocks, the one that came to that
-//! number first is chosen.
+//! A bucket is a list linked through an array by unit. Units of many blocks share a bucket with those that have nearly as
+//! many live ones: most changes then touch one number only, and a choice, which is rare when units are large, looks
+//! through one bucket. Of units with equally few live blocks, the one that came to their bucket first is chosen, which for
+//! units of fewer than [`BUCKETS`] blocks is the one that came to that number first.
 
 use super::bitmap::Bitmap;
 
+/// The most buckets there are.
+const BUCKETS: u32 = 1024;
 /// No unit.
 const NOBODY: u32 = u32::MAX;
-/// As the bucket: the unit is not in the index.
+/// As the live blocks: the unit is not in the index.
 const ABSENT: u32 = u32::MAX;
 
 #[derive(Copy, Clone, Debug)]
@@ -26,9 +29,11 @@ struct Bucket {
 }
 
 /// Units by their number of live blocks.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct VictimIndex {
     entries: Vec<Entry>,
+    /// Live blocks are shifted by so many bits to the number of the bucket.
+    shift: u32,
     buckets: Vec<Bucket>,
     /// Buckets that hold a unit.
     used: Bitmap,
@@ -38,10 +43,13 @@ impl VictimIndex {
     /// An empty index of units below `units`, of at most `most` live blocks each.
     #[must_use]
     pub fn new(units: u32, most: u32) -> Self {
+        let shift = (most / BUCKETS + 1).next_power_of_two().trailing_zeros();
+        let buckets = (most >> shift) + 1;
         Self {
             entries: vec![Entry { live: ABSENT, before: NOBODY, after: NOBODY }; units as usize],
-            buckets: vec![Bucket { first: NOBODY, last: NOBODY }; most as usize + 1],
-            used: Bitmap::new(u64::from(most) + 1),
+            shift,
+            buckets: vec![Bucket { first: NOBODY, last: NOBODY }; buckets as usize],
+            used: Bitmap::new(u64::from(buckets)),
         }
     }
 
@@ -58,22 +66,30 @@ impl VictimIndex {
         Some(self.entries[unit as usize].live).filter(|&live| live != ABSENT)
     }
 
-    /// The unit with the fewest live blocks.
+    /// The unit with the fewest live blocks, and how many these are.
     #[must_use]
-    pub fn lowest(&self) -> Option<u32> {
+    pub fn lowest(&self) -> Option<(u32, u32)> {
         let bucket = self.used.next(0, self.buckets.len() as u64)?;
-        Some(self.buckets[bucket as usize].first)
+        let mut next = self.buckets[bucket as usize].first;
+        let units = std::iter::from_fn(|| {
+            let unit = (next != NOBODY).then_some(next)?;
+            let Entry { live, after, .. } = self.entries[unit as usize];
+            next = after;
+            Some((unit, live))
+        });
+        units.min_by_key(|&(_, live)| live)
     }
 
     /// Adds `unit`.
     #[inline]
     pub fn insert(&mut self, unit: u32, live: u32) {
         debug_assert!(!self.contains(unit));
-        let bucket = &mut self.buckets[live as usize];
+        let number = live >> self.shift;
+        let bucket = &mut self.buckets[number as usize];
         self.entries[unit as usize] = Entry { live, before: bucket.last, after: NOBODY };
         if bucket.last == NOBODY {
             bucket.first = unit;
-            self.used.insert(u64::from(live));
+            self.used.insert(u64::from(number));
         } else {
             self.entries[bucket.last as usize].after = unit;
         }
@@ -86,7 +102,8 @@ impl VictimIndex {
         debug_assert!(self.contains(unit));
         let Entry { live, before, after } = self.entries[unit as usize];
         self.entries[unit as usize].live = ABSENT;
-        let bucket = &mut self.buckets[live as usize];
+        let number = live >> self.shift;
+        let bucket = &mut self.buckets[number as usize];
         match before {
             NOBODY => bucket.first = after,
             _ => self.entries[before as usize].after = after,
@@ -96,20 +113,30 @@ impl VictimIndex {
             _ => self.entries[after as usize].before = before,
         }
         if bucket.first == NOBODY {
-            self.used.remove(u64::from(live));
+            self.used.remove(u64::from(number));
         }
     }
 
-    /// The live blocks of `unit` have become `live`.
+    /// The live blocks of `unit`, if it is in the index, have become `live`.
     #[inline]
     pub fn change(&mut self, unit: u32, live: u32) {
-        self.remove(unit);
-        self.insert(unit, live);
+        let entry = &mut self.entries[unit as usize];
+        if entry.live == ABSENT {
+            return;
+        }
+        if entry.live >> self.shift == live >> self.shift {
+            entry.live = live;
+        } else {
+            self.remove(unit);
+            self.insert(unit, live);
+        }
     }
 
-    /// Empties the index.
+    /// Takes all units out.
     pub fn clear(&mut self) {
-        *self = Self::new(self.entries.len() as u32, self.buckets.len() as u32 - 1);
+        self.entries.fill(Entry { live: ABSENT, before: NOBODY, after: NOBODY });
+        self.buckets.fill(Bucket { first: NOBODY, last: NOBODY });
+        self.used = Bitmap::new(self.buckets.len() as u64);
     }
 }
 
@@ -119,12 +146,16 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A list in order of arrival, of which the first of the least is the one.
+        /// A list in order of arrival, of which the first of the least is the one; units of few and of many blocks.
         #[test]
-        fn behaves_like_a_list(steps in prop::collection::vec((0u32..3, 0u32..20, 0u32..200), 1..300)) {
-            let mut index = VictimIndex::new(20, 200);
+        fn behaves_like_a_list(
+            most in prop::sample::select(vec![200u32, BUCKETS - 1, BUCKETS, 70_000]),
+            steps in prop::collection::vec((0u32..3, 0u32..20, 0.0f64..1.0), 1..300),
+        ) {
+            let mut index = VictimIndex::new(20, most);
             let mut plain: Vec<(u32, u32)> = Vec::new();
-            for (kind, unit, live) in steps {
+            for (kind, unit, part) in steps {
+                let live = (part * f64::from(most + 1)) as u32;
                 let at = plain.iter().position(|&(listed, _)| listed == unit);
                 prop_assert_eq!(index.live(unit), at.map(|at| plain[at].1));
                 match (kind, at) {
@@ -132,10 +163,16 @@ mod tests {
                         index.insert(unit, live);
                         plain.push((unit, live));
                     }
-                    (1, Some(at)) => {
+                    (1, Some(at)) if plain[at].1 >> index.shift == live >> index.shift => {
                         index.change(unit, live);
-                        plain.remove(at);
-                        plain.push((unit, live));
+                        plain[at].1 = live;
+                    }
+                    (1, at) => {
+                        index.change(unit, live);
+                        if let Some(at) = at {
+                            plain.remove(at);
+                            plain.push((unit, live));
+                        }
                     }
                     (2, Some(at)) => {
                         index.remove(unit);
@@ -143,9 +180,16 @@ mod tests {
                     }
                     _ => {}
                 }
-                let least = plain.iter().map(|&(_, live)| live).min();
-                prop_assert_eq!(index.lowest(), plain.iter().find(|&&(_, live)| Some(live) == least).map(|e| e.0));
+                prop_assert_eq!(index.lowest(), plain.iter().copied().min_by_key(|&(_, live)| live));
             }
+            index.clear();
+            prop_assert_eq!(index.lowest(), None);
         }
+    }
+
+    #[test]
+    fn units_of_few_blocks_share_no_bucket() {
+        assert_eq!(VictimIndex::new(1, BUCKETS - 1).shift, 0);
+        assert!(VictimIndex::new(1, u32::MAX - 1).buckets.len() <= BUCKETS as usize);
     }
 }

@@ -1,31 +1,12 @@
-//! The bands: how far each is written, how many of its blocks are live, what may be done with it, and which is compacted next.
+//! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
 use super::config::Score;
-use crate::block::{Extent, Lba, Pba, unit_and_offset};
+use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
-use crate::parts::bitmap::Bitmap;
-use crate::parts::paged_map::{NONE, PagedMap};
-use crate::parts::recency::RecencyList;
-use crate::parts::victim_index::VictimIndex;
+use crate::parts::full_map::FullMap;
+use crate::parts::unit_pool::{Reuse, UnitPool, Victims};
 use crate::plan::{Plan, Unit};
 use crate::space::Zones;
-
-/// What may be done with a band. Soft: after a crash it follows from the map and the drive's report.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum State {
-    /// Nothing is written.
-    Empty,
-    /// Written at its pointer: the active band, or compaction's target.
-    Open,
-    /// Written no more: a candidate for compaction.
-    Closed,
-    /// Being compacted.
-    Leaving,
-    /// Its reset has not taken effect.
-    Emptying,
-    /// The drive takes no writes and no reset.
-    Bad,
-}
 
 /// What a band is to the compaction under way. Durable: a fold must tell copies from blocks.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -40,34 +21,19 @@ pub(super) enum Role {
 
 #[derive(Copy, Clone, Debug)]
 struct Band {
-    live: u32,
     written: u32,
-    state: State,
     role: Role,
     /// When the host last wrote a block of it, in blocks written by the host.
     youngest: u64,
 }
 
-/// The closed bands in the order in which they are compacted.
-#[derive(Clone)]
-enum Candidates {
-    /// By when they were closed.
-    Fifo(RecencyList),
-    /// By live blocks.
-    Greedy(VictimIndex),
-    /// All are looked at for each choice.
-    CostBenefit,
-}
-
 pub(super) struct Bands {
     zones: Zones,
+    score: Score,
     bands: Vec<Band>,
-    empty: Bitmap,
-    empties: u32,
-    emptying: u32,
-    candidates: Candidates,
-    /// Slot → logical block, of every slot written since the band was empty; not told when the block moves on.
-    holders: PagedMap,
+    /// Where each logical block lies. A place is called slot here: the block's number on the bands.
+    pub map: FullMap,
+    pool: UnitPool,
     /// Bands by role, in the order in which they took it.
     pub copying: Vec<u32>,
     pub victims: Vec<u32>,
@@ -76,35 +42,24 @@ pub(super) struct Bands {
 }
 
 impl Bands {
-    /// All empty; at most `roles` bands are victims or copying.
-    pub fn new(zones: Zones, score: Score, roles: usize) -> Self {
-        let count = zones.count;
-        let mut empty = Bitmap::new(u64::from(count));
-        (0..u64::from(count)).for_each(|band| {
-            empty.insert(band);
-        });
-        let candidates = match score {
-            Score::Fifo => Candidates::Fifo(RecencyList::new(count)),
-            Score::Greedy => Candidates::Greedy(VictimIndex::new(count, zones.zone_blocks)),
-            Score::CostBenefit => Candidates::CostBenefit,
-        };
-        let band = Band { live: 0, written: 0, state: State::Empty, role: Role::Data, youngest: 0 };
+    /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be said.
+    pub fn new(zones: Zones, score: Score, roles: usize, capacity: u64) -> Self {
+        let (count, blocks) = (zones.count, zones.zone_blocks);
+        let kept = if score == Score::Greedy { Victims::ByLive } else { Victims::ByAge };
         Self {
             zones,
-            bands: vec![band; count as usize],
-            empty,
-            empties: count,
-            emptying: 0,
-            candidates,
-            holders: PagedMap::new(u64::from(count) * u64::from(zones.zone_blocks)),
+            score,
+            bands: vec![Band { written: 0, role: Role::Data, youngest: 0 }; count as usize],
+            map: FullMap::new(capacity, count, blocks),
+            pool: UnitPool::new(count, blocks, Reuse::Lowest, kept),
             copying: Vec::with_capacity(roles),
             victims: Vec::with_capacity(roles),
             clock: 0,
         }
     }
 
-    pub fn count(&self) -> u32 {
-        self.zones.count
+    pub fn zones(&self) -> &Zones {
+        &self.zones
     }
 
     /// Blocks of a band.
@@ -121,33 +76,20 @@ impl Bands {
         self.zones.index(unit)
     }
 
-    /// The band of a slot, and the slot's offset in it.
-    #[inline]
-    pub fn locate(&self, slot: u64) -> (u32, u32) {
-        unit_and_offset(slot, self.zones.zone_blocks)
-    }
-
-    /// The first slot of a band.
-    #[inline]
-    pub fn first_slot(&self, band: u32) -> u64 {
-        u64::from(band) * u64::from(self.zones.zone_blocks)
-    }
-
     /// The physical block of a slot. Bands follow each other, and so do their blocks.
     #[inline]
     pub fn block(&self, slot: u64) -> Pba {
-        use crate::block::Address;
         self.zones.block(0, 0).plus(slot)
     }
 
     /// The slot of a physical block, if it is on a band.
     pub fn slot_of(&self, block: Pba) -> Option<u64> {
         let (band, offset) = self.zones.locate(block)?;
-        Some(self.first_slot(band) + u64::from(offset))
+        Some(self.map.place(band, offset))
     }
 
     pub fn live(&self, band: u32) -> u32 {
-        self.bands[band as usize].live
+        self.map.live(band)
     }
 
     pub fn written(&self, band: u32) -> u32 {
@@ -168,24 +110,17 @@ impl Bands {
         *youngest = when.max(*youngest);
     }
 
-    /// The block that was last written into a slot.
-    #[inline]
-    pub fn holder(&self, slot: u64) -> Option<Lba> {
-        Some(self.holders.get(slot)).filter(|&lba| lba != NONE).map(Lba)
-    }
-
     pub fn empties(&self) -> u32 {
-        self.empties
+        self.pool.free()
     }
 
     pub fn emptying(&self) -> u32 {
-        self.emptying
+        self.pool.pending()
     }
 
     /// Opens the empty band of the lowest number.
     pub fn open(&mut self) -> Option<u32> {
-        let band = self.empty.next(0, u64::from(self.zones.count))? as u32;
-        self.set_state(band, State::Open);
+        let band = self.pool.open()?;
         self.bands[band as usize].youngest = 0;
         Some(band)
     }
@@ -194,128 +129,70 @@ impl Bands {
     #[inline]
     pub fn room(&self, band: u32) -> (u64, u32) {
         let written = self.bands[band as usize].written;
-        (self.first_slot(band) + u64::from(written), self.zones.zone_blocks - written)
+        (self.map.place(band, written), self.zones.zone_blocks - written)
     }
 
     /// The slots from `slot` on, of one band, have been written with `at`; whether they count is another matter.
     #[inline]
-    pub fn wrote(&mut self, slot: u64, at: Extent<Lba>) {
-        let (band, offset) = self.locate(slot);
-        let band = &mut self.bands[band as usize];
-        band.written = band.written.max(offset + at.blocks);
-        if at.blocks == 1 {
-            self.holders.set(slot, at.start.0);
-        } else {
-            self.holders.set_run(slot, at.blocks, at.start.0);
-        }
+    pub fn wrote(&mut self, at: Extent<Lba>, slot: u64) {
+        self.map.wrote(at, slot);
+        let (band, offset) = self.map.locate(slot);
+        let written = &mut self.bands[band as usize].written;
+        *written = (*written).max(offset + at.blocks);
     }
 
-    /// `blocks` slots from `slot` on, of one band, are live now.
+    /// The blocks of `at` lie in the slots from `slot` on, of one band, which were written with them.
     #[inline]
-    pub fn lives(&mut self, slot: u64, blocks: u32) {
-        let (band, _) = self.locate(slot);
-        self.change_live(band, |live| live + blocks);
+    pub fn adopt(&mut self, at: Extent<Lba>, slot: u64) {
+        self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
     }
 
-    /// `blocks` slots from `slot` on are dead now.
-    #[inline]
-    pub fn died(&mut self, slot: u64, blocks: u32) {
-        let mut done = 0;
-        while done < blocks {
-            let (band, offset) = self.locate(slot + u64::from(done));
-            let part = (blocks - done).min(self.zones.zone_blocks - offset);
-            self.change_live(band, |live| live - part);
-            done += part;
-        }
-    }
-
-    #[inline]
-    fn change_live(&mut self, band: u32, change: impl FnOnce(u32) -> u32) {
-        let entry = &mut self.bands[band as usize];
-        entry.live = change(entry.live);
-        let live = entry.live;
-        if entry.state == State::Closed
-            && let Candidates::Greedy(index) = &mut self.candidates
-        {
-            index.change(band, live);
-        }
+    /// The blocks of `at` lie on no band.
+    pub fn remove(&mut self, at: Extent<Lba>) {
+        self.map.remove(at, |band, live| self.pool.changed(band, live));
     }
 
     /// Makes an open band a candidate.
     pub fn close(&mut self, band: u32) {
-        self.set_state(band, State::Closed);
+        self.pool.close(band, self.map.live(band));
     }
 
     /// Makes a candidate a victim.
     pub fn leave(&mut self, band: u32) {
-        self.set_state(band, State::Leaving);
+        self.pool.reopen(band);
     }
 
     /// Plans the reset of a band without live blocks.
     pub fn abandon(&mut self, band: u32, plan: &mut Plan) {
         debug_assert!(self.live(band) == 0);
         plan.reset(self.unit(band));
-        self.set_state(band, State::Emptying);
+        self.pool.give_up(band);
     }
 
     /// A reset has taken effect.
     pub fn freed(&mut self, block: Pba) {
         if let Some((band, 0)) = self.zones.locate(block)
-            && self.bands[band as usize].state == State::Emptying
+            && self.pool.freed(band)
         {
             self.bands[band as usize].written = 0;
-            self.set_state(band, State::Empty);
-        }
-    }
-
-    fn set_state(&mut self, band: u32, is: State) {
-        let Band { state: was, live, .. } = self.bands[band as usize];
-        self.bands[band as usize].state = is;
-        match was {
-            State::Empty => {
-                self.empty.remove(u64::from(band));
-                self.empties -= 1;
-            }
-            State::Emptying => self.emptying -= 1,
-            State::Closed => match &mut self.candidates {
-                Candidates::Fifo(list) => list.remove(band),
-                Candidates::Greedy(index) => index.remove(band),
-                Candidates::CostBenefit => {}
-            },
-            State::Open | State::Leaving | State::Bad => {}
-        }
-        match is {
-            State::Empty => {
-                self.empty.insert(u64::from(band));
-                self.empties += 1;
-            }
-            State::Emptying => self.emptying += 1,
-            State::Closed => match &mut self.candidates {
-                Candidates::Fifo(list) => list.push(band),
-                Candidates::Greedy(index) => index.insert(band, live),
-                Candidates::CostBenefit => {}
-            },
-            State::Open | State::Leaving | State::Bad => {}
         }
     }
 
     /// The candidate to compact next, if compacting candidates can gain a slot at all.
     pub fn best(&self) -> Option<u32> {
-        let full = self.zones.zone_blocks;
-        match &self.candidates {
+        let gains = |&band: &u32| self.live(band) < self.zones.zone_blocks;
+        let mut closed = self.pool.by_age();
+        match self.score {
+            Score::Greedy => self.pool.least_live().map(|(band, _)| band).filter(gains),
             // The oldest may have no dead slot, but then another must.
-            Candidates::Fifo(list) => {
-                let oldest = list.oldest()?;
-                let gains = |band| self.live(band) < full;
-                (gains(oldest) || list.in_order().any(gains)).then_some(oldest)
+            Score::Fifo => {
+                let oldest = closed.next()?;
+                (gains(&oldest) || closed.any(|band| gains(&band))).then_some(oldest)
             }
-            Candidates::Greedy(index) => index.lowest().filter(|&band| self.live(band) < full),
-            Candidates::CostBenefit => {
-                let closed = (0..self.zones.count).filter(|&band| self.bands[band as usize].state == State::Closed);
-                let gains = closed.filter(|&band| self.live(band) < full);
-                // The last of equals is taken, so the lowest number of them comes last.
-                gains.rev().max_by(|&a, &b| self.benefit_per_cost(a).total_cmp(&self.benefit_per_cost(b)))
-            }
+            Score::CostBenefit => closed.filter(gains).max_by(|&a, &b| {
+                // Of equals the lowest number.
+                self.benefit_per_cost(a).total_cmp(&self.benefit_per_cost(b)).then(b.cmp(&a))
+            }),
         }
     }
 
@@ -337,7 +214,7 @@ impl Bands {
             Role::Copying => {
                 self.copying.push(band);
                 self.bands[band as usize].written = 0;
-                self.holders.set_run(self.first_slot(band), self.zones.zone_blocks, NONE);
+                self.map.forget_writes(band);
             }
         }
     }
@@ -346,19 +223,21 @@ impl Bands {
     /// of those begun, the one with the most room.
     pub fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<Option<u32>, Corrupt> {
         let mut begun: Option<u32> = None;
+        self.pool.clear();
         for band in 0..self.zones.count {
             let unit = self.zones.unit(band);
             let report = units.unit(unit).ok_or_else(|| Corrupt(format!("the drive does not report {unit:?}")))?;
             let live = self.live(band);
             self.bands[band as usize].written = report.pointer;
             if report.condition != Condition::Sequential {
-                self.set_state(band, State::Bad);
-            } else if live == 0 && report.pointer == 0 {
-                self.set_state(band, State::Empty);
+                continue;
+            }
+            if live == 0 && report.pointer == 0 {
+                self.pool.put(band);
             } else if live == 0 {
                 self.abandon(band, plan);
             } else {
-                self.set_state(band, State::Closed);
+                self.close(band);
                 let has_more_room = begun.is_none_or(|begun| report.pointer < self.written(begun));
                 if report.pointer < self.zones.zone_blocks && has_more_room {
                     begun = Some(band);
@@ -366,32 +245,24 @@ impl Bands {
             }
         }
         if let Some(band) = begun {
-            self.set_state(band, State::Open);
+            self.pool.reopen(band);
         }
         Ok(begun)
     }
 
-    /// Verifies what the bands know without the map.
+    /// Verifies that map, bands and what was written agree.
     pub fn check(&self) -> Result<(), Violation> {
-        let states = |wanted| self.bands.iter().filter(|band| band.state == wanted).count() as u32;
-        let (empties, emptying) = (states(State::Empty), states(State::Emptying));
-        if (empties, emptying) != (self.empties, self.emptying) {
-            let counted = (self.empties, self.emptying);
-            return Err(Violation(format!("{empties} bands are empty and {emptying} emptying, counted {counted:?}")));
+        self.map.check()?;
+        self.pool.check(&self.map)?;
+        let mut beyond = None;
+        self.map.all_runs(|at, slot| {
+            let (band, offset) = self.map.locate(slot);
+            beyond = (offset + at.blocks > self.written(band)).then_some((at, band));
+            beyond.is_none()
+        });
+        match beyond {
+            Some((at, band)) => Err(Violation(format!("{at:?} lies on band {band}, which is not written so far"))),
+            None => Ok(()),
         }
-        for (number, band) in (0..).zip(&self.bands) {
-            let is_candidate = match &self.candidates {
-                Candidates::Fifo(list) => list.contains(number),
-                Candidates::Greedy(index) => index.live(number) == Some(band.live),
-                Candidates::CostBenefit => band.state == State::Closed,
-            };
-            if is_candidate != (band.state == State::Closed) || band.live > band.written {
-                return Err(Violation(format!("band {number} is listed wrongly or too live: {band:?}")));
-            }
-            if self.empty.contains(u64::from(number)) != (band.state == State::Empty) {
-                return Err(Violation(format!("band {number} is empty or not: {band:?}")));
-            }
-        }
-        Ok(())
     }
 }

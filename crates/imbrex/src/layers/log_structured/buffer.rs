@@ -1,7 +1,6 @@
 //! The write buffer: blocks in RAM that are written to bands by temperature.
 
 use super::LogStructured;
-use super::places::Heat;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
 use crate::parts::block_map::BlockMap;
@@ -150,17 +149,16 @@ impl LogStructured {
         if let Some(slot) = buffer.map.get(lba) {
             *hits += 1;
             if self.config.buffered_heat {
-                self.places.raise(lba);
+                self.raise(lba);
             }
             return Some(slot);
         }
         let slot = buffer.take(lba)?;
-        if let Some(older) = self.places.get(lba) {
-            self.places.raise(lba);
+        if self.bands.map.get(lba).is_some() {
+            self.raise(lba);
             if self.without_spare() {
                 plan.record(Record::Unmap(Extent::new(lba, 1)));
-                self.places.lift(lba);
-                self.bands.died(older, 1);
+                self.bands.remove(Extent::new(lba, 1));
             }
         }
         Some(slot)
@@ -187,15 +185,14 @@ impl LogStructured {
                 if landed > 0 || buffer.is_empty() {
                     break;
                 }
-                let places = &self.places;
-                buffer.choose(room, |lba| places.heat(lba));
+                let heat = self.heat.as_ref();
+                buffer.choose(room, |lba| heat.map_or(0, |heat| heat.get(lba.0)));
             }
             let Some((lba, ram)) = buffer.next_leaving() else { continue };
             buffer.forget(Extent::new(lba, 1));
             let to = Place::At(self.bands.block(slot));
             plan.copy(Place::At(Pba::ram(u64::from(ram))), to, 1, Why::Destage);
-            self.bands.rejuvenate(self.bands.locate(slot).0, self.bands.clock);
-            self.land(Extent::new(lba, 1), slot, Heat::Kept, plan);
+            self.land(Extent::new(lba, 1), slot, plan);
             landed += 1;
         }
         plan.count(Event::Evicted, landed);

@@ -4,13 +4,9 @@ use super::LogStructured;
 use super::READ_THROUGH;
 use super::bands::Role;
 use super::config::Sequence;
-use super::places::Heat;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
 use crate::plan::{Place, Plan, Record, Why};
-
-/// Entries of the map that are loaded together, so that their cache misses overlap.
-const TOGETHER: u32 = 64;
 
 /// As [`Record::Unit`]'s number: what the band is from then on.
 pub(super) mod becomes {
@@ -47,6 +43,8 @@ pub(super) struct Compaction {
     phase: Phase,
     victims: Vec<u32>,
     moving: Vec<Moving>,
+    /// Copies that begin to count, and where they lie.
+    adopted: Vec<(Lba, u64)>,
     /// How many of the moving blocks have been read or, in the second phase, written.
     done: usize,
     /// The band being written, and those written before it.
@@ -61,6 +59,7 @@ impl Compaction {
             phase: Phase::None,
             victims: Vec::new(),
             moving: Vec::with_capacity(most as usize),
+            adopted: Vec::with_capacity(most as usize),
             done: 0,
             target: None,
             youngest: 0,
@@ -120,30 +119,19 @@ impl LogStructured {
 
     /// Adds the live blocks of a band, the `number`-th victim.
     fn list_live(&mut self, band: u32, number: u32) {
-        let first = self.bands.first_slot(band);
-        let ram = (self.config.buffer_bands + number) * self.bands.blocks();
-        let written = self.bands.written(band);
-        let mut from = 0;
-        while from < written && self.bands.live(band) > 0 {
-            let to = written.min(from + TOGETHER);
-            self.touch_holders(first, from, to);
-            for offset in from..to {
-                let slot = first + u64::from(offset);
-                if let Some(lba) = self.bands.holder(slot)
-                    && self.places.get(lba) == Some(slot)
-                {
-                    let heat = if self.config.sequence == Sequence::Heat { self.places.heat(lba) } else { 0 };
-                    self.compaction.moving.push(Moving { lba, slot, ram: ram + offset, heat });
-                }
-            }
-            from = to;
+        if self.bands.live(band) == 0 {
+            return;
         }
-    }
-
-    /// Loads the map's entries for the blocks last written into these slots of a band.
-    fn touch_holders(&self, first: u64, from: u32, to: u32) {
-        let holders = (from..to).filter_map(|offset| self.bands.holder(first + u64::from(offset)));
-        std::hint::black_box(holders.fold(0, |sum, lba| sum ^ self.places.touch(lba)));
+        let map = &self.bands.map;
+        let heat = self.heat.as_ref().filter(|_| self.config.sequence == Sequence::Heat);
+        let (first, moving) = (map.place(band, 0), &mut self.compaction.moving);
+        let ram = (self.config.buffer_bands + number) * self.bands.blocks();
+        map.holders(first, self.bands.written(band), |lba, slot| {
+            if map.get(lba) == Some(slot) {
+                let heat = heat.map_or(0, |heat| heat.get(lba.0));
+                moving.push(Moving { lba, slot, ram: ram + (slot - first) as u32, heat });
+            }
+        });
     }
 
     /// One step of the job.
@@ -182,11 +170,11 @@ impl LogStructured {
     fn read_victims(&mut self, most: u32, plan: &mut Plan) -> u32 {
         let Compaction { moving, done, .. } = &mut self.compaction;
         let first = moving[*done];
-        let band = self.bands.locate(first.slot).0;
+        let band = self.bands.map.locate(first.slot).0;
         let mut last = first;
         let mut read = 1;
         for next in &moving[*done + 1..] {
-            let is_of_one = self.bands.locate(next.slot).0 == band;
+            let is_of_one = self.bands.map.locate(next.slot).0 == band;
             if !is_of_one || next.ram - last.ram > READ_THROUGH || next.ram - first.ram >= most {
                 break;
             }
@@ -223,9 +211,10 @@ impl LogStructured {
         plan.copy(Place::At(Pba::ram(u64::from(first.ram))), Place::At(to), run, Why::Migrate);
         plan.record(Record::Map { at, to });
         if self.without_spare() {
-            self.map(at, slot, Heat::Cooled);
+            self.map(at, slot);
+            self.cool(at);
         } else {
-            self.bands.wrote(slot, at);
+            self.bands.wrote(at, slot);
         }
         run
     }
@@ -277,10 +266,8 @@ impl LogStructured {
     fn evacuate(&mut self, band: u32) {
         let mut offset = 0;
         while self.bands.live(band) > 0 && offset < self.bands.blocks() {
-            let slot = self.bands.first_slot(band) + u64::from(offset);
-            if let Some(lba) = self.bands.holder(slot).filter(|&lba| self.places.get(lba) == Some(slot)) {
-                self.places.lift(lba);
-                self.bands.died(slot, 1);
+            if let Some(lba) = self.bands.map.owner(self.bands.map.place(band, offset)) {
+                self.bands.remove(Extent::new(lba, 1));
             }
             offset += 1;
         }
@@ -288,31 +275,27 @@ impl LogStructured {
 
     /// Every copied block that still lies on a victim moves to its copy and is cold.
     fn adopt(&mut self, band: u32) {
-        let (first, written) = (self.bands.first_slot(band), self.bands.written(band));
-        let mut from = 0;
-        while from < written {
-            let to = written.min(from + TOGETHER);
-            self.touch_holders(first, from, to);
-            for slot in first + u64::from(from)..first + u64::from(to) {
-                let Some(lba) = self.bands.holder(slot) else { continue };
-                let Some(old) = self.places.get(lba) else { continue };
-                if self.bands.role(self.bands.locate(old).0) == Role::Victim {
-                    let bands = &mut self.bands;
-                    self.places.assign(Extent::new(lba, 1), slot, Heat::Cooled, |old, run| bands.died(old, run));
-                    self.bands.lives(slot, 1);
-                }
+        let mut adopted = std::mem::take(&mut self.compaction.adopted);
+        let map = &self.bands.map;
+        map.holders(map.place(band, 0), self.bands.written(band), |lba, slot| {
+            if map.get(lba).is_some_and(|old| self.bands.role(map.locate(old).0) == Role::Victim) {
+                adopted.push((lba, slot));
             }
-            from = to;
+        });
+        for (lba, slot) in adopted.drain(..) {
+            let at = Extent::new(lba, 1);
+            self.bands.adopt(at, slot);
+            self.cool(at);
         }
+        self.compaction.adopted = adopted;
     }
 
     /// Plans that the victims are reset while their blocks are in RAM.
     fn empty_victims(&mut self, plan: &mut Plan) {
         for i in 0..self.compaction.moving.len() {
-            let Moving { lba, slot, .. } = self.compaction.moving[i];
-            plan.record(Record::Unmap(Extent::new(lba, 1)));
-            self.places.lift(lba);
-            self.bands.died(slot, 1);
+            let at = Extent::new(self.compaction.moving[i].lba, 1);
+            plan.record(Record::Unmap(at));
+            self.bands.remove(at);
         }
         self.abandon_victims(plan);
     }

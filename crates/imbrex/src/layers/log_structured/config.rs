@@ -2,9 +2,8 @@
 
 use crate::layers::{ConfigError, Field, LayerInfo, STEP_BLOCKS, configure};
 use crate::parts::block_map::BlockMap;
+use crate::parts::full_map::FullMap;
 use crate::space::{Space, Zones};
-
-use super::places::Places;
 
 /// Which bands are compacted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -116,9 +115,13 @@ pub(super) fn read(
     let band = u64::from(zones.zone_blocks);
     let physical = u64::from(zones.count) * band;
     let ram = (u64::from(config.buffer_bands) + u64::from(config.compact_bands)).saturating_mul(band);
-    if ram > u64::from(BlockMap::PLACES) || physical >= Places::SLOTS {
+    if ram > u64::from(BlockMap::PLACES) || physical >= FullMap::PLACES {
         let reason = format!("buffer_bands and compact_bands make {ram} blocks of RAM; choose less");
-        return misfit(if physical >= Places::SLOTS { format!("it has {physical} blocks, too many") } else { reason });
+        return misfit(if physical >= FullMap::PLACES {
+            format!("it has {physical} blocks, too many")
+        } else {
+            reason
+        });
     }
     // Whatever the host has written, a closed band then has a dead slot.
     let most = physical - u64::from(config.spare_bands) * band - 1;

@@ -59,20 +59,19 @@ mod bands;
 mod buffer;
 mod compact;
 mod config;
-mod places;
 mod records;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::{ConfigError, LayerInfo, Recording};
+use crate::parts::heat::Heat;
 use crate::parts::lost::LostBlocks;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use crate::space::Space;
 use bands::Bands;
 use buffer::WriteBuffer;
 use compact::Compaction;
-use config::{Config, FIELDS, Score};
-use places::{Heat, Places};
+use config::{Config, FIELDS, Score, Sequence};
 
 /// Dead stretches shorter than this are read along with the live blocks around them.
 const READ_THROUGH: u32 = 64;
@@ -115,9 +114,9 @@ pub(super) const COST_BENEFIT: LayerInfo = LayerInfo {
 struct LogStructured {
     name: &'static str,
     config: Config,
-    capacity: u64,
-    places: Places,
     bands: Bands,
+    /// Kept where something depends on it.
+    heat: Option<Heat>,
     /// The band that takes the host's blocks.
     active: Option<u32>,
     buffer: Option<WriteBuffer>,
@@ -132,9 +131,8 @@ impl LogStructured {
         let roles = (config.spare_bands + config.compact_bands) as usize;
         Ok(Self {
             name: info.name,
-            capacity,
-            places: Places::new(capacity),
-            bands: Bands::new(zones, score, roles),
+            bands: Bands::new(zones, score, roles, capacity),
+            heat: (config.buffer_bands > 0 || config.sequence == Sequence::Heat).then(|| Heat::new(capacity)),
             active: None,
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
             compaction: Compaction::new(config.compact_bands * band),
@@ -157,12 +155,13 @@ impl LogStructured {
         self.active.map(|band| self.bands.room(band))
     }
 
-    /// Plans the record that the blocks of `at` lie in the slots from `slot` on, of the active band.
+    /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of the active band.
     #[inline]
-    fn land(&mut self, at: Extent<Lba>, slot: u64, heat: Heat, plan: &mut Plan) {
+    fn land(&mut self, at: Extent<Lba>, slot: u64, plan: &mut Plan) {
         plan.record(Record::Map { at, to: self.bands.block(slot) });
-        self.map(at, slot, heat);
-        let (band, offset) = self.bands.locate(slot);
+        self.map(at, slot);
+        let (band, offset) = self.bands.map.locate(slot);
+        self.bands.rejuvenate(band, self.bands.clock);
         if offset + at.blocks == self.bands.blocks() {
             self.bands.close(band);
             self.active = None;
@@ -171,19 +170,30 @@ impl LogStructured {
 
     /// The effect of [`Record::Map`] into a band of data: the blocks of `at` lie in the slots from `slot` on, of one band.
     #[inline]
-    fn map(&mut self, at: Extent<Lba>, slot: u64, heat: Heat) {
-        let bands = &mut self.bands;
-        self.places.assign(at, slot, heat, |old, run| bands.died(old, run));
-        bands.wrote(slot, at);
-        bands.lives(slot, at.blocks);
+    fn map(&mut self, at: Extent<Lba>, slot: u64) {
+        self.bands.wrote(at, slot);
+        self.bands.adopt(at, slot);
         self.lost.remove(at);
     }
 
     /// The effect of [`Record::Unmap`].
     fn unmap(&mut self, at: Extent<Lba>) {
-        let bands = &mut self.bands;
-        self.places.forget(at, |old, run| bands.died(old, run));
+        self.bands.remove(at);
+        self.cool(at);
         self.lost.remove(at);
+    }
+
+    /// The block has been overwritten.
+    fn raise(&mut self, lba: Lba) {
+        if let Some(heat) = &mut self.heat {
+            heat.raise(lba.0);
+        }
+    }
+
+    fn cool(&mut self, at: Extent<Lba>) {
+        if let Some(heat) = &mut self.heat {
+            at.iter().for_each(|lba| heat.cool(lba.0));
+        }
     }
 
     /// Plans that the front of `at` is appended to the active band, as far as there is room.
@@ -196,8 +206,10 @@ impl LogStructured {
             let run = at.skip(done).first(room);
             plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
             self.bands.clock += u64::from(run.blocks);
-            self.bands.rejuvenate(self.bands.locate(slot).0, self.bands.clock);
-            self.land(run, slot, Heat::Raised, plan);
+            if let Some(heat) = &mut self.heat {
+                run.iter().filter(|&lba| self.bands.map.get(lba).is_some()).for_each(|lba| heat.raise(lba.0));
+            }
+            self.land(run, slot, plan);
             done += run.blocks;
         }
         done
@@ -221,25 +233,13 @@ impl LogStructured {
 
     /// Plans a read of blocks none of which is in the write buffer; the first goes to `host`.
     fn read_bands(&self, at: Extent<Lba>, host: u32, plan: &mut Plan) {
-        let mut done = 0;
-        while done < at.blocks {
-            let (slot, run) = self.places.run(at.start.plus(u64::from(done)), at.blocks - done);
-            let to = Place::Host(host + done);
-            match slot {
-                Some(slot) => plan.copy(Place::At(self.bands.block(slot)), to, run, Why::Host),
-                None => self.lost.runs(at.skip(done).first(run), |part, lost| {
-                    let to = Place::Host(host + (part.start.0 - at.start.0) as u32);
-                    plan.copy(if lost { Place::Lost } else { Place::Zero }, to, part.blocks, Why::Host);
-                }),
-            }
-            done += run;
-        }
+        self.bands.map.plan_read(at, host, &self.lost, self.bands.zones(), plan);
     }
 }
 
 impl TranslationLayer for LogStructured {
     fn capacity(&self) -> u64 {
-        self.capacity
+        self.bands.map.capacity()
     }
 
     fn ram_blocks(&self) -> u32 {
@@ -256,7 +256,7 @@ impl TranslationLayer for LogStructured {
     }
 
     fn warm(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.places.touch(request.at.start))
+        ahead.iter().fold(0, |sum, request| sum ^ self.bands.map.touch(request.at.start))
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
@@ -287,14 +287,7 @@ impl TranslationLayer for LogStructured {
         if let Some(buffer) = &mut self.buffer {
             buffer.forget(at);
         }
-        let mut is_mapped = self.lost.any(at);
-        let mut done = 0;
-        while done < at.blocks && !is_mapped {
-            let (slot, run) = self.places.run(at.start.plus(u64::from(done)), at.blocks - done);
-            is_mapped = slot.is_some();
-            done += run;
-        }
-        if is_mapped {
+        if self.lost.any(at) || self.bands.map.any(at) {
             plan.record(Record::Unmap(at));
         }
         // Heat of blocks that were in RAM only is forgotten as well.
@@ -335,8 +328,7 @@ impl TranslationLayer for LogStructured {
     }
 
     fn check(&self) -> Result<(), Violation> {
-        self.bands.check()?;
-        self.check_map()?;
+        self.check_bands()?;
         self.buffer.as_ref().map_or(Ok(()), WriteBuffer::check)
     }
 }
