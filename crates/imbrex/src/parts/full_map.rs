@@ -11,7 +11,7 @@ use crate::block::{Extent, Lba, unit_and_offset};
 use crate::layer::Violation;
 
 /// Entries that are loaded together, so that their cache misses overlap.
-const TOGETHER: u32 = 64;
+pub const TOGETHER: u32 = 64;
 
 /// Where each logical block lies, and which one each place holds.
 #[derive(Clone, Debug)]

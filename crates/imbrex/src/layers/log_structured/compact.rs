@@ -6,6 +6,7 @@ use super::bands::Role;
 use super::config::Sequence;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
+use crate::parts::full_map::TOGETHER;
 use crate::plan::{Place, Plan, Record, Why};
 
 /// As [`Record::Unit`]'s number: what the band is from then on.
@@ -44,7 +45,7 @@ pub(super) struct Compaction {
     victims: Vec<u32>,
     moving: Vec<Moving>,
     /// Copies that begin to count, and where they lie.
-    adopted: Vec<(Lba, u64)>,
+    adopted: Vec<(Extent<Lba>, u64)>,
     /// How many of the moving blocks have been read or, in the second phase, written.
     done: usize,
     /// The band being written, and those written before it.
@@ -59,7 +60,7 @@ impl Compaction {
             phase: Phase::None,
             victims: Vec::new(),
             moving: Vec::with_capacity(most as usize),
-            adopted: Vec::with_capacity(most as usize),
+            adopted: Vec::with_capacity(TOGETHER as usize),
             done: 0,
             target: None,
             youngest: 0,
@@ -275,15 +276,25 @@ impl LogStructured {
 
     /// Every copied block that still lies on a victim moves to its copy and is cold.
     fn adopt(&mut self, band: u32) {
+        let (mut slot, mut rest) = (self.bands.map.place(band, 0), self.bands.written(band));
+        while rest > 0 {
+            // What has been looked up is still in the cache when it is changed.
+            let part = rest.min(TOGETHER);
+            self.adopt_slots(slot, part);
+            slot += u64::from(part);
+            rest -= part;
+        }
+    }
+
+    fn adopt_slots(&mut self, first: u64, slots: u32) {
         let mut adopted = std::mem::take(&mut self.compaction.adopted);
         let map = &self.bands.map;
-        map.holders(map.place(band, 0), self.bands.written(band), |lba, slot| {
+        map.holders(first, slots, |lba, slot| {
             if map.get(lba).is_some_and(|old| self.bands.role(map.locate(old).0) == Role::Victim) {
-                adopted.push((lba, slot));
+                adopted.push((Extent::new(lba, 1), slot));
             }
         });
-        for (lba, slot) in adopted.drain(..) {
-            let at = Extent::new(lba, 1);
+        for (at, slot) in adopted.drain(..) {
             self.bands.adopt(at, slot);
             self.cool(at);
         }
