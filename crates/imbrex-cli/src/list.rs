@@ -121,6 +121,7 @@ fn list_drives(output: Output) -> Result<()> {
         let preset = DrivePreset::parse(name, text)?;
         let (recording, zones, conventional_zones) = match preset.media {
             MediaSpec::Conventional { .. } => ("conventional", 0, 0),
+            MediaSpec::Banded { .. } => ("banded", 0, 0),
             MediaSpec::Interlaced(_) => ("interlaced", 0, 0),
             MediaSpec::Zoned { zones, conventional_zones, .. } => ("zoned", zones, conventional_zones),
             MediaSpec::Flash { .. } => ("flash", 0, 0),

@@ -13,10 +13,10 @@ use crate::table::table;
 /// The version of [`Check`].
 const SCHEMA: &str = "imbrex.check/1";
 
-/// Hold the simulator against published seek curves, closed forms of write amplification and DiskSim
+/// Hold the simulator against published seek curves, closed forms and DiskSim
 #[derive(Args)]
 pub struct Validate {
-    /// A folder with DiskSim's measurements, one folder per disk; without it no times are checked but seek curves
+    /// A folder with DiskSim's measurements, one folder per disk; without it seek curves and closed forms are checked
     #[arg(long, value_name = "DIR")]
     disksim: Option<PathBuf>,
     #[command(flatten)]
@@ -40,6 +40,8 @@ impl Validate {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         let mut rows = validate::seek_curves()?;
+        rows.extend(validate::drive_managed()?);
+        rows.extend(validate::band_rewrite()?);
         rows.extend(validate::interlaced()?);
         rows.extend(validate::log_cleaning()?);
         rows.extend(validate::greedy_pages()?);
@@ -50,7 +52,7 @@ impl Validate {
         let of = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
         let mut summary = format!("{} passed, {} failed, {} skipped", of("pass"), of("fail"), of("skipped"));
         if self.disksim.is_none() {
-            summary += "; name DiskSim's measurements with --disksim to check times too";
+            summary += "; name DiskSim's measurements with --disksim to check the mechanics request by request";
         }
         if self.output.format != Format::Table {
             eprintln!("{summary}");

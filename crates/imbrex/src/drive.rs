@@ -3,6 +3,7 @@
 //! `drives/*.toml` at the root of the workspace holds the built-in presets. This module holds the description; reading a
 //! file that a user names is left to the program.
 
+mod banded;
 mod interlaced;
 mod media_spec;
 mod written;
@@ -75,8 +76,10 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("hp97560", include_str!("../../../drives/hp97560.toml")),
     ("imr-tracklace", include_str!("../../../drives/imr-tracklace.toml")),
     ("imrsim", include_str!("../../../drives/imrsim.toml")),
+    ("small-banded", include_str!("../../../drives/small-banded.toml")),
     ("small-zoned", include_str!("../../../drives/small-zoned.toml")),
     ("ssd-pore", include_str!("../../../drives/ssd-pore.toml")),
+    ("st8000as0002", include_str!("../../../drives/st8000as0002.toml")),
     ("tiny-conventional", include_str!("../../../drives/tiny-conventional.toml")),
     ("tiny-interlaced", include_str!("../../../drives/tiny-interlaced.toml")),
     ("tiny-flash", include_str!("../../../drives/tiny-flash.toml")),
@@ -126,14 +129,14 @@ impl DrivePreset {
 
     /// Blocks of the drive.
     #[must_use]
-    pub const fn blocks(&self) -> u64 {
+    pub fn blocks(&self) -> u64 {
         self.media.blocks()
     }
 
     /// Bytes of the drive.
     #[must_use]
-    pub const fn bytes(&self) -> u64 {
-        self.blocks() * self.block_bytes as u64
+    pub fn bytes(&self) -> u64 {
+        self.blocks() * u64::from(self.block_bytes)
     }
 
     /// How long the drive takes; a disk's mechanics have at least the sectors of the media.
@@ -173,6 +176,7 @@ impl DrivePreset {
         let is = match self.media {
             MediaSpec::Conventional { .. } => "a conventional disk",
             MediaSpec::Zoned { .. } => "a zoned disk",
+            MediaSpec::Banded { .. } => "a drive-managed disk",
             MediaSpec::Interlaced(_) => "an interlaced disk",
             MediaSpec::Flash { .. } => "flash",
         };

@@ -106,6 +106,12 @@ pub trait TranslationLayer: Send {
         Ok(())
     }
 
+    /// How long the disk should have been idle before [`TranslationLayer::clean`] is offered the rest of the time; a runner
+    /// may wait longer.
+    fn idle_after_ns(&self) -> u64 {
+        0
+    }
+
     /// Touches the map for a batch of coming requests, so that the cache misses overlap. Changes nothing; the result
     /// keeps the compiler from dropping the loads.
     fn warm(&self, _ahead: &[Request]) -> u64 {

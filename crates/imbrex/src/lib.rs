@@ -2,6 +2,7 @@
 //! mechanical disk model, and live as a crash-safe block device.
 #![forbid(unsafe_code)]
 
+pub mod bands;
 pub mod block;
 pub mod buffer_size;
 pub mod drive;

@@ -1,5 +1,6 @@
 //! The part of a drive that a layer may use.
 
+use crate::bands::Bands;
 use crate::block::{Extent, Pba};
 use crate::plan::Unit;
 use crate::tracks::Tracks;
@@ -13,6 +14,8 @@ pub struct Space {
     pub conventional_blocks: u64,
     /// The sequential zones or erase blocks, if the drive has any.
     pub zones: Option<Zones>,
+    /// The bands, if the drive is made of them.
+    pub bands: Option<Bands>,
     /// The interlaced tracks, if the drive has any. They are on [`Pba::DISK`].
     pub tracks: Option<Tracks>,
     /// How many of the conventional blocks a persistent buffer may take.

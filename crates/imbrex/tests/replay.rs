@@ -291,7 +291,8 @@ proptest! {
 #[test]
 fn a_preset_and_a_workload_make_a_replay() {
     let named = |name| DrivePreset::named(name).unwrap();
-    let (disk, flash) = (named("small-zoned"), named("ssd-pore").with_capacity(96 << 20).unwrap());
+    let (disk, banded, flash) =
+        (named("small-zoned"), named("small-banded"), named("ssd-pore").with_capacity(96 << 20).unwrap());
     let interlaced = named("imr-tracklace").with_capacity(disk.bytes()).unwrap();
     let workload = Workload::named("default").unwrap();
     let Workload::Synthetic(mut spec) = workload else { panic!("the default workload is synthetic") };
@@ -302,7 +303,8 @@ fn a_preset_and_a_workload_make_a_replay() {
         let drive = match info.recording {
             Recording::Flash => &flash,
             Recording::Interlaced => &interlaced,
-            _ => &disk,
+            Recording::Banded => &banded,
+            Recording::Conventional | Recording::Zoned => &disk,
         };
         let buffer = BufferSize::Percent(1.0);
         let setup = Setup { drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };

@@ -16,15 +16,17 @@ use super::{Best, Report, Scale, straight_line};
 
 /// The drive under everything but layers for interlaced disks.
 pub const DRIVE: &str = "exos-x18z";
-/// The drive under those: a little larger than the range, so that what is written lies on all kinds of tracks.
+/// The drive under layers for bands.
+const BANDED_DRIVE: &str = "st8000as0002";
+/// The drive under those for interlaced tracks: a little larger than the range, so that what is written lies on all kinds of tracks.
 const INTERLACED_DRIVE: &str = "imr-tracklace";
 /// A layer's buffer, of the address range.
 pub const BUFFER_PERCENT: u64 = 1;
 /// DiskSim's rate, in requests/s: the best that was measured, on another machine of the same class.
 const DISKSIM: f64 = 159_000.0;
 
-const LAYERS: [&str; 7] =
-    ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones", "log-greedy", "seagate"];
+const LAYERS: [&str; 8] =
+    ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones", "log-greedy", "skylight", "seagate"];
 /// The schedulers that pick from a queue. It is always full: the requests arrive faster than the disk serves them.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 
@@ -93,11 +95,15 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
 }
 
 fn drive_for(layer: &LayerInfo, stream: &Stream) -> anyhow::Result<DrivePreset> {
-    if layer.recording != Recording::Interlaced {
-        return Ok(DrivePreset::named(DRIVE)?);
-    }
-    let bytes = stream.range_bytes + stream.range_bytes / 32;
-    Ok(DrivePreset::named(INTERLACED_DRIVE)?.with_capacity(bytes)?)
+    let name = match layer.recording {
+        Recording::Interlaced => {
+            let bytes = stream.range_bytes + stream.range_bytes / 32;
+            return Ok(DrivePreset::named(INTERLACED_DRIVE)?.with_capacity(bytes)?);
+        }
+        Recording::Banded => BANDED_DRIVE,
+        Recording::Conventional | Recording::Zoned | Recording::Flash => DRIVE,
+    };
+    Ok(DrivePreset::named(name)?)
 }
 
 /// Replays the stream and returns how many seconds what follows the lead-in took.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::interlaced;
+use super::{banded, interlaced};
+use crate::bands::BandRun;
 use crate::mechanics::GeometryError;
 use crate::tracks::Tracks;
 
@@ -33,6 +34,13 @@ pub enum MediaSpec {
         #[serde(default)]
         max_active: u32,
     },
+    /// Bands of a drive-managed disk behind a persistent cache.
+    Banded {
+        /// Blocks of the persistent cache, which lies in front of the bands.
+        cache_blocks: u32,
+        /// The bands from the outer edge inwards.
+        bands: Vec<BandRun>,
+    },
     /// Top tracks over the boundaries of bottom tracks.
     Interlaced(Tracks),
     /// Erase blocks of pages, which are programmed once after an erase.
@@ -55,12 +63,13 @@ const fn default_pages() -> u32 {
 impl MediaSpec {
     /// How many blocks there are.
     #[must_use]
-    pub const fn blocks(&self) -> u64 {
+    pub fn blocks(&self) -> u64 {
         match *self {
             Self::Conventional { blocks } => blocks,
-            Self::Zoned { zones, zone_blocks, .. } => zones as u64 * zone_blocks as u64,
+            Self::Zoned { zones, zone_blocks, .. } => u64::from(zones) * u64::from(zone_blocks),
+            Self::Banded { cache_blocks, ref bands } => banded::blocks(cache_blocks, bands),
             Self::Interlaced(ref tracks) => tracks.blocks(),
-            Self::Flash { erase_blocks, pages, .. } => erase_blocks as u64 * pages as u64,
+            Self::Flash { erase_blocks, pages, .. } => u64::from(erase_blocks) * u64::from(pages),
         }
     }
 
@@ -77,6 +86,9 @@ impl MediaSpec {
             GeometryError::check("media.conventional_zones", conventional_zones < zones, conventional_zones, remedy)?;
             let remedy = "an open zone is active: give at most max_active";
             GeometryError::check("media.max_open", max_active == 0 || max_open <= max_active, max_open, remedy)?;
+        }
+        if let Self::Banded { cache_blocks, bands } = self {
+            banded::check(*cache_blocks, bands)?;
         }
         if let Self::Interlaced(tracks) = self {
             interlaced::check(tracks)?;
@@ -102,6 +114,11 @@ impl MediaSpec {
         match *self {
             Self::Conventional { .. } if blocks == 0 => Err(too_small(blocks)),
             Self::Conventional { .. } => Ok(Self::Conventional { blocks }),
+            Self::Banded { cache_blocks, ref bands } => {
+                let (cache_blocks, bands) =
+                    banded::with_blocks(cache_blocks, bands, blocks).ok_or_else(|| too_small(blocks))?;
+                Ok(Self::Banded { cache_blocks, bands })
+            }
             Self::Interlaced(ref tracks) => {
                 interlaced::with_blocks(tracks, blocks).map(Self::Interlaced).ok_or_else(|| too_small(blocks))
             }

@@ -6,10 +6,11 @@ use super::Subject;
 use super::content::SECTOR;
 use super::dice::Dice;
 use super::store::Disk;
+use crate::bands::BandRun;
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
 use crate::layers::{ConfigError, Recording};
-use crate::media::{Conventional, Flash, FlashShape, Interlaced, Shingled, ZonedSpec};
+use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
 use crate::perform::Setup;
 use crate::perform::rules::Rules;
 use crate::plan::Unit;
@@ -46,6 +47,7 @@ impl Shape {
         let (space, disk) = match subject.recording {
             Recording::Conventional => conventional(journal, buffer, dice),
             Recording::Zoned => zoned(journal, buffer, dice),
+            Recording::Banded => banded(journal, dice),
             Recording::Interlaced => interlaced(journal, buffer, dice),
             Recording::Flash => flash(journal, dice),
         };
@@ -101,6 +103,7 @@ fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: blocks,
         zones: None,
+        bands: None,
         tracks: None,
         buffer_blocks: buffer,
     };
@@ -116,11 +119,30 @@ fn zoned(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
     let space = Space {
         conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: u64::from(conventional_zones * zone_blocks - journal),
+        bands: None,
         zones: Some(Zones { first: Unit::disk(conventional_zones), count, zone_blocks }),
         tracks: None,
         buffer_blocks: buffer,
     };
     (space, Disk::Zoned(Shingled::new(Pba::DISK, spec)))
+}
+
+/// Bands of up to three lengths behind a cache that holds some of them.
+fn banded(journal: u32, dice: &mut Dice) -> (Space, Disk) {
+    let cache = dice.between(8, 80) as u32;
+    let runs: Vec<BandRun> = (0..dice.between(1, 3))
+        .map(|_| BandRun { bands: dice.between(1, 3) as u32 + 1, band_blocks: dice.between(4, 20) as u32 })
+        .collect();
+    let disk = Banded::new(Pba::DISK, journal + cache, &runs);
+    let space = Space {
+        conventional: Pba::disk(u64::from(journal)),
+        conventional_blocks: u64::from(cache),
+        zones: None,
+        tracks: None,
+        bands: disk.bands().cloned(),
+        buffer_blocks: cache,
+    };
+    (space, Disk::Banded(disk))
 }
 
 fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
@@ -141,6 +163,7 @@ fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: tracks.conventional_blocks() - u64::from(journal),
         zones: None,
+        bands: None,
         tracks: Some(tracks),
         buffer_blocks: buffer,
     };
@@ -157,6 +180,7 @@ fn flash(journal: u32, dice: &mut Dice) -> (Space, Disk) {
         conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: u64::from(rewritable * pages - journal),
         zones: Some(Zones { first: Unit::disk(rewritable), count, zone_blocks: pages }),
+        bands: None,
         tracks: None,
         buffer_blocks: 0,
     };

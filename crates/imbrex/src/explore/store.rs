@@ -17,7 +17,7 @@ use super::content::SECTOR;
 use super::dice::Dice;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, UnitReport};
-use crate::media::{Conventional, Flash, Illegal, Interlaced, Media, Shingled};
+use crate::media::{Banded, Conventional, Flash, Illegal, Interlaced, Media, Shingled};
 use crate::perform::{IoKind, IoResult};
 use crate::plan::Unit;
 
@@ -26,6 +26,7 @@ use crate::plan::Unit;
 pub(super) enum Disk {
     Conventional(Conventional),
     Zoned(Shingled),
+    Banded(Banded),
     Interlaced(Interlaced),
     Flash(Flash),
 }
@@ -35,6 +36,7 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Banded(media) => media,
             Self::Interlaced(media) => media,
             Self::Flash(media) => media,
         }
@@ -44,16 +46,18 @@ impl Disk {
         match self {
             Self::Conventional(media) => media,
             Self::Zoned(media) => media,
+            Self::Banded(media) => media,
             Self::Interlaced(media) => media,
             Self::Flash(media) => media,
         }
     }
 
-    /// Sets how much of a unit is written.
+    /// Sets how much of a unit is written, as a power cut leaves it.
     fn set_pointer(&mut self, unit: Unit, pointer: u32) {
         match self {
             Self::Conventional(_) | Self::Interlaced(_) => {}
             Self::Zoned(media) => media.set_pointer(unit, pointer),
+            Self::Banded(media) => media.set_pointer(unit, pointer),
             Self::Flash(media) => media.set_pointer(unit, pointer),
         }
     }
@@ -62,6 +66,7 @@ impl Disk {
         match self {
             Self::Conventional(media) => Box::new(media.clone()),
             Self::Zoned(media) => Box::new(media.clone()),
+            Self::Banded(media) => Box::new(media.clone()),
             Self::Interlaced(media) => Box::new(media.clone()),
             Self::Flash(media) => Box::new(media.clone()),
         }
@@ -218,7 +223,7 @@ impl Store {
         }
         let garbage = match &self.disk {
             Disk::Flash(media) => media.extent_of(Unit::disk(0)).blocks as usize,
-            Disk::Conventional(_) | Disk::Zoned(_) | Disk::Interlaced(_) => 0,
+            Disk::Conventional(_) | Disk::Zoned(_) | Disk::Banded(_) | Disk::Interlaced(_) => 0,
         };
         for (&index, zone) in self.zones.iter_mut().filter(|(_, zone)| !zone.since.is_empty()) {
             let kept = dice.between(0, zone.since.len() as u64) as usize;

@@ -10,6 +10,7 @@ pub mod loop_back;
 pub mod page_ftl;
 pub mod seagate;
 pub mod seagate_two_phase;
+pub mod skylight;
 pub mod skylight_zones;
 mod zone_buffer;
 
@@ -26,6 +27,8 @@ pub enum Recording {
     Conventional,
     /// Conventional and sequential zones.
     Zoned,
+    /// Bands behind a persistent cache, as inside a drive-managed disk.
+    Banded,
     /// Bottom and top tracks.
     Interlaced,
     /// Erase blocks of pages, and some that are rewritten in place.
@@ -105,6 +108,7 @@ pub const ALL: &[LayerInfo] = &[
     log_structured::GREEDY,
     log_structured::FIFO,
     log_structured::COST_BENEFIT,
+    skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,
     page_ftl::INFO,

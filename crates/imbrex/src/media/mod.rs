@@ -1,21 +1,24 @@
 //! Media: what a recording allows and what a write destroys. The media enforces; it knows no layer and no time.
 //!
-//! Conventional, shingled and interlaced recordings and flash are here. The trait asks what every overlapped recording must
-//! answer, so bands and realms fit behind it: which unit a block belongs to, whether a write pointer binds the unit, and
-//! which other blocks a write destroys.
+//! Conventional, shingled and interlaced recordings, bands and flash are here. The trait asks what every overlapped recording
+//! must answer, so realms fit behind it: which unit a block belongs to, whether a write pointer binds the unit, and which
+//! other blocks a write destroys.
 
+mod banded;
 mod conventional;
 mod flash;
 mod interlaced;
 mod shingled;
 mod tags;
 
+pub use banded::Banded;
 pub use conventional::Conventional;
 pub use flash::{Flash, FlashShape};
 pub use interlaced::Interlaced;
 pub use shingled::{Shingled, ZonedSpec};
 pub use tags::{Tag, TagMap};
 
+use crate::bands::Bands;
 use crate::block::{Extent, Pba};
 use crate::layer::{Condition, UnitState};
 use crate::plan::Unit;
@@ -130,6 +133,11 @@ pub trait Media: Send {
 
     /// Marks a unit read-only or offline, as a failing head would.
     fn fail(&mut self, unit: Unit, condition: Condition);
+
+    /// The bands, if that is what the disk is made of.
+    fn bands(&self) -> Option<&Bands> {
+        None
+    }
 }
 
 /// Refuses blocks beyond the device.

@@ -67,7 +67,14 @@ impl CircularLog {
     /// Whether `slots` slots can be taken at the head now.
     #[must_use]
     pub fn ready(&self, slots: u32) -> bool {
-        slots <= self.room() && (0..slots).all(|i| self.table.is_free(self.after(self.head(), i)))
+        self.free_behind(0, slots) == slots
+    }
+
+    /// How many slots, up to `most`, could be taken in a row after `skipped` others at the head.
+    #[must_use]
+    pub fn free_behind(&self, skipped: u32, most: u32) -> u32 {
+        let most = most.min(self.room().saturating_sub(skipped));
+        (0..most).take_while(|i| self.table.is_free(self.after(self.head(), skipped + i))).count() as u32
     }
 
     /// Says that `slot` holds `lba`, as a record does.

@@ -69,10 +69,11 @@ impl Simulation {
     /// Offers the layer the time until `until_ns`.
     pub(super) fn use_idle_time(&mut self, until_ns: u64) -> Result<(), Fault> {
         let since_ns = self.machine.now_ns;
-        if !self.options.idle || until_ns - since_ns <= self.options.idle_after_ns {
+        let idle_after_ns = self.options.idle_after_ns.max(self.layer.idle_after_ns());
+        if !self.options.idle || until_ns - since_ns <= idle_after_ns {
             return Ok(());
         }
-        self.machine.now_ns += self.options.idle_after_ns;
+        self.machine.now_ns += idle_after_ns;
         self.waiting.clear();
         let mut idle_steps = 0;
         for _ in 0..MAX_STEPS {

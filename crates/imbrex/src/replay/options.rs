@@ -25,7 +25,8 @@ pub struct ReplayOptions {
     /// Whether the layer is offered idle time. Default yes.
     pub idle: bool,
     /// How long the disk must have been idle before the layer is offered the rest of the gap. Default 10 ms, about what
-    /// a cleaning step takes: waiting as long as a mistake would cost loses at most twice what foresight would.
+    /// a cleaning step takes: waiting as long as a mistake would cost loses at most twice what foresight would. A layer
+    /// that waits longer of its own accord is offered it later.
     pub idle_after_ns: u64,
     /// Whether every read is compared with what was written, and the whole disk at the end. Takes memory for what is
     /// written after prefilling: 32 KiB on the host's side and on the media's for each 4096 blocks touched. Default no.

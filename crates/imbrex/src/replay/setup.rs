@@ -14,7 +14,7 @@ use crate::drive::{DriveError, DrivePreset, DriveTiming, MediaSpec};
 use crate::layer::Condition;
 use crate::layers::{LayerInfo, Recording};
 use crate::mechanics::{FlashTimes, Mechanics};
-use crate::media::{Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
+use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
 use crate::plan::Unit;
 use crate::space::{Space, Zones};
 use crate::trace::Workload;
@@ -99,18 +99,16 @@ impl Timing for FlashTimes {
     }
 }
 
-/// The drive of a preset. For a conventional recording its platters are taken without overlap, zones or not, and its pages
-/// as if they could be rewritten.
+/// The drive of a preset. For a conventional recording its platters are taken without overlap, zones and bands or not, and its
+/// pages as if they could be rewritten.
 ///
 /// # Errors
 /// When the preset describes no possible drive, or one of another kind.
 pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
     let media: Box<dyn Media> = match (recording, &drive.media) {
         (Recording::Interlaced, MediaSpec::Interlaced(tracks)) => Box::new(Interlaced::new(Pba::DISK, *tracks)),
-        // Where the drive is not what the layer is for, the layer says so.
-        (Recording::Conventional | Recording::Interlaced, _)
-        | (Recording::Zoned, MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_)) => {
-            Box::new(Conventional::new(Pba::DISK, drive.blocks()))
+        (Recording::Banded, MediaSpec::Banded { cache_blocks, bands }) => {
+            Box::new(Banded::new(Pba::DISK, *cache_blocks, bands))
         }
         (Recording::Zoned, MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active }) => {
             let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
@@ -121,6 +119,11 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
         (Recording::Flash, MediaSpec::Flash { erase_blocks, pages, rewritable_erase_blocks }) => {
             let (erase_blocks, pages, rewritable_erase_blocks) = (*erase_blocks, *pages, *rewritable_erase_blocks);
             Box::new(Flash::new(Pba::DISK, FlashShape { erase_blocks, pages, rewritable_erase_blocks }))
+        }
+        // Where the drive is not what the layer is for, the layer says so.
+        (Recording::Conventional | Recording::Interlaced | Recording::Banded, _)
+        | (Recording::Zoned, MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_) | MediaSpec::Banded { .. }) => {
+            Box::new(Conventional::new(Pba::DISK, drive.blocks()))
         }
         (Recording::Zoned, MediaSpec::Flash { .. }) => return Err(drive.unsuited("sequential zones")),
         (Recording::Flash, _) => return Err(drive.unsuited("flash")),
@@ -154,21 +157,22 @@ pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Resu
     Ok(space)
 }
 
-/// All of the disk: conventional units come first, then sequential ones of one size or interlaced tracks.
+/// All of the disk: conventional units come first, then bands, or sequential units of one size, or interlaced tracks.
 fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
     let report = media.report();
     let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();
-    let zones = (conventional < report.len()).then(|| {
+    let zones = (conventional < report.len() && media.bands().is_none()).then(|| {
         let first = Unit::disk(conventional as u32);
         Zones { first, count: (report.len() - conventional) as u32, zone_blocks: media.extent_of(first).blocks }
     });
-    let tracks = media.tracks();
-    let conventional_blocks = match (zones, tracks) {
-        (Some(zones), _) => zones.block(0, 0).block(),
-        (None, Some(tracks)) => tracks.conventional_blocks(),
-        (None, None) => media.blocks(),
+    let (tracks, bands) = (media.tracks(), media.bands().cloned());
+    let conventional_blocks = match (zones, tracks, &bands) {
+        (Some(zones), ..) => zones.block(0, 0).block(),
+        (None, Some(tracks), _) => tracks.conventional_blocks(),
+        (None, None, Some(bands)) => bands.start(),
+        (None, None, None) => media.blocks(),
     };
-    Space { conventional: Pba::disk(0), conventional_blocks, zones, tracks, buffer_blocks }
+    Space { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, buffer_blocks }
 }
 
 #[cfg(test)]

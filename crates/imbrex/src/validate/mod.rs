@@ -1,22 +1,27 @@
-//! Holds the simulator against numbers it had no part in: published seek curves, closed forms of write amplification, and
+//! Holds the simulator against numbers it had no part in: published seek curves, closed forms for what layers count, and
 //! what DiskSim computed for the same requests on the same disks.
 //!
 //! A check is a [`Row`]; a table of rows is the answer to "why should I believe the times?". This is a checking tool,
 //! so unlike the rest of the library it reads files, all of them in `disk_folder`.
 
+mod band_rewrite;
 mod disk_folder;
 mod disksim;
+mod drive_managed;
 mod greedy_pages;
 mod interlaced;
 mod log_cleaning;
 mod queue_replay;
 mod seek_curves;
+mod writes;
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
+pub use band_rewrite::band_rewrite;
 pub use disksim::disksim;
+pub use drive_managed::drive_managed;
 pub use greedy_pages::greedy_pages;
 pub use interlaced::interlaced;
 pub use log_cleaning::log_cleaning;
@@ -54,7 +59,7 @@ pub enum Verdict {
     Pass,
     /// The simulator is wrong.
     Fail,
-    /// The comparison was not made, and why.
+    /// The comparison was not made, or decides nothing, and why.
     Skipped(String),
 }
 

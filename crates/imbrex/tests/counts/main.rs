@@ -4,6 +4,7 @@
 //! must agree on every count for every reading that the layer offers. Layers for interlaced disks have a model of their own.
 
 mod buffers;
+mod drive_managed;
 mod interlaced;
 mod model;
 
@@ -126,8 +127,8 @@ fn compare(
     counts
 }
 
-#[test]
-fn counts_agree_on_synthetic_workloads() {
+/// Uniform, sequential and popular writes of two sizes.
+fn mixed() -> Workload {
     let spec = r#"
         name = "mixed"
         description = "small and large, scattered, sequential and popular"
@@ -143,7 +144,12 @@ fn counts_agree_on_synthetic_workloads() {
             { weight = 1, pattern.zipf = { theta = 0.99 } },
         ]
     "#;
-    let workload = Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("mixed", spec).unwrap());
+    Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("mixed", spec).expect("a workload"))
+}
+
+#[test]
+fn counts_agree_on_synthetic_workloads() {
+    let workload = mixed();
     let drive = DrivePreset::named("small-zoned").unwrap();
     for (layer, readings) in READINGS {
         let mut seen = Counts::default();
@@ -166,6 +172,95 @@ fn counts_agree_on_synthetic_workloads() {
             "{seen:?}"
         );
         assert_eq!(seen.requeued > 20, layer == "loop-back", "{seen:?}");
+    }
+}
+
+/// What `skylight` and its model count on a drive.
+fn compare_drive_managed(
+    workload: &Workload,
+    drive: &DrivePreset,
+    prefill: f64,
+    config: &str,
+) -> drive_managed::Counts {
+    let config: toml::Table = config.parse().expect("a TOML table");
+    let layer = layers::find("skylight").expect("a layer");
+    let options = ReplayOptions { prefill, queue_depth: Some(1), ..ReplayOptions::default() };
+    let setup = Setup { drive, layer, config: &config, buffer: BufferSize::Bytes(1), workload };
+    let outcome = replay(&setup, &options, &mut ()).expect("it replays");
+    let counted = drive_managed::Counts {
+        hits: (outcome.write_hit_ratio * outcome.host_write_blocks as f64).round() as u64,
+        direct: outcome.direct_blocks,
+        rmw: outcome.rmw,
+        evicted: outcome.evicted_blocks,
+        in_place: outcome.media_write_blocks.get(Why::Destage),
+        scratch: outcome.media_write_blocks.get(Why::Migrate),
+    };
+    let MediaSpec::Banded { cache_blocks, bands } = &drive.media else { panic!("a drive-managed drive") };
+    let number = |key: &str, default| config.get(key).and_then(toml::Value::as_integer).map_or(default, |n| n as u64);
+    let limits = drive_managed::Limits {
+        slots: number("cache_blocks", u64::from(*cache_blocks)),
+        entries: number("map_entries", 250_000) as usize,
+        stream: number("stream_blocks", 4096),
+        has_scratch: config.get("scratch").is_none(),
+    };
+    // One of the longest bands, which come first, is the scratch band.
+    let lengths = bands.iter().flat_map(|run| (0..run.bands).map(|_| u64::from(run.band_blocks)));
+    let mut model = drive_managed::Drive::new(lengths.skip(usize::from(limits.has_scratch)), limits);
+    let capacity = setup.simulation(&options).expect("it fits").capacity();
+    let filled = (capacity as f64 * prefill) as u64;
+    (0..filled.div_ceil(1 << 16)).for_each(|i| model.write(i << 16, (filled - (i << 16)).min(1 << 16)));
+    model.counts = drive_managed::Counts::default();
+    for request in requests(workload).iter().filter(|request| request.access == Access::Write) {
+        let at = request.blocks(drive.block_bytes);
+        model.write(at.start.0, u64::from(at.blocks));
+    }
+    assert_eq!(counted, model.counts, "{config:?} at {prefill}");
+    counted
+}
+
+/// Long sequential writes with a few others between them.
+fn streams() -> Workload {
+    let spec = r#"
+        name = "streams"
+        description = "sequential, now and then interrupted"
+        seed = 4
+        requests = 20000
+        range_bytes = 60000000
+        write_ratio = 0.95
+        sizes = [{ kib = 64, weight = 3 }, { kib = 4, weight = 1 }]
+        arrivals.mean_rate = 100.0
+        streams = [
+            { weight = 1, pattern = "uniform" },
+            { weight = 60, pattern.sequential = { run_requests = 200.0 } },
+        ]
+    "#;
+    Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("streams", spec).expect("a workload"))
+}
+
+#[test]
+fn counts_of_a_drive_managed_disk_agree() {
+    let drive = DrivePreset::named("small-banded").unwrap();
+    let configs = [
+        "",
+        "map_entries = 700",
+        "cache_blocks = 900\nstep_blocks = 7",
+        "stream_blocks = 1",
+        "stream_blocks = 20\ncache_blocks = 1100\nmap_entries = 150",
+        "stream_blocks = 100\nscratch = false",
+        "stream_blocks = 1000000000\nscratch = false",
+    ];
+    for workload in [mixed(), streams()] {
+        let mut seen = drive_managed::Counts::default();
+        for (prefill, config) in [1.0, 0.4, 0.0].into_iter().flat_map(|prefill| configs.map(|config| (prefill, config)))
+        {
+            let counts = compare_drive_managed(&workload, &drive, prefill, config);
+            println!("{prefill} {config:?}: {counts:?}");
+            seen.hits += counts.hits;
+            seen.direct += counts.direct;
+            seen.rmw += counts.rmw;
+            seen.evicted += counts.evicted;
+        }
+        assert!([seen.hits, seen.direct, seen.rmw, seen.evicted].into_iter().all(|n| n > 500), "{seen:?}");
     }
 }
 

@@ -1,0 +1,126 @@
+//! The configuration fields and how the layer is made from them.
+
+use super::Skylight;
+use super::cache::Cache;
+use super::home::Home;
+use super::stream::Detector;
+use crate::layers::zone_buffer::config::INTERRUPTIBLE;
+use crate::layers::{ConfigError, Field, STEP_BLOCKS, configure};
+use crate::parts::block_map::BlockMap;
+use crate::parts::lost::LostBlocks;
+use crate::space::Space;
+
+const NAME: &str = super::INFO.name;
+
+pub const FIELDS: &[Field] = &[
+    Field {
+        key: "scratch",
+        default: "true",
+        meaning: "a band is written to the scratch band before it is written in place",
+        samples: &["true"],
+    },
+    Field {
+        key: "cache_blocks",
+        default: "0",
+        meaning: "blocks of the persistent cache; 0: all that the drive has",
+        samples: &["0", "6"],
+    },
+    Field {
+        key: "map_entries",
+        default: "250000",
+        meaning: "extents that the map of the cache holds",
+        samples: &["250000", "4", "12"],
+    },
+    Field {
+        key: "stream_blocks",
+        default: "4096",
+        meaning: "sequential blocks from which on writes are a stream",
+        samples: &["1", "5", "4096"],
+    },
+    Field {
+        key: "idle_ms",
+        default: "1200",
+        meaning: "idle time after which the cache is cleaned",
+        samples: &["0", "1200"],
+    },
+    STEP_BLOCKS,
+    INTERRUPTIBLE,
+];
+
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    pub scratch: bool,
+    pub cache_blocks: u32,
+    pub map_entries: u32,
+    pub stream_blocks: u32,
+    pub idle_ms: u32,
+    pub step_blocks: u32,
+    pub interruptible: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            scratch: true,
+            cache_blocks: 0,
+            map_entries: 250_000,
+            stream_blocks: 4096,
+            idle_ms: 1200,
+            step_blocks: 4096,
+            interruptible: true,
+        }
+    }
+}
+
+/// Fewer entries than this could be used up by what lies in RAM.
+const LEAST_ENTRIES: u32 = 4;
+
+impl Skylight {
+    /// An empty layer on `space`.
+    pub fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
+        let config: Config = configure(NAME, config)?;
+        if config.step_blocks == 0 || config.stream_blocks == 0 || config.map_entries < LEAST_ENTRIES {
+            let reason = "step_blocks and stream_blocks must be at least 1 and map_entries at least 4".to_owned();
+            return Err(ConfigError::Field { layer: NAME, reason });
+        }
+        let misfit = |reason: String| ConfigError::Space { layer: NAME, reason };
+        let Some(bands) = space.bands.clone() else {
+            return Err(misfit("it needs bands; choose a drive-managed drive, such as st8000as0002".to_owned()));
+        };
+        let slots = cache_slots(space, config.cache_blocks).map_err(misfit)?;
+        let Some(home) = Home::new(bands, config.scratch) else {
+            return Err(misfit("its bands leave none beside the scratch band".to_owned()));
+        };
+        let longest = home.longest();
+        Ok(Self {
+            place: space.conventional,
+            cache: Cache::new(slots, config.map_entries, longest),
+            map: BlockMap::new(home.capacity(), slots),
+            lost: LostBlocks::default(),
+            detector: Detector::default(),
+            stream: None,
+            job: None,
+            copied: vec![0; longest.div_ceil(64) as usize],
+            newer: Vec::with_capacity(longest.min(config.step_blocks) as usize),
+            given_up: Vec::with_capacity(longest as usize),
+            home,
+            config,
+        })
+    }
+}
+
+/// How many slots the cache has.
+fn cache_slots(space: &Space, wanted: u32) -> Result<u32, String> {
+    let have = space.conventional_blocks;
+    let slots = if wanted == 0 { u32::try_from(have).unwrap_or(u32::MAX) } else { wanted };
+    if slots == 0 || u64::from(slots) > have {
+        return Err(format!(
+            "a cache of {slots} blocks must be at least 1 and fit the {have} blocks the drive has for it"
+        ));
+    }
+    if slots > BlockMap::PLACES {
+        return Err(format!("a cache holds at most {} blocks, not {slots}; set cache_blocks", BlockMap::PLACES));
+    }
+    Ok(slots)
+}

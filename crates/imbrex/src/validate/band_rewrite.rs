@@ -1,0 +1,71 @@
+//! How long the model of a drive-managed drive takes to clean a band, against what was measured on the drive: 435.8 ms, and
+//! 0.728 ms more for each dirty block.
+
+use super::writes::Writes;
+use super::{Row, ValidateError, Verdict};
+use crate::block::Pba;
+use crate::drive::DrivePreset;
+use crate::explore::Dice;
+use crate::layers;
+use crate::replay::{ReplayError, ReplayOptions, Simulation, disk, space};
+
+const DRIVE: &str = "st8000as0002";
+/// What was measured, in ms.
+const BAND_MS: f64 = 435.8;
+const BLOCK_MS: f64 = 0.728;
+/// Few and many dirty blocks, between which time is taken to grow evenly.
+const DIRTY: [u32; 2] = [10, 400];
+/// Bytes of the smaller drive that stands for the large one: it has the same bands, tracks and rates.
+const SMALLER: u64 = 64 << 30;
+/// Where the bands are that are cleaned, as a part of the capacity.
+const PLACES: [(&str, f64); 3] = [("outer", 0.01), ("middle", 0.5), ("inner", 0.99)];
+
+/// Compares the time that the `skylight` layer takes to clean a band in idle time with that of the drive.
+///
+/// # Errors
+/// When the preset is broken, or the layer or the disk refuses.
+pub fn band_rewrite() -> Result<Vec<Row>, ValidateError> {
+    PLACES.iter().try_fold(Vec::new(), |mut rows, &(place, part)| {
+        let [few, many] = DIRTY.map(|dirty| clean_ms(part, dirty));
+        let (few, many) = (few.map_err(error)?, many.map_err(error)?);
+        let block_ms = (many - few) / f64::from(DIRTY[1] - DIRTY[0]);
+        let band_ms = few - block_ms * f64::from(DIRTY[0]);
+        rows.push(row(&format!("rewrite of a band, {place}"), BAND_MS, band_ms));
+        rows.push(row(&format!("each dirty block, {place}"), BLOCK_MS, block_ms));
+        Ok(rows)
+    })
+}
+
+fn error(source: ReplayError) -> ValidateError {
+    ValidateError::Replay { disk: DRIVE.into(), run: "rewrite of a band".into(), source: Box::new(source) }
+}
+
+/// Shown without a verdict: it is not known which bands were measured, nor how the drive gathers.
+fn row(check: &str, expected: f64, measured: f64) -> Row {
+    let verdict = Verdict::Skipped("for information: the bands that were measured are not known".to_owned());
+    Row { verdict, ..Row::close(DRIVE, check, (expected, measured), 0.0, "ms") }
+}
+
+/// How long it takes to clean the band at that part of the capacity, of which so many blocks were written one by one.
+fn clean_ms(part: f64, dirty: u32) -> Result<f64, ReplayError> {
+    let drive = DrivePreset::named(DRIVE).and_then(|drive| drive.with_capacity(SMALLER))?;
+    let layer = layers::find("skylight")?;
+    let options = ReplayOptions::default();
+    let device = disk(&drive, layer.recording)?;
+    let space = space(&device, 0, &options)?;
+    let simulation = Simulation::new(layer.name, layer.build(&space, &toml::Table::new())?, device, &options)?;
+    let capacity = simulation.capacity();
+    let band = space.bands.and_then(|bands| {
+        let (band, _) = bands.locate(Pba::disk(bands.start() + (part * capacity as f64) as u64))?;
+        // The scratch band, the first, has no logical blocks.
+        let first = bands.extent(band).start.block() - bands.start();
+        Some((first - u64::from(bands.extent(0).blocks), u64::from(bands.extent(band).blocks)))
+    });
+    let (first, blocks) = band.unwrap_or((0, 1));
+    let mut dice = Dice::new(1);
+    // A write every 20 ms, and long after the last of them one more, so that there is idle time.
+    let mut writes: Vec<_> = (0..dirty).map(|i| (u64::from(i) * 20_000_000, first + dice.below(blocks))).collect();
+    writes.push((u64::from(dirty) * 20_000_000 + 60_000_000_000, 0));
+    let outcome = simulation.run(&mut Writes::new(writes.into_iter()), &mut ())?;
+    Ok(outcome.idle_cleaning.total_ns as f64 / 1e6 / outcome.rmw.max(1) as f64)
+}

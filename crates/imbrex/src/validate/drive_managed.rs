@@ -1,0 +1,191 @@
+//! The drive-managed disk against closed forms: uniformly random writes of single blocks over a full disk.
+//!
+//! A cache of C blocks or entries in front of N bands of B blocks is cleaned from its tail, all cached blocks of a band at a
+//! time. A band that has just been cleaned gets its next block after N writes, and that block reaches the tail after C more;
+//! so a band is rewritten once in N + C writes of which one in N was its own.
+
+use super::writes::{BLOCK, Writes};
+use super::{Row, ValidateError, Verdict};
+use crate::bands::BandRun;
+use crate::block::Pba;
+use crate::explore::Dice;
+use crate::layers;
+use crate::media::Banded;
+use crate::plan::Why;
+use crate::replay::{self, Device, Observer, Outcome, ReplayError, ReplayOptions, Simulation, Timing, Window, space};
+
+/// How far a count may be from its closed form.
+const TOLERANCE: f64 = 0.02;
+
+/// A cache and the bands behind it.
+#[derive(Copy, Clone)]
+struct Point {
+    cache: u32,
+    bands: u32,
+    band_blocks: u32,
+    /// Whether the entries of the map run out, rather than the blocks of the cache.
+    by_entries: bool,
+}
+
+const POINTS: [Point; 4] = [
+    Point { cache: 20_000, bands: 200, band_blocks: 500, by_entries: false },
+    Point { cache: 20_000, bands: 2000, band_blocks: 500, by_entries: true },
+    Point { cache: 20_000, bands: 20_000, band_blocks: 100, by_entries: false },
+    Point { cache: 50_000, bands: 20, band_blocks: 5000, by_entries: true },
+];
+
+/// Replays random writes on the `skylight` layer and compares rewrites, write amplification and the blocks that a rewrite
+/// gathers with their closed forms.
+///
+/// # Errors
+/// When the layer or the disk refuses.
+pub fn drive_managed() -> Result<Vec<Row>, ValidateError> {
+    let mut rows = Vec::new();
+    for point in POINTS {
+        let counts = point.counts(point.cache).map_err(|source| point.error(source))?;
+        rows.extend(point.rows(&counts));
+    }
+    Ok(rows)
+}
+
+/// What is counted, for each write of the host and for each rewrite.
+struct Counts {
+    rmw: f64,
+    in_place: f64,
+    with_scratch: f64,
+    gathered: f64,
+}
+
+impl Point {
+    fn name(&self) -> String {
+        let Self { cache, bands, band_blocks, by_entries } = self;
+        let of = if *by_entries { "entries" } else { "blocks" };
+        format!("{cache} {of} before {bands} bands of {band_blocks}")
+    }
+
+    fn error(&self, source: ReplayError) -> ValidateError {
+        ValidateError::Replay { disk: "skylight".into(), run: self.name(), source: Box::new(source) }
+    }
+
+    fn rows(&self, counts: &Counts) -> Vec<Row> {
+        let [c, n, b] = [self.cache, self.bands, self.band_blocks].map(f64::from);
+        let rmw = 1.0 / (1.0 + c / n);
+        let gathered = 1.0 + (b - 1.0) * (1.0 - (-c / (n * b)).exp());
+        let row = |check: &str, expected: f64, measured: f64, unit| {
+            let error = (measured - expected).abs();
+            let verdict = Verdict::of(error <= TOLERANCE * expected);
+            let numbers = (Some(expected), Some(measured), Some(error));
+            let check = format!("{check}, {}", self.name());
+            let (expected, measured, error) = numbers;
+            Row { disk: "skylight".into(), check, expected, measured, error, unit, verdict, note: "within 2 %".into() }
+        };
+        vec![
+            row("rewrites per write", rmw, counts.rmw, "bands"),
+            row("in place per write", b * rmw, counts.in_place, "blocks"),
+            row("scratch too", 2.0 * b * rmw, counts.with_scratch, "blocks"),
+            row("gathered per rewrite", gathered, counts.gathered, "blocks"),
+        ]
+    }
+
+    /// Counts from one rewrite to another, many turns of the log later. Bands that were all filled at once are cleaned in
+    /// bursts, one in each turn: from the middle of one burst to that of another, time tells how long a turn is, while in a
+    /// fixed time the counts would jump with each burst. The cache is `cache` long.
+    fn counts(&self, cache: u32) -> Result<Counts, ReplayError> {
+        let half = u64::from(self.bands) / 2;
+        let mut watch = Watch { from: 5 * half, to: 45 * half, ..Watch::default() };
+        let outcome = self.replay(cache, &mut watch)?;
+        let of = |count: fn(&Totals) -> u64| (count(&watch.last) - count(&watch.first)) as f64;
+        let (writes, in_place, scratch) = (of(|t| t.writes), of(|t| t.in_place), of(|t| t.scratch));
+        Ok(Counts {
+            rmw: of(|t| t.rmw) / writes,
+            in_place: in_place / writes,
+            with_scratch: (in_place + scratch) / writes,
+            gathered: outcome.evicted_blocks as f64 / outcome.rmw as f64,
+        })
+    }
+
+    fn replay(&self, cache: u32, watch: &mut Watch) -> Result<Outcome, ReplayError> {
+        // What runs out first is the shorter one.
+        let (slots, entries) = if self.by_entries { (2 * cache, cache) } else { (cache, 2 * cache) };
+        // One band more, to be the scratch band.
+        let runs = [BandRun { bands: self.bands + 1, band_blocks: self.band_blocks }];
+        let disk = Device::new(Box::new(Banded::new(Pba::DISK, slots, &runs)), Box::new(NoTime), BLOCK);
+        let window = Some(Window::Requests(1 + u64::from(self.bands) / 50));
+        let options = ReplayOptions { idle: false, window, ..ReplayOptions::default() };
+        let mut config = toml::Table::new();
+        config.insert("map_entries".into(), i64::from(entries).into());
+        let layer = layers::find("skylight")?.build(&space(&disk, 0, &options)?, &config)?;
+        let simulation = Simulation::new("skylight", layer, disk, &options)?;
+        let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
+        let writes = 24 * u64::from(self.cache + self.bands);
+        simulation.run(&mut Writes::new((0..writes).map(move |_| (0, dice.below(capacity)))), watch)
+    }
+}
+
+/// What has been counted by the end of a window.
+#[derive(Copy, Clone, Default)]
+struct Totals {
+    writes: u64,
+    rmw: u64,
+    in_place: u64,
+    scratch: u64,
+}
+
+/// Notes the totals when so many bands have been rewritten, and again later.
+#[derive(Default)]
+struct Watch {
+    from: u64,
+    to: u64,
+    now: Totals,
+    first: Totals,
+    last: Totals,
+}
+
+impl Observer for Watch {
+    fn row(&mut self, row: &replay::Row) {
+        self.now.writes += row.requests;
+        self.now.rmw += row.rmw;
+        self.now.in_place += row.media_write_blocks.get(Why::Destage);
+        self.now.scratch += row.media_write_blocks.get(Why::Migrate);
+        if self.now.rmw <= self.from {
+            self.first = self.now;
+        }
+        if self.now.rmw <= self.to {
+            self.last = self.now;
+        }
+    }
+}
+
+/// Nothing takes any time: only counts are wanted.
+struct NoTime;
+
+impl Timing for NoTime {
+    fn access(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64, _write: bool) -> u64 {
+        now_ns
+    }
+
+    fn positioning_ns(&self, _now_ns: u64, _first_sector: u64, _write: bool) -> u64 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_closed_forms() {
+        for row in drive_managed().unwrap() {
+            println!("{row:?}");
+            assert_eq!(row.verdict, Verdict::Pass, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn another_cache_fails() {
+        let point = POINTS[0];
+        let rows = point.rows(&point.counts(point.cache * 21 / 20).unwrap());
+        let failed = rows.iter().filter(|row| row.verdict == Verdict::Fail).count();
+        assert_eq!(failed, 4, "{rows:?}");
+    }
+}

@@ -1,0 +1,44 @@
+//! A trace that is made up as it is replayed: writes of single blocks.
+
+use crate::block::Access;
+use crate::trace::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
+
+/// Bytes of a block.
+pub(super) const BLOCK: u32 = 4096;
+
+/// Writes of blocks at times in ns.
+pub(super) struct Writes<I> {
+    info: TraceInfo,
+    writes: I,
+}
+
+impl<I: Iterator<Item = (u64, u64)>> Writes<I> {
+    /// Writes at `(time, block)`.
+    pub fn new(writes: I) -> Self {
+        // No format of its own: nobody looks at it.
+        let info = TraceInfo {
+            name: "writes".into(),
+            format: TraceFormat::Synthetic,
+            compression: Compression::None,
+            synthetic: true,
+        };
+        Self { info, writes }
+    }
+}
+
+impl<I: Iterator<Item = (u64, u64)> + Send> TraceSource for Writes<I> {
+    fn info(&self) -> &TraceInfo {
+        &self.info
+    }
+
+    fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
+        batch.clear();
+        batch.extend(self.writes.by_ref().take(limit).map(|(arrival_ns, block)| TraceRequest {
+            arrival_ns,
+            access: Access::Write,
+            offset_bytes: block * u64::from(BLOCK),
+            bytes: BLOCK,
+        }));
+        Ok(())
+    }
+}

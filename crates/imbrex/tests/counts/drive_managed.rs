@@ -1,0 +1,239 @@
+//! The drive-managed disk as lists and sets: a log of blocks, the extents they came in, and a length for each band.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    pub hits: u64,
+    pub direct: u64,
+    pub rmw: u64,
+    pub evicted: u64,
+    pub in_place: u64,
+    pub scratch: u64,
+}
+
+pub struct Limits {
+    pub slots: u64,
+    pub entries: usize,
+    pub stream: u64,
+    pub has_scratch: bool,
+}
+
+struct Band {
+    start: u64,
+    length: u64,
+    written: u64,
+}
+
+/// What has come of a stream that a band gathers: how many blocks, and which were written again behind its back.
+#[derive(Default)]
+struct Gathered {
+    band: usize,
+    blocks: u64,
+    newer: BTreeSet<u64>,
+}
+
+pub struct Drive {
+    limits: Limits,
+    bands: Vec<Band>,
+    /// Slots between tail and head, and how many were ever taken.
+    log: VecDeque<Option<u64>>,
+    taken: u64,
+    entries: VecDeque<u64>,
+    /// The newest copy of each cached block, by its number among all ever taken.
+    cached: BTreeMap<u64, u64>,
+    gathering: Option<Gathered>,
+    waiting: Option<Gathered>,
+    run: (u64, u64),
+    pub counts: Counts,
+}
+
+impl Drive {
+    pub fn new(lengths: impl Iterator<Item = u64>, limits: Limits) -> Self {
+        let mut start = 0;
+        let bands = lengths.map(|length| {
+            start += length;
+            Band { start: start - length, length, written: 0 }
+        });
+        Self {
+            limits,
+            bands: bands.collect(),
+            log: VecDeque::new(),
+            taken: 0,
+            entries: VecDeque::new(),
+            cached: BTreeMap::new(),
+            gathering: None,
+            waiting: None,
+            run: (0, 0),
+            counts: Counts::default(),
+        }
+    }
+
+    fn band(&self, block: u64) -> usize {
+        self.bands.iter().rposition(|band| band.start <= block).expect("there is a band")
+    }
+
+    fn reserved(&self) -> u64 {
+        [&self.gathering, &self.waiting].into_iter().flatten().map(|gathered| gathered.blocks).sum()
+    }
+
+    fn free(&self) -> u64 {
+        self.limits.slots - self.log.len() as u64 - self.reserved()
+    }
+
+    fn has_room(&self) -> bool {
+        let kept = if self.gathering.is_some() { 2 } else { 0 };
+        self.free() > 0 && self.entries.len() + kept < self.limits.entries
+    }
+
+    /// Puts blocks into the log as one extent, which the log's end parts; says how many were cached.
+    fn append(&mut self, first: u64, blocks: u64) -> u64 {
+        let mut hits = 0;
+        for (i, block) in (first..first + blocks).enumerate() {
+            if i == 0 || self.taken.is_multiple_of(self.limits.slots) {
+                self.entries.push_back(0);
+            }
+            *self.entries.back_mut().expect("an extent") += 1;
+            if let Some(old) = self.cached.insert(block, self.taken) {
+                self.kill(old);
+                hits += 1;
+            }
+            self.log.push_back(Some(block));
+            self.taken += 1;
+            let band = self.band(block);
+            self.waiting.iter_mut().filter(|waiting| waiting.band == band).for_each(|waiting| {
+                waiting.newer.insert(block);
+            });
+        }
+        hits
+    }
+
+    fn kill(&mut self, number: u64) {
+        let passed = self.taken - self.log.len() as u64;
+        if number >= passed {
+            let at = (number - passed) as usize;
+            if at < self.log.len() {
+                self.log[at] = None;
+            }
+        }
+    }
+
+    fn uncache(&mut self, block: u64) -> bool {
+        let Some(number) = self.cached.remove(&block) else { return false };
+        self.kill(number);
+        true
+    }
+
+    fn spill(&mut self) {
+        if let Some(gathered) = self.gathering.take() {
+            self.append(self.bands[gathered.band].start, gathered.blocks);
+        }
+    }
+
+    fn promote(&mut self) {
+        if self.waiting.is_none() && self.gathering.as_ref().is_some_and(|g| g.blocks == self.bands[g.band].length) {
+            self.waiting = self.gathering.take();
+        }
+    }
+
+    fn gather(&mut self, most: u64) -> u64 {
+        let room = self.free().min(most);
+        self.gathering.as_mut().expect("a stream").blocks += room;
+        self.promote();
+        room
+    }
+
+    /// How many blocks of one band, from the first, are taken.
+    fn take(&mut self, first: u64, blocks: u64, is_stream: bool) -> u64 {
+        let band = self.band(first);
+        let Band { start, length, written } = self.bands[band];
+        let offset = first - start;
+        if let Some(gathered) = self.gathering.as_ref().filter(|gathered| gathered.band == band) {
+            if gathered.blocks == offset {
+                return self.gather(blocks);
+            }
+            self.spill();
+        }
+        let is_waiting = self.waiting.as_ref().is_some_and(|waiting| waiting.band == band);
+        if is_stream && !is_waiting {
+            if offset == written {
+                self.bands[band].written += blocks;
+                for block in first..first + blocks {
+                    self.uncache(block);
+                }
+                self.counts.direct += blocks;
+                return blocks;
+            }
+            if offset == 0 && 4 * length <= self.limits.slots {
+                if self.gathering.as_ref().is_some_and(|g| g.blocks == self.bands[g.band].length) {
+                    return 0;
+                }
+                self.spill();
+                self.gathering = Some(Gathered { band, ..Gathered::default() });
+                return self.gather(blocks);
+            }
+        }
+        if !self.has_room() {
+            return 0;
+        }
+        let to_the_end = self.limits.slots - self.taken % self.limits.slots;
+        let taken = blocks.min(self.free()).min(to_the_end);
+        self.counts.hits += self.append(first, taken);
+        taken
+    }
+
+    pub fn write(&mut self, first: u64, blocks: u64) {
+        let before = if self.run.0 == first { self.run.1 } else { 0 };
+        let is_stream = before + blocks >= self.limits.stream;
+        self.run = (first + blocks, before + blocks);
+        let mut at = first;
+        while at < first + blocks {
+            let band = &self.bands[self.band(at)];
+            let end = (first + blocks).min(band.start + band.length);
+            match self.take(at, end - at, is_stream) {
+                0 => self.clean(),
+                taken => at += taken,
+            }
+        }
+    }
+
+    fn clean(&mut self) {
+        loop {
+            if let Some(waiting) = self.waiting.take() {
+                let Band { start, length, .. } = self.bands[waiting.band];
+                self.rewrite(start, length, &waiting.newer);
+                self.bands[waiting.band].written = length;
+                self.counts.direct += length;
+            } else {
+                while let Some(None) = self.log.front() {
+                    self.log.pop_front();
+                    let entry = self.entries.front_mut().expect("an extent");
+                    *entry -= 1;
+                    if *entry == 0 {
+                        self.entries.pop_front();
+                    }
+                }
+                if self.has_room() {
+                    return;
+                }
+                let oldest = self.log[0].expect("a live block");
+                let band = self.band(oldest);
+                let Band { start, length, written } = self.bands[band];
+                let last = *self.cached.range(start..start + length).next_back().expect("a block").0;
+                let end = written.max(last - start + 1);
+                self.rewrite(start, end, &BTreeSet::new());
+                self.bands[band].written = end;
+                self.counts.rmw += 1;
+            }
+            self.promote();
+        }
+    }
+
+    fn rewrite(&mut self, start: u64, blocks: u64, newer: &BTreeSet<u64>) {
+        for block in (start..start + blocks).filter(|block| !newer.contains(block)) {
+            self.counts.evicted += u64::from(self.uncache(block));
+        }
+        self.counts.in_place += blocks;
+        self.counts.scratch += if self.limits.has_scratch { blocks } else { 0 };
+    }
+}
