@@ -1,21 +1,20 @@
 //! Log-structured bands against closed forms: write amplification under uniformly random writes of single blocks.
 //!
-//! Steady state over a full logical space, cleaned by age or greedily. With Sf the share of the physical blocks that the
-//! host does not get, α = 1 / (1 − Sf), b blocks in a band and W the principal branch of Lambert's function:
-//!
-//! - by age (Desnoyers; also Bux and Iliadis, Xiang and Kurkoski): A = α / (α + W(−α·e^−α));
-//! - greedily (Desnoyers, ACM TOS 2014): with k = (1 + 1/2b)·α and X = 1/2 − (b/α)·W(−k·e^−k), A = b / (b − X + 1).
+//! Steady state over a full logical space, cleaned by age or greedily; Sf is the share of the physical blocks that the host
+//! does not get.
 //!
 //! The forms know no spare band, and the layers keep one empty. So there are two rules: within 2 % of the form at the
 //! nominal Sf, and within 1 % of it with the spare band taken off the physical blocks.
 
+use super::cleaning_forms::{by_age, greedy};
+use super::writes::uniform;
 use super::{Row, ValidateError, Verdict};
 use crate::block::Pba;
 use crate::layers;
 use crate::media::{Shingled, ZonedSpec};
 use crate::plan::Why;
 use crate::replay::{self, Device, NoTime, Observer, ReplayError, ReplayOptions, Simulation, Window, space};
-use crate::trace::synthetic::{ArrivalSpec, Generator, Pattern, SizeShare, StreamSpec, SyntheticSpec};
+use crate::trace::synthetic::Generator;
 
 const BLOCK_BYTES: u32 = 4096;
 /// How often every logical block is written, on average, before measuring and while measuring.
@@ -67,7 +66,7 @@ impl Point {
     fn expected(&self, without_bands: u32) -> f64 {
         let physical = f64::from(self.bands - without_bands) / f64::from(self.bands);
         let alpha = physical / (1.0 - self.spare);
-        if self.greedy { greedy(alpha, f64::from(self.band_blocks)) } else { fifo(alpha) }
+        if self.greedy { greedy(alpha, f64::from(self.band_blocks)) } else { by_age(alpha) }
     }
 
     fn row(&self, measured: f64) -> Row {
@@ -100,7 +99,11 @@ impl Point {
             let layer = layers::find(self.layer())?.build(&space(&disk, 0, &options)?, &config)?;
             let blocks = layer.capacity();
             let options = ReplayOptions { window: Some(Window::Requests(LEAD_IN * blocks)), ..options };
-            let mut source = Generator::new(&uniform(blocks, (LEAD_IN + MEASURED) * blocks))?;
+            let mut source = Generator::new(&uniform(
+                blocks * u64::from(BLOCK_BYTES),
+                BLOCK_BYTES >> 10,
+                (LEAD_IN + MEASURED) * blocks,
+            ))?;
             let mut last = Last::default();
             Simulation::new(self.layer(), layer, disk, &options)?.run(&mut source, &mut last)?;
             Ok(last.0)
@@ -115,22 +118,6 @@ impl Point {
 
 const BARE: ZonedSpec = ZonedSpec { zones: 0, zone_blocks: 0, conventional_zones: 0, max_open: 0, max_active: 0 };
 
-/// Writes of single blocks anywhere.
-fn uniform(blocks: u64, requests: u64) -> SyntheticSpec {
-    SyntheticSpec {
-        name: "uniform".to_owned(),
-        description: String::new(),
-        seed: 1,
-        requests,
-        range_bytes: blocks * u64::from(BLOCK_BYTES),
-        grain_kib: BLOCK_BYTES >> 10,
-        write_ratio: 1.0,
-        sizes: vec![SizeShare { kib: BLOCK_BYTES >> 10, weight: 1 }],
-        arrivals: ArrivalSpec { mean_rate: 1000.0, bursts: None },
-        streams: vec![StreamSpec { weight: 1, pattern: Pattern::Uniform }],
-    }
-}
-
 /// The write amplification of the last window.
 #[derive(Default)]
 struct Last(f64);
@@ -142,53 +129,9 @@ impl Observer for Last {
     }
 }
 
-/// Write amplification of cleaning by age.
-fn fifo(alpha: f64) -> f64 {
-    alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
-}
-
-/// Write amplification of greedy cleaning.
-fn greedy(alpha: f64, band: f64) -> f64 {
-    let k = (1.0 + 1.0 / (2.0 * band)) * alpha;
-    let x = 0.5 - band / alpha * lambert_w(-k * (-k).exp());
-    band / (band - x + 1.0)
-}
-
-/// The principal branch of Lambert's function, w·e^w = x, for −1/e < x < 0, by Halley's iteration from the branch point's
-/// series.
-fn lambert_w(x: f64) -> f64 {
-    let mut w = -1.0 + (2.0 * (1.0 + std::f64::consts::E * x)).max(0.0).sqrt();
-    for _ in 0..50 {
-        let e = w.exp();
-        let f = w * e - x;
-        w -= f / (e * (w + 1.0) - (w + 2.0) * f / (2.0 * w + 2.0));
-    }
-    w
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_forms_give_the_published_values() {
-        let by_age = [(0.07, 7.3177), (0.10, 5.1787), (0.15, 3.5187), (0.20, 2.6927), (0.30, 1.8762), (0.50, 1.2550)];
-        for (spare, expected) in by_age {
-            assert!((fifo(1.0 / (1.0 - spare)) - expected).abs() < 1e-4, "{spare}: {}", fifo(1.0 / (1.0 - spare)));
-        }
-        let greedily = [
-            (0.07, [5.111, 6.600, 7.124]),
-            (0.10, [3.986, 4.816, 5.083]),
-            (0.20, [2.353, 2.598, 2.668]),
-            (0.30, [1.716, 1.833, 1.865]),
-        ];
-        for (spare, values) in greedily {
-            for (band, expected) in [16.0, 64.0, 256.0].into_iter().zip(values) {
-                let is = greedy(1.0 / (1.0 - spare), band);
-                assert!((is - expected).abs() < 1e-3, "{spare}, {band}: {is}");
-            }
-        }
-    }
 
     #[test]
     fn the_layers_follow_the_forms() {

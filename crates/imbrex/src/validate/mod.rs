@@ -5,6 +5,7 @@
 //! so unlike the rest of the library it reads files, all of them in `disk_folder`.
 
 mod band_rewrite;
+mod cleaning_forms;
 mod disk_folder;
 mod disksim;
 mod drive_managed;

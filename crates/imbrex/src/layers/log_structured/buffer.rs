@@ -156,7 +156,7 @@ impl LogStructured {
         let slot = buffer.take(lba)?;
         if self.bands.map.get(lba).is_some() {
             self.raise(lba);
-            if self.without_spare() {
+            if !self.config.buffer_volatile {
                 plan.record(Record::Unmap(Extent::new(lba, 1)));
                 self.bands.remove(Extent::new(lba, 1));
             }

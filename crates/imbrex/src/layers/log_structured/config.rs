@@ -33,6 +33,7 @@ pub(super) struct Config {
     pub spare_bands: u32,
     pub compact_bands: u32,
     pub buffer_bands: u32,
+    pub buffer_volatile: bool,
     pub buffered_heat: bool,
     pub sequence: Sequence,
     pub step_blocks: u32,
@@ -45,6 +46,7 @@ impl Default for Config {
             spare_bands: 1,
             compact_bands: 2,
             buffer_bands: 0,
+            buffer_volatile: true,
             buffered_heat: true,
             sequence: Sequence::Place,
             step_blocks: 4096,
@@ -74,8 +76,14 @@ pub(super) const FIELDS: &[Field] = &[
     Field {
         key: "buffer_bands",
         default: "0",
-        meaning: "size of the volatile write buffer, in bands; 0: none, the paper has 2",
+        meaning: "size of the write buffer in RAM, in bands; 0: none, the paper has 2",
         samples: &["0", "0", "1", "2"],
+    },
+    Field {
+        key: "buffer_volatile",
+        default: "true",
+        meaning: "whether the write buffer is lost with the power, so that older copies on bands stay live; the paper's is not",
+        samples: &["true"],
     },
     Field {
         key: "buffered_heat",

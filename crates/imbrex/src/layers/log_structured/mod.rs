@@ -43,14 +43,14 @@
 //!   blocks (overwritten since they were last compacted) and cold ones (also in a tie) is written, hot ones hottest first,
 //!   cold ones in order of arrival, until the active band is full or there are no more of them. By default there is none,
 //!   as in every other layer: a write is complete when it is on the disk.
-//! - *The older copy of a block in the buffer*: it stays live until the block lands, since a power cut would need it; with
-//!   `spare_bands = 0` it is dead at once, as in the paper.
+//! - *The older copy of a block in the buffer* (`buffer_volatile`): it stays live until the block lands, since a power cut
+//!   would need it; where the buffer outlives the power, as the paper's has to, it is dead at once and never compacted.
 //! - *Moved blocks* (`sequence`): written as they lay, or hottest first as in the paper, which with the same blocks in the
 //!   same bands moves no more but reads them apart later. The host goes on in the last band written.
 //! - *Reading a victim*: dead stretches of less than [`READ_THROUGH`] blocks between live ones are read along; the head has
 //!   to pass them anyway.
-//! - *Ties*: the band that came to its number of live blocks first; under cost–benefit the lowest number. An empty band of
-//!   the lowest number is opened first.
+//! - *Ties*: the band that came to its number of live blocks first, for large bands to its bucket of the index; under
+//!   cost–benefit the lowest number. An empty band of the lowest number is opened first.
 //! - *Age*: a band that takes compacted blocks is as young as the youngest victim.
 //! - *Idle time* is not used, and what is in the write buffer at the end of a trace stays there.
 //! - *Trim* unmaps.
@@ -247,11 +247,13 @@ impl TranslationLayer for LogStructured {
     }
 
     fn survives_power_loss(&self) -> Result<(), Unsafe> {
-        if !self.without_spare() {
+        let reason = if self.without_spare() {
+            "bands that are reset before they are written again are lost with the power; set spare_bands to 1 or more"
+        } else if self.buffer.is_some() && !self.config.buffer_volatile {
+            "the write buffer lies in RAM, which is lost with the power; set buffer_volatile to true"
+        } else {
             return Ok(());
-        }
-        let reason =
-            "bands that are reset before they are written again are lost with the power; set spare_bands to 1 or more";
+        };
         Err(Unsafe(reason.to_owned()))
     }
 
