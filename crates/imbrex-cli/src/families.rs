@@ -40,6 +40,12 @@ const PARTS: &[Part] = &[
     },
     Part { family: Family::Banded, drive: "st8000as0002", fit: Fit::Own, layers: &["conventional", "skylight"] },
     Part {
+        family: Family::Banded,
+        drive: "exos-x18z",
+        fit: Fit::Workload,
+        layers: &["log-greedy", "log-fifo", "log-cost-benefit"],
+    },
+    Part {
         family: Family::Interlaced,
         drive: "imr-tracklace",
         fit: Fit::Own,

@@ -123,7 +123,8 @@ pub trait TranslationLayer: Send {
     /// as zeros or as its newest content, never as an older one.
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32;
 
-    /// Moves what lies in RAM to the media, in steps, until [`Step::Done`].
+    /// Moves what lies in RAM to the media, in steps, until [`Step::Done`]. With [`Step::Nothing`] the device is full, and
+    /// what is in RAM cannot become durable.
     fn flush(&mut self, _plan: &mut Plan) -> Step {
         Step::Done
     }

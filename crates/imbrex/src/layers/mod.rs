@@ -7,6 +7,7 @@ pub mod dm_zoned;
 pub mod fifo_log;
 pub mod in_place;
 mod in_place_tracks;
+mod log_structured;
 pub mod loop_back;
 pub mod page_ftl;
 pub mod seagate;
@@ -113,6 +114,9 @@ pub const ALL: &[LayerInfo] = &[
     block_lru::INFO,
     skylight_zones::INFO,
     dm_zoned::INFO,
+    log_structured::GREEDY,
+    log_structured::FIFO,
+    log_structured::COST_BENEFIT,
     skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,

@@ -3,7 +3,7 @@
 //! of a large disk small.
 
 /// Which of `len` numbers are in the set.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Bitmap {
     words: Vec<u64>,
     /// Bit `w` says that word `w` is not zero.

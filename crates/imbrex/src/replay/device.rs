@@ -25,6 +25,20 @@ pub trait Timing: Send {
     }
 }
 
+/// Accesses take no time: for counting.
+#[derive(Copy, Clone, Debug)]
+pub struct NoTime;
+
+impl Timing for NoTime {
+    fn access(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64, _write: bool) -> u64 {
+        now_ns
+    }
+
+    fn positioning_ns(&self, _now_ns: u64, _first_sector: u64, _write: bool) -> u64 {
+        0
+    }
+}
+
 /// A drive, media and timing; or the devices of a stack, on each of which a layer runs on a drive of its own.
 pub struct Device {
     media: Box<dyn Media>,

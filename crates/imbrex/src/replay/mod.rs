@@ -41,7 +41,7 @@ mod stack;
 use std::ops::ControlFlow;
 
 pub use crate::buffer_size::{BadBufferSize, BufferSize};
-pub use device::{Device, Timing};
+pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
 pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, Window};
 pub use outcome::{Below, ByReason, CleaningTime, Latency, LatencyMs, Outcome};

@@ -196,19 +196,7 @@ fn whole(disk: &Device, buffer_blocks: u32) -> Space {
 mod tests {
     use super::*;
     use crate::media::{Conventional, Shingled, ZonedSpec};
-    use crate::replay::Timing;
-
-    struct NoTime;
-
-    impl Timing for NoTime {
-        fn access(&mut self, now_ns: u64, _: u64, _: u64, _: bool) -> u64 {
-            now_ns
-        }
-
-        fn positioning_ns(&self, _: u64, _: u64, _: bool) -> u64 {
-            0
-        }
-    }
+    use crate::replay::NoTime;
 
     fn zoned() -> Device {
         let spec = ZonedSpec { zones: 10, zone_blocks: 64, conventional_zones: 3, max_open: 0, max_active: 0 };
