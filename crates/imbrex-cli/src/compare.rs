@@ -106,19 +106,24 @@ fn comparison(rows: &[Row]) -> String {
 }
 
 fn is_one_drive(rows: &[Row]) -> bool {
-    rows.windows(2).all(|pair| (&pair[0].drive, pair[0].drive_blocks) == (&pair[1].drive, pair[1].drive_blocks))
+    rows.windows(2).all(|pair| pair[0].on_drive() == pair[1].on_drive())
 }
 
 fn cells(row: &Row, rows: &[Row], one_drive: bool) -> [String; 13] {
     let outcome = &row.outcome;
     let latency = &outcome.latency_ms.all;
-    let baseline = rows
-        .iter()
-        .find(|other| (&other.trace, &other.drive) == (&row.trace, &row.drive) && other.layer == "conventional");
+    let is_baseline = |other: &&Row| {
+        other.layer == "conventional" && (&other.trace, other.on_drive()) == (&row.trace, row.on_drive())
+    };
+    let baseline = rows.iter().find(is_baseline);
     let times = baseline.map(|baseline| latency.mean / baseline.outcome.latency_ms.all.mean);
     [
         row.workload(),
-        if one_drive { row.layer.to_owned() } else { format!("{} on {}", row.layer, row.drive) },
+        if one_drive {
+            row.layer.to_owned()
+        } else {
+            format!("{} on {} of {}", row.layer, row.drive, row.drive_size())
+        },
         number(latency.mean),
         number(latency.p50),
         number(latency.p99),

@@ -96,8 +96,12 @@ impl Row {
 
     /// The drive in the size that was taken.
     pub fn on_drive(&self) -> String {
-        let size = table::bytes(self.drive_blocks * u64::from(self.block_bytes));
-        format!("drive {}, {size} of {}-byte blocks", self.drive, self.block_bytes)
+        format!("drive {}, {} of {}-byte blocks", self.drive, self.drive_size(), self.block_bytes)
+    }
+
+    /// That size.
+    pub fn drive_size(&self) -> String {
+        table::bytes(self.drive_blocks * u64::from(self.block_bytes))
     }
 
     /// What else the run shares with the others of a comparison, in a line.

@@ -112,6 +112,13 @@ pub struct Case {
     pub fit: Fit,
 }
 
+impl Case {
+    /// Whether both are the same layer on the same drive.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.layer.name, &self.drive.name, self.fit) == (other.layer.name, &other.drive.name, other.fit)
+    }
+}
+
 /// How large the drive is.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub enum Fit {
