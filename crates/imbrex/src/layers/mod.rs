@@ -3,14 +3,17 @@
 pub mod block_lru;
 pub mod conventional;
 pub mod fifo_log;
+mod flash_cache;
 pub mod in_place;
 mod in_place_tracks;
 pub mod loop_back;
+pub mod lru_cache;
 pub mod page_ftl;
 pub mod seagate;
 pub mod seagate_two_phase;
 pub mod skylight;
 pub mod skylight_zones;
+pub mod static_sets;
 mod zone_buffer;
 
 use serde::de::DeserializeOwned;
