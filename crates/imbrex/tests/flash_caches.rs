@@ -1,12 +1,19 @@
 //! Caches on flash in front of a disk: read your writes, invariants after every plan, crashes at any commit.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
 mod fixture;
 
 use fixture::two_devices::{Journal, TwoDevices, space};
-use imbrex::block::{Extent, Lba, Pba};
+use std::sync::Arc;
+
+use imbrex::block::{Address, Extent, Lba, Pba};
+use imbrex::explore::{Finding, Options, Subject, Tally, explore};
 use imbrex::layer::{Pressure, Step};
-use imbrex::layers::{LayerInfo, lru_cache, static_sets};
+use imbrex::layers::{LayerInfo, Recording, lru_cache, static_sets};
+use imbrex::perform::rules::{Rule, Rules};
 use imbrex::plan::{Op, Place, Plan, Record, Why};
+use imbrex::space::{Home, Space};
 use proptest::prelude::*;
 
 const BLOCKS: u64 = 300;
@@ -192,7 +199,7 @@ fn a_lost_block_is_an_error_until_it_is_written() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let refused = |info: &LayerInfo, config: &str, space: &imbrex::space::Space| {
+    let refused = |info: &LayerInfo, config: &str, space: &Space| {
         let refused = info.build(space, &config.parse().unwrap()).err().map(|error| error.to_string());
         refused.unwrap_or_else(|| panic!("{} takes {config:?}", info.name))
     };
@@ -204,8 +211,55 @@ fn what_cannot_be_is_refused() {
         for config in configs {
             assert!(refused(info, config, &good).contains("blocks") || config.contains("sets"), "{config}");
         }
-        assert!(refused(info, "", &imbrex::space::Space { home: None, ..good.clone() }).contains("behind"));
+        assert!(refused(info, "", &Space { home: None, ..good.clone() }).contains("behind"));
         assert!(refused(info, "", &space(0, 100)).contains("choose another size"));
         assert!(refused(info, "", &space(8, 1 << 36)).contains("68719476735"));
+    }
+}
+
+/// The cache on the first part of the disk that it caches: the rules do not depend on how many devices there are. Reads go
+/// past the cache: after a disk error the runner finds what is lost by asking for reads, and expects them to deliver straight
+/// from where a block lies.
+fn on_one_disk(info: &'static LayerInfo) -> Subject {
+    let build = |info: &LayerInfo, space: &Space, config: &toml::Table| {
+        let frames = space.buffer_blocks.min(space.conventional_blocks as u32 / 2);
+        let start = space.conventional.plus(u64::from(frames));
+        let home = Home { start, blocks: space.conventional_blocks - u64::from(frames) };
+        let conventional_blocks = u64::from(frames);
+        let mut config = config.clone();
+        config.insert("read_allocate".to_owned(), false.into());
+        info.build(&Space { conventional_blocks, home: Some(home), ..space.clone() }, &config)
+    };
+    Subject {
+        name: info.name.to_owned(),
+        recording: Recording::Conventional,
+        fields: info.fields,
+        build: Arc::new(move |space, config| build(info, space, config)),
+    }
+}
+
+fn go(info: &'static LayerInfo, cuts: u64, rules: Rules) -> Result<Tally, Finding> {
+    explore(&on_one_disk(info), &Options { cuts, seed: 1, rules }, |_| true)
+}
+
+#[test]
+fn caches_survive() {
+    for (info, _) in CACHES {
+        let tally = go(info, 3000, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
+        println!("{}: {tally:?}", info.name);
+        let Tally { cuts_in_recovery, rebuilds, checkpoints, .. } = tally;
+        assert!(cuts_in_recovery > 0 && rebuilds > 0 && checkpoints > 0, "{tally:?}");
+    }
+}
+
+#[test]
+fn caches_need_the_rules() {
+    for (info, _) in CACHES {
+        for rule in [Rule::ConflictsInOrder, Rule::RecordsAfterMoves, Rule::ReuseAfterRecords] {
+            match go(info, 20_000, Rules::without(rule)) {
+                Ok(tally) => panic!("{} without rule {}: {tally:?}", info.name, rule.number()),
+                Err(finding) => println!("without rule {}: {finding}", rule.number()),
+            }
+        }
     }
 }

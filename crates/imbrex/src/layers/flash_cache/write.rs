@@ -20,8 +20,8 @@ impl<P: Policy> FlashCache<P> {
             plan.copy(Place::Host(done), Place::At(place), blocks, Why::Host);
             if !self.frames.is_dirty(frame) {
                 maps.push(run, place, plan);
+                self.map_run(run, frame);
             }
-            self.map_run(run, frame);
             if cached.is_some() {
                 self.policy.updated(frame);
                 hits += 1;
