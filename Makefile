@@ -1,8 +1,9 @@
 # The README's second command is `make test`: everything that CI checks.
-.PHONY: test tools format lint docs fuzz
+.PHONY: test tools format lint docs fuzz check-dm-zoned
 
 test: format lint docs
 	cargo test --workspace --locked --quiet
+	@checks/dm-zoned/run.sh
 
 # A minimal toolchain comes without these two.
 tools:
@@ -16,6 +17,10 @@ lint: tools
 
 docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+# The layer dm-zoned against the kernel's, in a guest. Skipped where there is no qemu and none can be installed.
+check-dm-zoned:
+	@checks/dm-zoned/run.sh
 
 # Each fuzz target for a short while; needs a nightly toolchain and `cargo install cargo-fuzz`. Not part of `make test`.
 FUZZ_SECONDS ?= 20

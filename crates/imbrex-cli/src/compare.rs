@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use imbrex::layers::LayerInfo;
 
+use crate::families::Family;
 use crate::output::OutputArguments;
 use crate::parallel;
 use crate::progress::Progress;
@@ -26,6 +27,9 @@ pub struct Compare {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = layer)]
     #[arg(default_value = "conventional,in-place,fifo-log")]
     layers: Vec<&'static LayerInfo>,
+    /// All layers of a family of disks instead, each on a drive of its kind that is as large as the workload needs
+    #[arg(long, value_enum, conflicts_with_all = ["layers", "drive"])]
+    family: Option<Family>,
     /// Runs at a time; the default is the number of cores
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -41,7 +45,11 @@ impl Compare {
     pub fn run(self) -> Result<()> {
         stop::on_ctrl_c();
         let jobs = self.jobs.map_or_else(parallel::cores, NonZeroUsize::get);
-        let chosen = self.setup.choose(&self.layers, None)?;
+        let pairs = match self.family {
+            Some(family) => family.cases(self.setup.capacity)?,
+            None => self.setup.cases(&self.layers)?,
+        };
+        let chosen = self.setup.choose(&pairs, None)?;
         let workloads = workload::named(&self.workloads, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
         let reading = Progress::of_pieces("reading", workloads.len());
@@ -50,11 +58,9 @@ impl Compare {
         })?;
         drop(reading);
         let requests: u64 = known.iter().map(|workload| workload.range.requests).sum();
-        let progress = Progress::new("replaying", requests * self.layers.len() as u64);
-        let cases: Vec<_> =
-            known.iter().flat_map(|workload| self.layers.iter().map(move |layer| (workload, *layer))).collect();
-        let rows =
-            parallel::each(jobs, &cases, |(workload, layer)| chosen.replay(workload, layer, &progress, &mut ()))?;
+        let progress = Progress::new("replaying", requests * pairs.len() as u64);
+        let cases: Vec<_> = known.iter().flat_map(|workload| pairs.iter().map(move |pair| (workload, pair))).collect();
+        let rows = parallel::each(jobs, &cases, |(workload, pair)| chosen.replay(workload, pair, &progress, &mut ()))?;
         drop(progress);
         output.write(&rows, || comparison(&rows))
     }
@@ -78,14 +84,18 @@ const HEADINGS: [&str; 13] = [
 ];
 
 fn comparison(rows: &[Row]) -> String {
+    let one_drive = is_one_drive(rows);
     let mut text = rows.first().map(Row::circumstances).unwrap_or_default();
+    if let Some(first) = rows.first().filter(|_| one_drive) {
+        text = format!("{}; {text}", first.on_drive());
+    }
     if let Some(buffer) = rows.iter().find_map(|row| row.buffer) {
         text += &format!("; buffer {buffer}");
     }
     text += "\n\n";
-    text += &table(HEADINGS, rows.iter().map(|row| cells(row, rows)));
+    text += &table(HEADINGS, rows.iter().map(|row| cells(row, rows, one_drive)));
     text += "\n\nLatency from arrival to completion of reads and writes. vs conv.: mean latency over that of the \
-             conventional layer.\nWA: blocks written to the media for each the host wrote. RMW: zones rewritten; \
+             conventional layer on the same drive.\nWA: blocks written to the media for each the host wrote. RMW: zones rewritten; \
              RMW-free: zones appended to.\n";
     let mut mended: Vec<_> = rows.iter().filter_map(Row::mended).collect();
     mended.dedup();
@@ -95,14 +105,20 @@ fn comparison(rows: &[Row]) -> String {
     text
 }
 
-fn cells(row: &Row, rows: &[Row]) -> [String; 13] {
+fn is_one_drive(rows: &[Row]) -> bool {
+    rows.windows(2).all(|pair| (&pair[0].drive, pair[0].drive_blocks) == (&pair[1].drive, pair[1].drive_blocks))
+}
+
+fn cells(row: &Row, rows: &[Row], one_drive: bool) -> [String; 13] {
     let outcome = &row.outcome;
     let latency = &outcome.latency_ms.all;
-    let baseline = rows.iter().find(|other| other.trace == row.trace && other.layer == "conventional");
+    let baseline = rows
+        .iter()
+        .find(|other| (&other.trace, &other.drive) == (&row.trace, &row.drive) && other.layer == "conventional");
     let times = baseline.map(|baseline| latency.mean / baseline.outcome.latency_ms.all.mean);
     [
         row.workload(),
-        row.layer.to_owned(),
+        if one_drive { row.layer.to_owned() } else { format!("{} on {}", row.layer, row.drive) },
         number(latency.mean),
         number(latency.p50),
         number(latency.p99),

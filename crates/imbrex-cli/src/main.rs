@@ -4,6 +4,7 @@
 mod bench;
 mod compare;
 mod explore;
+mod families;
 mod list;
 mod new_file;
 mod output;

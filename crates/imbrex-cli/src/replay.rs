@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use imbrex::layers::LayerInfo;
 use imbrex::plan::Why;
-use imbrex::replay::{CleaningTime, Latency, Window};
+use imbrex::replay::{Below, CleaningTime, Latency, Window};
 
 use crate::output::OutputArguments;
 use crate::progress::Progress;
@@ -45,7 +45,8 @@ pub struct Replay {
 impl Replay {
     pub fn run(self) -> Result<()> {
         stop::on_ctrl_c();
-        let chosen = self.setup.choose(&[self.layer], self.series.is_some().then_some(self.window))?;
+        let case = self.setup.cases(&[self.layer])?.remove(0);
+        let chosen = self.setup.choose(slice::from_ref(&case), self.series.is_some().then_some(self.window))?;
         let names = slice::from_ref(&self.workload);
         let mut workloads = workload::named(names, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
@@ -54,7 +55,7 @@ impl Replay {
         drop(reading);
         let mut series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
         let progress = Progress::new("replaying", known.range.requests);
-        let row = chosen.replay(&known, self.layer, &progress, &mut series)?;
+        let row = chosen.replay(&known, &case, &progress, &mut series)?;
         drop(progress);
         series.finish()?;
         output.write(slice::from_ref(&row), || report(&row))
@@ -62,8 +63,9 @@ impl Replay {
 }
 
 fn report(row: &Row) -> String {
-    let parts = [facts(row), latencies(row), blocks(row), events(row), cleaning(row)];
-    let mut text = format!("{} on {}\n{}\n\n", row.workload(), row.layer, row.circumstances());
+    let mut parts = vec![facts(row), latencies(row), blocks(row), events(row), cleaning(row)];
+    parts.extend((!row.outcome.devices.is_empty()).then(|| devices(row)));
+    let mut text = format!("{} on {}\n{}; {}\n\n", row.workload(), row.layer, row.on_drive(), row.circumstances());
     text += &parts.join("\n\n");
     if let Some(mended) = row.mended() {
         text += &format!("\n\n{mended}");
@@ -140,6 +142,39 @@ fn events(row: &Row) -> String {
             ("blocks of padding", count(outcome.padding_blocks)),
             ("resets", count(outcome.resets)),
         ],
+    )
+}
+
+/// The devices of a stack: what the layer above asks of each, and what its own layer makes of that.
+fn devices(row: &Row) -> String {
+    let size = |blocks: u64| bytes(blocks * u64::from(row.block_bytes));
+    let cells = row.outcome.devices.iter().map(|Below { layer, outcome }| {
+        let latency = &outcome.latency_ms;
+        [
+            layer.clone(),
+            size(outcome.host_read_blocks),
+            size(outcome.host_write_blocks),
+            size(outcome.media_read_blocks.total()),
+            size(outcome.media_write_blocks.total()),
+            count(outcome.rmw),
+            number(latency.read.mean),
+            number(latency.write.mean),
+            percent(outcome.disk_busy_ratio),
+        ]
+    });
+    table(
+        [
+            "device",
+            ">read from it",
+            ">written to it",
+            ">media read",
+            ">media written",
+            ">RMW",
+            ">read ms",
+            ">write ms",
+            ">busy",
+        ],
+        cells,
     )
 }
 

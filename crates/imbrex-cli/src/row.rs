@@ -1,5 +1,6 @@
 //! The result of a run as it is written. `docs/json.md` describes every field; its version changes with them.
 
+use imbrex::drive::DrivePreset;
 use imbrex::layers::LayerInfo;
 use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Scheduler};
 use imbrex::trace::Irregularities;
@@ -58,7 +59,7 @@ impl Row {
         chosen: &Chosen,
         workload: &Known,
         (layer, config): (&LayerInfo, toml::Table),
-        (capacity_blocks, buffer_blocks): (u64, u64),
+        (drive, capacity_blocks, buffer_blocks): (&DrivePreset, u64, u64),
         outcome: Outcome,
     ) -> Self {
         Self {
@@ -72,9 +73,9 @@ impl Row {
             irregularities: workload.range.irregularities,
             layer: layer.name,
             config,
-            drive: chosen.drive.name.clone(),
-            drive_blocks: chosen.drive.blocks(),
-            block_bytes: chosen.drive.block_bytes,
+            drive: drive.name.clone(),
+            drive_blocks: drive.blocks(),
+            block_bytes: drive.block_bytes,
             capacity_blocks,
             buffer: layer.buffered.then_some(chosen.buffer),
             buffer_blocks,
@@ -93,20 +94,20 @@ impl Row {
         mended(&self.irregularities, self.volume.as_deref()).map(|said| format!("{}: {said}", self.trace))
     }
 
-    /// What the run shares with the others of a comparison, in a line.
+    /// The drive in the size that was taken.
+    pub fn on_drive(&self) -> String {
+        let size = table::bytes(self.drive_blocks * u64::from(self.block_bytes));
+        format!("drive {}, {size} of {}-byte blocks", self.drive, self.block_bytes)
+    }
+
+    /// What else the run shares with the others of a comparison, in a line.
     pub fn circumstances(&self) -> String {
         let options = &self.options;
         let load = match options.queue_depth {
             Some(depth) => format!("closed loop of {depth}"),
             None => "arrivals as in the trace".to_owned(),
         };
-        let mut line = format!(
-            "drive {}, {} of {}-byte blocks; {load}; {} prefilled",
-            self.drive,
-            table::bytes(self.drive_blocks * u64::from(self.block_bytes)),
-            self.block_bytes,
-            table::percent(options.prefill),
-        );
+        let mut line = format!("{load}; {} prefilled", table::percent(options.prefill));
         if options.scheduler != Scheduler::Fcfs {
             line = format!("{line}; {} queue of {}", options.scheduler.name(), options.scheduler_depth);
         }

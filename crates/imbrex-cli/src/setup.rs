@@ -26,7 +26,7 @@ pub struct SetupArguments {
     drive: String,
     /// Shrink or stretch the drive to SIZE, such as 64GiB or 2TB; rates and seek times stay
     #[arg(long, value_name = "SIZE", value_parser = size)]
-    capacity: Option<u64>,
+    pub capacity: Option<u64>,
     /// The persistent buffer: a size, or a percentage of the workload's address range
     #[arg(long, value_name = "SIZE|PERCENT", default_value = "1%")]
     buffer: BufferSize,
@@ -105,9 +105,26 @@ struct Setting {
     value: toml::Value,
 }
 
-/// Everything about a run but its workload.
-pub struct Chosen {
+/// A layer and the drive it runs on.
+pub struct Case {
+    pub layer: &'static LayerInfo,
     pub drive: DrivePreset,
+    pub fit: Fit,
+}
+
+/// How large the drive is.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub enum Fit {
+    /// As it was given: a workload that does not fit is an error.
+    Given,
+    /// As its preset says, or larger where the workload needs that.
+    Own,
+    /// So that the layer offers what the workload needs.
+    Workload,
+}
+
+/// Everything about a run but its layer and its workload.
+pub struct Chosen {
     pub buffer: BufferSize,
     pub options: ReplayOptions,
     settings: Vec<Setting>,
@@ -147,16 +164,21 @@ fn setting(text: &str) -> Result<Setting, String> {
 }
 
 impl SetupArguments {
-    /// What was chosen, for runs on `layers`.
-    pub fn choose(&self, layers: &[&'static LayerInfo], window: Option<Window>) -> Result<Chosen> {
-        for Setting { layer, field, .. } in &self.settings {
-            if !layers.iter().any(|used| used.name == layer.name) {
-                bail!("--set {}.{field}: layer {} takes no part", layer.name, layer.name);
-            }
-        }
+    /// The drive that was chosen, for `layers`.
+    pub fn cases(&self, layers: &[&'static LayerInfo]) -> Result<Vec<Case>> {
         let mut drive = named_drive(&self.drive)?;
         if let Some(bytes) = self.capacity {
             drive = drive.with_capacity(bytes)?;
+        }
+        Ok(layers.iter().map(|layer| Case { layer, drive: drive.clone(), fit: Fit::Given }).collect())
+    }
+
+    /// What was chosen, for runs of `cases`.
+    pub fn choose(&self, cases: &[Case], window: Option<Window>) -> Result<Chosen> {
+        for Setting { layer, field, .. } in &self.settings {
+            if !cases.iter().any(|case| case.layer.name == layer.name) {
+                bail!("--set {}.{field}: layer {} takes no part", layer.name, layer.name);
+            }
         }
         let options = ReplayOptions {
             queue_depth: self.queue_depth,
@@ -174,13 +196,14 @@ impl SetupArguments {
             window,
             ..ReplayOptions::default()
         };
-        let chosen = Chosen { drive, buffer: self.buffer, options, settings: self.settings.clone() };
-        layers.iter().try_for_each(|layer| chosen.check(layer))?;
+        let chosen = Chosen { buffer: self.buffer, options, settings: self.settings.clone() };
+        cases.iter().try_for_each(|case| chosen.check(case))?;
         Ok(chosen)
     }
 }
 
-fn named_drive(name: &str) -> Result<DrivePreset> {
+/// The drive of a preset or of a file.
+pub fn named_drive(name: &str) -> Result<DrivePreset> {
     let is_file = Path::new(name).extension().is_some_and(|extension| extension == "toml");
     if !is_file {
         return Ok(DrivePreset::named(name)?);
@@ -192,46 +215,62 @@ fn named_drive(name: &str) -> Result<DrivePreset> {
 impl Chosen {
     /// Makes the layer once, so that what is wrong with it is said before any work. A buffer that is a percentage of the
     /// workload's range is not known yet.
-    fn check(&self, layer: &LayerInfo) -> Result<(), ReplayError> {
-        let buffer_blocks = match self.buffer {
-            BufferSize::Bytes(_) => self.buffer.blocks(0, self.drive.block_bytes),
+    fn check(&self, case: &Case) -> Result<(), ReplayError> {
+        let blocks = match self.buffer {
+            BufferSize::Bytes(_) => self.buffer.blocks(0, case.drive.block_bytes),
             BufferSize::Percent(_) => 1,
         };
-        let disk = replay::disk(&self.drive, layer.recording)?;
-        let space = replay::space(&disk, u32::try_from(buffer_blocks).unwrap_or(u32::MAX), &self.options)?;
-        layer.build(&space, &self.config(layer))?;
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        replay::fits(&case.drive, case.layer, &self.config(case.layer), blocks, &self.options)?;
         Ok(())
     }
 
-    /// Replays `workload` on `layer`.
+    /// The drive of a case in the size that the workload needs.
+    fn drive(&self, case: &Case, range_bytes: u64, buffer_blocks: u64) -> Result<DrivePreset, ReplayError> {
+        let config = self.config(case.layer);
+        let needed = range_bytes.div_ceil(case.drive.block_bytes.into());
+        let buffer_blocks = u32::try_from(buffer_blocks).unwrap_or(u32::MAX);
+        let is_large_enough = match case.fit {
+            Fit::Given => true,
+            Fit::Own => replay::fits(&case.drive, case.layer, &config, buffer_blocks, &self.options)? >= needed,
+            Fit::Workload => false,
+        };
+        if is_large_enough {
+            return Ok(case.drive.clone());
+        }
+        replay::sized(&case.drive, (case.layer, &config), (needed, buffer_blocks), &self.options)
+    }
+
+    /// Replays `workload` on the layer of `case`.
     pub fn replay(
         &self,
         workload: &Known,
-        layer: &'static LayerInfo,
+        case: &Case,
         progress: &Progress,
         observer: &mut dyn Observer,
     ) -> Result<Row> {
+        let layer = case.layer;
         let config = self.config(layer);
-        let block_bytes = self.drive.block_bytes;
-        let buffer_blocks =
-            if layer.buffered { self.buffer.blocks(workload.range.range_bytes, block_bytes) } else { 0 };
+        let (range_bytes, block_bytes) = (workload.range.range_bytes, case.drive.block_bytes);
+        let buffer_blocks = if layer.buffered { self.buffer.blocks(range_bytes, block_bytes) } else { 0 };
         // The range is known: what is a percentage of it needs no second reading of the workload.
         let buffer = BufferSize::Bytes(buffer_blocks.saturating_mul(block_bytes.into()));
-        let setup = Setup { drive: &self.drive, layer, config: &config, buffer, workload: workload.workload() };
         let mut run = || -> Result<_, ReplayError> {
+            let drive = self.drive(case, range_bytes, buffer_blocks)?;
+            let setup = Setup { drive: &drive, layer, config: &config, buffer, workload: workload.workload() };
             let simulation = setup.simulation(&self.options)?;
             let capacity_blocks = simulation.capacity();
             let mut source = workload.open(progress)?;
             let begun = Instant::now();
             let outcome = simulation.run(&mut source, observer)?.timed(begun.elapsed().as_secs_f64());
-            Ok((capacity_blocks, outcome))
+            Ok((drive, capacity_blocks, outcome))
         };
-        let (capacity_blocks, outcome) = run().map_err(|e| match e {
+        let (drive, capacity_blocks, outcome) = run().map_err(|e| match e {
             // These name what they are about.
             ReplayError::Trace(_) | ReplayError::Drive(_) | ReplayError::Config(_) => anyhow!("{e}"),
             _ => anyhow!("{} on {}: {e}", workload.info.name, layer.name),
         })?;
-        Ok(Row::new(self, workload, (layer, config), (capacity_blocks, buffer_blocks), outcome))
+        Ok(Row::new(self, workload, (layer, config), (&drive, capacity_blocks, buffer_blocks), outcome))
     }
 
     fn config(&self, layer: &LayerInfo) -> toml::Table {

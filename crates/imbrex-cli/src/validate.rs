@@ -43,6 +43,7 @@ impl Validate {
         rows.extend(validate::drive_managed()?);
         rows.extend(validate::band_rewrite()?);
         rows.extend(validate::interlaced()?);
+        rows.extend(validate::log_cleaning()?);
         rows.extend(validate::greedy_pages()?);
         if let Some(dir) = &self.disksim {
             rows.extend(validate::disksim(dir)?);

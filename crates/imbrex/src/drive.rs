@@ -70,6 +70,7 @@ pub enum DriveError {
 
 /// The presets of `drives/`: name and text.
 const BUILT_IN: &[(&str, &str)] = &[
+    ("cold-weight-40m", include_str!("../../../drives/cold-weight-40m.toml")),
     ("conventional-7200", include_str!("../../../drives/conventional-7200.toml")),
     ("exos-x18z", include_str!("../../../drives/exos-x18z.toml")),
     ("hp97560", include_str!("../../../drives/hp97560.toml")),

@@ -106,12 +106,6 @@ pub trait TranslationLayer: Send {
         Ok(())
     }
 
-    /// How long the disk should have been idle before [`TranslationLayer::clean`] is offered the rest of the time; a runner
-    /// may wait longer.
-    fn idle_after_ns(&self) -> u64 {
-        0
-    }
-
     /// Touches the map for a batch of coming requests, so that the cache misses overlap. Changes nothing; the result
     /// keeps the compiler from dropping the loads.
     fn warm(&self, _ahead: &[Request]) -> u64 {
@@ -129,7 +123,8 @@ pub trait TranslationLayer: Send {
     /// as zeros or as its newest content, never as an older one.
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32;
 
-    /// Moves what lies in RAM to the media, in steps, until [`Step::Done`].
+    /// Moves what lies in RAM to the media, in steps, until [`Step::Done`]. With [`Step::Nothing`] the device is full, and
+    /// what is in RAM cannot become durable.
     fn flush(&mut self, _plan: &mut Plan) -> Step {
         Step::Done
     }
@@ -138,6 +133,12 @@ pub trait TranslationLayer: Send {
     /// step can end early for them. A finite number of calls under [`Pressure::Blocked`] lets a write take a block, or
     /// the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
+
+    /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle time
+    /// after a while of its own waits as long.
+    fn idle_after_ns(&self) -> u64 {
+        0
+    }
 
     /// A Reset or Free of `space` has taken effect: it may be allocated again.
     fn freed(&mut self, space: Extent<Pba>);

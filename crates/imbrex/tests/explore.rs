@@ -4,9 +4,10 @@
 mod notes;
 mod swapper;
 
-use imbrex::explore::{Finding, Options, Subject, Tally, explore};
+use imbrex::explore::{Finding, Options, Subject, Tally, explore, explore_bytes};
 use imbrex::layers;
 use imbrex::perform::rules::{Rule, Rules};
+use proptest::prelude::*;
 use swapper::Breaks;
 
 /// Cuts for each layer; `imbrex explore` goes on from there.
@@ -53,6 +54,27 @@ fn the_same_seed_gives_the_same_run() {
     let info = layers::find("fifo-log").unwrap();
     let run = || go(&Subject::layer(info), 200, Rules::all()).unwrap();
     assert_eq!(run(), run());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_string_drives_any_layer(
+        layer in 0..layers::ALL.len(),
+        decisions in prop::collection::vec(any::<u8>(), 0..4000),
+    ) {
+        let found = explore_bytes(&Subject::layer(&layers::ALL[layer]), &decisions);
+        prop_assert!(found.is_ok(), "{found:?}");
+    }
+}
+
+#[test]
+fn a_string_decides_what_happens() {
+    let subject = Subject::layer(layers::find("fifo-log").unwrap());
+    let run = |byte| explore_bytes(&subject, &vec![byte; 3000]).unwrap();
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1).operations, run(200).operations);
 }
 
 fn caught(rule: Rule, subject: &Subject) {

@@ -304,7 +304,7 @@ fn a_preset_and_a_workload_make_a_replay() {
             Recording::Flash | Recording::Cached => &flash,
             Recording::Interlaced => &interlaced,
             Recording::Banded => &banded,
-            Recording::Conventional | Recording::Zoned => &disk,
+            Recording::Conventional | Recording::Zoned | Recording::WholeZones => &disk,
         };
         let buffer = BufferSize::Percent(1.0);
         let setup = Setup { drive, layer: info, config: &toml::Table::new(), buffer, workload: &workload };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::Subject;
 use super::content::{self, Sector};
 use super::dice::Dice;
-use super::shape::{BLOCK, Shape};
+use super::shape::{BLOCK, Drive, Shape};
 use super::store::Store;
 use crate::block::{Extent, Lba, Pba};
 use crate::layers;
@@ -61,9 +61,10 @@ fn a_damaged_journal_is_refused_or_does_not_matter() {
     let (mut refused, mut harmless) = (0, 0);
     for seed in 0..12 {
         let mut dice = Dice::new(seed);
-        let shape = Shape::draw(&subject, Rules::all(), &mut dice);
-        let mut store = Store::new(shape.disk.clone(), BLOCK);
-        let mut performer = Performer::format(shape.setup()).unwrap();
+        let shape = Shape::draw(&subject, Rules::all(), &mut dice).unwrap();
+        let Drive { disk, journal } = shape.drives().remove(0);
+        let mut store = Store::new(disk, BLOCK);
+        let mut performer = Performer::format(shape.top()).unwrap();
         settle(&mut performer, &mut store);
         let mut newest = vec![0; shape.layer().unwrap().capacity() as usize];
         for id in 1..120 {
@@ -78,14 +79,14 @@ fn a_damaged_journal_is_refused_or_does_not_matter() {
             newest[lba as usize] = id;
         }
         let header = |store: &mut Store, at: Pba| decode_block(&read(store, at), None).map(|block| block.header);
-        let durable = shape.journal().iter().filter_map(|at| header(&mut store, at)).map(|h| h.durable).max();
-        for at in shape.journal().iter() {
+        let durable = journal.iter().filter_map(|at| header(&mut store, at)).map(|h| h.durable).max();
+        for at in journal.iter() {
             let good = read(&mut store, at);
             let is_newest = header(&mut store, at).map(|h| h.start) >= durable;
             let mut bad = good.to_vec();
             bad[dice.below(BLOCK as u64) as usize] ^= 1 << dice.below(8);
             write(&mut store, at, bad.into());
-            let mut performer = Performer::open(shape.setup()).unwrap();
+            let mut performer = Performer::open(shape.top()).unwrap();
             // What recovery writes and resets must not reach the disk, which is damaged again in another place.
             while !performer.is_serving() && performer.dead().is_none() {
                 let io = performer.poll_io().unwrap();

@@ -9,6 +9,8 @@ mod content;
 #[cfg(test)]
 mod damage;
 mod dice;
+mod disks;
+mod faults;
 mod model;
 mod run;
 mod shape;
@@ -127,11 +129,20 @@ pub fn explore(subject: &Subject, options: &Options, mut go_on: impl FnMut(&Tall
     let mut tally = Tally::default();
     let mut seed = options.seed;
     while tally.cuts < options.cuts {
-        tally.add(&run::run(subject, seed, options.rules)?);
+        tally.add(&run::run(subject, seed, options.rules, Dice::new(seed))?);
         seed = seed.wrapping_add(1);
         if !go_on(&tally) {
             break;
         }
     }
     Ok(tally)
+}
+
+/// One run, in which `decisions` choose the disk, the configuration, the requests, the faults and the cuts, as far as the
+/// string goes: what a fuzzer needs.
+///
+/// # Errors
+/// The [`Finding`], if there is one; its seed means nothing.
+pub fn explore_bytes(subject: &Subject, decisions: &[u8]) -> Result<Tally, Finding> {
+    run::run(subject, 0, Rules::all(), Dice::from_bytes(decisions))
 }

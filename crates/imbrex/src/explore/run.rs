@@ -7,12 +7,12 @@ use bytes::Bytes;
 use super::content::{self, SECTOR};
 use super::dice::Dice;
 use super::model::{Covered, Expected, Model};
-use super::shape::{BLOCK, Shape};
-use super::store::Store;
+use super::shape::{BLOCK, Drive, Shape};
+use super::store::{Disk, Store};
 use super::{Finding, Subject, Tally};
 use crate::block::{Extent, Lba};
 use crate::perform::rules::{Rule, Rules};
-use crate::perform::{Counts, Failure, Io, IoKind, IoResult, Performer, Reply, Request};
+use crate::perform::{Counts, Failure, Io, IoKind, Reply, Request, Stack};
 
 /// Power cuts of a run.
 const CUTS: u64 = 8;
@@ -33,51 +33,53 @@ enum Asked {
     },
 }
 
-struct Run {
-    dice: Dice,
+pub(super) struct Run {
+    pub dice: Dice,
     shape: Shape,
-    store: Store,
-    performer: Performer,
-    /// Device operations under way.
-    pool: Vec<Io>,
-    model: Model,
+    pub drives: Vec<Drive>,
+    /// Their content.
+    pub stores: Vec<Store>,
+    pub performer: Stack,
+    /// Operations under way, and the drives they are for.
+    pool: Vec<(usize, Io)>,
+    pub model: Model,
     asked: BTreeMap<u64, Asked>,
-    next_id: u64,
+    pub next_id: u64,
     capacity: u64,
     /// Where sequential writing goes on.
     cursor: u64,
     /// One in how many operations fails; 0 for none.
-    fault_rate: u64,
-    worn_out: bool,
+    pub fault_rate: u64,
+    pub worn_out: bool,
     /// Clients that have asked for something in this life of the performer.
     clients: BTreeSet<u32>,
     /// Clients whose next flush must fail.
     must_fail: BTreeSet<u32>,
     /// What the performer of this life has counted so far.
     seen: Counts,
-    tally: Tally,
+    pub tally: Tally,
 }
 
-/// Explores one seed.
-pub(super) fn run(subject: &Subject, seed: u64, rules: Rules) -> Result<Tally, Finding> {
-    let mut dice = Dice::new(seed);
-    let shape = Shape::draw(subject, rules, &mut dice);
-    let finding = |what: String, tally: Tally| Finding {
-        subject: subject.name.clone(),
-        seed,
-        cuts: tally.cuts,
-        operations: tally.operations,
-        what: format!("{what}; {}", shape.describe()),
+/// Explores what `dice` decide; `seed` is for the report.
+pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) -> Result<Tally, Finding> {
+    let finding = |what: String, tally: Tally| {
+        let Tally { cuts, operations, .. } = tally;
+        Finding { subject: subject.name.clone(), seed, cuts, operations, what }
     };
-    let begin = || Ok((shape.layer().map_err(|e| e.to_string())?.capacity(), Performer::format(shape.setup())?));
-    let (capacity, performer) = begin().map_err(|what: String| finding(what, Tally::default()))?;
-    let mut store = Store::new(shape.disk.clone(), BLOCK);
-    store.tears_sectors = !rules.keeps(Rule::WholeSectors);
+    let drawn = Shape::draw(subject, rules, &mut dice);
+    let shape = drawn.map_err(|e| finding(e.to_string(), Tally::default()))?;
+    let described = shape.describe();
+    let begin = || Ok((shape.layer().map_err(|e| e.to_string())?.capacity(), Stack::format(shape.setup())?));
+    let (capacity, performer) =
+        begin().map_err(|what: String| finding(format!("{what}; {described}"), Tally::default()))?;
+    let drives = shape.drives();
+    let stores = drives.iter().map(|drive| store(&drive.disk, rules)).collect();
     let fault_rate = *dice.pick(&[0, 0, 40, 150]);
     let mut run = Run {
         dice,
-        shape: Shape::draw(subject, rules, &mut Dice::new(seed)),
-        store,
+        shape,
+        drives,
+        stores,
         performer,
         pool: Vec::new(),
         model: Model::new(BLOCK / SECTOR),
@@ -94,14 +96,20 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules) -> Result<Tally, F
     };
     match run.go() {
         Ok(()) => Ok(run.tally),
-        Err(what) => Err(finding(what, run.tally)),
+        Err(what) => Err(finding(format!("{what}; {described}"), run.tally)),
     }
+}
+
+fn store(disk: &Disk, rules: Rules) -> Store {
+    let mut store = Store::new(disk.clone(), BLOCK);
+    store.tears_sectors = !rules.keeps(Rule::WholeSectors);
+    store
 }
 
 impl Run {
     fn go(&mut self) -> Result<(), String> {
         self.start(false)?;
-        while self.tally.cuts < CUTS {
+        while self.tally.cuts < CUTS && !self.dice.is_used_up() {
             self.live()?;
             self.cut()?;
             self.verify()?;
@@ -138,8 +146,8 @@ impl Run {
         if self.pool.is_empty() {
             return Ok(false);
         }
-        let io = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
-        let result = self.carry_out(&io.kind)?;
+        let (drive, io) = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
+        let result = self.carry_out(drive, &io.kind)?;
         self.tally.operations += 1;
         self.performer.complete(io.id, result);
         self.notice();
@@ -172,48 +180,6 @@ impl Run {
             }
         }
         self.seen = counts;
-    }
-
-    fn carry_out(&mut self, kind: &IoKind) -> Result<IoResult, String> {
-        let fails = self.fault_rate > 0 && self.performer.is_serving() && self.dice.one_in(self.fault_rate);
-        if fails && self.fault(kind) {
-            self.tally.faults += 1;
-            return Ok(IoResult::Failed);
-        }
-        self.store.perform(kind).map_err(|e| format!("illegal operation: {e}"))
-    }
-
-    /// Makes an operation fail in one of the ways it can; false when it cannot.
-    fn fault(&mut self, kind: &IoKind) -> bool {
-        match kind {
-            IoKind::Read(at) => {
-                let block = at.iter().nth(self.dice.below(u64::from(at.blocks)) as usize);
-                if let Some(block) = block.filter(|_| !at.overlaps(&self.shape.journal()) && self.dice.one_in(2))
-                    && let Some(lba) = self.store.spoil(block)
-                {
-                    self.model.spoiled(lba, self.next_id + 1);
-                }
-                // Otherwise it fails this once. The client of a read may see that.
-                true
-            }
-            IoKind::Write(at, data) => {
-                let kept = self.dice.below(u64::from(at.blocks) + 1) as u32;
-                let unit = self.store.disk.media().unit_of(at.start);
-                if kept > 0 {
-                    let part = IoKind::Write(at.first(kept), data.slice(..kept as usize * BLOCK));
-                    if self.store.perform(&part).is_err() {
-                        return false;
-                    }
-                }
-                if !self.worn_out && self.store.disk.media().has_pointer(unit) && self.dice.one_in(8) {
-                    self.worn_out = true;
-                    self.store.wear_out(unit);
-                }
-                true
-            }
-            IoKind::Reset(_) | IoKind::Flush => true,
-            IoKind::Report => false,
-        }
     }
 
     fn take_replies(&mut self) -> Result<(), String> {
@@ -256,6 +222,8 @@ impl Run {
                     Ok(())
                 }
                 Err(_) if must_fail => Ok(()),
+                // Of a disk that is worn out; any other has been found out above.
+                Err(Failure::Full) => Ok(()),
                 Err(e) => Err(format!("a flush failed without a failure before it: {e}")),
             },
         }
@@ -311,7 +279,7 @@ impl Run {
     fn cut(&mut self) -> Result<(), String> {
         loop {
             self.drop_power();
-            self.performer = Performer::open(self.shape.setup())?;
+            self.performer = Stack::open(self.shape.setup())?;
             self.seen = Counts::default();
             if self.start(true)? {
                 return Ok(());
@@ -327,13 +295,14 @@ impl Run {
         }
         // What was under way may have reached the cache.
         while !self.pool.is_empty() {
-            let io = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
-            if self.dice.one_in(2) && !matches!(io.kind, IoKind::Flush) && self.store.perform(&io.kind).is_err() {
+            let (drive, io) = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
+            let arrives = self.dice.one_in(2) && !matches!(io.kind, IoKind::Flush);
+            if arrives && self.stores[drive].perform(&io.kind).is_err() {
                 // Operations that wait for one another are never under way together, so this cannot be; a rule that is
                 // switched off makes it so, and then the disk simply refuses.
             }
         }
-        self.store.cut(&mut self.dice);
+        self.stores.iter_mut().for_each(|store| store.cut(&mut self.dice));
         self.tally.cuts += 1;
         self.asked.clear();
         self.clients.clear();
@@ -389,8 +358,10 @@ impl Run {
                 return Ok(result.ok());
             }
             // Fetched one at a time: only this read matters, whatever else recovery still does in the background.
-            let Some(io) = self.performer.poll_io() else { return Err(format!("a read of {lba:?} is never answered")) };
-            let result = self.store.perform(&io.kind).map_err(|e| format!("illegal operation: {e}"))?;
+            let Some((drive, io)) = self.performer.poll_io() else {
+                return Err(format!("a read of {lba:?} is never answered"));
+            };
+            let result = self.stores[drive].perform(&io.kind).map_err(|e| format!("illegal operation: {e}"))?;
             self.performer.complete(io.id, result);
         }
     }

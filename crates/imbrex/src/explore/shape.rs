@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use super::Subject;
 use super::content::SECTOR;
 use super::dice::Dice;
 use super::store::Disk;
-use crate::bands::BandRun;
+use super::{Subject, disks};
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
-use crate::layers::{ConfigError, Recording};
-use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
-use crate::perform::Setup;
+use crate::layers::{self, ConfigError, Field, Recording};
+use crate::media::{Joined, Media};
 use crate::perform::rules::Rules;
-use crate::plan::Unit;
-use crate::space::{Space, Zones};
-use crate::tracks::{Overlap, Tracks};
+use crate::perform::{Setup, StackSetup};
+use crate::space::{Home, Space};
 
 /// Bytes of a block: two sectors, so that one can be torn.
 pub(super) const BLOCK: usize = 2 * SECTOR;
@@ -26,40 +23,60 @@ const IMAGES: u32 = 120;
 /// Records gathered before a commit starts of its own accord.
 const GATHER: usize = 40;
 
-/// The disk and the layer of a run.
+/// The layer on the flash of a stack, and those of which one is on the disk.
+const ON_FLASH: &str = "page-ftl";
+const ON_DISK: [&str; 3] = ["conventional", "fifo-log", "skylight"];
+
+/// The layer of a run and what it stands on.
 pub(super) struct Shape {
-    pub disk: Disk,
+    ground: Ground,
     space: Space,
     journal: u32,
     entry_blocks: usize,
     config: toml::Table,
+    name: String,
     build: super::Build,
     rules: Rules,
 }
 
+enum Ground {
+    Drive(Disk),
+    /// Devices, by number from [`Pba::DISK`].
+    Devices(Vec<Shape>),
+}
+
+/// A drive of a run.
+#[derive(Clone)]
+pub(super) struct Drive {
+    pub disk: Disk,
+    /// The journal of the layer on it.
+    pub journal: Extent<Pba>,
+}
+
 impl Shape {
-    pub fn draw(subject: &Subject, rules: Rules, dice: &mut Dice) -> Self {
+    /// Draws what `subject` needs.
+    ///
+    /// # Errors
+    /// When a layer below cannot be made.
+    pub fn draw(subject: &Subject, rules: Rules, dice: &mut Dice) -> Result<Self, ConfigError> {
+        Self::with_room(subject, rules, 0, dice)
+    }
+
+    /// The same with room for `blocks` of a layer above, if it is on flash.
+    fn with_room(subject: &Subject, rules: Rules, blocks: u32, dice: &mut Dice) -> Result<Self, ConfigError> {
         let buffer = dice.between(4, 40) as u32;
         let mut journal = dice.between(JOURNAL.0, JOURNAL.1) as u32;
         if subject.recording == Recording::Interlaced {
             journal += IMAGES;
         }
-        let (space, disk) = match subject.recording {
-            Recording::Conventional => conventional(journal, buffer, dice),
-            Recording::Zoned => zoned(journal, buffer, dice),
-            Recording::Banded => banded(journal, dice),
-            Recording::Interlaced => interlaced(journal, buffer, dice),
-            Recording::Flash | Recording::Cached => flash(journal, dice),
+        let (space, ground) = match disks::draw(subject.recording, (journal, buffer, blocks), dice) {
+            Some((space, disk)) => (space, Ground::Drive(disk)),
+            None => stacked(journal, buffer, rules, dice)?,
         };
-        let mut config = toml::Table::new();
-        for field in subject.fields.iter().filter(|field| !field.samples.is_empty()) {
-            let sample = dice.pick(field.samples);
-            if let Ok(mut table) = toml::from_str::<toml::Table>(&format!("value = {sample}")) {
-                config.extend(table.remove("value").map(|value| (field.key.to_owned(), value)));
-            }
-        }
+        let config = configuration(subject.fields, dice);
         let entry_blocks = dice.between(1, 4) as usize;
-        Self { disk, space, journal, entry_blocks, config, build: Arc::clone(&subject.build), rules }
+        let (name, build) = (subject.name.clone(), Arc::clone(&subject.build));
+        Ok(Self { ground, space, journal, entry_blocks, config, name, build, rules })
     }
 
     /// Makes the layer once, to see whether it can be made.
@@ -68,14 +85,30 @@ impl Shape {
     }
 
     /// What the runner needs to know.
-    pub fn setup(&self) -> Setup {
+    pub fn setup(&self) -> StackSetup {
+        let below = match &self.ground {
+            Ground::Drive(_) => Vec::new(),
+            Ground::Devices(shapes) => shapes.iter().map(Self::setup).collect(),
+        };
+        StackSetup { top: self.top(), below }
+    }
+
+    /// What the runner of the layer itself needs to know.
+    pub fn top(&self) -> Setup {
         let (build, space, config) = (Arc::clone(&self.build), self.space.clone(), self.config.clone());
+        let media: Box<dyn Media> = match &self.ground {
+            Ground::Drive(disk) => disk.boxed(),
+            Ground::Devices(shapes) => {
+                let capacity = |shape: &Self| shape.layer().map_or(0, |layer| layer.capacity());
+                Box::new(Joined::new(shapes.iter().map(capacity)))
+            }
+        };
         Setup {
             make: Box::new(move || match build(&space, &config) {
                 Ok(layer) => layer,
                 Err(e) => unreachable!("the same layer was made before: {e}"),
             }),
-            media: self.disk.boxed(),
+            media,
             journal: self.journal(),
             block_bytes: BLOCK,
             identity: 0x1b12e5,
@@ -86,108 +119,58 @@ impl Shape {
         }
     }
 
-    pub fn journal(&self) -> Extent<Pba> {
+    fn journal(&self) -> Extent<Pba> {
         Extent::new(Pba::disk(0), self.journal)
+    }
+
+    /// The drives, in the order of their numbers.
+    pub fn drives(&self) -> Vec<Drive> {
+        match &self.ground {
+            Ground::Drive(disk) => vec![Drive { disk: disk.clone(), journal: self.journal() }],
+            Ground::Devices(shapes) => shapes.iter().flat_map(Self::drives).collect(),
+        }
     }
 
     /// The layer's configuration, for a report.
     pub fn describe(&self) -> String {
         let config: Vec<String> = self.config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        format!("{:?}, a journal of {} blocks, {}", self.space, self.journal, config.join(", "))
+        let own =
+            format!("{} on {:?}, a journal of {} blocks, {}", self.name, self.space, self.journal, config.join(", "));
+        match &self.ground {
+            Ground::Drive(_) => own,
+            Ground::Devices(shapes) => {
+                shapes.iter().fold(own, |all, shape| format!("{all}; below it {}", shape.describe()))
+            }
+        }
     }
 }
 
-fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
-    let blocks = dice.between(20, 80);
+/// A value for each field that runs vary.
+fn configuration(fields: &[Field], dice: &mut Dice) -> toml::Table {
+    let mut config = toml::Table::new();
+    for field in fields.iter().filter(|field| !field.samples.is_empty()) {
+        let sample = dice.pick(field.samples);
+        if let Ok(mut table) = toml::from_str::<toml::Table>(&format!("value = {sample}")) {
+            config.extend(table.remove("value").map(|value| (field.key.to_owned(), value)));
+        }
+    }
+    config
+}
+
+/// Flash for a cache of `buffer` blocks and its journal, and a disk behind it.
+fn stacked(journal: u32, buffer: u32, rules: Rules, dice: &mut Dice) -> Result<(Space, Ground), ConfigError> {
+    let subject = |name: &str| Ok::<_, ConfigError>(Subject::layer(layers::find(name)?));
+    let flash = Shape::with_room(&subject(ON_FLASH)?, rules, journal + buffer, dice)?;
+    let on_disk = *dice.pick(&ON_DISK);
+    let disk = Shape::draw(&subject(on_disk)?, rules, dice)?;
     let space = Space {
         conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: blocks,
+        conventional_blocks: flash.layer()?.capacity() - u64::from(journal),
         zones: None,
         bands: None,
         tracks: None,
-        home: None,
+        home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: disk.layer()?.capacity() }),
         buffer_blocks: buffer,
     };
-    (space, Disk::Conventional(Conventional::new(Pba::DISK, u64::from(journal) + blocks)))
-}
-
-fn zoned(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
-    let zone_blocks = dice.between(6, 24) as u32;
-    let conventional_zones = (journal + buffer).div_ceil(zone_blocks);
-    let count = dice.between(4, 8) as u32;
-    let spec =
-        ZonedSpec { zones: conventional_zones + count, zone_blocks, conventional_zones, max_open: 0, max_active: 0 };
-    let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: u64::from(conventional_zones * zone_blocks - journal),
-        bands: None,
-        zones: Some(Zones { first: Unit::disk(conventional_zones), count, zone_blocks }),
-        tracks: None,
-        home: None,
-        buffer_blocks: buffer,
-    };
-    (space, Disk::Zoned(Shingled::new(Pba::DISK, spec)))
-}
-
-/// Bands of up to three lengths behind a cache that holds some of them.
-fn banded(journal: u32, dice: &mut Dice) -> (Space, Disk) {
-    let cache = dice.between(8, 80) as u32;
-    let runs: Vec<BandRun> = (0..dice.between(1, 3))
-        .map(|_| BandRun { bands: dice.between(1, 3) as u32 + 1, band_blocks: dice.between(4, 20) as u32 })
-        .collect();
-    let disk = Banded::new(Pba::DISK, journal + cache, &runs);
-    let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: u64::from(cache),
-        zones: None,
-        tracks: None,
-        home: None,
-        bands: disk.bands().cloned(),
-        buffer_blocks: cache,
-    };
-    (space, Disk::Banded(disk))
-}
-
-fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
-    let bottom_blocks = dice.between(3, 9) as u32;
-    let top_blocks = dice.between(2, u64::from(bottom_blocks).min(6)) as u32;
-    let bottom_tracks = dice.between(2, 5) as u32;
-    let tracks = Tracks {
-        conventional_tracks: journal.div_ceil(bottom_blocks),
-        groups: dice.between(1, 2) as u32,
-        bottom_tracks,
-        top_tracks: bottom_tracks - dice.below(2) as u32,
-        bottom_blocks,
-        top_blocks,
-        skew_blocks: dice.below(u64::from(top_blocks)) as u32,
-        overlap: *dice.pick(&[Overlap::Angle, Overlap::Angle, Overlap::Block, Overlap::Track]),
-    };
-    let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: tracks.conventional_blocks() - u64::from(journal),
-        zones: None,
-        bands: None,
-        tracks: Some(tracks),
-        home: None,
-        buffer_blocks: buffer,
-    };
-    (space, Disk::Interlaced(Interlaced::new(Pba::DISK, tracks)))
-}
-
-fn flash(journal: u32, dice: &mut Dice) -> (Space, Disk) {
-    // Long erase blocks, so that the records of a collection fill more than one journal entry; few of them, so that it comes.
-    let (pages, most) = *dice.pick(&[(4, 10), (9, 10), (16, 8), (48, 5)]);
-    let rewritable = journal.div_ceil(pages);
-    let count = dice.between(4, most) as u32;
-    let shape = FlashShape { erase_blocks: rewritable + count, pages, rewritable_erase_blocks: rewritable };
-    let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: u64::from(rewritable * pages - journal),
-        zones: Some(Zones { first: Unit::disk(rewritable), count, zone_blocks: pages }),
-        bands: None,
-        tracks: None,
-        home: None,
-        buffer_blocks: 0,
-    };
-    (space, Disk::Flash(Flash::new(Pba::DISK, shape)))
+    Ok((space, Ground::Devices(vec![flash, disk])))
 }

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use super::content::SECTOR;
 use super::dice::Dice;
 use crate::block::{Address, Extent, Lba, Pba};
-use crate::layer::{Condition, UnitReport};
+use crate::layer::Condition;
 use crate::media::{Banded, Conventional, Flash, Illegal, Interlaced, Media, Shingled};
 use crate::perform::{IoKind, IoResult};
 use crate::plan::Unit;
@@ -147,9 +147,7 @@ impl Store {
                 self.flush();
                 Ok(IoResult::Done)
             }
-            IoKind::Report => {
-                Ok(IoResult::Report(UnitReport { devices: vec![Vec::new(), self.disk.media().report()] }))
-            }
+            IoKind::Report => Ok(IoResult::Report(self.disk.media().unit_report())),
         }
     }
 

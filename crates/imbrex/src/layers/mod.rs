@@ -1,11 +1,14 @@
 //! The translation layers, one folder each, and how one is made from its name.
 
+pub mod below;
 pub mod block_lru;
 pub mod conventional;
+pub mod dm_zoned;
 pub mod fifo_log;
 mod flash_cache;
 pub mod in_place;
 mod in_place_tracks;
+mod log_structured;
 pub mod loop_back;
 pub mod lru_cache;
 pub mod page_ftl;
@@ -15,6 +18,8 @@ pub mod skylight;
 pub mod skylight_zones;
 pub mod static_sets;
 mod zone_buffer;
+
+use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
@@ -29,6 +34,8 @@ pub enum Recording {
     Conventional,
     /// Conventional and sequential zones.
     Zoned,
+    /// The same, with the conventional space taken zone by zone.
+    WholeZones,
     /// Bands behind a persistent cache, as inside a drive-managed disk.
     Banded,
     /// Bottom and top tracks.
@@ -109,6 +116,10 @@ pub const ALL: &[LayerInfo] = &[
     loop_back::INFO,
     block_lru::INFO,
     skylight_zones::INFO,
+    dm_zoned::INFO,
+    log_structured::GREEDY,
+    log_structured::FIFO,
+    log_structured::COST_BENEFIT,
     skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,
@@ -133,7 +144,8 @@ impl LayerInfo {
     /// # Errors
     /// [`ConfigError`] names the field or the missing space.
     pub fn build(&self, space: &Space, config: &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError> {
-        (self.build)(space, config)
+        let own = if self.recording == Recording::Cached { below::without(config) } else { Cow::Borrowed(config) };
+        (self.build)(space, &own)
     }
 }
 

@@ -8,6 +8,7 @@ mod banded;
 mod conventional;
 mod flash;
 mod interlaced;
+mod joined;
 mod shingled;
 mod tags;
 
@@ -15,12 +16,13 @@ pub use banded::Banded;
 pub use conventional::Conventional;
 pub use flash::{Flash, FlashShape};
 pub use interlaced::Interlaced;
+pub use joined::Joined;
 pub use shingled::{Shingled, ZonedSpec};
 pub use tags::{Tag, TagMap};
 
 use crate::bands::Bands;
 use crate::block::{Extent, Pba};
-use crate::layer::{Condition, UnitState};
+use crate::layer::{Condition, UnitReport, UnitState};
 use crate::plan::Unit;
 use crate::tracks::Tracks;
 
@@ -130,6 +132,11 @@ pub trait Media: Send {
 
     /// The state of every unit.
     fn report(&self) -> Vec<UnitState>;
+
+    /// The same for each device, if this is [`Pba::DISK`] alone.
+    fn unit_report(&self) -> UnitReport {
+        UnitReport { devices: vec![Vec::new(), self.report()] }
+    }
 
     /// Marks a unit read-only or offline, as a failing head would.
     fn fail(&mut self, unit: Unit, condition: Condition);

@@ -3,7 +3,7 @@
 //! of a large disk small.
 
 /// Which of `len` numbers are in the set.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Bitmap {
     words: Vec<u64>,
     /// Bit `w` says that word `w` is not zero.
@@ -12,6 +12,17 @@ pub struct Bitmap {
 
 fn place(at: u64) -> (usize, u64) {
     ((at / 64) as usize, 1 << (at % 64))
+}
+
+/// The words that `[from, end)` lies in, and its bits in each.
+fn words_of(from: u64, end: u64) -> impl Iterator<Item = (usize, u64)> {
+    let words = if from < end { place(from).0..place(end - 1).0 + 1 } else { 0..0 };
+    words.map(move |word| {
+        let start = word as u64 * 64;
+        let low = u64::MAX << from.saturating_sub(start);
+        let high = if end - start < 64 { (1 << (end - start)) - 1 } else { u64::MAX };
+        (word, low & high)
+    })
 }
 
 impl Bitmap {
@@ -61,6 +72,52 @@ impl Bitmap {
             self.summary[word] &= !bit;
         }
         was & bit != 0
+    }
+
+    /// Adds `[from, end)`; says how many of them are new.
+    pub fn insert_run(&mut self, from: u64, end: u64) -> u64 {
+        let mut new = 0;
+        for (word, bits) in words_of(from, end) {
+            new += u64::from((bits & !self.words[word]).count_ones());
+            self.words[word] |= bits;
+            let (summary, bit) = place(word as u64);
+            self.summary[summary] |= bit;
+        }
+        new
+    }
+
+    /// Takes `[from, end)` out; says how many of them were in.
+    pub fn remove_run(&mut self, from: u64, end: u64) -> u64 {
+        let mut removed = 0;
+        let mut at = from;
+        while let Some(first) = self.next(at, end) {
+            let (word, _) = place(first);
+            let after = end.min((word as u64 + 1) * 64);
+            for (word, bits) in words_of(first, after) {
+                removed += u64::from((bits & self.words[word]).count_ones());
+                self.words[word] &= !bits;
+                if self.words[word] == 0 {
+                    let (summary, bit) = place(word as u64);
+                    self.summary[summary] &= !bit;
+                }
+            }
+            at = after;
+        }
+        removed
+    }
+
+    /// How many of `[from, end)` are in the set.
+    #[must_use]
+    pub fn count(&self, from: u64, end: u64) -> u64 {
+        words_of(from, end).map(|(word, bits)| u64::from((bits & self.words[word]).count_ones())).sum()
+    }
+
+    /// The least number in `[from, end)` that is not in the set, else `end`.
+    #[must_use]
+    pub fn next_absent(&self, from: u64, end: u64) -> u64 {
+        let absent =
+            words_of(from, end).map(|(word, bits)| (word, bits & !self.words[word])).find(|(_, bits)| *bits != 0);
+        absent.map_or(end, |(word, bits)| word as u64 * 64 + u64::from(bits.trailing_zeros()))
     }
 
     /// The least member in `[from, end)`.
@@ -132,6 +189,19 @@ mod tests {
                 let (from, end) = (at / 2, at / 2 + length);
                 prop_assert_eq!(bits.next(from, end), plain.range(from..end).next().copied());
                 prop_assert_eq!(bits.last(from, end), plain.range(from..end).next_back().copied());
+                let end = end.min(20_000);
+                prop_assert_eq!(bits.count(from, end), plain.range(from..end).count() as u64);
+                let absent = (from..end).find(|n| !plain.contains(n)).unwrap_or(end);
+                prop_assert_eq!(bits.next_absent(from, end), absent);
+                let end = end.min(from + length / 16);
+                let held = plain.range(from..end).count() as u64;
+                if add {
+                    prop_assert_eq!(bits.insert_run(from, end), end - from - held);
+                    plain.extend(from..end);
+                } else {
+                    prop_assert_eq!(bits.remove_run(from, end), held);
+                    plain.retain(|n| !(from..end).contains(n));
+                }
             }
         }
     }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::full_map::FullMap;
 use crate::block::{Extent, Lba};
-use crate::layer::REGION_RECORDS;
+use crate::layer::{REGION_RECORDS, Violation};
 use crate::plan::{Plan, Record};
 
 /// A set of lost blocks.
@@ -77,6 +78,19 @@ impl LostBlocks {
                 plan.record(Record::Lost(at));
             }
         });
+    }
+
+    /// Verifies that no block is both lost and mapped.
+    ///
+    /// # Errors
+    /// A [`Violation`] that names the first such run.
+    pub fn check_unmapped(&self, map: &FullMap) -> Result<(), Violation> {
+        let mut both = None;
+        map.all_runs(|at, _| {
+            both = self.any(at).then_some(at);
+            both.is_none()
+        });
+        both.map_or(Ok(()), |at| Err(Violation(format!("{at:?} is mapped, and some of it is lost"))))
     }
 }
 

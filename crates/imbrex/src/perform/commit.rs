@@ -146,11 +146,12 @@ impl Ring {
 }
 
 impl Running {
-    /// Begins or continues a commit.
+    /// Begins or continues a commit. Says whether it has ended, which takes no device operation when it has nothing to
+    /// write: whoever waited for space must be asked again, since no completion will.
     ///
     /// # Errors
     /// The reason when the ring has no room left.
-    pub(super) fn advance_commit(&mut self, core: &mut Core) -> Result<(), String> {
+    pub(super) fn advance_commit(&mut self, core: &mut Core) -> Result<bool, String> {
         if self.commit.is_none() && self.wants_commit(core.setup.gather) {
             self.begin_commit(core);
         }
@@ -159,8 +160,9 @@ impl Running {
         }
         if self.commit.as_ref().is_some_and(|c| c.phase == Phase::Ready) {
             self.write_entries(core)?;
+            return Ok(self.commit.is_none());
         }
-        Ok(())
+        Ok(false)
     }
 
     pub(super) fn has_uncommitted(&self) -> bool {

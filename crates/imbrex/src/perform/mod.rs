@@ -11,6 +11,7 @@
 //! | `order.rs`, `operation.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait for their entry) |
 //! | `commit.rs` | 3 (records after moves), 4 (resets and frees after records), 5 (redo entries) |
 //! | `recover.rs`, `chain.rs` | what recovery makes of the journal |
+//! | `stack.rs` | runners on runners: 8 (lower devices first), 10 |
 //!
 //! Rules 6, 7 and 9 bind layers and stores; rule 6 is checked here.
 
@@ -24,6 +25,7 @@ mod recover;
 mod request;
 pub mod rules;
 mod running;
+mod stack;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -36,6 +38,7 @@ use crate::plan::Unit;
 use recover::Recovery;
 use rules::Rules;
 use running::Running;
+pub use stack::{Stack, StackSetup};
 
 /// What the runner needs to know of a store.
 pub struct Setup {
@@ -267,6 +270,21 @@ impl Performer {
             self.core.taken.insert(io.id, purpose);
         }
         Some(io)
+    }
+
+    /// Says that a device may have lost what it has completed since its last flush: the layer's life ends, as when an
+    /// operation fails.
+    pub fn device_restarted(&mut self) {
+        // Recovery flushes before and after what it does, and begins again when a flush fails.
+        if let State::Running(running) = &mut self.state {
+            running.failed = true;
+        }
+        self.advance();
+    }
+
+    /// What the devices would report if nothing had failed.
+    fn unit_report(&self) -> UnitReport {
+        self.core.setup.media.unit_report()
     }
 
     /// Takes the result of a device operation.

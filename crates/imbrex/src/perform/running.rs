@@ -131,12 +131,15 @@ impl Running {
             }
             self.start_ready(core);
             let planned = !self.starting && self.plan_more(core);
-            if let Err(why) = self.broken.take().map_or(Ok(()), Err).and_then(|()| self.advance_commit(core)) {
-                self.fail_all(core);
-                let mut queue = std::mem::take(&mut self.queue);
-                return Some(core.die(why, &mut queue));
-            }
-            if planned || !self.ready.is_empty() || self.failed {
+            let committed = match self.broken.take().map_or(Ok(()), Err).and_then(|()| self.advance_commit(core)) {
+                Ok(committed) => committed,
+                Err(why) => {
+                    self.fail_all(core);
+                    let mut queue = std::mem::take(&mut self.queue);
+                    return Some(core.die(why, &mut queue));
+                }
+            };
+            if planned || committed || !self.ready.is_empty() || self.failed {
                 continue;
             }
             match self.kept_back.take() {
@@ -267,33 +270,48 @@ impl Running {
         }
     }
 
+    /// Has the layer move what lies in RAM for the flushes that wait; says whether anything came of it.
     fn plan_flushes(&mut self, core: &mut Core) -> bool {
         let mut any = false;
         while let Some(&(id, client)) = self.flushing.front() {
-            any = true;
-            if core.clients.insert(client, false) == Some(true) {
-                self.flushing.pop_front();
-                core.reply(id, Err(Failure::Io));
-                continue;
-            }
-            if !core.setup.rules.keeps(Rule::FlushWaits) {
-                self.flushing.pop_front();
-                core.reply(id, Ok(Bytes::new()));
-                continue;
-            }
-            let mut plan = std::mem::take(&mut self.plan);
-            let step = self.layer.flush(&mut plan);
-            let moved = !plan.is_empty();
-            self.enqueue(core, plan, None, false);
-            if step == Step::Done {
-                self.flushing.pop_front();
-                self.items.push_back(Item { before: self.next_seq, what: What::Barrier(id) });
-            } else if step == Step::Wait || !moved {
-                self.awaiting_space = true;
+            let result = if core.clients.insert(client, false) == Some(true) {
+                Err(Failure::Io)
+            } else if !core.setup.rules.keeps(Rule::FlushWaits) {
+                Ok(Bytes::new())
+            } else if self.awaiting_space {
                 return any;
-            }
+            } else {
+                let (step, moved) = self.flush_layer(core);
+                any |= moved;
+                match step {
+                    Step::Done => {
+                        self.flushing.pop_front();
+                        self.items.push_back(Item { before: self.next_seq, what: What::Barrier(id) });
+                        any = true;
+                        continue;
+                    }
+                    Step::Nothing if !self.has_uncommitted() => Err(Failure::Full),
+                    Step::More | Step::Hold if moved => continue,
+                    _ => {
+                        self.awaiting_space = true;
+                        return any;
+                    }
+                }
+            };
+            any = true;
+            self.flushing.pop_front();
+            core.reply(id, result);
         }
         any
+    }
+
+    /// One step of the layer's flush, and whether it planned anything.
+    fn flush_layer(&mut self, core: &mut Core) -> (Step, bool) {
+        let mut plan = std::mem::take(&mut self.plan);
+        let step = self.layer.flush(&mut plan);
+        let moved = !plan.is_empty();
+        self.enqueue(core, plan, None, false);
+        (step, moved)
     }
 
     /// Verifies the layer, and that folding the records gives its state.

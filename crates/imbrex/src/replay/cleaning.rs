@@ -69,24 +69,25 @@ impl Simulation {
     /// Offers the layer the time until `until_ns`.
     pub(super) fn use_idle_time(&mut self, until_ns: u64) -> Result<(), Fault> {
         let since_ns = self.machine.now_ns;
-        let idle_after_ns = self.options.idle_after_ns.max(self.layer.idle_after_ns());
-        if !self.options.idle || until_ns - since_ns <= idle_after_ns {
+        if !self.options.idle {
             return Ok(());
         }
-        self.machine.now_ns += idle_after_ns;
         self.waiting.clear();
         let mut idle_steps = 0;
         for _ in 0..MAX_STEPS {
-            if self.machine.now_ns >= until_ns {
+            let begin_ns = self.machine.now_ns.max(self.idle_from(since_ns));
+            if begin_ns >= until_ns {
                 break;
             }
+            self.machine.now_ns = begin_ns;
             let (step, took_ns) = self.clean(Pressure::Idle { ns: self.machine.now_ns - since_ns }, None)?;
             idle_steps += u64::from(!self.plan.is_empty());
             self.idle.ns += took_ns;
             let goes_on = match step {
                 Step::More | Step::Hold => true,
                 Step::Wait => self.machine.commit_early(&mut *self.layer)?,
-                Step::Done | Step::Nothing => false,
+                // A layer that is done for now may have a use for a longer idle time.
+                Step::Done | Step::Nothing => self.idle_from(since_ns) > self.machine.now_ns,
             };
             if !goes_on {
                 break;
@@ -95,6 +96,11 @@ impl Simulation {
         self.idle.episodes += u64::from(idle_steps > 0);
         self.idle.steps += idle_steps;
         Ok(())
+    }
+
+    /// When idle time that began at `since_ns` is first offered.
+    fn idle_from(&self, since_ns: u64) -> u64 {
+        since_ns.saturating_add(self.options.idle_after_ns.max(self.layer.idle_after_ns()))
     }
 
     /// One cleaning step, performed whole; returns how long it took. `meanwhile` are the blocked write and the requests

@@ -1,6 +1,6 @@
 //! What every block holds, and what it must hold: the check that no layer can talk its way past.
 //!
-//! Each block of the disk and of RAM carries the tag last written to it, and each logical block the newest tag the host
+//! Each block of every device, RAM included, carries the tag last written to it, and each logical block the newest tag the host
 //! wrote. What a layer gave back, and what the media destroyed, holds a tag that no host ever wrote, so that reading it
 //! shows even where the media would allow the read.
 //!
@@ -47,10 +47,9 @@ struct Expected {
     trimmed: bool,
 }
 
-#[derive(Default)]
 pub(super) struct Content {
-    ram: TagMap,
-    disk: TagMap,
+    /// What the blocks of each device hold; device 0 is RAM.
+    devices: Vec<TagMap>,
     newest: TagMap,
     /// Blocks trimmed since they were last written carry a tag here: they may read as zeros.
     trimmed: TagMap,
@@ -58,6 +57,12 @@ pub(super) struct Content {
 }
 
 impl Content {
+    /// Nothing is written on any of the devices up to `last`.
+    pub(super) fn new(last: u8) -> Self {
+        let devices = (0..=last).map(|_| TagMap::default()).collect();
+        Self { devices, newest: TagMap::default(), trimmed: TagMap::default(), version: 0 }
+    }
+
     /// The version of the next write.
     pub(super) fn next_version(&mut self) -> u32 {
         self.version = self.version.wrapping_add(1);
@@ -126,11 +131,10 @@ impl Content {
 
     fn copy(&mut self, source: Pba, target: Pba, blocks: u32) {
         let (s, t) = (source.block(), target.block());
-        match (source.is_ram(), target.is_ram()) {
-            (true, true) => self.ram.copy_within(s, t, blocks),
-            (false, false) => self.disk.copy_within(s, t, blocks),
-            (true, false) => self.disk.copy_from(&self.ram, s, t, blocks),
-            (false, true) => self.ram.copy_from(&self.disk, s, t, blocks),
+        let [from, to] = [source, target].map(|at| usize::from(at.device()));
+        match self.devices.get_disjoint_mut([from, to]) {
+            Ok([from, to]) => to.copy_from(from, s, t, blocks),
+            Err(_) => self.devices[from].copy_within(s, t, blocks),
         }
     }
 
@@ -156,11 +160,11 @@ impl Content {
     }
 
     fn map(&self, at: Pba) -> &TagMap {
-        if at.is_ram() { &self.ram } else { &self.disk }
+        &self.devices[usize::from(at.device())]
     }
 
     fn map_mut(&mut self, at: Pba) -> &mut TagMap {
-        if at.is_ram() { &mut self.ram } else { &mut self.disk }
+        &mut self.devices[usize::from(at.device())]
     }
 }
 

@@ -1,8 +1,11 @@
-//! The drive of a simulation: what the media allows, and how long it takes.
+//! The drive of a simulation: what the media allows, and how long it takes. Or, in a stack, several devices that are
+//! simulations themselves.
 
+use super::error::Fault;
 use super::scheduler::Access;
-use crate::block::{Extent, Pba};
-use crate::media::{Illegal, Media};
+use super::simulation::Simulation;
+use crate::block::{self, Extent, Pba};
+use crate::media::{Illegal, Joined, Media};
 use crate::plan::Unit;
 
 /// Bytes of a sector, the unit in which mechanics count.
@@ -22,10 +25,24 @@ pub trait Timing: Send {
     }
 }
 
-/// A drive: media and timing.
+/// Accesses take no time: for counting.
+#[derive(Copy, Clone, Debug)]
+pub struct NoTime;
+
+impl Timing for NoTime {
+    fn access(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64, _write: bool) -> u64 {
+        now_ns
+    }
+
+    fn positioning_ns(&self, _now_ns: u64, _first_sector: u64, _write: bool) -> u64 {
+        0
+    }
+}
+
+/// A drive, media and timing; or the devices of a stack, on each of which a layer runs on a drive of its own.
 pub struct Device {
     media: Box<dyn Media>,
-    timing: Box<dyn Timing>,
+    work: Work,
     block_bytes: u32,
     sectors_per_block: u64,
     busy_ns: u64,
@@ -37,15 +54,36 @@ pub struct Device {
     free_of_charge: bool,
 }
 
+/// What an access comes to.
+enum Work {
+    Drive(Box<dyn Timing>),
+    /// Requests of the devices, numbered from [`Pba::DISK`].
+    Stack(Vec<Simulation>),
+}
+
 impl Device {
     /// A disk of blocks of `block_bytes`, a multiple of 512.
     #[must_use]
     pub fn new(media: Box<dyn Media>, timing: Box<dyn Timing>, block_bytes: u32) -> Self {
+        Self::with(media, Work::Drive(timing), block_bytes)
+    }
+
+    /// The devices that the layers of `below` make of their drives, numbered from [`Pba::DISK`]. Their blocks are equally
+    /// long; there is at least one.
+    #[must_use]
+    pub fn stack(below: Vec<Simulation>) -> Self {
+        let media = Joined::new(below.iter().map(Simulation::capacity));
+        let block_bytes = below.first().map_or(SECTOR_BYTES, Simulation::block_bytes);
+        debug_assert!(below.iter().all(|device| device.block_bytes() == block_bytes));
+        Self::with(Box::new(media), Work::Stack(below), block_bytes)
+    }
+
+    fn with(media: Box<dyn Media>, work: Work, block_bytes: u32) -> Self {
         debug_assert!(block_bytes > 0 && block_bytes.is_multiple_of(SECTOR_BYTES));
         let sectors_per_block = u64::from(block_bytes / SECTOR_BYTES);
         Self {
             media,
-            timing,
+            work,
             block_bytes,
             sectors_per_block,
             busy_ns: 0,
@@ -61,16 +99,47 @@ impl Device {
         &*self.media
     }
 
+    /// The simulations below, if this is a stack.
+    pub(super) fn below(&self) -> &[Simulation] {
+        match &self.work {
+            Work::Drive(_) => &[],
+            Work::Stack(below) => below,
+        }
+    }
+
+    /// The simulations below, if this is a stack.
+    pub(super) fn below_mut(&mut self) -> &mut [Simulation] {
+        match &mut self.work {
+            Work::Drive(_) => &mut [],
+            Work::Stack(below) => below,
+        }
+    }
+
+    /// Whether its devices are simulations themselves.
+    #[inline]
+    pub(super) fn is_stack(&self) -> bool {
+        matches!(self.work, Work::Stack(_))
+    }
+
+    /// The number of the last device.
+    #[inline]
+    pub(super) fn last(&self) -> u8 {
+        match &self.work {
+            Work::Drive(_) => Pba::DISK,
+            Work::Stack(below) => below.len() as u8,
+        }
+    }
+
     /// Bytes of a block.
     #[must_use]
     pub fn block_bytes(&self) -> u32 {
         self.block_bytes
     }
 
-    /// How long the disk has been busy in all.
+    /// How long the disk, or the busiest device of a stack, has been busy in all.
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
-        self.busy_ns
+        self.below().iter().map(Simulation::busy_ns).fold(self.busy_ns, u64::max)
     }
 
     /// How long units have been emptied since the last access or the beginning of the last request.
@@ -90,30 +159,39 @@ impl Device {
 
     /// How long an access that begins at `now_ns` would take to begin its transfer.
     pub(super) fn positioning_ns(&self, access: &Access, now_ns: u64) -> u64 {
-        self.timing.positioning_ns(now_ns, access.at.start.block() * self.sectors_per_block, access.write)
+        match &self.work {
+            Work::Drive(timing) => {
+                timing.positioning_ns(now_ns, access.at.start.block() * self.sectors_per_block, access.write)
+            }
+            // Its devices have no common queue.
+            Work::Stack(_) => 0,
+        }
     }
 
     /// Whether accesses from now on cost nothing.
     pub fn set_free_of_charge(&mut self, free: bool) {
         self.free_of_charge = free;
+        self.below_mut().iter_mut().for_each(|device| device.set_free_of_charge(free));
     }
 
     /// Reads blocks and says when that is done.
     ///
     /// # Errors
-    /// When the media refuses.
-    pub fn read(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Illegal> {
+    /// When the media refuses, or a layer of a stack comes to an end.
+    #[inline]
+    pub fn read(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Fault> {
         self.media.read(at)?;
-        Ok(self.access(at, now_ns, false))
+        self.access(at, now_ns, false)
     }
 
     /// Writes blocks and says when that is done.
     ///
     /// # Errors
-    /// When the media refuses.
-    pub fn write(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Illegal> {
+    /// When the media refuses, or a layer of a stack comes to an end.
+    #[inline]
+    pub fn write(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Fault> {
         self.media.write(at)?;
-        Ok(self.access(at, now_ns, true))
+        self.access(at, now_ns, true)
     }
 
     /// The blocks of a unit of the disk.
@@ -128,11 +206,11 @@ impl Device {
     pub fn reset(&mut self, unit: Unit, now_ns: u64) -> Result<(Extent<Pba>, u64), Illegal> {
         let space = self.unit(unit)?;
         self.media.reset(unit)?;
-        if self.free_of_charge {
-            return Ok((space, now_ns));
-        }
         let (first, sectors) = self.sectors(space);
-        let done = self.timing.reset(now_ns, first, sectors);
+        let done = match &mut self.work {
+            Work::Drive(timing) if !self.free_of_charge => timing.reset(now_ns, first, sectors),
+            _ => return Ok((space, now_ns)),
+        };
         debug_assert!(done >= now_ns);
         self.busy_ns += done - now_ns;
         self.emptying_ns += done - now_ns;
@@ -143,16 +221,26 @@ impl Device {
         (at.start.block() * self.sectors_per_block, u64::from(at.blocks) * self.sectors_per_block)
     }
 
-    fn access(&mut self, at: Extent<Pba>, now_ns: u64, write: bool) -> u64 {
-        if self.free_of_charge {
-            return now_ns;
-        }
+    #[inline]
+    fn access(&mut self, at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Fault> {
         let (first, sectors) = self.sectors(at);
-        let done = self.timing.access(now_ns, first, sectors, write);
+        let done = match &mut self.work {
+            Work::Stack(below) => return ask(below, at, now_ns, write),
+            Work::Drive(_) if self.free_of_charge => return Ok(now_ns),
+            Work::Drive(timing) => timing.access(now_ns, first, sectors, write),
+        };
         debug_assert!(done >= now_ns);
         self.busy_ns += done - now_ns;
         self.emptying_ns = 0;
         self.position = at.start.block();
-        done
+        Ok(done)
     }
+}
+
+/// Has a device of a stack serve an access as a request.
+fn ask(below: &mut [Simulation], at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Fault> {
+    let index = usize::from(at.start.device() - Pba::DISK);
+    let at = Extent::new(block::Lba(at.start.block()), at.blocks);
+    let access = if write { block::Access::Write } else { block::Access::Read };
+    below[index].serve_above(block::Request { access, at }, now_ns)
 }

@@ -156,6 +156,14 @@ pub enum Fault {
     /// The layer waits for space to come back, and none is on its way.
     #[error("the layer waits for freed space, but has freed none")]
     Stuck,
+    /// The layer of a device below came to an end.
+    #[error("below, layer {layer}: {fault}")]
+    Below {
+        /// That layer.
+        layer: String,
+        /// What happened there.
+        fault: Box<Fault>,
+    },
     /// Cleaning goes on without end.
     #[error("{steps} cleaning steps made no progress")]
     Endless {

@@ -22,6 +22,8 @@ pub(super) struct Machine {
     pub disk: Device,
     ram_blocks: u64,
     pub now_ns: u64,
+    /// When the latest operation of an earlier request was complete; in a stack that may be later than now.
+    latest_ns: u64,
     pub counters: Counters,
     /// What every block holds, when verifying.
     pub content: Option<Content>,
@@ -35,17 +37,33 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new(disk: Device, ram_blocks: u32, journal: Option<Journal>, verify: bool) -> Self {
+        let content = verify.then(|| Content::new(disk.last()));
         Self {
             disk,
             ram_blocks: u64::from(ram_blocks),
             now_ns: 0,
+            latest_ns: 0,
             counters: Counters::default(),
-            content: verify.then(Content::default),
+            content,
             scheduled: None,
             delivery: Delivery::default(),
             journal,
             restated: Plan::new(),
         }
+    }
+
+    /// A request begins that has arrived at `arrival_ns`: when the disk is free. In a stack at once, since each of its
+    /// devices has it wait as long as that is busy; what one device still does for an earlier request holds up no other.
+    #[inline]
+    pub(super) fn begin_request(&mut self, arrival_ns: u64) {
+        self.latest_ns = self.latest_ns();
+        self.now_ns = if self.disk.is_stack() { arrival_ns } else { self.latest_ns.max(arrival_ns) };
+    }
+
+    /// When everything performed so far is complete.
+    #[inline]
+    pub(super) fn latest_ns(&self) -> u64 {
+        self.latest_ns.max(self.now_ns)
     }
 
     /// When the request being served is complete, if nothing more is performed for it: nobody waits for a unit to be emptied.
@@ -195,6 +213,7 @@ impl Machine {
             Pba::DISK => Ok(true),
             Pba::RAM if at.start.block() + u64::from(at.blocks) <= self.ram_blocks => Ok(false),
             Pba::RAM => Err(Illegal::Beyond { at, blocks: self.ram_blocks }),
+            device if device <= self.disk.last() => Ok(true),
             _ => Err(Illegal::Beyond { at, blocks: 0 }),
         }
     }

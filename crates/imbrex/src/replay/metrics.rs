@@ -27,6 +27,22 @@ impl Counters {
     pub(super) fn event(&self, event: Event) -> u64 {
         self.events[event as usize]
     }
+
+    /// Keeps the events alone: what was written to a device that is no drive is written to the media by the layer below.
+    pub(super) fn forget_blocks(&mut self) {
+        *self = Self { events: self.events, ..Self::default() };
+    }
+
+    /// Adds what a device below has done to its media. What it has buffered is no matter of the layer above.
+    pub(super) fn add_below(&mut self, below: &Self) {
+        let add = |sums: &mut [u64], more: &[u64]| sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        add(&mut self.written, &below.written);
+        add(&mut self.read, &below.read);
+        self.resets += below.resets;
+        for event in [Event::Rmw, Event::RmwFree] {
+            self.events[event as usize] += below.event(event);
+        }
+    }
 }
 
 /// What one kind of request adds up to.

@@ -13,7 +13,10 @@
 //!
 //! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `scheduled` performs plans through
 //! the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
+//!
+//! In a stack, the devices under a layer are simulations themselves (`below`).
 
+mod below;
 mod cleaning;
 mod content;
 mod device;
@@ -32,19 +35,22 @@ mod scheduler;
 mod series;
 mod setup;
 mod simulation;
+mod sizing;
+mod stack;
 
 use std::ops::ControlFlow;
 
 pub use crate::buffer_size::{BadBufferSize, BufferSize};
-pub use device::{Device, Timing};
+pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
 pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, Window};
-pub use outcome::{ByReason, CleaningTime, Latency, LatencyMs, Outcome};
+pub use outcome::{Below, ByReason, CleaningTime, Latency, LatencyMs, Outcome};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
 pub use series::Row;
 pub use setup::{Setup, disk, replay, space};
 pub use simulation::Simulation;
+pub use sizing::{fits, sized};
 
 /// Whoever watches a replay.
 pub trait Observer {

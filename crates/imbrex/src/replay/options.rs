@@ -87,6 +87,10 @@ impl ReplayOptions {
                 format!("requests cannot be cut into blocks of {block_bytes} bytes; choose a power of two"),
             );
         }
+        if disk.is_stack() && self.scheduler != Scheduler::Fcfs {
+            let reason = "the devices of a stack serve in the order in which they are asked; choose fcfs";
+            return wrong("scheduler", reason.to_owned());
+        }
         if let Some(depth) = self.queue_depth.filter(|depth| !(1..=MAX_QUEUE_DEPTH).contains(depth)) {
             return wrong("queue_depth", format!("{depth} is not from 1 to {MAX_QUEUE_DEPTH}"));
         }

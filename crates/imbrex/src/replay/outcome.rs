@@ -60,12 +60,24 @@ pub struct Outcome {
     pub idle_cleaning: CleaningTime,
     /// Simulated time from 0 to the last completion.
     pub simulated_seconds: f64,
-    /// The part of that time in which the disk was busy.
+    /// The part of that time in which the disk, or the busiest device of a stack, was busy.
     pub disk_busy_ratio: f64,
     /// Wall-clock time of the replay, prefilling left out; 0 if nobody measured it.
     pub replay_seconds: f64,
     /// Host blocks replayed in each second of it.
     pub blocks_per_second: f64,
+    /// The devices of a stack, in the order of their numbers. What is said of media above are the sums over them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Below>,
+}
+
+/// What a device of a stack did: its layer's requests are what the layer above read and wrote.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Below {
+    /// The layer on its drive.
+    pub layer: String,
+    /// What was measured there.
+    pub outcome: Outcome,
 }
 
 /// Latency from arrival to completion; trims touch no media and are left out.
@@ -118,6 +130,7 @@ impl Outcome {
         latencies: &Latencies,
         (blocked, idle): (&Cleaning, &Cleaning),
         machine: &Machine,
+        devices: Vec<Below>,
     ) -> Self {
         let (media, host) = (&totals.media, &totals.host);
         let media_write_blocks = ByReason(media.written);
@@ -145,10 +158,11 @@ impl Outcome {
             resets: media.resets,
             blocked_cleaning: CleaningTime::new(blocked),
             idle_cleaning: CleaningTime::new(idle),
-            simulated_seconds: machine.now_ns as f64 / 1e9,
-            disk_busy_ratio: ratio(machine.disk.busy_ns(), machine.now_ns),
+            simulated_seconds: machine.latest_ns() as f64 / 1e9,
+            disk_busy_ratio: ratio(machine.disk.busy_ns(), machine.latest_ns()),
             replay_seconds: 0.0,
             blocks_per_second: 0.0,
+            devices,
         }
     }
 

@@ -8,6 +8,7 @@ use super::error::ReplayError;
 use super::options::ReplayOptions;
 use super::outcome::Outcome;
 use super::simulation::Simulation;
+use super::stack;
 use crate::block::{Address, Pba};
 use crate::buffer_size::BufferSize;
 use crate::drive::{DriveError, DrivePreset, DriveTiming, MediaSpec};
@@ -16,7 +17,7 @@ use crate::layers::{LayerInfo, Recording};
 use crate::mechanics::{FlashTimes, Mechanics};
 use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
 use crate::plan::Unit;
-use crate::space::{Space, Zones};
+use crate::space::{Home, Space, Zones};
 use crate::trace::Workload;
 
 /// What is replayed on what.
@@ -53,8 +54,12 @@ impl Setup<'_> {
     /// # Errors
     /// When the set-up makes no sense or the layer or the drive refuses.
     pub fn simulation(&self, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
-        let disk = disk(self.drive, self.layer.recording)?;
-        let space = space(&disk, self.buffer_blocks()?, options)?;
+        let buffer_blocks = self.buffer_blocks()?;
+        let disk = match self.layer.recording {
+            Recording::Cached => stack::device(self, buffer_blocks, options)?,
+            recording => disk(self.drive, recording)?,
+        };
+        let space = space(&disk, buffer_blocks, options)?;
         let layer = self.layer.build(&space, self.config)?;
         Simulation::new(self.layer.name, layer, disk, options)
     }
@@ -110,7 +115,10 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
         (Recording::Banded, MediaSpec::Banded { cache_blocks, bands }) => {
             Box::new(Banded::new(Pba::DISK, *cache_blocks, bands))
         }
-        (Recording::Zoned, MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active }) => {
+        (
+            Recording::Zoned | Recording::WholeZones,
+            MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active },
+        ) => {
             let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
             let (max_open, max_active) = (*max_open, *max_active);
             let spec = ZonedSpec { zones, zone_blocks, conventional_zones, max_open, max_active };
@@ -122,12 +130,15 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
         }
         // Where the drive is not what the layer is for, the layer says so.
         (Recording::Conventional | Recording::Interlaced | Recording::Banded, _)
-        | (Recording::Zoned, MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_) | MediaSpec::Banded { .. }) => {
-            Box::new(Conventional::new(Pba::DISK, drive.blocks()))
+        | (
+            Recording::Zoned | Recording::WholeZones,
+            MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_) | MediaSpec::Banded { .. },
+        ) => Box::new(Conventional::new(Pba::DISK, drive.blocks())),
+        (Recording::Zoned | Recording::WholeZones, MediaSpec::Flash { .. }) => {
+            return Err(drive.unsuited("sequential zones"));
         }
-        (Recording::Zoned, MediaSpec::Flash { .. }) => return Err(drive.unsuited("sequential zones")),
         (Recording::Flash, _) => return Err(drive.unsuited("flash")),
-        (Recording::Cached, _) => return Err(drive.unsuited("flash in front of a disk")),
+        (Recording::Cached, _) => return Err(drive.unsuited("flash with a disk behind it")),
     };
     let timing: Box<dyn Timing> = match drive.timing()? {
         DriveTiming::Disk(mechanics) => Box::new(mechanics),
@@ -144,7 +155,7 @@ pub(super) const JOURNAL_START: Pba = Pba::disk(0);
 /// # Errors
 /// When the journal does not fit.
 pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Result<Space, ReplayError> {
-    let mut space = whole(disk.media(), buffer_blocks);
+    let mut space = whole(disk, buffer_blocks);
     if options.as_live {
         let blocks = u64::from(options.journal_blocks);
         let Some(rest) = space.conventional_blocks.checked_sub(blocks) else {
@@ -158,8 +169,10 @@ pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Resu
     Ok(space)
 }
 
-/// All of the disk: conventional units come first, then bands, or sequential units of one size, or interlaced tracks.
-fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
+/// All of the disk: conventional units come first, then bands, or sequential units of one size, or interlaced tracks. Of a
+/// stack the first device is the cache, the second the home of all blocks.
+fn whole(disk: &Device, buffer_blocks: u32) -> Space {
+    let media = disk.media();
     let report = media.report();
     let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();
     let zones = (conventional < report.len() && media.bands().is_none()).then(|| {
@@ -167,32 +180,23 @@ fn whole(media: &dyn Media, buffer_blocks: u32) -> Space {
         Zones { first, count: (report.len() - conventional) as u32, zone_blocks: media.extent_of(first).blocks }
     });
     let (tracks, bands) = (media.tracks(), media.bands().cloned());
-    let conventional_blocks = match (zones, tracks, &bands) {
+    let below = disk.below();
+    let home = below.get(1).map(|device| Home { start: Pba::new(Pba::DISK + 1, 0), blocks: device.capacity() });
+    let conventional_blocks = match (zones, tracks, &bands, below.first()) {
         (Some(zones), ..) => zones.block(0, 0).block(),
-        (None, Some(tracks), _) => tracks.conventional_blocks(),
-        (None, None, Some(bands)) => bands.start(),
-        (None, None, None) => media.blocks(),
+        (None, Some(tracks), ..) => tracks.conventional_blocks(),
+        (None, None, Some(bands), _) => bands.start(),
+        (None, None, None, Some(cache)) => cache.capacity(),
+        (None, None, None, None) => media.blocks(),
     };
-    Space { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, home: None, buffer_blocks }
+    Space { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, home, buffer_blocks }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::media::{Conventional, Shingled, ZonedSpec};
-    use crate::replay::Timing;
-
-    struct NoTime;
-
-    impl Timing for NoTime {
-        fn access(&mut self, now_ns: u64, _: u64, _: u64, _: bool) -> u64 {
-            now_ns
-        }
-
-        fn positioning_ns(&self, _: u64, _: u64, _: bool) -> u64 {
-            0
-        }
-    }
+    use crate::replay::NoTime;
 
     fn zoned() -> Device {
         let spec = ZonedSpec { zones: 10, zone_blocks: 64, conventional_zones: 3, max_open: 0, max_active: 0 };

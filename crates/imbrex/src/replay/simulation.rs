@@ -21,12 +21,12 @@ use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
 use super::metrics::{Cleaning, Counters, HostTotals, Latencies};
 use super::options::ReplayOptions;
-use super::outcome::Outcome;
+use super::outcome::{Below, Outcome};
 use super::scheduled::Scheduled;
 use super::series::{Series, Totals};
 use super::setup::JOURNAL_START;
 use crate::block::{Access, Extent, Lba, Request};
-use crate::layer::{TranslationLayer, UnitReport};
+use crate::layer::TranslationLayer;
 use crate::plan::{Event, Plan};
 use crate::trace::TraceSource;
 
@@ -37,13 +37,13 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 
 /// A layer on a disk, ready to serve.
 pub struct Simulation {
-    name: String,
+    pub(super) name: String,
     pub(super) layer: Box<dyn TranslationLayer>,
     pub(super) machine: Machine,
     pub(super) options: ReplayOptions,
     pub(super) plan: Plan,
     pub(super) waiting: Vec<Request>,
-    host: HostTotals,
+    pub(super) host: HostTotals,
     latencies: Latencies,
     pub(super) blocked: Cleaning,
     pub(super) idle: Cleaning,
@@ -130,7 +130,7 @@ impl Simulation {
     #[inline]
     fn report(&mut self, served: &Pending, observer: &mut dyn Observer) -> Result<(), ReplayError> {
         if !self.machine.has_queue() {
-            self.advance_series(self.machine.now_ns);
+            self.advance_series(self.machine.latest_ns());
         }
         if let Some(series) = &mut self.series {
             series.hand_out(observer);
@@ -152,16 +152,27 @@ impl Simulation {
     }
 
     fn serve_next(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
-        if next.arrival_ns > self.machine.now_ns {
-            self.use_idle_time(next.arrival_ns)?;
-            self.machine.now_ns = self.machine.now_ns.max(next.arrival_ns);
-        }
+        self.arrive(next.arrival_ns)?;
         self.serve(next, ahead)?;
-        let every = self.options.check_every;
-        if self.options.verify && every > 0 && next.number.is_multiple_of(every) {
-            self.layer.check()?;
+        self.check_now_and_then(next.number)
+    }
+
+    /// A request begins that has arrived at `arrival_ns`; if nothing was left to do before, that was idle time.
+    #[inline]
+    pub(super) fn arrive(&mut self, arrival_ns: u64) -> Result<(), Fault> {
+        if arrival_ns > self.machine.latest_ns() {
+            self.machine.now_ns = self.machine.latest_ns();
+            self.use_idle_time(arrival_ns)?;
         }
+        self.machine.begin_request(arrival_ns);
         Ok(())
+    }
+
+    /// When verifying, checks the layer after every so many requests.
+    pub(super) fn check_now_and_then(&self, requests: u64) -> Result<(), Fault> {
+        let every = self.options.check_every;
+        let is_time = self.options.verify && every > 0 && requests.is_multiple_of(every);
+        if is_time { Ok(self.layer.check()?) } else { Ok(()) }
     }
 
     pub(super) fn serve(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
@@ -194,10 +205,15 @@ impl Simulation {
     /// A request was complete at `done_ns`.
     #[inline]
     pub(super) fn completed(&mut self, request: &Pending, done_ns: u64, ahead: &mut Lookahead<'_>) {
-        let latency_ns = done_ns - request.arrival_ns;
-        self.host.add(&request.request, request.bytes, latency_ns);
-        self.latencies.add(request.request.access, latency_ns);
+        self.served(&request.request, request.bytes, done_ns - request.arrival_ns);
         ahead.completed(done_ns);
+    }
+
+    /// A request of so many bytes took so long.
+    #[inline]
+    pub(super) fn served(&mut self, request: &Request, bytes: u32, latency_ns: u64) {
+        self.host.add(request, bytes, latency_ns);
+        self.latencies.add(request.access, latency_ns);
     }
 
     /// Requests were complete at `now_ns`.
@@ -209,7 +225,7 @@ impl Simulation {
         }
     }
 
-    fn read(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
+    pub(super) fn read(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
         self.machine.wait_for_room()?;
         self.machine.expect(at);
         self.plan.clear();
@@ -218,7 +234,7 @@ impl Simulation {
         self.machine.delivered()
     }
 
-    fn write(&mut self, at: Extent<Lba>, mut ahead: Option<&mut Lookahead<'_>>) -> Result<(), Fault> {
+    pub(super) fn write(&mut self, at: Extent<Lba>, mut ahead: Option<&mut Lookahead<'_>>) -> Result<(), Fault> {
         let version = self.machine.content.as_mut().map_or(0, Content::next_version);
         let (mut rest, mut steps) = (at, 0);
         while !rest.is_empty() {
@@ -242,7 +258,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn trim(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
+    pub(super) fn trim(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
         let mut rest = at;
         while !rest.is_empty() {
             self.machine.wait_for_room()?;
@@ -261,12 +277,15 @@ impl Simulation {
     }
 
     fn begin(&mut self) -> Result<(), Fault> {
-        let report = UnitReport { devices: vec![Vec::new(), self.machine.disk.media().report()] };
-        self.layer.recovered(&report, &mut self.plan)?;
+        self.layer.recovered(&self.machine.disk.media().unit_report(), &mut self.plan)?;
         self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)
     }
 
+    /// Fills the disk. In a stack the devices below are full already.
     fn prefill(&mut self) -> Result<(), Fault> {
+        if self.machine.disk.is_stack() {
+            return Ok(());
+        }
         let blocks = (self.layer.capacity() as f64 * self.options.prefill) as u64;
         sweep(blocks, |at| self.write(at, None))?;
         if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
@@ -276,15 +295,24 @@ impl Simulation {
         self.machine.scheduled = None;
         self.machine.disk.set_free_of_charge(true);
         self.layer.check()?;
-        sweep(self.layer.capacity(), |at| self.read(at))
+        sweep(self.layer.capacity(), |at| self.read(at))?;
+        self.machine.disk.below_mut().iter_mut().try_for_each(Self::read_back)
     }
 
+    /// Everything counted so far. In a stack the media are those of the devices below.
     fn totals(&self) -> Totals {
-        Totals { media: self.machine.counters, host: self.host }
+        let mut media = self.machine.counters;
+        if self.machine.disk.is_stack() {
+            media.forget_blocks();
+        }
+        self.machine.disk.below().iter().for_each(|device| media.add_below(&device.totals().media));
+        Totals { media, host: self.host }
     }
 
     fn outcome(&self) -> Outcome {
-        Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), &self.machine)
+        let below = self.machine.disk.below().iter();
+        let devices = below.map(|device| Below { layer: device.name.clone(), outcome: device.outcome() }).collect();
+        Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), &self.machine, devices)
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.

@@ -7,13 +7,13 @@
 //! rewritten as often as each of the two bottom arcs under it is written.
 
 use super::Row;
+use super::writes::uniform;
 use crate::buffer_size::BufferSize;
 use crate::drive::DrivePreset;
 use crate::layers;
 use crate::plan::Why;
 use crate::replay::{self, ReplayError, ReplayOptions, Setup};
 use crate::trace::Workload;
-use crate::trace::synthetic::{ArrivalSpec, Pattern, SizeShare, StreamSpec, SyntheticSpec};
 
 /// Requests of a check: enough that chance moves the result by a third of a percent.
 const REQUESTS: u64 = 200_000;
@@ -91,28 +91,13 @@ impl Case {
         let capacity = layer.build(&replay::space(&disk, 0, &options)?, &config)?.capacity();
         let grain_bytes = u64::from(self.kib) << 10;
         let range_bytes = capacity * u64::from(drive.block_bytes) / grain_bytes * grain_bytes;
-        let workload = Workload::Synthetic(uniform(range_bytes, self.kib));
+        let workload = Workload::Synthetic(uniform(range_bytes, self.kib, REQUESTS));
         let buffer = BufferSize::Bytes(0);
         let setup = Setup { drive, layer, config: &config, buffer, workload: &workload };
         let outcome = replay::replay(&setup, &options, &mut ())?;
         let written = &outcome.media_write_blocks;
         let own = written.get(Why::Host) + written.get(Why::Neighbour);
         Ok(own as f64 / outcome.host_write_blocks as f64)
-    }
-}
-
-fn uniform(range_bytes: u64, kib: u32) -> SyntheticSpec {
-    SyntheticSpec {
-        name: "uniform".to_owned(),
-        description: String::new(),
-        seed: 1,
-        requests: REQUESTS,
-        range_bytes,
-        grain_kib: kib,
-        write_ratio: 1.0,
-        sizes: vec![SizeShare { kib, weight: 1 }],
-        arrivals: ArrivalSpec { mean_rate: 100.0, bursts: None },
-        streams: vec![StreamSpec { weight: 1, pattern: Pattern::Uniform }],
     }
 }
 

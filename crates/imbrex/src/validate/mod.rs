@@ -5,11 +5,13 @@
 //! so unlike the rest of the library it reads files, all of them in `disk_folder`.
 
 mod band_rewrite;
+mod cleaning_forms;
 mod disk_folder;
 mod disksim;
 mod drive_managed;
 mod greedy_pages;
 mod interlaced;
+mod log_cleaning;
 mod queue_replay;
 mod seek_curves;
 mod writes;
@@ -23,6 +25,7 @@ pub use disksim::disksim;
 pub use drive_managed::drive_managed;
 pub use greedy_pages::greedy_pages;
 pub use interlaced::interlaced;
+pub use log_cleaning::log_cleaning;
 pub use seek_curves::seek_curves;
 
 use crate::mechanics::GeometryError;

@@ -1,10 +1,27 @@
-//! A trace that is made up as it is replayed: writes of single blocks.
+//! What is written to compare with closed forms: uniformly random requests, and a trace that is made up as it is replayed.
 
 use crate::block::Access;
+use crate::trace::synthetic::{ArrivalSpec, Pattern, SizeShare, StreamSpec, SyntheticSpec};
 use crate::trace::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
 
 /// Bytes of a block.
 pub(super) const BLOCK: u32 = 4096;
+
+/// Writes of `kib` KiB, at any multiple of it.
+pub(super) fn uniform(range_bytes: u64, kib: u32, requests: u64) -> SyntheticSpec {
+    SyntheticSpec {
+        name: "uniform".to_owned(),
+        description: String::new(),
+        seed: 1,
+        requests,
+        range_bytes,
+        grain_kib: kib,
+        write_ratio: 1.0,
+        sizes: vec![SizeShare { kib, weight: 1 }],
+        arrivals: ArrivalSpec { mean_rate: 100.0, bursts: None },
+        streams: vec![StreamSpec { weight: 1, pattern: Pattern::Uniform }],
+    }
+}
 
 /// Writes of blocks at times in ns.
 pub(super) struct Writes<I> {

@@ -4,6 +4,7 @@
 //! must agree on every count for every reading that the layer offers. Layers for interlaced disks have a model of their own.
 
 mod buffers;
+mod dm_zoned;
 mod drive_managed;
 mod flash_cache;
 mod interlaced;
@@ -22,10 +23,14 @@ use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Setup, replay};
 use imbrex::trace::{TraceRequest, Workload};
 
 use buffers::{BlockLru, FifoLog, LoopBack, SkylightZones};
+use dm_zoned::{DmZoned, Settings};
 use model::{Buffer, Buffered, Counts, Disk, Model};
 
+/// Blocks that prefilling writes at a time.
+const PREFILL_BLOCKS: u64 = 1 << 16;
+
 /// The readings that move a count, beside the defaults.
-const READINGS: [(&str, &[&str]); 4] = [
+const READINGS: [(&str, &[&str]); 5] = [
     ("fifo-log", &["clean_for = 'request'", "at_pointer = 'buffered'", "spare_zones = 0", "step_blocks = 7"]),
     (
         "loop-back",
@@ -50,6 +55,15 @@ const READINGS: [(&str, &[&str]); 4] = [
     (
         "skylight-zones",
         &["zone_slots = 17", "at_pointer = 'buffered'\nzone_slots = 40", "spare_zones = 0\nstep_blocks = 7"],
+    ),
+    (
+        "dm-zoned",
+        &[
+            "until = 'high'\nreclaim_low = 40\nreclaim_high = 70",
+            "throttle = 10\nstep_blocks = 7",
+            "in_use = 'wait'\nreads_count = false",
+            "reserved_zones = 1\nmetadata_zones = 'none'",
+        ],
     ),
 ];
 
@@ -80,6 +94,30 @@ fn model(layer: &str, disk: Disk, slots: u64, config: &toml::Table) -> Box<dyn M
         "skylight-zones" => Box::new(SkylightZones::new(disk, slots, number("zone_slots").unwrap_or(0))),
         _ => panic!("{layer} has no model"),
     }
+}
+
+/// The model of dm-zoned on a drive. The capacity says how many zones are not reserved and hold no metadata.
+fn dm_zoned(media: &MediaSpec, capacity: u64, filled: u64, config: &toml::Table) -> Box<dyn Model> {
+    let MediaSpec::Zoned { zones, zone_blocks, conventional_zones, .. } = *media else { panic!("a zoned drive") };
+    let number =
+        |key: &str, default: i64| config.get(key).map_or(default, |v| v.as_integer().expect("a number")) as u64;
+    let is = |key: &str, text: &str| config.get(key).is_some_and(|v| v.as_str() == Some(text));
+    let low = number("reclaim_low", 30);
+    let settings = Settings {
+        step: number("step_blocks", 4096),
+        low,
+        stop: if is("until", "high") { number("reclaim_high", 50) - 1 } else { low },
+        throttle: number("throttle", 75),
+        give_up: !is("in_use", "wait"),
+        reads_count: config.get("reads_count").is_none_or(|v| v.as_bool() == Some(true)),
+    };
+    let (zone_blocks, all) = (u64::from(zone_blocks), u64::from(conventional_zones));
+    let reserved = number("reserved_zones", 16).min(all - 1);
+    let sequential = u64::from(zones) - all;
+    let conventional = capacity / zone_blocks + reserved - sequential;
+    let mut model = DmZoned::new(zone_blocks, conventional, sequential, reserved, settings);
+    model.fill(filled, PREFILL_BLOCKS);
+    Box::new(model)
 }
 
 fn requests(workload: &Workload) -> Vec<TraceRequest> {
@@ -116,7 +154,10 @@ fn compare(
     let direct_first = config.get("at_pointer").and_then(|v| v.as_str()) != Some("buffered");
     let disk = Disk { zone_blocks, pointer, buffered: BTreeSet::new(), direct_first, counts: Counts::default() };
     let slots = buffer.blocks(workload.range().expect("a range").range_bytes, drive.block_bytes);
-    let mut model = model(layer, disk, slots, &config);
+    let mut model = match layer {
+        "dm-zoned" => dm_zoned(&drive.media, capacity, filled, &config),
+        _ => model(layer, disk, slots, &config),
+    };
     for request in requests(workload) {
         let at = request.blocks(drive.block_bytes);
         match request.access {
@@ -158,7 +199,9 @@ fn counts_agree_on_synthetic_workloads() {
         let mut seen = Counts::default();
         for prefill in [1.0, 0.4, 0.0] {
             for config in std::iter::once(&"").chain(readings) {
-                for buffer in [1 << 20, 100 << 10] {
+                // Whole zones are no buffer of blocks.
+                let sizes = if layer == "dm-zoned" { &[1 << 20][..] } else { &[1 << 20, 100 << 10] };
+                for &buffer in sizes {
                     let counts = compare(layer, &workload, &drive, BufferSize::Bytes(buffer), prefill, config);
                     seen.rmw += counts.rmw;
                     seen.rmw_free += counts.rmw_free;
@@ -174,7 +217,7 @@ fn counts_agree_on_synthetic_workloads() {
             [seen.rmw, seen.rmw_free, seen.padding, seen.hits, seen.direct].into_iter().all(|n| n > 20),
             "{seen:?}"
         );
-        assert_eq!(seen.requeued > 20, layer == "loop-back", "{seen:?}");
+        assert_eq!(seen.requeued > 20, ["loop-back", "dm-zoned"].contains(&layer), "{seen:?}");
     }
 }
 
@@ -309,7 +352,9 @@ fn counts_agree_on_real_traces() {
         let workload = Workload::File(folder.join(name).into());
         for (layer, readings) in READINGS {
             for config in ["", readings[0]] {
-                let counts = compare(layer, &workload, &drive, buffer.parse().unwrap(), 1.0, config);
+                // The model of dm-zoned keeps every block that was ever written in a set.
+                let prefill = if layer == "dm-zoned" { 0.0 } else { 1.0 };
+                let counts = compare(layer, &workload, &drive, buffer.parse().unwrap(), prefill, config);
                 println!("{name}, buffer {buffer}, {layer} {config:?}: {counts:?}");
             }
         }

@@ -29,7 +29,7 @@ impl PageFtl {
             _ if pending && self.pool.free() == 0 => Step::Wait,
             Some((victim, live)) if live < self.pages() => match self.pool.open() {
                 Some(target) => {
-                    self.pool.collect(victim);
+                    self.pool.reopen(victim);
                     self.copied.clear();
                     self.collect(Collection { victim, target, next: 0 }, plan)
                 }
@@ -49,14 +49,15 @@ impl PageFtl {
         }
         let mut left = self.config.step_blocks;
         while left > 0 && collection.next < self.pages() {
-            let from = collection.victim * self.pages() + collection.next;
-            collection.next += 1;
-            if let Some(lba) = self.map.owner(from) {
-                let to = collection.target * self.pages() + self.copied.len() as u32;
-                plan.copy(Place::At(self.page(from)), Place::At(self.page(to)), 1, Why::Migrate);
-                self.copied.push((lba, from));
+            let Collection { victim, target, next } = collection;
+            let place = self.map.place(victim, next);
+            if let Some(lba) = self.map.owner(place) {
+                let (from, to) = (self.units.block(victim, next), self.units.block(target, self.copied.len() as u32));
+                plan.copy(Place::At(from), Place::At(to), 1, Why::Migrate);
+                self.copied.push((lba, place));
                 left -= 1;
             }
+            collection.next += 1;
         }
         self.collection = Some(collection);
         Step::More
@@ -69,9 +70,9 @@ impl PageFtl {
         while let Some(&(lba, _)) = copied.get(done as usize) {
             let run = self.still_there(&copied[done as usize..]);
             if run > 0 {
-                let (at, place) = (Extent::new(lba, run), target * self.pages() + done);
-                plan.redo_record(Record::Map { at, to: self.page(place) });
-                self.map_run(at, place);
+                let at = Extent::new(lba, run);
+                plan.redo_record(Record::Map { at, to: self.units.block(target, done) });
+                self.map_run(at, self.map.place(target, done));
             }
             done += run.max(1);
         }
@@ -85,7 +86,7 @@ impl PageFtl {
     }
 
     /// How many blocks from the first on follow each other and lie where they were copied from.
-    fn still_there(&self, copied: &[(Lba, u32)]) -> u32 {
+    fn still_there(&self, copied: &[(Lba, u64)]) -> u32 {
         let Some(&(first, _)) = copied.first() else { return 0 };
         let follows =
             (0..).zip(copied).take_while(|&(i, &(lba, from))| lba == first.plus(i) && self.map.get(lba) == Some(from));

@@ -39,12 +39,12 @@
 mod collect;
 mod records;
 
-use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{Condition, Corrupt, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
+use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
-use crate::parts::page_map::PageMap;
-use crate::parts::unit_pool::UnitPool;
+use crate::parts::unit_pool::{Reuse, UnitPool, Victims};
 use crate::plan::{Place, Plan, Record, Why};
 use crate::space::{Space, Zones};
 use collect::Collection;
@@ -98,14 +98,14 @@ struct Frontier {
 struct PageFtl {
     config: Config,
     units: Zones,
-    map: PageMap,
+    map: FullMap,
     lost: LostBlocks,
     pool: UnitPool,
     /// Has room for a page, if there is one.
     frontier: Option<Frontier>,
     collection: Option<Collection>,
     /// What the collection has copied: the block and its place before. Block `i` lies at page `i` of the target.
-    copied: Vec<(Lba, u32)>,
+    copied: Vec<(Lba, u64)>,
 }
 
 impl PageFtl {
@@ -124,8 +124,8 @@ impl PageFtl {
             ));
         }
         let kept_back = u64::from(config.spare_units) + 1;
-        if count <= kept_back || count * pages > PageMap::PLACES {
-            let most = PageMap::PLACES / pages;
+        if count <= kept_back || count * pages > FullMap::PLACES {
+            let most = FullMap::PLACES / pages;
             return misfit(format!(
                 "it needs more than {kept_back} and at most {most} erase blocks, and there are {count}"
             ));
@@ -135,9 +135,9 @@ impl PageFtl {
         Ok(Self {
             config,
             units,
-            map: PageMap::new(capacity, units.count, units.zone_blocks),
+            map: FullMap::new(capacity, units.count, units.zone_blocks),
             lost: LostBlocks::default(),
-            pool: UnitPool::new(units.count, units.zone_blocks),
+            pool: UnitPool::new(units.count, units.zone_blocks, Reuse::Oldest, Victims::ByLive),
             frontier: None,
             collection: None,
             copied: Vec::with_capacity(units.zone_blocks as usize),
@@ -146,12 +146,6 @@ impl PageFtl {
 
     fn pages(&self) -> u32 {
         self.units.zone_blocks
-    }
-
-    /// The page numbered `place` over all erase blocks.
-    #[inline]
-    fn page(&self, place: u32) -> Pba {
-        self.units.block(0, 0).plus(u64::from(place))
     }
 
     /// Whether the host may open an erase block: another one must remain empty, or be so as soon as its reset is durable.
@@ -194,12 +188,7 @@ impl TranslationLayer for PageFtl {
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
-        let mut done = 0;
-        while done < at.blocks {
-            let (place, blocks) = self.run(at.skip(done));
-            plan.copy(place, Place::Host(done), blocks, Why::Host);
-            done += blocks;
-        }
+        self.map.plan_read(at, 0, &self.lost, &self.units, plan);
     }
 
     fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
@@ -208,13 +197,13 @@ impl TranslationLayer for PageFtl {
         let to = self.units.block(unit, written);
         plan.copy(Place::Host(0), Place::At(to), at.blocks, Why::Host);
         plan.record(Record::Map { at, to });
-        self.map_run(at, unit * self.pages() + written);
+        self.map_run(at, self.map.place(unit, written));
         self.go_on(unit, written + at.blocks);
         at.blocks
     }
 
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        if self.lost.any(at) || at.iter().any(|lba| self.map.get(lba).is_some()) {
+        if self.lost.any(at) || self.map.any(at) {
             plan.record(Record::Unmap(at));
             self.unmap(at);
         }
@@ -247,8 +236,8 @@ impl TranslationLayer for PageFtl {
             let Some(state) = units.unit(unit) else {
                 return Err(Corrupt(format!("the drive does not report erase block {unit:?}")));
             };
-            let first = index * self.pages();
-            if (first + state.pointer..first + self.pages()).any(|place| self.map.owner(place).is_some()) {
+            let mut behind = state.pointer..self.pages();
+            if behind.any(|page| self.map.owner(self.map.place(index, page)).is_some()) {
                 return Err(Corrupt(format!("{unit:?} ends at page {}, and a block is mapped behind", state.pointer)));
             }
             let live = self.map.live(index);
@@ -264,22 +253,17 @@ impl TranslationLayer for PageFtl {
     }
 
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        self.restate_region(from, plan)
+        let end = self.map.restate(Lba(from), &self.lost, &self.units, plan);
+        (end.0 < self.capacity()).then_some(end.0)
     }
 
     fn most_records(&self) -> u64 {
-        self.capacity() + self.capacity() / (REGION_RECORDS as u64 - 1) + 1
+        self.map.most_records()
     }
 
     fn check(&self) -> Result<(), Violation> {
         self.map.check()?;
         self.pool.check(&self.map)?;
-        let both = |lba: &Lba| self.lost.any(Extent::new(*lba, 1)) && self.map.get(*lba).is_some();
-        if !self.lost.is_empty()
-            && let Some(lba) = (0..self.capacity()).map(Lba).find(both)
-        {
-            return Err(Violation(format!("{lba:?} is lost, and mapped")));
-        }
-        Ok(())
+        self.lost.check_unmapped(&self.map)
     }
 }

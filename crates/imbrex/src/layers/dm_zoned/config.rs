@@ -1,0 +1,202 @@
+//! The configuration, and how a disk is divided into chunks under it.
+
+use super::DmZoned;
+use super::records::{MOST_WORDS, WORD};
+use super::zones::ZonePool;
+use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
+use crate::space::{Space, Zones};
+
+pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
+    name: "dm-zoned",
+    family: "shingled",
+    source: "Linux 5.9-6.x, drivers/md/dm-zoned-*.c",
+    summary: "Whole conventional zones buffer sequential ones and take first writes; reclaim moves zone by zone.",
+    recording: Recording::WholeZones,
+    buffered: false,
+    fields: &[
+        STEP_BLOCKS,
+        Field {
+            key: "reclaim_low",
+            default: "30",
+            meaning: "percent of conventional zones free at or below which reclaim starts though the disk is busy",
+            samples: &["0", "30", "60", "100"],
+        },
+        Field {
+            key: "reclaim_high",
+            default: "50",
+            meaning: "percent free at which it stops, where \"until\" is \"high\"",
+            samples: &["50", "100"],
+        },
+        Field {
+            key: "until",
+            default: "\"low\"",
+            meaning: "\"low\" or \"high\": the threshold that ends busy reclaim; the kernel's code stops above the low one",
+            samples: &["\"low\"", "\"high\""],
+        },
+        Field {
+            key: "throttle",
+            default: "75",
+            meaning: "blocks that busy reclaim writes for 100 of the host; 100 below half of reclaim_low",
+            samples: &["1", "75"],
+        },
+        Field {
+            key: "idle_seconds",
+            default: "10",
+            meaning: "seconds without a request after which everything is reclaimed",
+            samples: &["0", "1"],
+        },
+        Field {
+            key: "reserved_zones",
+            default: "16",
+            meaning: "sequential zones kept for reclaim; fewer than conventional zones, but 1 at least",
+            samples: &["1", "2", "16"],
+        },
+        Field {
+            key: "in_use",
+            default: "\"give-up\"",
+            meaning: "\"give-up\" or \"wait\": reclaim of a chunk that the host uses",
+            samples: &["\"give-up\"", "\"wait\""],
+        },
+        Field {
+            key: "reads_count",
+            default: "true",
+            meaning: "whether a read counts as use",
+            samples: &["true", "false"],
+        },
+        Field {
+            key: "metadata_zones",
+            default: "\"kernel\"",
+            meaning: "\"kernel\": as many conventional zones as its map and bitmaps take are left out; \"none\"",
+            samples: &[],
+        },
+    ],
+    build: |space, config| Ok(Box::new(DmZoned::new(space, config)?)),
+};
+
+/// The threshold that ends busy reclaim.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Until {
+    Low,
+    High,
+}
+
+impl Until {
+    /// The highest percentage of free zones at which reclaim goes on.
+    pub fn percent(self, config: &Config) -> u32 {
+        match self {
+            Self::Low => config.reclaim_low,
+            Self::High => config.reclaim_high.saturating_sub(1).max(config.reclaim_low),
+        }
+    }
+}
+
+/// What becomes of the reclaim of a chunk that the host uses.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum InUse {
+    GiveUp,
+    Wait,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum MetadataZones {
+    Kernel,
+    None,
+}
+
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Config {
+    pub step_blocks: u32,
+    pub reclaim_low: u32,
+    reclaim_high: u32,
+    pub until: Until,
+    pub throttle: u32,
+    idle_seconds: u32,
+    reserved_zones: u32,
+    pub in_use: InUse,
+    pub reads_count: bool,
+    metadata_zones: MetadataZones,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            step_blocks: 4096,
+            reclaim_low: 30,
+            reclaim_high: 50,
+            until: Until::Low,
+            throttle: 75,
+            idle_seconds: 10,
+            reserved_zones: 16,
+            in_use: InUse::GiveUp,
+            reads_count: true,
+            metadata_zones: MetadataZones::Kernel,
+        }
+    }
+}
+
+/// Entries of the chunks' map and bits of a bitmap in a block of the kernel's metadata.
+const MAP_ENTRIES: u64 = 4096 / 8;
+const BITS: u64 = 4096 * 8;
+
+impl Config {
+    pub fn read(table: &toml::Table) -> Result<Self, ConfigError> {
+        let config: Self = configure(INFO.name, table)?;
+        let wrong = |reason: &str| Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() });
+        if config.step_blocks == 0 || config.reserved_zones == 0 {
+            return wrong("step_blocks and reserved_zones must be at least 1");
+        }
+        if config.reclaim_low > 100 || config.reclaim_high > 100 {
+            return wrong("reclaim_low and reclaim_high are percentages; choose 100 at most");
+        }
+        if !(1..=100).contains(&config.throttle) {
+            return wrong("throttle is a percentage; choose from 1 to 100");
+        }
+        Ok(config)
+    }
+
+    pub fn idle_ns(&self) -> u64 {
+        u64::from(self.idle_seconds) * 1_000_000_000
+    }
+
+    /// The zones, and how many chunks they hold.
+    pub fn divide(&self, space: &Space) -> Result<(ZonePool, u32), ConfigError> {
+        let misfit = |reason: String| Err(ConfigError::Space { layer: INFO.name, reason });
+        let Some(zones) = space.zones else {
+            return misfit("it needs sequential zones; choose a zoned drive".to_owned());
+        };
+        let zone_blocks = u64::from(zones.zone_blocks);
+        let begin = space.conventional.block().div_ceil(zone_blocks);
+        let whole = ((space.conventional.block() + space.conventional_blocks) / zone_blocks).saturating_sub(begin);
+        let metadata = if space.conventional.block() > 0 { 0 } else { self.metadata(whole, zones) };
+        let conventional = whole.saturating_sub(metadata);
+        let reserved = u64::from(self.reserved_zones).min(whole.saturating_sub(1)).max(1);
+        let chunks = (conventional + u64::from(zones.count)).saturating_sub(reserved);
+        if conventional == 0 || chunks == 0 {
+            return misfit(format!(
+                "of {whole} whole conventional zones {metadata} are for metadata, and of {} sequential ones {reserved} \
+                 are reserved; choose a drive with more of them",
+                zones.count
+            ));
+        }
+        let most = MOST_WORDS / zone_blocks.div_ceil(u64::from(WORD));
+        if chunks > most {
+            return misfit(format!("{chunks} chunks are more than {most}; choose a drive with larger zones or fewer"));
+        }
+        let pool = ZonePool::new((begin + metadata) as u32, conventional as u32, zones, reserved as u32);
+        Ok((pool, chunks as u32))
+    }
+
+    /// Conventional zones that the kernel's metadata takes: two sets of a super block, the chunks' map and the zones' bitmaps.
+    fn metadata(&self, conventional: u64, zones: Zones) -> u64 {
+        if self.metadata_zones == MetadataZones::None {
+            return 0;
+        }
+        let (all, zone_blocks) = (conventional + u64::from(zones.count), u64::from(zones.zone_blocks));
+        let blocks = 1 + all.div_ceil(MAP_ENTRIES) + all * zone_blocks.div_ceil(BITS);
+        2 * blocks.div_ceil(zone_blocks)
+    }
+}

@@ -1,0 +1,268 @@
+//! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
+
+use super::config::Score;
+use crate::block::{Address, Extent, Lba, Pba};
+use crate::layer::{Condition, Corrupt, UnitReport, Violation};
+use crate::parts::full_map::FullMap;
+use crate::parts::unit_pool::{Reuse, UnitPool, Victims};
+use crate::plan::{Plan, Unit};
+use crate::space::Zones;
+
+/// What a band is to the compaction under way. Durable: a fold must tell copies from blocks.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// The blocks the map puts there.
+    Data,
+    /// Its blocks are being copied; they move when a copying band becomes data.
+    Victim,
+    /// It holds copies that count only when it becomes data.
+    Copying,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Band {
+    written: u32,
+    role: Role,
+    /// When the host last wrote a block of it, in blocks written by the host.
+    youngest: u64,
+}
+
+pub(super) struct Bands {
+    zones: Zones,
+    score: Score,
+    bands: Vec<Band>,
+    /// Where each logical block lies. A place is called slot here: the block's number on the bands.
+    pub map: FullMap,
+    pool: UnitPool,
+    /// Bands by role, in the order in which they took it.
+    pub copying: Vec<u32>,
+    pub victims: Vec<u32>,
+    /// Blocks the host has written.
+    pub clock: u64,
+}
+
+impl Bands {
+    /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be said.
+    pub fn new(zones: Zones, score: Score, roles: usize, capacity: u64) -> Self {
+        let (count, blocks) = (zones.count, zones.zone_blocks);
+        let kept = if score == Score::Greedy { Victims::ByLive } else { Victims::ByAge };
+        Self {
+            zones,
+            score,
+            bands: vec![Band { written: 0, role: Role::Data, youngest: 0 }; count as usize],
+            map: FullMap::new(capacity, count, blocks),
+            pool: UnitPool::new(count, blocks, Reuse::Lowest, kept),
+            copying: Vec::with_capacity(roles),
+            victims: Vec::with_capacity(roles),
+            clock: 0,
+        }
+    }
+
+    pub fn zones(&self) -> &Zones {
+        &self.zones
+    }
+
+    /// Blocks of a band.
+    #[inline]
+    pub fn blocks(&self) -> u32 {
+        self.zones.zone_blocks
+    }
+
+    pub fn unit(&self, band: u32) -> Unit {
+        self.zones.unit(band)
+    }
+
+    pub fn band_of(&self, unit: Unit) -> Option<u32> {
+        self.zones.index(unit)
+    }
+
+    /// The physical block of a slot. Bands follow each other, and so do their blocks.
+    #[inline]
+    pub fn block(&self, slot: u64) -> Pba {
+        self.zones.block(0, 0).plus(slot)
+    }
+
+    /// The slot of a physical block, if it is on a band.
+    pub fn slot_of(&self, block: Pba) -> Option<u64> {
+        let (band, offset) = self.zones.locate(block)?;
+        Some(self.map.place(band, offset))
+    }
+
+    pub fn live(&self, band: u32) -> u32 {
+        self.map.live(band)
+    }
+
+    pub fn written(&self, band: u32) -> u32 {
+        self.bands[band as usize].written
+    }
+
+    pub fn role(&self, band: u32) -> Role {
+        self.bands[band as usize].role
+    }
+
+    pub fn youngest(&self, band: u32) -> u64 {
+        self.bands[band as usize].youngest
+    }
+
+    /// A block as young as `when` lies in the band.
+    pub fn rejuvenate(&mut self, band: u32, when: u64) {
+        let youngest = &mut self.bands[band as usize].youngest;
+        *youngest = when.max(*youngest);
+    }
+
+    pub fn empties(&self) -> u32 {
+        self.pool.free()
+    }
+
+    pub fn emptying(&self) -> u32 {
+        self.pool.pending()
+    }
+
+    /// Opens the empty band of the lowest number.
+    pub fn open(&mut self) -> Option<u32> {
+        let band = self.pool.open()?;
+        self.bands[band as usize].youngest = 0;
+        Some(band)
+    }
+
+    /// The slot at the pointer of an open band, and how many follow.
+    #[inline]
+    pub fn room(&self, band: u32) -> (u64, u32) {
+        let written = self.bands[band as usize].written;
+        (self.map.place(band, written), self.zones.zone_blocks - written)
+    }
+
+    /// The slots from `slot` on, of one band, have been written with `at`; whether they count is another matter.
+    #[inline]
+    pub fn wrote(&mut self, at: Extent<Lba>, slot: u64) {
+        self.map.wrote(at, slot);
+        let (band, offset) = self.map.locate(slot);
+        let written = &mut self.bands[band as usize].written;
+        *written = (*written).max(offset + at.blocks);
+    }
+
+    /// The blocks of `at` lie in the slots from `slot` on, of one band, which were written with them.
+    #[inline]
+    pub fn adopt(&mut self, at: Extent<Lba>, slot: u64) {
+        self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
+    }
+
+    /// The blocks of `at` lie on no band.
+    pub fn remove(&mut self, at: Extent<Lba>) {
+        self.map.remove(at, |band, live| self.pool.changed(band, live));
+    }
+
+    /// Makes an open band a candidate.
+    pub fn close(&mut self, band: u32) {
+        self.pool.close(band, self.map.live(band));
+    }
+
+    /// Makes a candidate a victim.
+    pub fn leave(&mut self, band: u32) {
+        self.pool.reopen(band);
+    }
+
+    /// Plans the reset of a band without live blocks.
+    pub fn abandon(&mut self, band: u32, plan: &mut Plan) {
+        debug_assert!(self.live(band) == 0);
+        plan.reset(self.unit(band));
+        self.pool.give_up(band);
+    }
+
+    /// A reset has taken effect.
+    pub fn freed(&mut self, block: Pba) {
+        if let Some((band, 0)) = self.zones.locate(block)
+            && self.pool.freed(band)
+        {
+            self.bands[band as usize].written = 0;
+        }
+    }
+
+    /// The candidate to compact next, if compacting candidates can gain a slot at all.
+    pub fn best(&self) -> Option<u32> {
+        let gains = |&band: &u32| self.live(band) < self.zones.zone_blocks;
+        let mut closed = self.pool.by_age();
+        match self.score {
+            Score::Greedy => self.pool.least_live().map(|(band, _)| band).filter(gains),
+            // The oldest may have no dead slot, but then another must.
+            Score::Fifo => {
+                let oldest = closed.next()?;
+                (gains(&oldest) || closed.any(|band| gains(&band))).then_some(oldest)
+            }
+            Score::CostBenefit => closed.filter(gains).max_by(|&a, &b| {
+                // Of equals the lowest number.
+                self.benefit_per_cost(a).total_cmp(&self.benefit_per_cost(b)).then(b.cmp(&a))
+            }),
+        }
+    }
+
+    /// (1 − u)·age / (1 + u), with the share u of live blocks.
+    fn benefit_per_cost(&self, band: u32) -> f64 {
+        let (live, full) = (f64::from(self.live(band)), f64::from(self.zones.zone_blocks));
+        let age = (self.clock - self.youngest(band)) as f64;
+        (full - live) * (1.0 + age) / (full + live)
+    }
+
+    /// The effect of a change of role; nothing is adopted here.
+    pub fn set_role(&mut self, band: u32, role: Role) {
+        self.copying.retain(|&other| other != band);
+        self.victims.retain(|&other| other != band);
+        self.bands[band as usize].role = role;
+        match role {
+            Role::Data => {}
+            Role::Victim => self.victims.push(band),
+            Role::Copying => {
+                self.copying.push(band);
+                self.bands[band as usize].written = 0;
+                self.map.forget_writes(band);
+            }
+        }
+    }
+
+    /// Takes over what the drive reports, plans the reset of bands without live blocks, and returns the band to go on with:
+    /// of those begun, the one with the most room.
+    pub fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<Option<u32>, Corrupt> {
+        let mut begun: Option<u32> = None;
+        self.pool.clear();
+        for band in 0..self.zones.count {
+            let unit = self.zones.unit(band);
+            let report = units.unit(unit).ok_or_else(|| Corrupt(format!("the drive does not report {unit:?}")))?;
+            let live = self.live(band);
+            self.bands[band as usize].written = report.pointer;
+            if report.condition != Condition::Sequential {
+                continue;
+            }
+            if live == 0 && report.pointer == 0 {
+                self.pool.put(band);
+            } else if live == 0 {
+                self.abandon(band, plan);
+            } else {
+                self.close(band);
+                let has_more_room = begun.is_none_or(|begun| report.pointer < self.written(begun));
+                if report.pointer < self.zones.zone_blocks && has_more_room {
+                    begun = Some(band);
+                }
+            }
+        }
+        if let Some(band) = begun {
+            self.pool.reopen(band);
+        }
+        Ok(begun)
+    }
+
+    /// Verifies that map, bands and what was written agree.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.map.check()?;
+        self.pool.check(&self.map)?;
+        let mut beyond = None;
+        self.map.all_runs(|at, slot| {
+            let (band, offset) = self.map.locate(slot);
+            beyond = (offset + at.blocks > self.written(band)).then_some((at, band));
+            beyond.is_none()
+        });
+        match beyond {
+            Some((at, band)) => Err(Violation(format!("{at:?} lies on band {band}, which is not written so far"))),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! `log-greedy`, `log-fifo`, `log-cost-benefit`: everything is appended to bands, and bands are compacted.
+//!
+//! Source: the band compaction of Jones, Amer, Miller, Long, Pitchumani and Strong, "Classifying Data to Reduce Long-Term
+//! Data Movement in Shingled Write Disks" (ACM TOS 12(1), 2016), §§3–5, whose baseline Empty is greedy; cost–benefit is
+//! that of the log-structured file system, which the paper names as a comparison. A band is a sequential zone. No block
+//! has a native place: the full map says where each lies. When no band takes more, the bands with the best score are
+//! compacted: their live blocks are read and appended to a spare band, and the bands are reset.
+//!
+//! The three layers differ in the score: `log-fifo` takes the band closed longest ago, `log-greedy` the one with the fewest
+//! live blocks, `log-cost-benefit` the one with the most (1 − u)·age / (1 + u), where u is its share of live blocks and age
+//! the blocks the host has written since its youngest block was.
+//!
+//! # State
+//! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
+//!   hold copies ([`Record::Unit`]), and which blocks these are copies of;
+//! - soft: heat (overwrites since the block was last compacted), age, the order of candidates, the active band. After a
+//!   crash all blocks are cold, bands count as closed in the order of their numbers, and the one begun with the most room
+//!   is the active one;
+//! - in RAM only: the write buffer, if there is one (`buffer_bands`).
+//!
+//! # Invariants
+//! - a band's live count is the number of blocks that the map puts there; each lies below the band's pointer;
+//! - the host's blocks open an empty band only if `spare_bands` others stay empty;
+//! - closed bands, and only they, are candidates; a copy does not count until its band becomes data.
+//!
+//! # Compaction and crashes
+//! A copy that is recorded block by block would cost its spare band when the power fails half-way: part of the blocks lie
+//! there, the others no longer fit. So copies change no map. The target is recorded as *copying*, the victims as *victims*;
+//! each `Map` into a copying band is a note that only counts when one record makes the band *data*: at that moment every
+//! copied block that still lies on a victim moves. A crash before finds the victims whole and empties the target; a crash
+//! after it finds the target whole. What the host has written or forgotten meanwhile lies on no victim and does not move.
+//! With `spare_bands = 0` the victims are read, reset and written back from RAM in steps that nobody may interrupt, as in
+//! the paper: the power must not fail.
+//!
+//! # Space
+//! The host's capacity is that share of all bands that `spare_fraction` leaves, and at most all but the spare bands and one
+//! block. So `spare_bands` bands are permanently reserved out of the spare fraction; the rest of it is dead blocks.
+//!
+//! # Decisions where the paper is silent
+//! - *Spare bands* (`spare_bands`): the paper has none. With them, as many of the best `compact_bands` bands are compacted
+//!   together as fit the empty ones among the spare bands with their live blocks, but at least one.
+//! - *Write buffer* (`buffer_bands`, `buffered_heat`): the paper's two bands of RAM. When it is full, the more numerous of hot
+//!   blocks (overwritten since they were last compacted) and cold ones (also in a tie) is written, hot ones hottest first,
+//!   cold ones in order of arrival, until the active band is full or there are no more of them. By default there is none,
+//!   as in every other layer: a write is complete when it is on the disk.
+//! - *The older copy of a block in the buffer* (`buffer_volatile`): it stays live until the block lands, since a power cut
+//!   would need it; where the buffer outlives the power, as the paper's has to, it is dead at once and never compacted.
+//! - *Moved blocks* (`sequence`): written as they lay, or hottest first as in the paper, which with the same blocks in the
+//!   same bands moves no more but reads them apart later. The host goes on in the last band written.
+//! - *Reading a victim*: dead stretches of less than [`READ_THROUGH`] blocks between live ones are read along; the head has
+//!   to pass them anyway.
+//! - *Ties*: the band that came to its number of live blocks first, for large bands to its bucket of the index; under
+//!   cost–benefit the lowest number. An empty band of the lowest number is opened first.
+//! - *Age*: a band that takes compacted blocks is as young as the youngest victim.
+//! - *Idle time* is not used, and what is in the write buffer at the end of a trace stays there.
+//! - *Trim* unmaps.
+
+mod bands;
+mod buffer;
+mod compact;
+mod config;
+mod records;
+
+use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layers::{ConfigError, LayerInfo, Recording};
+use crate::parts::heat::Heat;
+use crate::parts::lost::LostBlocks;
+use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::space::Space;
+use bands::Bands;
+use buffer::WriteBuffer;
+use compact::Compaction;
+use config::{Config, FIELDS, Score, Sequence};
+
+/// Dead stretches shorter than this are read along with the live blocks around them.
+const READ_THROUGH: u32 = 64;
+
+const SOURCE: &str = "Jones et al., ACM TOS 12(1), 2016, §§3–5";
+
+pub(super) const GREEDY: LayerInfo = LayerInfo {
+    name: "log-greedy",
+    family: "log-structured bands",
+    source: SOURCE,
+    summary: "Everything is appended; the bands with the fewest live blocks are compacted.",
+    recording: Recording::Zoned,
+    buffered: false,
+    fields: FIELDS,
+    build: |space, config| Ok(Box::new(LogStructured::new(&GREEDY, Score::Greedy, space, config)?)),
+};
+
+pub(super) const FIFO: LayerInfo = LayerInfo {
+    name: "log-fifo",
+    family: "log-structured bands",
+    source: SOURCE,
+    summary: "Everything is appended; the bands closed longest ago are compacted.",
+    recording: Recording::Zoned,
+    buffered: false,
+    fields: FIELDS,
+    build: |space, config| Ok(Box::new(LogStructured::new(&FIFO, Score::Fifo, space, config)?)),
+};
+
+pub(super) const COST_BENEFIT: LayerInfo = LayerInfo {
+    name: "log-cost-benefit",
+    family: "log-structured bands",
+    source: "the same, after Rosenblum and Ousterhout, ACM TOCS 10(1), 1992",
+    summary: "Everything is appended; bands with old and few live blocks are compacted.",
+    recording: Recording::Zoned,
+    buffered: false,
+    fields: FIELDS,
+    build: |space, config| Ok(Box::new(LogStructured::new(&COST_BENEFIT, Score::CostBenefit, space, config)?)),
+};
+
+struct LogStructured {
+    name: &'static str,
+    config: Config,
+    bands: Bands,
+    /// Kept where something depends on it.
+    heat: Option<Heat>,
+    /// The band that takes the host's blocks.
+    active: Option<u32>,
+    buffer: Option<WriteBuffer>,
+    compaction: Compaction,
+    lost: LostBlocks,
+}
+
+impl LogStructured {
+    fn new(info: &LayerInfo, score: Score, space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
+        let (config, zones, capacity) = config::read(info, space, config)?;
+        let band = zones.zone_blocks;
+        let roles = (config.spare_bands + config.compact_bands) as usize;
+        Ok(Self {
+            name: info.name,
+            bands: Bands::new(zones, score, roles, capacity),
+            heat: (config.buffer_bands > 0 || config.sequence == Sequence::Heat).then(|| Heat::new(capacity)),
+            active: None,
+            buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
+            compaction: Compaction::new(config.compact_bands * band),
+            lost: LostBlocks::default(),
+            config,
+        })
+    }
+
+    /// Whether victims are reset before their blocks are written again.
+    fn without_spare(&self) -> bool {
+        self.config.spare_bands == 0
+    }
+
+    /// The slot that the host's next block takes, and how many follow, if there is one without compaction.
+    #[inline]
+    fn room(&mut self) -> Option<(u64, u32)> {
+        if self.active.is_none() && self.bands.empties() > self.config.spare_bands {
+            self.active = self.bands.open();
+        }
+        self.active.map(|band| self.bands.room(band))
+    }
+
+    /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of the active band.
+    #[inline]
+    fn land(&mut self, at: Extent<Lba>, slot: u64, plan: &mut Plan) {
+        plan.record(Record::Map { at, to: self.bands.block(slot) });
+        self.map(at, slot);
+        let (band, offset) = self.bands.map.locate(slot);
+        self.bands.rejuvenate(band, self.bands.clock);
+        if offset + at.blocks == self.bands.blocks() {
+            self.bands.close(band);
+            self.active = None;
+        }
+    }
+
+    /// The effect of [`Record::Map`] into a band of data: the blocks of `at` lie in the slots from `slot` on, of one band.
+    #[inline]
+    fn map(&mut self, at: Extent<Lba>, slot: u64) {
+        self.bands.wrote(at, slot);
+        self.bands.adopt(at, slot);
+        self.lost.remove(at);
+    }
+
+    /// The effect of [`Record::Unmap`].
+    fn unmap(&mut self, at: Extent<Lba>) {
+        self.bands.remove(at);
+        self.cool(at);
+        self.lost.remove(at);
+    }
+
+    /// The block has been overwritten.
+    fn raise(&mut self, lba: Lba) {
+        if let Some(heat) = &mut self.heat {
+            heat.raise(lba.0);
+        }
+    }
+
+    fn cool(&mut self, at: Extent<Lba>) {
+        if let Some(heat) = &mut self.heat {
+            at.iter().for_each(|lba| heat.cool(lba.0));
+        }
+    }
+
+    /// Plans that the front of `at` is appended to the active band, as far as there is room.
+    #[inline]
+    fn append(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        let mut done = 0;
+        while done < at.blocks
+            && let Some((slot, room)) = self.room()
+        {
+            let run = at.skip(done).first(room);
+            plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
+            self.bands.clock += u64::from(run.blocks);
+            if let Some(heat) = &mut self.heat {
+                run.iter().filter(|&lba| self.bands.map.get(lba).is_some()).for_each(|lba| heat.raise(lba.0));
+            }
+            self.land(run, slot, plan);
+            done += run.blocks;
+        }
+        done
+    }
+
+    /// One step towards room for the host on the active band.
+    fn make_room(&mut self, plan: &mut Plan) -> Step {
+        if self.compaction.is_under_way() {
+            return self.compact(plan);
+        }
+        if self.room().is_some() {
+            Step::Done
+        } else if self.bands.emptying() > 0 {
+            Step::Wait
+        } else if self.begin_compaction(plan) {
+            self.compact(plan)
+        } else {
+            Step::Nothing
+        }
+    }
+
+    /// Plans a read of blocks none of which is in the write buffer; the first goes to `host`.
+    fn read_bands(&self, at: Extent<Lba>, host: u32, plan: &mut Plan) {
+        self.bands.map.plan_read(at, host, &self.lost, self.bands.zones(), plan);
+    }
+}
+
+impl TranslationLayer for LogStructured {
+    fn capacity(&self) -> u64 {
+        self.bands.map.capacity()
+    }
+
+    fn ram_blocks(&self) -> u32 {
+        (self.config.buffer_bands + self.config.compact_bands) * self.bands.blocks()
+    }
+
+    fn survives_power_loss(&self) -> Result<(), Unsafe> {
+        let reason = if self.without_spare() {
+            "bands that are reset before they are written again are lost with the power; set spare_bands to 1 or more"
+        } else if self.buffer.is_some() && !self.config.buffer_volatile {
+            "the write buffer lies in RAM, which is lost with the power; set buffer_volatile to true"
+        } else {
+            return Ok(());
+        };
+        Err(Unsafe(reason.to_owned()))
+    }
+
+    fn warm(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().fold(0, |sum, request| sum ^ self.bands.map.touch(request.at.start))
+    }
+
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        let mut next = at.start;
+        let host = |lba: Lba| (lba.0 - at.start.0) as u32;
+        if let Some(buffer) = &self.buffer {
+            let mut hits = 0;
+            for (lba, slot) in buffer.range(at) {
+                if lba > next {
+                    self.read_bands(Extent::between(next, lba), host(next), plan);
+                }
+                plan.copy(Place::At(Pba::ram(u64::from(slot))), Place::Host(host(lba)), 1, Why::Host);
+                hits += 1;
+                next = lba.plus(1);
+            }
+            plan.count(Event::ReadHit, hits);
+        }
+        if next < at.end() {
+            self.read_bands(Extent::between(next, at.end()), host(next), plan);
+        }
+    }
+
+    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        if self.buffer.is_some() { self.write_buffered(at, plan) } else { self.append(at, plan) }
+    }
+
+    fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.forget(at);
+        }
+        if self.lost.any(at) || self.bands.map.any(at) {
+            plan.record(Record::Unmap(at));
+        }
+        // Heat of blocks that were in RAM only is forgotten as well.
+        self.unmap(at);
+        at.blocks
+    }
+
+    fn flush(&mut self, plan: &mut Plan) -> Step {
+        self.flush_buffer(plan)
+    }
+
+    fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+        match why {
+            Pressure::Blocked(_) if self.buffer.is_some() => self.drain_buffer(plan),
+            Pressure::Blocked(_) => self.make_room(plan),
+            Pressure::Idle { .. } => Step::Nothing,
+        }
+    }
+
+    fn freed(&mut self, space: Extent<Pba>) {
+        self.bands.freed(space.start);
+    }
+
+    fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
+        self.apply_record(record)
+    }
+
+    fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
+        self.begin_life(units, plan)
+    }
+
+    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.restate_region(from, plan)
+    }
+
+    fn most_records(&self) -> u64 {
+        self.records()
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.check_bands()?;
+        self.buffer.as_ref().map_or(Ok(()), WriteBuffer::check)
+    }
+}

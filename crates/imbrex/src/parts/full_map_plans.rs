@@ -1,0 +1,62 @@
+//! What follows from a full map and the lost blocks beside it: how blocks are read, and how the map is stated again.
+
+use super::full_map::FullMap;
+use super::lost::LostBlocks;
+use crate::block::{Address, Extent, Lba};
+use crate::layer::REGION_RECORDS;
+use crate::plan::{Place, Plan, Record, Why};
+use crate::space::Zones;
+
+/// Runs of mapped blocks in a region; lost blocks take the other half.
+const RUNS: usize = REGION_RECORDS / 2 - 2;
+
+impl FullMap {
+    /// Plans a read by the host, whose block `host` the first of `at` is, from units that lie in `zones`.
+    #[inline]
+    pub fn plan_read(&self, at: Extent<Lba>, host: u32, lost: &LostBlocks, zones: &Zones, plan: &mut Plan) {
+        let mut done = 0;
+        while done < at.blocks {
+            let rest = at.skip(done);
+            let (place, run) = self.run(rest);
+            let to = host + done;
+            match place {
+                Some(place) => {
+                    let from = Place::At(zones.block(0, 0).plus(place));
+                    plan.copy(from, Place::Host(to), run, Why::Host);
+                }
+                None => lost.runs(rest.first(run), |part, is_lost| {
+                    let to = Place::Host(to + (part.start.0 - rest.start.0) as u32);
+                    plan.copy(if is_lost { Place::Lost } else { Place::Zero }, to, part.blocks, Why::Host);
+                }),
+            }
+            done += run;
+        }
+    }
+
+    /// Restates a region of the map that begins at `start`, and returns its end.
+    pub fn restate(&self, start: Lba, lost: &LostBlocks, zones: &Zones, plan: &mut Plan) -> Lba {
+        let region = Extent::between(start, lost.region_end(start, self.capacity()));
+        let mut runs = 0;
+        let mut end = region.end();
+        self.runs(region, |at, _| {
+            runs += 1;
+            if runs > RUNS {
+                end = at.start;
+            }
+            runs <= RUNS
+        });
+        let region = Extent::between(start, end);
+        lost.restate(region, plan);
+        self.runs(region, |at, place| {
+            plan.record(Record::Map { at, to: zones.block(0, 0).plus(place) });
+            true
+        });
+        end
+    }
+
+    /// The most records that restating all of it takes.
+    #[must_use]
+    pub fn most_records(&self) -> u64 {
+        self.capacity() + self.capacity() / RUNS as u64 + 1 + LostBlocks::regions(self.capacity())
+    }
+}

@@ -1,0 +1,233 @@
+//! A stack: a performing runner on a drive, or on devices that are performing runners themselves.
+//!
+//! What the runner above asks of a device is a request of a client of the runner below. A flush goes to every device and is
+//! done when all are: so no record of the layer above becomes durable before the data it speaks of (rule 8, lower devices
+//! first). When the life of a layer below ends, what it had not flushed may be gone although it was answered, so the
+//! layer above must not go on with it, not even until its next flush: it might copy such content over something that is
+//! still needed. Its life ends at once (rule 10), and recovery finds what is durable.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::{Counts, Failure, Io, IoKind, IoResult, Performer, Reply, Request, Setup};
+use crate::block::{Extent, Lba, Pba};
+use crate::layer::Violation;
+
+/// The only client of a device below.
+const ABOVE: u32 = 0;
+
+/// What a stack is made of.
+pub struct StackSetup {
+    /// The runner whose clients are served.
+    pub top: Setup,
+    /// What its devices are made of, numbered from [`Pba::DISK`]; empty when it stands on a drive.
+    pub below: Vec<StackSetup>,
+}
+
+/// A performing runner and what it stands on.
+pub struct Stack {
+    top: Performer,
+    below: Vec<Stack>,
+    /// Operations of the top that devices below have.
+    asked: BTreeMap<u64, Asked>,
+    /// Operations of drives that the edge has: the device below, and the number there.
+    out: BTreeMap<u64, (usize, u64)>,
+    next_out: u64,
+    /// The lives that layers below have ended, as far as the top knows.
+    ended_below: u64,
+}
+
+/// An operation of the top that waits for devices below.
+struct Asked {
+    is_read: bool,
+    left: usize,
+    failed: bool,
+}
+
+impl Stack {
+    /// Starts on drives that have never been used, or whose content is to be given up.
+    ///
+    /// # Errors
+    /// The reason when a layer cannot be served live or its map does not fit its journal.
+    pub fn format(setup: StackSetup) -> Result<Self, String> {
+        Self::start(setup, Performer::format)
+    }
+
+    /// Starts on formatted drives.
+    ///
+    /// # Errors
+    /// The reason when a layer cannot be served live or its map does not fit its journal.
+    pub fn open(setup: StackSetup) -> Result<Self, String> {
+        Self::start(setup, Performer::open)
+    }
+
+    fn start(setup: StackSetup, begin: fn(Setup) -> Result<Performer, String>) -> Result<Self, String> {
+        let below = setup.below.into_iter().map(|below| Self::start(below, begin)).collect::<Result<_, _>>()?;
+        let top = begin(setup.top)?;
+        let (asked, out) = (BTreeMap::new(), BTreeMap::new());
+        let mut stack = Self { top, below, asked, out, next_out: 0, ended_below: 0 };
+        stack.settle();
+        Ok(stack)
+    }
+
+    /// How many drives there are.
+    #[must_use]
+    pub fn drives(&self) -> usize {
+        self.below.iter().map(Self::drives).sum::<usize>().max(1)
+    }
+
+    /// Takes a request of `client`, to be answered under the number `id`.
+    pub fn submit(&mut self, client: u32, id: u64, request: Request) {
+        self.top.submit(client, id, request);
+        self.settle();
+    }
+
+    /// Says that the drives have been idle for `ns` nanoseconds.
+    pub fn idle(&mut self, ns: u64) {
+        self.top.idle(ns);
+        self.below.iter_mut().for_each(|device| device.idle(ns));
+        self.settle();
+    }
+
+    /// The next operation to carry out, and the number of the drive that it is for. On a drive, its device is
+    /// [`Pba::DISK`].
+    pub fn poll_io(&mut self) -> Option<(usize, Io)> {
+        if self.below.is_empty() {
+            return self.top.poll_io().map(|io| (0, io));
+        }
+        let mut first = 0;
+        for (index, device) in self.below.iter_mut().enumerate() {
+            if let Some((drive, io)) = device.poll_io() {
+                let id = self.next_out;
+                self.next_out += 1;
+                self.out.insert(id, (index, io.id));
+                return Some((first + drive, Io { id, kind: io.kind }));
+            }
+            first += device.drives();
+        }
+        None
+    }
+
+    /// Takes the result of an operation.
+    pub fn complete(&mut self, id: u64, result: IoResult) {
+        if self.below.is_empty() {
+            return self.top.complete(id, result);
+        }
+        if let Some((index, inner)) = self.out.remove(&id) {
+            self.below[index].complete(inner, result);
+            self.settle();
+        }
+    }
+
+    /// The next answer to a request.
+    pub fn poll_reply(&mut self) -> Option<Reply> {
+        self.top.poll_reply()
+    }
+
+    /// Whether requests are being served, rather than recovery running.
+    #[must_use]
+    pub fn is_serving(&self) -> bool {
+        self.top.is_serving()
+    }
+
+    /// Why the store cannot be used, if it cannot.
+    #[must_use]
+    pub fn dead(&self) -> Option<&str> {
+        self.below.iter().find_map(Self::dead).or_else(|| self.top.dead())
+    }
+
+    /// What has been done so far, by all runners; the lives are those of the top.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.below.iter().map(Self::counts).fold(self.top.counts(), |sum, below| Counts {
+            commits: sum.commits + below.commits,
+            checkpoints: sum.checkpoints + below.checkpoints,
+            replayed: sum.replayed + below.replayed,
+            ..sum
+        })
+    }
+
+    /// Verifies the layers' invariants, and that folding the records of each gives its state.
+    ///
+    /// # Errors
+    /// The first [`Violation`] found.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.below.iter().try_for_each(Self::check)?;
+        self.top.check()
+    }
+
+    /// Lives that have ended, of all layers.
+    fn ended(&self) -> u64 {
+        self.top.counts().rebuilds + self.below.iter().map(Self::ended).sum::<u64>()
+    }
+
+    /// Passes operations down and answers up until there is nothing to pass.
+    fn settle(&mut self) {
+        if self.below.is_empty() {
+            return;
+        }
+        loop {
+            let ended = self.below.iter().map(Self::ended).sum();
+            if ended > self.ended_below {
+                self.ended_below = ended;
+                self.top.device_restarted();
+            }
+            let answers: Vec<Reply> =
+                self.below.iter_mut().flat_map(|device| std::iter::from_fn(|| device.poll_reply())).collect();
+            let asked: Vec<Io> = std::iter::from_fn(|| self.top.poll_io()).collect();
+            if answers.is_empty() && asked.is_empty() {
+                return;
+            }
+            answers.into_iter().for_each(|Reply { id, result }| self.answered(id, result));
+            asked.into_iter().for_each(|io| self.ask(io));
+        }
+    }
+
+    /// Passes an operation of the top to the devices that it is for.
+    fn ask(&mut self, io: Io) {
+        let Io { id, kind } = io;
+        let is_read = matches!(kind, IoKind::Read(_));
+        let (at, request) = match kind {
+            IoKind::Report => return self.top.complete(id, IoResult::Report(self.top.unit_report())),
+            // The devices are written in place: no layer may plan this.
+            IoKind::Reset(_) => return self.top.complete(id, IoResult::Failed),
+            IoKind::Flush => {
+                self.asked.insert(id, Asked { is_read, left: self.below.len(), failed: false });
+                return self.below.iter_mut().for_each(|device| device.submit(ABOVE, id, Request::Flush));
+            }
+            IoKind::Read(at) => (at, Request::Read(logical(at))),
+            IoKind::Write(at, data) => (at, Request::Write(logical(at), data)),
+        };
+        let device = usize::from(at.start.device()).checked_sub(usize::from(Pba::DISK));
+        match device.and_then(|index| self.below.get_mut(index)) {
+            Some(device) => {
+                self.asked.insert(id, Asked { is_read, left: 1, failed: false });
+                device.submit(ABOVE, id, request);
+            }
+            None => self.top.complete(id, IoResult::Failed),
+        }
+    }
+
+    /// Takes a device's answer to an operation of the top.
+    fn answered(&mut self, id: u64, result: Result<Bytes, Failure>) {
+        let Some(asked) = self.asked.get_mut(&id) else { return };
+        asked.left -= 1;
+        asked.failed |= result.is_err();
+        let Asked { is_read, left: 0, failed } = *asked else { return };
+        self.asked.remove(&id);
+        self.top.complete(
+            id,
+            match result {
+                _ if failed => IoResult::Failed,
+                Ok(data) if is_read => IoResult::Data(data),
+                _ => IoResult::Done,
+            },
+        );
+    }
+}
+
+/// The blocks of a device as its runner knows them.
+fn logical(at: Extent<Pba>) -> Extent<Lba> {
+    Extent::new(Lba(at.start.block()), at.blocks)
+}

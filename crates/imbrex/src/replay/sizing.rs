@@ -1,0 +1,74 @@
+//! Whether a layer can be made on a drive, and how large the drive must be.
+
+use super::error::ReplayError;
+use super::options::ReplayOptions;
+use super::setup::{disk, space};
+use super::stack;
+use crate::block::Pba;
+use crate::drive::DrivePreset;
+use crate::layers::below::BelowConfig;
+use crate::layers::{self, ConfigError, LayerInfo, Recording};
+use crate::space::{Home, Space};
+
+/// How often a drive is enlarged before it is given up to find one that is large enough.
+const ATTEMPTS: u32 = 64;
+
+/// The smallest size of `preset`, nearly, on which `layer` with a buffer of so many blocks offers `needed` blocks.
+///
+/// # Errors
+/// Why the largest one that was tried will not do.
+pub fn sized(
+    preset: &DrivePreset,
+    (layer, config): (&LayerInfo, &toml::Table),
+    (needed, buffer_blocks): (u64, u32),
+    options: &ReplayOptions,
+) -> Result<DrivePreset, ReplayError> {
+    let (mut blocks, mut last) = (needed, None);
+    for _ in 0..ATTEMPTS {
+        let offered = preset
+            .with_capacity(blocks.saturating_mul(preset.block_bytes.into()))
+            .map_err(ReplayError::from)
+            .and_then(|drive| Ok((fits(&drive, layer, config, buffer_blocks, options)?, drive)));
+        match offered {
+            Ok((capacity, drive)) if capacity >= needed => return Ok(drive),
+            Ok((capacity, _)) => blocks += needed - capacity,
+            Err(error) => {
+                last = Some(error);
+                blocks += blocks / 8 + 64;
+            }
+        }
+    }
+    let reason = format!("no size of {} leaves room for {needed} blocks", preset.name);
+    Err(last.unwrap_or(ConfigError::Space { layer: layer.name, reason }.into()))
+}
+
+/// Whether `layer`, and for a cache the layers below it, can be made on `drive` as configured, with a buffer of so many
+/// blocks: the blocks that it offers. Makes the maps and fills nothing.
+///
+/// # Errors
+/// What does not fit, as [`Setup::simulation`] would say.
+pub fn fits(
+    drive: &DrivePreset,
+    layer: &LayerInfo,
+    config: &toml::Table,
+    buffer_blocks: u32,
+    options: &ReplayOptions,
+) -> Result<u64, ReplayError> {
+    if layer.recording != Recording::Cached {
+        let space = space(&disk(drive, layer.recording)?, buffer_blocks, options)?;
+        return Ok(layer.build(&space, config)?.capacity());
+    }
+    let below = BelowConfig::read(layer, config)?;
+    let home = fits(drive, layers::find(&below.disk_layer)?, &below.disk_config, 1, options)?;
+    stack::flash(layer, &below, (drive, buffer_blocks), options)?;
+    let space = Space {
+        conventional: Pba::disk(0),
+        conventional_blocks: buffer_blocks.into(),
+        zones: None,
+        bands: None,
+        tracks: None,
+        home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home }),
+        buffer_blocks,
+    };
+    Ok(layer.build(&space, config)?.capacity())
+}

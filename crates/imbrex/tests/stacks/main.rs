@@ -1,0 +1,117 @@
+//! Stacks: what the devices below a layer do is counted and timed right, and survives power loss.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+#[path = "../fixture/mod.rs"]
+mod fixture;
+mod sides;
+
+use fixture::random::any_request;
+use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, disk_for, request};
+use imbrex::block::{Access, Pba};
+use imbrex::explore::{Options, explore};
+use imbrex::layers;
+use imbrex::media::Conventional;
+use imbrex::perform::rules::Rules;
+use imbrex::replay::{Device, Outcome, ReplayError, ReplayOptions, Scheduler, Simulation, space};
+use proptest::prelude::*;
+
+const BUFFER: u32 = 40;
+
+/// A layer of the library on a tiny drive of its kind.
+fn below(layer: &str, options: &ReplayOptions) -> Simulation {
+    let info = layers::find(layer).unwrap();
+    on(layer, disk_for(info), options)
+}
+
+fn on(layer: &str, device: Device, options: &ReplayOptions) -> Simulation {
+    let info = layers::find(layer).unwrap();
+    let built = info.build(&space(&device, BUFFER, options).unwrap(), &toml::Table::new()).unwrap();
+    Simulation::new(layer, built, device, options).unwrap()
+}
+
+fn stack(below: Vec<Simulation>, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
+    let device = Device::stack(below);
+    let layer = sides::Sides::new(&space(&device, BUFFER, options)?);
+    Simulation::new("sides", Box::new(layer), device, options)
+}
+
+fn run(simulation: Simulation, requests: Vec<imbrex::trace::TraceRequest>) -> Outcome {
+    simulation.run(&mut Listed::new(requests), &mut ()).unwrap()
+}
+
+fn conventional(options: &ReplayOptions) -> Simulation {
+    on("conventional", disk(Conventional::new(Pba::DISK, 512)), options)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_written_is_read_on_every_level(
+        requests in prop::collection::vec(any_request(), 1..120),
+        lower in prop::sample::select(vec!["conventional", "fifo-log", "skylight", "seagate"]),
+        (as_live, prefill) in (any::<bool>(), prop_oneof![Just(0.0), Just(1.0)]),
+    ) {
+        let options = ReplayOptions { verify: true, check_every: 1, as_live, journal_blocks: 8, prefill, ..Default::default() };
+        let below = vec![below("page-ftl", &options), below(lower, &options)];
+        let simulation = stack(below, &options).unwrap();
+        let capacity = simulation.capacity();
+        let mut now = 0;
+        let requests: Vec<_> = requests.into_iter().map(|(gap, access, place, blocks)| {
+            now += gap;
+            let blocks = blocks.min(capacity as u32);
+            request(now, access, (place * (capacity - u64::from(blocks)) as f64) as u64, blocks)
+        }).collect();
+        let outcome = run(simulation, requests);
+        let sum = |of: fn(&Outcome) -> u64| outcome.devices.iter().map(|device| of(&device.outcome)).sum::<u64>();
+        prop_assert_eq!(outcome.devices.len(), 2);
+        prop_assert_eq!(outcome.media_write_blocks.total(), sum(|o| o.media_write_blocks.total()));
+        prop_assert_eq!(outcome.media_read_blocks.total(), sum(|o| o.media_read_blocks.total()));
+        prop_assert_eq!((outcome.resets, outcome.rmw), (sum(|o| o.resets), sum(|o| o.rmw)));
+    }
+}
+
+#[test]
+fn devices_work_at_the_same_time_each_in_order() {
+    let options = ReplayOptions { idle: false, ..ReplayOptions::default() };
+    let simulation = stack(vec![conventional(&options), conventional(&options)], &options).unwrap();
+    // Each block's first write goes to the second device, where the third request waits for the first. Block 9 lies on
+    // the first device, which is free.
+    let write = |at| request(0, Access::Write, at, 1);
+    let outcome = run(simulation, vec![write(0), write(7), request(0, Access::Read, 9, 1)]);
+    let access = (SEEK_NS + 8 * SECTOR_NS) as f64 / 1e6;
+    let first = access - SEEK_NS as f64 / 1e6;
+    assert_eq!(outcome.latency_ms.write.mean, (first + (first + access)) / 2.0, "one after the other");
+    assert_eq!(outcome.latency_ms.read.mean, access, "at once");
+    assert_eq!(outcome.simulated_seconds, (first + access) / 1e3);
+    assert_eq!(outcome.devices[1].outcome.write_requests, 2);
+    assert_eq!(outcome.devices[0].outcome.read_requests, 1);
+}
+
+#[test]
+fn idle_time_is_offered_to_every_layer() {
+    let options = ReplayOptions::default();
+    let simulation = stack(vec![conventional(&options), below("skylight", &options)], &options).unwrap();
+    let second = 1_000_000_000;
+    let write = |at, block| request(at, Access::Write, block, 1);
+    let outcome = run(simulation, vec![write(0, 3), write(20 * second, 4), write(40 * second, 5)]);
+    assert!(outcome.idle_cleaning.steps > 0);
+    assert!(outcome.devices[1].outcome.idle_cleaning.steps > 0);
+}
+
+#[test]
+fn what_a_stack_cannot_do_is_said() {
+    let options = ReplayOptions { scheduler: Scheduler::Sptf, ..ReplayOptions::default() };
+    let below = || conventional(&ReplayOptions::default());
+    let error = stack(vec![below(), below()], &options).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("choose fcfs"), "{error}");
+}
+
+#[test]
+fn no_cut_loses_what_was_flushed() {
+    let options = Options { cuts: 30000, seed: 1, rules: Rules::all() };
+    let tally = explore(&sides::subject(), &options, |_| true).unwrap();
+    println!("{tally:?}");
+    assert!(tally.cuts_in_recovery > 50 && tally.rebuilds > 50 && tally.checkpoints > 20, "{tally:?}");
+}
