@@ -62,11 +62,13 @@ pub enum Why {
     Pad,
     /// The translation layer's own maps and journal.
     Metadata,
+    /// A cache takes a copy of what the host reads.
+    Fill,
 }
 
 impl Why {
     /// Every reason, in the order in which results list them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Host,
         Self::Collect,
         Self::Destage,
@@ -75,6 +77,7 @@ impl Why {
         Self::Neighbour,
         Self::Pad,
         Self::Metadata,
+        Self::Fill,
     ];
 
     /// The name used in results.
@@ -89,6 +92,7 @@ impl Why {
             Self::Neighbour => "neighbour",
             Self::Pad => "pad",
             Self::Metadata => "metadata",
+            Self::Fill => "fill",
         }
     }
 }

@@ -5,15 +5,18 @@ pub mod block_lru;
 pub mod conventional;
 pub mod dm_zoned;
 pub mod fifo_log;
+mod flash_cache;
 pub mod in_place;
 mod in_place_tracks;
 mod log_structured;
 pub mod loop_back;
+pub mod lru_cache;
 pub mod page_ftl;
 pub mod seagate;
 pub mod seagate_two_phase;
 pub mod skylight;
 pub mod skylight_zones;
+pub mod static_sets;
 mod zone_buffer;
 
 use std::borrow::Cow;

@@ -38,21 +38,21 @@ impl Log {
 
 /// Blocks by the time of their last use.
 #[derive(Default)]
-struct Recency {
+pub struct Recency {
     now: u64,
     by_time: BTreeMap<u64, u64>,
     times: HashMap<u64, u64>,
 }
 
 impl Recency {
-    fn used(&mut self, block: u64) {
+    pub fn used(&mut self, block: u64) {
         self.remove(block);
         self.now += 1;
         self.by_time.insert(self.now, block);
         self.times.insert(block, self.now);
     }
 
-    fn remove(&mut self, block: u64) {
+    pub fn remove(&mut self, block: u64) {
         if let Some(time) = self.times.remove(&block) {
             self.by_time.remove(&time);
         }
@@ -60,6 +60,11 @@ impl Recency {
 
     fn oldest(&self) -> u64 {
         *self.by_time.values().next().expect("there is a block")
+    }
+
+    /// From the least to the most recently used one.
+    pub fn in_order(&self) -> impl Iterator<Item = u64> {
+        self.by_time.values().copied()
     }
 
     /// The time of the newest block of the older half, in which the middle one is.

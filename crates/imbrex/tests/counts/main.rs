@@ -6,8 +6,11 @@
 mod buffers;
 mod dm_zoned;
 mod drive_managed;
+mod flash_cache;
 mod interlaced;
 mod model;
+#[path = "../fixture/two_devices.rs"]
+mod two_devices;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,0 +1,262 @@
+//! What layers share that cache single blocks on flash in front of a disk, and write them back.
+//!
+//! Every block has a home: the block of the same number on the device behind, which is written in place. The flash is cut
+//! into *frames* of one block. A block is cached in one frame or in none; it is *dirty* if its home is older and *clean* if
+//! its home holds the same. Reads and writes look into the cache first. Which frames a block may take, which block leaves
+//! when there is none, and when, is a layer's [`Policy`]; everything else is here, once.
+//!
+//! # State
+//! - durable: the frame of each dirty block ([`Record::Map`] when it becomes dirty, [`Record::Unmap`] when it is home), lost
+//!   blocks;
+//! - soft: clean blocks, which are gone after a crash; what is leaving; whatever the policy keeps beside the frames.
+//!
+//! # Invariants
+//! - a frame holds a block exactly when the block maps to it; dirty frames hold a block;
+//! - a block is never both cached and lost;
+//! - a frame that a durable record may name is written only with newer data of its block: a dirty block is updated in
+//!   its frame, and a frame whose block was written back is *pending* until its Free has taken effect. A clean block's frame
+//!   is named by no record, so it may be overwritten by its own block, which makes that dirty, or by another one;
+//! - what is leaving is dirty until the plan that writes it home.
+//!
+//! # Leaving
+//! A clean block leaves at no cost. Dirty blocks that leave together are ordered by number and leave in steps of `step_blocks`:
+//! the frames are read into RAM, what is there is written home, neighbours in one operation, then unmapped, and the
+//! frames are given up. Each step is complete in itself, and a crash after it finds the rest in the cache.
+//!
+//! # Reading what is not cached
+//! Home is read into RAM once; host and frames get their copies from there. A read never waits for a frame: blocks that
+//! find none, neither free nor with a clean block that gives way, are read past the cache. `read_allocate = false` reads
+//! everything past it.
+//!
+//! # Trim
+//! Changes nothing. A dirty block must stay, or older content would come back from home.
+
+pub mod config;
+pub mod frames;
+mod read;
+mod records;
+mod write;
+mod write_back;
+
+use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use crate::parts::block_map::BlockMap;
+use crate::parts::lost::LostBlocks;
+use crate::plan::{Place, Plan, Record};
+use crate::space::Home;
+use config::CacheConfig;
+use frames::Frames;
+use read::Fill;
+
+/// Which frames blocks take, and which blocks leave.
+pub trait Policy: Sized + Send {
+    /// Neighbouring free frames for as many blocks from the front of `run`, at least one, as find them: the first frame and
+    /// how many.
+    fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)>;
+
+    /// The frame of the clean block that leaves so that `lba` finds one, if that is whose turn it is.
+    fn gives_way(&self, lba: Lba, frames: &Frames) -> Option<u32>;
+
+    /// Whether a frame that `lba` could take is pending.
+    fn is_coming(&self, lba: Lba, frames: &Frames) -> bool;
+
+    /// How many blocks from the front of `run` find no frame if the first finds none.
+    fn siblings(&self, run: Extent<Lba>) -> u32;
+
+    /// Whether `lba` may lie in `frame` at all.
+    fn may_hold(&self, _frame: u32, _lba: Lba) -> bool {
+        true
+    }
+
+    /// A frame without a block now holds one, which is clean.
+    fn hold(&mut self, frame: u32);
+
+    /// The block in `frame` has become dirty.
+    fn dirtied(&mut self, _frame: u32) {}
+
+    /// The host has read the block in `frame`.
+    fn read(&mut self, _frame: u32) {}
+
+    /// The host has written the block in `frame` again.
+    fn updated(&mut self, _frame: u32) {}
+
+    /// `frame` holds no block any more.
+    fn gone(&mut self, frame: u32);
+
+    /// `frame`, which holds no block, may be taken.
+    fn freed(&mut self, frame: u32);
+
+    /// After a crash: the frames are as they are, and nothing else is known.
+    fn recovered(&mut self, frames: &Frames);
+
+    /// Verifies the invariants.
+    fn check(&self, frames: &Frames) -> Result<(), Violation>;
+
+    /// Lets dirty blocks leave so that the first block of a write of `at`, which finds no frame, will.
+    fn make_room(cache: &mut FlashCache<Self>, at: Extent<Lba>);
+
+    /// Plans what is due after a read that was not all in the cache.
+    fn after_read(_cache: &mut FlashCache<Self>, _plan: &mut Plan) {}
+}
+
+/// A write-back cache of blocks over a device that is written in place.
+pub struct FlashCache<P> {
+    name: &'static str,
+    pub config: CacheConfig,
+    /// The block that frame 0 is.
+    place: Pba,
+    home: Home,
+    pub policy: P,
+    pub frames: Frames,
+    map: BlockMap,
+    lost: LostBlocks,
+    /// Dirty blocks that are to be written home, with their frames, by number, and how many of them have been.
+    pub leaving: Vec<(Lba, u32)>,
+    left: usize,
+    /// Reused for the frames that blocks of one read take.
+    fills: Vec<Fill>,
+    /// Up to where the RAM of reads was taken last.
+    ram_taken: u32,
+}
+
+impl<P: Policy> FlashCache<P> {
+    #[inline]
+    fn frame_place(&self, frame: u32) -> Pba {
+        self.place.plus(u64::from(frame))
+    }
+
+    fn home_place(&self, lba: Lba) -> Place {
+        Place::At(self.home.start.plus(lba.0))
+    }
+
+    fn frame_of(&self, place: Pba) -> Option<u32> {
+        if place.device() != self.place.device() || place < self.place {
+            return None;
+        }
+        u32::try_from(place.since(self.place)).ok().filter(|frame| *frame < self.frames.count())
+    }
+
+    /// The blocks from the front of `run`, whose first is not cached, that are not.
+    #[inline]
+    pub fn uncached(&self, run: Extent<Lba>) -> Extent<Lba> {
+        self.map.next(run.start, run.end()).map_or(run, |cached| Extent::between(run.start, cached))
+    }
+
+    /// `lba` lies in `frame`, as it is at home.
+    #[inline]
+    fn insert(&mut self, lba: Lba, frame: u32) {
+        self.map.set(lba, frame);
+        self.frames.hold(frame, lba);
+        self.policy.hold(frame);
+    }
+
+    /// The clean block in `frame` leaves.
+    fn drop_clean(&mut self, frame: u32) {
+        if let Some(lba) = self.frames.owner(frame) {
+            self.map.remove(lba);
+        }
+        self.frames.drop_clean(frame);
+        self.policy.gone(frame);
+        self.policy.freed(frame);
+    }
+
+    /// Whether the block is cached or finds a frame at once.
+    fn fits(&self, lba: Lba) -> bool {
+        self.map.get(lba).is_some()
+            || self.policy.free_for(Extent::new(lba, 1)).is_some()
+            || self.policy.gives_way(lba, &self.frames).is_some()
+    }
+}
+
+impl<P: Policy> TranslationLayer for FlashCache<P> {
+    fn capacity(&self) -> u64 {
+        self.home.blocks
+    }
+
+    /// One half for what is written back, one for what is read.
+    fn ram_blocks(&self) -> u32 {
+        2 * self.config.step_blocks
+    }
+
+    fn warm(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().fold(0, |sum, request| sum ^ self.map.touch(request.at.start))
+    }
+
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        self.plan_read(at, plan);
+    }
+
+    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        self.plan_write(at, plan)
+    }
+
+    fn trim(&mut self, at: Extent<Lba>, _plan: &mut Plan) -> u32 {
+        at.blocks
+    }
+
+    fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+        if !self.leaving.is_empty() {
+            return self.write_back(plan);
+        }
+        match why {
+            Pressure::Idle { .. } => Step::Nothing,
+            Pressure::Blocked(at) if self.fits(at.start) => Step::Done,
+            Pressure::Blocked(at) if self.policy.is_coming(at.start, &self.frames) => Step::Wait,
+            Pressure::Blocked(at) => {
+                P::make_room(self, at);
+                self.write_back(plan)
+            }
+        }
+    }
+
+    fn freed(&mut self, space: Extent<Pba>) {
+        for place in space.iter() {
+            if let Some(frame) = self.frame_of(place)
+                && self.frames.freed(frame)
+            {
+                self.policy.freed(frame);
+            }
+        }
+    }
+
+    fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
+        self.apply_record(record)
+    }
+
+    fn recovered(&mut self, _units: &UnitReport, _plan: &mut Plan) -> Result<(), Corrupt> {
+        self.forget_leaving();
+        self.frames.recovered();
+        self.policy.recovered(&self.frames);
+        Ok(())
+    }
+
+    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.restate_region(from, plan)
+    }
+
+    fn most_records(&self) -> u64 {
+        self.record_limit()
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.frames.check()?;
+        self.policy.check(&self.frames)?;
+        if u64::from(self.frames.live()) != self.map.mapped() {
+            let (live, mapped) = (self.frames.live(), self.map.mapped());
+            return Err(Violation(format!("{live} frames hold a block, and {mapped} blocks are cached")));
+        }
+        for frame in 0..self.frames.count() {
+            if let Some(lba) = self.frames.owner(frame)
+                && (self.map.get(lba) != Some(frame) || self.lost.any(Extent::new(lba, 1)))
+            {
+                return Err(Violation(format!("frame {frame} holds {lba:?}, which maps elsewhere or is lost")));
+            }
+        }
+        let wrong =
+            |(lba, frame): &&(Lba, u32)| self.frames.owner(*frame) != Some(*lba) || !self.frames.is_dirty(*frame);
+        match self.leaving[self.left..].iter().find(wrong) {
+            Some((lba, frame)) => Err(Violation(format!("{lba:?} leaves frame {frame} and is not dirty there"))),
+            None => Ok(()),
+        }
+    }
+}
