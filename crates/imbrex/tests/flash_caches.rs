@@ -217,18 +217,14 @@ fn what_cannot_be_is_refused() {
     }
 }
 
-/// The cache on the first part of the disk that it caches: the rules do not depend on how many devices there are. Reads go
-/// past the cache: after a disk error the runner finds what is lost by asking for reads, and expects them to deliver straight
-/// from where a block lies.
+/// The cache on the first part of the disk that it caches: the rules do not depend on how many devices there are.
 fn on_one_disk(info: &'static LayerInfo) -> Subject {
     let build = |info: &LayerInfo, space: &Space, config: &toml::Table| {
         let frames = space.buffer_blocks.min(space.conventional_blocks as u32 / 2);
         let start = space.conventional.plus(u64::from(frames));
         let home = Home { start, blocks: space.conventional_blocks - u64::from(frames) };
         let conventional_blocks = u64::from(frames);
-        let mut config = config.clone();
-        config.insert("read_allocate".to_owned(), false.into());
-        info.build(&Space { conventional_blocks, home: Some(home), ..space.clone() }, &config)
+        info.build(&Space { conventional_blocks, home: Some(home), ..space.clone() }, config)
     };
     Subject {
         name: info.name.to_owned(),

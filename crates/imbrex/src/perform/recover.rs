@@ -255,9 +255,11 @@ fn fold(setup: &Setup, records: &[Record]) -> Result<Box<dyn TranslationLayer>, 
 }
 
 /// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and
-/// needs no reverse map; it happens after a disk error only.
+/// needs no reverse map; it happens after a disk error only. A layer may move blocks to read them; nobody carries that out,
+/// so what is unreadable is followed to where it would lie.
 fn lost_blocks(layer: &mut dyn TranslationLayer, unreadable: &BTreeSet<Pba>) -> Vec<Record> {
     let mut lost: Vec<Record> = Vec::new();
+    let mut unreadable = unreadable.clone();
     let mut plan = Plan::new();
     let mut from = 0;
     while from < layer.capacity() {
@@ -265,16 +267,27 @@ fn lost_blocks(layer: &mut dyn TranslationLayer, unreadable: &BTreeSet<Pba>) -> 
         plan.clear();
         layer.read(chunk, &mut plan);
         for op in plan.ops() {
-            let Op::Move { from: Place::At(place), to: Place::Host(host), blocks, .. } = *op else { continue };
-            for bad in unreadable.range(place..place.plus(u64::from(blocks))) {
-                let lba = chunk.start.plus(u64::from(host) + bad.since(place));
-                match lost.last_mut() {
-                    Some(Record::Lost(run)) if run.end() == lba => run.blocks += 1,
-                    _ => lost.push(Record::Lost(Extent::new(lba, 1))),
+            let Op::Move { from: Place::At(place), to, blocks, .. } = *op else { continue };
+            let bad = unreadable.range(place..place.plus(u64::from(blocks))).map(|bad| bad.since(place));
+            let bad: Vec<u64> = bad.collect();
+            match to {
+                Place::Host(host) => bad.iter().for_each(|i| add(&mut lost, chunk.start.plus(u64::from(host) + i))),
+                Place::At(to) => {
+                    unreadable.retain(|place| !Extent::new(to, blocks).contains(*place));
+                    unreadable.extend(bad.iter().map(|i| to.plus(*i)));
                 }
+                Place::Zero | Place::Lost => {}
             }
         }
         from += u64::from(chunk.blocks);
     }
     lost
+}
+
+/// Adds a block to lost ones, which come in no order.
+fn add(lost: &mut Vec<Record>, lba: Lba) {
+    match lost.last_mut() {
+        Some(Record::Lost(run)) if run.end() == lba => run.blocks += 1,
+        _ => lost.push(Record::Lost(Extent::new(lba, 1))),
+    }
 }
