@@ -124,6 +124,8 @@ pub const ALL: &[LayerInfo] = &[
     seagate::INFO,
     seagate_two_phase::INFO,
     page_ftl::INFO,
+    lru_cache::INFO,
+    static_sets::INFO,
 ];
 
 /// The layer called `name`.
