@@ -52,7 +52,12 @@ const PARTS: &[Part] = &[
         layers: &["conventional", "seagate", "seagate-two-phase"],
     },
     Part { family: Family::Ssd, drive: "ssd-pore", fit: Fit::Workload, layers: &["conventional", "page-ftl"] },
-    Part { family: Family::Ssd, drive: "st8000as0002", fit: Fit::Own, layers: &["conventional", "skylight"] },
+    Part {
+        family: Family::Ssd,
+        drive: "st8000as0002",
+        fit: Fit::Own,
+        layers: &["conventional", "skylight", "lru-cache", "static-sets"],
+    },
 ];
 
 impl Family {

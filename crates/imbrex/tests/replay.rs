@@ -301,9 +301,9 @@ fn a_preset_and_a_workload_make_a_replay() {
     let options = ReplayOptions { verify: true, ..ReplayOptions::default() };
     for info in layers::ALL {
         let drive = match info.recording {
-            Recording::Flash | Recording::Cached => &flash,
+            Recording::Flash => &flash,
             Recording::Interlaced => &interlaced,
-            Recording::Banded => &banded,
+            Recording::Banded | Recording::Cached => &banded,
             Recording::Conventional | Recording::Zoned | Recording::WholeZones => &disk,
         };
         let buffer = BufferSize::Percent(1.0);

@@ -7,7 +7,7 @@ mod fixture;
 mod sides;
 
 use fixture::random::any_request;
-use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, disk_for, request};
+use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate};
 use imbrex::block::{Access, Pba};
 use imbrex::explore::{Options, explore};
 use imbrex::layers;
@@ -20,8 +20,7 @@ const BUFFER: u32 = 40;
 
 /// A layer of the library on a tiny drive of its kind.
 fn below(layer: &str, options: &ReplayOptions) -> Simulation {
-    let info = layers::find(layer).unwrap();
-    on(layer, disk_for(info), options)
+    simulate(layers::find(layer).unwrap(), "", BUFFER, options).unwrap()
 }
 
 fn on(layer: &str, device: Device, options: &ReplayOptions) -> Simulation {

@@ -28,6 +28,7 @@
 //! - *Which free frame*: the first of the 64 lowest free runs that holds the whole run of new blocks, or else the lowest.
 //! - *Idle time* is not used.
 
+use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
 use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
 use super::flash_cache::frames::Frames;
 use super::flash_cache::{FlashCache, Policy};
@@ -70,6 +71,12 @@ pub const INFO: LayerInfo = LayerInfo {
             meaning: "frames that a read leaves free for the next one, at most half of them",
             samples: &["64", "0", "1", "4"],
         },
+        FLASH_DRIVE,
+        FLASH_LAYER,
+        FLASH_CONFIG,
+        DISK_LAYER,
+        DISK_CONFIG,
+        DISK_BUFFER,
     ],
     build: |space, config| Ok(Box::new(build(space, config)?)),
 };

@@ -28,6 +28,7 @@
 //!   block has to leave, and clean blocks give way to any other: so reads move no write home earlier.
 //! - *Idle time* is not used.
 
+use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
 use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
 use super::flash_cache::frames::Frames;
 use super::flash_cache::{FlashCache, Policy};
@@ -63,6 +64,12 @@ pub const INFO: LayerInfo = LayerInfo {
             meaning: "blocks of a band; band n belongs to set n mod sets",
             samples: &["7680", "1", "10"],
         },
+        FLASH_DRIVE,
+        FLASH_LAYER,
+        FLASH_CONFIG,
+        DISK_LAYER,
+        DISK_CONFIG,
+        DISK_BUFFER,
     ],
     build: |space, config| Ok(Box::new(build(space, config)?)),
 };
