@@ -99,8 +99,8 @@ pub(super) const HOT_START: Field = Field {
 pub(super) const HOT_MOST: Field = Field {
     key: "hot_most",
     default: "0.75",
-    meaning: "share of the buffer that is hot at most; hot_start: the split is fixed",
-    samples: &["0.75", "1.0", "0.25"],
+    meaning: "share of the buffer that is hot at most, but never less than hot_start; 0.0: the split is fixed",
+    samples: &["0.75", "1.0", "0.0"],
 };
 
 pub(super) const PERIOD: Field = Field {
@@ -298,12 +298,11 @@ impl Config {
             || self.window == 0
             || self.period == 0
             || !shares.iter().all(|share| (0.0..=1.0).contains(share))
-            || self.hot_start > self.hot_most
             || !(self.most_remembered >= 0.0);
         if !is_wrong {
             return Ok(());
         }
-        let reason = "chunk_blocks, window and period must be at least 1, lambda and hot_start <= hot_most between 0 and 1, \
+        let reason = "chunk_blocks, window and period must be at least 1, lambda, hot_start and hot_most between 0 and 1, \
                       and most_remembered not below 0";
         Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() })
     }
