@@ -18,6 +18,8 @@ use crate::perform::{Counts, Failure, Io, IoKind, Reply, Request, Stack};
 const CUTS: u64 = 8;
 /// Clients whose flushes are told apart.
 const CLIENTS: u64 = 2;
+/// Lives that may end while one block is read back.
+const LIVES: u32 = 8;
 /// Operations of one life after which something must be wrong.
 const STUCK: u64 = 100_000;
 
@@ -342,10 +344,12 @@ impl Run {
         for lba in (0..self.capacity).map(Lba) {
             let expected = self.model.expect(lba);
             let mut content = self.read_back(lba)?;
-            if self.performer.counts().rebuilds > self.seen.rebuilds {
-                // What failed may be another block's, which made room for this one.
+            let mut lives = 0;
+            while self.performer.counts().rebuilds > self.seen.rebuilds && lives < LIVES {
+                // What failed may be another block's, which made room for this one; in a stack on more than one level.
                 self.notice();
                 content = self.read_back(lba)?;
+                lives += 1;
             }
             self.model.check_read(&expected, u64::MAX, content.as_deref())?;
             self.model.settle(lba, content.as_deref());
