@@ -1,0 +1,132 @@
+//! `imbrex reproduce`: claims beside measurements, and a folder of figures.
+#![allow(clippy::unwrap_used, reason = "clippy takes the helpers of an integration test for library code")]
+
+mod program;
+
+use std::fs;
+use std::path::Path;
+
+use program::imbrex;
+use serde_json::Value;
+
+/// Standard output and standard error, when it must succeed.
+fn printed(arguments: &str) -> (String, String) {
+    let output = imbrex(arguments);
+    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success(), "imbrex {arguments}: {err}");
+    (out, err)
+}
+
+fn quick(output: &Path) -> String {
+    format!("reproduce amphisbaena --requests 200 --output {}", output.display())
+}
+
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let mut files: Vec<_> = entries.map(|path| (name(&path), fs::read(&path).unwrap())).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn table_json_and_csv_give_the_same_verdicts_and_the_same_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let [one, two] = ["one", "two"].map(|name| home.path().join(name));
+    let (table, _) = printed(&format!("{} --jobs 1", quick(&one)));
+    let (json, summary) = printed(&format!("{} --jobs 2 --format json", quick(&two)));
+    let claims: Vec<Value> = serde_json::from_str(&json).unwrap();
+    assert!(claims.len() > 30, "{}", claims.len());
+    for claim in &claims {
+        assert_eq!((&claim["schema"], &claim["data"]), (&"imbrex.claim/1".into(), &"synthetic".into()));
+        let id = claim["id"].as_str().unwrap();
+        let line = table.lines().find(|line| line.starts_with(&format!("{id} "))).unwrap();
+        let verdict = claim["verdict"].as_str().unwrap().replace('-', " ");
+        assert!(line.to_lowercase().contains(&format!("  {verdict}  ")), "{verdict}: {line}");
+        if let Some(measured) = claim["measured"].as_f64() {
+            assert!(line.contains(&format!(" {measured:.1} ")), "{measured}: {line}");
+        }
+    }
+    // So few requests are never cleaned away: nothing is saved, and that must not pass for success.
+    let fewer = claims.iter().find(|claim| claim["id"] == "A3").unwrap();
+    assert_eq!((&fewer["measured"], &fewer["verdict"]), (&0.0.into(), &"not-met".into()));
+    assert!(table.lines().any(|line| line.starts_with("A3 ") && line.contains("NOT MET")));
+    assert!(table.contains("hm_0 (synthetic)") && summary.contains("claims on synthetic data"));
+    assert_eq!(files(&one), files(&two), "the number of threads changes nothing");
+    let csv = fs::read(one.join("claims.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(&csv[..]);
+    let ids: Vec<_> = reader.records().map(|record| record.unwrap()[2].to_owned()).collect();
+    assert!(ids.iter().zip(&claims).all(|(id, claim)| *id == claim["id"]) && ids.len() == claims.len());
+}
+
+#[test]
+fn every_figure_has_data_and_a_picture() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("figures");
+    printed(&quick(&folder));
+    let files = files(&folder);
+    for number in (2..=3).chain(12..=25) {
+        let of_figure: Vec<_> = files.iter().filter(|(name, _)| name.starts_with(&format!("figure-{number}-"))).collect();
+        let rows = of_figure.iter().find(|(name, _)| name.ends_with(".csv"));
+        let lines = String::from_utf8_lossy(&rows.unwrap().1).lines().count();
+        assert!(lines > 8, "figure {number} has {lines} lines of data");
+        if cfg!(feature = "pictures") {
+            let picture = of_figure.iter().find(|(name, _)| name.ends_with(".svg"));
+            let text = String::from_utf8_lossy(&picture.unwrap().1);
+            assert!(text.contains("src2_2") && text.contains("synthetic data"), "figure {number}");
+        }
+    }
+    let ablations = String::from_utf8(fs::read(folder.join("ablations-latency.csv")).unwrap()).unwrap();
+    for ablation in ["no phase 2", "fixed split", "no checkpoints", "FIFO victims"] {
+        assert!(ablations.contains(ablation), "{ablation}");
+    }
+}
+
+#[test]
+fn traces_that_are_there_are_taken_and_said_to_be_real() {
+    let home = tempfile::tempdir().unwrap();
+    let traces = home.path().join("traces");
+    fs::create_dir(&traces).unwrap();
+    for name in ["src2_2.csv", "hm_0.parquet"] {
+        let (volume, _) = name.split_once('.').unwrap();
+        printed(&format!("trace generate {volume} --requests 300 -o {}", traces.join(name).display()));
+    }
+    let run = format!("{} --traces {}", quick(&home.path().join("out")), traces.display());
+    let (json, _) = printed(&format!("{run} --format json"));
+    let claims: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let data = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap()["data"].as_str().unwrap().to_owned();
+    assert_eq!([data("A1"), data("A2a"), data("A2b")], ["mixed", "real", "synthetic"]);
+
+    fs::write(traces.join("ts_0.csv"), "no trace\n").unwrap();
+    let refused = imbrex(&run.replace("/out", "/refused"));
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("ts_0.csv"));
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "a run that fails leaves nothing");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_the_work() {
+    let unknown = imbrex("reproduce hydra");
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("known papers are: amphisbaena"));
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("thesis.tex"), "").unwrap();
+    let refused = imbrex(&quick(home.path()));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("has other files in it"));
+    assert!(!refused.status.success() && home.path().join("thesis.tex").exists());
+}
+
+#[test]
+fn every_field_is_documented() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("out");
+    printed(&quick(&folder));
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    let tables = ["claims.csv", "figure-12-strategies-latency.csv", "figure-2-update-periods.csv", "figure-3-write-range.csv"];
+    for file in tables {
+        let mut reader = csv::Reader::from_path(folder.join(file)).unwrap();
+        for name in reader.headers().unwrap() {
+            assert!(documented.contains(&format!("`{name}`")), "{name} of {file} is not in docs/json.md");
+        }
+        let first = reader.records().next().unwrap().unwrap();
+        assert!(documented.contains(&first[0]), "{} is not in docs/json.md", &first[0]);
+    }
+}
