@@ -36,7 +36,16 @@ const PARTS: &[Part] = &[
         family: Family::Shingled,
         drive: "exos-x18z",
         fit: Fit::Own,
-        layers: &["conventional", "in-place", "fifo-log", "loop-back", "block-lru", "skylight-zones", "dm-zoned"],
+        layers: &[
+            "conventional",
+            "in-place",
+            "fifo-log",
+            "loop-back",
+            "block-lru",
+            "skylight-zones",
+            "amphisbaena",
+            "dm-zoned",
+        ],
     },
     Part { family: Family::Banded, drive: "st8000as0002", fit: Fit::Own, layers: &["conventional", "skylight"] },
     Part {

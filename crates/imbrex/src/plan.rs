@@ -112,11 +112,36 @@ pub enum Event {
     RmwFree,
     /// Blocks that left the buffer for their native place.
     Evicted,
+    /// Of the blocks of [`Event::WriteHit`], those that were in the hot part of a buffer that has one.
+    HotHit,
+    /// Chunks collected for a zone that was then written.
+    ChunkEvicted,
+    /// A collection stopped before all chunks of its zone were collected, because a write to the zone waited.
+    CollectionStopped,
+    /// The hot part of a buffer moved blocks to the cold part, so that others could come in.
+    HotCleaned,
+    /// A chunk of the cold part of a buffer became part of the hot one.
+    ChunkToHot,
+    /// A chunk of the hot part of a buffer became part of the cold one.
+    ChunkToCold,
 }
 
 impl Event {
     /// Every event, in the order in which results list them.
-    pub const ALL: [Self; 6] = [Self::WriteHit, Self::ReadHit, Self::Direct, Self::Rmw, Self::RmwFree, Self::Evicted];
+    pub const ALL: [Self; 12] = [
+        Self::WriteHit,
+        Self::ReadHit,
+        Self::Direct,
+        Self::Rmw,
+        Self::RmwFree,
+        Self::Evicted,
+        Self::HotHit,
+        Self::ChunkEvicted,
+        Self::CollectionStopped,
+        Self::HotCleaned,
+        Self::ChunkToHot,
+        Self::ChunkToCold,
+    ];
 
     /// The name used in results.
     #[must_use]
@@ -128,6 +153,12 @@ impl Event {
             Self::Rmw => "rmw",
             Self::RmwFree => "rmw_free",
             Self::Evicted => "evicted",
+            Self::HotHit => "hot_hits",
+            Self::ChunkEvicted => "evicted_chunks",
+            Self::CollectionStopped => "stopped_collections",
+            Self::HotCleaned => "hot_cleanings",
+            Self::ChunkToHot => "chunks_to_hot",
+            Self::ChunkToCold => "chunks_to_cold",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The translation layers, one folder each, and how one is made from its name.
 
+pub mod amphisbaena;
 pub mod below;
 pub mod block_lru;
 pub mod conventional;
@@ -116,6 +117,7 @@ pub const ALL: &[LayerInfo] = &[
     loop_back::INFO,
     block_lru::INFO,
     skylight_zones::INFO,
+    amphisbaena::INFO,
     dm_zoned::INFO,
     log_structured::GREEDY,
     log_structured::FIFO,

@@ -36,6 +36,23 @@ impl BlockMap {
         Self { present: Bitmap::new(capacity), entries: vec![0; entries as usize], mapped: 0 }
     }
 
+    /// Makes room for `most` mapped blocks at a time.
+    ///
+    /// # Panics
+    /// When that is more than [`BlockMap::PLACES`].
+    pub fn widen(&mut self, most: u32) {
+        assert!(most <= Self::PLACES);
+        let entries = (2 * u64::from(most)).next_power_of_two() as usize;
+        if entries > self.entries.len() {
+            for entry in std::mem::replace(&mut self.entries, vec![0; entries]) {
+                if entry != 0 {
+                    let at = self.find(Lba((entry >> PLACE_BITS) - 1));
+                    self.entries[at] = entry;
+                }
+            }
+        }
+    }
+
     /// How many blocks are mapped.
     #[must_use]
     pub fn mapped(&self) -> u64 {
@@ -181,6 +198,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn keeps_what_it_has_when_it_is_widened() {
+        let mut map = BlockMap::new(1 << 20, 8);
+        for block in 0..1000u32 {
+            map.widen(block + 1);
+            map.set(Lba(u64::from(block) * 37), block);
+        }
+        assert_eq!(map.mapped(), 1000);
+        assert!((0..1000u32).all(|block| map.get(Lba(u64::from(block) * 37)) == Some(block)));
+    }
 
     proptest! {
         #[test]

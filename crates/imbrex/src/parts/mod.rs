@@ -8,6 +8,7 @@ pub mod full_map;
 mod full_map_plans;
 pub mod heat;
 pub mod lost;
+pub mod map_runs;
 pub mod paged_map;
 pub mod recency;
 pub mod slot_table;

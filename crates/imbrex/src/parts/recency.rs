@@ -67,6 +67,21 @@ impl RecencyList {
         self.length += 1;
     }
 
+    /// Adds `slot` as the least recently used one.
+    pub fn push_oldest(&mut self, slot: u32) {
+        debug_assert!(!self.contains(slot));
+        self.links[slot as usize] = Link { newer: self.oldest, older: NONE };
+        *self.older_link(self.oldest) = slot;
+        self.oldest = slot;
+        self.length += 1;
+    }
+
+    /// Makes room for slots below `slots`.
+    pub fn widen(&mut self, slots: u32) {
+        debug_assert!(slots < ABSENT && slots as usize >= self.links.len());
+        self.links.resize(slots as usize, Link { newer: ABSENT, older: NONE });
+    }
+
     /// Takes `slot` out.
     #[inline]
     pub fn remove(&mut self, slot: u32) {

@@ -23,12 +23,14 @@ pub struct ZonePass<'a> {
     pub to: u32,
     /// The newer blocks of the stretch, by ascending offset.
     pub newer: &'a [Newer],
+    /// The RAM block that the stretch's first block is collected in.
+    pub ram: u32,
     /// Blocks whose old content cannot be read; zeros stand in for it and they stay lost.
     pub lost: &'a LostBlocks,
 }
 
 impl ZonePass<'_> {
-    /// Plans the reads into RAM, the stretch's first block at RAM block 0.
+    /// Plans the reads into RAM, the stretch's first block from `ram` on.
     pub fn collect(&self, plan: &mut Plan) {
         let (base, held) = self.old;
         if self.from < held {
@@ -71,7 +73,7 @@ impl ZonePass<'_> {
     }
 
     fn ram(&self, offset: u32) -> Place {
-        Place::At(Pba::ram(u64::from(offset - self.from)))
+        Place::At(Pba::ram(u64::from(self.ram + offset - self.from)))
     }
 }
 
@@ -89,6 +91,7 @@ mod tests {
             from: 2,
             to: 16,
             newer: &newer,
+            ram: 0,
             lost: &LostBlocks::default(),
         };
         let mut plan = Plan::new();

@@ -44,7 +44,7 @@ pub use crate::buffer_size::{BadBufferSize, BufferSize};
 pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
 pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, Window};
-pub use outcome::{Below, ByReason, CleaningTime, Latency, LatencyMs, Outcome};
+pub use outcome::{Below, ByReason, CleaningTime, HotAndCold, Latency, LatencyMs, Outcome};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
 pub use series::Row;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::ser::SerializeMap;
 
 use super::machine::Machine;
-use super::metrics::{Cleaning, Latencies, Served};
+use super::metrics::{Cleaning, Counters, Latencies, Served};
 use super::series::Totals;
 use crate::plan::{Event, Why};
 
@@ -50,6 +50,9 @@ pub struct Outcome {
     pub evicted_blocks: u64,
     /// Blocks written straight to their zone's write pointer.
     pub direct_blocks: u64,
+    /// What a buffer with a hot and a cold part did besides.
+    #[serde(skip_serializing_if = "HotAndCold::is_nothing")]
+    pub hot_cold: HotAndCold,
     /// Filler written.
     pub padding_blocks: u64,
     /// Zones, bands or blocks emptied.
@@ -69,6 +72,40 @@ pub struct Outcome {
     /// The devices of a stack, in the order of their numbers. What is said of media above are the sums over them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Below>,
+}
+
+/// What a buffer with a hot part of blocks and a cold part of chunks did besides.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct HotAndCold {
+    /// Written blocks that updated a block in the hot part; the other hits were in the cold part.
+    pub hot_hit_blocks: u64,
+    /// Times that the hot part moved blocks to the cold one to make room.
+    pub hot_cleanings: u64,
+    /// Chunks collected for the zones that were written.
+    pub evicted_chunks: u64,
+    /// Collections that a waiting write to their zone ended early.
+    pub stopped_collections: u64,
+    /// Chunks that the hot part took from the cold one.
+    pub chunks_to_hot: u64,
+    /// Chunks that it gave back.
+    pub chunks_to_cold: u64,
+}
+
+impl HotAndCold {
+    fn new(media: &Counters) -> Self {
+        Self {
+            hot_hit_blocks: media.event(Event::HotHit),
+            hot_cleanings: media.event(Event::HotCleaned),
+            evicted_chunks: media.event(Event::ChunkEvicted),
+            stopped_collections: media.event(Event::CollectionStopped),
+            chunks_to_hot: media.event(Event::ChunkToHot),
+            chunks_to_cold: media.event(Event::ChunkToCold),
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a device of a stack did: its layer's requests are what the layer above read and wrote.
@@ -154,6 +191,7 @@ impl Outcome {
             rmw_free: media.event(Event::RmwFree),
             evicted_blocks: media.event(Event::Evicted),
             direct_blocks: media.event(Event::Direct),
+            hot_cold: HotAndCold::new(media),
             padding_blocks: media_write_blocks.get(Why::Pad),
             resets: media.resets,
             blocked_cleaning: CleaningTime::new(blocked),

@@ -25,8 +25,8 @@
 //!   [`fifo-log`](super::fifo_log). Idle time (`idle_free`) evicts as a blocked write does.
 
 use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, INTERRUPTIBLE, READS_COUNT};
-use super::zone_buffer::{InPlace, Policy, ZoneBuffer};
-use crate::block::{Extent, Lba};
+use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
+use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::free_slots::FreeSlots;
@@ -117,15 +117,6 @@ impl Policy for BlockLru {
         &self.table
     }
 
-    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
-        let (first, taken) = self.free.first_fit(run.blocks, self.runs)?;
-        for (slot, lba) in (first..first + taken).zip(run.iter()) {
-            self.free.remove(slot);
-            self.table.take(slot, lba);
-        }
-        Some((first, taken))
-    }
-
     fn hold(&mut self, slot: u32, lba: Lba) {
         self.free.remove(slot);
         self.table.hold(slot, lba);
@@ -187,7 +178,7 @@ impl Policy for BlockLru {
         buffer.write_in_place(at, plan)
     }
 
-    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> Step {
+    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, _waiting: &[Request], plan: &mut Plan) -> Step {
         let policy = &buffer.policy;
         let want = buffer.wanted(at).min(policy.table.slots());
         if policy.ready(want) {
@@ -204,6 +195,17 @@ impl Policy for BlockLru {
             Some(lba) if buffer.free_share() < buffer.config.idle_free => buffer.evict(lba, plan),
             _ => Step::Nothing,
         }
+    }
+}
+
+impl Takes for BlockLru {
+    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
+        let (first, taken) = self.free.first_fit(run.blocks, self.runs)?;
+        for (slot, lba) in (first..first + taken).zip(run.iter()) {
+            self.free.remove(slot);
+            self.table.take(slot, lba);
+        }
+        Some((first, taken))
     }
 }
 

@@ -31,8 +31,8 @@
 //! - *Trim*: a buffered block is dropped only if no older copy would reappear under it.
 
 use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, INTERRUPTIBLE};
-use super::zone_buffer::{InPlace, Policy, ZoneBuffer};
-use crate::block::{Extent, Lba};
+use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
+use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
 use crate::layers::{ConfigError, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::circular_log::CircularLog;
@@ -65,10 +65,6 @@ impl Policy for FifoLog {
         self.log.table()
     }
 
-    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
-        self.log.take_run(run)
-    }
-
     fn hold(&mut self, slot: u32, lba: Lba) {
         self.log.hold(slot, lba);
     }
@@ -93,7 +89,7 @@ impl Policy for FifoLog {
         buffer.write_in_place(at, plan)
     }
 
-    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> Step {
+    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, _waiting: &[Request], plan: &mut Plan) -> Step {
         let want = buffer.wanted(at);
         let log = &mut buffer.policy.log;
         let oldest = log.oldest();
@@ -111,6 +107,12 @@ impl Policy for FifoLog {
             Some((_, lba)) if buffer.free_share() < buffer.config.idle_free => buffer.evict(lba, plan),
             _ => Step::Nothing,
         }
+    }
+}
+
+impl Takes for FifoLog {
+    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
+        self.log.take_run(run)
     }
 }
 

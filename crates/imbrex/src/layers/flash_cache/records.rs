@@ -4,35 +4,8 @@ use super::{FlashCache, Policy};
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::{Corrupt, REGION_RECORDS};
 use crate::parts::lost::LostBlocks;
+use crate::parts::map_runs::MapRuns;
 use crate::plan::{Plan, Record};
-
-/// Map records of blocks that follow each other in frames that do, joined to one.
-#[derive(Default)]
-pub(super) struct MapRuns {
-    run: Option<(Extent<Lba>, Pba)>,
-}
-
-impl MapRuns {
-    /// `at` lies at `to`.
-    pub(super) fn push(&mut self, at: Extent<Lba>, to: Pba, plan: &mut Plan) {
-        match &mut self.run {
-            Some((run, first)) if run.end() == at.start && Extent::new(*first, run.blocks).end() == to => {
-                run.blocks += at.blocks;
-            }
-            _ => {
-                self.end(plan);
-                self.run = Some((at, to));
-            }
-        }
-    }
-
-    /// Plans the last record.
-    pub(super) fn end(&mut self, plan: &mut Plan) {
-        if let Some((at, to)) = self.run.take() {
-            plan.record(Record::Map { at, to });
-        }
-    }
-}
 
 impl<P: Policy> FlashCache<P> {
     pub(super) fn apply_record(&mut self, record: &Record) -> Result<(), Corrupt> {

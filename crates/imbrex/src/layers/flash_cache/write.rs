@@ -1,8 +1,8 @@
 //! Planning a write: into the block's frame, or into frames that are to be had at once.
 
-use super::records::MapRuns;
 use super::{FlashCache, Policy};
 use crate::block::{Extent, Lba};
+use crate::parts::map_runs::MapRuns;
 use crate::plan::{Event, Place, Plan, Why};
 
 impl<P: Policy> FlashCache<P> {

@@ -102,7 +102,15 @@ impl InPlace {
 
     fn pass(&self, native: u32, held: u32, from: u32, to: u32) -> ZonePass<'_> {
         let own = self.zones.block(self.zones.physical(native), 0);
-        ZonePass { zone: self.zones.blocks_of(native), old: (own, held), from, to, newer: &[], lost: &self.lost }
+        ZonePass {
+            zone: self.zones.blocks_of(native),
+            old: (own, held),
+            from,
+            to,
+            newer: &[],
+            ram: 0,
+            lost: &self.lost,
+        }
     }
 
     /// Plans that `to` of a native zone is written up to `until` with what the zone holds, in steps of the RAM there is.

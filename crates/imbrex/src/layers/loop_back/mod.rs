@@ -41,8 +41,8 @@
 mod clean;
 
 use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, INTERRUPTIBLE, READS_COUNT};
-use super::zone_buffer::{InPlace, Policy, ZoneBuffer};
-use crate::block::{Extent, Lba, unit_and_offset};
+use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
+use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::circular_log::CircularLog;
@@ -161,11 +161,6 @@ impl Policy for LoopBack {
         self.log.table()
     }
 
-    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
-        let run = run.first(self.log.room().saturating_sub(self.reserve));
-        self.log.take_run(run)
-    }
-
     fn hold(&mut self, slot: u32, lba: Lba) {
         self.log.hold(slot, lba);
         if !self.recency.list().contains(slot) {
@@ -234,12 +229,19 @@ impl Policy for LoopBack {
         buffer.write_in_place(at, plan)
     }
 
-    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> Step {
+    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, _waiting: &[Request], plan: &mut Plan) -> Step {
         buffer.make_room(at, plan)
     }
 
     fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step {
         buffer.clean_idle(plan)
+    }
+}
+
+impl Takes for LoopBack {
+    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
+        let run = run.first(self.log.room().saturating_sub(self.reserve));
+        self.log.take_run(run)
     }
 }
 

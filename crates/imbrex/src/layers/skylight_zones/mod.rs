@@ -41,8 +41,8 @@
 mod buffer_zones;
 
 use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, IDLE_FREE, INTERRUPTIBLE};
-use super::zone_buffer::{Policy, ZoneBuffer};
-use crate::block::{Extent, Lba, unit_and_offset};
+use super::zone_buffer::{Policy, Takes, ZoneBuffer};
+use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::slot_table::SlotTable;
@@ -144,10 +144,6 @@ impl Policy for SkylightZones {
         self.zones.table()
     }
 
-    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
-        self.zones.append(self.zone_of(run.start), run)
-    }
-
     fn hold(&mut self, slot: u32, lba: Lba) {
         self.zones.hold(slot, lba);
     }
@@ -185,7 +181,7 @@ impl Policy for SkylightZones {
         done
     }
 
-    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> Step {
+    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, _waiting: &[Request], plan: &mut Plan) -> Step {
         let zone = buffer.policy.zone_of(at.start);
         if buffer.policy.zones.room(zone) > 0 { Step::Done } else { buffer.write_back(zone, plan) }
     }
@@ -198,5 +194,11 @@ impl Policy for SkylightZones {
             }
         }
         Step::Nothing
+    }
+}
+
+impl Takes for SkylightZones {
+    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
+        self.zones.append(self.zone_of(run.start), run)
     }
 }

@@ -114,6 +114,7 @@ impl<P: Policy> ZoneBuffer<P> {
             policy: policy(slots, &zones),
             map: BlockMap::new(zones.capacity(), slots),
             copied: vec![0; zones.zone_blocks().div_ceil(64) as usize],
+            collected: Vec::new(),
             zones,
             lost: LostBlocks::default(),
             eviction: None,

@@ -1,15 +1,20 @@
 //! Evicting every buffered block of a zone.
 
 use super::{Policy, ZoneBuffer};
-use crate::block::{Address, Extent, Lba};
+use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::Step;
 use crate::parts::zone_pass::ZonePass;
-use crate::plan::{Event, Plan, Record};
+use crate::plan::{Event, Place, Plan, Record, Why};
 
 /// A zone on its way from the buffer to its native place.
 pub(super) struct Eviction {
     /// The native zone.
     pub native: u32,
+    /// How far it has been written; nothing while its blocks are being collected.
+    writing: Option<Writing>,
+}
+
+struct Writing {
     /// The physical zone that is written: a spare one, or the zone's own.
     target: u32,
     way: Way,
@@ -29,74 +34,151 @@ enum Way {
     InPlace,
 }
 
+impl Eviction {
+    pub fn is_writing(&self) -> bool {
+        self.writing.is_some()
+    }
+}
+
 impl<P: Policy> ZoneBuffer<P> {
     /// The most blocks a step moves, which is the RAM it needs.
     pub(super) fn step_limit(&self) -> u32 {
         if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.config.step_blocks }
     }
 
-    /// Begins to evict the zone of `lba`, which is buffered.
+    /// Begins to evict the zone of `lba`, which is buffered, with all its buffered blocks.
     pub fn evict(&mut self, lba: Lba, plan: &mut Plan) -> Step {
         let (native, _) = self.zones.native_of(lba);
         let blocks = self.zones.blocks_of(native);
-        let own = self.zones.physical(native);
-        let pointer = self.zones.pointer(own);
         let offset = |lba: Lba| (lba.0 - blocks.start.0) as u32;
         let (Some(first), Some(last)) = (self.map.next(blocks.start, blocks.end()), self.map.last(blocks)) else {
             unreachable!("the zone of a buffered block has one");
         };
-        let end = pointer.max(offset(last) + 1);
+        match self.way_to(native, offset(first), offset(last)) {
+            Ok(writing) => {
+                self.begin(native, Some(writing));
+                self.evict_step(plan)
+            }
+            Err(step) => step,
+        }
+    }
+
+    /// Begins to collect blocks of a native zone.
+    pub fn begin_collecting(&mut self, native: u32) {
+        self.begin(native, None);
+    }
+
+    /// The native zone whose blocks are being collected.
+    pub fn collecting(&self) -> Option<u32> {
+        self.eviction.as_ref().filter(|eviction| !eviction.is_writing()).map(|eviction| eviction.native)
+    }
+
+    /// Whether any block has been collected.
+    pub fn has_collected(&self) -> bool {
+        !self.collected.is_empty()
+    }
+
+    /// Plans that the block at `offset` of the zone whose blocks are being collected is read from `slot` into RAM. Offsets
+    /// ascend.
+    pub fn collect(&mut self, offset: u32, slot: u32, plan: &mut Plan) {
+        debug_assert!(self.collected.last().is_none_or(|last| *last < offset));
+        let ram = Pba::ram(self.collected.len() as u64);
+        plan.copy(Place::At(self.slot_place(slot)), Place::At(ram), 1, Why::Collect);
+        self.collected.push(offset);
+        self.copied[offset as usize / 64] |= 1 << (offset % 64);
+    }
+
+    /// Begins to write what was collected of a zone.
+    pub fn write_collected(&mut self, plan: &mut Plan) -> Step {
+        let Some(native) = self.collecting() else { unreachable!("blocks are being collected") };
+        let (Some(&first), Some(&last)) = (self.collected.first(), self.collected.last()) else {
+            self.eviction = None;
+            return Step::More;
+        };
+        match self.way_to(native, first, last) {
+            Ok(writing) => {
+                self.eviction = Some(Eviction { native, writing: Some(writing) });
+                self.evict_step(plan)
+            }
+            Err(step) => step,
+        }
+    }
+
+    fn begin(&mut self, native: u32, writing: Option<Writing>) {
+        self.copied.fill(0);
+        self.collected.clear();
+        self.eviction = Some(Eviction { native, writing });
+    }
+
+    /// How blocks between two offsets of a native zone get there, if that can begin now.
+    fn way_to(&mut self, native: u32, first: u32, last: u32) -> Result<Writing, Step> {
+        let own = self.zones.physical(native);
+        let pointer = self.zones.pointer(own);
+        let end = pointer.max(last + 1);
         let writable = self.zones.is_writable(own);
-        let (way, target, written) = if writable && offset(first) >= pointer {
-            (Way::Append, own, pointer)
+        if writable && first >= pointer {
+            Ok(Writing { target: own, way: Way::Append, written: pointer, end })
         } else if self.config.spare_zones > 0 {
             match self.zones.take_spare() {
-                Some(spare) => (Way::Rewrite, spare, 0),
-                None if self.zones.spare_is_coming() => return Step::Wait,
-                None => return Step::Nothing,
+                Some(spare) => Ok(Writing { target: spare, way: Way::Rewrite, written: 0, end }),
+                None if self.zones.spare_is_coming() => Err(Step::Wait),
+                None => Err(Step::Nothing),
             }
         } else if writable {
-            (Way::InPlace, own, 0)
+            Ok(Writing { target: own, way: Way::InPlace, written: 0, end })
         } else {
-            return Step::Nothing;
-        };
-        self.copied.fill(0);
-        self.eviction = Some(Eviction { native, target, way, written, end });
-        self.evict_step(plan)
+            Err(Step::Nothing)
+        }
     }
 
     /// Plans the next stretch of the eviction under way.
     pub(super) fn evict_step(&mut self, plan: &mut Plan) -> Step {
-        let Some(mut eviction) = self.eviction.take() else { unreachable!("an eviction is under way") };
-        let (from, limit) = (eviction.written, self.step_limit());
-        let to = eviction.end.min(from.saturating_add(limit));
-        let zone = self.zones.blocks_of(eviction.native);
-        self.copy_newer(zone, from, to);
-        let own = self.zones.physical(eviction.native);
+        let Some(Eviction { native, writing: Some(mut writing) }) = self.eviction.take() else {
+            unreachable!("a zone is being written");
+        };
+        let (from, limit) = (writing.written, self.step_limit());
+        let to = writing.end.min(from.saturating_add(limit));
+        let zone = self.zones.blocks_of(native);
+        if self.policy.most_collected() > 0 {
+            self.take_collected(from, to);
+        } else {
+            self.copy_newer(zone, from, to);
+        }
+        let own = self.zones.physical(native);
         let pass = ZonePass {
             zone,
             old: (self.zones.block(own, 0), self.zones.pointer(own)),
             from,
             to,
             newer: &self.newer,
+            ram: self.policy.most_collected(),
             lost: &self.lost,
         };
         pass.collect(plan);
-        if eviction.way == Way::InPlace {
+        if writing.way == Way::InPlace {
             plan.reset(self.zones.unit(own));
         }
-        pass.write(self.zones.block(eviction.target, 0), plan);
-        if eviction.way == Way::InPlace {
+        pass.write(self.zones.block(writing.target, 0), plan);
+        if writing.way == Way::InPlace {
             self.zones.emptied(own);
         }
-        self.zones.advance(eviction.target, to - from);
-        if to == eviction.end {
-            self.finish(&eviction, plan);
+        self.zones.advance(writing.target, to - from);
+        writing.written = to;
+        if to == writing.end {
+            self.finish(native, &writing, plan);
         } else {
-            eviction.written = to;
-            self.eviction = Some(eviction);
+            self.eviction = Some(Eviction { native, writing: Some(writing) });
         }
         self.between_steps()
+    }
+
+    /// Notes the collected blocks between two offsets as newer content.
+    fn take_collected(&mut self, from: u32, to: u32) {
+        let place = |offset: u32| self.collected.partition_point(|collected| *collected < offset);
+        let (first, end) = (place(from), place(to));
+        self.newer.clear();
+        let in_ram = (first as u64..).zip(&self.collected[first..end]);
+        self.newer.extend(in_ram.map(|(ram, &offset)| (offset, Pba::ram(ram))));
     }
 
     /// Notes the buffered blocks of `zone` between two offsets as newer content and as copied.
@@ -114,13 +196,13 @@ impl<P: Policy> ZoneBuffer<P> {
     }
 
     /// Switches the map: the zone's blocks are at their native place, except those updated since they were copied.
-    fn finish(&mut self, eviction: &Eviction, plan: &mut Plan) {
-        match eviction.way {
-            Way::Rewrite => self.zones.switch(eviction.native, eviction.target, plan),
+    fn finish(&mut self, native: u32, writing: &Writing, plan: &mut Plan) {
+        match writing.way {
+            Way::Rewrite => self.zones.switch(native, writing.target, plan),
             Way::Append | Way::InPlace => {}
         }
         self.given_up.clear();
-        let zone = self.zones.blocks_of(eviction.native);
+        let zone = self.zones.blocks_of(native);
         let mut rest = zone;
         while !rest.is_empty() {
             let copied = |offset: u32| self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1;
@@ -132,7 +214,8 @@ impl<P: Policy> ZoneBuffer<P> {
         }
         self.free_given_up(plan);
         plan.count(Event::Evicted, self.given_up.len() as u32);
-        plan.count(if eviction.way == Way::Append { Event::RmwFree } else { Event::Rmw }, 1);
+        plan.count(if writing.way == Way::Append { Event::RmwFree } else { Event::Rmw }, 1);
+        self.policy.destaged(native, writing.end, &self.collected);
     }
 
     /// Plans that the evicted blocks of `run` are not buffered any more, and notes their slots. Lost ones stay lost.

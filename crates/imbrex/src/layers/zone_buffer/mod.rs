@@ -45,10 +45,6 @@ pub trait Policy: Sized + Send {
     /// What the slots hold.
     fn table(&self) -> &SlotTable;
 
-    /// Takes adjacent slots for as many blocks from the front of `run`, at least one, as find them: the first slot and how
-    /// many. The blocks are of one zone.
-    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)>;
-
     /// `slot`, taken before or not, now holds `lba`.
     fn hold(&mut self, slot: u32, lba: Lba);
 
@@ -67,26 +63,70 @@ pub trait Policy: Sized + Send {
     /// After a crash: nothing is pending, and what is not durable begins anew.
     fn recovered(&mut self);
 
+    /// After [`Policy::recovered`]: where the native zones lie is known too.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the records contradict each other.
+    fn begin(&mut self, _zones: &ZoneMap) -> Result<(), Corrupt> {
+        Ok(())
+    }
+
     /// Verifies the invariants.
     fn check(&self) -> Result<(), Violation>;
+
+    /// Verifies what it keeps of the native zones, of which one may be in the middle of an eviction.
+    fn check_zones(&self, _zones: &ZoneMap, _evicted: Option<u32>) -> Result<(), Violation> {
+        Ok(())
+    }
 
     /// RAM that it needs for plans of its own.
     fn ram_blocks(&self) -> u32 {
         0
     }
 
+    /// The most blocks of a zone that it collects in RAM before the zone is written; 0 if it collects none.
+    fn most_collected(&self) -> u32 {
+        0
+    }
+
+    /// The blocks at the `collected` offsets of a native zone, and filler wherever nothing was, have been written to it, whose
+    /// write pointer is now `pointer`.
+    fn destaged(&mut self, _native: u32, _pointer: u32, _collected: &[u32]) {}
+
+    /// Applies a [`Record::Note`]; says whether it is one of its own.
+    fn apply_note(&mut self, _key: u32, _value: u64) -> bool {
+        false
+    }
+
+    /// How many keys of notes there are, from 0.
+    fn note_keys(&self) -> u32 {
+        0
+    }
+
+    /// The value under a key, if the layer did not begin with it.
+    fn note(&self, _key: u32) -> Option<u64> {
+        None
+    }
+
     /// Plans a write of the blocks that fit.
     fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32;
 
-    /// Plans one step towards room for a blocked write of `at`.
-    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> Step;
+    /// Plans one step towards room for a blocked write of `at`, behind which others are `waiting`.
+    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, waiting: &[Request], plan: &mut Plan) -> Step;
 
     /// Plans one step towards the free share that idle time is used for.
     fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step;
 }
 
+/// A policy under which all blocks are alike.
+pub trait Takes: Policy {
+    /// Takes adjacent slots for as many blocks from the front of `run`, at least one, as find them: the first slot and how
+    /// many. The blocks are of one zone.
+    fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)>;
+}
+
 /// A policy under which a block that is buffered is updated in its slot.
-pub trait InPlace: Policy {
+pub trait InPlace: Takes {
     /// Whether so many slots can be taken now; of more than there ever are, whether as many as that can.
     fn ready(&self, slots: u32) -> bool;
 }
@@ -104,6 +144,8 @@ pub struct ZoneBuffer<P> {
     eviction: Option<Eviction>,
     /// Offsets of the zone under eviction whose newest content has been copied, one bit each.
     copied: Vec<u64>,
+    /// Offsets of the blocks that have been collected for it in RAM, from block 0 on in this order.
+    collected: Vec<u32>,
     /// Reused for the newer blocks of one step and the slots that a plan gives up.
     newer: Vec<Newer>,
     pub given_up: Vec<u32>,
@@ -141,7 +183,7 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
     }
 
     fn ram_blocks(&self) -> u32 {
-        self.step_limit().max(self.policy.ram_blocks())
+        (self.policy.most_collected() + self.step_limit()).max(self.policy.ram_blocks())
     }
 
     fn survives_power_loss(&self) -> Result<(), Unsafe> {
@@ -194,12 +236,12 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         at.blocks
     }
 
-    fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
-        if self.eviction.is_some() {
+    fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {
+        if self.eviction.as_ref().is_some_and(Eviction::is_writing) {
             return self.evict_step(plan);
         }
         match why {
-            Pressure::Blocked(at) => P::make_room(self, at, plan),
+            Pressure::Blocked(at) => P::make_room(self, at, waiting, plan),
             Pressure::Idle { .. } => P::clean_idle(self, plan),
         }
     }
@@ -232,14 +274,18 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
                 Ok(())
             }
             Record::Unit { unit, is } => self.zones.apply(unit, is),
-            Record::Note { key, .. } => Err(Corrupt(format!("{} keeps no number under key {key}", self.name))),
+            Record::Note { key, value } if self.policy.apply_note(key, value) => Ok(()),
+            Record::Note { key, value } => {
+                Err(Corrupt(format!("{} keeps no number {value:#x} under key {key}", self.name)))
+            }
         }
     }
 
     fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
         self.eviction = None;
         self.policy.recovered();
-        self.zones.recovered(units, plan)
+        self.zones.recovered(units, plan)?;
+        self.policy.begin(&self.zones)
     }
 
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
@@ -247,20 +293,26 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
             ControlFlow::Break(next) => return Some(next),
             ControlFlow::Continue(start) => start,
         };
+        if start.0 >= self.capacity() {
+            return self.restate_notes(from, (start.0 - self.capacity()) as u32, plan);
+        }
         let region = Extent::between(start, self.region_end(start));
         self.restate_region(region, plan);
-        self.zones.cursor_after(region.end())
+        let notes = (self.policy.note_keys() > 0).then(|| u64::from(self.zones.natives()) + self.capacity());
+        self.zones.cursor_after(region.end()).or(notes)
     }
 
     fn most_records(&self) -> u64 {
         let slots = u64::from(self.policy.table().slots());
         let regions = slots / (crate::layer::REGION_RECORDS as u64 / 2 - 1);
-        u64::from(self.zones.natives()) + slots + regions + LostBlocks::regions(self.capacity())
+        let notes = u64::from(self.policy.note_keys());
+        u64::from(self.zones.natives()) + slots + regions + LostBlocks::regions(self.capacity()) + notes
     }
 
     fn check(&self) -> Result<(), Violation> {
         self.zones.check()?;
         self.policy.check()?;
+        self.policy.check_zones(&self.zones, self.eviction.as_ref().map(|eviction| eviction.native))?;
         let table = self.policy.table();
         if u64::from(table.live()) != self.map.mapped() {
             let (live, mapped) = (table.live(), self.map.mapped());

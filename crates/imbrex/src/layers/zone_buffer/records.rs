@@ -3,6 +3,7 @@
 use super::{Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::{Corrupt, REGION_RECORDS, TranslationLayer};
+use crate::parts::map_runs::MapRuns;
 use crate::plan::{Plan, Record};
 
 impl<P: Policy> ZoneBuffer<P> {
@@ -43,23 +44,23 @@ impl<P: Policy> ZoneBuffer<P> {
     /// Restates what is lost and what is buffered of `region`.
     pub(super) fn restate_region(&self, region: Extent<Lba>, plan: &mut Plan) {
         self.lost.restate(region, plan);
-        let mut run: Option<(Extent<Lba>, u32)> = None;
+        let mut maps = MapRuns::default();
         for (lba, slot) in self.map.range(region) {
-            match &mut run {
-                Some((at, first)) if at.end() == lba && *first + at.blocks == slot => at.blocks += 1,
-                _ => {
-                    self.restate_run(run, plan);
-                    run = Some((Extent::new(lba, 1), slot));
-                }
-            }
+            maps.push(Extent::new(lba, 1), self.slot_place(slot), plan);
         }
-        self.restate_run(run, plan);
+        maps.end(plan);
     }
 
-    fn restate_run(&self, run: Option<(Extent<Lba>, u32)>, plan: &mut Plan) {
-        if let Some((at, slot)) = run {
-            plan.record(Record::Map { at, to: self.slot_place(slot) });
+    /// Restates the policy's notes from `key` on, which the cursor `from` stands for.
+    pub(super) fn restate_notes(&self, from: u64, key: u32, plan: &mut Plan) -> Option<u64> {
+        let keys = self.policy.note_keys();
+        let end = keys.min(key + REGION_RECORDS as u32);
+        for key in key..end {
+            if let Some(value) = self.policy.note(key) {
+                plan.record(Record::Note { key, value });
+            }
         }
+        (end < keys).then(|| from + u64::from(end - key))
     }
 
     /// Where a region that starts at `start` ends, so that its records are few enough.

@@ -1,7 +1,7 @@
 //! Planning a write: straight to the write pointer, into the block's slot, or into slots that the policy gives.
 
 use super::config::{AtPointer, CleanFor};
-use super::{InPlace, Policy, ZoneBuffer};
+use super::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba};
 use crate::plan::{Event, Place, Plan, Record, Why};
 
@@ -69,16 +69,6 @@ impl<P: Policy> ZoneBuffer<P> {
         rest.first(pointer.unwrap_or(self.zones.zone_blocks()) - offset)
     }
 
-    /// Plans as many blocks from the front of `run` as find contiguous slots.
-    pub fn put(&mut self, run: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
-        let Some((slot, taken)) = self.policy.take(run) else { return 0 };
-        let (at, to) = (run.first(taken), self.slot_place(slot));
-        plan.copy(Place::Host(host), Place::At(to), taken, Why::Host);
-        plan.record(Record::Map { at, to });
-        self.map_run(at, slot);
-        taken
-    }
-
     /// The blocks of `run`, which begins at `offset` of `native`, that would go straight to the write pointer.
     fn direct_run(&self, native: u32, offset: u32, run: Extent<Lba>) -> Extent<Lba> {
         let none = run.first(0);
@@ -93,6 +83,18 @@ impl<P: Policy> ZoneBuffer<P> {
             Some(lba) if self.config.at_pointer == AtPointer::Buffered => Extent::between(direct.start, lba),
             _ => direct,
         }
+    }
+}
+
+impl<P: Takes> ZoneBuffer<P> {
+    /// Plans as many blocks from the front of `run` as find contiguous slots.
+    pub fn put(&mut self, run: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
+        let Some((slot, taken)) = self.policy.take(run) else { return 0 };
+        let (at, to) = (run.first(taken), self.slot_place(slot));
+        plan.copy(Place::Host(host), Place::At(to), taken, Why::Host);
+        plan.record(Record::Map { at, to });
+        self.map_run(at, slot);
+        taken
     }
 }
 

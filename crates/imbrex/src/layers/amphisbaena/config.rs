@@ -1,0 +1,319 @@
+//! The configuration, and how the layer is made from it.
+
+use serde::Deserialize;
+
+use super::chunks::{Chunks, Split};
+use super::label::Label;
+use super::natives::Natives;
+use super::roles::Roles;
+use super::{Amphisbaena, INFO};
+use crate::layers::zone_buffer::ZoneBuffer;
+use crate::layers::zone_buffer::config::{self, BufferConfig};
+use crate::layers::{ConfigError, Field};
+use crate::space::Space;
+
+pub(super) const BYPASS: Field = Field {
+    key: "bypass",
+    default: "\"zone\"",
+    meaning: "what goes past the buffer: \"zone\": writes that fill an empty zone; \"pointer\": whatever is at a write pointer",
+    samples: &["\"zone\"", "\"pointer\""],
+};
+
+pub(super) const CHUNK_BLOCKS: Field = Field {
+    key: "chunk_blocks",
+    default: "16",
+    meaning: "blocks of a chunk, at most a quarter of the buffer",
+    samples: &["1", "2", "3", "16"],
+};
+
+pub(super) const WINDOW: Field = Field {
+    key: "window",
+    default: "1024",
+    meaning: "write requests whose mean size is the threshold",
+    samples: &["1", "5", "1024"],
+};
+
+pub(super) const HOT_BELOW: Field = Field {
+    key: "hot_below",
+    default: "false",
+    meaning: "whether a request must be smaller than the mean to be hot",
+    samples: &["false", "true"],
+};
+
+pub(super) const PHASE_TWO: Field = Field {
+    key: "phase_two",
+    default: "true",
+    meaning: "whether blocks have roles; else the least recently written one leaves the hot buffer",
+    samples: &["true", "true", "false"],
+};
+
+pub(super) const LAMBDA: Field = Field {
+    key: "lambda",
+    default: "0.1",
+    meaning: "share of the hot buffer that is kept from SUP blocks",
+    samples: &["0.1", "0.3", "0.5", "1.0"],
+};
+
+pub(super) const DEMOTE_TO: Field = Field {
+    key: "demote_to",
+    default: "\"lru\"",
+    meaning: "the end of Q that a demoted SUP block goes to: \"lru\" leaves next, \"mru\" last",
+    samples: &["\"lru\"", "\"mru\""],
+};
+
+pub(super) const DEMOTE_WHEN: Field = Field {
+    key: "demote_when",
+    default: "\"surplus\"",
+    meaning: "\"surplus\": whenever there are too many SUP blocks; \"literal\": when a LUP block of R is hit, and only then",
+    samples: &["\"surplus\"", "\"literal\""],
+};
+
+pub(super) const COLD_HITS: Field = Field {
+    key: "cold_hits",
+    default: "true",
+    meaning: "whether a cold write of a block in the hot buffer changes its role",
+    samples: &["true", "false"],
+};
+
+pub(super) const COLD_KNOWN: Field = Field {
+    key: "cold_known",
+    default: "true",
+    meaning: "whether a cold write of a ghost or a shadow goes to the hot buffer",
+    samples: &["true", "false"],
+};
+
+pub(super) const MOST_REMEMBERED: Field = Field {
+    key: "most_remembered",
+    default: "2.0",
+    meaning: "ghosts and shadows for each slot of the hot buffer, at most; inf: no limit",
+    samples: &["2.0", "0.0", "0.3", "inf"],
+};
+
+pub(super) const HOT_START: Field = Field {
+    key: "hot_start",
+    default: "0.25",
+    meaning: "share of the buffer that is hot at first and at least",
+    samples: &["0.25", "0.5", "0.0"],
+};
+
+pub(super) const HOT_MOST: Field = Field {
+    key: "hot_most",
+    default: "0.75",
+    meaning: "share of the buffer that is hot at most, but never less than hot_start; 0.0: the split is fixed",
+    samples: &["0.75", "1.0", "0.0"],
+};
+
+pub(super) const PERIOD: Field = Field {
+    key: "period",
+    default: "10000",
+    meaning: "write requests between two reallocations",
+    samples: &["1", "7", "30"],
+};
+
+pub(super) const ROUND_UP: Field = Field {
+    key: "round_up",
+    default: "false",
+    meaning: "whether a part of a chunk of ghost hits moves a whole one, or only half a chunk and more",
+    samples: &["false", "true"],
+};
+
+pub(super) const RETURN_IF: Field = Field {
+    key: "return_if",
+    default: "\"none\"",
+    meaning: "a loaned chunk goes back if \"none\" of its blocks was written in the period, or not every one (\"some\")",
+    samples: &["\"none\"", "\"some\""],
+};
+
+pub(super) const VICTIMS: Field = Field {
+    key: "victims",
+    default: "\"weight\"",
+    meaning: "the zone that leaves: of the largest \"weight\" (chunks x density), the smallest (\"lightest\"), or of the oldest chunk (\"fifo\")",
+    samples: &["\"weight\"", "\"lightest\"", "\"fifo\""],
+};
+
+pub(super) const DENSITY: Field = Field {
+    key: "density",
+    default: "\"union\"",
+    meaning: "density by the blocks the zone has then (\"union\"), or as printed, which counts some twice (\"printed\")",
+    samples: &["\"union\"", "\"printed\""],
+};
+
+pub(super) const CHECKPOINTS: Field = Field {
+    key: "checkpoints",
+    default: "true",
+    meaning: "whether a collection stops when a write to the zone waits",
+    samples: &["true", "false"],
+};
+
+pub(super) const IDLE_FREE: Field = Field {
+    key: "idle_free",
+    default: "0.0",
+    meaning: "share of the cold buffer's chunks that idle cleaning keeps free",
+    samples: &["0.0", "0.5", "1.0"],
+};
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Bypass {
+    Zone,
+    Pointer,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum DemoteTo {
+    Lru,
+    Mru,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum DemoteWhen {
+    Surplus,
+    Literal,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ReturnIf {
+    None,
+    Some,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Victims {
+    Weight,
+    Lightest,
+    Fifo,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Density {
+    Union,
+    Printed,
+}
+
+/// What decides about roles.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct RoleRules {
+    pub phase_two: bool,
+    pub lambda: f64,
+    pub demote_to: DemoteTo,
+    pub demote_when: DemoteWhen,
+    pub most_remembered: f64,
+}
+
+impl RoleRules {
+    /// How many ghosts and shadows a hot buffer of `hot` slots has at most, if there is a limit.
+    pub fn remembered(&self, hot: u32) -> Option<u32> {
+        let most = if self.phase_two { self.most_remembered } else { 0.0 };
+        most.is_finite().then(|| (most * f64::from(hot)) as u32)
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub(super) struct Config {
+    #[serde(flatten)]
+    pub buffer: BufferConfig,
+    pub bypass: Bypass,
+    pub chunk_blocks: u32,
+    pub window: u32,
+    pub hot_below: bool,
+    pub phase_two: bool,
+    pub lambda: f64,
+    pub demote_to: DemoteTo,
+    pub demote_when: DemoteWhen,
+    pub cold_hits: bool,
+    pub cold_known: bool,
+    pub most_remembered: f64,
+    pub hot_start: f64,
+    pub hot_most: f64,
+    pub period: u32,
+    pub round_up: bool,
+    pub return_if: ReturnIf,
+    pub victims: Victims,
+    pub density: Density,
+    pub checkpoints: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            buffer: BufferConfig::default(),
+            bypass: Bypass::Zone,
+            chunk_blocks: 16,
+            window: 1024,
+            hot_below: false,
+            phase_two: true,
+            lambda: 0.1,
+            demote_to: DemoteTo::Lru,
+            demote_when: DemoteWhen::Surplus,
+            cold_hits: true,
+            cold_known: true,
+            most_remembered: 2.0,
+            hot_start: 0.25,
+            hot_most: 0.75,
+            period: 10_000,
+            round_up: false,
+            return_if: ReturnIf::None,
+            victims: Victims::Weight,
+            density: Density::Union,
+            checkpoints: true,
+        }
+    }
+}
+
+pub(super) fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<Amphisbaena>, ConfigError> {
+    let config: Config = config::read(&INFO, config)?;
+    config.check()?;
+    let buffer = config.buffer.clone();
+    ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
+        let split = Split::new(slots, config.chunk_blocks, (config.hot_start, config.hot_most));
+        let rules = config.role_rules();
+        Amphisbaena {
+            label: Label::new(config.window, config.hot_below),
+            roles: Roles::new(rules, zones.capacity(), split.slots(), split.most_hot * split.chunk_blocks),
+            chunks: Chunks::new(split, zones),
+            natives: Natives::new(zones),
+            shift: None,
+            returning: Vec::with_capacity(split.chunks as usize),
+            requests: 0,
+            ghost_hits: 0,
+            next_chunk: 0,
+            leaving: Vec::with_capacity(split.chunk_blocks as usize),
+            superseded: Vec::new(),
+            is_ready: false,
+            config,
+        }
+    })
+}
+
+impl Config {
+    fn check(&self) -> Result<(), ConfigError> {
+        let shares = [self.lambda, self.hot_start, self.hot_most];
+        let is_wrong = self.chunk_blocks == 0
+            || self.window == 0
+            || self.period == 0
+            || !shares.iter().all(|share| (0.0..=1.0).contains(share))
+            || !(self.most_remembered >= 0.0);
+        if !is_wrong {
+            return Ok(());
+        }
+        let reason = "chunk_blocks, window and period must be at least 1, lambda, hot_start and hot_most between 0 and 1, \
+                      and most_remembered not below 0";
+        Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() })
+    }
+
+    fn role_rules(&self) -> RoleRules {
+        RoleRules {
+            phase_two: self.phase_two,
+            lambda: self.lambda,
+            demote_to: self.demote_to,
+            demote_when: self.demote_when,
+            most_remembered: self.most_remembered,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! `amphisbaena`: a hot buffer of blocks and a cold buffer of chunks before shingled zones.
+use super::zone_buffer::config::INTERRUPTIBLE;
+use super::zone_buffer::{Policy, ZoneBuffer};
+use crate::block::{Extent, Lba, Request};
+use crate::layer::{Corrupt, Step, Violation};
+use crate::layers::{LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
+use crate::parts::slot_table::SlotTable;
+use crate::parts::zone_map::ZoneMap;
+use crate::plan::Plan;
+use chunks::{Chunks, Kind};
+use config::Config;
+use label::Label;
+use natives::Natives;
+use reallocate::Shift;
+use roles::Roles;
+
+mod chunks;
+mod clean;
+mod config;
+mod label;
+mod natives;
+mod reallocate;
+mod remembered;
+mod roles;
+mod write;
+
+pub(super) const INFO: LayerInfo = LayerInfo {
+    name: "amphisbaena",
+    family: "shingled",
+    source: "Amphisbaena (Appl. Sci. 2024)",
+    summary: "Blocks that are soon written again lie in a hot buffer, others in a cold one that leaves by chunks of a zone.",
+    recording: Recording::Zoned,
+    buffered: true,
+    fields: &[
+        SPARE_ZONES,
+        STEP_BLOCKS,
+        INTERRUPTIBLE,
+        config::BYPASS,
+        config::CHUNK_BLOCKS,
+        config::WINDOW,
+        config::HOT_BELOW,
+        config::PHASE_TWO,
+        config::LAMBDA,
+        config::DEMOTE_TO,
+        config::DEMOTE_WHEN,
+        config::COLD_HITS,
+        config::COLD_KNOWN,
+        config::MOST_REMEMBERED,
+        config::HOT_START,
+        config::HOT_MOST,
+        config::PERIOD,
+        config::ROUND_UP,
+        config::RETURN_IF,
+        config::VICTIMS,
+        config::DENSITY,
+        config::CHECKPOINTS,
+        config::IDLE_FREE,
+    ],
+    build: |space, config| Ok(Box::new(config::build(space, config)?)),
+};
+
+struct Amphisbaena {
+    config: Config,
+    label: Label,
+    roles: Roles,
+    chunks: Chunks,
+    natives: Natives,
+    /// The reallocation under way, and the chunks that it takes back.
+    shift: Option<Shift>,
+    returning: Vec<u32>,
+    /// Write requests and ghost hits of this period.
+    requests: u32,
+    ghost_hits: u64,
+    /// The chunk of a zone from which its collection goes on.
+    next_chunk: u64,
+    /// Reused for the blocks that leave the hot buffer together, with their slots, and for the slots that the blocks of a
+    /// write leave.
+    leaving: Vec<(Lba, u32)>,
+    superseded: Vec<u32>,
+    /// Whether all records have been applied, so that it is known what lies where.
+    is_ready: bool,
+}
+
+impl Amphisbaena {
+    /// Hot slots, without those of chunks that leave.
+    fn hot_slots(&self) -> u32 {
+        self.chunks.hot() * self.chunks.split().chunk_blocks
+    }
+}
+
+impl ZoneBuffer<Amphisbaena> {
+    /// Whether the block is in the hot buffer.
+    fn hot_slot(&self, lba: Lba) -> Option<u32> {
+        self.map.get(lba).filter(|&slot| !self.policy.chunks.is_cold(slot))
+    }
+}
+
+impl Policy for Amphisbaena {
+    fn table(&self) -> &SlotTable {
+        self.chunks.table()
+    }
+
+    fn hold(&mut self, slot: u32, lba: Lba) {
+        let is_new = self.chunks.table().owner(slot).is_none();
+        self.chunks.table_mut().hold(slot, lba);
+        if !self.is_ready || !is_new {
+            return;
+        }
+        self.chunks.occupied(slot);
+        if self.chunks.is_cold(slot) {
+            let (native, offset) = self.natives.locate(lba);
+            self.natives.came(native, offset);
+        }
+    }
+
+    fn give_up(&mut self, slot: u32) {
+        let owner = self.chunks.table().owner(slot);
+        self.chunks.table_mut().give_up(slot);
+        let Some(lba) = owner.filter(|_| self.is_ready) else { return };
+        if self.chunks.is_cold(slot) {
+            let (native, offset) = self.natives.locate(lba);
+            self.natives.went(native, offset);
+            if self.chunks.left(slot) {
+                self.natives.chunk_went(native);
+            }
+        } else {
+            self.chunks.left(slot);
+            if self.roles.holds(slot) {
+                self.roles.forget(slot);
+            }
+        }
+    }
+
+    fn freed(&mut self, slot: u32) {
+        self.chunks.freed(slot);
+    }
+
+    /// Roles are not durable: the blocks in the hot buffer come in again, by slot, as if it were warming up.
+    fn recovered(&mut self) {
+        self.is_ready = true;
+        self.label.clear();
+        self.roles.clear();
+        self.shift = None;
+        self.returning.clear();
+        (self.requests, self.ghost_hits) = (0, 0);
+    }
+
+    fn begin(&mut self, zones: &ZoneMap) -> Result<(), Corrupt> {
+        self.chunks.recovered()?;
+        self.natives.recovered(zones);
+        self.roles.resize(self.hot_slots());
+        for slot in 0..self.chunks.split().slots() {
+            let Some(lba) = self.chunks.table().owner(slot) else { continue };
+            if self.chunks.is_cold(slot) {
+                let (native, offset) = self.natives.locate(lba);
+                self.natives.came(native, offset);
+            } else {
+                self.roles.enter(lba, slot);
+            }
+        }
+        for native in 0..zones.natives() {
+            (0..self.chunks.cold_of(native, 0).count()).for_each(|_| self.natives.chunk_came(native));
+        }
+        Ok(())
+    }
+
+    fn most_collected(&self) -> u32 {
+        let split = self.chunks.split();
+        (split.slots() - split.first_hot * split.chunk_blocks).min(self.natives.zone_blocks())
+    }
+
+    fn ram_blocks(&self) -> u32 {
+        self.chunks.split().chunk_blocks
+    }
+
+    fn destaged(&mut self, native: u32, pointer: u32, collected: &[u32]) {
+        let chunks = &self.chunks;
+        let cold = chunks.cold_of(native, 0).flat_map(|(_, at)| chunks.live_of(at));
+        self.natives.destaged(native, pointer, collected, cold.map(|(offset, _)| offset));
+    }
+
+    fn apply_note(&mut self, key: u32, value: u64) -> bool {
+        self.chunks.set_loans(key, value)
+    }
+
+    fn note_keys(&self) -> u32 {
+        self.chunks.note_keys()
+    }
+
+    fn note(&self, key: u32) -> Option<u64> {
+        self.chunks.loans(key)
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        if !self.is_ready {
+            return self.chunks.table().check();
+        }
+        self.chunks.check()?;
+        let (slots, blocks) = (self.chunks.split().slots(), self.chunks.split().chunk_blocks);
+        let (mut live, mut hot) = (0, 0);
+        for slot in 0..slots {
+            let is_live_hot = !self.chunks.is_cold(slot) && self.chunks.table().owner(slot).is_some();
+            if self.roles.holds(slot) != is_live_hot {
+                return Err(Violation(format!("slot {slot} has a role and no hot block, or the other way round")));
+            }
+            live += u32::from(is_live_hot);
+            hot += u32::from(self.chunks.kind(slot) != Kind::Cold);
+        }
+        debug_assert!(hot % blocks == 0);
+        self.roles.check(hot, live)
+    }
+
+    fn check_zones(&self, zones: &ZoneMap, evicted: Option<u32>) -> Result<(), Violation> {
+        for native in (0..zones.natives()).filter(|&native| self.is_ready && evicted != Some(native)) {
+            let of_zone = self.chunks.cold_of(native, 0);
+            let cold =
+                self.chunks.cold_of(native, 0).flat_map(|(_, at)| self.chunks.live_of(at)).map(|(offset, _)| offset);
+            let cold: Vec<u32> = cold.collect();
+            let pointer = zones.pointer(zones.physical(native));
+            if !self.natives.agrees(native, pointer, of_zone.count() as u32, cold.iter().copied()) {
+                return Err(Violation(format!("native zone {native} is not as it is counted")));
+            }
+        }
+        Ok(())
+    }
+
+    fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        buffer.write_by_role(at, plan)
+    }
+
+    fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, waiting: &[Request], plan: &mut Plan) -> Step {
+        buffer.room_for(at, waiting, plan)
+    }
+
+    fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step {
+        buffer.use_idle_time(plan)
+    }
+}

@@ -1,0 +1,212 @@
+//! What each native zone has, and how heavy it is as a victim.
+
+use super::config::{Density, Victims};
+use crate::block::{Lba, unit_and_offset};
+use crate::parts::bitmap::Bitmap;
+use crate::parts::zone_map::ZoneMap;
+
+#[derive(Copy, Clone, Default, Debug, PartialEq, Eq)]
+struct Native {
+    /// Chunks in the cold buffer.
+    chunks: u32,
+    /// Their blocks (V), those below the write pointer, and those that have no older copy in the zone (V \ N).
+    cold: u32,
+    below: u32,
+    fresh: u32,
+    pointer: u32,
+    /// Blocks below the pointer that are no filler (N).
+    valid: u32,
+    /// When the first of its chunks came.
+    since: u64,
+}
+
+/// How heavy a victim is: `chunks` x `dense` / `span`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Weight {
+    pub numerator: u64,
+    pub span: u64,
+    /// Whether it is appended and not merged.
+    pub appends: bool,
+}
+
+pub(super) struct Natives {
+    natives: Vec<Native>,
+    zone_blocks: u32,
+    /// Native zones that have chunks in the cold buffer.
+    buffered: Bitmap,
+    /// Logical blocks below the write pointers whose content is filler. Not durable.
+    filler: Bitmap,
+    has_filler: bool,
+    clock: u64,
+}
+
+impl Natives {
+    pub fn new(zones: &ZoneMap) -> Self {
+        Self {
+            natives: vec![Native::default(); zones.natives() as usize],
+            zone_blocks: zones.zone_blocks(),
+            buffered: Bitmap::new(u64::from(zones.natives())),
+            filler: Bitmap::new(zones.capacity()),
+            has_filler: false,
+            clock: 0,
+        }
+    }
+
+    pub fn zone_blocks(&self) -> u32 {
+        self.zone_blocks
+    }
+
+    /// The native zone of a block and its offset there.
+    #[inline]
+    pub fn locate(&self, lba: Lba) -> (u32, u32) {
+        unit_and_offset(lba.0, self.zone_blocks)
+    }
+
+    fn lba(&self, native: u32, offset: u32) -> u64 {
+        u64::from(native) * u64::from(self.zone_blocks) + u64::from(offset)
+    }
+
+    /// A block of a zone has come into the cold buffer.
+    #[inline]
+    pub fn came(&mut self, native: u32, offset: u32) {
+        let fresh = self.is_fresh(native, offset);
+        let zone = &mut self.natives[native as usize];
+        zone.cold += 1;
+        zone.below += u32::from(offset < zone.pointer);
+        zone.fresh += u32::from(fresh);
+    }
+
+    /// A block has left it.
+    #[inline]
+    pub fn went(&mut self, native: u32, offset: u32) {
+        let fresh = self.is_fresh(native, offset);
+        let zone = &mut self.natives[native as usize];
+        zone.cold -= 1;
+        zone.below -= u32::from(offset < zone.pointer);
+        zone.fresh -= u32::from(fresh);
+    }
+
+    fn is_fresh(&self, native: u32, offset: u32) -> bool {
+        offset >= self.natives[native as usize].pointer
+            || (self.has_filler && self.filler.contains(self.lba(native, offset)))
+    }
+
+    /// A chunk of a zone has come into the cold buffer.
+    pub fn chunk_came(&mut self, native: u32) {
+        let zone = &mut self.natives[native as usize];
+        if zone.chunks == 0 {
+            zone.since = self.clock;
+            self.clock += 1;
+            self.buffered.insert(u64::from(native));
+        }
+        zone.chunks += 1;
+    }
+
+    /// A chunk of a zone has left it.
+    pub fn chunk_went(&mut self, native: u32) {
+        let zone = &mut self.natives[native as usize];
+        zone.chunks -= 1;
+        if zone.chunks == 0 {
+            self.buffered.remove(u64::from(native));
+        }
+    }
+
+    /// A zone has been written up to `pointer` by the host.
+    pub fn appended(&mut self, native: u32, pointer: u32, cold: impl Iterator<Item = u32>) {
+        let zone = &mut self.natives[native as usize];
+        zone.valid += pointer - zone.pointer;
+        zone.pointer = pointer;
+        self.recount(native, cold);
+    }
+
+    /// A zone has been written up to `pointer`, the `collected` offsets anew and what was never written with filler; `cold`
+    /// are the offsets of the blocks that are still in the cold buffer.
+    pub fn destaged(&mut self, native: u32, pointer: u32, collected: &[u32], cold: impl Iterator<Item = u32>) {
+        let Native { pointer: before, valid, .. } = self.natives[native as usize];
+        let (old, new) = collected.split_at(collected.partition_point(|&offset| offset < before));
+        let mut now_valid = valid + new.len() as u32;
+        for &offset in old.iter().filter(|_| self.has_filler) {
+            now_valid += u32::from(self.filler.remove(self.lba(native, offset)));
+        }
+        let mut next = before;
+        for &offset in new.iter().chain([&pointer]) {
+            if offset > next {
+                self.filler.insert_run(self.lba(native, next), self.lba(native, offset));
+                self.has_filler = true;
+            }
+            next = offset + 1;
+        }
+        let zone = &mut self.natives[native as usize];
+        (zone.pointer, zone.valid) = (pointer, now_valid);
+        self.recount(native, cold);
+    }
+
+    /// Counts again, after the zone was written, how the blocks at the `cold` offsets lie to what it has.
+    fn recount(&mut self, native: u32, cold: impl Iterator<Item = u32>) {
+        let zone = &mut self.natives[native as usize];
+        (zone.cold, zone.below, zone.fresh) = (0, 0, 0);
+        cold.for_each(|offset| self.came(native, offset));
+    }
+
+    /// After a crash: nothing is buffered, and what lies below the write pointers is taken for valid.
+    pub fn recovered(&mut self, zones: &ZoneMap) {
+        if self.has_filler {
+            self.filler = Bitmap::new(zones.capacity());
+            self.has_filler = false;
+        }
+        self.buffered = Bitmap::new(u64::from(zones.natives()));
+        self.clock = 0;
+        for (zone, native) in self.natives.iter_mut().zip(0..) {
+            let pointer = zones.pointer(zones.physical(native));
+            *zone = Native { pointer, valid: pointer, ..Native::default() };
+        }
+    }
+
+    /// The zone that leaves by its weight; `last` is the offset of a zone's last cold block.
+    pub fn by_weight(&self, victims: Victims, density: Density, last: impl Fn(u32) -> Option<u32>) -> Option<u32> {
+        let mut best: Option<(Weight, u64, u32)> = None;
+        let end = self.natives.len() as u64;
+        let mut next = self.buffered.next(0, end);
+        while let Some(native) = next {
+            next = self.buffered.next(native + 1, end);
+            let native = native as u32;
+            let Some(last) = last(native) else { continue };
+            let weight = self.weight(native, last, density);
+            let since = self.natives[native as usize].since;
+            if best.as_ref().is_none_or(|(of, than, _)| precedes(victims, (weight, since), (*of, *than))) {
+                best = Some((weight, since, native));
+            }
+        }
+        best.map(|(_, _, native)| native)
+    }
+
+    fn weight(&self, native: u32, last: u32, density: Density) -> Weight {
+        let Native { chunks, cold, below, fresh, pointer, valid, .. } = self.natives[native as usize];
+        let appends = below == 0;
+        let (dense, span) = match (appends, density) {
+            (true, Density::Union) => (cold, last + 1 - pointer),
+            (true, Density::Printed) => (cold, (last - pointer).max(1)),
+            (false, Density::Union) => (valid + fresh, pointer.max(last + 1)),
+            (false, Density::Printed) => (valid + cold, pointer),
+        };
+        Weight { numerator: u64::from(chunks) * u64::from(dense), span: u64::from(span), appends }
+    }
+
+    /// Verifies the counts of a zone, whose cold blocks lie at the `cold` offsets in `chunks` chunks.
+    pub fn agrees(&self, native: u32, pointer: u32, chunks: u32, cold: impl Iterator<Item = u32> + Clone) -> bool {
+        let zone = self.natives[native as usize];
+        let below = cold.clone().filter(|&offset| offset < pointer).count() as u32;
+        let fresh = cold.clone().filter(|&offset| self.is_fresh(native, offset)).count() as u32;
+        let valid = (0..pointer).filter(|&offset| !self.filler.contains(self.lba(native, offset))).count() as u32;
+        let counted = (zone.pointer, zone.chunks, zone.cold, zone.below, zone.fresh, zone.valid);
+        counted == (pointer, chunks, cold.count() as u32, below, fresh, valid)
+            && self.buffered.contains(u64::from(native)) == (chunks > 0)
+    }
+}
+
+/// Whether a zone is a better victim than another; of two equals the one that is appended, then the older one.
+fn precedes(victims: Victims, (a, a_since): (Weight, u64), (b, b_since): (Weight, u64)) -> bool {
+    let (left, right) = (u128::from(a.numerator) * u128::from(b.span), u128::from(b.numerator) * u128::from(a.span));
+    let order = if victims == Victims::Lightest { right.cmp(&left) } else { left.cmp(&right) };
+    order.then(a.appends.cmp(&b.appends)).then(b_since.cmp(&a_since)).is_gt()
+}

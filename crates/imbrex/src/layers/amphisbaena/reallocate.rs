@@ -1,0 +1,108 @@
+//! Chunks change sides: once in a period the hot buffer borrows some for its ghosts, or gives back what it does not use.
+
+use super::Amphisbaena;
+use super::config::ReturnIf;
+use crate::block::{Extent, Request};
+use crate::layer::Step;
+use crate::layers::zone_buffer::ZoneBuffer;
+use crate::plan::{Event, Place, Plan, Record, Why};
+
+/// A reallocation under way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Shift {
+    /// So many chunks are still to become hot.
+    Borrow(u32),
+    /// The chunks listed are to become cold.
+    Return,
+}
+
+impl Amphisbaena {
+    /// A period is over: says what changes sides.
+    pub(super) fn end_period(&mut self) {
+        let split = self.chunks.split();
+        let (ghosts, blocks) = (self.ghost_hits, u64::from(split.chunk_blocks));
+        if ghosts > blocks {
+            let chunks = if self.config.round_up { ghosts.div_ceil(blocks) } else { (ghosts + blocks / 2) / blocks };
+            let chunks = chunks.min(u64::from(split.most_hot - self.chunks.hot()));
+            self.shift = (chunks > 0).then_some(Shift::Borrow(chunks as u32));
+        } else {
+            let by = self.config.return_if;
+            let unused = self.chunks.loaned().filter(|&(_, none, some)| if by == ReturnIf::None { none } else { some });
+            self.returning.extend(unused.map(|(at, ..)| at));
+            self.shift = (!self.returning.is_empty()).then_some(Shift::Return);
+        }
+        self.chunks.begin_period();
+        (self.requests, self.ghost_hits) = (0, 0);
+    }
+}
+
+impl ZoneBuffer<Amphisbaena> {
+    /// One step of the reallocation, until there is none under way.
+    pub(super) fn shift_step(&mut self, waiting: &[Request], plan: &mut Plan) -> Option<Step> {
+        loop {
+            let step = match self.policy.shift? {
+                Shift::Borrow(chunks) => self.borrow(chunks, waiting, plan),
+                Shift::Return => self.give_back(waiting, plan),
+            };
+            if step.is_some() {
+                return step;
+            }
+        }
+    }
+
+    /// The next chunk becomes hot. A buffer that cannot be cleaned is left as it is.
+    fn borrow(&mut self, chunks: u32, waiting: &[Request], plan: &mut Plan) -> Option<Step> {
+        match self.policy.chunks.lend() {
+            Some((key, value)) => {
+                plan.record(Record::Note { key, value });
+                plan.count(Event::ChunkToHot, 1);
+                self.policy.roles.resize(self.policy.hot_slots());
+                self.policy.shift = (chunks > 1).then_some(Shift::Borrow(chunks - 1));
+                None
+            }
+            None => match self.free_chunk(waiting, plan) {
+                Step::Nothing => {
+                    self.policy.shift = None;
+                    None
+                }
+                step => Some(step),
+            },
+        }
+    }
+
+    /// The next chunk becomes cold, or is emptied by one step.
+    fn give_back(&mut self, waiting: &[Request], plan: &mut Plan) -> Option<Step> {
+        let Some(&at) = self.policy.returning.last() else {
+            self.policy.shift = None;
+            return None;
+        };
+        self.policy.chunks.retire(at);
+        self.policy.roles.resize(self.policy.hot_slots());
+        if self.move_out(at, plan) {
+            return Some(self.between_steps());
+        }
+        if self.policy.chunks.first_in(at).is_some() {
+            return Some(self.free_hot_slot(waiting, plan));
+        }
+        let Some((key, value)) = self.policy.chunks.take_back(at) else { return Some(Step::Wait) };
+        plan.record(Record::Note { key, value });
+        plan.count(Event::ChunkToCold, 1);
+        self.policy.returning.pop();
+        None
+    }
+
+    /// Plans that blocks of a chunk that leaves lie in free slots of others. Says whether there was one.
+    fn move_out(&mut self, at: u32, plan: &mut Plan) -> bool {
+        let mut moved = false;
+        while let (Some((lba, from)), Some(to)) = (self.policy.chunks.first_in(at), self.policy.chunks.free_slot()) {
+            let (run, place) = (Extent::new(lba, 1), self.slot_place(to));
+            plan.copy(Place::At(self.slot_place(from)), Place::At(place), 1, Why::Migrate);
+            plan.record(Record::Map { at: run, to: place });
+            self.policy.roles.moved(from, to);
+            self.map_run(run, to);
+            plan.free(Extent::new(self.slot_place(from), 1));
+            moved = true;
+        }
+        moved
+    }
+}

@@ -1,0 +1,97 @@
+//! Blocks that are not in the hot buffer and are still known by how recently they were written.
+
+use crate::block::Lba;
+use crate::parts::block_map::BlockMap;
+use crate::parts::recency::RecencyList;
+
+/// Why a block is remembered.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// It was evicted from the hot buffer.
+    Ghost,
+    /// It was refused.
+    Shadow,
+}
+
+/// Where room begins when there is no limit.
+const FIRST_ROOM: u32 = 1024;
+
+/// Ghosts and shadows, numbered below [`Remembered::room`].
+pub(super) struct Remembered {
+    index: BlockMap,
+    blocks: Vec<(Lba, Kind)>,
+    unused: Vec<u32>,
+    /// In which order they came.
+    order: RecencyList,
+    limit: u32,
+}
+
+impl Remembered {
+    /// Room for `most` blocks below `capacity`; without a limit it grows.
+    pub fn new(capacity: u64, most: Option<u32>) -> Self {
+        let room = most.unwrap_or(FIRST_ROOM);
+        let mut remembered = Self {
+            index: BlockMap::new(capacity, room),
+            blocks: Vec::new(),
+            unused: Vec::new(),
+            order: RecencyList::new(0),
+            limit: most.unwrap_or(u32::MAX),
+        };
+        remembered.widen(room);
+        remembered
+    }
+
+    fn widen(&mut self, room: u32) {
+        let before = self.room();
+        self.blocks.resize(room as usize, (Lba(0), Kind::Ghost));
+        self.unused.reserve(room as usize - self.unused.len());
+        self.unused.extend((before..room).rev());
+        self.order.widen(room);
+        self.index.widen(room);
+    }
+
+    pub fn room(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    /// The most blocks that are remembered.
+    pub fn set_limit(&mut self, limit: u32) {
+        self.limit = limit;
+    }
+
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    pub fn len(&self) -> u32 {
+        self.order.len()
+    }
+
+    #[inline]
+    pub fn find(&self, lba: Lba) -> Option<(u32, Kind)> {
+        self.index.get(lba).map(|number| (number, self.blocks[number as usize].1))
+    }
+
+    /// The one that came first.
+    pub fn oldest(&self) -> Option<u32> {
+        self.order.oldest()
+    }
+
+    /// Adds a block that is not remembered, and returns its number. Room is made, whatever the limit says.
+    pub fn add(&mut self, lba: Lba, kind: Kind) -> u32 {
+        if self.unused.is_empty() {
+            self.widen(2 * self.room().max(1));
+        }
+        let Some(number) = self.unused.pop() else { unreachable!("room was made") };
+        self.blocks[number as usize] = (lba, kind);
+        self.index.set(lba, number);
+        self.order.push(number);
+        number
+    }
+
+    pub fn remove(&mut self, number: u32) {
+        self.index.remove(self.blocks[number as usize].0);
+        self.order.remove(number);
+        self.unused.push(number);
+    }
+}
