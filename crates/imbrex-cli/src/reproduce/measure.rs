@@ -92,6 +92,11 @@ impl Measure {
         }
     }
 
+    /// Whether it looks at runs, and not at the workloads alone.
+    pub fn is_of_runs(&self) -> bool {
+        !matches!(self, Self::Periods { .. })
+    }
+
     /// What it is, in words.
     pub fn described(&self) -> String {
         match self {

@@ -26,6 +26,10 @@ pub enum Metric {
     Padding,
     /// Buffered blocks that a write-back takes, on average.
     VictimSize,
+    /// Buffered blocks in a chunk that is collected, on average.
+    ChunkUse,
+    /// The part of the write-backs that a waiting write made smaller.
+    Stopped,
     /// Chunks that the hot part of a buffer was given.
     ToHot,
     /// Chunks that it gave back.
@@ -48,6 +52,8 @@ impl Metric {
             Self::WriteBacks => "write-backs",
             Self::Padding => "padding",
             Self::VictimSize => "victim size",
+            Self::ChunkUse => "blocks in a collected chunk",
+            Self::Stopped => "collections stopped early",
             Self::ToHot => "chunks to the hot buffer",
             Self::ToCold => "chunks to the cold buffer",
             Self::Reallocated => "reallocated chunks",
@@ -58,23 +64,23 @@ impl Metric {
     pub fn unit(self) -> &'static str {
         match self {
             Self::Latency => "ms",
-            Self::Hits | Self::HotHits | Self::ColdHits => "0 to 1",
+            Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped => "0 to 1",
             Self::WriteAmplification => "",
             Self::Rmw | Self::RmwFree | Self::WriteBacks => "zones",
             Self::Padding => "bytes",
-            Self::VictimSize => "blocks",
+            Self::VictimSize | Self::ChunkUse => "blocks",
             Self::ToHot | Self::ToCold | Self::Reallocated => "chunks",
         }
     }
 
     /// Whether more of it is better.
     pub fn is_gain(self) -> bool {
-        self.is_ratio() || self == Self::VictimSize
+        matches!(self, Self::Hits | Self::HotHits | Self::ColdHits | Self::VictimSize | Self::ChunkUse)
     }
 
     /// Whether it is a part of a whole.
     pub fn is_ratio(self) -> bool {
-        matches!(self, Self::Hits | Self::HotHits | Self::ColdHits)
+        matches!(self, Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped)
     }
 
     /// The number, if the run gives one.
@@ -93,6 +99,13 @@ impl Metric {
             Self::WriteBacks => Some(write_backs as f64),
             Self::Padding => Some((outcome.padding_blocks * u64::from(row.block_bytes)) as f64),
             Self::VictimSize => (write_backs > 0).then(|| outcome.evicted_blocks as f64 / write_backs as f64),
+            Self::ChunkUse => {
+                let chunks = outcome.hot_cold.evicted_chunks;
+                (chunks > 0).then(|| outcome.evicted_blocks as f64 / chunks as f64)
+            }
+            Self::Stopped => {
+                (write_backs > 0).then(|| outcome.hot_cold.stopped_collections as f64 / write_backs as f64)
+            }
             Self::ToHot => Some(outcome.hot_cold.chunks_to_hot as f64),
             Self::ToCold => Some(outcome.hot_cold.chunks_to_cold as f64),
             Self::Reallocated => Some((outcome.hot_cold.chunks_to_hot + outcome.hot_cold.chunks_to_cold) as f64),
@@ -103,8 +116,10 @@ impl Metric {
     pub fn shown(self, value: Option<f64>) -> String {
         match (self, value) {
             (_, None) => "-".to_owned(),
-            (Self::Latency | Self::WriteAmplification | Self::VictimSize, Some(value)) => number(value),
-            (Self::Hits | Self::HotHits | Self::ColdHits, Some(ratio)) => percent(ratio),
+            (Self::Latency | Self::WriteAmplification | Self::VictimSize | Self::ChunkUse, Some(value)) => {
+                number(value)
+            }
+            (_, Some(ratio)) if self.is_ratio() => percent(ratio),
             (Self::Padding, Some(size)) => bytes(size as u64),
             (_, Some(whole)) => count(whole as u64),
         }

@@ -11,6 +11,8 @@ mod paper;
 mod pictures;
 mod report;
 mod results;
+#[cfg(test)]
+mod tests;
 mod volumes;
 
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -157,26 +159,4 @@ fn variants(paper: &Paper) -> Result<Vec<(Chosen, Case)>> {
         Ok((Chosen::new(buffer, options.clone(), variant.settings)?, case))
     };
     paper.variants.iter().map(variant).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-
-    #[test]
-    fn papers_speak_of_what_they_have() {
-        for paper in PAPERS {
-            variants(paper).unwrap();
-            let names: HashSet<_> = paper.variants.iter().map(|variant| variant.name).collect();
-            assert_eq!(names.len(), paper.variants.len(), "variants have names of their own");
-            for study in paper.studies {
-                assert!(study.variants.iter().all(|name| names.contains(name)), "{}", study.name);
-            }
-            let ids: HashSet<_> = paper.claims.iter().map(|claim| claim.id).collect();
-            assert_eq!(ids.len(), paper.claims.len(), "claims have names of their own");
-            volumes::find(paper.workloads, None, None, None).unwrap();
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! The runs of a paper, and what they say together.
 
-use super::claim::{Data, Finding};
+use super::claim::{Claim, Data, Finding};
 use super::locality::Locality;
-use super::measure::{Measured, Scope};
+use super::measure::{Measure, Measured, Scope};
 use super::metric::Metric;
 use super::paper::Paper;
 use crate::row::Row;
@@ -44,11 +44,28 @@ impl Results {
 
     /// Every claim beside what was measured.
     pub fn findings(&self) -> Vec<Finding> {
-        let finding = |claim: &'static super::claim::Claim| {
+        let finding = |claim: &'static Claim| {
             let scope = claim.measure.scope();
-            claim.finding(self.paper.name, claim.measure.of(self), self.data(scope))
+            claim.finding(self.paper.name, self.measured(&claim.measure), self.data(scope))
         };
         self.paper.claims.iter().map(finding).collect()
+    }
+
+    /// Runs that are too short to fill a buffer tell nothing of how it is managed: whatever is never cleaned is alike.
+    fn measured(&self, measure: &Measure) -> Measured {
+        if measure.is_of_runs() {
+            let is_idle = |workload: &&str| {
+                let variants = std::iter::once(self.subject()).chain(self.others());
+                let mut write_backs = variants.filter_map(|name| self.value(workload, name, Metric::WriteBacks));
+                !write_backs.any(|count| count > 0.0)
+            };
+            let idle: Vec<_> = self.within(measure.scope()).filter(is_idle).collect();
+            if !idle.is_empty() {
+                let note = format!("no buffer was cleaned on {}: more requests are needed", idle.join(", "));
+                return Measured { value: None, note };
+            }
+        }
+        measure.of(self)
     }
 
     /// What these workloads are, and how many requests they have in all.
@@ -101,6 +118,8 @@ impl Results {
             note.extend(mean(&against).map(|mean| format!("{mean:.1} % against {other}")));
             all.extend(against);
         }
+        all.sort_by(f64::total_cmp);
+        note.extend(all.get(all.len() / 2).map(|middle| format!("median {middle:.1} %")));
         if without > 0 {
             note.push(format!("{without} left out where the other has none"));
         }

@@ -37,6 +37,11 @@ const VARIANTS: &[Variant] = &[
     own("fixed split", &["amphisbaena.hot_most=0.25"]),
     own("no checkpoints", &["amphisbaena.checkpoints=false"]),
     own("FIFO victims", &["amphisbaena.victims=fifo"]),
+    own("and fixed split", &["amphisbaena.checkpoints=false", "amphisbaena.hot_most=0.25"]),
+    own(
+        "and 4 KiB chunks",
+        &["amphisbaena.checkpoints=false", "amphisbaena.hot_most=0.25", "amphisbaena.chunk_blocks=1"],
+    ),
 ];
 
 /// What the paper proposes, as it proposes it.

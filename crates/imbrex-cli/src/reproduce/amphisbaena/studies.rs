@@ -29,6 +29,12 @@ pub const STUDIES: &[Study] = &[
         variants: &[AMPHISBAENA, "no phase 2", "fixed split", "no checkpoints", "FIFO victims"],
         figures: ABLATIONS,
     },
+    Study {
+        name: "causes",
+        title: "What rewrites come from: one mechanism after the other left out (not in the paper)",
+        variants: &["fifo-log", AMPHISBAENA, "no checkpoints", "and fixed split", "and 4 KiB chunks"],
+        figures: CAUSES,
+    },
 ];
 
 pub const CHUNKS: &str = "chunks";
@@ -129,6 +135,7 @@ const CHUNK_SIZES: &[Figure] = &[
         is_relative: false,
         says: "more goes to the hot buffer than back on most; little moves on web_0 and src2_2",
     },
+    Figure { number: "", name: "chunk-use", metrics: &[Metric::ChunkUse], is_relative: false, says: "" },
 ];
 
 const FILTER_LISTS: &[Figure] = &[
@@ -155,4 +162,13 @@ const ABLATIONS: &[Figure] = &[
     Figure { number: "", name: "rewrites", metrics: &[Metric::Rmw, Metric::RmwFree], is_relative: false, says: "" },
     Figure { number: "", name: "padding", metrics: &[Metric::Padding], is_relative: true, says: "" },
     Figure { number: "", name: "victim", metrics: &[Metric::VictimSize], is_relative: true, says: "" },
+    Figure { number: "", name: "chunk-use", metrics: &[Metric::ChunkUse], is_relative: false, says: "" },
+    Figure { number: "", name: "stopped", metrics: &[Metric::Stopped], is_relative: false, says: "" },
+];
+
+const CAUSES: &[Figure] = &[
+    Figure { number: "", name: "rewrites", metrics: &[Metric::Rmw], is_relative: true, says: "" },
+    Figure { number: "", name: "latency", metrics: &[Metric::Latency], is_relative: true, says: "" },
+    Figure { number: "", name: "victim", metrics: &[Metric::VictimSize], is_relative: false, says: "" },
+    Figure { number: "", name: "chunk-use", metrics: &[Metric::ChunkUse], is_relative: false, says: "" },
 ];
