@@ -57,7 +57,7 @@ pub struct Figure {
     pub name: &'static str,
     /// What a bar is made of, from the bottom.
     pub metrics: &'static [Metric],
-    /// Whether pictures show it over that of the study's first variant.
+    /// Whether it is shown over that of the study's first variant.
     pub is_relative: bool,
     /// What the paper says of it.
     pub says: &'static str,

@@ -1,10 +1,11 @@
 //! A reproduction for people: the workloads, a table for each figure, the claims.
 
 use super::claim::{Finding, Verdict};
+use super::figures::relative;
 use super::metric::Metric;
 use super::paper::{Figure, Study};
 use super::results::Results;
-use crate::table::{bytes, count, grid, percent, table};
+use crate::table::{bytes, count, grid, number, percent, table};
 
 /// All of it.
 pub fn shown(results: &Results, findings: &[Finding]) -> String {
@@ -67,7 +68,7 @@ fn bars(results: &Results, study: &Study, figure: &Figure) -> String {
     let headings: Vec<_> = study.variants.iter().map(|variant| format!(">{variant}")).collect();
     let headings: Vec<_> = std::iter::once("workload").chain(headings.iter().map(String::as_str)).collect();
     let rows = results.paper.workloads.iter().map(|workload| {
-        let cells = study.variants.iter().map(|variant| bar(results, figure, workload, variant));
+        let cells = study.variants.iter().map(|variant| bar(results, (study, figure), workload, variant));
         std::iter::once(named(results, workload)).chain(cells).collect::<Vec<_>>()
     });
     grid(&headings, rows)
@@ -82,10 +83,18 @@ fn named(results: &Results, workload: &str) -> String {
     )
 }
 
-/// A bar in numbers: its parts from the bottom.
-fn bar(results: &Results, figure: &Figure, workload: &str, variant: &str) -> String {
+/// A bar in numbers: its parts from the bottom, or what it is and over what the first variant's is.
+fn bar(results: &Results, (study, figure): (&Study, &Figure), workload: &str, variant: &str) -> String {
     let part = |metric: &Metric| metric.shown(results.value(workload, variant, *metric));
-    figure.metrics.iter().map(part).collect::<Vec<_>>().join(" + ")
+    let shown = figure.metrics.iter().map(part).collect::<Vec<_>>().join(" + ");
+    match figure.metrics {
+        [metric] if figure.is_relative => {
+            let value = results.value(workload, variant, *metric);
+            let times = relative(results, study, workload, value, *metric);
+            times.map_or(shown.clone(), |times| format!("{shown} ({}×)", number(times)))
+        }
+        _ => shown,
+    }
 }
 
 fn claims(findings: &[Finding]) -> String {

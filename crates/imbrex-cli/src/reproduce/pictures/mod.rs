@@ -8,7 +8,6 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::locality::Locality;
 use super::paper::{Figure, Study};
 use super::results::Results;
 use crate::new_folder::NewFolder;
@@ -50,15 +49,12 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
         }
     }
     if let Some((periods, ranges)) = results.paper.locality {
-        let draws: [(_, fn(&[Locality], &mut String) -> Result<()>); 2] = [
-            (format!("figure-{periods}-update-periods.svg"), panels::periods),
-            (format!("figure-{ranges}-write-range.svg"), panels::ranges),
-        ];
-        for (file, draw) in draws {
-            let mut text = String::new();
-            draw(&results.localities, &mut text).map_err(|e| anyhow!("cannot draw {file}: {e}"))?;
-            folder.write(&file, text.as_bytes())?;
-        }
+        let mut text = String::new();
+        panels::periods(&results.localities, &mut text).map_err(|e| anyhow!("cannot draw figure {periods}: {e}"))?;
+        folder.write(&format!("figure-{periods}-update-periods.svg"), text.as_bytes())?;
+        text.clear();
+        panels::ranges(&results.localities, &mut text).map_err(|e| anyhow!("cannot draw figure {ranges}: {e}"))?;
+        folder.write(&format!("figure-{ranges}-write-range.svg"), text.as_bytes())?;
     }
     Ok(())
 }
