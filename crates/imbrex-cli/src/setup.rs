@@ -117,6 +117,27 @@ impl Case {
     pub fn is_same(&self, other: &Self) -> bool {
         (self.layer.name, &self.drive.name, self.fit) == (other.layer.name, &other.drive.name, other.fit)
     }
+
+    /// The drive in the size that a workload of this range needs.
+    pub fn drive_for(
+        &self,
+        config: &toml::Table,
+        (range_bytes, buffer_blocks): (u64, u64),
+        options: &ReplayOptions,
+    ) -> Result<DrivePreset, ReplayError> {
+        let Self { layer, drive, fit } = self;
+        let needed = range_bytes.div_ceil(drive.block_bytes.into());
+        let buffer_blocks = u32::try_from(buffer_blocks).unwrap_or(u32::MAX);
+        let is_large_enough = match fit {
+            Fit::Given => true,
+            Fit::Own => replay::fits(drive, layer, config, buffer_blocks, options)? >= needed,
+            Fit::Workload => false,
+        };
+        if is_large_enough {
+            return Ok(drive.clone());
+        }
+        replay::sized(drive, (layer, config), (needed, buffer_blocks), options)
+    }
 }
 
 /// How large the drive is.
@@ -238,22 +259,6 @@ impl Chosen {
         Ok(())
     }
 
-    /// The drive of a case in the size that the workload needs.
-    fn drive(&self, case: &Case, range_bytes: u64, buffer_blocks: u64) -> Result<DrivePreset, ReplayError> {
-        let config = self.config(case.layer);
-        let needed = range_bytes.div_ceil(case.drive.block_bytes.into());
-        let buffer_blocks = u32::try_from(buffer_blocks).unwrap_or(u32::MAX);
-        let is_large_enough = match case.fit {
-            Fit::Given => true,
-            Fit::Own => replay::fits(&case.drive, case.layer, &config, buffer_blocks, &self.options)? >= needed,
-            Fit::Workload => false,
-        };
-        if is_large_enough {
-            return Ok(case.drive.clone());
-        }
-        replay::sized(&case.drive, (case.layer, &config), (needed, buffer_blocks), &self.options)
-    }
-
     /// Replays `workload` on the layer of `case`.
     pub fn replay(
         &self,
@@ -269,7 +274,7 @@ impl Chosen {
         // The range is known: what is a percentage of it needs no second reading of the workload.
         let buffer = BufferSize::Bytes(buffer_blocks.saturating_mul(block_bytes.into()));
         let mut run = || -> Result<_, ReplayError> {
-            let drive = self.drive(case, range_bytes, buffer_blocks)?;
+            let drive = case.drive_for(&config, (range_bytes, buffer_blocks), &self.options)?;
             let setup = Setup { drive: &drive, layer, config: &config, buffer, workload: workload.workload() };
             let simulation = setup.simulation(&self.options)?;
             let capacity_blocks = simulation.capacity();

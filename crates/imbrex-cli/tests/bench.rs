@@ -16,3 +16,26 @@ fn a_quick_run_reports_every_kind_of_row() {
         assert!(row.is_some_and(|row| row["unit"].is_string()), "there is no row of {kind}");
     }
 }
+
+#[test]
+fn layers_are_measured_on_drives_of_their_kind() {
+    let args = ["bench", "--layer", "conventional,page-ftl,lru-cache", "--quick", "--format", "json"];
+    let output = Command::cargo_bin("imbrex").unwrap().args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let named = |key: &str| rows.as_array().unwrap().iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    assert_eq!(named("layer"), ["conventional", "page-ftl", "lru-cache", "conventional", "page-ftl", "lru-cache"]);
+    assert_eq!(named("footprint_gib"), [256, 256, 256, 10, 10, 10]);
+    for row in rows.as_array().unwrap() {
+        for rates in ["host_blocks_per_second", "media_blocks_per_second"] {
+            assert!(row[rates].as_array().unwrap().iter().all(|rate| rate.as_f64().unwrap() > 0.0), "{row}");
+        }
+    }
+}
+
+#[test]
+fn an_unknown_layer_is_named() {
+    let output = Command::cargo_bin("imbrex").unwrap().args(["bench", "--layer", "nothing"]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("there is no layer 'nothing'"));
+}

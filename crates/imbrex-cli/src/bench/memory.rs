@@ -4,7 +4,7 @@ use anyhow::Context;
 use imbrex::block::{Address, Extent, Lba};
 use imbrex::drive::DrivePreset;
 use imbrex::layer::TranslationLayer;
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::plan::Record;
 use imbrex::replay::{ReplayOptions, disk, space};
 
@@ -14,14 +14,15 @@ use super::requests::BLOCK_BYTES;
 
 const RANGE_BLOCKS: u64 = (256 << 30) / BLOCK_BYTES;
 
-/// Adds what a buffered layer holds whose buffer is full of blocks from all over 256 GiB: the worst case of a sparse map.
+/// Adds what a layer with a buffer before zones holds whose buffer is full of blocks from all over 256 GiB: the worst case of a sparse map.
 pub fn measure(report: &mut Report) -> anyhow::Result<()> {
     if status_bytes("VmRSS:").is_err() {
         report.add("a buffered block", f64::NAN, "bytes", "not available on this system");
         return Ok(());
     }
     // What a layer gave back to the allocator could serve the next one without growing the process, so all are kept.
-    let buffered = layers::ALL.iter().filter(|info| info.buffered);
+    let on_zones = |info: &&LayerInfo| info.buffered && info.recording == Recording::Zoned;
+    let buffered = layers::ALL.iter().filter(on_zones);
     let _kept = buffered.map(|info| measure_layer(info, report)).collect::<anyhow::Result<Vec<_>>>()?;
     Ok(())
 }
@@ -56,7 +57,7 @@ pub fn peak(report: &mut Report) {
 }
 
 /// A figure of `/proc/self/status`, which is in KiB.
-fn status_bytes(key: &str) -> anyhow::Result<f64> {
+pub fn status_bytes(key: &str) -> anyhow::Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(key)).context("there is no such line")?;
     let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;

@@ -5,6 +5,7 @@
 //! noise only ever slows down.
 
 mod decoding;
+mod each;
 mod layers;
 mod lookups;
 mod memory;
@@ -15,6 +16,7 @@ use std::io::IsTerminal;
 use std::time::Instant;
 
 use clap::ValueEnum;
+use each::Chosen;
 use serde::Serialize;
 
 /// What `imbrex bench` takes.
@@ -26,6 +28,12 @@ pub struct Args {
     /// A few seconds instead of minutes; good to see that it works, not to compare.
     #[arg(long)]
     quick: bool,
+    /// Measure these layers, or `all`, each on a drive of its kind, instead of the machine and the core
+    #[arg(long = "layer", value_name = "NAMES", value_delimiter = ',', value_parser = Chosen::parse)]
+    layers: Vec<Chosen>,
+    /// Measure one layer over so many GiB in this process alone, whose memory is then the layer's
+    #[arg(long, value_name = "GIB", hide = true, requires = "layers")]
+    alone: Option<u64>,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
@@ -80,6 +88,9 @@ impl Report {
 /// Measures everything and prints it.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let scale = if args.quick { QUICK } else { FULL };
+    if !args.layers.is_empty() {
+        return each::run(args, scale);
+    }
     let mut report = Report { rows: Vec::new(), talks: std::io::stderr().is_terminal() };
     // First, while the peak of the process is still the layer's own.
     memory::measure(&mut report)?;

@@ -1,12 +1,14 @@
 //! Content tags: what each block holds, when a simulation verifies.
 //!
 //! A tag names the logical block and the version that was last written. Real data would do the same at a thousand times
-//! the memory. Pages that hold one run of consecutive blocks of one version (a prefilled disk is all such pages) take no
-//! space of their own.
+//! the memory. Pages that hold one run of consecutive blocks of one version take no space of their own, and pages of a few
+//! runs little: a prefilled disk is all such pages, also where its tracks or bands do not begin with a page.
 
 use crate::block::Lba;
 
 const PAGE: usize = 4096;
+/// Runs of a page beyond which each of its blocks has a tag of its own.
+const MOST_RUNS: usize = 64;
 const VERSION_BITS: u32 = 28;
 
 /// The content of a block: a version of a logical block, or zeros.
@@ -57,7 +59,27 @@ impl std::fmt::Debug for Tag {
 enum Page {
     /// Block `i` of the page holds `tag.plus(i)`.
     Run(Tag),
+    /// Block `i` holds `tag.plus(i - start)` of the last run whose `start` is not after it. The first starts at 0; no run
+    /// continues the one before.
+    Runs(Vec<(u16, Tag)>),
     Blocks(Box<[Tag; PAGE]>),
+}
+
+/// What a block holds according to `runs`.
+fn in_runs(runs: &[(u16, Tag)], offset: usize) -> Tag {
+    let after = runs.partition_point(|(start, _)| usize::from(*start) <= offset);
+    let (start, tag) = runs[after - 1];
+    tag.plus((offset - usize::from(start)) as u64)
+}
+
+/// Blocks from `from` up to `to` now hold `tag` and what continues it.
+fn splice(runs: &mut Vec<(u16, Tag)>, from: usize, to: usize, tag: Tag) {
+    let behind = (to < PAGE).then(|| in_runs(runs, to)).filter(|behind| *behind != tag.plus((to - from) as u64));
+    let continues = from > 0 && in_runs(runs, from - 1).plus(1) == tag;
+    let first = runs.partition_point(|(start, _)| usize::from(*start) < from);
+    let end = runs.partition_point(|(start, _)| usize::from(*start) <= to);
+    let new = (!continues).then_some((from as u16, tag)).into_iter().chain(behind.map(|behind| (to as u16, behind)));
+    runs.splice(first..end, new);
 }
 
 /// The tag of every block of an address space.
@@ -80,6 +102,7 @@ impl TagMap {
         match self.pages.get(page) {
             None => Tag::ZERO,
             Some(Page::Run(tag)) => tag.plus(offset as u64),
+            Some(Page::Runs(runs)) => in_runs(runs, offset),
             Some(Page::Blocks(tags)) => tags[offset],
         }
     }
@@ -93,6 +116,11 @@ impl TagMap {
         match self.pages.get(page) {
             None => (Tag::ZERO, part),
             Some(Page::Run(tag)) => (tag.plus(offset as u64), part),
+            Some(Page::Runs(runs)) => {
+                let after = runs.partition_point(|(start, _)| usize::from(*start) <= offset);
+                let end = runs.get(after).map_or(PAGE, |(start, _)| usize::from(*start));
+                (in_runs(runs, offset), part.min((end - offset) as u32))
+            }
             Some(Page::Blocks(tags)) => {
                 let tag = tags[offset];
                 let run = tags[offset..offset + part as usize].iter().zip(0..).take_while(|&(&t, i)| t == tag.plus(i));
@@ -112,13 +140,29 @@ impl TagMap {
             self.grow_to(page);
             if part as usize == PAGE {
                 self.pages[page] = Page::Run(first);
-            } else if !matches!(self.pages[page], Page::Run(tag) if tag.plus(offset as u64) == first) {
-                let tags = self.unpack(page);
-                for (i, slot) in tags[offset..offset + part as usize].iter_mut().enumerate() {
-                    *slot = first.plus(i as u64);
-                }
+            } else {
+                self.set_part(page, offset, offset + part as usize, first);
             }
             done += part;
+        }
+    }
+
+    /// A part of a page now holds `tag` and what continues it.
+    fn set_part(&mut self, page: usize, from: usize, to: usize, tag: Tag) {
+        let mut runs = match &mut self.pages[page] {
+            Page::Run(old) if old.plus(from as u64) == tag => return,
+            Page::Run(old) => vec![(0, *old)],
+            Page::Runs(runs) => std::mem::take(runs),
+            Page::Blocks(tags) => {
+                let slots = tags[from..to].iter_mut();
+                return slots.zip(0..).for_each(|(slot, i)| *slot = tag.plus(i));
+            }
+        };
+        splice(&mut runs, from, to, tag);
+        let (is_one, is_much) = (runs.len() == 1, runs.len() > MOST_RUNS);
+        self.pages[page] = if is_one { Page::Run(runs[0].1) } else { Page::Runs(runs) };
+        if is_much {
+            self.unpack(page);
         }
     }
 
@@ -132,6 +176,12 @@ impl TagMap {
             match from.pages.get(at as usize / PAGE) {
                 None => self.set_run(target + u64::from(done), part, Tag::ZERO),
                 Some(Page::Run(tag)) => self.set_run(target + u64::from(done), part, tag.plus(offset as u64)),
+                Some(Page::Runs(_)) => {
+                    let (tag, run) = from.run(at, part);
+                    self.set_run(target + u64::from(done), run, tag);
+                    done += run;
+                    continue;
+                }
                 Some(Page::Blocks(tags)) => {
                     self.set_each(target + u64::from(done), &tags[offset..offset + part as usize]);
                 }
@@ -166,16 +216,23 @@ impl TagMap {
     }
 
     fn unpack(&mut self, page: usize) -> &mut [Tag; PAGE] {
-        if let Page::Run(tag) = self.pages[page] {
+        let runs = match &mut self.pages[page] {
+            Page::Run(tag) => vec![(0, *tag)],
+            Page::Runs(runs) => std::mem::take(runs),
+            Page::Blocks(_) => Vec::new(),
+        };
+        if !runs.is_empty() {
             let mut tags = Box::new([Tag::ZERO; PAGE]);
-            for (i, slot) in tags.iter_mut().enumerate() {
-                *slot = tag.plus(i as u64);
+            let ends = runs.iter().skip(1).map(|(start, _)| usize::from(*start)).chain([PAGE]);
+            for (&(start, tag), end) in runs.iter().zip(ends) {
+                let slots = tags[usize::from(start)..end].iter_mut();
+                slots.zip(0..).for_each(|(slot, i)| *slot = tag.plus(i));
             }
             self.pages[page] = Page::Blocks(tags);
         }
         match &mut self.pages[page] {
             Page::Blocks(tags) => tags,
-            Page::Run(_) => unreachable!("the page was unpacked above"),
+            Page::Run(_) | Page::Runs(_) => unreachable!("the page was unpacked above"),
         }
     }
 }
@@ -186,10 +243,21 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashMap;
 
+    #[test]
+    fn a_page_of_a_few_runs_keeps_no_blocks() {
+        let mut tags = TagMap::new();
+        (0..100u64).for_each(|i| tags.set_run(i * 1000, 1000, Tag::new(Lba(i * 7000), i as u32 + 1)));
+        assert!(tags.pages.iter().all(|page| matches!(page, Page::Runs(runs) if runs.len() <= 6)));
+        (0..100u64).for_each(|i| tags.set_run(i * 1000, 1000, Tag::new(Lba(i * 1000), 9)));
+        assert!(tags.pages[..24].iter().all(|page| matches!(page, Page::Run(_))));
+        (0..PAGE as u64).for_each(|i| tags.set_run(i, 1, Tag::new(Lba(i * 3), 9)));
+        assert!(matches!(tags.pages[0], Page::Blocks(_)));
+    }
+
     proptest! {
         /// Runs, copies and overwrites agree with a plain map of blocks.
         #[test]
-        fn behaves_like_a_plain_map(steps in prop::collection::vec((0u8..3, 0u64..9000, 0u64..9000, 1u32..6000), 1..25)) {
+        fn behaves_like_a_plain_map(steps in prop::collection::vec((0u8..3, 0u64..9000, 0u64..9000, 1u32..6000), 1..60)) {
             let mut tags = TagMap::new();
             let mut plain: HashMap<u64, Tag> = HashMap::new();
             for (version, (kind, a, b, n)) in steps.into_iter().enumerate() {

@@ -23,7 +23,7 @@ impl Simulation {
             Access::Write => self.write(request.at, None)?,
             Access::Trim => self.trim(request.at)?,
         }
-        let done_ns = self.machine.served_ns();
+        let done_ns = self.done_ns(request.access);
         self.served(&request, request.at.blocks * self.block_bytes(), done_ns - now_ns);
         self.check_now_and_then(self.host.requests())?;
         Ok(done_ns)

@@ -75,6 +75,12 @@ impl Content {
         self.trimmed.set_run(at.start.0, at.blocks, Tag::ZERO);
     }
 
+    /// Whether the first block of `at` was ever written, and for how many blocks that goes on.
+    pub(super) fn is_written(&self, at: Extent<Lba>) -> (bool, u32) {
+        let (tag, blocks) = self.newest.run(at.start.0, at.blocks);
+        (tag != Tag::ZERO, blocks)
+    }
+
     /// The layer has forgotten these blocks.
     pub(super) fn trimmed(&mut self, at: Extent<Lba>) {
         self.trimmed.set_run(at.start.0, at.blocks, Tag::new(at.start, 1));

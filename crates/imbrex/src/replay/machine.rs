@@ -3,18 +3,21 @@
 //! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
 //! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `scheduled`.
 //! RAM costs nothing, and a reset what the drive says. The drive is busy for that time and whoever comes next waits; a
-//! request is complete without it. Through a queue a reset goes before everything that is ready. Without a journal a Reset or Free takes effect where it stands in the plan; with
+//! request is complete without it, and a read when the host has it.
+//! Through a queue a reset goes before everything that is ready. Without a journal a Reset or Free takes effect where it
+//! stands in the plan; with
 //! one, when the records before it are written.
 
 use super::content::{Content, Delivery, Host};
 use super::device::Device;
 use super::error::Fault;
 use super::journal::{Effect, Journal};
+use super::journaled::is_staged;
 use super::metrics::Counters;
 use super::queue::What;
 use super::scheduled::Scheduled;
 use crate::block::{Extent, Lba, Pba};
-use crate::layer::{TranslationLayer, Violation};
+use crate::layer::TranslationLayer;
 use crate::media::Illegal;
 use crate::plan::{Op, Place, Plan, Unit, Why};
 
@@ -24,6 +27,8 @@ pub(super) struct Machine {
     pub now_ns: u64,
     /// When the latest operation of an earlier request was complete; in a stack that may be later than now.
     latest_ns: u64,
+    /// When the host last got something: what a read's plan does after that nobody waits for.
+    delivered_ns: u64,
     pub counters: Counters,
     /// What every block holds, when verifying.
     pub content: Option<Content>,
@@ -31,8 +36,8 @@ pub(super) struct Machine {
     pub scheduled: Option<Box<Scheduled>>,
     /// What the read being performed delivers, when verifying without a queue.
     delivery: Delivery,
-    journal: Option<Journal>,
-    restated: Plan,
+    pub journal: Option<Journal>,
+    pub restated: Plan,
 }
 
 impl Machine {
@@ -43,6 +48,7 @@ impl Machine {
             ram_blocks: u64::from(ram_blocks),
             now_ns: 0,
             latest_ns: 0,
+            delivered_ns: 0,
             counters: Counters::default(),
             content,
             scheduled: None,
@@ -69,6 +75,11 @@ impl Machine {
     /// When the request being served is complete, if nothing more is performed for it: nobody waits for a unit to be emptied.
     pub(super) fn served_ns(&self) -> u64 {
         self.now_ns - self.disk.emptying_ns()
+    }
+
+    /// When the read just performed had all been delivered.
+    pub(super) fn delivered_ns(&self) -> u64 {
+        self.delivered_ns
     }
 
     /// A read is about to be planned.
@@ -164,8 +175,9 @@ impl Machine {
         {
             self.read(Extent::new(*source, blocks), why)?;
         }
-        if let Place::At(target) = to {
-            self.write(Extent::new(*target, blocks), why)?;
+        match to {
+            Place::At(target) => self.write(Extent::new(*target, blocks), why)?,
+            _ => self.delivered_ns = self.now_ns,
         }
         Ok(())
     }
@@ -231,7 +243,7 @@ impl Machine {
 
     /// Gives space back to the layer. With a queue the disk follows, when all that was planned for the space before is
     /// complete. That is asked of the queue whether or not anybody verifies, so that verifying changes no times.
-    fn take_effect(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Fault> {
+    pub(super) fn take_effect(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Fault> {
         let space = match effect {
             Effect::Free(space) => space,
             Effect::Reset(unit) => self.disk.unit(unit)?,
@@ -259,86 +271,6 @@ impl Machine {
         self.forget(space);
         Ok(())
     }
-
-    /// Under a journal, a plan with redo moves first reads all it will read, and then has the images of the redo moves
-    /// and their records written in one entry (ordering rule 5). Says whether that is so.
-    fn stage_redo(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan) -> Result<bool, Fault> {
-        let (mut images, mut records) = (0, 0);
-        for op in plan.ops() {
-            match op {
-                Op::Move { blocks, redo: true, .. } => images += *blocks as usize,
-                Op::Record { redo: true, .. } => records += 1,
-                _ => {}
-            }
-        }
-        if images == 0 {
-            return Ok(false);
-        }
-        self.drain()?;
-        for op in plan.ops() {
-            if let Op::Move { from: Place::At(source), to, blocks, why, redo } = op
-                && is_staged(to, *redo)
-            {
-                self.read(Extent::new(*source, *blocks), *why)?;
-            }
-        }
-        self.write_journal(layer, records, images)?;
-        Ok(true)
-    }
-
-    fn commit(&mut self, layer: &mut dyn TranslationLayer) -> Result<(), Fault> {
-        self.write_journal(layer, 0, 0)
-    }
-
-    /// Writes the pending records, `records` more and redo images; what waited for the records takes effect.
-    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, records: usize, images: usize) -> Result<(), Fault> {
-        let Some(journal) = &mut self.journal else { return Ok(()) };
-        let blocks = journal.take_pending(records, images);
-        self.write_ring(blocks)?;
-        while let Some(effect) = self.journal.as_mut().and_then(Journal::next_effect) {
-            self.take_effect(layer, effect)?;
-        }
-        Ok(())
-    }
-
-    fn write_ring(&mut self, mut blocks: u64) -> Result<(), Fault> {
-        self.drain()?;
-        while blocks > 0 {
-            let Some(journal) = &mut self.journal else { return Ok(()) };
-            let part = journal.advance(blocks);
-            self.write(part, Why::Metadata)?;
-            blocks -= u64::from(part.blocks);
-        }
-        Ok(())
-    }
-
-    /// A checkpoint comes between plans, when the layer's state and the media agree.
-    fn checkpoint_if_due(&mut self, layer: &dyn TranslationLayer) -> Result<(), Fault> {
-        if !self.journal.as_ref().is_some_and(Journal::checkpoint_due) {
-            return Ok(());
-        }
-        let (mut records, mut from) = (0, Some(0));
-        while let Some(region) = from {
-            self.restated.clear();
-            from = layer.restate(region, &mut self.restated);
-            records += self.restated.ops().len();
-        }
-        let most = layer.most_records();
-        if records as u64 > most {
-            return Err(Violation(format!("restating takes {records} records, and {most} were said to do")).into());
-        }
-        let Some(journal) = &self.journal else { return Ok(()) };
-        self.write_ring(journal.checkpoint_blocks(records))?;
-        if let Some(journal) = &mut self.journal {
-            journal.checkpoint_written();
-        }
-        Ok(())
-    }
-}
-
-/// Whether a move's source is read before the redo entry: it is part of the entry, or leaves no mark on the media.
-fn is_staged(to: &Place, redo: bool) -> bool {
-    redo || !matches!(to, Place::At(target) if !target.is_ram())
 }
 
 /// Whether a move from `from` to `to` can be meant by a plan for `host`.

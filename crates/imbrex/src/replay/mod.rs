@@ -24,6 +24,7 @@ mod dispatch;
 mod error;
 mod in_flight;
 mod journal;
+mod journaled;
 mod lookahead;
 mod machine;
 mod metrics;

@@ -181,8 +181,14 @@ impl Simulation {
         }
         self.machine.disk.request_begins();
         self.plan(next, ahead)?;
-        self.completed(next, self.machine.served_ns(), ahead);
+        self.completed(next, self.done_ns(next.request.access), ahead);
         Ok(())
+    }
+
+    /// When the request just performed was complete.
+    #[inline]
+    pub(super) fn done_ns(&self, access: Access) -> u64 {
+        if access == Access::Read { self.machine.delivered_ns() } else { self.machine.served_ns() }
     }
 
     /// Has the layer plan a request, and the plans performed or queued.
@@ -291,12 +297,26 @@ impl Simulation {
         if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
     }
 
+    /// Reads everything back. Of a stack, what has been written: a cache would have to carry the whole disk through its flash.
     fn read_back(&mut self) -> Result<(), Fault> {
         self.machine.scheduled = None;
         self.machine.disk.set_free_of_charge(true);
         self.layer.check()?;
-        sweep(self.layer.capacity(), |at| self.read(at))?;
+        let only_written = self.machine.disk.is_stack();
+        sweep(self.layer.capacity(), |at| if only_written { self.read_written(at) } else { self.read(at) })?;
         self.machine.disk.below_mut().iter_mut().try_for_each(Self::read_back)
+    }
+
+    fn read_written(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
+        let mut rest = at;
+        while let Some(content) = self.machine.content.as_ref().filter(|_| !rest.is_empty()) {
+            let (is_written, blocks) = content.is_written(rest);
+            if is_written {
+                self.read(rest.first(blocks))?;
+            }
+            rest = rest.skip(blocks);
+        }
+        Ok(())
     }
 
     /// Everything counted so far. In a stack the media are those of the devices below.

@@ -11,7 +11,7 @@ use crate::layers::{self, ConfigError, LayerInfo, Recording};
 use crate::space::{Home, Space};
 
 /// How often a drive is enlarged before it is given up to find one that is large enough.
-const ATTEMPTS: u32 = 64;
+const ATTEMPTS: u32 = 32;
 
 /// The smallest size of `preset`, nearly, on which `layer` with a buffer of so many blocks offers `needed` blocks.
 ///
@@ -24,17 +24,19 @@ pub fn sized(
     options: &ReplayOptions,
 ) -> Result<DrivePreset, ReplayError> {
     let (mut blocks, mut last) = (needed, None);
-    for _ in 0..ATTEMPTS {
+    for attempt in 0..ATTEMPTS {
+        // A drive grows by whole zones, tracks or erase blocks, whatever their length is here.
+        let unit = 64 << attempt;
         let offered = preset
             .with_capacity(blocks.saturating_mul(preset.block_bytes.into()))
             .map_err(ReplayError::from)
             .and_then(|drive| Ok((fits(&drive, layer, config, buffer_blocks, options)?, drive)));
         match offered {
             Ok((capacity, drive)) if capacity >= needed => return Ok(drive),
-            Ok((capacity, _)) => blocks += needed - capacity,
+            Ok((capacity, _)) => blocks += needed - capacity + unit,
             Err(error) => {
                 last = Some(error);
-                blocks += blocks / 8 + 64;
+                blocks += blocks / 8 + unit;
             }
         }
     }
@@ -71,4 +73,24 @@ pub fn fits(
         buffer_blocks,
     };
     Ok(layer.build(&space, config)?.capacity())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_is_found_for_every_size() {
+        let options = ReplayOptions::default();
+        let config = toml::Table::new();
+        for (drive, layer) in [("ssd-pore", "page-ftl"), ("small-zoned", "log-greedy"), ("imr-tracklace", "seagate")] {
+            let preset = DrivePreset::named(drive).unwrap();
+            let layer = layers::find(layer).unwrap();
+            for needed in [1, 1000, 262_144, 2_621_440] {
+                let found = sized(&preset, (layer, &config), (needed, 0), &options).unwrap();
+                assert!(fits(&found, layer, &config, 0, &options).unwrap() >= needed);
+                assert!(found.blocks() <= 2 * needed + (1 << 20), "{} blocks for {needed}", found.blocks());
+            }
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! time. A band that has just been cleaned gets its next block after N writes, and that block reaches the tail after C more;
 //! so a band is rewritten once in N + C writes of which one in N was its own.
 
+use super::watch::{Totals, Watch};
 use super::writes::{BLOCK, Writes};
 use super::{Row, ValidateError, Verdict};
 use crate::bands::BandRun;
@@ -11,8 +12,7 @@ use crate::block::Pba;
 use crate::explore::Dice;
 use crate::layers;
 use crate::media::Banded;
-use crate::plan::Why;
-use crate::replay::{self, Device, Observer, Outcome, ReplayError, ReplayOptions, Simulation, Timing, Window, space};
+use crate::replay::{Device, NoTime, Outcome, ReplayError, ReplayOptions, Simulation, Window, space};
 
 /// How far a count may be from its closed form.
 const TOLERANCE: f64 = 0.02;
@@ -92,7 +92,7 @@ impl Point {
     /// fixed time the counts would jump with each burst. The cache is `cache` long.
     fn counts(&self, cache: u32) -> Result<Counts, ReplayError> {
         let half = u64::from(self.bands) / 2;
-        let mut watch = Watch { from: 5 * half, to: 45 * half, ..Watch::default() };
+        let mut watch = Watch::new(5 * half, 45 * half);
         let outcome = self.replay(cache, &mut watch)?;
         let of = |count: fn(&Totals) -> u64| (count(&watch.last) - count(&watch.first)) as f64;
         let (writes, in_place, scratch) = (of(|t| t.writes), of(|t| t.in_place), of(|t| t.scratch));
@@ -119,53 +119,6 @@ impl Point {
         let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
         let writes = 24 * u64::from(self.cache + self.bands);
         simulation.run(&mut Writes::new((0..writes).map(move |_| (0, dice.below(capacity)))), watch)
-    }
-}
-
-/// What has been counted by the end of a window.
-#[derive(Copy, Clone, Default)]
-struct Totals {
-    writes: u64,
-    rmw: u64,
-    in_place: u64,
-    scratch: u64,
-}
-
-/// Notes the totals when so many bands have been rewritten, and again later.
-#[derive(Default)]
-struct Watch {
-    from: u64,
-    to: u64,
-    now: Totals,
-    first: Totals,
-    last: Totals,
-}
-
-impl Observer for Watch {
-    fn row(&mut self, row: &replay::Row) {
-        self.now.writes += row.requests;
-        self.now.rmw += row.rmw;
-        self.now.in_place += row.media_write_blocks.get(Why::Destage);
-        self.now.scratch += row.media_write_blocks.get(Why::Migrate);
-        if self.now.rmw <= self.from {
-            self.first = self.now;
-        }
-        if self.now.rmw <= self.to {
-            self.last = self.now;
-        }
-    }
-}
-
-/// Nothing takes any time: only counts are wanted.
-struct NoTime;
-
-impl Timing for NoTime {
-    fn access(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64, _write: bool) -> u64 {
-        now_ns
-    }
-
-    fn positioning_ns(&self, _now_ns: u64, _first_sector: u64, _write: bool) -> u64 {
-        0
     }
 }
 

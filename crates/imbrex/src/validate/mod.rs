@@ -5,6 +5,7 @@
 //! so unlike the rest of the library it reads files, all of them in `disk_folder`.
 
 mod band_rewrite;
+mod cache_over_bands;
 mod cleaning_forms;
 mod disk_folder;
 mod disksim;
@@ -14,6 +15,7 @@ mod interlaced;
 mod log_cleaning;
 mod queue_replay;
 mod seek_curves;
+mod watch;
 mod writes;
 
 use std::path::PathBuf;
@@ -21,6 +23,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 pub use band_rewrite::band_rewrite;
+pub use cache_over_bands::cache_over_bands;
 pub use disksim::disksim;
 pub use drive_managed::drive_managed;
 pub use greedy_pages::greedy_pages;

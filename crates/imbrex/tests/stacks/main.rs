@@ -114,3 +114,17 @@ fn no_cut_loses_what_was_flushed() {
     println!("{tally:?}");
     assert!(tally.cuts_in_recovery > 50 && tally.rebuilds > 50 && tally.checkpoints > 20, "{tally:?}");
 }
+
+#[test]
+fn a_read_is_complete_when_the_host_has_it() {
+    let options = ReplayOptions { idle: false, ..ReplayOptions::default() };
+    let device = Device::stack(vec![conventional(&options), conventional(&options)]);
+    let info = layers::find("lru-cache").unwrap();
+    let layer = info.build(&space(&device, BUFFER, &options).unwrap(), &toml::Table::new()).unwrap();
+    let simulation = Simulation::new("lru-cache", layer, device, &options).unwrap();
+    let outcome = run(simulation, vec![request(0, Access::Read, 100, 1)]);
+    let access = (SEEK_NS + 8 * SECTOR_NS) as f64 / 1e6;
+    assert_eq!(outcome.latency_ms.read.mean, access, "the copy to the flash is nobody's wait");
+    assert_eq!(outcome.devices[0].outcome.write_requests, 1);
+    assert!(outcome.simulated_seconds * 1e3 > access);
+}

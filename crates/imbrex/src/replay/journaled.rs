@@ -1,0 +1,90 @@
+//! What a journal adds to performing plans: redo entries, commits and checkpoints.
+
+use super::error::Fault;
+use super::journal::Journal;
+use super::machine::Machine;
+use crate::block::Extent;
+use crate::layer::{TranslationLayer, Violation};
+use crate::plan::{Op, Place, Plan, Why};
+
+impl Machine {
+    /// Under a journal, a plan with redo moves first reads all it will read, and then has the images of the redo moves
+    /// and their records written in one entry (ordering rule 5). Says whether that is so.
+    pub(super) fn stage_redo(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan) -> Result<bool, Fault> {
+        let (mut images, mut records) = (0, 0);
+        for op in plan.ops() {
+            match op {
+                Op::Move { blocks, redo: true, .. } => images += *blocks as usize,
+                Op::Record { redo: true, .. } => records += 1,
+                _ => {}
+            }
+        }
+        if images == 0 {
+            return Ok(false);
+        }
+        self.drain()?;
+        for op in plan.ops() {
+            if let Op::Move { from: Place::At(source), to, blocks, why, redo } = op
+                && is_staged(to, *redo)
+            {
+                self.read(Extent::new(*source, *blocks), *why)?;
+            }
+        }
+        self.write_journal(layer, records, images)?;
+        Ok(true)
+    }
+
+    pub(super) fn commit(&mut self, layer: &mut dyn TranslationLayer) -> Result<(), Fault> {
+        self.write_journal(layer, 0, 0)
+    }
+
+    /// Writes the pending records, `records` more and redo images; what waited for the records takes effect.
+    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, records: usize, images: usize) -> Result<(), Fault> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        let blocks = journal.take_pending(records, images);
+        self.write_ring(blocks)?;
+        while let Some(effect) = self.journal.as_mut().and_then(Journal::next_effect) {
+            self.take_effect(layer, effect)?;
+        }
+        Ok(())
+    }
+
+    fn write_ring(&mut self, mut blocks: u64) -> Result<(), Fault> {
+        self.drain()?;
+        while blocks > 0 {
+            let Some(journal) = &mut self.journal else { return Ok(()) };
+            let part = journal.advance(blocks);
+            self.write(part, Why::Metadata)?;
+            blocks -= u64::from(part.blocks);
+        }
+        Ok(())
+    }
+
+    /// A checkpoint comes between plans, when the layer's state and the media agree.
+    pub(super) fn checkpoint_if_due(&mut self, layer: &dyn TranslationLayer) -> Result<(), Fault> {
+        if !self.journal.as_ref().is_some_and(Journal::checkpoint_due) {
+            return Ok(());
+        }
+        let (mut records, mut from) = (0, Some(0));
+        while let Some(region) = from {
+            self.restated.clear();
+            from = layer.restate(region, &mut self.restated);
+            records += self.restated.ops().len();
+        }
+        let most = layer.most_records();
+        if records as u64 > most {
+            return Err(Violation(format!("restating takes {records} records, and {most} were said to do")).into());
+        }
+        let Some(journal) = &self.journal else { return Ok(()) };
+        self.write_ring(journal.checkpoint_blocks(records))?;
+        if let Some(journal) = &mut self.journal {
+            journal.checkpoint_written();
+        }
+        Ok(())
+    }
+}
+
+/// Whether a move's source is read before the redo entry: it is part of the entry, or leaves no mark on the media.
+pub(super) fn is_staged(to: &Place, redo: bool) -> bool {
+    redo || !matches!(to, Place::At(target) if !target.is_ram())
+}
