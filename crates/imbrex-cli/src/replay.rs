@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use imbrex::layers::LayerInfo;
 use imbrex::plan::Why;
-use imbrex::replay::{Below, CleaningTime, Latency, Window};
+use imbrex::replay::{Below, CleaningTime, HotAndCold, Latency, Window};
 
 use crate::output::OutputArguments;
 use crate::progress::Progress;
@@ -73,8 +73,8 @@ fn report(row: &Row) -> String {
     text + "\n"
 }
 
-fn pairs<const N: usize>(headings: [&str; 2], pairs: [(&str, String); N]) -> String {
-    table(headings, pairs.map(|(name, value)| [name.to_owned(), value]))
+fn pairs<'a>(headings: [&str; 2], pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    table(headings, pairs.into_iter().map(|(name, value)| [name.to_owned(), value]))
 }
 
 fn facts(row: &Row) -> String {
@@ -128,6 +128,16 @@ fn blocks(row: &Row) -> String {
 
 fn events(row: &Row) -> String {
     let outcome = &row.outcome;
+    let split = outcome.hot_cold;
+    let of_split = [
+        ("of the hits, in the hot part", count(split.hot_hit_blocks)),
+        ("blocks moved from the hot part, times", count(split.hot_cleanings)),
+        ("chunks evicted", count(split.evicted_chunks)),
+        ("collections stopped early", count(split.stopped_collections)),
+        ("chunks to the hot part", count(split.chunks_to_hot)),
+        ("chunks to the cold part", count(split.chunks_to_cold)),
+    ];
+    let is_split = split != HotAndCold::default();
     pairs(
         ["event", ">"],
         [
@@ -141,7 +151,9 @@ fn events(row: &Row) -> String {
             ("zones appended to (RMW-free)", count(outcome.rmw_free)),
             ("blocks of padding", count(outcome.padding_blocks)),
             ("resets", count(outcome.resets)),
-        ],
+        ]
+        .into_iter()
+        .chain(of_split.into_iter().filter(|_| is_split)),
     )
 }
 

@@ -3,6 +3,7 @@
 //! The models keep lists, sets and a write pointer for each zone; they know no plan, no drive and no time. Layer and model
 //! must agree on every count for every reading that the layer offers. Layers for interlaced disks have a model of their own.
 
+mod amphisbaena;
 mod buffers;
 mod dm_zoned;
 mod drive_managed;
@@ -22,6 +23,7 @@ use imbrex::plan::Why;
 use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Setup, replay};
 use imbrex::trace::{TraceRequest, Workload};
 
+use amphisbaena::{Amphisbaena, Readings};
 use buffers::{BlockLru, FifoLog, LoopBack, SkylightZones};
 use dm_zoned::{DmZoned, Settings};
 use model::{Buffer, Buffered, Counts, Disk, Model};
@@ -30,7 +32,7 @@ use model::{Buffer, Buffered, Counts, Disk, Model};
 const PREFILL_BLOCKS: u64 = 1 << 16;
 
 /// The readings that move a count, beside the defaults.
-const READINGS: [(&str, &[&str]); 5] = [
+const READINGS: [(&str, &[&str]); 6] = [
     ("fifo-log", &["clean_for = 'request'", "at_pointer = 'buffered'", "spare_zones = 0", "step_blocks = 7"]),
     (
         "loop-back",
@@ -57,6 +59,18 @@ const READINGS: [(&str, &[&str]); 5] = [
         &["zone_slots = 17", "at_pointer = 'buffered'\nzone_slots = 40", "spare_zones = 0\nstep_blocks = 7"],
     ),
     (
+        "amphisbaena",
+        &[
+            "period = 50\nchunk_blocks = 4",
+            "period = 200\nreturn_if = 'some'\nround_up = true\nlambda = 0.3\ndemote_to = 'mru'",
+            "period = 100\nchunk_blocks = 3\nmost_remembered = inf\nhot_most = 1.0\nvictims = 'lightest'",
+            "period = 100\nchunk_blocks = 2\nmost_remembered = 0.3\ndensity = 'printed'\nbypass = 'pointer'",
+            "period = 30\ndemote_when = 'literal'\nhot_below = true\nwindow = 10\nstep_blocks = 7",
+            "phase_two = false\nvictims = 'fifo'\nspare_zones = 0",
+            "period = 100\ncold_hits = false\ncold_known = false\nhot_start = 0.5\nchunk_blocks = 1\ncheckpoints = false",
+        ],
+    ),
+    (
         "dm-zoned",
         &[
             "until = 'high'\nreclaim_low = 40\nreclaim_high = 70",
@@ -76,6 +90,14 @@ fn counted(outcome: &Outcome) -> Counts {
         evicted: outcome.evicted_blocks,
         padding: outcome.padding_blocks,
         requeued: outcome.media_write_blocks.get(Why::Migrate),
+        hot_cold: [
+            outcome.hot_cold.hot_hit_blocks,
+            outcome.hot_cold.hot_cleanings,
+            outcome.hot_cold.evicted_chunks,
+            outcome.hot_cold.stopped_collections,
+            outcome.hot_cold.chunks_to_hot,
+            outcome.hot_cold.chunks_to_cold,
+        ],
     }
 }
 
@@ -156,6 +178,11 @@ fn compare(
     let slots = buffer.blocks(workload.range().expect("a range").range_bytes, drive.block_bytes);
     let mut model = match layer {
         "dm-zoned" => dm_zoned(&drive.media, capacity, filled, &config),
+        "amphisbaena" => {
+            let mut model = Amphisbaena::new(capacity / zone_blocks, zone_blocks, slots, Readings(config.clone()));
+            model.fill(filled, PREFILL_BLOCKS);
+            Box::new(model)
+        }
         _ => model(layer, disk, slots, &config),
     };
     for request in requests(workload) {
@@ -209,6 +236,9 @@ fn counts_agree_on_synthetic_workloads() {
                     seen.hits += counts.hits;
                     seen.direct += counts.direct;
                     seen.requeued += counts.requeued;
+                    for (seen, counted) in seen.hot_cold.iter_mut().zip(counts.hot_cold) {
+                        *seen += counted;
+                    }
                 }
             }
         }
@@ -217,7 +247,11 @@ fn counts_agree_on_synthetic_workloads() {
             [seen.rmw, seen.rmw_free, seen.padding, seen.hits, seen.direct].into_iter().all(|n| n > 20),
             "{seen:?}"
         );
-        assert_eq!(seen.requeued > 20, ["loop-back", "dm-zoned"].contains(&layer), "{seen:?}");
+        assert_eq!(seen.requeued > 20, ["loop-back", "amphisbaena", "dm-zoned"].contains(&layer), "{seen:?}");
+        // With one request at a time none waits, so no collection is stopped.
+        let happened = seen.hot_cold.map(|times| times > 20);
+        let expected = [true, true, true, false, true, true].map(|does| does && layer == "amphisbaena");
+        assert_eq!(happened, expected, "{seen:?}");
     }
 }
 

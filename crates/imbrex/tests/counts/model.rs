@@ -11,6 +11,9 @@ pub struct Counts {
     pub evicted: u64,
     pub padding: u64,
     pub requeued: u64,
+    /// Of a buffer with a hot and a cold part: hits in the hot one, its cleanings, chunks evicted, collections stopped, and
+    /// chunks that became hot and cold.
+    pub hot_cold: [u64; 6],
 }
 
 pub struct Disk {

@@ -298,7 +298,8 @@ impl Config {
             || self.window == 0
             || self.period == 0
             || !shares.iter().all(|share| (0.0..=1.0).contains(share))
-            || !(self.most_remembered >= 0.0);
+            || self.most_remembered.is_nan()
+            || self.most_remembered < 0.0;
         if !is_wrong {
             return Ok(());
         }

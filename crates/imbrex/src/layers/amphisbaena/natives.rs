@@ -20,13 +20,13 @@ struct Native {
     since: u64,
 }
 
-/// How heavy a victim is: `chunks` x `dense` / `span`.
+/// How heavy a victim is: chunks x density, as a fraction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Weight {
-    pub numerator: u64,
-    pub span: u64,
+struct Weight {
+    numerator: u64,
+    span: u64,
     /// Whether it is appended and not merged.
-    pub appends: bool,
+    appends: bool,
 }
 
 pub(super) struct Natives {
@@ -209,4 +209,66 @@ fn precedes(victims: Victims, (a, a_since): (Weight, u64), (b, b_since): (Weight
     let (left, right) = (u128::from(a.numerator) * u128::from(b.span), u128::from(b.numerator) * u128::from(a.span));
     let order = if victims == Victims::Lightest { right.cmp(&left) } else { left.cmp(&right) };
     order.then(a.appends.cmp(&b.appends)).then(b_since.cmp(&a_since)).is_gt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Unit;
+    use crate::space::Zones;
+
+    /// A zone of 1000 blocks written up to 100, with cold blocks at these offsets in two chunks.
+    fn zone_with(offsets: &[u32]) -> Natives {
+        let zones = ZoneMap::new(Zones { first: Unit::disk(1), count: 3, zone_blocks: 1000 }, 1);
+        let mut natives = Natives::new(&zones);
+        natives.appended(0, 100, std::iter::empty());
+        (0..2).for_each(|_| natives.chunk_came(0));
+        offsets.iter().for_each(|&offset| natives.came(0, offset));
+        natives
+    }
+
+    fn density(offsets: &[u32], density: Density) -> (u64, u64, bool) {
+        let weight = zone_with(offsets).weight(0, *offsets.last().unwrap(), density);
+        (weight.numerator / 2, weight.span, weight.appends)
+    }
+
+    #[test]
+    fn the_density_of_a_victim_is_what_it_will_hold_by_its_length() {
+        let all: Vec<u32> = (100..132).collect();
+        assert_eq!(density(&all, Density::Union), (32, 32, true));
+        assert_eq!(density(&[100, 163], Density::Union), (2, 64, true));
+        assert_eq!(density(&[10, 20], Density::Union), (100, 100, false));
+        assert_eq!(density(&[10, 299], Density::Union), (101, 300, false));
+        assert_eq!(density(&[100], Density::Printed), (1, 1, true), "and not divided by zero");
+        assert_eq!(density(&[100, 163], Density::Printed), (2, 63, true));
+        assert_eq!(density(&[10, 20], Density::Printed), (102, 100, false));
+        assert_eq!(density(&[10, 299], Density::Printed), (102, 100, false));
+    }
+
+    #[test]
+    fn filler_is_not_content() {
+        let mut natives = zone_with(&[110, 250]);
+        natives.went(0, 110);
+        natives.destaged(0, 120, &[110], [250].into_iter());
+        assert!(natives.agrees(0, 120, 2, [250].into_iter()));
+        assert_eq!(natives.natives[0].valid, 101);
+        natives.came(0, 105);
+        natives.came(0, 110);
+        assert_eq!((natives.natives[0].below, natives.natives[0].fresh), (2, 2), "105 is filler, 250 is beyond");
+        [105, 110].into_iter().for_each(|offset| natives.went(0, offset));
+        natives.destaged(0, 120, &[105, 110], [250].into_iter());
+        assert_eq!(natives.natives[0].valid, 102);
+        assert!(!natives.agrees(0, 120, 1, [250].into_iter()) && !natives.agrees(0, 120, 2, [251, 252].into_iter()));
+    }
+
+    #[test]
+    fn of_equal_victims_the_appended_and_then_the_older_one_leaves() {
+        let weight = |numerator, span, appends| Weight { numerator, span, appends };
+        let (heavy, light) = ((weight(3, 4, false), 5), (weight(2, 3, true), 1));
+        assert!(precedes(Victims::Weight, heavy, light) && !precedes(Victims::Weight, light, heavy));
+        assert!(precedes(Victims::Lightest, light, heavy));
+        let appended = (weight(6, 8, true), 9);
+        assert!(precedes(Victims::Weight, appended, heavy) && precedes(Victims::Lightest, appended, heavy));
+        assert!(precedes(Victims::Weight, (weight(3, 4, false), 4), heavy));
+    }
 }

@@ -19,7 +19,8 @@ const FIRST_ROOM: u32 = 1024;
 /// Ghosts and shadows, numbered below [`Remembered::room`].
 pub(super) struct Remembered {
     index: BlockMap,
-    blocks: Vec<(Lba, Kind)>,
+    /// Twice the block, and one more if it is a shadow.
+    blocks: Vec<u64>,
     unused: Vec<u32>,
     /// In which order they came.
     order: RecencyList,
@@ -43,7 +44,7 @@ impl Remembered {
 
     fn widen(&mut self, room: u32) {
         let before = self.room();
-        self.blocks.resize(room as usize, (Lba(0), Kind::Ghost));
+        self.blocks.resize(room as usize, 0);
         self.unused.reserve(room as usize - self.unused.len());
         self.unused.extend((before..room).rev());
         self.order.widen(room);
@@ -69,7 +70,9 @@ impl Remembered {
 
     #[inline]
     pub fn find(&self, lba: Lba) -> Option<(u32, Kind)> {
-        self.index.get(lba).map(|number| (number, self.blocks[number as usize].1))
+        let number = self.index.get(lba)?;
+        let kind = if self.blocks[number as usize] & 1 == 1 { Kind::Shadow } else { Kind::Ghost };
+        Some((number, kind))
     }
 
     /// The one that came first.
@@ -83,14 +86,14 @@ impl Remembered {
             self.widen(2 * self.room().max(1));
         }
         let Some(number) = self.unused.pop() else { unreachable!("room was made") };
-        self.blocks[number as usize] = (lba, kind);
+        self.blocks[number as usize] = 2 * lba.0 + u64::from(kind == Kind::Shadow);
         self.index.set(lba, number);
         self.order.push(number);
         number
     }
 
     pub fn remove(&mut self, number: u32) {
-        self.index.remove(self.blocks[number as usize].0);
+        self.index.remove(Lba(self.blocks[number as usize] / 2));
         self.order.remove(number);
         self.unused.push(number);
     }
