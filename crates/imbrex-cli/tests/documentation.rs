@@ -59,6 +59,9 @@ fn arguments(command: &str) -> Result<Vec<String>, String> {
         }
     }
     if arguments.first().is_some_and(|command| command == "reproduce") {
+        if let Some(at) = arguments.iter().position(|argument| argument == "--requests") {
+            arguments.drain(at..at + 2);
+        }
         arguments.extend(["--requests", "200"].map(str::to_owned));
     }
     Ok(arguments)
