@@ -48,7 +48,7 @@ pub fn sized(
 /// blocks: the blocks that it offers. Makes the maps and fills nothing.
 ///
 /// # Errors
-/// What does not fit, as [`Setup::simulation`] would say.
+/// What does not fit, as [`Setup::simulation`](super::Setup::simulation) would say.
 pub fn fits(
     drive: &DrivePreset,
     layer: &LayerInfo,

@@ -120,7 +120,7 @@ impl ZoneBuffer<Amphisbaena> {
     /// The first stage of the collection of a victim.
     fn evict_victim(&mut self, waiting: &[Request], plan: &mut Plan) -> Step {
         let Some(native) = self.policy.victim() else { return Step::Nothing };
-        self.policy.next_chunk = 0;
+        (self.policy.next_chunk, self.policy.collected_chunks) = (0, 0);
         self.begin_collecting(native);
         self.collect_next(native, waiting, plan)
     }
@@ -129,7 +129,7 @@ impl ZoneBuffer<Amphisbaena> {
     fn collect_next(&mut self, native: u32, waiting: &[Request], plan: &mut Plan) -> Step {
         let next = self.policy.chunks.cold_of(native, self.policy.next_chunk).next();
         let Some((chunk, at)) = next else { return self.write_collected(plan) };
-        if self.policy.config.checkpoints && self.has_collected() && self.is_wanted(native, waiting) {
+        if self.policy.may_stop() && self.is_wanted(native, waiting) {
             plan.count(Event::CollectionStopped, 1);
             self.policy.next_chunk = u64::MAX;
             return self.write_collected(plan);
@@ -141,6 +141,7 @@ impl ZoneBuffer<Amphisbaena> {
         }
         plan.count(Event::ChunkEvicted, 1);
         self.policy.next_chunk = chunk + 1;
+        self.policy.collected_chunks += 1;
         self.between_steps()
     }
 
@@ -152,6 +153,11 @@ impl ZoneBuffer<Amphisbaena> {
 }
 
 impl Amphisbaena {
+    /// Whether a checkpoint may stop the collection.
+    fn may_stop(&self) -> bool {
+        self.config.checkpoints && self.collected_chunks >= self.config.least_collected
+    }
+
     /// The native zone that leaves next.
     fn victim(&self) -> Option<u32> {
         match self.config.victims {

@@ -145,6 +145,13 @@ pub(super) const CHECKPOINTS: Field = Field {
     samples: &["true", "false"],
 };
 
+pub(super) const LEAST_COLLECTED: Field = Field {
+    key: "least_collected",
+    default: "1",
+    meaning: "chunks collected before a checkpoint may stop the collection",
+    samples: &["1", "3"],
+};
+
 pub(super) const IDLE_FREE: Field = Field {
     key: "idle_free",
     default: "0.0",
@@ -237,6 +244,7 @@ pub(super) struct Config {
     pub victims: Victims,
     pub density: Density,
     pub checkpoints: bool,
+    pub least_collected: u32,
 }
 
 impl Default for Config {
@@ -262,6 +270,7 @@ impl Default for Config {
             victims: Victims::Weight,
             density: Density::Union,
             checkpoints: true,
+            least_collected: 1,
         }
     }
 }
@@ -283,6 +292,7 @@ pub(super) fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<Am
             requests: 0,
             ghost_hits: 0,
             next_chunk: 0,
+            collected_chunks: 0,
             leaving: Vec::with_capacity(split.chunk_blocks as usize),
             superseded: Vec::new(),
             is_ready: false,
@@ -297,13 +307,14 @@ impl Config {
         let is_wrong = self.chunk_blocks == 0
             || self.window == 0
             || self.period == 0
+            || self.least_collected == 0
             || !shares.iter().all(|share| (0.0..=1.0).contains(share))
             || self.most_remembered.is_nan()
             || self.most_remembered < 0.0;
         if !is_wrong {
             return Ok(());
         }
-        let reason = "chunk_blocks, window and period must be at least 1, lambda, hot_start and hot_most between 0 and 1, \
+        let reason = "chunk_blocks, window, period and least_collected must be at least 1, lambda, hot_start and hot_most between 0 and 1, \
                       and most_remembered not below 0";
         Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() })
     }

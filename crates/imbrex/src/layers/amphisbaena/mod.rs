@@ -83,6 +83,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         config::VICTIMS,
         config::DENSITY,
         config::CHECKPOINTS,
+        config::LEAST_COLLECTED,
         config::IDLE_FREE,
     ],
     build: |space, config| Ok(Box::new(config::build(space, config)?)),
@@ -100,8 +101,9 @@ struct Amphisbaena {
     /// Write requests and ghost hits of this period.
     requests: u32,
     ghost_hits: u64,
-    /// The chunk of a zone from which its collection goes on.
+    /// The chunk of a zone from which its collection goes on, and how many have been collected.
     next_chunk: u64,
+    collected_chunks: u32,
     /// Reused for the blocks that leave the hot buffer together, with their slots, and for the slots that the blocks of a
     /// write leave.
     leaving: Vec<(Lba, u32)>,

@@ -124,6 +124,7 @@ fn a_waiting_write_to_the_zone_stops_its_collection() {
     let to_zone = [waiting_at(10, Access::Write), waiting_at(100, Access::Write)];
     assert_eq!(evicted(config, &to_zone), (1, 2, 1, 1));
     assert_eq!(evicted(config, &[waiting_at(100, Access::Read), waiting_at(10, Access::Write)]), (6, 12, 0, 1));
+    assert_eq!(evicted("chunk_blocks = 2\nleast_collected = 4", &to_zone), (4, 8, 1, 1));
     assert_eq!(evicted("chunk_blocks = 2\ncheckpoints = false", &to_zone), (6, 12, 0, 1));
 }
 

@@ -73,11 +73,6 @@ impl<P: Policy> ZoneBuffer<P> {
         self.eviction.as_ref().filter(|eviction| !eviction.is_writing()).map(|eviction| eviction.native)
     }
 
-    /// Whether any block has been collected.
-    pub fn has_collected(&self) -> bool {
-        !self.collected.is_empty()
-    }
-
     /// Plans that the block at `offset` of the zone whose blocks are being collected is read from `slot` into RAM. Offsets
     /// ascend.
     pub fn collect(&mut self, offset: u32, slot: u32, plan: &mut Plan) {

@@ -64,7 +64,7 @@ impl Roles {
         }
     }
 
-    fn into_q(&mut self, block: u64, leaves_last: bool) {
+    fn queue(&mut self, block: u64, leaves_last: bool) {
         self.out_of_q(block);
         let time = if leaves_last { self.tick() } else { -self.tick() };
         self.q.insert(time, block);
@@ -97,7 +97,7 @@ impl Roles {
         if let Some((_, block)) = self.r.pop_first() {
             self.r_time.remove(&block);
             self.role.insert(block, Role::Lup);
-            self.into_q(block, self.to_mru);
+            self.queue(block, self.to_mru);
             self.prune();
         }
     }
@@ -110,7 +110,7 @@ impl Roles {
 
     pub fn hit(&mut self, block: u64) {
         if self.plain {
-            return self.into_q(block, true);
+            return self.queue(block, true);
         }
         let was_in_r = self.r_time.contains_key(&block);
         self.top_of_r(block);
@@ -131,7 +131,7 @@ impl Roles {
     pub fn admit(&mut self, block: u64) -> bool {
         if self.plain {
             self.role.insert(block, Role::Lup);
-            self.into_q(block, true);
+            self.queue(block, true);
             return false;
         }
         let was = self.role.get(&block).copied();
@@ -140,7 +140,7 @@ impl Roles {
         self.top_of_r(block);
         self.role.insert(block, if becomes_sup { Role::Sup } else { Role::Lup });
         if !becomes_sup {
-            self.into_q(block, true);
+            self.queue(block, true);
         }
         self.demote_surplus();
         self.prune();
