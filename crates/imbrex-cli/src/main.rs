@@ -7,10 +7,12 @@ mod explore;
 mod families;
 mod list;
 mod new_file;
+mod new_folder;
 mod output;
 mod parallel;
 mod progress;
 mod replay;
+mod reproduce;
 mod row;
 mod series;
 mod setup;
@@ -38,6 +40,7 @@ struct Arguments {
 enum Command {
     Compare(compare::Compare),
     Replay(replay::Replay),
+    Reproduce(reproduce::Reproduce),
     Trace(trace::Trace),
     List(list::List),
     Validate(validate::Validate),
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Compare(command) => command.run(),
         Command::Replay(command) => command.run(),
+        Command::Reproduce(command) => command.run(),
         Command::Trace(command) => command.run(),
         Command::List(command) => command.run(),
         Command::Validate(command) => command.run(),

@@ -47,6 +47,11 @@ impl OutputArguments {
 }
 
 impl Output {
+    /// To standard output.
+    pub fn standard(format: Format) -> Self {
+        Self { format, file: None }
+    }
+
     /// Writes `rows`, or the table that shows them.
     pub fn write<T: Serialize>(self, rows: &[T], table: impl FnOnce() -> String) -> Result<()> {
         let mut text = match self.format {
@@ -68,7 +73,7 @@ impl Output {
 }
 
 /// The names of the columns come first: all that any row has, in the order in which they turn up.
-fn csv<T: Serialize>(rows: &[T]) -> Result<Vec<u8>> {
+pub fn csv<T: Serialize>(rows: &[T]) -> Result<Vec<u8>> {
     let rows = rows.iter().map(columns).collect::<Result<Vec<_>>>()?;
     let mut names = Map::new();
     for name in rows.iter().flat_map(Map::keys) {

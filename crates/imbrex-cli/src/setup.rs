@@ -241,6 +241,12 @@ pub fn named_drive(name: &str) -> Result<DrivePreset> {
 }
 
 impl Chosen {
+    /// What no command line chose. The settings are written as for `--set`.
+    pub fn new(buffer: BufferSize, options: ReplayOptions, settings: &[&str]) -> Result<Self> {
+        let settings = settings.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>();
+        Ok(Self { buffer, options, settings: settings.map_err(|e| anyhow!("{e}"))? })
+    }
+
     /// Makes the layer once, so that what is wrong with it is said before any work. A buffer that is a percentage of the
     /// workload's range is not known yet.
     fn check(&self, case: &Case) -> Result<(), ReplayError> {

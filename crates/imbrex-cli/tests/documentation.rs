@@ -1,7 +1,8 @@
 //! Every command that the README and `docs/` show is run.
 //!
 //! A line of an `sh` block that begins with `imbrex` is run with the words in capitals replaced: what needs files that
-//! are not part of the project is skipped, with a message, where they are absent. Cuts are made fewer.
+//! are not part of the project is skipped, with a message, where they are absent. Cuts are made fewer, and so are the requests
+//! of a reproduction.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +12,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+fn files(folder: &str) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(root().join(folder)).expect("there is such a folder");
+    entries.map(|entry| entry.expect("the docs can be read").path())
+}
+
 /// The documents and the commands each shows.
 fn commands() -> Vec<(PathBuf, String)> {
-    let docs = std::fs::read_dir(root().join("docs")).expect("there is a docs folder");
-    let docs = docs.map(|entry| entry.expect("the docs folder can be read").path());
     let mut commands = Vec::new();
+    let docs = ["docs", "docs/layers", "docs/reproduction"].into_iter().flat_map(files);
     for file in docs.chain([root().join("README.md")]).filter(|path| path.extension().is_some_and(|e| e == "md")) {
         let text = std::fs::read_to_string(&file).expect("a document can be read");
         let mut in_shell = false;
@@ -37,7 +42,7 @@ fn arguments(command: &str) -> Result<Vec<String>, String> {
         let text = path.display().to_string();
         if path.exists() { Ok(text) } else { Err(format!("{text} is not there")) }
     };
-    let mut arguments = Vec::new();
+    let mut arguments: Vec<String> = Vec::new();
     let mut words = command.split_whitespace().skip(1).peekable();
     while let Some(word) = words.next() {
         arguments.push(match word {
@@ -45,12 +50,19 @@ fn arguments(command: &str) -> Result<Vec<String>, String> {
             "TRACE" | "TRACE..." => present(shared.join("traces/msr-wdev_1.csv"))?,
             "TRACE.blkparse" => present(shared.join("traces/hadoop.blkparse.zst"))?,
             "TRACE.tencent" => present(shared.join("traces/tencent-cbs-sample.csv.zst"))?,
+            "TRACES" => present(shared.join("traces"))?,
             "LAYER" => "fifo-log".to_owned(),
             other => other.to_owned(),
         });
         if word == "--cuts" && words.next().is_some() {
             arguments.push("300".to_owned());
         }
+    }
+    if arguments.first().is_some_and(|command| command == "reproduce") {
+        if let Some(at) = arguments.iter().position(|argument| argument == "--requests") {
+            arguments.drain(at..at + 2);
+        }
+        arguments.extend(["--requests", "200"].map(str::to_owned));
     }
     Ok(arguments)
 }

@@ -1,0 +1,174 @@
+//! What is shown side by side.
+
+use super::AMPHISBAENA;
+use crate::reproduce::metric::Metric;
+use crate::reproduce::paper::{Figure, Study};
+
+pub const STUDIES: &[Study] = &[
+    Study {
+        name: "strategies",
+        title: "Four strategies (section 6.2)",
+        variants: &[AMPHISBAENA, "fifo-log", "loop-back", "skylight-zones"],
+        figures: STRATEGIES,
+    },
+    Study {
+        name: CHUNKS,
+        title: "Size of a chunk; amphisbaena has 64 KiB (section 6.3)",
+        variants: &[AMPHISBAENA, "128 KiB", "256 KiB", "512 KiB", "1 MiB"],
+        figures: CHUNK_SIZES,
+    },
+    Study {
+        name: LAMBDAS,
+        title: "Size of the filter list; amphisbaena has λ = 0.1 (section 6.4)",
+        variants: &[AMPHISBAENA, "λ 0.3", "λ 0.5"],
+        figures: FILTER_LISTS,
+    },
+    Study {
+        name: "ablations",
+        title: "Amphisbaena without one of its mechanisms (not in the paper)",
+        variants: &[AMPHISBAENA, "no phase 2", "fixed split", "no checkpoints", "FIFO victims"],
+        figures: ABLATIONS,
+    },
+    Study {
+        name: "causes",
+        title: "What rewrites come from: one mechanism after the other left out (not in the paper)",
+        variants: &["fifo-log", AMPHISBAENA, "no checkpoints", "and fixed split", "and 4 KiB chunks"],
+        figures: CAUSES,
+    },
+];
+
+pub const CHUNKS: &str = "chunks";
+pub const LAMBDAS: &str = "lambdas";
+
+const STRATEGIES: &[Figure] = &[
+    Figure {
+        number: "12",
+        name: "latency",
+        metrics: &[Metric::Latency],
+        is_relative: true,
+        says: "29.9 % less on average; against loop-back from 82.4 % less (src2_2) to 4.8 % less (src2_0)",
+    },
+    Figure {
+        number: "13",
+        name: "hits",
+        metrics: &[Metric::HotHits, Metric::ColdHits],
+        is_relative: false,
+        says: "the most on all eight; on src2_2 at least 5.8 % above skylight-zones, which comes second there",
+    },
+    Figure {
+        number: "14",
+        name: "amplification",
+        metrics: &[Metric::WriteAmplification],
+        is_relative: true,
+        says: "the least on all eight, 98.5 % less on average",
+    },
+    Figure {
+        number: "15",
+        name: "rewrites",
+        metrics: &[Metric::Rmw, Metric::RmwFree],
+        is_relative: false,
+        says: "RMW 37 % less on average; the fewest RMW and the fewest write-backs in all",
+    },
+    Figure {
+        number: "16",
+        name: "padding",
+        metrics: &[Metric::Padding],
+        is_relative: true,
+        says: "the least, by up to 552 GB on src2_2 and 191 GB on prxy_0",
+    },
+    Figure {
+        number: "17",
+        name: "victim",
+        metrics: &[Metric::VictimSize],
+        is_relative: false,
+        says: "the largest but on ts_0 and src2_0",
+    },
+];
+
+const CHUNK_SIZES: &[Figure] = &[
+    Figure {
+        number: "18",
+        name: "latency",
+        metrics: &[Metric::Latency],
+        is_relative: true,
+        says: "grows with the chunk but on src2_2, where it falls at first and rises from 256 KiB on",
+    },
+    Figure {
+        number: "19",
+        name: "hits",
+        metrics: &[Metric::HotHits, Metric::ColdHits],
+        is_relative: false,
+        says: "not sensitive to the size, and mainly in the hot buffer",
+    },
+    Figure {
+        number: "20",
+        name: "amplification",
+        metrics: &[Metric::WriteAmplification],
+        is_relative: true,
+        says: "grows but on src2_2",
+    },
+    Figure {
+        number: "21",
+        name: "rewrites",
+        metrics: &[Metric::Rmw, Metric::RmwFree],
+        is_relative: true,
+        says: "RMW grow but on src2_2, where they fall",
+    },
+    Figure {
+        number: "22",
+        name: "padding",
+        metrics: &[Metric::Padding],
+        is_relative: true,
+        says: "grows but on src2_2",
+    },
+    Figure {
+        number: "23",
+        name: "victim",
+        metrics: &[Metric::VictimSize],
+        is_relative: true,
+        says: "shrinks on most; on src2_2 the largest at 128 KiB",
+    },
+    Figure {
+        number: "24",
+        name: "reallocated",
+        metrics: &[Metric::ToHot, Metric::ToCold],
+        is_relative: false,
+        says: "more goes to the hot buffer than back on most; little moves on web_0 and src2_2",
+    },
+    Figure { number: "", name: "chunk-use", metrics: &[Metric::ChunkUse], is_relative: false, says: "" },
+];
+
+const FILTER_LISTS: &[Figure] = &[
+    Figure {
+        number: "25",
+        name: "latency",
+        metrics: &[Metric::Latency],
+        is_relative: true,
+        says: "not sensitive on most, and the best at 0.1",
+    },
+    Figure {
+        number: "25",
+        name: "hits",
+        metrics: &[Metric::HotHits, Metric::ColdHits],
+        is_relative: false,
+        says: "not sensitive on most, and the best at 0.1",
+    },
+];
+
+const ABLATIONS: &[Figure] = &[
+    Figure { number: "", name: "latency", metrics: &[Metric::Latency], is_relative: true, says: "" },
+    Figure { number: "", name: "hits", metrics: &[Metric::HotHits, Metric::ColdHits], is_relative: false, says: "" },
+    Figure { number: "", name: "amplification", metrics: &[Metric::WriteAmplification], is_relative: true, says: "" },
+    Figure { number: "", name: "rewrites", metrics: &[Metric::Rmw, Metric::RmwFree], is_relative: false, says: "" },
+    Figure { number: "", name: "padding", metrics: &[Metric::Padding], is_relative: true, says: "" },
+    Figure { number: "", name: "victim", metrics: &[Metric::VictimSize], is_relative: true, says: "" },
+    Figure { number: "", name: "chunk-use", metrics: &[Metric::ChunkUse], is_relative: false, says: "" },
+    Figure { number: "", name: "stopped", metrics: &[Metric::Stopped], is_relative: false, says: "" },
+];
+
+const CAUSES: &[Figure] = &[
+    Figure { number: "", name: "rewrites", metrics: &[Metric::Rmw], is_relative: true, says: "" },
+    Figure { number: "", name: "latency", metrics: &[Metric::Latency], is_relative: true, says: "" },
+    Figure { number: "", name: "victim", metrics: &[Metric::VictimSize], is_relative: false, says: "" },
+    Figure { number: "", name: "chunk-use", metrics: &[Metric::ChunkUse], is_relative: false, says: "" },
+];

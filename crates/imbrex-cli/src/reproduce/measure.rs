@@ -1,0 +1,187 @@
+//! How claims are measured: what can be asked of a paper's runs.
+
+use super::metric::Metric;
+use super::results::Results;
+
+/// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside it in
+/// its first study.
+pub enum Measure {
+    /// By how many percent the metric is smaller than that of the others, on average over workloads and others.
+    MeanReduction(Metric),
+    /// The same on one workload, against one other.
+    Reduction { metric: Metric, workload: &'static str, against: &'static str },
+    /// The place of the workload when all are ordered by that reduction, the largest first.
+    Rank { metric: Metric, workload: &'static str, against: &'static str },
+    /// By how many percentage points a ratio is larger than that of the best other.
+    Lead { metric: Metric, workload: &'static str },
+    /// By how many 10^9 bytes a volume is smaller than the largest of the others.
+    Saving { metric: Metric, workload: &'static str },
+    /// Workloads on which the metric is better than that of every other; a tie does not count.
+    Best { metric: Metric, on: Scope },
+    /// Workloads on which this other is better than the rest of the others.
+    BestOther { other: &'static str, metric: Metric, on: Scope },
+    /// Workloads on which the metric is larger at the end of a study than at its beginning.
+    Rises { metric: Metric, study: &'static str, on: Scope },
+    /// Workloads on which it is smaller.
+    Falls { metric: Metric, study: &'static str, on: Scope },
+    /// Workloads on which the metric is best at this variant of a study; a tie does not count.
+    Peaks { metric: Metric, study: &'static str, at: &'static str, on: Scope },
+    /// Workloads on which the metric differs little within a study: by so many percentage points of a ratio, so many percent
+    /// of anything else.
+    Steady { metric: Metric, study: &'static str, within: f64, on: Scope },
+    /// Workloads on which one metric is larger than another.
+    Larger { metric: Metric, than: Metric, on: Scope },
+    /// How many of these workloads are among the so many with the smallest metric.
+    Smallest { metric: Metric, among: &'static [&'static str] },
+    /// The largest part of the updated blocks, in percent, that any workload writes again within as many blocks as the
+    /// buffer has, or after more.
+    Periods { is_long: bool },
+}
+
+/// The workloads a claim is about.
+#[derive(Copy, Clone)]
+pub enum Scope {
+    /// All of the paper.
+    All,
+    /// All but these.
+    Except(&'static [&'static str]),
+    /// This one.
+    One(&'static str),
+}
+
+/// What was measured, and what stands behind it.
+pub struct Measured {
+    pub value: Option<f64>,
+    pub note: String,
+}
+
+impl Scope {
+    /// Whether a workload is meant.
+    pub fn has(self, workload: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Except(names) => !names.contains(&workload),
+            Self::One(name) => name == workload,
+        }
+    }
+
+    fn described(self) -> String {
+        match self {
+            Self::All => "all".to_owned(),
+            Self::Except(names) => format!("all but {}", names.join(", ")),
+            Self::One(name) => name.to_owned(),
+        }
+    }
+}
+
+impl Measure {
+    /// The workloads whose runs it looks at.
+    pub fn scope(&self) -> Scope {
+        match self {
+            Self::MeanReduction(_) | Self::Rank { .. } | Self::Smallest { .. } | Self::Periods { .. } => Scope::All,
+            Self::Reduction { workload, .. } | Self::Lead { workload, .. } | Self::Saving { workload, .. } => {
+                Scope::One(workload)
+            }
+            Self::Best { on, .. }
+            | Self::BestOther { on, .. }
+            | Self::Rises { on, .. }
+            | Self::Falls { on, .. }
+            | Self::Peaks { on, .. }
+            | Self::Steady { on, .. }
+            | Self::Larger { on, .. } => *on,
+        }
+    }
+
+    /// Whether it looks at runs, and not at the workloads alone.
+    pub fn is_of_runs(&self) -> bool {
+        !matches!(self, Self::Periods { .. })
+    }
+
+    /// What it is, in words.
+    pub fn described(&self) -> String {
+        match self {
+            Self::MeanReduction(metric) => {
+                format!("{} saved against the others, on average over workloads and others", metric.name())
+            }
+            Self::Reduction { metric, workload, against } => {
+                format!("{} saved against {against} on {workload}", metric.name())
+            }
+            Self::Rank { metric, workload, against } => {
+                format!("place of {workload} by {} saved against {against}", metric.name())
+            }
+            Self::Lead { metric, workload } => format!("lead in {} on {workload}", metric.name()),
+            Self::Saving { metric, workload } => format!("{} below the largest other on {workload}", metric.name()),
+            Self::Best { metric, on } => format!("best in {}; of {}", metric.name(), on.described()),
+            Self::BestOther { other, metric, on } => {
+                format!("{other} best of the others in {}; of {}", metric.name(), on.described())
+            }
+            Self::Rises { metric, study, on } => {
+                format!("{} larger at the end of study {study}; of {}", metric.name(), on.described())
+            }
+            Self::Falls { metric, study, on } => {
+                format!("{} smaller at the end of study {study}; of {}", metric.name(), on.described())
+            }
+            Self::Peaks { metric, study, at, on } => {
+                format!("{} of study {study} best at {at}; of {}", metric.name(), on.described())
+            }
+            Self::Steady { metric, study, within, on } => {
+                let unit = if metric.is_ratio() { "points" } else { "%" };
+                format!("{} within {within} {unit} in study {study}; of {}", metric.name(), on.described())
+            }
+            Self::Larger { metric, than, on } => {
+                format!("{} larger than {}; of {}", metric.name(), than.name(), on.described())
+            }
+            Self::Smallest { metric, among } => {
+                format!("{} among those with the least {}", among.join(", "), metric.name())
+            }
+            Self::Periods { is_long: false } => "largest share of blocks with short update periods".to_owned(),
+            Self::Periods { is_long: true } => "largest share of blocks with long update periods".to_owned(),
+        }
+    }
+
+    /// Measures it.
+    pub fn of(&self, results: &Results) -> Measured {
+        match *self {
+            Self::MeanReduction(metric) => results.mean_reduction(metric),
+            Self::Reduction { metric, workload, against } => {
+                Measured::alone(results.reduction(metric, workload, against))
+            }
+            Self::Rank { metric, workload, against } => results.rank(metric, workload, against),
+            Self::Lead { metric, workload } => results.lead(metric, workload),
+            Self::Saving { metric, workload } => results.saving(metric, workload),
+            Self::Best { metric, on } => {
+                results.count(on, |workload| results.is_best(metric, workload, results.subject(), &results.others()))
+            }
+            Self::BestOther { other, metric, on } => {
+                let rest: Vec<_> = results.others().into_iter().filter(|name| *name != other).collect();
+                results.count(on, |workload| results.is_best(metric, workload, other, &rest))
+            }
+            Self::Rises { metric, study, on } => {
+                results.count(on, |workload| results.ends(metric, study, workload).map(|(first, last)| last > first))
+            }
+            Self::Falls { metric, study, on } => {
+                results.count(on, |workload| results.ends(metric, study, workload).map(|(first, last)| last < first))
+            }
+            Self::Peaks { metric, study, at, on } => {
+                let rest: Vec<_> = results.variants_of(study).into_iter().filter(|name| *name != at).collect();
+                results.count(on, |workload| results.is_best(metric, workload, at, &rest))
+            }
+            Self::Steady { metric, study, within, on } => {
+                results.count(on, |workload| Some(results.spread(metric, study, workload)? <= within))
+            }
+            Self::Larger { metric, than, on } => results.count(on, |workload| {
+                let [one, other] = [metric, than].map(|metric| results.value(workload, results.subject(), metric));
+                Some(one? > other?)
+            }),
+            Self::Smallest { metric, among } => results.smallest(metric, among),
+            Self::Periods { is_long } => results.periods(is_long),
+        }
+    }
+}
+
+impl Measured {
+    /// A number that needs no explanation.
+    pub fn alone(value: Option<f64>) -> Self {
+        Self { value, note: String::new() }
+    }
+}

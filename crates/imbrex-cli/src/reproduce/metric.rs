@@ -1,0 +1,127 @@
+//! What a run is measured by.
+
+use crate::row::Row;
+use crate::table::{bytes, count, number, percent};
+
+/// A number that a run gives, or does not.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Metric {
+    /// Mean time from arrival to completion, reads and writes, in milliseconds.
+    Latency,
+    /// Written blocks that were buffered already, of all written blocks.
+    Hits,
+    /// The part of these in the hot part of a buffer.
+    HotHits,
+    /// The rest of them: all, for a buffer without one.
+    ColdHits,
+    /// All blocks written to the media for each the host wrote.
+    WriteAmplification,
+    /// Zones read, merged and rewritten.
+    Rmw,
+    /// Zones that took buffered blocks by appending.
+    RmwFree,
+    /// Both kinds of write-back.
+    WriteBacks,
+    /// Bytes of filler.
+    Padding,
+    /// Buffered blocks that a write-back takes, on average.
+    VictimSize,
+    /// Buffered blocks in a chunk that is collected, on average.
+    ChunkUse,
+    /// The part of the write-backs that a waiting write made smaller.
+    Stopped,
+    /// Chunks that the hot part of a buffer was given.
+    ToHot,
+    /// Chunks that it gave back.
+    ToCold,
+    /// Both.
+    Reallocated,
+}
+
+impl Metric {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "mean latency",
+            Self::Hits => "write hit ratio",
+            Self::HotHits => "write hits in the hot buffer",
+            Self::ColdHits => "other write hits",
+            Self::WriteAmplification => "write amplification",
+            Self::Rmw => "RMW",
+            Self::RmwFree => "RMW-free",
+            Self::WriteBacks => "write-backs",
+            Self::Padding => "padding",
+            Self::VictimSize => "victim size",
+            Self::ChunkUse => "blocks in a collected chunk",
+            Self::Stopped => "collections stopped early",
+            Self::ToHot => "chunks to the hot buffer",
+            Self::ToCold => "chunks to the cold buffer",
+            Self::Reallocated => "reallocated chunks",
+        }
+    }
+
+    /// The unit of [`Metric::of`].
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Latency => "ms",
+            Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped => "0 to 1",
+            Self::WriteAmplification => "",
+            Self::Rmw | Self::RmwFree | Self::WriteBacks => "zones",
+            Self::Padding => "bytes",
+            Self::VictimSize | Self::ChunkUse => "blocks",
+            Self::ToHot | Self::ToCold | Self::Reallocated => "chunks",
+        }
+    }
+
+    /// Whether more of it is better.
+    pub fn is_gain(self) -> bool {
+        matches!(self, Self::Hits | Self::HotHits | Self::ColdHits | Self::VictimSize | Self::ChunkUse)
+    }
+
+    /// Whether it is a part of a whole.
+    pub fn is_ratio(self) -> bool {
+        matches!(self, Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped)
+    }
+
+    /// The number, if the run gives one.
+    pub fn of(self, row: &Row) -> Option<f64> {
+        let outcome = &row.outcome;
+        let write_backs = outcome.rmw + outcome.rmw_free;
+        let hot = outcome.hot_cold.hot_hit_blocks as f64 / outcome.host_write_blocks.max(1) as f64;
+        match self {
+            Self::Latency => Some(outcome.latency_ms.all.mean),
+            Self::Hits => Some(outcome.write_hit_ratio),
+            Self::HotHits => Some(hot),
+            Self::ColdHits => Some(outcome.write_hit_ratio - hot),
+            Self::WriteAmplification => Some(outcome.write_amplification),
+            Self::Rmw => Some(outcome.rmw as f64),
+            Self::RmwFree => Some(outcome.rmw_free as f64),
+            Self::WriteBacks => Some(write_backs as f64),
+            Self::Padding => Some((outcome.padding_blocks * u64::from(row.block_bytes)) as f64),
+            Self::VictimSize => (write_backs > 0).then(|| outcome.evicted_blocks as f64 / write_backs as f64),
+            Self::ChunkUse => {
+                let chunks = outcome.hot_cold.evicted_chunks;
+                (chunks > 0).then(|| outcome.evicted_blocks as f64 / chunks as f64)
+            }
+            Self::Stopped => {
+                (write_backs > 0).then(|| outcome.hot_cold.stopped_collections as f64 / write_backs as f64)
+            }
+            Self::ToHot => Some(outcome.hot_cold.chunks_to_hot as f64),
+            Self::ToCold => Some(outcome.hot_cold.chunks_to_cold as f64),
+            Self::Reallocated => Some((outcome.hot_cold.chunks_to_hot + outcome.hot_cold.chunks_to_cold) as f64),
+        }
+    }
+
+    /// The number as tables show it.
+    pub fn shown(self, value: Option<f64>) -> String {
+        match (self, value) {
+            (_, None) => "-".to_owned(),
+            (Self::Latency | Self::WriteAmplification | Self::VictimSize | Self::ChunkUse, Some(value)) => {
+                number(value)
+            }
+            (_, Some(ratio)) if self.is_ratio() => percent(ratio),
+            (Self::Padding, Some(size)) => bytes(size as u64),
+            (_, Some(whole)) => count(whole as u64),
+        }
+    }
+}

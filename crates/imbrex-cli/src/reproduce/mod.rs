@@ -1,0 +1,162 @@
+//! `imbrex reproduce`: the evaluation of a paper, run again, and its claims held against it.
+
+mod amphisbaena;
+mod claim;
+mod figures;
+mod locality;
+mod measure;
+mod metric;
+mod paper;
+#[cfg(feature = "pictures")]
+mod pictures;
+mod report;
+mod results;
+#[cfg(test)]
+mod tests;
+mod volumes;
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use imbrex::buffer_size::BufferSize;
+use imbrex::layers;
+use imbrex::replay::ReplayOptions;
+use imbrex::trace::Workload;
+
+use crate::new_folder::NewFolder;
+use crate::output::{Format, Output, csv};
+use crate::parallel;
+use crate::progress::Progress;
+use crate::row::Row;
+use crate::setup::{Case, Chosen, Fit, named_drive};
+use crate::stop;
+use crate::workload::Known;
+use locality::Locality;
+use paper::Paper;
+use results::Results;
+
+/// The papers that can be reproduced.
+const PAPERS: &[&Paper] = &[&amphisbaena::PAPER];
+
+/// The file by which a folder of results is known.
+const CLAIMS: &str = "claims.csv";
+
+/// Run a paper's evaluation again and hold its claims against it
+///
+/// Figures go to a folder as data and pictures; docs/reproduction tells what was found.
+#[derive(Args)]
+pub struct Reproduce {
+    /// The paper: amphisbaena
+    #[arg(value_name = "PAPER", value_parser = paper)]
+    paper: &'static Paper,
+    /// A folder with traces of the paper's volumes, called hm_0.csv.gz and so on; what it lacks is generated from profiles
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+    /// Use the first N requests of a trace and let a profile have N requests; otherwise all
+    #[arg(long, value_name = "N")]
+    requests: Option<NonZeroU64>,
+    /// The seed of profiles, instead of their own
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Runs at a time; the default is the number of cores
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// How to print the claims
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// The folder for the figures, which appears when it is complete; otherwise reproduction/PAPER
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+fn paper(name: &str) -> Result<&'static Paper, String> {
+    let known = || PAPERS.iter().map(|paper| paper.name).collect::<Vec<_>>().join(", ");
+    PAPERS.iter().copied().find(|paper| paper.name == name).ok_or_else(|| format!("known papers are: {}", known()))
+}
+
+impl Reproduce {
+    pub fn run(self) -> Result<()> {
+        stop::on_ctrl_c();
+        let path = self.output.clone().unwrap_or_else(|| PathBuf::from("reproduction").join(self.paper.name));
+        let folder = NewFolder::create(&path, CLAIMS)?;
+        let results = self.replay()?;
+        let findings = results.findings();
+        let text = report::shown(&results, &findings);
+        folder.write(CLAIMS, &csv(&findings)?)?;
+        folder.write("report.txt", text.as_bytes())?;
+        folder.write("runs.csv", &csv(&results.rows().collect::<Vec<_>>())?)?;
+        figures::write(&results, &folder)?;
+        if let Some(numbers) = self.paper.locality {
+            locality::write(&results.localities, numbers, &folder)?;
+        }
+        #[cfg(feature = "pictures")]
+        pictures::write(&results, &folder)?;
+        folder.finish()?;
+        let summary = format!("{}; figures are in {}", report::summary(&findings), path.display());
+        if self.format != Format::Table {
+            eprintln!("{summary}");
+        }
+        Output::standard(self.format).write(&findings, || format!("{text}\n{summary}"))
+    }
+
+    /// Every variant of the paper on every workload.
+    fn replay(&self) -> Result<Results> {
+        let paper = self.paper;
+        let jobs = self.jobs.map_or_else(parallel::cores, NonZeroUsize::get);
+        let variants = variants(paper)?;
+        let workloads = volumes::find(paper.workloads, self.traces.as_deref(), self.requests, self.seed)?;
+        if let Some(folder) = &self.traces {
+            let found = workloads.iter().filter(|workload| matches!(workload, Workload::File(_))).count();
+            let folder = folder.display();
+            eprintln!("{found} of {} volumes are in {folder}; the others are generated", workloads.len());
+        }
+        let (known, localities) = self.read(&workloads, jobs)?;
+        let requests: u64 = known.iter().map(|workload| workload.range.requests).sum();
+        let progress = Progress::new("replaying", requests * variants.len() as u64);
+        let cases: Vec<_> =
+            known.iter().flat_map(|known| variants.iter().map(move |variant| (known, variant))).collect();
+        let rows = parallel::each(jobs, &cases, |(workload, (chosen, case))| -> Result<Row> {
+            let mut row = chosen.replay(workload, case, &progress, &mut ())?;
+            // How fast this machine is does not belong to the paper.
+            row.outcome = row.outcome.timed(0.0);
+            Ok(row)
+        })?;
+        Ok(Results::new(paper, rows, localities))
+    }
+
+    /// The workloads, and how they write if the paper shows it.
+    fn read(&self, workloads: &[Workload], jobs: usize) -> Result<(Vec<Known>, Vec<Locality>)> {
+        let shows_locality = self.paper.locality.is_some();
+        let passes = if shows_locality { 1 + Locality::PASSES } else { 1 };
+        let progress = Progress::of_pieces("reading", passes * workloads.len());
+        let known =
+            parallel::each(jobs, workloads, |workload| Known::survey(workload.clone(), self.requests, &progress))?;
+        if !shows_locality {
+            return Ok((known, Vec::new()));
+        }
+        let buffer = buffer(self.paper)?;
+        let named: Vec<_> = workloads.iter().zip(self.paper.workloads).collect();
+        let localities = parallel::each(jobs, &named, |(workload, name)| {
+            Locality::of(workload, name, buffer, self.requests, &progress)
+        })?;
+        Ok((known, localities))
+    }
+}
+
+fn buffer(paper: &Paper) -> Result<BufferSize> {
+    paper.buffer.parse().map_err(|e| anyhow!("{e}"))
+}
+
+/// The variants of a paper on its drive.
+fn variants(paper: &Paper) -> Result<Vec<(Chosen, Case)>> {
+    let drive = named_drive(paper.drive)?;
+    let buffer = buffer(paper)?;
+    let options = ReplayOptions { prefill: paper.prefill, ..ReplayOptions::default() };
+    let variant = |variant: &paper::Variant| {
+        let case = Case { layer: layers::find(variant.layer)?, drive: drive.clone(), fit: Fit::Own };
+        Ok((Chosen::new(buffer, options.clone(), variant.settings)?, case))
+    };
+    paper.variants.iter().map(variant).collect()
+}

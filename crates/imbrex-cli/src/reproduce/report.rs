@@ -1,0 +1,112 @@
+//! A reproduction for people: the workloads, a table for each figure, the claims.
+
+use super::claim::{Finding, Verdict};
+use super::figures::relative;
+use super::metric::Metric;
+use super::paper::{Figure, Study};
+use super::results::Results;
+use crate::table::{bytes, count, grid, number, percent, table};
+
+/// All of it.
+pub fn shown(results: &Results, findings: &[Finding]) -> String {
+    let paper = results.paper;
+    let mut text = format!("{}\n", paper.title);
+    if let Some(row) = results.rows().next() {
+        text += &format!("{}; {}; buffer {}\n", row.on_drive(), row.circumstances(), paper.buffer);
+    }
+    text += &format!("\n{}\n", workloads(results));
+    for study in paper.studies {
+        text += &format!("\n{}\n", study.title);
+        for figure in study.figures {
+            text += &format!("\n{}\n{}\n", figure.title(), bars(results, study, figure));
+            if !figure.says.is_empty() {
+                text += &format!("The paper: {}\n", figure.says);
+            }
+        }
+    }
+    text += &format!("\nClaims\n\n{}\n", claims(findings));
+    let notes = findings.iter().filter(|finding| !finding.note.is_empty());
+    for Finding { id, note, .. } in notes {
+        text += &format!("{id}: {note}\n");
+    }
+    text
+}
+
+/// How many claims are met.
+pub fn summary(findings: &[Finding]) -> String {
+    let of = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
+    let [met, exceeded] = [Verdict::Met, Verdict::Exceeded].map(of);
+    let [not_met, not_measured] = [Verdict::NotMet, Verdict::NotMeasured].map(of);
+    let data = findings.iter().map(|finding| finding.data.name()).collect::<Vec<_>>();
+    let data = if data.windows(2).all(|pair| pair[0] == pair[1]) { data.first().copied() } else { Some("mixed") };
+    format!(
+        "{} claims on {} data: {met} met, {exceeded} exceeded, {not_met} not met, {not_measured} not measured",
+        findings.len(),
+        data.unwrap_or("no")
+    )
+}
+
+fn workloads(results: &Results) -> String {
+    let row = |workload: &&str| {
+        let row = results.row(workload, results.subject())?;
+        let outcome = &row.outcome;
+        Some([
+            (*workload).to_owned(),
+            if row.synthetic { "synthetic".to_owned() } else { row.trace.clone() },
+            count(outcome.requests),
+            percent(outcome.write_requests as f64 / outcome.requests.max(1) as f64),
+            bytes(outcome.host_write_bytes),
+            bytes(row.range_bytes),
+            bytes(row.buffer_blocks * u64::from(row.block_bytes)),
+        ])
+    };
+    let headings = ["workload", "data", ">requests", ">writes", ">written", ">range", ">buffer"];
+    table(headings, results.paper.workloads.iter().filter_map(row))
+}
+
+fn bars(results: &Results, study: &Study, figure: &Figure) -> String {
+    let headings: Vec<_> = study.variants.iter().map(|variant| format!(">{variant}")).collect();
+    let headings: Vec<_> = std::iter::once("workload").chain(headings.iter().map(String::as_str)).collect();
+    let rows = results.paper.workloads.iter().map(|workload| {
+        let cells = study.variants.iter().map(|variant| bar(results, (study, figure), workload, variant));
+        std::iter::once(named(results, workload)).chain(cells).collect::<Vec<_>>()
+    });
+    grid(&headings, rows)
+}
+
+fn named(results: &Results, workload: &str) -> String {
+    results.row(workload, results.subject()).map_or_else(
+        || workload.to_owned(),
+        |row| {
+            if row.synthetic { format!("{workload} (synthetic)") } else { workload.to_owned() }
+        },
+    )
+}
+
+/// A bar in numbers: its parts from the bottom, or what it is and over what the first variant's is.
+fn bar(results: &Results, (study, figure): (&Study, &Figure), workload: &str, variant: &str) -> String {
+    let part = |metric: &Metric| metric.shown(results.value(workload, variant, *metric));
+    let shown = figure.metrics.iter().map(part).collect::<Vec<_>>().join(" + ");
+    match figure.metrics {
+        [metric] if figure.is_relative => {
+            let value = results.value(workload, variant, *metric);
+            let times = relative(results, study, workload, value, *metric);
+            times.map_or(shown.clone(), |times| format!("{shown} ({}×)", number(times)))
+        }
+        _ => shown,
+    }
+}
+
+fn claims(findings: &[Finding]) -> String {
+    let cells = |finding: &Finding| {
+        [
+            finding.id.to_owned(),
+            finding.says.to_owned(),
+            format!("{} {}", finding.claimed, finding.unit),
+            finding.measured.map_or("-".to_owned(), |measured| format!("{measured:.1}")),
+            finding.verdict.name().to_owned(),
+            finding.data.name().to_owned(),
+        ]
+    };
+    table(["claim", "the paper says", ">number", ">measured", "verdict", "data"], findings.iter().map(cells))
+}

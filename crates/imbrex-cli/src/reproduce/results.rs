@@ -1,0 +1,225 @@
+//! The runs of a paper, and what they say together.
+
+use super::claim::{Claim, Data, Finding};
+use super::locality::Locality;
+use super::measure::{Measure, Measured, Scope};
+use super::metric::Metric;
+use super::paper::Paper;
+use crate::row::Row;
+
+/// Every variant on every workload.
+pub struct Results {
+    pub paper: &'static Paper,
+    /// For each workload the rows of the variants, in the order in which the paper lists both.
+    rows: Vec<Vec<Row>>,
+    /// How the workloads write, in the same order; empty if the paper does not show it.
+    pub localities: Vec<Locality>,
+}
+
+impl Results {
+    /// `rows` are all variants of the first workload, then all of the second.
+    pub fn new(paper: &'static Paper, rows: Vec<Row>, localities: Vec<Locality>) -> Self {
+        let mut rows = rows.into_iter();
+        let of_workload = |_| rows.by_ref().take(paper.variants.len()).collect();
+        let rows = paper.workloads.iter().map(of_workload).collect();
+        Self { paper, rows, localities }
+    }
+
+    /// All of them, in that order.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().flatten()
+    }
+
+    /// The run of a variant on a workload.
+    pub fn row(&self, workload: &str, variant: &str) -> Option<&Row> {
+        let workload = self.paper.workloads.iter().position(|name| *name == workload)?;
+        let variant = self.paper.variants.iter().position(|known| known.name == variant)?;
+        self.rows.get(workload)?.get(variant)
+    }
+
+    /// A number of that run.
+    pub fn value(&self, workload: &str, variant: &str, metric: Metric) -> Option<f64> {
+        metric.of(self.row(workload, variant)?)
+    }
+
+    /// Every claim beside what was measured.
+    pub fn findings(&self) -> Vec<Finding> {
+        let finding = |claim: &'static Claim| {
+            let scope = claim.measure.scope();
+            claim.finding(self.paper.name, self.measured(&claim.measure), self.data(scope))
+        };
+        self.paper.claims.iter().map(finding).collect()
+    }
+
+    /// Runs that are too short to fill a buffer tell nothing of how it is managed: whatever is never cleaned is alike.
+    fn measured(&self, measure: &Measure) -> Measured {
+        if measure.is_of_runs() {
+            let is_idle = |workload: &&str| {
+                let variants = std::iter::once(self.subject()).chain(self.others());
+                let mut write_backs = variants.filter_map(|name| self.value(workload, name, Metric::WriteBacks));
+                !write_backs.any(|count| count > 0.0)
+            };
+            let idle: Vec<_> = self.within(measure.scope()).filter(is_idle).collect();
+            if !idle.is_empty() {
+                let note = format!("no buffer was cleaned on {}: more requests are needed", idle.join(", "));
+                return Measured { value: None, note };
+            }
+        }
+        measure.of(self)
+    }
+
+    /// What these workloads are, and how many requests they have in all.
+    fn data(&self, scope: Scope) -> (Data, u64) {
+        let rows: Vec<_> = self.within(scope).filter_map(|workload| self.row(workload, self.subject())).collect();
+        let synthetic = rows.iter().filter(|row| row.synthetic).count();
+        (Data::of(synthetic, rows.len()), rows.iter().map(|row| row.outcome.requests).sum())
+    }
+
+    fn within(&self, scope: Scope) -> impl Iterator<Item = &'static str> {
+        self.paper.workloads.iter().copied().filter(move |workload| scope.has(workload))
+    }
+
+    /// What the paper proposes.
+    pub fn subject(&self) -> &'static str {
+        self.paper.variants.first().map_or("", |variant| variant.name)
+    }
+
+    /// What it is compared with.
+    pub fn others(&self) -> Vec<&'static str> {
+        let beside = self.paper.studies.first().map_or(&[][..], |study| study.variants);
+        beside.iter().copied().filter(|name| *name != self.subject()).collect()
+    }
+
+    /// The variants of a study.
+    pub fn variants_of(&self, study: &str) -> Vec<&'static str> {
+        let study = self.paper.studies.iter().find(|known| known.name == study);
+        study.map_or(Vec::new(), |study| study.variants.to_vec())
+    }
+
+    /// By how many percent the metric is smaller than that of another. Of nothing, nothing can be saved.
+    pub fn reduction(&self, metric: Metric, workload: &str, against: &str) -> Option<f64> {
+        let [own, other] = [self.subject(), against].map(|variant| self.value(workload, variant, metric));
+        let (own, other) = (own?, other?);
+        match other {
+            0.0 if own == 0.0 => Some(0.0),
+            0.0 => None,
+            other => Some(100.0 * (1.0 - own / other)),
+        }
+    }
+
+    /// The mean of that against every other, and what it is against each.
+    pub fn mean_reduction(&self, metric: Metric) -> Measured {
+        let (mut all, mut note, mut without) = (Vec::new(), Vec::new(), 0);
+        for other in self.others() {
+            let every: Vec<_> =
+                self.within(Scope::All).map(|workload| self.reduction(metric, workload, other)).collect();
+            let against: Vec<_> = every.iter().copied().flatten().collect();
+            without += every.len() - against.len();
+            note.extend(mean(&against).map(|mean| format!("{mean:.1} % against {other}")));
+            all.extend(against);
+        }
+        all.sort_by(f64::total_cmp);
+        note.extend(all.get(all.len() / 2).map(|middle| format!("median {middle:.1} %")));
+        if without > 0 {
+            note.push(format!("{without} left out where the other has none"));
+        }
+        Measured { value: mean(&all), note: note.join(", ") }
+    }
+
+    /// The place of a workload by that reduction, the largest first.
+    pub fn rank(&self, metric: Metric, workload: &str, against: &str) -> Measured {
+        let of = |workload| Some((workload, self.reduction(metric, workload, against)?));
+        let mut all: Vec<_> = self.within(Scope::All).filter_map(of).collect();
+        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let place = all.iter().position(|(name, _)| *name == workload).map(|place| (place + 1) as f64);
+        let note = all.iter().map(|(name, percent)| format!("{name} {percent:.1} %")).collect::<Vec<_>>().join(", ");
+        Measured { value: place, note }
+    }
+
+    /// By how many percentage points a ratio is above that of the best other.
+    pub fn lead(&self, metric: Metric, workload: &str) -> Measured {
+        let other = |name| Some((name, self.value(workload, name, metric)?));
+        let best = self.others().into_iter().filter_map(other).max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let own = self.value(workload, self.subject(), metric);
+        let lead = own.zip(best).map(|(own, (_, best))| 100.0 * (own - best));
+        let note = best.map_or(String::new(), |(name, _)| format!("the best other is {name}"));
+        Measured { value: lead, note }
+    }
+
+    /// By how many 10^9 bytes a volume is below that of the largest other.
+    pub fn saving(&self, metric: Metric, workload: &str) -> Measured {
+        let largest = self.others().into_iter().filter_map(|name| self.value(workload, name, metric));
+        let largest = largest.max_by(f64::total_cmp);
+        let own = self.value(workload, self.subject(), metric);
+        let gb = |bytes: f64| bytes / 1e9;
+        let note = own.zip(largest).map(|(own, largest)| format!("{:.1} GB against {:.1} GB", gb(own), gb(largest)));
+        Measured { value: own.zip(largest).map(|(own, largest)| gb(largest - own)), note: note.unwrap_or_default() }
+    }
+
+    /// Whether a variant is better than all of `rest`; a tie is not better.
+    pub fn is_best(&self, metric: Metric, workload: &str, variant: &str, rest: &[&str]) -> Option<bool> {
+        let own = self.value(workload, variant, metric)?;
+        let rest = rest.iter().map(|name| self.value(workload, name, metric)).collect::<Option<Vec<_>>>()?;
+        Some(rest.iter().all(|other| if metric.is_gain() { own > *other } else { own < *other }))
+    }
+
+    /// The metric at the beginning and at the end of a study.
+    pub fn ends(&self, metric: Metric, study: &str, workload: &str) -> Option<(f64, f64)> {
+        let variants = self.variants_of(study);
+        let at = |variant: Option<&&str>| self.value(workload, variant?, metric);
+        Some((at(variants.first())?, at(variants.last())?))
+    }
+
+    /// On how many workloads something holds, and on which it does not. It is not known before it is known of all.
+    pub fn count(&self, on: Scope, holds: impl Fn(&'static str) -> Option<bool>) -> Measured {
+        let mut failing = Vec::new();
+        let mut holding = 0;
+        for workload in self.within(on) {
+            match holds(workload) {
+                Some(true) => holding += 1,
+                Some(false) => failing.push(workload),
+                None => return Measured { value: None, note: format!("{workload} gives no number") },
+            }
+        }
+        let note = if failing.is_empty() { String::new() } else { format!("not on {}", failing.join(", ")) };
+        Measured { value: Some(f64::from(holding)), note }
+    }
+
+    /// The largest share of updated blocks that any workload writes again soon, or late.
+    pub fn periods(&self, is_long: bool) -> Measured {
+        let share = |locality: &Locality| {
+            let share = if is_long { locality.periods.long } else { locality.periods.short };
+            (locality.workload, 100.0 * share.share)
+        };
+        let mut all: Vec<_> = self.localities.iter().map(share).collect();
+        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let note = all.iter().map(|(name, share)| format!("{name} {share:.1} %")).collect::<Vec<_>>().join(", ");
+        Measured { value: all.first().map(|(_, share)| *share), note }
+    }
+
+    /// The difference within a study: percentage points of a ratio, percent of the smallest of anything else.
+    pub fn spread(&self, metric: Metric, study: &str, workload: &str) -> Option<f64> {
+        let values = self.variants_of(study).into_iter().map(|variant| self.value(workload, variant, metric));
+        let values = values.collect::<Option<Vec<_>>>()?;
+        let low = values.iter().copied().min_by(f64::total_cmp)?;
+        let high = values.iter().copied().max_by(f64::total_cmp)?;
+        let spread = if metric.is_ratio() || low == high { high - low } else { high / low - 1.0 };
+        Some(100.0 * spread)
+    }
+
+    /// How many of `among` are the workloads with the smallest metric, which are as many.
+    pub fn smallest(&self, metric: Metric, among: &[&str]) -> Measured {
+        let of = |workload| Some((workload, self.value(workload, self.subject(), metric)?));
+        let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
+            return Measured::alone(None);
+        };
+        all.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+        let hits = all.iter().take(among.len()).filter(|(workload, _)| among.contains(workload)).count();
+        let note = all.iter().map(|(workload, value)| format!("{workload} {}", metric.shown(Some(*value))));
+        Measured { value: Some(hits as f64), note: note.collect::<Vec<_>>().join(", ") }
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

@@ -1,0 +1,129 @@
+//! `imbrex reproduce`: claims beside measurements, and a folder of figures.
+#![allow(clippy::unwrap_used, reason = "clippy takes the helpers of an integration test for library code")]
+
+mod program;
+
+use std::fs;
+use std::path::Path;
+
+use program::imbrex;
+use serde_json::Value;
+
+/// Standard output and standard error, when it must succeed.
+fn printed(arguments: &str) -> (String, String) {
+    let output = imbrex(arguments);
+    let [out, err] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success(), "imbrex {arguments}: {err}");
+    (out, err)
+}
+
+fn quick(output: &Path) -> String {
+    format!("reproduce amphisbaena --requests 200 --output {}", output.display())
+}
+
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let mut files: Vec<_> = entries.map(|path| (name(&path), fs::read(&path).unwrap())).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn table_json_and_csv_give_the_same_verdicts_and_the_same_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let [one, two] = ["one", "two"].map(|name| home.path().join(name));
+    let (table, _) = printed(&format!("{} --jobs 1", quick(&one)));
+    let (json, summary) = printed(&format!("{} --jobs 2 --format json", quick(&two)));
+    let claims: Vec<Value> = serde_json::from_str(&json).unwrap();
+    assert!(claims.len() > 30, "{}", claims.len());
+    for claim in &claims {
+        assert_eq!((&claim["schema"], &claim["data"]), (&"imbrex.claim/1".into(), &"synthetic".into()));
+        let id = claim["id"].as_str().unwrap();
+        let line = table.lines().find(|line| line.starts_with(&format!("{id} "))).unwrap();
+        let verdict = claim["verdict"].as_str().unwrap().replace('-', " ");
+        assert!(line.to_lowercase().contains(&format!("  {verdict}  ")), "{verdict}: {line}");
+        if let Some(measured) = claim["measured"].as_f64() {
+            assert!(line.contains(&format!(" {measured:.1} ")), "{measured}: {line}");
+        }
+    }
+    let verdict = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap()["verdict"].clone();
+    // So few requests fill no buffer, and that nothing is cleaned must not pass for success.
+    assert_eq!([verdict("U2"), verdict("A3"), verdict("L1")], ["not-met", "not-measured", "not-measured"]);
+    assert!(table.lines().any(|line| line.starts_with("U2 ") && line.contains("NOT MET")));
+    assert!(table.contains("A3: no buffer was cleaned on hm_0, "));
+    assert!(table.contains("hm_0 (synthetic)") && summary.contains("claims on synthetic data"));
+    assert_eq!(files(&one), files(&two), "the number of threads changes nothing");
+    let csv = fs::read(one.join("claims.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(&csv[..]);
+    let ids: Vec<_> = reader.records().map(|record| record.unwrap()[2].to_owned()).collect();
+    assert!(ids.iter().zip(&claims).all(|(id, claim)| *id == claim["id"]) && ids.len() == claims.len());
+}
+
+#[test]
+fn every_figure_has_documented_data_and_a_picture() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("figures");
+    printed(&quick(&folder));
+    let files = files(&folder);
+    for number in (2..=3).chain(12..=25) {
+        let of_figure: Vec<_> =
+            files.iter().filter(|(name, _)| name.starts_with(&format!("figure-{number}-"))).collect();
+        let rows = of_figure.iter().find(|(name, _)| name.ends_with(".csv"));
+        let lines = String::from_utf8_lossy(&rows.unwrap().1).lines().count();
+        assert!(lines > 8, "figure {number} has {lines} lines of data");
+        if cfg!(feature = "pictures") {
+            let picture = of_figure.iter().find(|(name, _)| name.ends_with(".svg"));
+            let text = String::from_utf8_lossy(&picture.unwrap().1);
+            assert!(text.contains("src2_2") && text.contains("synthetic data"), "figure {number}");
+        }
+    }
+    let ablations = String::from_utf8(fs::read(folder.join("ablations-latency.csv")).unwrap()).unwrap();
+    for ablation in ["no phase 2", "fixed split", "no checkpoints", "FIFO victims"] {
+        assert!(ablations.contains(ablation), "{ablation}");
+    }
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    let tables =
+        ["claims.csv", "figure-12-strategies-latency.csv", "figure-2-update-periods.csv", "figure-3-write-range.csv"];
+    for file in tables {
+        let mut reader = csv::Reader::from_path(folder.join(file)).unwrap();
+        for name in reader.headers().unwrap() {
+            assert!(documented.contains(&format!("`{name}`")), "{name} of {file} is not in docs/json.md");
+        }
+        let first = reader.records().next().unwrap().unwrap();
+        assert!(documented.contains(&first[0]), "{} is not in docs/json.md", &first[0]);
+    }
+}
+
+#[test]
+fn traces_that_are_there_are_taken_and_said_to_be_real() {
+    let home = tempfile::tempdir().unwrap();
+    let traces = home.path().join("traces");
+    fs::create_dir(&traces).unwrap();
+    // What Imbrex generates stays synthetic in a file, so this one is written by hand.
+    let line = |n: u64| format!("{},src2,2,Write,{},8192,100\n", 128_166_372_000_000_000 + n * 10_000, n % 50 * 65_536);
+    fs::write(traces.join("src2_2.csv"), (0..200).map(line).collect::<String>()).unwrap();
+    printed(&format!("trace generate hm_0 --requests 300 -o {}", traces.join("hm_0.csv").display()));
+    let run = format!("{} --traces {}", quick(&home.path().join("out")), traces.display());
+    let (json, said) = printed(&format!("{run} --format json"));
+    assert!(said.contains("2 of 8 volumes are in"), "{said}");
+    let claims: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let data = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap()["data"].as_str().unwrap().to_owned();
+    assert_eq!([data("A1"), data("A2a"), data("A2b")], ["mixed", "real", "synthetic"]);
+
+    fs::write(traces.join("ts_0.csv"), "no trace\n").unwrap();
+    let refused = imbrex(&run.replace("/out", "/refused"));
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("ts_0.csv"));
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "a run that fails leaves nothing");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_the_work() {
+    let unknown = imbrex("reproduce hydra");
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("known papers are: amphisbaena"));
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("thesis.tex"), "").unwrap();
+    let refused = imbrex(&quick(home.path()));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("has other files in it"));
+    assert!(!refused.status.success() && home.path().join("thesis.tex").exists());
+}
