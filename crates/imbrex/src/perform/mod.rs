@@ -275,9 +275,11 @@ impl Performer {
     /// Says that a device may have lost what it has completed since its last flush: the layer's life ends, as when an
     /// operation fails.
     pub fn device_restarted(&mut self) {
-        // Recovery flushes before and after what it does, and begins again when a flush fails.
-        if let State::Running(running) = &mut self.state {
-            running.failed = true;
+        match &mut self.state {
+            State::Running(running) => running.failed = true,
+            // It flushes before and after what it does, and begins again when a flush fails.
+            State::Recovering(recovery) => recovery.device_restarted(),
+            State::Dead(_) => {}
         }
         self.advance();
     }

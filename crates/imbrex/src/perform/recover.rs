@@ -45,6 +45,8 @@ pub(super) struct Recovery {
     chain: Chain,
     suspects: BTreeSet<Pba>,
     unreadable: BTreeSet<Pba>,
+    /// Whether a device has ended a life of its own meanwhile: what it failed to read it may be able to read.
+    restarted: bool,
     /// Redo images that have not been written again.
     images: BTreeMap<Pba, Bytes>,
     report: UnitReport,
@@ -74,6 +76,7 @@ impl Recovery {
             chain,
             suspects,
             unreadable: BTreeSet::new(),
+            restarted: false,
             images: BTreeMap::new(),
             report: UnitReport::default(),
             error: None,
@@ -120,9 +123,12 @@ impl Recovery {
                     Ok(chain) => self.chain = chain,
                     Err(why) => self.error = Some(why),
                 }
-                for block in std::mem::take(&mut self.suspects) {
-                    issue(self, block.to_raw(), IoKind::Read(Extent::new(block, 1)));
-                }
+                self.probe();
+                Stage::Probe
+            }
+            Stage::Probe if std::mem::take(&mut self.restarted) => {
+                self.unreadable.clear();
+                self.probe();
                 Stage::Probe
             }
             Stage::Probe => {
@@ -149,6 +155,17 @@ impl Recovery {
             }
             Stage::Report | Stage::Done => Stage::Done,
         };
+    }
+
+    /// Reads every suspect.
+    fn probe(&mut self) {
+        let probes = self.suspects.iter().map(|block| (block.to_raw(), IoKind::Read(Extent::new(*block, 1))));
+        self.pending.extend(probes);
+    }
+
+    /// A device has failed operations without anything being wrong with them.
+    pub fn device_restarted(&mut self) {
+        self.restarted |= self.stage == Stage::Probe;
     }
 
     /// Takes the images that no other image's write destroys any more: they need no order among themselves.
