@@ -1,7 +1,6 @@
 //! Random tiny disks, small enough that everything happens often.
 
 use super::dice::Dice;
-use super::store::Disk;
 use crate::bands::BandRun;
 use crate::block::Pba;
 use crate::layers::Recording;
@@ -16,7 +15,7 @@ pub(super) fn draw(
     recording: Recording,
     (journal, buffer, blocks): (u32, u32, u32),
     dice: &mut Dice,
-) -> Option<(Space, Disk)> {
+) -> Option<(Space, Box<dyn Media>)> {
     Some(match recording {
         Recording::Conventional => conventional(journal, buffer, dice),
         Recording::Zoned => zoned(journal, buffer, 0, dice),
@@ -31,7 +30,7 @@ pub(super) fn draw(
     })
 }
 
-fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
+fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
     let blocks = dice.between(20, 80);
     let space = Space {
         conventional: Pba::disk(u64::from(journal)),
@@ -42,11 +41,11 @@ fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         home: None,
         buffer_blocks: buffer,
     };
-    (space, Disk::Conventional(Conventional::new(Pba::DISK, u64::from(journal) + blocks)))
+    (space, Box::new(Conventional::new(Pba::DISK, u64::from(journal) + blocks)))
 }
 
 /// With `whole` conventional zones behind the journal and the buffer.
-fn zoned(journal: u32, buffer: u32, whole: u32, dice: &mut Dice) -> (Space, Disk) {
+fn zoned(journal: u32, buffer: u32, whole: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
     let zone_blocks = dice.between(6, 24) as u32;
     let conventional_zones = (journal + buffer).div_ceil(zone_blocks) + whole;
     let count = dice.between(4, 8) as u32;
@@ -61,11 +60,11 @@ fn zoned(journal: u32, buffer: u32, whole: u32, dice: &mut Dice) -> (Space, Disk
         home: None,
         buffer_blocks: buffer,
     };
-    (space, Disk::Zoned(Shingled::new(Pba::DISK, spec)))
+    (space, Box::new(Shingled::new(Pba::DISK, spec)))
 }
 
 /// Bands of up to three lengths behind a cache that holds some of them.
-fn banded(journal: u32, dice: &mut Dice) -> (Space, Disk) {
+fn banded(journal: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
     let cache = dice.between(8, 80) as u32;
     let runs: Vec<BandRun> = (0..dice.between(1, 3))
         .map(|_| BandRun { bands: dice.between(1, 3) as u32 + 1, band_blocks: dice.between(4, 20) as u32 })
@@ -80,10 +79,10 @@ fn banded(journal: u32, dice: &mut Dice) -> (Space, Disk) {
         bands: disk.bands().cloned(),
         buffer_blocks: cache,
     };
-    (space, Disk::Banded(disk))
+    (space, Box::new(disk))
 }
 
-fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
+fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
     let bottom_blocks = dice.between(3, 9) as u32;
     let top_blocks = dice.between(2, u64::from(bottom_blocks).min(6)) as u32;
     let bottom_tracks = dice.between(2, 5) as u32;
@@ -106,10 +105,10 @@ fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Disk) {
         home: None,
         buffer_blocks: buffer,
     };
-    (space, Disk::Interlaced(Interlaced::new(Pba::DISK, tracks)))
+    (space, Box::new(Interlaced::new(Pba::DISK, tracks)))
 }
 
-fn flash(journal: u32, blocks: u32, dice: &mut Dice) -> (Space, Disk) {
+fn flash(journal: u32, blocks: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
     // Long erase blocks, so that the records of a collection fill more than one journal entry; few of them, so that it comes.
     let (pages, most) = *dice.pick(&[(4, 10), (9, 10), (16, 8), (48, 5)]);
     let rewritable = journal.div_ceil(pages);
@@ -125,5 +124,5 @@ fn flash(journal: u32, blocks: u32, dice: &mut Dice) -> (Space, Disk) {
         home: None,
         buffer_blocks: 0,
     };
-    (space, Disk::Flash(Flash::new(Pba::DISK, shape)))
+    (space, Box::new(Flash::new(Pba::DISK, shape)))
 }

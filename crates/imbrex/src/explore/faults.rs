@@ -17,11 +17,12 @@ impl Run {
 
     /// Makes an operation fail in one of the ways it can; false when it cannot.
     fn fault(&mut self, drive: usize, kind: &IoKind) -> bool {
-        let (store, journal) = (&mut self.stores[drive], self.drives[drive].journal);
+        let (store, journal) = (&mut self.stores[drive], &self.drives[drive].journal);
         match kind {
             IoKind::Read(at) => {
                 let block = at.iter().nth(self.dice.below(u64::from(at.blocks)) as usize);
-                if let Some(block) = block.filter(|_| !at.overlaps(&journal) && self.dice.one_in(2))
+                if let Some(block) =
+                    block.filter(|_| !journal.iter().any(|copy| at.overlaps(copy)) && self.dice.one_in(2))
                     && let Some(lba) = store.spoil(block)
                 {
                     self.model.spoiled(lba, self.next_id + 1);
@@ -31,7 +32,7 @@ impl Run {
             }
             IoKind::Write(at, data) => {
                 let kept = self.dice.below(u64::from(at.blocks) + 1) as u32;
-                let unit = store.disk.media().unit_of(at.start);
+                let unit = store.media.unit_of(at.start);
                 if kept > 0 {
                     let part = IoKind::Write(at.first(kept), data.slice(..kept as usize * BLOCK));
                     if store.perform(&part).is_err() {
@@ -40,7 +41,7 @@ impl Run {
                 }
                 // A device of a stack that is full for good leaves the layer above nothing to do.
                 let may_wear_out = !self.worn_out && self.drives.len() == 1;
-                if may_wear_out && store.disk.media().has_pointer(unit) && self.dice.one_in(8) {
+                if may_wear_out && store.media.has_pointer(unit) && self.dice.one_in(8) {
                     self.worn_out = true;
                     store.wear_out(unit);
                 }

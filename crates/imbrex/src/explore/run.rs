@@ -8,7 +8,7 @@ use super::content::{self, SECTOR};
 use super::dice::Dice;
 use super::model::{Covered, Expected, Model};
 use super::shape::{BLOCK, Drive, Shape};
-use super::store::{Disk, Store};
+use super::store::Store;
 use super::{Finding, Subject, Tally};
 use crate::block::{Extent, Lba};
 use crate::perform::rules::{Rule, Rules};
@@ -75,7 +75,7 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
     let (capacity, performer) =
         begin().map_err(|what: String| finding(format!("{what}; {described}"), Tally::default()))?;
     let drives = shape.drives();
-    let stores = drives.iter().map(|drive| store(&drive.disk, rules)).collect();
+    let stores = drives.iter().map(|drive| store(drive, rules)).collect();
     let fault_rate = *dice.pick(&[0, 0, 40, 150]);
     let mut run = Run {
         dice,
@@ -102,8 +102,8 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
     }
 }
 
-fn store(disk: &Disk, rules: Rules) -> Store {
-    let mut store = Store::new(disk.clone(), BLOCK);
+fn store(drive: &Drive, rules: Rules) -> Store {
+    let mut store = Store::new(drive.media.copy(), BLOCK);
     store.tears_sectors = !rules.keeps(Rule::WholeSectors);
     store
 }

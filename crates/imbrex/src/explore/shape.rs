@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::content::SECTOR;
 use super::dice::Dice;
-use super::store::Disk;
 use super::{Subject, disks};
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
@@ -31,7 +30,9 @@ const ON_DISK: [&str; 3] = ["conventional", "fifo-log", "skylight"];
 pub(super) struct Shape {
     ground: Ground,
     space: Space,
+    /// Blocks of all copies of the journal, and how many those are.
     journal: u32,
+    copies: u32,
     entry_blocks: usize,
     config: toml::Table,
     name: String,
@@ -40,17 +41,17 @@ pub(super) struct Shape {
 }
 
 enum Ground {
-    Drive(Disk),
+    Drive(Box<dyn Media>),
     /// Devices, by number from [`Pba::DISK`].
     Devices(Vec<Shape>),
 }
 
 /// A drive of a run.
-#[derive(Clone)]
 pub(super) struct Drive {
-    pub disk: Disk,
+    /// What it is, empty.
+    pub media: Box<dyn Media>,
     /// The journal of the layer on it.
-    pub journal: Extent<Pba>,
+    pub journal: Vec<Extent<Pba>>,
 }
 
 impl Shape {
@@ -66,17 +67,19 @@ impl Shape {
     fn with_room(subject: &Subject, rules: Rules, blocks: u32, dice: &mut Dice) -> Result<Self, ConfigError> {
         let buffer = dice.between(4, 40) as u32;
         let mut journal = dice.between(JOURNAL.0, JOURNAL.1) as u32;
+        let copies = 1 + journal % 2;
         if subject.recording == Recording::Interlaced {
             journal += IMAGES;
         }
+        journal *= copies;
         let (space, ground) = match disks::draw(subject.recording, (journal, buffer, blocks), dice) {
-            Some((space, disk)) => (space, Ground::Drive(disk)),
+            Some((space, media)) => (space, Ground::Drive(media)),
             None => stacked(journal, buffer, rules, dice)?,
         };
         let config = configuration(subject.fields, dice);
         let entry_blocks = dice.between(1, 4) as usize;
         let (name, build) = (subject.name.clone(), Arc::clone(&subject.build));
-        Ok(Self { ground, space, journal, entry_blocks, config, name, build, rules })
+        Ok(Self { ground, space, journal, copies, entry_blocks, config, name, build, rules })
     }
 
     /// Makes the layer once, to see whether it can be made.
@@ -97,7 +100,7 @@ impl Shape {
     pub fn top(&self) -> Setup {
         let (build, space, config) = (Arc::clone(&self.build), self.space.clone(), self.config.clone());
         let media: Box<dyn Media> = match &self.ground {
-            Ground::Drive(disk) => disk.boxed(),
+            Ground::Drive(media) => media.copy(),
             Ground::Devices(shapes) => {
                 let capacity = |shape: &Self| shape.layer().map_or(0, |layer| layer.capacity());
                 Box::new(Joined::new(shapes.iter().map(capacity)))
@@ -119,14 +122,15 @@ impl Shape {
         }
     }
 
-    fn journal(&self) -> Extent<Pba> {
-        Extent::new(Pba::disk(0), self.journal)
+    fn journal(&self) -> Vec<Extent<Pba>> {
+        let blocks = self.journal / self.copies;
+        (0..self.copies).map(|copy| Extent::new(Pba::disk(u64::from(copy * blocks)), blocks)).collect()
     }
 
     /// The drives, in the order of their numbers.
     pub fn drives(&self) -> Vec<Drive> {
         match &self.ground {
-            Ground::Drive(disk) => vec![Drive { disk: disk.clone(), journal: self.journal() }],
+            Ground::Drive(media) => vec![Drive { media: media.copy(), journal: self.journal() }],
             Ground::Devices(shapes) => shapes.iter().flat_map(Self::drives).collect(),
         }
     }
@@ -134,8 +138,14 @@ impl Shape {
     /// The layer's configuration, for a report.
     pub fn describe(&self) -> String {
         let config: Vec<String> = self.config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        let own =
-            format!("{} on {:?}, a journal of {} blocks, {}", self.name, self.space, self.journal, config.join(", "));
+        let own = format!(
+            "{} on {:?}, {} copies of a journal in {} blocks, {}",
+            self.name,
+            self.space,
+            self.copies,
+            self.journal,
+            config.join(", ")
+        );
         match &self.ground {
             Ground::Drive(_) => own,
             Ground::Devices(shapes) => {

@@ -17,61 +17,9 @@ use super::content::SECTOR;
 use super::dice::Dice;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::Condition;
-use crate::media::{Banded, Conventional, Flash, Illegal, Interlaced, Media, Shingled};
+use crate::media::{Illegal, Media};
 use crate::perform::{IoKind, IoResult};
 use crate::plan::Unit;
-
-/// The recording under the store. Cloned to tell the runner about it.
-#[derive(Clone)]
-pub(super) enum Disk {
-    Conventional(Conventional),
-    Zoned(Shingled),
-    Banded(Banded),
-    Interlaced(Interlaced),
-    Flash(Flash),
-}
-
-impl Disk {
-    pub fn media(&self) -> &dyn Media {
-        match self {
-            Self::Conventional(media) => media,
-            Self::Zoned(media) => media,
-            Self::Banded(media) => media,
-            Self::Interlaced(media) => media,
-            Self::Flash(media) => media,
-        }
-    }
-
-    fn media_mut(&mut self) -> &mut dyn Media {
-        match self {
-            Self::Conventional(media) => media,
-            Self::Zoned(media) => media,
-            Self::Banded(media) => media,
-            Self::Interlaced(media) => media,
-            Self::Flash(media) => media,
-        }
-    }
-
-    /// Sets how much of a unit is written, as a power cut leaves it.
-    fn set_pointer(&mut self, unit: Unit, pointer: u32) {
-        match self {
-            Self::Conventional(_) | Self::Interlaced(_) => {}
-            Self::Zoned(media) => media.set_pointer(unit, pointer),
-            Self::Banded(media) => media.set_pointer(unit, pointer),
-            Self::Flash(media) => media.set_pointer(unit, pointer),
-        }
-    }
-
-    pub fn boxed(&self) -> Box<dyn Media> {
-        match self {
-            Self::Conventional(media) => Box::new(media.clone()),
-            Self::Zoned(media) => Box::new(media.clone()),
-            Self::Banded(media) => Box::new(media.clone()),
-            Self::Interlaced(media) => Box::new(media.clone()),
-            Self::Flash(media) => Box::new(media.clone()),
-        }
-    }
-}
 
 /// Something that happened to a sequential zone since the last flush.
 enum ZoneEvent {
@@ -87,7 +35,7 @@ struct Zone {
 }
 
 pub(super) struct Store {
-    pub disk: Disk,
+    pub media: Box<dyn Media>,
     block_bytes: usize,
     /// Conventional blocks: durable content first, then the unflushed writes, oldest first.
     cells: BTreeMap<Pba, Vec<Bytes>>,
@@ -101,9 +49,9 @@ pub(super) struct Store {
 }
 
 impl Store {
-    pub fn new(disk: Disk, block_bytes: usize) -> Self {
+    pub fn new(media: Box<dyn Media>, block_bytes: usize) -> Self {
         Self {
-            disk,
+            media,
             block_bytes,
             cells: BTreeMap::new(),
             zones: BTreeMap::new(),
@@ -121,13 +69,13 @@ impl Store {
     pub fn perform(&mut self, io: &IoKind) -> Result<IoResult, Illegal> {
         match io {
             IoKind::Read(at) => {
-                self.disk.media().read(*at).or_else(|e| match e {
+                self.media.read(*at).or_else(|e| match e {
                     Illegal::Bad { .. } => Ok(()),
                     other => Err(other),
                 })?;
                 Ok(self.read(*at).map_or(IoResult::Failed, IoResult::Data))
             }
-            IoKind::Write(at, data) => match self.disk.media_mut().write(*at) {
+            IoKind::Write(at, data) => match self.media.write(*at) {
                 Ok(()) => {
                     self.write(*at, data);
                     Ok(IoResult::Done)
@@ -135,7 +83,7 @@ impl Store {
                 Err(Illegal::Bad { .. }) => Ok(IoResult::Failed),
                 Err(other) => Err(other),
             },
-            IoKind::Reset(unit) => match self.disk.media_mut().reset(*unit) {
+            IoKind::Reset(unit) => match self.media.reset(*unit) {
                 Ok(()) => {
                     self.reset(*unit);
                     Ok(IoResult::Done)
@@ -147,19 +95,19 @@ impl Store {
                 self.flush();
                 Ok(IoResult::Done)
             }
-            IoKind::Report => Ok(IoResult::Report(self.disk.media().unit_report())),
+            IoKind::Report => Ok(IoResult::Report(self.media.unit_report())),
         }
     }
 
     fn is_sequential(&self, at: Pba) -> Option<u32> {
-        let unit = self.disk.media().unit_of(at);
-        self.disk.media().has_pointer(unit).then_some(unit.index)
+        let unit = self.media.unit_of(at);
+        self.media.has_pointer(unit).then_some(unit.index)
     }
 
     /// The content of blocks, unless one is unreadable.
     fn read(&self, at: Extent<Pba>) -> Option<Bytes> {
-        let offline = |unit: Unit| self.disk.media().report()[unit.index as usize].condition == Condition::Offline;
-        if offline(self.disk.media().unit_of(at.start)) || self.unreadable.range(at.start..at.end()).next().is_some() {
+        let offline = |unit: Unit| self.media.report()[unit.index as usize].condition == Condition::Offline;
+        if offline(self.media.unit_of(at.start)) || self.unreadable.range(at.start..at.end()).next().is_some() {
             return None;
         }
         let blocks: Vec<Bytes> = at.iter().map(|block| self.content(block)).collect();
@@ -169,7 +117,7 @@ impl Store {
     /// What a block holds now.
     pub fn content(&self, block: Pba) -> Bytes {
         if let Some(index) = self.is_sequential(block) {
-            let start = self.disk.media().extent_of(Unit::disk(index)).start;
+            let start = self.media.extent_of(Unit::disk(index)).start;
             let zone = self.zones.get(&index);
             return zone.and_then(|z| z.now.get(block.since(start) as usize)).unwrap_or(&self.zero).clone();
         }
@@ -189,14 +137,14 @@ impl Store {
                 None => put(&mut self.cells, block, &self.zero, content),
             }
         }
-        let Self { cells, zero, destroyed, disk, .. } = self;
-        disk.media().destroys(at, &mut |gone| {
+        let Self { cells, zero, destroyed, media, .. } = self;
+        media.destroys(at, &mut |gone| {
             gone.iter().for_each(|block| put(cells, block, zero, destroyed.clone()));
         });
     }
 
     fn reset(&mut self, unit: Unit) {
-        let space = self.disk.media().extent_of(unit);
+        let space = self.media.extent_of(unit);
         self.unreadable.retain(|block| !space.contains(*block));
         let zone = self.zones.entry(unit.index).or_default();
         zone.now.clear();
@@ -219,10 +167,6 @@ impl Store {
             let torn = tear(versions, self.tears_sectors, dice);
             *versions = vec![torn];
         }
-        let garbage = match &self.disk {
-            Disk::Flash(media) => media.extent_of(Unit::disk(0)).blocks as usize,
-            Disk::Conventional(_) | Disk::Zoned(_) | Disk::Banded(_) | Disk::Interlaced(_) => 0,
-        };
         for (&index, zone) in self.zones.iter_mut().filter(|(_, zone)| !zone.since.is_empty()) {
             let kept = dice.between(0, zone.since.len() as u64) as usize;
             let next_is_reset = matches!(zone.since.get(kept), Some(ZoneEvent::Reset));
@@ -232,11 +176,12 @@ impl Store {
                     ZoneEvent::Reset => zone.durable.clear(),
                 }
             }
-            if next_is_reset && garbage > 0 && dice.one_in(2) {
-                zone.durable = vec![Bytes::from(vec![0xa5; self.block_bytes]); garbage];
+            if next_is_reset && self.media.erasing_spoils() && dice.one_in(2) {
+                let pages = self.media.extent_of(Unit::disk(index)).blocks as usize;
+                zone.durable = vec![Bytes::from(vec![0xa5; self.block_bytes]); pages];
             }
             zone.now = zone.durable.clone();
-            self.disk.set_pointer(Unit::disk(index), zone.now.len() as u32);
+            self.media.set_pointer(Unit::disk(index), zone.now.len() as u32);
         }
     }
 
@@ -254,7 +199,7 @@ impl Store {
 
     /// Makes a zone read-only.
     pub fn wear_out(&mut self, unit: Unit) {
-        self.disk.media_mut().fail(unit, Condition::ReadOnly);
+        self.media.fail(unit, Condition::ReadOnly);
     }
 
     fn lba_at(&self, block: Pba) -> Option<Lba> {

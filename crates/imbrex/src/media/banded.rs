@@ -32,12 +32,6 @@ impl Banded {
         Self { device, bands, units }
     }
 
-    /// Sets a band's write pointer, as a power cut leaves it.
-    pub fn set_pointer(&mut self, unit: Unit, pointer: u32) {
-        debug_assert!(self.has_pointer(unit) && pointer <= self.extent_of(unit).blocks);
-        self.units[unit.index as usize].pointer = pointer;
-    }
-
     fn unit(&self, index: u32) -> Unit {
         Unit { device: self.device, index }
     }
@@ -130,6 +124,15 @@ impl Media for Banded {
 
     fn report(&self) -> Vec<UnitState> {
         self.units.clone()
+    }
+
+    fn set_pointer(&mut self, unit: Unit, pointer: u32) {
+        debug_assert!(self.has_pointer(unit) && pointer <= self.extent_of(unit).blocks);
+        self.units[unit.index as usize].pointer = pointer;
+    }
+
+    fn copy(&self) -> Box<dyn Media> {
+        Box::new(self.clone())
     }
 
     fn fail(&mut self, unit: Unit, condition: Condition) {

@@ -67,6 +67,10 @@ impl Media for Conventional {
         vec![UnitState { condition: self.condition, pointer: u32::try_from(self.blocks).unwrap_or(u32::MAX) }]
     }
 
+    fn copy(&self) -> Box<dyn Media> {
+        Box::new(self.clone())
+    }
+
     fn fail(&mut self, _unit: Unit, condition: Condition) {
         self.condition = condition;
     }

@@ -43,11 +43,6 @@ impl Flash {
         };
         Self { erase_blocks: Shingled::new(device, spec) }
     }
-
-    /// Sets how many pages of an erase block are programmed, as a power cut leaves it.
-    pub fn set_pointer(&mut self, unit: Unit, pointer: u32) {
-        self.erase_blocks.set_pointer(unit, pointer);
-    }
 }
 
 impl Media for Flash {
@@ -85,6 +80,18 @@ impl Media for Flash {
 
     fn report(&self) -> Vec<UnitState> {
         self.erase_blocks.report()
+    }
+
+    fn erasing_spoils(&self) -> bool {
+        true
+    }
+
+    fn set_pointer(&mut self, unit: Unit, pointer: u32) {
+        self.erase_blocks.set_pointer(unit, pointer);
+    }
+
+    fn copy(&self) -> Box<dyn Media> {
+        Box::new(self.clone())
     }
 
     fn fail(&mut self, unit: Unit, condition: Condition) {

@@ -98,6 +98,10 @@ impl Media for Interlaced {
         vec![UnitState { condition: self.condition, pointer: self.length() }]
     }
 
+    fn copy(&self) -> Box<dyn Media> {
+        Box::new(self.clone())
+    }
+
     fn fail(&mut self, _unit: Unit, condition: Condition) {
         self.condition = condition;
     }

@@ -73,6 +73,10 @@ impl Media for Joined {
         UnitReport { devices }
     }
 
+    fn copy(&self) -> Box<dyn Media> {
+        Box::new(self.clone())
+    }
+
     fn fail(&mut self, unit: Unit, condition: Condition) {
         if let Some(device) = Self::index(unit.device).and_then(|index| self.devices.get_mut(index)) {
             device.fail(unit, condition);

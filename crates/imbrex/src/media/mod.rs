@@ -138,6 +138,17 @@ pub trait Media: Send {
         UnitReport { devices: vec![Vec::new(), self.report()] }
     }
 
+    /// Whether emptying a unit that the power cuts short may leave garbage all over it.
+    fn erasing_spoils(&self) -> bool {
+        false
+    }
+
+    /// Sets how much of a unit is written, as a power cut leaves it. Without meaning where no pointer rules.
+    fn set_pointer(&mut self, _unit: Unit, _pointer: u32) {}
+
+    /// The same media in the same state.
+    fn copy(&self) -> Box<dyn Media>;
+
     /// Marks a unit read-only or offline, as a failing head would.
     fn fail(&mut self, unit: Unit, condition: Condition);
 

@@ -60,14 +60,6 @@ impl Shingled {
         self.spec
     }
 
-    /// Sets a sequential zone's write pointer, as a power cut leaves it.
-    pub fn set_pointer(&mut self, unit: Unit, pointer: u32) {
-        debug_assert!(self.has_pointer(unit) && pointer <= self.spec.zone_blocks);
-        let was_active = self.is_active(unit.index);
-        self.zones[unit.index as usize].pointer = pointer;
-        self.recount(unit.index, was_active);
-    }
-
     fn zone_of(&self, block: Pba) -> (u32, u32) {
         unit_and_offset(block.block(), self.spec.zone_blocks)
     }
@@ -199,6 +191,17 @@ impl Media for Shingled {
 
     fn report(&self) -> Vec<UnitState> {
         self.zones.clone()
+    }
+
+    fn set_pointer(&mut self, unit: Unit, pointer: u32) {
+        debug_assert!(self.has_pointer(unit) && pointer <= self.spec.zone_blocks);
+        let was_active = self.is_active(unit.index);
+        self.zones[unit.index as usize].pointer = pointer;
+        self.recount(unit.index, was_active);
+    }
+
+    fn copy(&self) -> Box<dyn Media> {
+        Box::new(self.clone())
     }
 
     fn fail(&mut self, unit: Unit, condition: Condition) {

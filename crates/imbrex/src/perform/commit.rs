@@ -53,7 +53,8 @@ impl Item {
 /// The journal ring as the runner knows it. Sequence numbers count blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
-    pub extent: Extent<Pba>,
+    /// Where its copies lie.
+    pub copies: Vec<Extent<Pba>>,
     pub epoch: u32,
     /// Where the next entry goes.
     pub head: u64,
@@ -107,7 +108,7 @@ pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), St
     let checkpoint = layer.most_records().div_ceil(per_block) * 5 / 4 + 1;
     let entry = journal::entry_blocks(REGION_RECORDS + most_items(setup), 0, setup.block_bytes) as u64;
     let need = 2 * (checkpoint + 2 * entry) + 8 * redo_entry_blocks(setup, layer.most_redo_blocks()) as u64;
-    let have = u64::from(setup.journal.blocks);
+    let have = u64::from(setup.journal_blocks());
     if need > have {
         return Err(format!("the map needs a journal of {need} blocks, but it has {have}; make the journal larger"));
     }
@@ -116,9 +117,9 @@ pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), St
 
 impl Ring {
     /// The ring that recovery found.
-    pub fn new(extent: Extent<Pba>, chain: &Chain) -> Self {
+    pub fn new(copies: Vec<Extent<Pba>>, chain: &Chain) -> Self {
         let Chain { head, tail, epoch, .. } = *chain;
-        Self { extent, epoch, head, tail, durable_tail: tail, checkpoint: None, unmarked: false }
+        Self { copies, epoch, head, tail, durable_tail: tail, checkpoint: None, unmarked: false }
     }
 
     fn used(&self) -> u64 {
@@ -126,7 +127,7 @@ impl Ring {
     }
 
     fn capacity(&self) -> u64 {
-        u64::from(self.extent.blocks)
+        self.copies.first().map_or(0, |copy| copy.blocks.into())
     }
 
     /// Whether a checkpoint should be under way.
@@ -139,9 +140,10 @@ impl Ring {
         self.used() * 4 >= self.capacity() * 3
     }
 
-    /// Where in the ring the block numbered `seq` lies.
-    fn place(&self, seq: u64) -> Pba {
-        self.extent.start.plus(seq % self.capacity())
+    /// Where the blocks from the one numbered `seq` on lie, in every copy.
+    fn places(&self, seq: u64, blocks: u32) -> Vec<Extent<Pba>> {
+        let offset = seq % self.capacity();
+        self.copies.iter().map(|copy| Extent::new(copy.start.plus(offset), blocks)).collect()
     }
 }
 
@@ -345,20 +347,20 @@ impl Running {
         entries
     }
 
-    /// Writes blocks at the ring's head, in one or two pieces; how many.
+    /// Writes blocks at the head of every copy of the ring, in one or two pieces; how many writes that are.
     fn write_blocks(&mut self, core: &mut Core, blocks: &[Bytes]) -> u32 {
         let to_end = (self.ring.capacity() - self.ring.head % self.ring.capacity()) as usize;
         let (first, second) = blocks.split_at(to_end.min(blocks.len()));
-        let mut pieces = 0;
-        for piece in [first, second] {
-            if !piece.is_empty() {
-                let at = Extent::new(self.ring.place(self.ring.head), piece.len() as u32);
-                core.issue(Purpose::Commit, IoKind::Write(at, piece.concat().into()));
-                self.ring.head += piece.len() as u64;
-                pieces += 1;
+        let mut writes = 0;
+        for piece in [first, second].into_iter().filter(|piece| !piece.is_empty()) {
+            let content = Bytes::from(piece.concat());
+            for at in self.ring.places(self.ring.head, piece.len() as u32) {
+                core.issue(Purpose::Commit, IoKind::Write(at, content.clone()));
+                writes += 1;
             }
+            self.ring.head += piece.len() as u64;
         }
-        pieces
+        writes
     }
 
     /// The commit is durable: lets happen what waited for it.

@@ -10,16 +10,14 @@ use bytes::Bytes;
 
 use super::chain::{self, Chain};
 use super::commit::{Ring, What};
-use super::journal::{self, Block};
 use super::rules::Rule;
 use super::running::Running;
+use super::scan::Scan;
 use super::{Core, IoKind, IoResult, Purpose, Queue, Setup, State};
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{TranslationLayer, UnitReport};
 use crate::plan::{Op, Place, Plan, Record};
 
-/// Journal blocks of one read.
-const SCAN_BLOCKS: u32 = 16;
 /// How often a failed operation of recovery is tried before the store is given up.
 const TRIES: u32 = 5;
 
@@ -41,7 +39,7 @@ pub(super) struct Recovery {
     /// Operations under way.
     pending: BTreeMap<u64, IoKind>,
     tries: u32,
-    blocks: Vec<Block>,
+    scan: Scan,
     chain: Chain,
     suspects: BTreeSet<Pba>,
     unreadable: BTreeSet<Pba>,
@@ -72,7 +70,7 @@ impl Recovery {
             stage,
             pending: BTreeMap::new(),
             tries: 0,
-            blocks: Vec::new(),
+            scan: Scan::default(),
             chain,
             suspects,
             unreadable: BTreeSet::new(),
@@ -110,16 +108,16 @@ impl Recovery {
         };
         self.stage = match self.stage {
             Stage::Settle => {
-                let mut rest = core.setup.journal;
-                while !rest.is_empty() {
-                    let part = rest.first(SCAN_BLOCKS);
-                    issue(self, part.start.to_raw(), IoKind::Read(part));
-                    rest = rest.skip(part.blocks);
-                }
+                self.scan = Scan::new(&core.setup.journal);
+                self.read_journal();
                 Stage::Scan
             }
             Stage::Scan => {
-                match chain::find(std::mem::take(&mut self.blocks), core.setup.block_bytes) {
+                if self.read_journal() {
+                    return;
+                }
+                let blocks = std::mem::take(&mut self.scan).finish(&core.setup.journal);
+                match blocks.and_then(|blocks| chain::find(blocks, core.setup.block_bytes)) {
                     Ok(chain) => self.chain = chain,
                     Err(why) => self.error = Some(why),
                 }
@@ -157,6 +155,13 @@ impl Recovery {
         };
     }
 
+    /// Reads more of the journal; false when all has been read.
+    fn read_journal(&mut self) -> bool {
+        let parts = self.scan.next();
+        self.pending.extend(parts.iter().map(|part| (part.start.to_raw(), IoKind::Read(*part))));
+        !parts.is_empty()
+    }
+
     /// Reads every suspect.
     fn probe(&mut self) {
         let probes = self.suspects.iter().map(|block| (block.to_raw(), IoKind::Read(Extent::new(*block, 1))));
@@ -185,24 +190,14 @@ impl Recovery {
         let Purpose::Recovery(tag) = purpose else { return };
         match (self.stage, result) {
             (Stage::Scan, IoResult::Data(data)) => {
-                let (bytes, identity) = (core.setup.block_bytes, core.setup.identity);
-                let blocks = (0..data.len() / bytes).map(|i| data.slice(i * bytes..(i + 1) * bytes));
-                self.blocks.extend(blocks.filter_map(|block| journal::decode_block(&block, Some(identity))));
+                self.scan.read(Pba::from_raw(tag), &data, (core.setup.identity, core.setup.block_bytes));
             }
             (Stage::Settle, IoResult::Failed) => {
                 self.retry(|recovery| {
                     recovery.pending.insert(0, IoKind::Flush);
                 });
             }
-            (Stage::Scan, IoResult::Failed) => {
-                // An unreadable block is as good as a torn one, if nothing durable was in it.
-                self.retry(|recovery| {
-                    let part = Extent::new(Pba::from_raw(tag), SCAN_BLOCKS);
-                    if let Some(part) = part.intersection(&core.setup.journal) {
-                        recovery.pending.insert(tag, IoKind::Read(part));
-                    }
-                });
-            }
+            (Stage::Scan, IoResult::Failed) => self.scan.failed(Pba::from_raw(tag)),
             (Stage::Probe, IoResult::Failed) => {
                 self.unreadable.insert(Pba::from_raw(tag));
             }
@@ -233,7 +228,7 @@ impl Recovery {
         match self.try_build(core) {
             Ok((layer, plan, lost, history)) => {
                 core.blank.append(&mut self.unreadable);
-                let ring = Ring::new(core.setup.journal, &self.chain);
+                let ring = Ring::new(core.setup.journal.clone(), &self.chain);
                 let mut running = Running::new(layer, &core.setup, ring, queue, history);
                 for record in lost {
                     running.push_item(What::Record(record));
