@@ -10,7 +10,10 @@ mod written;
 
 use serde::{Deserialize, Serialize};
 
+use crate::block::Pba;
+use crate::layers::Recording;
 use crate::mechanics::{GeometryError, Mechanics, SECTOR_BYTES};
+use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
 pub use media_spec::MediaSpec;
 use written::Written;
 pub use written::{DriveTiming, TimingSpec};
@@ -158,6 +161,56 @@ impl DrivePreset {
             })
         };
         build().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })
+    }
+
+    /// What the drive records like, so that [`DrivePreset::media`] gives it all of its rules.
+    #[must_use]
+    pub fn recording(&self) -> Recording {
+        match self.media {
+            MediaSpec::Conventional { .. } => Recording::Conventional,
+            MediaSpec::Zoned { .. } => Recording::Zoned,
+            MediaSpec::Banded { .. } => Recording::Banded,
+            MediaSpec::Interlaced(_) => Recording::Interlaced,
+            MediaSpec::Flash { .. } => Recording::Flash,
+        }
+    }
+
+    /// The media, empty, as a layer for `recording` sees it: for a conventional one the platters are taken without overlap, zones
+    /// and bands or not, and pages as if they could be rewritten. Where the drive is not what a layer is for, the layer says so.
+    ///
+    /// # Errors
+    /// When the drive is of a kind on which the recording has no meaning.
+    pub fn media(&self, recording: Recording) -> Result<Box<dyn Media>, DriveError> {
+        Ok(match (recording, &self.media) {
+            (Recording::Interlaced, MediaSpec::Interlaced(tracks)) => Box::new(Interlaced::new(Pba::DISK, *tracks)),
+            (Recording::Banded, MediaSpec::Banded { cache_blocks, bands }) => {
+                Box::new(Banded::new(Pba::DISK, *cache_blocks, bands))
+            }
+            (
+                Recording::Zoned | Recording::WholeZones,
+                MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active },
+            ) => {
+                let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
+                let (max_open, max_active) = (*max_open, *max_active);
+                let spec = ZonedSpec { zones, zone_blocks, conventional_zones, max_open, max_active };
+                Box::new(Shingled::new(Pba::DISK, spec))
+            }
+            (Recording::Flash, MediaSpec::Flash { erase_blocks, pages, rewritable_erase_blocks }) => {
+                let (erase_blocks, pages, rewritable_erase_blocks) = (*erase_blocks, *pages, *rewritable_erase_blocks);
+                Box::new(Flash::new(Pba::DISK, FlashShape { erase_blocks, pages, rewritable_erase_blocks }))
+            }
+            // Where the drive is not what the layer is for, the layer says so.
+            (Recording::Conventional | Recording::Interlaced | Recording::Banded, _)
+            | (
+                Recording::Zoned | Recording::WholeZones,
+                MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_) | MediaSpec::Banded { .. },
+            ) => Box::new(Conventional::new(Pba::DISK, self.blocks())),
+            (Recording::Zoned | Recording::WholeZones, MediaSpec::Flash { .. }) => {
+                return Err(self.unsuited("sequential zones"));
+            }
+            (Recording::Flash, _) => return Err(self.unsuited("flash")),
+            (Recording::Cached, _) => return Err(self.unsuited("flash with a disk behind it")),
+        })
     }
 
     /// The mechanics of a disk.

@@ -2,6 +2,8 @@
 
 use crate::bands::Bands;
 use crate::block::{Extent, Pba};
+use crate::layer::Condition;
+use crate::media::Media;
 use crate::plan::Unit;
 use crate::tracks::Tracks;
 
@@ -22,6 +24,34 @@ pub struct Space {
     pub home: Option<Home>,
     /// How many of the conventional blocks a persistent buffer may take.
     pub buffer_blocks: u32,
+}
+
+impl Space {
+    /// All of a drive: conventional units come first, then bands, or sequential units of one size, or interlaced tracks.
+    #[must_use]
+    pub fn of(media: &dyn Media, buffer_blocks: u32) -> Self {
+        let report = media.report();
+        let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();
+        let zones = (conventional < report.len() && media.bands().is_none()).then(|| {
+            let first = Unit::disk(conventional as u32);
+            Zones { first, count: (report.len() - conventional) as u32, zone_blocks: media.extent_of(first).blocks }
+        });
+        let (tracks, bands) = (media.tracks(), media.bands().cloned());
+        let conventional_blocks = match (zones, tracks, &bands) {
+            (Some(zones), ..) => zones.block(0, 0).block(),
+            (None, Some(tracks), _) => tracks.conventional_blocks(),
+            (None, None, Some(bands)) => bands.start(),
+            (None, None, None) => media.blocks(),
+        };
+        Self { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, home: None, buffer_blocks }
+    }
+
+    /// That of a cache: a first device of `cache` blocks, and behind it a second one of `home` blocks.
+    #[must_use]
+    pub fn cached(self, cache: u64, home: u64) -> Self {
+        let home = Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home });
+        Self { conventional_blocks: cache, home, ..self }
+    }
 }
 
 /// The device behind a cache: every block of the host has a home there, which is written in place.

@@ -7,12 +7,11 @@
 
 use bytes::Bytes;
 
-use super::chain::Chain;
 use super::journal::{self, Entry, Header};
 use super::rules::Rule;
 use super::running::Running;
 use super::{Core, IoKind, IoResult, Purpose, Setup};
-use crate::block::{Address, Extent, Pba};
+use crate::block::{Extent, Pba};
 use crate::layer::{REGION_RECORDS, TranslationLayer};
 use crate::plan::{Op, Plan, Record, Unit};
 
@@ -50,24 +49,6 @@ impl Item {
     }
 }
 
-/// The journal ring as the runner knows it. Sequence numbers count blocks.
-#[derive(Clone, Debug)]
-pub(super) struct Ring {
-    /// Where its copies lie.
-    pub copies: Vec<Extent<Pba>>,
-    pub epoch: u32,
-    /// Where the next entry goes.
-    pub head: u64,
-    /// Where recovery is to begin, as the next entry says.
-    pub tail: u64,
-    /// Where recovery begins as long as no further entry is durable.
-    pub durable_tail: u64,
-    /// Where the checkpoint under way began, and the region it has come to.
-    pub checkpoint: Option<(u64, u64)>,
-    /// Whether a durable redo entry has not been marked as done.
-    pub unmarked: bool,
-}
-
 /// A commit under way.
 pub(super) struct Commit {
     pub items: Vec<Item>,
@@ -98,53 +79,27 @@ pub(super) fn most_items(setup: &Setup) -> usize {
 }
 
 /// Journal blocks that an entry with so many redo images takes; none without any.
-pub(super) fn redo_entry_blocks(setup: &Setup, images: u32) -> usize {
-    if images == 0 { 0 } else { journal::entry_blocks(0, images as usize, setup.block_bytes) }
+pub(super) fn redo_entry_blocks(block_bytes: usize, images: u32) -> usize {
+    if images == 0 { 0 } else { journal::entry_blocks(0, images as usize, block_bytes) }
 }
 
-/// Whether the largest checkpoint of `layer` fits the journal with room to work.
-pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
-    let per_block = (journal::payload_bytes(setup.block_bytes) / journal::RECORD_BYTES) as u64;
+/// Blocks that the journal of `layer` needs: for its largest checkpoint, with room to work.
+#[must_use]
+pub fn journal_need(layer: &dyn TranslationLayer, block_bytes: usize, gather: usize) -> u64 {
+    let per_block = (journal::payload_bytes(block_bytes) / journal::RECORD_BYTES) as u64;
     let checkpoint = layer.most_records().div_ceil(per_block) * 5 / 4 + 1;
-    let entry = journal::entry_blocks(REGION_RECORDS + most_items(setup), 0, setup.block_bytes) as u64;
-    let need = 2 * (checkpoint + 2 * entry) + 8 * redo_entry_blocks(setup, layer.most_redo_blocks()) as u64;
+    let entry = journal::entry_blocks(REGION_RECORDS + 2 * gather, 0, block_bytes) as u64;
+    2 * (checkpoint + 2 * entry) + 8 * redo_entry_blocks(block_bytes, layer.most_redo_blocks()) as u64
+}
+
+/// Whether the largest checkpoint of `layer` fits the journal.
+pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
+    let need = journal_need(layer, setup.block_bytes, setup.gather);
     let have = u64::from(setup.journal_blocks());
     if need > have {
         return Err(format!("the map needs a journal of {need} blocks, but it has {have}; make the journal larger"));
     }
     Ok(())
-}
-
-impl Ring {
-    /// The ring that recovery found.
-    pub fn new(copies: Vec<Extent<Pba>>, chain: &Chain) -> Self {
-        let Chain { head, tail, epoch, .. } = *chain;
-        Self { copies, epoch, head, tail, durable_tail: tail, checkpoint: None, unmarked: false }
-    }
-
-    fn used(&self) -> u64 {
-        self.head - self.durable_tail
-    }
-
-    fn capacity(&self) -> u64 {
-        self.copies.first().map_or(0, |copy| copy.blocks.into())
-    }
-
-    /// Whether a checkpoint should be under way.
-    fn wants_checkpoint(&self) -> bool {
-        self.used() * 2 >= self.capacity()
-    }
-
-    /// Whether the checkpoint must be completed by the next commit.
-    fn needs_checkpoint(&self) -> bool {
-        self.used() * 4 >= self.capacity() * 3
-    }
-
-    /// Where the blocks from the one numbered `seq` on lie, in every copy.
-    fn places(&self, seq: u64, blocks: u32) -> Vec<Extent<Pba>> {
-        let offset = seq % self.capacity();
-        self.copies.iter().map(|copy| Extent::new(copy.start.plus(offset), blocks)).collect()
-    }
 }
 
 impl Running {
@@ -181,7 +136,7 @@ impl Running {
     pub(super) fn has_many_images(&self, setup: &Setup) -> bool {
         let items = self.items.iter().chain(self.commit.iter().flat_map(|commit| &commit.items));
         let blocks = items.map(|item| match item.what {
-            What::Redo { images, .. } => redo_entry_blocks(setup, images),
+            What::Redo { images, .. } => redo_entry_blocks(setup.block_bytes, images),
             _ => 0,
         });
         blocks.sum::<usize>() > self.redo_entry_blocks
@@ -190,6 +145,7 @@ impl Running {
     fn wants_commit(&self, gather: usize) -> bool {
         let urgent = |item: &Item| matches!(item.what, What::Barrier(_) | What::Redo { .. });
         self.starting
+            || self.closing
             || self.ring.needs_checkpoint()
             || self.items.len() >= gather
             || (self.awaiting_space && !self.items.is_empty())
@@ -207,11 +163,11 @@ impl Running {
 
     /// Adds regions of a checkpoint when the ring fills up. Where the checkpoint began, if this was its last region.
     fn add_checkpoint(&mut self, core: &Core) -> Option<u64> {
-        if !self.ring.wants_checkpoint() {
+        if !self.ring.wants_checkpoint() && !self.closing {
             return None;
         }
         let records = self.items.iter().filter(|item| matches!(item.what, What::Record(_))).count();
-        let goal = if self.ring.needs_checkpoint() { usize::MAX } else { 2 * records };
+        let goal = if self.ring.needs_checkpoint() || self.closing { usize::MAX } else { 2 * records };
         let (start, mut region) = self.ring.checkpoint.take().unwrap_or((self.ring.head, 0));
         let mut restated = 0;
         loop {
@@ -231,7 +187,10 @@ impl Running {
                 self.push_item(What::Region(records));
             }
             match next {
-                None => return Some(start),
+                None => {
+                    self.closing = false;
+                    return Some(start);
+                }
                 Some(_) if restated > goal => {
                     self.ring.checkpoint = next.map(|next| (start, next));
                     return None;

@@ -21,8 +21,10 @@ pub mod journal;
 mod numbering;
 mod operation;
 mod order;
+mod protocol;
 mod recover;
 mod request;
+mod ring;
 pub mod rules;
 mod running;
 mod scan;
@@ -32,10 +34,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use crate::block::{Extent, Lba, Pba};
+use crate::block::{Extent, Pba};
 use crate::layer::{TranslationLayer, UnitReport, Violation};
 use crate::media::Media;
-use crate::plan::Unit;
+pub use commit::journal_need;
+pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 use recover::Recovery;
 use rules::Rules;
 use running::Running;
@@ -62,82 +65,6 @@ pub struct Setup {
     pub rules: Rules,
     /// Whether every record is kept so that [`Performer::check`] can fold them. Memory then grows without bound.
     pub audit: bool,
-}
-
-/// A device operation for the edge to carry out. Operations that are out together may be carried out in any order.
-#[derive(Clone, Debug)]
-pub struct Io {
-    /// The number to complete it with.
-    pub id: u64,
-    /// What to do.
-    pub kind: IoKind,
-}
-
-/// What a device operation does.
-#[derive(Clone, Debug)]
-pub enum IoKind {
-    /// Read blocks.
-    Read(Extent<Pba>),
-    /// Write blocks.
-    Write(Extent<Pba>, Bytes),
-    /// Empty a unit.
-    Reset(Unit),
-    /// Make every operation that has completed durable.
-    Flush,
-    /// Report the state of every unit.
-    Report,
-}
-
-/// The result of a device operation.
-#[derive(Clone, Debug)]
-pub enum IoResult {
-    /// Done.
-    Done,
-    /// The content read.
-    Data(Bytes),
-    /// The state of every unit.
-    Report(UnitReport),
-    /// It failed; the target of a write is in an unknown state.
-    Failed,
-}
-
-/// A request of a client.
-#[derive(Clone, Debug)]
-pub enum Request {
-    /// Read blocks.
-    Read(Extent<Lba>),
-    /// Write blocks; the content is that many blocks long.
-    Write(Extent<Lba>, Bytes),
-    /// Forget blocks.
-    Trim(Extent<Lba>),
-    /// Make every write that has been replied to durable.
-    Flush,
-}
-
-/// The answer to a request.
-#[derive(Clone, Debug)]
-pub struct Reply {
-    /// The request's number.
-    pub id: u64,
-    /// The content for a read, nothing otherwise, or what went wrong.
-    pub result: Result<Bytes, Failure>,
-}
-
-/// Why a request failed.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Failure {
-    /// The request names blocks beyond the device, or none.
-    #[error("the request lies beyond the device")]
-    OutOfRange,
-    /// A device operation failed, or the content is known to be lost.
-    #[error("input/output error")]
-    Io,
-    /// No cleaning makes room.
-    #[error("no space left on device")]
-    Full,
-    /// The store cannot be used.
-    #[error("the store cannot be used: {0}")]
-    Dead(String),
 }
 
 /// Counts of what the runner has done, for tests and status.
@@ -289,6 +216,28 @@ impl Performer {
     /// What the devices would report if nothing had failed.
     fn unit_report(&self) -> UnitReport {
         self.core.setup.media.unit_report()
+    }
+
+    /// Asks for a checkpoint, whatever the journal's length: whoever opens the store next has less to read.
+    pub fn checkpoint(&mut self) {
+        if let State::Running(running) = &mut self.state {
+            running.closing = true;
+        }
+        self.advance();
+    }
+
+    /// How many device operations [`Performer::poll_io`] has to give.
+    #[must_use]
+    pub fn pending_io(&self) -> usize {
+        self.core.out.len()
+    }
+
+    /// The layer, to be asked where blocks lie. Nobody carries out what it plans then.
+    pub fn layer(&mut self) -> Option<&mut dyn TranslationLayer> {
+        match &mut self.state {
+            State::Running(running) => Some(running.layer.as_mut()),
+            State::Recovering(_) | State::Dead(_) => None,
+        }
     }
 
     /// Takes the result of a device operation.

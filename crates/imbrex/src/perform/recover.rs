@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use super::chain::{self, Chain};
-use super::commit::{Ring, What};
+use super::commit::What;
+use super::ring::Ring;
 use super::rules::Rule;
 use super::running::Running;
 use super::scan::Scan;

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use super::commit::{self, Commit, Item, Ring, What};
+use super::commit::{self, Commit, Item, What};
 use super::numbering::Made;
 use super::operation::Operation;
 use super::order::Order;
 use super::recover::Recovery;
 use super::request::Active;
+use super::ring::Ring;
 use super::rules::Rule;
 use super::{Core, Failure, IoResult, Purpose, Queue, Request, Setup, State};
 use crate::block::{self, Access, Extent, Lba, Pba};
@@ -58,6 +59,8 @@ pub(super) struct Running {
     pub redo_entry_blocks: usize,
     /// Whether the entry that begins this life is not durable yet.
     pub starting: bool,
+    /// Whether a checkpoint was asked for.
+    pub closing: bool,
     pub failed: bool,
     pub suspects: BTreeSet<Pba>,
     /// What the layer did that no layer may do.
@@ -74,7 +77,7 @@ impl Running {
         queue: Queue,
         history: Vec<Record>,
     ) -> Self {
-        let redo_entry_blocks = commit::redo_entry_blocks(setup, layer.most_redo_blocks());
+        let redo_entry_blocks = commit::redo_entry_blocks(setup.block_bytes, layer.most_redo_blocks());
         let ram = vec![Bytes::from(vec![0; setup.block_bytes]); layer.ram_blocks() as usize];
         Self {
             layer,
@@ -97,6 +100,7 @@ impl Running {
             ring,
             redo_entry_blocks,
             starting: true,
+            closing: false,
             failed: false,
             suspects: BTreeSet::new(),
             broken: None,

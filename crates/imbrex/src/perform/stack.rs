@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::{Counts, Failure, Io, IoKind, IoResult, Performer, Reply, Request, Setup};
 use crate::block::{Extent, Lba, Pba};
-use crate::layer::Violation;
+use crate::layer::{TranslationLayer, Violation};
 
 /// The only client of a device below.
 const ABOVE: u32 = 0;
@@ -107,6 +107,24 @@ impl Stack {
             first += device.drives();
         }
         None
+    }
+
+    /// Asks for a checkpoint of every layer.
+    pub fn checkpoint(&mut self) {
+        self.top.checkpoint();
+        self.below.iter_mut().for_each(Self::checkpoint);
+        self.settle();
+    }
+
+    /// How many operations [`Stack::poll_io`] has to give.
+    #[must_use]
+    pub fn pending_io(&self) -> usize {
+        if self.below.is_empty() { self.top.pending_io() } else { self.below.iter().map(Self::pending_io).sum() }
+    }
+
+    /// The layer whose clients are served; see [`Performer::layer`].
+    pub fn layer(&mut self) -> Option<&mut dyn TranslationLayer> {
+        self.top.layer()
     }
 
     /// Takes the result of an operation.

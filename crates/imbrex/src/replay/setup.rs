@@ -11,13 +11,10 @@ use super::simulation::Simulation;
 use super::stack;
 use crate::block::{Address, Pba};
 use crate::buffer_size::BufferSize;
-use crate::drive::{DriveError, DrivePreset, DriveTiming, MediaSpec};
-use crate::layer::Condition;
+use crate::drive::{DriveError, DrivePreset, DriveTiming};
 use crate::layers::{LayerInfo, Recording};
 use crate::mechanics::{FlashTimes, Mechanics};
-use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
-use crate::plan::Unit;
-use crate::space::{Home, Space, Zones};
+use crate::space::Space;
 use crate::trace::Workload;
 
 /// What is replayed on what.
@@ -104,42 +101,12 @@ impl Timing for FlashTimes {
     }
 }
 
-/// The drive of a preset. For a conventional recording its platters are taken without overlap, zones and bands or not, and its
-/// pages as if they could be rewritten.
+/// The drive of a preset, as [`DrivePreset::media`] gives its media.
 ///
 /// # Errors
 /// When the preset describes no possible drive, or one of another kind.
 pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
-    let media: Box<dyn Media> = match (recording, &drive.media) {
-        (Recording::Interlaced, MediaSpec::Interlaced(tracks)) => Box::new(Interlaced::new(Pba::DISK, *tracks)),
-        (Recording::Banded, MediaSpec::Banded { cache_blocks, bands }) => {
-            Box::new(Banded::new(Pba::DISK, *cache_blocks, bands))
-        }
-        (
-            Recording::Zoned | Recording::WholeZones,
-            MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active },
-        ) => {
-            let (zones, zone_blocks, conventional_zones) = (*zones, *zone_blocks, *conventional_zones);
-            let (max_open, max_active) = (*max_open, *max_active);
-            let spec = ZonedSpec { zones, zone_blocks, conventional_zones, max_open, max_active };
-            Box::new(Shingled::new(Pba::DISK, spec))
-        }
-        (Recording::Flash, MediaSpec::Flash { erase_blocks, pages, rewritable_erase_blocks }) => {
-            let (erase_blocks, pages, rewritable_erase_blocks) = (*erase_blocks, *pages, *rewritable_erase_blocks);
-            Box::new(Flash::new(Pba::DISK, FlashShape { erase_blocks, pages, rewritable_erase_blocks }))
-        }
-        // Where the drive is not what the layer is for, the layer says so.
-        (Recording::Conventional | Recording::Interlaced | Recording::Banded, _)
-        | (
-            Recording::Zoned | Recording::WholeZones,
-            MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_) | MediaSpec::Banded { .. },
-        ) => Box::new(Conventional::new(Pba::DISK, drive.blocks())),
-        (Recording::Zoned | Recording::WholeZones, MediaSpec::Flash { .. }) => {
-            return Err(drive.unsuited("sequential zones"));
-        }
-        (Recording::Flash, _) => return Err(drive.unsuited("flash")),
-        (Recording::Cached, _) => return Err(drive.unsuited("flash with a disk behind it")),
-    };
+    let media = drive.media(recording)?;
     let timing: Box<dyn Timing> = match drive.timing()? {
         DriveTiming::Disk(mechanics) => Box::new(mechanics),
         DriveTiming::Flash(times) => Box::new(times),
@@ -169,34 +136,22 @@ pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Resu
     Ok(space)
 }
 
-/// All of the disk: conventional units come first, then bands, or sequential units of one size, or interlaced tracks. Of a
-/// stack the first device is the cache, the second the home of all blocks.
+/// All of the disk. Of a stack the first device is the cache, the second the home of all blocks.
 fn whole(disk: &Device, buffer_blocks: u32) -> Space {
-    let media = disk.media();
-    let report = media.report();
-    let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();
-    let zones = (conventional < report.len() && media.bands().is_none()).then(|| {
-        let first = Unit::disk(conventional as u32);
-        Zones { first, count: (report.len() - conventional) as u32, zone_blocks: media.extent_of(first).blocks }
-    });
-    let (tracks, bands) = (media.tracks(), media.bands().cloned());
-    let below = disk.below();
-    let home = below.get(1).map(|device| Home { start: Pba::new(Pba::DISK + 1, 0), blocks: device.capacity() });
-    let conventional_blocks = match (zones, tracks, &bands, below.first()) {
-        (Some(zones), ..) => zones.block(0, 0).block(),
-        (None, Some(tracks), ..) => tracks.conventional_blocks(),
-        (None, None, Some(bands), _) => bands.start(),
-        (None, None, None, Some(cache)) => cache.capacity(),
-        (None, None, None, None) => media.blocks(),
-    };
-    Space { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, home, buffer_blocks }
+    let space = Space::of(disk.media(), buffer_blocks);
+    match disk.below() {
+        [cache, home, ..] => space.cached(cache.capacity(), home.capacity()),
+        _ => space,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::media::{Conventional, Shingled, ZonedSpec};
+    use crate::plan::Unit;
     use crate::replay::NoTime;
+    use crate::space::Zones;
 
     fn zoned() -> Device {
         let spec = ZonedSpec { zones: 10, zone_blocks: 64, conventional_zones: 3, max_open: 0, max_active: 0 };

@@ -1,0 +1,83 @@
+//! What goes in and out of the performing runner: device operations and their results, requests and their replies.
+
+use bytes::Bytes;
+
+use crate::block::{Extent, Lba, Pba};
+use crate::layer::UnitReport;
+use crate::plan::Unit;
+
+/// A device operation for the edge to carry out. Operations that are out together may be carried out in any order.
+#[derive(Clone, Debug)]
+pub struct Io {
+    /// The number to complete it with.
+    pub id: u64,
+    /// What to do.
+    pub kind: IoKind,
+}
+
+/// What a device operation does.
+#[derive(Clone, Debug)]
+pub enum IoKind {
+    /// Read blocks.
+    Read(Extent<Pba>),
+    /// Write blocks.
+    Write(Extent<Pba>, Bytes),
+    /// Empty a unit.
+    Reset(Unit),
+    /// Make every operation that has completed durable.
+    Flush,
+    /// Report the state of every unit.
+    Report,
+}
+
+/// The result of a device operation.
+#[derive(Clone, Debug)]
+pub enum IoResult {
+    /// Done.
+    Done,
+    /// The content read.
+    Data(Bytes),
+    /// The state of every unit.
+    Report(UnitReport),
+    /// It failed; the target of a write is in an unknown state.
+    Failed,
+}
+
+/// A request of a client.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Read blocks.
+    Read(Extent<Lba>),
+    /// Write blocks; the content is that many blocks long.
+    Write(Extent<Lba>, Bytes),
+    /// Forget blocks.
+    Trim(Extent<Lba>),
+    /// Make every write that has been replied to durable.
+    Flush,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The request's number.
+    pub id: u64,
+    /// The content for a read, nothing otherwise, or what went wrong.
+    pub result: Result<Bytes, Failure>,
+}
+
+/// Why a request failed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Failure {
+    /// The request names blocks beyond the device, or none.
+    #[error("the request lies beyond the device")]
+    OutOfRange,
+    /// A device operation failed, or the content is known to be lost.
+    #[error("input/output error")]
+    Io,
+    /// No cleaning makes room.
+    #[error("no space left on device")]
+    Full,
+    /// The store cannot be used.
+    #[error("the store cannot be used: {0}")]
+    Dead(String),
+}
