@@ -184,12 +184,15 @@ impl Performer {
         self.advance();
     }
 
-    /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned.
-    pub fn idle(&mut self, ns: u64) {
-        if let State::Running(running) = &mut self.state {
-            running.clean_idle(&mut self.core, ns);
-        }
+    /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned. Whether there was
+    /// anything to clean.
+    pub fn idle(&mut self, ns: u64) -> bool {
+        let cleans = match &mut self.state {
+            State::Running(running) => running.clean_idle(&mut self.core, ns),
+            State::Recovering(_) | State::Dead(_) => false,
+        };
         self.advance();
+        cleans
     }
 
     /// The next device operation to carry out.

@@ -83,11 +83,12 @@ impl Stack {
         self.settle();
     }
 
-    /// Says that the drives have been idle for `ns` nanoseconds.
-    pub fn idle(&mut self, ns: u64) {
-        self.top.idle(ns);
-        self.below.iter_mut().for_each(|device| device.idle(ns));
+    /// Says that the drives have been idle for `ns` nanoseconds. Whether a layer had anything to clean.
+    pub fn idle(&mut self, ns: u64) -> bool {
+        let mut cleans = self.top.idle(ns);
+        self.below.iter_mut().for_each(|device| cleans |= device.idle(ns));
         self.settle();
+        cleans
     }
 
     /// The next operation to carry out, and the number of the drive that it is for. On a drive, its device is

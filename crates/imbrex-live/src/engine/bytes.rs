@@ -1,0 +1,140 @@
+//! Requests that do not begin or end at block borders: what is beside them in their first and last block is read and
+//! written again.
+
+use std::sync::atomic::Ordering;
+
+use bytes::{Bytes, BytesMut};
+use imbrex::block::{Extent, Lba};
+use imbrex::perform::{Failure, Request};
+
+use super::{Engine, work};
+
+/// The most blocks of one request to the runner.
+const MOST_BLOCKS: u64 = 1 << 16;
+
+impl Engine {
+    /// Reads bytes.
+    ///
+    /// # Errors
+    /// When they lie beyond the device or cannot be read.
+    pub fn read_bytes(&self, client: u32, offset: u64, into: &mut [u8]) -> Result<(), Failure> {
+        let mut done = 0;
+        while done < into.len() {
+            let at = offset + done as u64;
+            let (run, skip) = self.run(at, (into.len() - done) as u64)?;
+            let content = self.call(client, Request::Read(run))?;
+            let part = (content.len() - skip).min(into.len() - done);
+            into[done..done + part].copy_from_slice(&content[skip..skip + part]);
+            done += part;
+        }
+        self.shared.traffic.host_read.fetch_add(into.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// When they lie beyond the device or cannot be written.
+    pub fn write_bytes(&self, client: u32, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = offset + done as u64;
+            let (run, skip) = self.run(at, (bytes.len() - done) as u64)?;
+            let whole = run.blocks as usize * self.block_bytes as usize;
+            let part = (whole - skip).min(bytes.len() - done);
+            let content = &bytes[done..done + part];
+            if part == whole {
+                self.call(client, Request::Write(run, Bytes::copy_from_slice(content)))?;
+            } else {
+                self.write_part(client, run, skip, content)?;
+            }
+            done += part;
+        }
+        self.shared.traffic.host_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes zeros.
+    ///
+    /// # Errors
+    /// When they lie beyond the device or cannot be written.
+    pub fn zero_bytes(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
+        let zeros = vec![0; len.min(1 << 20) as usize];
+        let mut done = 0;
+        while done < len {
+            let part = (len - done).min(zeros.len() as u64);
+            self.write_bytes(client, offset + done, &zeros[..part as usize])?;
+            done += part;
+        }
+        Ok(())
+    }
+
+    /// Forgets the blocks that lie wholly within.
+    ///
+    /// # Errors
+    /// When they lie beyond the device or it fails.
+    pub fn trim_bytes(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
+        let block = u64::from(self.block_bytes);
+        let (mut first, end) = (offset.div_ceil(block), (offset + len) / block);
+        while first < end {
+            let run = Extent::new(Lba(first), (end - first).min(MOST_BLOCKS) as u32);
+            self.call(client, Request::Trim(run))?;
+            first += u64::from(run.blocks);
+        }
+        Ok(())
+    }
+
+    /// Makes everything that was answered durable.
+    ///
+    /// # Errors
+    /// When that failed: what was written since the last flush may be lost.
+    pub fn flush(&self, client: u32) -> Result<(), Failure> {
+        self.call(client, Request::Flush).map(drop)
+    }
+
+    /// The blocks of the next request for `len` bytes from `offset` on, and how many bytes of the first lie before `offset`.
+    fn run(&self, offset: u64, len: u64) -> Result<(Extent<Lba>, usize), Failure> {
+        let block = u64::from(self.block_bytes);
+        let end = offset.checked_add(len).ok_or(Failure::OutOfRange)?.div_ceil(block);
+        let first = offset / block;
+        if end > self.capacity {
+            return Err(Failure::OutOfRange);
+        }
+        Ok((Extent::new(Lba(first), (end - first).min(MOST_BLOCKS) as u32), (offset % block) as usize))
+    }
+
+    /// Writes blocks of which only a part is given. Until that is done nobody else writes any of them: what is read of the
+    /// first and the last one would be older.
+    fn write_part(&self, client: u32, run: Extent<Lba>, skip: usize, content: &[u8]) -> Result<(), Failure> {
+        let mut machine = self.shared.machine();
+        while machine.is_merging(run) {
+            machine = self.shared.wait_for_change(machine);
+        }
+        machine.merging.push(run);
+        drop(machine);
+        let written = self.merged(client, run, skip, content).and_then(|merged| {
+            let machine = self.shared.machine();
+            work::submit(&self.shared, machine, client, Request::Write(run, merged))
+        });
+        self.shared.machine().merging.retain(|other| *other != run);
+        self.shared.changed.notify_all();
+        written.map(drop)
+    }
+
+    /// The blocks of `run` with `content` put into them, `skip` bytes from their start.
+    fn merged(&self, client: u32, run: Extent<Lba>, skip: usize, content: &[u8]) -> Result<Bytes, Failure> {
+        let block = self.block_bytes as usize;
+        let whole = run.blocks as usize * block;
+        let one = |lba| self.call(client, Request::Read(Extent::new(lba, 1)));
+        let mut merged = BytesMut::with_capacity(whole);
+        if skip > 0 {
+            merged.extend_from_slice(&one(run.start)?[..skip]);
+        }
+        merged.extend_from_slice(content);
+        if merged.len() < whole {
+            let last = one(Lba(run.start.0 + u64::from(run.blocks) - 1))?;
+            merged.extend_from_slice(&last[block - (whole - merged.len())..]);
+        }
+        Ok(merged.freeze())
+    }
+}

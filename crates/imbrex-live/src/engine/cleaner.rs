@@ -1,0 +1,62 @@
+//! Background cleaning: one step after the other while nobody asks for anything, or when it was asked for.
+
+use std::sync::MutexGuard;
+use std::time::Duration;
+
+use super::machine::{Cleaning, Machine, Shared};
+
+/// How long the disk is said to have been idle when cleaning was asked for: long enough for every layer.
+const LONG: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// What the cleaner does until the engine has ended.
+pub(super) fn clean(shared: &Shared) {
+    let mut machine = shared.machine();
+    while !machine.ended {
+        machine = match offer(shared, &machine) {
+            Err(wait) => shared.wait_for_change_within(machine, wait),
+            Ok(idle) => step(shared, machine, idle),
+        };
+    }
+}
+
+/// The idle time that cleaning may be offered now, or how long to wait before the next look.
+fn offer(shared: &Shared, machine: &Machine) -> Result<Duration, Duration> {
+    let is_stopping = shared.stopping.load(std::sync::atomic::Ordering::Relaxed);
+    let patience = Duration::from_secs(1);
+    match machine.cleaning {
+        Cleaning::Paused => Err(patience),
+        _ if is_stopping || !machine.stack.is_serving() => Err(patience),
+        Cleaning::Now => Ok(LONG),
+        Cleaning::WhenIdle => {
+            let quiet = machine.last_request.elapsed();
+            match shared.options.idle_after.checked_sub(quiet) {
+                Some(rest) if !rest.is_zero() => Err(rest),
+                _ if !machine.callers.is_empty() => Err(shared.options.idle_after),
+                _ => Ok(quiet),
+            }
+        }
+    }
+}
+
+/// One step, and its operations to their end.
+fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, idle: Duration) -> MutexGuard<'a, Machine> {
+    let last_request = machine.last_request;
+    let cleans = machine.stack.idle(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX));
+    machine.deliver();
+    shared.wake_workers(&machine);
+    if !cleans && machine.under_way + machine.waiting() == 0 {
+        if machine.cleaning == Cleaning::Now {
+            machine.cleaning = Cleaning::WhenIdle;
+            shared.changed.notify_all();
+        }
+        // Nothing to do until somebody writes.
+        while machine.last_request == last_request && machine.cleaning == Cleaning::WhenIdle && !machine.ended {
+            machine = shared.wait_for_change(machine);
+        }
+        return machine;
+    }
+    while machine.under_way + machine.waiting() > 0 && !machine.ended {
+        machine = shared.wait_for_change(machine);
+    }
+    machine
+}

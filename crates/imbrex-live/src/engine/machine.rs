@@ -1,0 +1,228 @@
+//! What the engine's threads share.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use imbrex::block::{Extent, Lba};
+use imbrex::perform::{Failure, Io, IoKind, Reply, Stack};
+
+use super::EngineOptions;
+use crate::volume::Members;
+
+/// Threads that wait look again after so long, whatever happens.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What is done about background cleaning.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum Cleaning {
+    /// It is offered idle time.
+    #[default]
+    WhenIdle,
+    /// It waits until it is let go on; a write that finds no room still cleans.
+    Paused,
+    /// It goes on now, until there is nothing left to clean.
+    Now,
+}
+
+/// The engine's state.
+pub(super) struct Shared {
+    pub members: Members,
+    machine: Mutex<Machine>,
+    /// There may be an operation for a worker.
+    pub work: Condvar,
+    /// Something that threads wait for may have come about.
+    pub changed: Condvar,
+    pub stopping: AtomicBool,
+    pub options: EngineOptions,
+    pub traffic: Counters,
+}
+
+/// The runner and what belongs to it.
+pub(super) struct Machine {
+    pub stack: Stack,
+    pub callers: HashMap<u64, Arc<Caller>>,
+    pub next_id: u64,
+    /// Operations left to workers.
+    pub handed: VecDeque<(usize, Io)>,
+    pub idle_workers: usize,
+    /// Operations that threads carry out.
+    pub under_way: usize,
+    /// Blocks that are read to be written again with a part of them changed.
+    pub merging: Vec<Extent<Lba>>,
+    pub last_request: Instant,
+    pub cleaning: Cleaning,
+    pub ended: bool,
+}
+
+/// Whoever waits for a request.
+pub(super) struct Caller {
+    thread: Thread,
+    result: Mutex<Option<Result<Bytes, Failure>>>,
+}
+
+/// Bytes and operations, since the start.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct Traffic {
+    /// Bytes that clients read.
+    pub host_read: u64,
+    /// Bytes that clients wrote.
+    pub host_written: u64,
+    /// Bytes read from the drives.
+    pub media_read: u64,
+    /// Bytes written to the drives, journals included.
+    pub media_written: u64,
+    /// Units emptied.
+    pub resets: u64,
+    /// Flushes of drives.
+    pub flushes: u64,
+    /// Operations of drives that failed.
+    pub failures: u64,
+}
+
+/// The same, being counted.
+#[derive(Default)]
+pub(super) struct Counters {
+    pub host_read: AtomicU64,
+    pub host_written: AtomicU64,
+    media_read: AtomicU64,
+    media_written: AtomicU64,
+    resets: AtomicU64,
+    flushes: AtomicU64,
+    pub failures: AtomicU64,
+}
+
+impl Counters {
+    /// Counts an operation.
+    pub fn count(&self, kind: &IoKind, block_bytes: u32) {
+        let bytes = |blocks: u32| u64::from(blocks) * u64::from(block_bytes);
+        let (counter, amount) = match kind {
+            IoKind::Read(at) => (&self.media_read, bytes(at.blocks)),
+            IoKind::Write(_, content) => (&self.media_written, content.len() as u64),
+            IoKind::Reset(_) => (&self.resets, 1),
+            IoKind::Flush => (&self.flushes, 1),
+            IoKind::Report => return,
+        };
+        counter.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    pub fn now(&self) -> Traffic {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Traffic {
+            host_read: of(&self.host_read),
+            host_written: of(&self.host_written),
+            media_read: of(&self.media_read),
+            media_written: of(&self.media_written),
+            resets: of(&self.resets),
+            flushes: of(&self.flushes),
+            failures: of(&self.failures),
+        }
+    }
+}
+
+impl Caller {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self { thread: thread::current(), result: Mutex::new(None) })
+    }
+
+    pub fn take(&self) -> Option<Result<Bytes, Failure>> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn give(&self, result: Result<Bytes, Failure>) {
+        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        self.thread.unpark();
+    }
+}
+
+impl Machine {
+    pub fn new(stack: Stack) -> Self {
+        Self {
+            stack,
+            callers: HashMap::new(),
+            next_id: 0,
+            handed: VecDeque::new(),
+            idle_workers: 0,
+            under_way: 0,
+            merging: Vec::new(),
+            last_request: Instant::now(),
+            cleaning: Cleaning::default(),
+            ended: false,
+        }
+    }
+
+    /// Hands replies to those who wait for them.
+    pub fn deliver(&mut self) {
+        while let Some(Reply { id, result }) = self.stack.poll_reply() {
+            if let Some(caller) = self.callers.remove(&id) {
+                caller.give(result);
+            }
+        }
+    }
+
+    /// Whether a part of some of the blocks is being changed.
+    pub fn is_merging(&self, at: Extent<Lba>) -> bool {
+        self.merging.iter().any(|run| run.overlaps(&at))
+    }
+
+    /// Operations that nobody carries out yet.
+    pub fn waiting(&self) -> usize {
+        self.handed.len() + self.stack.pending_io()
+    }
+
+    /// Whether nothing is asked for and nothing under way.
+    pub fn is_quiet(&self) -> bool {
+        self.callers.is_empty() && self.under_way == 0 && self.waiting() == 0
+    }
+}
+
+impl Shared {
+    pub fn new(members: Members, machine: Machine, options: EngineOptions) -> Self {
+        Self {
+            members,
+            machine: Mutex::new(machine),
+            work: Condvar::new(),
+            changed: Condvar::new(),
+            stopping: AtomicBool::new(false),
+            options,
+            traffic: Counters::default(),
+        }
+    }
+
+    pub fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes a worker if one has nothing to do and there is something.
+    pub fn wake_workers(&self, machine: &Machine) {
+        for _ in 0..machine.waiting().min(machine.idle_workers) {
+            self.work.notify_one();
+        }
+    }
+
+    /// Waits for something to change.
+    pub fn wait_for_change<'a>(&self, machine: MutexGuard<'a, Machine>) -> MutexGuard<'a, Machine> {
+        self.wait_for_change_within(machine, PATIENCE)
+    }
+
+    /// Waits for something to change, but not longer than `limit`.
+    pub fn wait_for_change_within<'a>(
+        &self,
+        machine: MutexGuard<'a, Machine>,
+        limit: Duration,
+    ) -> MutexGuard<'a, Machine> {
+        self.changed.wait_timeout(machine, limit).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits until nothing is asked for and nothing is under way.
+    pub fn wait_until_quiet(&self) {
+        let mut machine = self.machine();
+        while !machine.is_quiet() {
+            self.wake_workers(&machine);
+            machine = self.wait_for_change(machine);
+        }
+    }
+}

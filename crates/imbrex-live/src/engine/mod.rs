@@ -1,0 +1,157 @@
+//! The engine: a volume's runner among threads.
+//!
+//! A thread that asks for something carries small operations out itself while it waits, so that a request that needs one
+//! operation costs no change of thread. What may take long — large operations, flushes, resets — is left to workers. The
+//! one lock covers planning and bookkeeping and is never held during an operation.
+
+mod bytes;
+mod cleaner;
+mod machine;
+mod work;
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use ::bytes::Bytes;
+use imbrex::perform::{Failure, Request, Stack};
+
+use crate::volume::{Volume, VolumeError};
+pub use machine::{Cleaning, Traffic};
+use machine::{Machine, Shared};
+
+/// The client in whose name the engine itself flushes.
+const SELF: u32 = u32::MAX;
+
+/// How an engine works.
+#[derive(Copy, Clone, Debug)]
+pub struct EngineOptions {
+    /// Threads that carry operations out, beside those that ask.
+    pub workers: usize,
+    /// How long nothing must have been asked before cleaning is offered the time.
+    pub idle_after: Duration,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self { workers: 4, idle_after: Duration::from_millis(500) }
+    }
+}
+
+/// A volume that is served.
+pub struct Engine {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    block_bytes: u32,
+    capacity: u64,
+}
+
+impl Engine {
+    /// Starts serving; requests wait until recovery is done.
+    ///
+    /// # Errors
+    /// When a layer cannot be served as it is configured.
+    pub fn start(volume: Volume, options: EngineOptions) -> Result<Self, VolumeError> {
+        let setup = volume.setup()?;
+        let capacity = (setup.top.make)().capacity();
+        let block_bytes = volume.members[0].block_bytes();
+        let stack = Stack::open(setup).map_err(VolumeError::Refused)?;
+        let shared = Arc::new(Shared::new(volume.members, Machine::new(stack), options));
+        let mut threads: Vec<JoinHandle<()>> = Vec::new();
+        for _ in 0..options.workers.max(1) {
+            let shared = Arc::clone(&shared);
+            threads.push(thread::spawn(move || work::work(&shared)));
+        }
+        let cleaner = Arc::clone(&shared);
+        threads.push(thread::spawn(move || cleaner::clean(&cleaner)));
+        Ok(Self { shared, threads: Mutex::new(threads), block_bytes, capacity })
+    }
+
+    /// Bytes of a block.
+    #[must_use]
+    pub fn block_bytes(&self) -> u32 {
+        self.block_bytes
+    }
+
+    /// Blocks that clients see.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Waits until recovery is done.
+    ///
+    /// # Errors
+    /// Why the volume cannot be used.
+    pub fn wait_until_serving(&self) -> Result<(), Failure> {
+        let mut machine = self.shared.machine();
+        loop {
+            if let Some(why) = machine.stack.dead() {
+                return Err(Failure::Dead(why.to_owned()));
+            }
+            if machine.stack.is_serving() {
+                return Ok(());
+            }
+            machine = self.shared.wait_for_change(machine);
+        }
+    }
+
+    /// Has a request answered.
+    ///
+    /// # Errors
+    /// Why it failed.
+    pub fn call(&self, client: u32, request: Request) -> Result<Bytes, Failure> {
+        work::call(&self.shared, client, request)
+    }
+
+    /// What clients asked for and what the drives did for it, since the start.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        self.shared.traffic.now()
+    }
+
+    /// Pauses background cleaning, lets it go on, or asks for it now.
+    pub fn set_cleaning(&self, cleaning: Cleaning) {
+        self.shared.machine().cleaning = cleaning;
+        self.shared.changed.notify_all();
+    }
+
+    /// Whether background cleaning is paused or was asked for.
+    #[must_use]
+    pub fn cleaning(&self) -> Cleaning {
+        self.shared.machine().cleaning
+    }
+
+    /// Answers what is under way, makes everything durable, writes a checkpoint and ends. Later requests fail.
+    ///
+    /// # Errors
+    /// When what was answered could not be made durable.
+    pub fn stop(&self) -> Result<(), Failure> {
+        if self.shared.stopping.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.shared.wait_until_quiet();
+        let flushed = work::ask(&self.shared, SELF, Request::Flush);
+        self.shared.machine().stack.checkpoint();
+        self.shared.work.notify_all();
+        self.shared.wait_until_quiet();
+        self.shared.machine().ended = true;
+        self.shared.work.notify_all();
+        self.shared.changed.notify_all();
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+        flushed.map(drop)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Err(why) = self.stop() {
+            tracing::error!(%why, "what was written last may not be durable");
+        }
+    }
+}

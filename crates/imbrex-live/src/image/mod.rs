@@ -1,0 +1,379 @@
+//! An image: a drive of any preset emulated in a file. Its recording's rules are enforced, and its state outlives the
+//! program.
+//!
+//! ```text
+//! offset    what lies there
+//! 0         header: UUID and the drive's preset, framed (see `frame.rs`), magic "IMBREXI1"
+//! 64 KiB    its copy
+//! 128 KiB   two copies of the table of units (see `unit_table.rs`), each rounded up to 4 KiB
+//! 1 MiB*    the drive's blocks, one after the other, from the next whole MiB on
+//! ```
+//!
+//! What a drive has not been given takes no room where the file system keeps sparse files. A write pointer is
+//! written to the table with the next flush, as a drive's volatile cache would have it; an emptied unit at once, since its
+//! blocks may be overwritten from then on.
+
+pub mod unit_table;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use imbrex::block::{Extent, Pba};
+use imbrex::drive::{DriveError, DrivePreset};
+use imbrex::layer::{Condition, UnitReport};
+use imbrex::layers::Recording;
+use imbrex::media::Media;
+use imbrex::plan::Unit;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::backing::Backing;
+use crate::frame::{self, Frame, FrameError};
+use crate::store::{Store, StoreError};
+use unit_table::{Broken, ENTRY_BYTES, Entry};
+
+const MAGIC: [u8; 8] = *b"IMBREXI1";
+/// Bytes of a copy of the header.
+const HEADER_BYTES: usize = 64 << 10;
+/// Copies of the header, and of the table.
+const COPIES: u64 = 2;
+const TABLE_AT: u64 = COPIES * HEADER_BYTES as u64;
+const TABLE_ALIGNMENT: u64 = 4 << 10;
+const DATA_ALIGNMENT: u64 = 1 << 20;
+/// What a block holds that another one's write destroyed.
+const DESTROYED: u8 = 0xdb;
+
+/// A drive emulated in a backing.
+pub struct Image<B> {
+    backing: B,
+    uuid: Uuid,
+    preset: DrivePreset,
+    data_at: u64,
+    state: Mutex<State>,
+}
+
+/// What changes while the drive is used.
+struct State {
+    media: Box<dyn Media>,
+    /// What the table says, or will say after the next flush.
+    entries: Vec<Entry>,
+    /// Units whose entry in the table is older.
+    dirty: BTreeSet<u32>,
+    /// Parts of the image that are damaged in one copy.
+    stale: Vec<String>,
+}
+
+/// Why an image cannot be made or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// Both copies of the header are unusable.
+    #[error("both copies of the image's header are unusable: {0}")]
+    Header(#[source] FrameError),
+    /// The header's text makes no sense.
+    #[error("the image's header makes no sense: {0}")]
+    Text(String),
+    /// The drive that the image emulates is impossible.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// Both copies of an entry of the table are damaged.
+    #[error(
+        "both copies of entry {unit} of the image's table of units are damaged, at bytes {first} and {second} of the file"
+    )]
+    Unit {
+        /// The unit.
+        unit: u32,
+        /// Offset of the first copy.
+        first: u64,
+        /// Offset of the second copy.
+        second: u64,
+    },
+    /// The file cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// The text of the header.
+#[derive(Serialize, Deserialize)]
+struct Text {
+    name: String,
+    drive: DrivePreset,
+}
+
+impl<B: Backing> Image<B> {
+    /// How long the backing of a drive must be, in bytes.
+    ///
+    /// # Errors
+    /// When the drive is impossible.
+    pub fn len(preset: &DrivePreset) -> Result<u64, DriveError> {
+        Ok(data_at(units(preset)?) + preset.bytes())
+    }
+
+    /// Makes an image of an empty drive in a backing of zeros. The header is written last, so that an image that was not made to
+    /// its end is none.
+    ///
+    /// # Errors
+    /// When the drive is impossible or the backing cannot be written.
+    pub fn create(backing: B, preset: &DrivePreset) -> Result<Self, ImageError> {
+        let text = toml::to_string(&Text { name: preset.name.clone(), drive: preset.clone() });
+        let text = text.map_err(|e| ImageError::Text(e.to_string()))?;
+        let frame = Frame { uuid: Uuid::new_v4(), sequence: 1, text };
+        let bytes = frame.encode(MAGIC, HEADER_BYTES);
+        let bytes = bytes.ok_or_else(|| ImageError::Text("the drive's preset is too long".to_owned()))?;
+        backing.sync()?;
+        for copy in (0..COPIES).rev() {
+            backing.write_at(&bytes, copy * HEADER_BYTES as u64)?;
+        }
+        backing.sync()?;
+        Self::open(backing)
+    }
+
+    /// Opens an image.
+    ///
+    /// # Errors
+    /// When there is none, or what is damaged.
+    pub fn open(backing: B) -> Result<Self, ImageError> {
+        let mut copies = Vec::new();
+        for copy in 0..COPIES {
+            let mut bytes = vec![0; HEADER_BYTES];
+            let read = backing.read_at(&mut bytes, copy * HEADER_BYTES as u64);
+            copies.push(read.map_err(|_| FrameError::Damaged).and_then(|()| Frame::decode(&bytes, MAGIC)));
+        }
+        let (frame, stale) = frame::newest(copies).map_err(ImageError::Header)?;
+        let text: Text = toml::from_str(&frame.text).map_err(|e| ImageError::Text(e.message().to_owned()))?;
+        let preset = DrivePreset { name: text.name, ..text.drive };
+        preset.validate()?;
+        let mut media = preset.media(preset.recording())?;
+        let mut stale: Vec<String> = stale.iter().map(|copy| format!("copy {copy} of the image's header")).collect();
+        let entries = read_table(&backing, media.as_mut(), &mut stale)?;
+        let data_at = data_at(entries.len() as u64);
+        let state = Mutex::new(State { media, entries, dirty: BTreeSet::new(), stale });
+        Ok(Self { backing, uuid: frame.uuid, preset, data_at, state })
+    }
+
+    /// The image's own UUID.
+    #[must_use]
+    pub fn uuid(&self) -> Uuid {
+        self.uuid
+    }
+
+    /// The drive.
+    #[must_use]
+    pub fn preset(&self) -> &DrivePreset {
+        &self.preset
+    }
+
+    /// The backing.
+    #[must_use]
+    pub fn backing(&self) -> &B {
+        &self.backing
+    }
+
+    /// Parts of the image that are damaged or older in one of their copies.
+    #[must_use]
+    pub fn stale(&self) -> Vec<String> {
+        self.state().stale.clone()
+    }
+
+    /// Writes every copy of the header and of the table anew.
+    ///
+    /// # Errors
+    /// When the backing cannot be written.
+    pub fn mend(&self) -> io::Result<()> {
+        let mut bytes = vec![0; HEADER_BYTES];
+        for copy in 0..COPIES {
+            self.backing.read_at(&mut bytes, copy * HEADER_BYTES as u64)?;
+            if Frame::decode(&bytes, MAGIC).is_ok_and(|frame| frame.uuid == self.uuid) {
+                break;
+            }
+        }
+        let mut state = self.state();
+        for copy in 0..COPIES {
+            self.backing.write_at(&bytes, copy * HEADER_BYTES as u64)?;
+        }
+        for unit in 0..state.entries.len() as u32 {
+            if state.entries[unit as usize] != Entry::default() {
+                self.write_entry(&state, unit)?;
+            }
+        }
+        self.backing.sync()?;
+        state.stale.clear();
+        Ok(())
+    }
+
+    /// Lets a unit wear out, as a failing head would.
+    ///
+    /// # Errors
+    /// When the backing cannot be written.
+    pub fn fail(&self, unit: Unit, condition: Condition) -> io::Result<()> {
+        let mut state = self.state();
+        state.media.fail(unit, condition);
+        let entry = &mut state.entries[unit.index as usize];
+        (entry.broken, entry.sequence) = (Broken::of(condition), entry.sequence.wrapping_add(1));
+        self.write_entry(&state, unit.index)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where a block lies in the backing.
+    #[must_use]
+    pub fn offset(&self, block: Pba) -> u64 {
+        self.data_at + block.block() * u64::from(self.preset.block_bytes)
+    }
+
+    fn write_entry(&self, state: &State, unit: u32) -> io::Result<()> {
+        let bytes = state.entries[unit as usize].encode(unit);
+        let units = state.entries.len() as u64;
+        (0..COPIES).try_for_each(|copy| self.backing.write_at(&bytes, entry_at(units, copy, unit)))
+    }
+
+    /// Overwrites what a write destroys.
+    fn destroy(&self, at: Extent<Pba>) -> Result<(), StoreError> {
+        let mut destroyed = Vec::new();
+        self.state().media.destroys(at, &mut |gone| destroyed.push(gone));
+        for gone in destroyed {
+            let garbage = vec![DESTROYED; gone.blocks as usize * self.preset.block_bytes as usize];
+            self.backing.write_at(&garbage, self.offset(gone.start)).map_err(StoreError::of("destroying", gone))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a pointer rules the unit that a block lies in.
+    fn pointed(state: &State, block: Pba) -> Option<Unit> {
+        let unit = state.media.unit_of(block);
+        state.media.has_pointer(unit).then_some(unit)
+    }
+}
+
+impl<B: Backing> Store for Image<B> {
+    fn block_bytes(&self) -> u32 {
+        self.preset.block_bytes
+    }
+
+    fn recording(&self) -> Recording {
+        self.preset.recording()
+    }
+
+    fn media(&self) -> Box<dyn Media> {
+        self.state().media.copy()
+    }
+
+    fn read(&self, at: Extent<Pba>) -> Result<Bytes, StoreError> {
+        self.state().media.read(at)?;
+        let mut content = vec![0; at.blocks as usize * self.preset.block_bytes as usize];
+        self.backing.read_at(&mut content, self.offset(at.start)).map_err(StoreError::of("reading", at))?;
+        Ok(content.into())
+    }
+
+    fn write(&self, at: Extent<Pba>, content: &Bytes) -> Result<(), StoreError> {
+        let pointed = {
+            let mut state = self.state();
+            state.media.write(at)?;
+            Self::pointed(&state, at.start)
+        };
+        let written = self.backing.write_at(content, self.offset(at.start));
+        if let Some(unit) = pointed {
+            let mut state = self.state();
+            let start = state.media.extent_of(unit).start;
+            let pointer = (at.start.block() - start.block()) as u32;
+            if written.is_err() {
+                state.media.set_pointer(unit, pointer);
+            } else {
+                let entry = &mut state.entries[unit.index as usize];
+                (entry.pointer, entry.sequence) = (pointer + at.blocks, entry.sequence.wrapping_add(1));
+                state.dirty.insert(unit.index);
+            }
+        }
+        written.map_err(StoreError::of("writing", at))?;
+        self.destroy(at)
+    }
+
+    fn reset(&self, unit: Unit) -> Result<(), StoreError> {
+        let space = {
+            let mut state = self.state();
+            state.media.reset(unit)?;
+            let entry = &mut state.entries[unit.index as usize];
+            (entry.pointer, entry.sequence) = (0, entry.sequence.wrapping_add(1));
+            state.dirty.remove(&unit.index);
+            let space = state.media.extent_of(unit);
+            self.write_entry(&state, unit.index).map_err(StoreError::of("emptying", space))?;
+            space
+        };
+        self.backing.discard(self.offset(space.start), u64::from(space.blocks) * u64::from(self.preset.block_bytes));
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        let io = |source| StoreError::Io { doing: "flushing".to_owned(), source };
+        {
+            let mut state = self.state();
+            while let Some(unit) = state.dirty.first().copied() {
+                self.write_entry(&state, unit).map_err(io)?;
+                state.dirty.remove(&unit);
+            }
+        }
+        self.backing.sync().map_err(io)
+    }
+
+    fn report(&self) -> Result<UnitReport, StoreError> {
+        Ok(self.state().media.unit_report())
+    }
+}
+
+fn units(preset: &DrivePreset) -> Result<u64, DriveError> {
+    Ok(preset.media(preset.recording())?.report().len() as u64)
+}
+
+fn table_bytes(units: u64) -> u64 {
+    (units * ENTRY_BYTES as u64).next_multiple_of(TABLE_ALIGNMENT)
+}
+
+fn entry_at(units: u64, copy: u64, unit: u32) -> u64 {
+    TABLE_AT + copy * table_bytes(units) + u64::from(unit) * ENTRY_BYTES as u64
+}
+
+fn data_at(units: u64) -> u64 {
+    (TABLE_AT + COPIES * table_bytes(units)).next_multiple_of(DATA_ALIGNMENT)
+}
+
+/// Reads the table and brings the media to the state that it says.
+fn read_table(
+    backing: &impl Backing,
+    media: &mut dyn Media,
+    stale: &mut Vec<String>,
+) -> Result<Vec<Entry>, ImageError> {
+    let conventional: Vec<Unit> = (0..).map(Unit::disk).take(media.report().len()).collect();
+    let units = conventional.len() as u64;
+    let mut copies = Vec::new();
+    for copy in 0..COPIES {
+        let mut bytes = vec![0; conventional.len() * ENTRY_BYTES];
+        backing.read_at(&mut bytes, entry_at(units, copy, 0))?;
+        copies.push(bytes);
+    }
+    let mut entries = Vec::with_capacity(conventional.len());
+    for unit in conventional {
+        let at = unit.index as usize * ENTRY_BYTES;
+        let read = copies.iter().map(|copy| {
+            let bytes = copy[at..at + ENTRY_BYTES].try_into().unwrap_or([0xff; ENTRY_BYTES]);
+            Entry::decode(&bytes, unit.index).filter(|entry| entry.pointer <= media.extent_of(unit).blocks)
+        });
+        let read: Vec<Option<Entry>> = read.collect();
+        let Some(entry) = read.iter().flatten().max_by_key(|entry| entry.sequence).copied() else {
+            let [first, second] = [0, 1].map(|copy| entry_at(units, copy, unit.index));
+            return Err(ImageError::Unit { unit: unit.index, first, second });
+        };
+        let old = read.iter().position(|copy| *copy != Some(entry));
+        stale.extend(old.map(|copy| format!("copy {copy} of entry {} of the image's table of units", unit.index)));
+        if media.has_pointer(unit) {
+            media.set_pointer(unit, entry.pointer);
+        }
+        if let Some(broken) = entry.broken {
+            media.fail(unit, broken.condition());
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}

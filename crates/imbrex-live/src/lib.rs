@@ -1,0 +1,19 @@
+//! Imbrex's translation layers served live: the performing runner on images and on disks.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`store`] | a drive as the runner uses it |
+//! | [`image`] | a drive emulated in a file, its rules enforced and its state kept |
+//! | [`volume`] | one or more stores under a layer: how they are formatted, found and opened |
+//! | [`engine`] | the runner among threads: requests in, operations carried out, replies out |
+#![forbid(unsafe_code)]
+
+pub mod backing;
+pub mod engine;
+
+pub mod frame;
+pub mod image;
+pub mod layout;
+pub mod store;
+pub mod superblock;
+pub mod volume;

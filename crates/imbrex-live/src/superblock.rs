@@ -1,0 +1,96 @@
+//! The superblock: what a member of a store says about itself, in two copies on every member.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::frame::{Frame, FrameError};
+
+const MAGIC: [u8; 8] = *b"IMBREXS1";
+/// Bytes of a copy.
+pub const BYTES: usize = 16 << 10;
+
+/// A layer as it is configured in a store.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layered {
+    /// The layer.
+    pub layer: String,
+    /// Blocks of its persistent buffer, if it has one.
+    pub buffer_blocks: u32,
+    /// Blocks of each copy of its journal.
+    pub journal_blocks: u32,
+    /// The fields of its configuration that were set.
+    #[serde(default)]
+    pub config: toml::Table,
+}
+
+/// What a member says about itself and the store it is part of.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Superblock {
+    /// Tells the journal blocks of this store from those of another.
+    pub identity: u64,
+    /// Blocks of the member's drive.
+    pub blocks: u64,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// The members' UUIDs, by device number from 1.
+    pub members: Vec<Uuid>,
+    /// Which of them this is.
+    pub member: usize,
+    /// The layer on the member's drive.
+    pub own: Layered,
+    /// The layer above all members, if there are several.
+    #[serde(default)]
+    pub above: Option<Layered>,
+}
+
+/// Why there is no superblock.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SuperblockError {
+    /// The bytes are none.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// The text makes no sense.
+    #[error("the superblock makes no sense: {0}")]
+    Text(String),
+}
+
+impl Superblock {
+    /// The member's UUID.
+    #[must_use]
+    pub fn uuid(&self) -> Uuid {
+        self.members.get(self.member).copied().unwrap_or_default()
+    }
+
+    /// The bytes of a copy.
+    ///
+    /// # Errors
+    /// When the configuration is too long.
+    pub fn encode(&self, sequence: u64) -> Result<Vec<u8>, SuperblockError> {
+        let text = toml::to_string(self).map_err(|e| SuperblockError::Text(e.to_string()))?;
+        let bytes = Frame { uuid: self.uuid(), sequence, text }.encode(MAGIC, BYTES);
+        bytes.ok_or_else(|| SuperblockError::Text("the layer's configuration is too long".to_owned()))
+    }
+
+    /// The frame of a copy.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn frame(bytes: &[u8]) -> Result<Frame, FrameError> {
+        Frame::decode(bytes, MAGIC)
+    }
+
+    /// What a frame says.
+    ///
+    /// # Errors
+    /// When it makes no sense.
+    pub fn decode(frame: &Frame) -> Result<Self, SuperblockError> {
+        let text = |reason: String| SuperblockError::Text(reason);
+        let decoded: Self = toml::from_str(&frame.text).map_err(|e| text(e.message().to_owned()))?;
+        if decoded.uuid() != frame.uuid {
+            return Err(text("its UUID is not that of a member".to_owned()));
+        }
+        Ok(decoded)
+    }
+}

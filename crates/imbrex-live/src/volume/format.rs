@@ -1,0 +1,221 @@
+//! Formatting: how large journal and buffer are to be, and the first commit.
+
+use imbrex::buffer_size::BufferSize;
+use imbrex::layer::{Condition, TranslationLayer};
+use imbrex::layers::below::BelowConfig;
+use imbrex::layers::{self, LayerInfo, Recording};
+use imbrex::perform::{Setup, Stack, journal_need};
+use imbrex::plan::Unit;
+use uuid::Uuid;
+
+use super::{GATHER, Members, Volume, VolumeError, setup};
+use crate::layout::{self, COPIES, Layout};
+use crate::store::Store;
+use crate::superblock::{Layered, Superblock};
+
+/// Blocks of a copy of the journal that a drive with room to spare gets at least: group commits are then not hurried.
+const ROOMY_JOURNAL: u64 = 4096;
+/// The part of the conventional space that this may take.
+const JOURNAL_SHARE: u64 = 64;
+/// How often the journal is enlarged before it is given up to find a size that suits the map.
+const ATTEMPTS: usize = 32;
+
+/// What to format a volume as.
+pub struct FormatOptions<'a> {
+    /// The layer.
+    pub layer: &'static LayerInfo,
+    /// The fields of its configuration.
+    pub config: &'a toml::Table,
+    /// Its persistent buffer, as a size or as a part of the drive; all the room there is if nothing is said. Of a cache, the
+    /// cache.
+    pub buffer: Option<BufferSize>,
+    /// Blocks of each copy of the journal; as many as the map needs if nothing is said.
+    pub journal_blocks: Option<u32>,
+}
+
+/// Formats `members` as a volume. What was on them is gone.
+///
+/// # Errors
+/// When the layer and the members do not suit each other, or one of them fails. Nothing has been written in the first case.
+pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, VolumeError> {
+    let superblocks = superblocks(&members, options)?;
+    let stack_setup = setup::stack(&members, &superblocks)?;
+    for member in &members {
+        clear(member.as_ref())?;
+    }
+    begin(Stack::format(stack_setup).map_err(VolumeError::Refused)?, &members)?;
+    for (member, superblock) in members.iter().zip(&superblocks) {
+        write_superblock(member.as_ref(), superblock, 1)?;
+    }
+    Ok(Volume { members, superblocks, stale: Vec::new() })
+}
+
+/// Brings the first commit of every runner to the members.
+fn begin(mut stack: Stack, members: &Members) -> Result<(), VolumeError> {
+    while let Some((drive, io)) = stack.poll_io() {
+        stack.complete(io.id, members[drive].perform(&io.kind)?);
+    }
+    match stack.dead() {
+        Some(why) => Err(VolumeError::Refused(why.to_owned())),
+        None if stack.is_serving() => Ok(()),
+        None => Err(VolumeError::Refused("the volume does not begin to serve".to_owned())),
+    }
+}
+
+/// Empties every zone, and takes the superblocks away: a volume that was not formatted to its end is none.
+fn clear(member: &dyn Store) -> Result<(), VolumeError> {
+    let media = member.media();
+    for at in layout::superblocks(media.as_ref(), member.block_bytes())? {
+        let zeros = vec![0; at.blocks as usize * member.block_bytes() as usize];
+        member.write(at, &zeros.into())?;
+    }
+    for (unit, state) in (0..).map(Unit::disk).zip(media.report()) {
+        if state.condition == Condition::Sequential && state.pointer > 0 {
+            member.reset(unit)?;
+        }
+    }
+    Ok(member.flush()?)
+}
+
+/// Writes both copies of a superblock, one durable before the other is begun.
+pub(super) fn write_superblock(member: &dyn Store, superblock: &Superblock, sequence: u64) -> Result<(), VolumeError> {
+    let bytes = superblock.encode(sequence);
+    let mut bytes = bytes.map_err(|source| VolumeError::Superblock { what: "the member".to_owned(), source })?;
+    let at = layout::superblocks(member.media().as_ref(), member.block_bytes())?;
+    bytes.resize(at[0].blocks as usize * member.block_bytes() as usize, 0);
+    let bytes = bytes.into();
+    let write = |copy| member.write(copy, &bytes).and_then(|()| member.flush());
+    Ok(at.into_iter().try_for_each(write)?)
+}
+
+/// What every member will say about itself.
+fn superblocks(members: &Members, options: &FormatOptions<'_>) -> Result<Vec<Superblock>, VolumeError> {
+    let uuids: Vec<Uuid> = members.iter().map(|_| Uuid::new_v4()).collect();
+    let identity = Uuid::new_v4().as_u64_pair().0;
+    let (own, above) = layered(members, options, identity)?;
+    let superblock = |(member, own): (usize, Layered)| Superblock {
+        identity,
+        blocks: members[member].media().blocks(),
+        block_bytes: members[member].block_bytes(),
+        members: uuids.clone(),
+        member,
+        own,
+        above: above.clone(),
+    };
+    Ok(own.into_iter().enumerate().map(superblock).collect())
+}
+
+/// The layers of the members, and the one above them.
+fn layered(
+    members: &Members,
+    options: &FormatOptions<'_>,
+    identity: u64,
+) -> Result<(Vec<Layered>, Option<Layered>), VolumeError> {
+    let FormatOptions { layer, config, buffer, journal_blocks } = options;
+    if layer.recording != Recording::Cached {
+        let [member] = members.as_slice() else {
+            return Err(VolumeError::Members(format!("{} stands on one drive", layer.name)));
+        };
+        return Ok((vec![fitted(member.as_ref(), layer, config, *buffer, *journal_blocks)?], None));
+    }
+    let [flash, disk] = members.as_slice() else {
+        return Err(VolumeError::Members(format!("{} stands on two drives: flash, then a disk", layer.name)));
+    };
+    if flash.block_bytes() != disk.block_bytes() {
+        let text = format!("blocks of {} and of {} bytes", flash.block_bytes(), disk.block_bytes());
+        return Err(VolumeError::Members(format!("the drives have {text}; a cache needs equal ones")));
+    }
+    let below = BelowConfig::read(layer, config)?;
+    let flash_layer = layers::find(&below.flash_layer)?;
+    let on_flash = fitted(flash.as_ref(), flash_layer, &below.flash_config, None, None)?;
+    let disk_layer = layers::find(&below.disk_layer)?;
+    let on_disk = fitted(disk.as_ref(), disk_layer, &below.disk_config, Some(below.disk_buffer), None)?;
+    let capacity =
+        |member: &dyn Store, own: &Layered| setup::own(member, own, identity).map(|setup| (setup.make)().capacity());
+    let capacities = [capacity(flash.as_ref(), &on_flash)?, capacity(disk.as_ref(), &on_disk)?];
+    let block_bytes = flash.block_bytes();
+    let bytes = capacities[1].saturating_mul(block_bytes.into());
+    let wanted = buffer.map(|buffer| buffer.blocks(bytes, block_bytes));
+    let journal = journal_blocks.map_or(Journal::AtLeast(0), Journal::Exactly);
+    let above = enlarged(layer, config, journal, block_bytes, |layered| {
+        let left = capacities[0].saturating_sub(COPIES as u64 * u64::from(layered.journal_blocks));
+        layered.buffer_blocks = blocks(wanted.unwrap_or(left))?;
+        setup::above_all(layered, &capacities, block_bytes, identity)
+    })?;
+    Ok((vec![on_flash, on_disk], Some(above)))
+}
+
+/// The layer of one member, with a journal that its map fits.
+fn fitted(
+    member: &dyn Store,
+    layer: &'static LayerInfo,
+    config: &toml::Table,
+    buffer: Option<BufferSize>,
+    journal_blocks: Option<u32>,
+) -> Result<Layered, VolumeError> {
+    let (media, block_bytes) = (member.media(), member.block_bytes());
+    let wanted = buffer.map(|buffer| buffer.blocks(media.blocks().saturating_mul(block_bytes.into()), block_bytes));
+    let room = Layout::new(media.as_ref(), block_bytes, 0, 0)?.space.conventional_blocks / JOURNAL_SHARE;
+    let first = journal_blocks.map_or(Journal::AtLeast(room.min(ROOMY_JOURNAL) as u32), Journal::Exactly);
+    enlarged(layer, config, first, block_bytes, |layered| {
+        let left = Layout::new(media.as_ref(), block_bytes, layered.journal_blocks, 0)?.space.conventional_blocks;
+        layered.buffer_blocks = if layer.buffered { blocks(wanted.unwrap_or(left))? } else { 0 };
+        if u64::from(layered.buffer_blocks) > left {
+            let text = format!("a buffer of {} blocks", layered.buffer_blocks);
+            let have =
+                format!("the {left} conventional blocks that {} blocks of journal leave", layered.journal_blocks);
+            return Err(VolumeError::Refused(format!(
+                "{text} does not fit {have}; choose a smaller one with --buffer"
+            )));
+        }
+        setup::own(member, layered, 0)
+    })
+}
+
+fn blocks(blocks: u64) -> Result<u32, VolumeError> {
+    u32::try_from(blocks).map_err(|_| VolumeError::Refused(format!("a buffer of {blocks} blocks is too large")))
+}
+
+/// How long each copy of a journal is to be, in blocks.
+#[derive(Copy, Clone)]
+enum Journal {
+    Exactly(u32),
+    AtLeast(u32),
+}
+
+/// A layer with a journal that its map fits. The more the journal takes, the less may be left to
+/// map, so that this comes to an end.
+fn enlarged(
+    layer: &'static LayerInfo,
+    config: &toml::Table,
+    journal: Journal,
+    block_bytes: u32,
+    mut try_with: impl FnMut(&mut Layered) -> Result<Setup, VolumeError>,
+) -> Result<Layered, VolumeError> {
+    let mut layered = Layered {
+        layer: layer.name.to_owned(),
+        buffer_blocks: 0,
+        journal_blocks: match journal {
+            Journal::Exactly(blocks) | Journal::AtLeast(blocks) => blocks,
+        },
+        config: config.clone(),
+    };
+    for _ in 0..ATTEMPTS {
+        let made: Box<dyn TranslationLayer> = (try_with(&mut layered)?.make)();
+        made.survives_power_loss()
+            .map_err(|e| VolumeError::Refused(format!("{} cannot be served: {e}", layer.name)))?;
+        let need = journal_need(made.as_ref(), block_bytes as usize, GATHER);
+        let too_large = || {
+            let map = format!("the map of {} blocks takes up to {} records", made.capacity(), made.most_records());
+            VolumeError::Refused(format!("{map}, and each copy of its journal {need} blocks of {block_bytes} bytes"))
+        };
+        if need <= layered.journal_blocks.into() {
+            return Ok(layered);
+        }
+        if matches!(journal, Journal::Exactly(_)) {
+            return Err(VolumeError::Refused(format!("{}; make it larger", too_large())));
+        }
+        layered.journal_blocks = u32::try_from(need).map_err(|_| too_large())?;
+    }
+    Err(VolumeError::Refused(format!("no size of the journal suits {}; choose a smaller buffer", layer.name)))
+}

@@ -1,0 +1,183 @@
+//! A volume: a layer on a store, or a cache on two of them, each behind a layer of its own. How it is formatted, and how it
+//! is found again.
+//!
+//! Each member has superblocks and a journal of its own (see [`crate::layout`]). The journal of a layer above lies in front
+//! of the blocks of the first member, as that member's layer presents them.
+
+mod format;
+mod setup;
+
+use std::sync::Arc;
+
+use imbrex::block::Extent;
+use imbrex::layers::{ConfigError, Recording};
+use imbrex::perform::StackSetup;
+
+use crate::frame;
+use crate::layout::{self, NoRoom};
+use crate::store::{Store, StoreError};
+use crate::superblock::{Superblock, SuperblockError};
+pub use format::{FormatOptions, format};
+
+/// Records gathered before a commit starts of its own accord.
+const GATHER: usize = 1024;
+/// Blocks that a journal entry has at most, as a rule.
+const ENTRY_BLOCKS: usize = 64;
+
+/// The stores of a volume, by device number from 1.
+pub type Members = Vec<Arc<dyn Store>>;
+
+/// A volume that can be started.
+pub struct Volume {
+    /// Its stores.
+    pub members: Members,
+    /// What they say about themselves.
+    pub superblocks: Vec<Superblock>,
+    /// What of them is damaged or old in one copy.
+    pub stale: Vec<String>,
+}
+
+/// Why a volume cannot be formatted or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum VolumeError {
+    /// A member has no superblock that can be used.
+    #[error("{what} has no usable superblock: {source}")]
+    Superblock {
+        /// The member.
+        what: String,
+        /// Why not.
+        source: SuperblockError,
+    },
+    /// The members are not those of one volume.
+    #[error("{0}")]
+    Members(String),
+    /// A layer cannot be made on its member.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A member has too little conventional space.
+    #[error(transparent)]
+    Room(#[from] NoRoom),
+    /// The layer is for another kind of drive.
+    #[error("layer {layer} is for {needed}, and the drive is {is}; choose another layer or another drive")]
+    Unsuited {
+        /// The layer.
+        layer: String,
+        /// What it is for.
+        needed: &'static str,
+        /// What the drive is.
+        is: &'static str,
+    },
+    /// The map or its journal is too large, or the layer does not survive a power cut.
+    #[error("{0}")]
+    Refused(String),
+    /// An operation of a member failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Volume {
+    /// Finds the volume that `members` are.
+    ///
+    /// # Errors
+    /// When a member has no superblock, or they do not belong together or are not in order.
+    pub fn open(members: Members) -> Result<Self, VolumeError> {
+        let mut superblocks: Vec<Superblock> = Vec::new();
+        let mut stale = Vec::new();
+        for (number, member) in members.iter().enumerate() {
+            let (superblock, old) = read_superblock(member.as_ref(), number)?;
+            stale.extend(old);
+            let media = member.media();
+            if (superblock.blocks, superblock.block_bytes) != (media.blocks(), member.block_bytes()) {
+                let (blocks, bytes) = (superblock.blocks, superblock.block_bytes);
+                let text =
+                    format!("was formatted as a drive of {blocks} blocks of {bytes} bytes, which it is not any more");
+                return Err(VolumeError::Members(format!("{} {text}", name(number))));
+            }
+            superblocks.push(superblock);
+        }
+        belong_together(&superblocks)?;
+        Ok(Self { members, superblocks, stale })
+    }
+
+    /// What the runner needs to know.
+    ///
+    /// # Errors
+    /// When a layer cannot be made as it is configured.
+    pub fn setup(&self) -> Result<StackSetup, VolumeError> {
+        setup::stack(&self.members, &self.superblocks)
+    }
+
+    /// The name of the layer that serves the host.
+    #[must_use]
+    pub fn layer(&self) -> &str {
+        let first = &self.superblocks[0];
+        &first.above.as_ref().unwrap_or(&first.own).layer
+    }
+
+    /// Writes every copy of every superblock anew.
+    ///
+    /// # Errors
+    /// When a member cannot be written.
+    pub fn mend(&self) -> Result<(), VolumeError> {
+        self.members.iter().zip(&self.superblocks).try_for_each(|(member, superblock)| {
+            let sequence = frame_sequence(member.as_ref())?;
+            format::write_superblock(member.as_ref(), superblock, sequence)
+        })
+    }
+}
+
+/// The newest sequence of a member's superblocks.
+fn frame_sequence(member: &dyn Store) -> Result<u64, VolumeError> {
+    let at = layout::superblocks(member.media().as_ref(), member.block_bytes())?;
+    let frames = at.iter().filter_map(|copy| Superblock::frame(&member.read(*copy).ok()?).ok());
+    Ok(frames.map(|frame| frame.sequence).max().unwrap_or(1))
+}
+
+/// What a member is called in messages.
+fn name(number: usize) -> String {
+    format!("member {}", number + 1)
+}
+
+/// A member's superblock, and which of its copies is damaged or old.
+fn read_superblock(member: &dyn Store, number: usize) -> Result<(Superblock, Vec<String>), VolumeError> {
+    let media = member.media();
+    let at = layout::superblocks(media.as_ref(), member.block_bytes())?;
+    let read = |copy: &Extent<_>| match member.read(*copy) {
+        Ok(bytes) => Superblock::frame(&bytes),
+        Err(_) => Err(frame::FrameError::Damaged),
+    };
+    let of = |source: SuperblockError| VolumeError::Superblock { what: name(number), source };
+    let (frame, stale) = frame::newest(at.iter().map(read).collect()).map_err(|e| of(e.into()))?;
+    let superblock = Superblock::decode(&frame).map_err(of)?;
+    let stale = stale.iter().map(|copy| format!("the superblock of {} at {:?}", name(number), at[*copy].start));
+    Ok((superblock, stale.collect()))
+}
+
+fn belong_together(superblocks: &[Superblock]) -> Result<(), VolumeError> {
+    let refuse = |text: String| Err(VolumeError::Members(text));
+    let Some(first) = superblocks.first() else { return refuse("a volume has at least one member".to_owned()) };
+    if first.members.len() != superblocks.len() {
+        return refuse(format!("the volume has {} members; name all of them, in order", first.members.len()));
+    }
+    for (number, superblock) in superblocks.iter().enumerate() {
+        if superblock.members != first.members || superblock.above != first.above {
+            return refuse(format!("{} belongs to another volume than the first one", name(number)));
+        }
+        if superblock.member != number {
+            return refuse(format!("{} is the volume's {}; name them in order", name(number), name(superblock.member)));
+        }
+    }
+    Ok(())
+}
+
+/// What a recording is called.
+fn kind(recording: Recording) -> &'static str {
+    match recording {
+        Recording::Conventional => "conventional disks",
+        Recording::Zoned | Recording::WholeZones => "host-managed zoned disks",
+        Recording::Banded => "disks of bands",
+        Recording::Interlaced => "interlaced disks",
+        Recording::Flash => "flash",
+        Recording::Cached => "flash in front of a disk",
+    }
+}

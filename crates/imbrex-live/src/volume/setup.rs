@@ -1,0 +1,110 @@
+//! From superblocks to what the runner needs to know.
+
+use imbrex::block::{Extent, Pba};
+use imbrex::layer::TranslationLayer;
+use imbrex::layers::{self, ConfigError, LayerInfo, Recording};
+use imbrex::media::{Joined, Media};
+use imbrex::perform::rules::Rules;
+use imbrex::perform::{Setup, StackSetup};
+use imbrex::space::Space;
+
+use super::{ENTRY_BLOCKS, GATHER, Members, VolumeError, kind};
+use crate::layout::{COPIES, Layout};
+use crate::store::Store;
+use crate::superblock::{Layered, Superblock};
+
+/// The runner of every layer.
+pub(super) fn stack(members: &Members, superblocks: &[Superblock]) -> Result<StackSetup, VolumeError> {
+    let mut below = Vec::new();
+    for (member, superblock) in members.iter().zip(superblocks) {
+        below.push(own(member.as_ref(), &superblock.own, superblock.identity)?);
+    }
+    let above = superblocks.first().and_then(|first| Some((first.above.as_ref()?, first.identity)));
+    match (above, below.len()) {
+        (Some((layered, identity)), _) => {
+            let capacities: Vec<u64> = below.iter().map(|setup| (setup.make)().capacity()).collect();
+            let block_bytes = members[0].block_bytes();
+            let top = above_all(layered, &capacities, block_bytes, identity)?;
+            Ok(StackSetup { top, below: below.into_iter().map(|top| StackSetup { top, below: Vec::new() }).collect() })
+        }
+        (None, 1) => Ok(StackSetup { top: below.remove(0), below: Vec::new() }),
+        (None, _) => Err(VolumeError::Members("several members need a layer above them".to_owned())),
+    }
+}
+
+/// The runner of the layer on a member.
+pub(super) fn own(member: &dyn Store, layered: &Layered, identity: u64) -> Result<Setup, VolumeError> {
+    let info = layers::find(&layered.layer)?;
+    suits(info, member.recording())?;
+    let media = member.media();
+    let layout = Layout::new(media.as_ref(), member.block_bytes(), layered.journal_blocks, layered.buffer_blocks)?;
+    setup((info, layered, layout.space), media, layout.journals.to_vec(), (member.block_bytes(), identity))
+}
+
+/// The runner of the layer above members of so many blocks.
+pub(super) fn above_all(
+    layered: &Layered,
+    capacities: &[u64],
+    block_bytes: u32,
+    identity: u64,
+) -> Result<Setup, VolumeError> {
+    let info = layers::find(&layered.layer)?;
+    suits(info, Recording::Cached)?;
+    let media = Joined::new(capacities.iter().copied());
+    let space = above_space(capacities, layered)?;
+    let journal = |copy: usize| {
+        let start = copy as u64 * u64::from(layered.journal_blocks);
+        Extent::new(Pba::disk(start), layered.journal_blocks)
+    };
+    let journals = (0..COPIES).map(journal).collect();
+    // A journal of its own: it lies where a member's layer could have been asked to put another's.
+    setup((info, layered, space), Box::new(media), journals, (block_bytes, !identity))
+}
+
+/// The space of a layer above members: what the journal leaves of the first, and the second.
+fn above_space(capacities: &[u64], layered: &Layered) -> Result<Space, VolumeError> {
+    let &[cache, home] = capacities else {
+        return Err(VolumeError::Members(format!("{} stands on two members: flash, then a disk", layered.layer)));
+    };
+    let journals = COPIES as u64 * u64::from(layered.journal_blocks);
+    let Some(left) = cache.checked_sub(journals).filter(|left| *left >= u64::from(layered.buffer_blocks)) else {
+        let text = format!("{journals} blocks of journal and {} of cache", layered.buffer_blocks);
+        return Err(VolumeError::Refused(format!("{text} do not fit the {cache} blocks of the first member")));
+    };
+    let space = Space::of(&Joined::new(capacities.iter().copied()), layered.buffer_blocks).cached(left, home);
+    Ok(Space { conventional: Pba::disk(journals), ..space })
+}
+
+fn setup(
+    (info, layered, space): (&'static LayerInfo, &Layered, Space),
+    media: Box<dyn Media>,
+    journal: Vec<Extent<Pba>>,
+    (block_bytes, identity): (u32, u64),
+) -> Result<Setup, VolumeError> {
+    let config = layered.config.clone();
+    let build = move || -> Result<Box<dyn TranslationLayer>, ConfigError> { info.build(&space, &config) };
+    build()?;
+    Ok(Setup {
+        make: Box::new(move || match build() {
+            Ok(layer) => layer,
+            Err(e) => unreachable!("the same layer was made before: {e}"),
+        }),
+        media,
+        journal,
+        block_bytes: block_bytes as usize,
+        identity,
+        gather: GATHER,
+        entry_blocks: ENTRY_BLOCKS,
+        rules: Rules::all(),
+        audit: false,
+    })
+}
+
+/// Whether a layer is for drives of that kind.
+fn suits(info: &LayerInfo, is: Recording) -> Result<(), VolumeError> {
+    let same = info.recording == is || (info.recording == Recording::WholeZones && is == Recording::Zoned);
+    if same {
+        return Ok(());
+    }
+    Err(VolumeError::Unsuited { layer: info.name.to_owned(), needed: kind(info.recording), is: kind(is) })
+}

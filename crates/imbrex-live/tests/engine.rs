@@ -1,0 +1,102 @@
+//! The engine on images: many threads at once, odd byte ranges, restarts, and every layer that can be served.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::fs::File;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use imbrex::drive::DrivePreset;
+use imbrex::layers::{self, Recording};
+use imbrex_live::engine::{Engine, EngineOptions};
+use imbrex_live::image::Image;
+use imbrex_live::store::Store;
+use imbrex_live::volume::{FormatOptions, Members, Volume, format};
+
+fn image(preset: &DrivePreset) -> Arc<dyn Store> {
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(Image::<File>::len(preset).unwrap()).unwrap();
+    Arc::new(Image::create(file, preset).unwrap())
+}
+
+/// Drives that a layer can stand on, small ones.
+fn members(recording: Recording) -> Members {
+    let preset = |name: &str, mib: u64| DrivePreset::named(name).unwrap().with_capacity(mib << 20).unwrap();
+    match recording {
+        Recording::Conventional => vec![image(&preset("conventional-7200", 64))],
+        Recording::Zoned | Recording::WholeZones => vec![image(&preset("small-zoned", 256))],
+        Recording::Banded => vec![image(&preset("small-banded", 256))],
+        Recording::Interlaced => vec![image(&preset("imrsim", 256))],
+        Recording::Flash => vec![image(&preset("ssd-pore", 64))],
+        Recording::Cached => vec![image(&preset("ssd-pore", 64)), image(&preset("small-banded", 256))],
+    }
+}
+
+fn start(members: Members) -> Engine {
+    let options = EngineOptions { idle_after: Duration::from_millis(1), ..EngineOptions::default() };
+    let engine = Engine::start(Volume::open(members).unwrap(), options).unwrap();
+    engine.wait_until_serving().unwrap();
+    engine
+}
+
+#[test]
+fn every_layer_serves_and_is_found_again() {
+    for info in layers::ALL {
+        let members = members(info.recording);
+        let options = FormatOptions { layer: info, config: &toml::Table::new(), buffer: None, journal_blocks: None };
+        let volume = match format(members.clone(), &options) {
+            Ok(volume) => volume,
+            Err(e) => panic!("{}: {e}", info.name),
+        };
+        drop(volume);
+        let engine = start(members.clone());
+        let region = (engine.capacity() * u64::from(engine.block_bytes())).min(8 << 20);
+        let threads = 4;
+        thread::scope(|scope| {
+            for number in 0..threads {
+                let engine = &engine;
+                scope.spawn(move || churn(engine, number, region / threads as u64));
+            }
+        });
+        engine.flush(0).unwrap();
+        engine.stop().unwrap();
+        drop(engine);
+        let engine = start(members);
+        for number in 0..threads {
+            verify(&engine, number, region / threads as u64);
+        }
+    }
+}
+
+/// The byte at an offset after `churn`.
+fn byte(number: u32, offset: u64) -> u8 {
+    (offset.wrapping_mul(31) >> 3) as u8 ^ (offset >> 9) as u8 ^ (number as u8).wrapping_mul(77)
+}
+
+/// Writes a thread's part of the device several times over in odd pieces, its last version in the end.
+fn churn(engine: &Engine, number: u32, len: u64) {
+    let base = u64::from(number) * len;
+    let mut state = 0x9e37_79b9_u64 + u64::from(number);
+    for _ in 0..300 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let offset = (state >> 20) % len;
+        let piece = 1 + (state >> 50) % 9000;
+        let piece = piece.min(len - offset);
+        let bytes: Vec<u8> = (offset..offset + piece).map(|at| byte(number, base + at)).collect();
+        engine.write_bytes(number, base + offset, &bytes).unwrap();
+        let mut back = vec![0; bytes.len()];
+        engine.read_bytes(number, base + offset, &mut back).unwrap();
+        assert_eq!(back, bytes);
+    }
+    let bytes: Vec<u8> = (0..len).map(|at| byte(number, base + at)).collect();
+    for (piece, at) in bytes.chunks(100_001).zip((0..).step_by(100_001)) {
+        engine.write_bytes(number, base + at, piece).unwrap();
+    }
+}
+
+fn verify(engine: &Engine, number: u32, len: u64) {
+    let base = u64::from(number) * len;
+    let mut back = vec![0; len as usize];
+    engine.read_bytes(number, base, &mut back).unwrap();
+    assert!((0..).zip(&back).all(|(at, b)| *b == byte(number, base + at)), "part {number}");
+}
