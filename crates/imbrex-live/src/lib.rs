@@ -14,6 +14,8 @@ pub mod engine;
 pub mod frame;
 pub mod image;
 pub mod layout;
+pub mod place;
+pub mod signature;
 pub mod store;
 pub mod superblock;
 pub mod volume;
