@@ -99,10 +99,10 @@ impl From<SchedulerArgument> for Scheduler {
 
 /// `LAYER.FIELD=VALUE`.
 #[derive(Clone)]
-struct Setting {
-    layer: &'static LayerInfo,
-    field: String,
-    value: toml::Value,
+pub struct Setting {
+    pub layer: &'static LayerInfo,
+    pub field: String,
+    pub value: toml::Value,
 }
 
 /// A layer and the drive it runs on.
@@ -163,7 +163,8 @@ pub fn layer(name: &str) -> Result<&'static LayerInfo, layers::ConfigError> {
     layers::find(name)
 }
 
-fn size(text: &str) -> Result<u64, String> {
+/// A size on the command line.
+pub fn size(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(BufferSize::Bytes(bytes)) => Ok(bytes),
         _ => Err("write a size such as 64GiB or 2TB".to_owned()),
@@ -175,7 +176,8 @@ fn part(text: &str) -> Result<f64, String> {
     part.ok_or_else(|| "write a number from 0 to 1".to_owned())
 }
 
-fn setting(text: &str) -> Result<Setting, String> {
+/// A setting on the command line.
+pub fn setting(text: &str) -> Result<Setting, String> {
     let parts = text.split_once('=').and_then(|(name, value)| Some((name.split_once('.')?, value)));
     let Some(((layer, field), value)) = parts else {
         return Err("write it as LAYER.FIELD=VALUE, such as fifo-log.spare_zones=2".to_owned());

@@ -26,9 +26,9 @@ fn members(recording: Recording) -> Members {
         Recording::Conventional => vec![image(&preset("conventional-7200", 64))],
         Recording::Zoned | Recording::WholeZones => vec![image(&preset("small-zoned", 256))],
         Recording::Banded => vec![image(&preset("small-banded", 256))],
-        Recording::Interlaced => vec![image(&preset("imrsim", 256))],
-        Recording::Flash => vec![image(&preset("ssd-pore", 64))],
-        Recording::Cached => vec![image(&preset("ssd-pore", 64)), image(&preset("small-banded", 256))],
+        Recording::Interlaced => vec![image(&preset("imr-tracklace", 256))],
+        Recording::Flash => vec![image(&preset("ssd-pore", 256))],
+        Recording::Cached => vec![image(&preset("ssd-pore", 256)), image(&preset("small-banded", 256))],
     }
 }
 
