@@ -62,7 +62,19 @@ pub enum PlaceError {
 /// # Errors
 /// When there is none, it is damaged, or somebody else has it.
 pub fn open(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
-    let (file, metadata) = locked(path, "open", File::options().read(true).write(true))?;
+    opened(path, File::options().read(true).write(true))
+}
+
+/// The same, for a program that will not write to it.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_to_read(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
+    opened(path, File::options().read(true))
+}
+
+fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, PlaceError> {
+    let (file, metadata) = locked(path, "open", options)?;
     if metadata.is_file() {
         let image = Image::open(file).map_err(|source| PlaceError::Image { path: path.to_owned(), source })?;
         return Ok(Arc::new(image));
