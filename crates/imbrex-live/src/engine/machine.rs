@@ -11,6 +11,7 @@ use imbrex::block::{Extent, Lba};
 use imbrex::perform::{Failure, Io, IoKind, Reply, Stack};
 
 use super::EngineOptions;
+use super::watch::{Latencies, StepClock};
 use crate::volume::Members;
 
 /// Threads that wait look again after so long, whatever happens.
@@ -39,6 +40,11 @@ pub(super) struct Shared {
     pub stopping: AtomicBool,
     pub options: EngineOptions,
     pub traffic: Counters,
+    pub latencies: Latencies,
+    /// Of requests during which cleaning was under way.
+    pub beside_cleaning: Latencies,
+    /// Twice the steps of cleaning that have begun, and one more while one is under way.
+    steps: AtomicU64,
 }
 
 /// The runner and what belongs to it.
@@ -55,6 +61,9 @@ pub(super) struct Machine {
     pub merging: Vec<Extent<Lba>>,
     pub last_request: Instant,
     pub cleaning: Cleaning,
+    /// How much of the time background cleaning may take, in per cent.
+    pub throttle: u8,
+    pub clock: StepClock,
     pub ended: bool,
 }
 
@@ -65,7 +74,7 @@ pub(super) struct Caller {
 }
 
 /// Bytes and operations, since the start.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Traffic {
     /// Bytes that clients read.
     pub host_read: u64,
@@ -139,7 +148,7 @@ impl Caller {
 }
 
 impl Machine {
-    pub fn new(stack: Stack) -> Self {
+    pub fn new(stack: Stack, throttle: u8) -> Self {
         Self {
             stack,
             callers: HashMap::new(),
@@ -150,6 +159,8 @@ impl Machine {
             merging: Vec::new(),
             last_request: Instant::now(),
             cleaning: Cleaning::default(),
+            throttle,
+            clock: StepClock::default(),
             ended: false,
         }
     }
@@ -189,6 +200,9 @@ impl Shared {
             stopping: AtomicBool::new(false),
             options,
             traffic: Counters::default(),
+            latencies: Latencies::new(),
+            beside_cleaning: Latencies::new(),
+            steps: AtomicU64::new(0),
         }
     }
 
@@ -201,6 +215,28 @@ impl Shared {
         for _ in 0..machine.waiting().min(machine.idle_workers) {
             self.work.notify_one();
         }
+    }
+
+    /// Measures steps of cleaning, and says so when one was too long.
+    pub fn look_at_steps(&self, machine: &mut Machine) {
+        let (limit, now) = (self.options.step_limit, machine.stack.steps());
+        let stands = 2 * now.begun + u64::from(now.under_way > 0);
+        if self.steps.swap(stands, Ordering::Relaxed) != stands && now.under_way == 0 {
+            self.changed.notify_all();
+        }
+        if let Some(took) = machine.clock.look(now, limit) {
+            tracing::warn!(?took, ?limit, "a step of cleaning took longer than it may");
+        }
+    }
+
+    /// Where cleaning stands, for [`Shared::steps_since`].
+    pub fn steps_now(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    /// How many steps of cleaning have been under way since it stood there.
+    pub fn steps_since(&self, then: u64) -> u64 {
+        self.steps_now() / 2 - then / 2 + then % 2
     }
 
     /// Waits for something to change.

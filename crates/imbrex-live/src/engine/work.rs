@@ -9,6 +9,7 @@ use bytes::Bytes;
 use imbrex::perform::{Failure, Io, IoKind, IoResult, Request};
 
 use super::machine::{Caller, Machine, Shared};
+use super::watch::Kind;
 
 /// Longer operations are left to workers: whoever waits for an answer should not be late for it.
 const SMALL_BYTES: usize = 256 << 10;
@@ -18,7 +19,14 @@ pub(super) fn call(shared: &Shared, client: u32, request: Request) -> Result<Byt
     if shared.stopping.load(Ordering::Relaxed) {
         return Err(Failure::Dead("it is being stopped".to_owned()));
     }
-    ask(shared, client, request)
+    let (kind, since, steps) = (Kind::of(&request), Instant::now(), shared.steps_now());
+    let result = ask(shared, client, request);
+    let took = since.elapsed();
+    shared.latencies.record(kind, took);
+    if shared.steps_since(steps) > 0 {
+        shared.beside_cleaning.record(kind, took);
+    }
+    result
 }
 
 /// The same, while stopping too.
@@ -40,6 +48,7 @@ pub(super) fn submit<'a>(
     machine.last_request = Instant::now();
     machine.callers.insert(id, Arc::clone(&caller));
     machine.stack.submit(client, id, request);
+    shared.look_at_steps(&mut machine);
     loop {
         machine.deliver();
         if let Some(result) = caller.take() {
@@ -107,6 +116,7 @@ fn carry_out<'a>(
     let mut machine = shared.machine();
     let was_serving = machine.stack.is_serving();
     machine.stack.complete(io.id, result);
+    shared.look_at_steps(&mut machine);
     machine.under_way -= 1;
     machine.deliver();
     if machine.is_quiet() || was_serving != machine.stack.is_serving() || machine.stack.dead().is_some() {

@@ -21,6 +21,7 @@ pub mod journal;
 mod numbering;
 mod operation;
 mod order;
+mod progress;
 mod protocol;
 mod recover;
 mod request;
@@ -38,6 +39,7 @@ use crate::block::{Extent, Pba};
 use crate::layer::{TranslationLayer, UnitReport, Violation};
 use crate::media::Media;
 pub use commit::journal_need;
+pub use progress::{Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 use recover::Recovery;
 use rules::Rules;
@@ -74,6 +76,8 @@ pub struct Counts {
     pub commits: u64,
     /// Whole checkpoints completed.
     pub checkpoints: u64,
+    /// Journal entries that recovery read.
+    pub entries_read: u64,
     /// Redo images written at recovery.
     pub replayed: u64,
     /// Layer lives ended by a failed operation.
@@ -103,6 +107,8 @@ struct Core {
     /// Clients seen, and whether their next flush must fail because a layer's life has ended.
     clients: BTreeMap<u32, bool>,
     counts: Counts,
+    tally: Tally,
+    steps_begun: u64,
 }
 
 enum State {
@@ -163,6 +169,8 @@ impl Performer {
             blank: BTreeSet::new(),
             clients: BTreeMap::new(),
             counts: Counts::default(),
+            tally: Tally::default(),
+            steps_begun: 0,
         };
         let mut performer = Self { core, state: State::Recovering(Box::new(recovery)) };
         performer.advance();
@@ -283,6 +291,26 @@ impl Performer {
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.core.counts
+    }
+
+    /// How the runner stands.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let mut progress = Progress { tally: self.core.tally, ..Progress::default() };
+        progress.journal_blocks = self.core.setup.journal_blocks().into();
+        if let State::Running(running) = &self.state {
+            progress.journal_used = running.ring.used();
+            progress.blocked = running.unplanned.len() as u64;
+            progress.occupancy = running.layer.occupancy();
+        }
+        progress
+    }
+
+    /// The steps of cleaning.
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        let under_way = matches!(&self.state, State::Running(running) if running.cleaning > 0);
+        Steps { begun: self.core.steps_begun, under_way: under_way.into() }
     }
 
     /// Verifies the layer's invariants, and that folding the records gives its state.

@@ -60,6 +60,8 @@ impl Running {
         let mut images = 0;
         let mut records_from = None;
         let keeps_redo = core.setup.rules.keeps(Rule::RedoFirst);
+        core.tally.add(&made.plan);
+        let cleaning_before = self.cleaning;
         for op in made.plan.ops() {
             match *op {
                 Op::Move { from, to, blocks, redo: held, .. } => {
@@ -95,6 +97,7 @@ impl Running {
                 Op::Count(..) => {}
             }
         }
+        core.steps_begun += u64::from(self.cleaning > cleaning_before);
         if images > self.layer.most_redo_blocks() {
             self.broken = Some(format!("the redo moves of a plan write {images} blocks, more than the layer said"));
         }

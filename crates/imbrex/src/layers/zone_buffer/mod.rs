@@ -29,7 +29,7 @@ mod write;
 use std::ops::ControlFlow;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::rewrite_survives;
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
@@ -307,6 +307,10 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         let regions = slots / (crate::layer::REGION_RECORDS as u64 / 2 - 1);
         let notes = u64::from(self.policy.note_keys());
         u64::from(self.zones.natives()) + slots + regions + LostBlocks::regions(self.capacity()) + notes
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        Some(Occupancy { used: self.map.mapped(), blocks: self.policy.table().slots().into() })
     }
 
     fn check(&self) -> Result<(), Violation> {
