@@ -4,6 +4,7 @@
 
 #[path = "../fixture/mod.rs"]
 mod fixture;
+mod restarts;
 mod sides;
 
 use fixture::random::any_request;
@@ -113,6 +114,13 @@ fn no_cut_loses_what_was_flushed() {
     let tally = explore(&sides::subject(), &options, |_| true).unwrap();
     println!("{tally:?}");
     assert!(tally.cuts_in_recovery > 50 && tally.rebuilds > 50 && tally.checkpoints > 20, "{tally:?}");
+}
+
+/// Runs that lose a flushed block when the layer above is not told.
+#[test]
+fn a_life_that_ends_below_ends_the_one_above() {
+    let tally = explore(&sides::subject(), &Options { cuts: 100, seed: 700, rules: Rules::all() }, |_| true).unwrap();
+    assert!(tally.rebuilds > 0 && tally.faults > 0, "{tally:?}");
 }
 
 #[test]
