@@ -39,7 +39,7 @@ fn setup() -> Setup {
     Setup {
         media: Box::new(Joined::new([u64::from(JOURNAL + BLOCKS), u64::from(BLOCKS)])),
         make: Box::new(move || Box::new(Sides::new(&space))),
-        journal: Extent::new(Pba::disk(0), JOURNAL),
+        journal: vec![Extent::new(Pba::disk(0), JOURNAL)],
         block_bytes: BLOCK,
         identity: 1,
         gather: 8,
