@@ -22,7 +22,9 @@ pub fn program(name: &str) -> Result<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     let found = env::split_paths(&path).chain(system).map(|folder| folder.join(name)).find(|file| file.is_file());
-    found.ok_or_else(|| anyhow!("{name} is not installed; it serves the volume over NBD (on Debian: apt-get install nbdkit)"))
+    found.ok_or_else(|| {
+        anyhow!("{name} is not installed; it serves the volume over NBD (on Debian: apt-get install nbdkit)")
+    })
 }
 
 /// The plugin, beside the program or where it is installed.

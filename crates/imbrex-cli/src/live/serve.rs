@@ -108,7 +108,8 @@ impl Serve {
         let plugin = self.plugin.clone().map_or_else(nbdkit::plugin, Ok)?;
         let place = self.place();
         let control = self.control.clone().unwrap_or_else(|| socket::control(&place));
-        for path in self.sockets(&place).into_iter().chain([control.as_path()]) {
+        let served_at = self.port.is_none().then_some(place.as_path());
+        for path in served_at.into_iter().chain([control.as_path()]) {
             socket::check(path)?;
             control::remove_stale(path)?;
         }
@@ -117,9 +118,9 @@ impl Serve {
         let mut server = Server::start(&program, &self.arguments(&plugin, &place, &control))?;
         self.announce(&mut server, &place, &control);
         let ended = server.wait();
-        for path in self.sockets(&place) {
+        if self.port.is_none() {
             // Whoever starts the next server removes it if this fails.
-            let _ = std::fs::remove_file(path);
+            let _ = std::fs::remove_file(&place);
         }
         ended
     }
@@ -127,10 +128,6 @@ impl Serve {
     /// The Unix socket that is served at, or what would be its name.
     fn place(&self) -> PathBuf {
         self.socket.clone().unwrap_or_else(|| socket::default(&self.stores[0]))
-    }
-
-    fn sockets<'a>(&self, place: &'a Path) -> Option<&'a Path> {
-        self.port.is_none().then_some(place)
     }
 
     /// Says where the volume is served, once it is, and how it was found.
@@ -154,10 +151,9 @@ impl Serve {
         let mut arguments: Vec<OsString> = ["--foreground", "--exit-with-parent", "--threads"].map(Into::into).into();
         arguments.push(self.threads.to_string().into());
         match self.port {
-            Some(port) => arguments.extend([
-                format!("--ipaddr={}", self.address).into(),
-                format!("--port={port}").into(),
-            ]),
+            Some(port) => {
+                arguments.extend([format!("--ipaddr={}", self.address).into(), format!("--port={port}").into()])
+            }
             None => arguments.extend(["--unix".into(), place.into()]),
         }
         if let Some(pidfile) = &self.pidfile {

@@ -86,10 +86,15 @@ fn space(runner: &Runner, block_bytes: u32) -> String {
 
 fn cleaning(status: &Status) -> String {
     let cleaning = &status.cleaning;
-    let limit = cleaning.limit_ms.map_or(String::new(), |limit| {
-        format!(", {} of them longer than {limit:.0} ms", count(cleaning.over_limit))
-    });
-    let steps = format!("{} steps of {:.1} ms, the longest {:.1} ms", count(cleaning.steps), cleaning.mean_ms, cleaning.longest_ms);
+    let limit = cleaning
+        .limit_ms
+        .map_or(String::new(), |limit| format!(", {} of them longer than {limit:.0} ms", count(cleaning.over_limit)));
+    let steps = format!(
+        "{} steps of {:.1} ms, the longest {:.1} ms",
+        count(cleaning.steps),
+        cleaning.mean_ms,
+        cleaning.longest_ms
+    );
     format!("cleaning {}, throttle {} %: {steps}{limit}", cleaning.state, cleaning.throttle)
 }
 

@@ -149,10 +149,7 @@ fn family(
     Ok(())
 }
 
-fn histogram(
-    metric: &mut prometheus_client::encoding::MetricEncoder<'_>,
-    times: &Histogram<u64>,
-) -> Result<(), Error> {
+fn histogram(metric: &mut prometheus_client::encoding::MetricEncoder<'_>, times: &Histogram<u64>) -> Result<(), Error> {
     let bounds = (0..BUCKETS).map(|bucket| FIRST_BUCKET.as_nanos() as u64 * 4_u64.pow(bucket));
     let (mut buckets, mut below, mut counted) = (Vec::new(), 0, 0);
     for bound in bounds {

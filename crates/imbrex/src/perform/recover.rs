@@ -71,7 +71,7 @@ impl Recovery {
             stage,
             pending: BTreeMap::new(),
             tries: 0,
-            scan: Scan::default(),
+            scan: Scan::new(&[]),
             chain,
             suspects,
             unreadable: BTreeSet::new(),
@@ -117,7 +117,7 @@ impl Recovery {
                 if self.read_journal() {
                     return;
                 }
-                let blocks = std::mem::take(&mut self.scan).finish(&core.setup.journal);
+                let blocks = std::mem::replace(&mut self.scan, Scan::new(&[])).finish();
                 match blocks.and_then(|blocks| chain::find(blocks, core.setup.block_bytes)) {
                     Ok(chain) => self.chain = chain,
                     Err(why) => self.error = Some(why),

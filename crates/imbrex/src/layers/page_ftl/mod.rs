@@ -40,7 +40,9 @@ mod collect;
 mod records;
 
 use crate::block::{Extent, Lba, Pba, Request};
-use crate::layer::{Condition, Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation};
+use crate::layer::{
+    Condition, Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation,
+};
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
 use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
