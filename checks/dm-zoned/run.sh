@@ -19,54 +19,8 @@ GUEST_SECONDS=${GUEST_SECONDS:-300}
 cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/imbrex/dm-zoned
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-fail() {
-    echo "dm-zoned check: $1" >&2
-    exit 1
-}
-
-skip() {
-    [ "${IMBREX_REQUIRE_QEMU:-0}" != 1 ] || fail "$1, and IMBREX_REQUIRE_QEMU does not let it be skipped"
-    echo "dm-zoned check skipped: $1"
-    exit 0
-}
-
-# Programs of the host, and the packages they come in.
-need_programs() {
-    local pair missing=()
-    for pair in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod cpio:cpio xz:xz-utils dmsetup:dmsetup; do
-        program "${pair%%:*}" > /dev/null || missing+=("${pair##*:}")
-    done
-    [ ${#missing[@]} -eq 0 ] && return
-    [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null ||
-        skip "it needs qemu-system-x86_64 and more (on Debian the packages ${missing[*]}), and only root can install them with apt-get"
-    echo "dm-zoned check: installing ${missing[*]}"
-    install_packages "${missing[@]}" > "$work/apt" 2>&1 ||
-        skip "the packages ${missing[*]} could not be installed: $(reason "$work/apt")"
-}
-
-# Only the download is cut short: an installation cut short would leave the package manager half way.
-install_packages() {
-    export DEBIAN_FRONTEND=noninteractive
-    fetching 60 apt-get -qq update && fetching 180 apt-get -qq -y --no-install-recommends --download-only install "$@" &&
-        apt-get -qq -y --no-install-recommends --no-download -o DPkg::Lock::Timeout=60 install "$@"
-}
-
-program() { PATH=$PATH:/sbin:/usr/sbin command -v "$1"; }
-
-# A command that uses the network and must not hang.
-fetching() {
-    local seconds=$1
-    shift
-    timeout "$seconds" "$@" -o Acquire::http::Timeout=20 -o Acquire::Retries=1 -o DPkg::Lock::Timeout=30 || {
-        local status=$?
-        [ $status != 124 ] || echo "E: $1 was not done in $seconds s"
-        return $status
-    }
-}
-
-# The last error that apt reported.
-reason() { sed -n 's/^E: //p' "$1" | tail -n 1 | grep . || echo "the package manager does not say why"; }
+check="dm-zoned check" required=IMBREX_REQUIRE_QEMU
+. ../peers.sh
 
 # Kernel and dm-zoned-tools of Debian 13, unpacked into the cache.
 need_kernel() {
@@ -191,7 +145,7 @@ compare() {
 }
 
 [ "$(uname -m)" = x86_64 ] || skip "the guest is an x86_64 one with programs of this machine, which is $(uname -m)"
-need_programs
+need_programs qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod cpio:cpio xz:xz-utils dmsetup:dmsetup
 need_kernel
 pattern 5 > "$work/pattern"
 make_guest

@@ -29,7 +29,8 @@ pub fn program(name: &str) -> Result<PathBuf> {
 
 /// The plugin, beside the program or where it is installed.
 pub fn plugin() -> Result<PathBuf> {
-    let program = env::current_exe().context("where this program lies is not known; name the plugin with --plugin")?;
+    let program = env::current_exe()
+        .map_err(|e| anyhow!("where this program lies is not known; name the plugin with --plugin: {e}"))?;
     let folder = program.parent().unwrap_or(Path::new("/"));
     let places = [folder.join(PLUGIN), folder.join(INSTALLED).join(PLUGIN)];
     places.iter().find(|file| file.is_file()).cloned().ok_or_else(|| {
@@ -50,7 +51,7 @@ impl Server {
     pub fn start(program: &Path, arguments: &[OsString]) -> Result<Self> {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().with_context(|| format!("{} cannot be started", program.display()))?;
+        let mut child = command.spawn().map_err(|e| anyhow!("{} cannot be started: {e}", program.display()))?;
         let said = child.stderr.take().context("nbdkit has no standard error")?;
         let errors = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&errors);
@@ -60,7 +61,7 @@ impl Server {
             // It may have ended already.
             let _ = kill_process(pid, Signal::TERM);
         };
-        ctrlc::set_handler(stop).context("signals cannot be passed on")?;
+        ctrlc::set_handler(stop).map_err(|e| anyhow!("signals cannot be passed on: {e}"))?;
         Ok(Self { child, errors, reader })
     }
 
@@ -71,7 +72,7 @@ impl Server {
 
     /// Waits for its end.
     pub fn wait(mut self) -> Result<()> {
-        let status = self.child.wait().context("nbdkit is lost")?;
+        let status = self.child.wait().map_err(|e| anyhow!("nbdkit is lost: {e}"))?;
         let _ = self.reader.join();
         if status.success() {
             return Ok(());

@@ -10,7 +10,6 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use imbrex_live::service::Status;
 use imbrex_live::service::control::{self, Question, Reply};
-use rustix::fs::Mode;
 
 use super::nbdkit::{self, Server};
 use super::socket;
@@ -113,10 +112,15 @@ impl Serve {
             socket::check(path)?;
             control::remove_stale(path)?;
         }
-        // Of what is made from here on, sockets above all, others have no use.
-        rustix::process::umask(Mode::from_raw_mode(0o177));
-        let mut server = Server::start(&program, &self.arguments(&plugin, &place, &control))?;
-        self.announce(&mut server, &place, &control);
+        // nbdkit's socket is anybody's, so it is made where nobody else comes, and moved when it is its owner's alone.
+        let hidden = served_at.map(socket::Hidden::beside).transpose()?;
+        let mut server = Server::start(&program, &self.arguments(&plugin, hidden.as_ref(), &control))?;
+        if let Some(status) = status_of(&mut server, &control) {
+            if let Some(hidden) = hidden {
+                hidden.show_at(&place)?;
+            }
+            self.announce(&status, &place);
+        }
         let ended = server.wait();
         if self.port.is_none() {
             // Whoever starts the next server removes it if this fails.
@@ -130,32 +134,22 @@ impl Serve {
         self.socket.clone().unwrap_or_else(|| socket::default(&self.stores[0]))
     }
 
-    /// Says where the volume is served, once it is, and how it was found.
-    fn announce(&self, server: &mut Server, place: &Path, control: &Path) {
-        let status = loop {
-            match control::ask(control, Question::Status) {
-                Ok(Reply::Status(status)) => break status,
-                Ok(_) => return,
-                Err(_) if !server.runs() => return,
-                Err(_) => thread::sleep(OFTEN),
-            }
-        };
+    /// Says where the volume is served, and how it was found.
+    fn announce(&self, status: &Status, place: &Path) {
         let at = match self.port {
             Some(port) => format!("nbd://{}", SocketAddr::new(self.address, port)),
             None => format!("nbd+unix:///?socket={}", place.display()),
         };
-        println!("{}", described(&status, &at));
+        println!("{}", described(status, &at));
     }
 
-    fn arguments(&self, plugin: &Path, place: &Path, control: &Path) -> Vec<OsString> {
+    fn arguments(&self, plugin: &Path, socket: Option<&socket::Hidden>, control: &Path) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = ["--foreground", "--exit-with-parent", "--threads"].map(Into::into).into();
         arguments.push(self.threads.to_string().into());
-        match self.port {
-            Some(port) => {
-                arguments.extend([format!("--ipaddr={}", self.address).into(), format!("--port={port}").into()])
-            }
-            None => arguments.extend(["--unix".into(), place.into()]),
+        if let Some(port) = self.port {
+            arguments.extend([format!("--ipaddr={}", self.address).into(), format!("--port={port}").into()]);
         }
+        arguments.extend(socket.into_iter().flat_map(|socket| ["--unix".into(), socket.path().into()]));
         if let Some(pidfile) = &self.pidfile {
             arguments.extend(["--pidfile".into(), pidfile.into()]);
         }
@@ -191,6 +185,18 @@ impl Serve {
             arguments.extend(path.as_ref().map(|path| pair(option, path.as_os_str())));
         }
         arguments.extend(self.tls_verify_peer.then(|| "--tls-verify-peer".into()));
+    }
+}
+
+/// How the volume stands as soon as it is served; nothing when the server ends instead.
+fn status_of(server: &mut Server, control: &Path) -> Option<Status> {
+    loop {
+        match control::ask(control, Question::Status) {
+            Ok(Reply::Status(status)) => return Some(*status),
+            Ok(_) => return None,
+            Err(_) if !server.runs() => return None,
+            Err(_) => thread::sleep(OFTEN),
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
+use tempfile::TempDir;
 
 /// Bytes that the path of a socket has at most.
 const LONGEST: usize = 107;
@@ -42,6 +43,35 @@ pub fn check(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A socket in a folder that only its owner can enter, until it is shown.
+pub struct Hidden {
+    folder: TempDir,
+}
+
+impl Hidden {
+    /// In the folder that it will be shown in.
+    pub fn beside(place: &Path) -> Result<Self> {
+        let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = tempfile::Builder::new().prefix(".").tempdir_in(parent);
+        let folder = folder.map_err(|e| anyhow!("a socket cannot be made in {}: {e}", parent.display()))?;
+        let hidden = Self { folder };
+        check(&hidden.path())?;
+        Ok(hidden)
+    }
+
+    /// Where it is until then.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("s")
+    }
+
+    /// Makes it its owner's alone and gives it its name.
+    pub fn show_at(self, place: &Path) -> Result<()> {
+        let shown = fs::set_permissions(self.path(), fs::Permissions::from_mode(0o600));
+        let shown = shown.and_then(|()| fs::rename(self.path(), place));
+        shown.map_err(|e| anyhow!("the socket {} cannot be made: {e}", place.display()))
+    }
+}
+
 fn with(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
@@ -59,5 +89,17 @@ mod tests {
         assert_eq!(control(&socket), Path::new("/a/disk.img.sock.control"));
         assert_eq!(control_of(Path::new("/a/x.control")), Path::new("/a/x.control"));
         assert!(check(&socket).is_ok() && check(Path::new(&"x".repeat(108))).is_err());
+    }
+
+    #[test]
+    fn a_socket_is_its_owners_before_it_is_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, hidden) = (folder.path().join("a.sock"), Hidden::beside(&folder.path().join("a.sock")).unwrap());
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(hidden.path().parent().unwrap()), 0o700);
+        let _listener = std::os::unix::net::UnixListener::bind(hidden.path()).unwrap();
+        hidden.show_at(&place).unwrap();
+        assert_eq!(mode(&place), 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -54,9 +54,10 @@ fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, idle: Dura
             machine.cleaning = Cleaning::WhenIdle;
             shared.changed.notify_all();
         }
-        // Nothing to do until somebody writes.
+        // Nothing to do until somebody writes, which nobody says: idle time begins then at the earliest.
+        let often = shared.options.idle_after.max(SOON);
         while machine.last_request == last_request && machine.cleaning == Cleaning::WhenIdle && !machine.ended {
-            machine = shared.wait_for_change(machine);
+            machine = shared.wait_for_change_within(machine, often);
         }
         return machine;
     }

@@ -11,7 +11,7 @@ use imbrex::block::{Extent, Lba};
 use imbrex::perform::{Failure, Io, IoKind, Reply, Stack};
 
 use super::EngineOptions;
-use super::watch::{Latencies, StepClock};
+use super::watch::{Kind, Latencies, StepClock};
 use crate::volume::Members;
 
 /// Threads that wait look again after so long, whatever happens.
@@ -55,6 +55,8 @@ pub(super) struct Machine {
     /// Operations left to workers.
     pub handed: VecDeque<(usize, Io)>,
     pub idle_workers: usize,
+    /// Threads that wait until nothing is under way.
+    pub watchers: usize,
     /// Operations that threads carry out.
     pub under_way: usize,
     /// Blocks that are read to be written again with a part of them changed.
@@ -155,6 +157,7 @@ impl Machine {
             next_id: 0,
             handed: VecDeque::new(),
             idle_workers: 0,
+            watchers: 0,
             under_way: 0,
             merging: Vec::new(),
             last_request: Instant::now(),
@@ -182,6 +185,11 @@ impl Machine {
     /// Operations that nobody carries out yet.
     pub fn waiting(&self) -> usize {
         self.handed.len() + self.stack.pending_io()
+    }
+
+    /// Whether somebody who waits for that has to be told that nothing is asked for and nothing under way.
+    pub fn is_watched_and_quiet(&self) -> bool {
+        self.watchers > 0 && self.is_quiet()
     }
 
     /// Whether nothing is asked for and nothing under way.
@@ -229,13 +237,25 @@ impl Shared {
         }
     }
 
+    /// Has something done that a client asked for, and measures how long that takes.
+    pub fn timed<T>(&self, kind: Kind, work: impl FnOnce() -> T) -> T {
+        let (since, steps) = (Instant::now(), self.steps_now());
+        let result = work();
+        let took = since.elapsed();
+        self.latencies.record(kind, took);
+        if self.steps_since(steps) > 0 {
+            self.beside_cleaning.record(kind, took);
+        }
+        result
+    }
+
     /// Where cleaning stands, for [`Shared::steps_since`].
-    pub fn steps_now(&self) -> u64 {
+    fn steps_now(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }
 
     /// How many steps of cleaning have been under way since it stood there.
-    pub fn steps_since(&self, then: u64) -> u64 {
+    fn steps_since(&self, then: u64) -> u64 {
         self.steps_now() / 2 - then / 2 + then % 2
     }
 
@@ -256,9 +276,11 @@ impl Shared {
     /// Waits until nothing is asked for and nothing is under way.
     pub fn wait_until_quiet(&self) {
         let mut machine = self.machine();
+        machine.watchers += 1;
         while !machine.is_quiet() {
             self.wake_workers(&machine);
             machine = self.wait_for_change(machine);
         }
+        machine.watchers -= 1;
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use imbrex::perform::{Request, Steps};
+use imbrex::perform::Steps;
 
 /// The longest time that is told from longer ones.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
@@ -36,16 +36,6 @@ impl Kind {
             Self::Write => "write",
             Self::Trim => "trim",
             Self::Flush => "flush",
-        }
-    }
-
-    /// The kind of a request.
-    pub(super) fn of(request: &Request) -> Self {
-        match request {
-            Request::Read(_) => Self::Read,
-            Request::Write(..) => Self::Write,
-            Request::Trim(_) => Self::Trim,
-            Request::Flush => Self::Flush,
         }
     }
 }

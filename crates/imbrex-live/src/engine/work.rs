@@ -9,7 +9,6 @@ use bytes::Bytes;
 use imbrex::perform::{Failure, Io, IoKind, IoResult, Request};
 
 use super::machine::{Caller, Machine, Shared};
-use super::watch::Kind;
 
 /// Longer operations are left to workers: whoever waits for an answer should not be late for it.
 const SMALL_BYTES: usize = 256 << 10;
@@ -19,14 +18,7 @@ pub(super) fn call(shared: &Shared, client: u32, request: Request) -> Result<Byt
     if shared.stopping.load(Ordering::Relaxed) {
         return Err(Failure::Dead("it is being stopped".to_owned()));
     }
-    let (kind, since, steps) = (Kind::of(&request), Instant::now(), shared.steps_now());
-    let result = ask(shared, client, request);
-    let took = since.elapsed();
-    shared.latencies.record(kind, took);
-    if shared.steps_since(steps) > 0 {
-        shared.beside_cleaning.record(kind, took);
-    }
-    result
+    ask(shared, client, request)
 }
 
 /// The same, while stopping too.
@@ -55,7 +47,7 @@ pub(super) fn submit<'a>(
             shared.wake_workers(&machine);
             return result;
         }
-        match next_small(&mut machine) {
+        match next_for(&mut machine, id) {
             Some((drive, io)) => machine = carry_out(shared, machine, drive, io),
             None => {
                 shared.wake_workers(&machine);
@@ -80,15 +72,16 @@ fn when_free<'a>(shared: &Shared, mut machine: MutexGuard<'a, Machine>, request:
     machine
 }
 
-/// The next operation, if it is small; others are handed to workers.
-fn next_small(machine: &mut Machine) -> Option<(usize, Io)> {
+/// The next operation for whoever waits for the answer to the request `id`: one that is for it, or small. Others are handed to
+/// workers.
+fn next_for(machine: &mut Machine, id: u64) -> Option<(usize, Io)> {
     while let Some((drive, io)) = machine.stack.poll_io() {
         let is_small = match &io.kind {
             IoKind::Write(_, content) => content.len() <= SMALL_BYTES,
             IoKind::Read(at) => at.blocks as usize <= SMALL_BYTES / 4096,
             IoKind::Reset(_) | IoKind::Flush | IoKind::Report => false,
         };
-        if is_small {
+        if is_small || io.request == Some(id) {
             return Some((drive, io));
         }
         machine.handed.push_back((drive, io));
@@ -119,7 +112,7 @@ fn carry_out<'a>(
     shared.look_at_steps(&mut machine);
     machine.under_way -= 1;
     machine.deliver();
-    if machine.is_quiet() || was_serving != machine.stack.is_serving() || machine.stack.dead().is_some() {
+    if machine.is_watched_and_quiet() || was_serving != machine.stack.is_serving() || machine.stack.dead().is_some() {
         shared.changed.notify_all();
     }
     machine
@@ -133,7 +126,7 @@ pub(super) fn work(shared: &Shared) {
         match machine.handed.pop_front().or_else(|| machine.stack.poll_io()) {
             Some((drive, io)) => machine = carry_out(shared, machine, drive, io),
             None => {
-                if machine.is_quiet() {
+                if machine.is_watched_and_quiet() {
                     shared.changed.notify_all();
                 }
                 machine.idle_workers += 1;

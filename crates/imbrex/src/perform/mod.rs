@@ -349,10 +349,15 @@ impl Setup {
 
 impl Core {
     fn issue(&mut self, purpose: Purpose, kind: IoKind) {
+        self.issue_for(None, purpose, kind);
+    }
+
+    /// Issues an operation that is for one request.
+    fn issue_for(&mut self, request: Option<u64>, purpose: Purpose, kind: IoKind) {
         let id = self.next_io;
         self.next_io += 1;
         self.purposes.insert(id, purpose);
-        self.out.push_back(Io { id, kind });
+        self.out.push_back(Io { id, kind, request });
     }
 
     fn reply(&mut self, id: u64, result: Result<Bytes, Failure>) {

@@ -103,6 +103,7 @@ impl Running {
         }
         if let Some((at, before)) = redo_from.or(records_from) {
             self.items.insert(at, Item { before, what: What::Redo { moves: redo, records: redo_records, images } });
+            self.urgent += 1;
         }
         if !core.setup.rules.keeps(Rule::ReuseAfterRecords) {
             self.take_effect_at_once(core);
@@ -117,7 +118,9 @@ impl Running {
     }
 
     pub(super) fn push_item(&mut self, what: What) {
-        self.items.push_back(Item { before: self.next_seq, what });
+        let item = Item { before: self.next_seq, what };
+        self.urgent += usize::from(item.is_urgent());
+        self.items.push_back(item);
     }
 
     /// Makes a Move an operation; several where places that are known to be unreadable and to hold nothing that is needed

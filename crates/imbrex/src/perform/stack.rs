@@ -108,7 +108,7 @@ impl Stack {
                 let id = self.next_out;
                 self.next_out += 1;
                 self.out.insert(id, (index, io.id));
-                return Some((first + drive, Io { id, kind: io.kind }));
+                return Some((first + drive, Io { id, kind: io.kind, request: None }));
             }
             first += device.drives();
         }
@@ -227,7 +227,7 @@ impl Stack {
 
     /// Passes an operation of the top to the devices that it is for.
     fn ask(&mut self, io: Io) {
-        let Io { id, kind } = io;
+        let Io { id, kind, .. } = io;
         let is_read = matches!(kind, IoKind::Read(_));
         let (at, request) = match kind {
             IoKind::Report => return self.top.complete(id, IoResult::Report(self.top.unit_report())),
