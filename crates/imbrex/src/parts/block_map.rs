@@ -152,7 +152,7 @@ impl BlockMap {
         let lines = self.entries.len() as u64 / LINE;
         let scattered = (lba.0 / LINE).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // The product's upper half: the part of the lines that `scattered` is of all numbers.
-        let line = (u128::from(scattered) * u128::from(lines) >> u64::BITS) as u64;
+        let line = ((u128::from(scattered) * u128::from(lines)) >> u64::BITS) as u64;
         (line * LINE + lba.0 % LINE) as usize
     }
 
@@ -198,7 +198,7 @@ impl BlockMap {
 
 /// Twice as many as are ever mapped, in whole lines.
 fn entries_for(most: u32) -> usize {
-    ((2 * u64::from(most)).next_multiple_of(LINE)).max(2 * LINE) as usize
+    (2 * u64::from(most)).next_multiple_of(LINE).max(2 * LINE) as usize
 }
 
 fn place_of(entry: u64) -> u32 {
