@@ -231,17 +231,7 @@ fn counts_agree_on_synthetic_workloads() {
                 // Whole zones are no buffer of blocks.
                 let sizes = if layer == "dm-zoned" { &[1 << 20][..] } else { &[1 << 20, 100 << 10] };
                 for &buffer in sizes {
-                    let counts = compare(layer, &workload, &drive, BufferSize::Bytes(buffer), prefill, config);
-                    seen.rmw += counts.rmw;
-                    seen.rmw_free += counts.rmw_free;
-                    seen.padding += counts.padding;
-                    seen.padding_again += counts.padding_again;
-                    seen.hits += counts.hits;
-                    seen.direct += counts.direct;
-                    seen.requeued += counts.requeued;
-                    for (seen, counted) in seen.hot_cold.iter_mut().zip(counts.hot_cold) {
-                        *seen += counted;
-                    }
+                    seen.add(&compare(layer, &workload, &drive, BufferSize::Bytes(buffer), prefill, config));
                 }
             }
         }

@@ -18,6 +18,22 @@ pub struct Counts {
     pub hot_cold: [u64; 6],
 }
 
+impl Counts {
+    /// Adds what is looked at over many runs.
+    pub fn add(&mut self, other: &Self) {
+        self.rmw += other.rmw;
+        self.rmw_free += other.rmw_free;
+        self.padding += other.padding;
+        self.padding_again += other.padding_again;
+        self.hits += other.hits;
+        self.direct += other.direct;
+        self.requeued += other.requeued;
+        for (sum, more) in self.hot_cold.iter_mut().zip(other.hot_cold) {
+            *sum += more;
+        }
+    }
+}
+
 pub struct Disk {
     pub zone_blocks: u64,
     pub pointer: Vec<u64>,
