@@ -71,7 +71,8 @@ impl Shape {
         if subject.recording == Recording::Interlaced {
             journal += IMAGES;
         }
-        journal *= copies;
+        // Flash that is large enough for a layer above has more to remember.
+        journal = (journal + blocks / 16) * copies;
         let (space, ground) = match disks::draw(subject.recording, (journal, buffer, blocks), dice) {
             Some((space, media)) => (space, Ground::Drive(media)),
             None => stacked(journal, buffer, rules, dice)?,

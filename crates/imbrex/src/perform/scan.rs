@@ -3,8 +3,8 @@
 //! A ring is as long as the largest map needs, and mostly holds nothing or what has been superseded. So one block of each
 //! stretch is read first. A stretch counts if its first block is this store's, or cannot be read, in some copy: the chain from
 //! tail to head has no gap, so a stretch whose first block holds nothing is part of it only if that block is damaged, and then
-//! it follows one that counts. And a stretch counts only if it is not wholly before the tail that the newest of those blocks
-//! names.
+//! it follows one that counts. And a stretch counts only if it is not wholly before the tail. What those blocks say of the
+//! tail is believed if they are durable: a commit that was cut short may name a tail that it did not live to see.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -36,6 +36,10 @@ pub(super) struct Scan {
     blocks: Vec<Block>,
     /// The stretches of which a first block counts, and the highest number of such a block.
     stretches: BTreeMap<u32, u64>,
+    /// The number of each first block, and the tail that it names.
+    tails: Vec<(u64, u64)>,
+    /// Every block before this one was durable.
+    durable: u64,
     /// Nothing before this block is needed.
     tail: u64,
 }
@@ -58,6 +62,8 @@ impl Scan {
             failures: BTreeMap::new(),
             blocks: Vec::new(),
             stretches: BTreeMap::new(),
+            tails: Vec::new(),
+            durable: 0,
             tail: 0,
         }
     }
@@ -75,6 +81,8 @@ impl Scan {
     /// All first blocks of stretches have been read: takes in hand what counts.
     fn choose(&mut self) {
         self.probing = false;
+        let durable = self.tails.iter().filter(|(number, _)| *number < self.durable);
+        self.tail = durable.map(|(_, tail)| *tail).max().unwrap_or(0);
         let ring = self.copies.first().map_or(0, |copy| copy.blocks);
         let stretches = ring.div_ceil(self.stretch);
         let mut chosen: BTreeSet<u32> = self.unreadable().map(|block| self.stretch_of(block)).collect();
@@ -98,7 +106,8 @@ impl Scan {
             let Some(block) = journal::decode_block(&bytes, Some(identity)) else { continue };
             let number = block.header.start + u64::from(block.header.index);
             if self.probing {
-                self.tail = self.tail.max(block.header.tail);
+                self.tails.push((number, block.header.tail));
+                self.durable = self.durable.max(block.header.durable);
                 let stretch = self.stretches.entry(self.stretch_of(start.plus(at))).or_default();
                 *stretch = number.max(*stretch);
             } else if number >= self.tail {
@@ -165,7 +174,18 @@ mod tests {
         let content = |place: u64| {
             let number = (0..head).rev().find(|number| number % u64::from(RING) == place);
             number.map_or(Bytes::from(vec![0; 512]), |start| {
-                encode(&Entry::default(), Header { identity: 1, start, tail, ..Header::default() }, 512).remove(0)
+                encode(
+                    &Entry::default(),
+                    Header {
+                        identity: 1,
+                        start,
+                        tail: if start < tail { 0 } else { tail },
+                        durable: start,
+                        ..Header::default()
+                    },
+                    512,
+                )
+                .remove(0)
             })
         };
         let (mut scan, mut read) = (Scan::new(&COPIES), 0);
@@ -207,6 +227,9 @@ mod tests {
         // The ring has come round; of the seven stretches two hold only what lies before the tail.
         assert_eq!(sorted(230, 190), (14 + 2 * (100 - 32), expected(190..230)));
         assert_eq!(sorted(0, 0), (14, vec![]));
+        // Block 80 names itself as the tail, and nothing after it says that it is durable.
+        assert_eq!(sorted(81, 80).1, expected(0..81));
+        assert_eq!(sorted(98, 80).1, expected(80..98));
     }
 
     #[test]
