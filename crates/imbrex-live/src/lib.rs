@@ -11,11 +11,13 @@
 
 pub mod backing;
 pub mod engine;
+pub mod explore;
 
 pub mod frame;
 pub mod image;
 pub mod layout;
 pub mod overlay;
+pub mod solo;
 pub mod store;
 pub mod superblock;
 pub mod volume;

@@ -21,7 +21,15 @@ pub(super) struct Scan {
     under_way: BTreeMap<Pba, u32>,
     /// How often single blocks could not be read.
     failures: BTreeMap<Pba, u32>,
-    blocks: Vec<Block>,
+    found: Vec<Found>,
+}
+
+/// A block of the journal as it was read.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub place: Pba,
+    pub raw: Bytes,
+    pub block: Block,
 }
 
 impl Scan {
@@ -44,8 +52,12 @@ impl Scan {
     /// The blocks from `start` on have been read; those of the store `identity` are kept.
     pub fn read(&mut self, start: Pba, data: &Bytes, (identity, block_bytes): (u64, usize)) {
         self.under_way.remove(&start);
-        let blocks = (0..data.len() / block_bytes).map(|i| data.slice(i * block_bytes..(i + 1) * block_bytes));
-        self.blocks.extend(blocks.filter_map(|block| journal::decode_block(&block, Some(identity))));
+        for i in 0..data.len() / block_bytes {
+            let raw = data.slice(i * block_bytes..(i + 1) * block_bytes);
+            if let Some(block) = journal::decode_block(&raw, Some(identity)) {
+                self.found.push(Found { place: start.plus(i as u64), raw, block });
+            }
+        }
     }
 
     /// The blocks from `start` on could not be read: they are tried one by one.
@@ -65,13 +77,13 @@ impl Scan {
     ///
     /// # Errors
     /// The first block that cannot be read in any of the `copies`: nobody knows whether something durable was in it.
-    pub fn finish(self, copies: &[Extent<Pba>]) -> Result<Vec<Block>, String> {
+    pub fn finish(self, copies: &[Extent<Pba>]) -> Result<Vec<Found>, String> {
         let unreadable = |block: Pba| self.failures.get(&block).is_some_and(|failures| *failures >= TRIES);
         let blocks = copies.first().map_or(0, |copy| copy.blocks);
         let lost = (0..u64::from(blocks)).find(|at| copies.iter().all(|copy| unreadable(copy.start.plus(*at))));
         match lost.filter(|_| !self.failures.is_empty()) {
             Some(at) => Err(format!("block {at} of the journal cannot be read in any copy")),
-            None => Ok(self.blocks),
+            None => Ok(self.found),
         }
     }
 }
@@ -83,7 +95,7 @@ mod tests {
     const COPIES: [Extent<Pba>; 2] = [Extent::new(Pba::disk(10), 20), Extent::new(Pba::disk(50), 20)];
 
     /// Reads everything but `bad`.
-    fn scan(bad: &[u64]) -> (u32, Result<Vec<Block>, String>) {
+    fn scan(bad: &[u64]) -> (u32, Result<Vec<Found>, String>) {
         let (mut scan, mut read) = (Scan::new(&COPIES), 0);
         loop {
             let parts = scan.next();
