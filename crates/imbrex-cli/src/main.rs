@@ -6,6 +6,7 @@ mod compare;
 mod explore;
 mod families;
 mod list;
+mod live;
 mod new_file;
 mod new_folder;
 mod output;
@@ -45,6 +46,7 @@ enum Command {
     List(list::List),
     Validate(validate::Validate),
     Explore(explore::Explore),
+    Format(live::format::Format),
     /// Measure lookups, replays, memory and trace decoding in one run
     Bench(bench::Args),
 }
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::List(command) => command.run(),
         Command::Validate(command) => command.run(),
         Command::Explore(command) => command.run(),
+        Command::Format(command) => command.run(),
         Command::Bench(args) => bench::run(&args),
     };
     match done {

@@ -17,6 +17,8 @@ pub mod frame;
 pub mod image;
 pub mod layout;
 pub mod overlay;
+pub mod place;
+pub mod signature;
 pub mod solo;
 pub mod store;
 pub mod superblock;

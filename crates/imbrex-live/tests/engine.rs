@@ -26,9 +26,9 @@ fn members(recording: Recording) -> Members {
         Recording::Conventional => vec![image(&preset("conventional-7200", 64))],
         Recording::Zoned | Recording::WholeZones => vec![image(&preset("small-zoned", 256))],
         Recording::Banded => vec![image(&preset("small-banded", 256))],
-        Recording::Interlaced => vec![image(&preset("imrsim", 256))],
-        Recording::Flash => vec![image(&preset("ssd-pore", 64))],
-        Recording::Cached => vec![image(&preset("ssd-pore", 64)), image(&preset("small-banded", 256))],
+        Recording::Interlaced => vec![image(&preset("imr-tracklace", 256))],
+        Recording::Flash => vec![image(&preset("ssd-pore", 256))],
+        Recording::Cached => vec![image(&preset("ssd-pore", 256)), image(&preset("small-banded", 256))],
     }
 }
 
@@ -51,11 +51,11 @@ fn every_layer_serves_and_is_found_again() {
         drop(volume);
         let engine = start(members.clone());
         let region = (engine.capacity() * u64::from(engine.block_bytes())).min(8 << 20);
-        let threads = 4;
+        let threads = 4_u32;
         thread::scope(|scope| {
             for number in 0..threads {
                 let engine = &engine;
-                scope.spawn(move || churn(engine, number, region / threads as u64));
+                scope.spawn(move || churn(engine, number, region / u64::from(threads)));
             }
         });
         engine.flush(0).unwrap();
@@ -63,7 +63,7 @@ fn every_layer_serves_and_is_found_again() {
         drop(engine);
         let engine = start(members);
         for number in 0..threads {
-            verify(&engine, number, region / threads as u64);
+            verify(&engine, number, region / u64::from(threads));
         }
     }
 }

@@ -74,7 +74,7 @@ impl Recovery {
             stage,
             pending: BTreeMap::new(),
             tries: 0,
-            scan: Scan::default(),
+            scan: Scan::new(&[]),
             chain,
             suspects,
             unreadable: BTreeSet::new(),
@@ -167,7 +167,7 @@ impl Recovery {
 
     /// Makes of what was read what the journal says, and has the rest of its copies written again.
     fn follow_chain(&mut self, setup: &Setup) {
-        let found = std::mem::take(&mut self.scan).finish(&setup.journal);
+        let found = std::mem::replace(&mut self.scan, Scan::new(&[])).finish();
         let found = found.and_then(|found| {
             let blocks = found.iter().map(|found| found.block.clone()).collect();
             Ok((chain::find(blocks, setup.block_bytes)?, found))

@@ -1,10 +1,16 @@
 //! Reading the journal's blocks back, whatever can be read of them in any copy.
+//!
+//! A ring is as long as the largest map needs, and mostly holds nothing or what has been superseded. So one block of each
+//! stretch is read first. A stretch counts if its first block is this store's, or cannot be read, in some copy: the chain from
+//! tail to head has no gap, so a stretch whose first block holds nothing is part of it only if that block is damaged, and then
+//! it follows one that counts. And a stretch counts only if it is not wholly before the tail that the newest of those blocks
+//! names whose entry is durable: one that a power cut tore must not be believed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use super::journal::{self, Block};
+use super::journal::{self, Block, Header};
 use crate::block::{Address, Extent, Pba};
 
 /// Journal blocks of one read.
@@ -13,15 +19,27 @@ const PART_BLOCKS: u32 = 16;
 const PARTS: usize = 64;
 /// How often a block is tried before it counts as unreadable.
 const TRIES: u32 = 5;
+/// Stretches of a long ring.
+const STRETCHES: u32 = 1024;
 
 /// The journal as far as it has been read.
-#[derive(Default)]
 pub(super) struct Scan {
+    copies: Vec<Extent<Pba>>,
+    /// Blocks of a stretch.
+    stretch: u32,
+    /// Whether the first blocks of stretches are still being read.
+    probing: bool,
     todo: VecDeque<Extent<Pba>>,
     under_way: BTreeMap<Pba, u32>,
     /// How often single blocks could not be read.
     failures: BTreeMap<Pba, u32>,
     found: Vec<Found>,
+    /// The stretches of which a first block counts, and the highest number of such a block.
+    stretches: BTreeMap<u32, u64>,
+    /// What the first blocks of stretches say.
+    firsts: Vec<Header>,
+    /// Nothing before this block is needed.
+    tail: u64,
 }
 
 /// A block of the journal as it was read.
@@ -35,29 +53,78 @@ pub(super) struct Found {
 impl Scan {
     /// Of every copy of a journal.
     pub fn new(copies: &[Extent<Pba>]) -> Self {
-        let parts = |copy: &Extent<Pba>| {
-            let copy = *copy;
-            (0..copy.blocks).step_by(PART_BLOCKS as usize).map(move |done| copy.skip(done).first(PART_BLOCKS))
+        let blocks = copies.first().map_or(0, |copy| copy.blocks);
+        let stretch = blocks.div_ceil(STRETCHES).max(PART_BLOCKS);
+        let first = |copy: &Extent<Pba>| {
+            let start = copy.start;
+            (0..copy.blocks).step_by(stretch as usize).map(move |at| Extent::new(start.plus(at.into()), 1))
         };
-        Self { todo: copies.iter().flat_map(parts).collect(), ..Self::default() }
+        Self {
+            todo: copies.iter().flat_map(first).collect(),
+            copies: copies.to_vec(),
+            stretch,
+            probing: true,
+            under_way: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            found: Vec::new(),
+            stretches: BTreeMap::new(),
+            firsts: Vec::new(),
+            tail: 0,
+        }
     }
 
     /// What to read next; nothing when all has been read.
     pub fn next(&mut self) -> Vec<Extent<Pba>> {
+        if self.todo.is_empty() && self.probing {
+            self.choose();
+        }
         let parts: Vec<_> = self.todo.drain(..self.todo.len().min(PARTS)).collect();
         self.under_way.extend(parts.iter().map(|part| (part.start, part.blocks)));
         parts
     }
 
+    /// All first blocks of stretches have been read: takes in hand what counts.
+    fn choose(&mut self) {
+        self.probing = false;
+        let durable = self.firsts.iter().map(|header| header.durable).max().unwrap_or(0);
+        let is_durable = |header: &&Header| header.start + u64::from(header.count) <= durable;
+        self.tail = self.firsts.iter().filter(is_durable).map(|header| header.tail).max().unwrap_or(0);
+        let ring = self.copies.first().map_or(0, |copy| copy.blocks);
+        let stretches = ring.div_ceil(self.stretch);
+        let mut chosen: BTreeSet<u32> = self.unreadable().map(|block| self.stretch_of(block)).collect();
+        let reaches = |first: &u64| first + u64::from(self.stretch) > self.tail;
+        let count = self.stretches.iter().filter(|(_, first)| reaches(first)).map(|(number, _)| *number);
+        chosen.extend(count.flat_map(|number| [number, (number + 1) % stretches]));
+        for copy in &self.copies {
+            for number in &chosen {
+                let stretch = copy.skip(number * self.stretch).first(self.stretch);
+                let parts = (0..stretch.blocks).step_by(PART_BLOCKS as usize);
+                self.todo.extend(parts.map(|done| stretch.skip(done).first(PART_BLOCKS)));
+            }
+        }
+    }
+
     /// The blocks from `start` on have been read; those of the store `identity` are kept.
     pub fn read(&mut self, start: Pba, data: &Bytes, (identity, block_bytes): (u64, usize)) {
         self.under_way.remove(&start);
-        for i in 0..data.len() / block_bytes {
+        for (at, i) in (0..).zip(0..data.len() / block_bytes) {
             let raw = data.slice(i * block_bytes..(i + 1) * block_bytes);
-            if let Some(block) = journal::decode_block(&raw, Some(identity)) {
-                self.found.push(Found { place: start.plus(i as u64), raw, block });
+            let Some(block) = journal::decode_block(&raw, Some(identity)) else { continue };
+            let number = block.header.start + u64::from(block.header.index);
+            if self.probing {
+                self.firsts.push(block.header);
+                let stretch = self.stretches.entry(self.stretch_of(start.plus(at))).or_default();
+                *stretch = number.max(*stretch);
+            } else if number >= self.tail {
+                self.found.push(Found { place: start.plus(at), raw, block });
             }
         }
+    }
+
+    /// The number of the stretch that a block of any copy lies in.
+    fn stretch_of(&self, block: Pba) -> u32 {
+        let copy = self.copies.iter().find(|copy| copy.contains(block));
+        copy.map_or(0, |copy| (block.since(copy.start) / u64::from(self.stretch)) as u32)
     }
 
     /// The blocks from `start` on could not be read: they are tried one by one.
@@ -73,16 +140,26 @@ impl Scan {
         }
     }
 
+    fn unreadable(&self) -> impl Iterator<Item = Pba> {
+        self.failures.iter().filter(|(_, failures)| **failures >= TRIES).map(|(block, _)| *block)
+    }
+
     /// The blocks found.
     ///
     /// # Errors
-    /// The first block that cannot be read in any of the `copies`: nobody knows whether something durable was in it.
-    pub fn finish(self, copies: &[Extent<Pba>]) -> Result<Vec<Found>, String> {
-        let unreadable = |block: Pba| self.failures.get(&block).is_some_and(|failures| *failures >= TRIES);
-        let blocks = copies.first().map_or(0, |copy| copy.blocks);
-        let lost = (0..u64::from(blocks)).find(|at| copies.iter().all(|copy| unreadable(copy.start.plus(*at))));
-        match lost.filter(|_| !self.failures.is_empty()) {
-            Some(at) => Err(format!("block {at} of the journal cannot be read in any copy")),
+    /// The first block that cannot be read in any copy: nobody knows whether something durable was in it.
+    pub fn finish(self) -> Result<Vec<Found>, String> {
+        let places = |copy: &Extent<Pba>| {
+            let copy = *copy;
+            self.unreadable()
+                .filter(move |block| copy.contains(*block))
+                .map(move |block| block.since(copy.start))
+                .collect()
+        };
+        let places: Vec<BTreeSet<u64>> = self.copies.iter().map(places).collect();
+        let everywhere = |place: &&u64| places.iter().all(|copy| copy.contains(*place));
+        match places.first().and_then(|first| first.iter().find(everywhere)) {
+            Some(place) => Err(format!("block {place} of the journal cannot be read in any copy")),
             None => Ok(self.found),
         }
     }
@@ -90,34 +167,74 @@ impl Scan {
 
 #[cfg(test)]
 mod tests {
+    use super::super::journal::{Entry, Header, encode};
     use super::*;
 
-    const COPIES: [Extent<Pba>; 2] = [Extent::new(Pba::disk(10), 20), Extent::new(Pba::disk(50), 20)];
+    const RING: u32 = 100;
+    const COPIES: [Extent<Pba>; 2] = [Extent::new(Pba::disk(10), RING), Extent::new(Pba::disk(500), RING)];
 
-    /// Reads everything but `bad`.
-    fn scan(bad: &[u64]) -> (u32, Result<Vec<Found>, String>) {
+    /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies; `tail` is what each of
+    /// them says it is.
+    fn scan(head: u64, tail: impl Fn(u64) -> u64, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
+        let content = |place: u64| {
+            let number = (0..head).rev().find(|number| number % u64::from(RING) == place);
+            number.map_or(Bytes::from(vec![0; 512]), |start| {
+                let header = Header { identity: 1, start, tail: tail(start), durable: start, ..Header::default() };
+                encode(&Entry::default(), header, 512).remove(0)
+            })
+        };
         let (mut scan, mut read) = (Scan::new(&COPIES), 0);
         loop {
             let parts = scan.next();
             if parts.is_empty() {
-                return (read, scan.finish(&COPIES));
+                let numbers = scan.finish().map(|found| found.iter().map(|found| found.block.header.start).collect());
+                return (read, numbers);
             }
             for part in parts {
                 if bad.iter().any(|block| part.contains(Pba::disk(*block))) {
                     scan.failed(part.start);
-                } else {
-                    read += part.blocks;
-                    scan.read(part.start, &vec![0; part.blocks as usize * 512].into(), (1, 512));
+                    continue;
                 }
+                read += part.blocks;
+                let copy = COPIES.iter().find(|copy| copy.contains(part.start)).unwrap();
+                let data: Vec<Bytes> = part.iter().map(|block| content(block.since(copy.start))).collect();
+                scan.read(part.start, &data.concat().into(), (1, 512));
             }
         }
     }
 
     #[test]
+    fn only_what_counts_is_read() {
+        let twice = |numbers: std::ops::Range<u64>| numbers.clone().chain(numbers).collect::<Vec<u64>>();
+        let sorted = |head, tail: u64| {
+            let (read, numbers) = scan(head, |_| tail, &[]);
+            let mut numbers = numbers.unwrap();
+            numbers.sort_unstable();
+            (read, numbers)
+        };
+        let expected = |range| {
+            let mut numbers = twice(range);
+            numbers.sort_unstable();
+            numbers
+        };
+        // 7 first blocks of each copy, and then the two stretches that hold something and the next one.
+        assert_eq!(sorted(20, 0), (14 + 96, expected(0..20)));
+        // The ring has come round; of the seven stretches two hold only what lies before the tail.
+        assert_eq!(sorted(230, 190), (14 + 2 * (100 - 32), expected(190..230)));
+        assert_eq!(sorted(0, 0), (14, vec![]));
+    }
+
+    #[test]
+    fn the_tail_that_a_torn_entry_names_is_not_believed() {
+        // Block 116, the first of a stretch, would have moved the tail if its entry had become durable.
+        let (_, numbers) = scan(117, |start| if start == 116 { 110 } else { 60 }, &[]);
+        assert_eq!(numbers.unwrap().iter().filter(|number| **number < 110).count(), 100);
+    }
+
+    #[test]
     fn what_one_copy_does_not_give_another_one_may() {
-        assert_eq!(scan(&[]).0, 40);
-        let (read, blocks) = scan(&[10, 29, 51]);
-        assert_eq!((read, blocks.unwrap().len()), (37, 0));
-        assert!(scan(&[11, 51]).1.unwrap_err().contains("block 1 "));
+        let (_, numbers) = scan(100, |_| 0, &[10, 29, 501]);
+        assert_eq!(numbers.unwrap().len(), 197);
+        assert!(scan(100, |_| 0, &[11, 501]).1.unwrap_err().contains("block 1 "));
     }
 }

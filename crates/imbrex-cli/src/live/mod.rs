@@ -1,0 +1,3 @@
+//! The commands for volumes that are served.
+
+pub mod format;
