@@ -3,14 +3,14 @@
 //! A ring is as long as the largest map needs, and mostly holds nothing or what has been superseded. So one block of each
 //! stretch is read first. A stretch counts if its first block is this store's, or cannot be read, in some copy: the chain from
 //! tail to head has no gap, so a stretch whose first block holds nothing is part of it only if that block is damaged, and then
-//! it follows one that counts. And a stretch counts only if it is not wholly before the tail. What those blocks say of the
-//! tail is believed if they are durable: a commit that was cut short may name a tail that it did not live to see.
+//! it follows one that counts. And a stretch counts only if it is not wholly before the tail that the newest of those blocks
+//! names whose entry is durable: one that a power cut tore must not be believed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use super::journal::{self, Block};
+use super::journal::{self, Block, Header};
 use crate::block::{Address, Extent, Pba};
 
 /// Journal blocks of one read.
@@ -33,15 +33,21 @@ pub(super) struct Scan {
     under_way: BTreeMap<Pba, u32>,
     /// How often single blocks could not be read.
     failures: BTreeMap<Pba, u32>,
-    blocks: Vec<Block>,
+    found: Vec<Found>,
     /// The stretches of which a first block counts, and the highest number of such a block.
     stretches: BTreeMap<u32, u64>,
-    /// The number of each first block, and the tail that it names.
-    tails: Vec<(u64, u64)>,
-    /// Every block before this one was durable.
-    durable: u64,
+    /// What the first blocks of stretches say.
+    firsts: Vec<Header>,
     /// Nothing before this block is needed.
     tail: u64,
+}
+
+/// A block of the journal as it was read.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub place: Pba,
+    pub raw: Bytes,
+    pub block: Block,
 }
 
 impl Scan {
@@ -60,10 +66,9 @@ impl Scan {
             probing: true,
             under_way: BTreeMap::new(),
             failures: BTreeMap::new(),
-            blocks: Vec::new(),
+            found: Vec::new(),
             stretches: BTreeMap::new(),
-            tails: Vec::new(),
-            durable: 0,
+            firsts: Vec::new(),
             tail: 0,
         }
     }
@@ -81,8 +86,9 @@ impl Scan {
     /// All first blocks of stretches have been read: takes in hand what counts.
     fn choose(&mut self) {
         self.probing = false;
-        let durable = self.tails.iter().filter(|(number, _)| *number < self.durable);
-        self.tail = durable.map(|(_, tail)| *tail).max().unwrap_or(0);
+        let durable = self.firsts.iter().map(|header| header.durable).max().unwrap_or(0);
+        let is_durable = |header: &&Header| header.start + u64::from(header.count) <= durable;
+        self.tail = self.firsts.iter().filter(is_durable).map(|header| header.tail).max().unwrap_or(0);
         let ring = self.copies.first().map_or(0, |copy| copy.blocks);
         let stretches = ring.div_ceil(self.stretch);
         let mut chosen: BTreeSet<u32> = self.unreadable().map(|block| self.stretch_of(block)).collect();
@@ -102,16 +108,15 @@ impl Scan {
     pub fn read(&mut self, start: Pba, data: &Bytes, (identity, block_bytes): (u64, usize)) {
         self.under_way.remove(&start);
         for (at, i) in (0..).zip(0..data.len() / block_bytes) {
-            let bytes = data.slice(i * block_bytes..(i + 1) * block_bytes);
-            let Some(block) = journal::decode_block(&bytes, Some(identity)) else { continue };
+            let raw = data.slice(i * block_bytes..(i + 1) * block_bytes);
+            let Some(block) = journal::decode_block(&raw, Some(identity)) else { continue };
             let number = block.header.start + u64::from(block.header.index);
             if self.probing {
-                self.tails.push((number, block.header.tail));
-                self.durable = self.durable.max(block.header.durable);
+                self.firsts.push(block.header);
                 let stretch = self.stretches.entry(self.stretch_of(start.plus(at))).or_default();
                 *stretch = number.max(*stretch);
             } else if number >= self.tail {
-                self.blocks.push(block);
+                self.found.push(Found { place: start.plus(at), raw, block });
             }
         }
     }
@@ -143,7 +148,7 @@ impl Scan {
     ///
     /// # Errors
     /// The first block that cannot be read in any copy: nobody knows whether something durable was in it.
-    pub fn finish(self) -> Result<Vec<Block>, String> {
+    pub fn finish(self) -> Result<Vec<Found>, String> {
         let places = |copy: &Extent<Pba>| {
             let copy = *copy;
             self.unreadable()
@@ -155,7 +160,7 @@ impl Scan {
         let everywhere = |place: &&u64| places.iter().all(|copy| copy.contains(*place));
         match places.first().and_then(|first| first.iter().find(everywhere)) {
             Some(place) => Err(format!("block {place} of the journal cannot be read in any copy")),
-            None => Ok(self.blocks),
+            None => Ok(self.found),
         }
     }
 }
@@ -168,31 +173,21 @@ mod tests {
     const RING: u32 = 100;
     const COPIES: [Extent<Pba>; 2] = [Extent::new(Pba::disk(10), RING), Extent::new(Pba::disk(500), RING)];
 
-    /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies; `tail` is what they
-    /// say it is.
-    fn scan(head: u64, tail: u64, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
+    /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies; `tail` is what each of
+    /// them says it is.
+    fn scan(head: u64, tail: impl Fn(u64) -> u64, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
         let content = |place: u64| {
             let number = (0..head).rev().find(|number| number % u64::from(RING) == place);
             number.map_or(Bytes::from(vec![0; 512]), |start| {
-                encode(
-                    &Entry::default(),
-                    Header {
-                        identity: 1,
-                        start,
-                        tail: if start < tail { 0 } else { tail },
-                        durable: start,
-                        ..Header::default()
-                    },
-                    512,
-                )
-                .remove(0)
+                let header = Header { identity: 1, start, tail: tail(start), durable: start, ..Header::default() };
+                encode(&Entry::default(), header, 512).remove(0)
             })
         };
         let (mut scan, mut read) = (Scan::new(&COPIES), 0);
         loop {
             let parts = scan.next();
             if parts.is_empty() {
-                let numbers = scan.finish().map(|blocks| blocks.iter().map(|block| block.header.start).collect());
+                let numbers = scan.finish().map(|found| found.iter().map(|found| found.block.header.start).collect());
                 return (read, numbers);
             }
             for part in parts {
@@ -211,8 +206,8 @@ mod tests {
     #[test]
     fn only_what_counts_is_read() {
         let twice = |numbers: std::ops::Range<u64>| numbers.clone().chain(numbers).collect::<Vec<u64>>();
-        let sorted = |head, tail| {
-            let (read, numbers) = scan(head, tail, &[]);
+        let sorted = |head, tail: u64| {
+            let (read, numbers) = scan(head, |_| tail, &[]);
             let mut numbers = numbers.unwrap();
             numbers.sort_unstable();
             (read, numbers)
@@ -227,15 +222,19 @@ mod tests {
         // The ring has come round; of the seven stretches two hold only what lies before the tail.
         assert_eq!(sorted(230, 190), (14 + 2 * (100 - 32), expected(190..230)));
         assert_eq!(sorted(0, 0), (14, vec![]));
-        // Block 80 names itself as the tail, and nothing after it says that it is durable.
-        assert_eq!(sorted(81, 80).1, expected(0..81));
-        assert_eq!(sorted(98, 80).1, expected(80..98));
+    }
+
+    #[test]
+    fn the_tail_that_a_torn_entry_names_is_not_believed() {
+        // Block 116, the first of a stretch, would have moved the tail if its entry had become durable.
+        let (_, numbers) = scan(117, |start| if start == 116 { 110 } else { 60 }, &[]);
+        assert_eq!(numbers.unwrap().iter().filter(|number| **number < 110).count(), 100);
     }
 
     #[test]
     fn what_one_copy_does_not_give_another_one_may() {
-        let (_, numbers) = scan(100, 0, &[10, 29, 501]);
+        let (_, numbers) = scan(100, |_| 0, &[10, 29, 501]);
         assert_eq!(numbers.unwrap().len(), 197);
-        assert!(scan(100, 0, &[11, 501]).1.unwrap_err().contains("block 1 "));
+        assert!(scan(100, |_| 0, &[11, 501]).1.unwrap_err().contains("block 1 "));
     }
 }
