@@ -3,12 +3,16 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`store`] | a drive as the runner uses it |
+//! | [`zoned_device`] | a host-managed disk of this machine |
+//! | [`block_device`] | a disk or SSD of this machine that takes writes anywhere |
 //! | [`image`] | a drive emulated in a file, its rules enforced and its state kept |
 //! | [`volume`] | one or more stores under a layer: how they are formatted, found and opened |
 //! | [`engine`] | the runner among threads: requests in, operations carried out, replies out |
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod backing;
+pub mod block_device;
+pub mod direct;
 pub mod engine;
 
 pub mod frame;
@@ -19,3 +23,4 @@ pub mod signature;
 pub mod store;
 pub mod superblock;
 pub mod volume;
+pub mod zoned_device;
