@@ -6,6 +6,7 @@
 //! | [`zoned_device`] | a host-managed disk of this machine |
 //! | [`block_device`] | a disk or SSD of this machine that takes writes anywhere |
 //! | [`image`] | a drive emulated in a file, its rules enforced and its state kept |
+//! | [`overlay`] | a drive that is only read, with what is written to it in memory |
 //! | [`volume`] | one or more stores under a layer: how they are formatted, found and opened |
 //! | [`engine`] | the runner among threads: requests in, operations carried out, replies out |
 #![deny(unsafe_code)]
@@ -18,6 +19,7 @@ pub mod engine;
 pub mod frame;
 pub mod image;
 pub mod layout;
+pub mod overlay;
 pub mod place;
 pub mod signature;
 pub mod store;
