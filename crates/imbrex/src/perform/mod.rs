@@ -50,8 +50,9 @@ pub struct Setup {
     pub make: Box<dyn Fn() -> Box<dyn TranslationLayer> + Send>,
     /// The recording, for what a write touches and destroys. Its state is not used.
     pub media: Box<dyn Media>,
-    /// Conventional blocks that hold the journal ring, and those that hold further copies of it: at least one run, all
-    /// equally long. With two, no block of the journal that is damaged or unreadable loses anything.
+    /// Conventional blocks, or whole sequential zones, that hold the journal ring, and those that hold further copies of it:
+    /// at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
+    /// anything.
     pub journal: Vec<Extent<Pba>>,
     /// Bytes of a block.
     pub block_bytes: usize,
@@ -304,13 +305,6 @@ impl Performer {
                 None => return,
             }
         }
-    }
-}
-
-impl Setup {
-    /// Blocks of the journal ring.
-    fn journal_blocks(&self) -> u32 {
-        self.journal.first().map_or(0, |copy| copy.blocks)
     }
 }
 

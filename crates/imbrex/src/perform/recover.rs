@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::chain::{self, Chain};
 use super::commit::What;
-use super::ring::Ring;
+use super::ring::{Ring, Slots};
 use super::rules::Rule;
 use super::running::Running;
 use super::scan::Scan;
@@ -27,6 +27,8 @@ enum Stage {
     /// What is about to be read must be durable: after a failed write without a power cut, an entry may be in the drive's
     /// cache only, and its redo images must not be written before it is safe (rule 5).
     Settle,
+    /// Where the journal lies in sequential zones, nothing can be read above their write pointers.
+    Look,
     Scan,
     Probe,
     Replay,
@@ -108,8 +110,13 @@ impl Recovery {
             recovery.pending.insert(tag, kind);
         };
         self.stage = match self.stage {
-            Stage::Settle => {
-                self.scan = Scan::new(&core.setup.journal);
+            Stage::Settle if Slots::new(&core.setup.journal, core.setup.media.as_ref()).are_sequential() => {
+                issue(self, 0, IoKind::Report);
+                Stage::Look
+            }
+            Stage::Settle | Stage::Look => {
+                let media = core.setup.media.as_ref();
+                self.scan = Scan::new(&Slots::new(&core.setup.journal, media).readable(media, &self.report));
                 self.read_journal();
                 Stage::Scan
             }
@@ -204,8 +211,8 @@ impl Recovery {
             }
             (Stage::Replay, IoResult::Done) => core.counts.replayed += 1,
             (Stage::Replay | Stage::Flush, IoResult::Failed) => self.retry(|recovery| recovery.stage = Stage::Probe),
-            (Stage::Report, IoResult::Report(report)) => self.report = report,
-            (Stage::Report, IoResult::Failed) => {
+            (Stage::Look | Stage::Report, IoResult::Report(report)) => self.report = report,
+            (Stage::Look | Stage::Report, IoResult::Failed) => {
                 self.retry(|recovery| {
                     recovery.pending.insert(0, IoKind::Report);
                 });
@@ -229,7 +236,8 @@ impl Recovery {
         match self.try_build(core) {
             Ok((layer, plan, lost, history)) => {
                 core.blank.append(&mut self.unreadable);
-                let ring = Ring::new(core.setup.journal.clone(), &self.chain);
+                let media = core.setup.media.as_ref();
+                let ring = Ring::new(Slots::new(&core.setup.journal, media), &self.chain, media, &self.report);
                 let mut running = Running::new(layer, &core.setup, ring, queue, history);
                 for record in lost {
                     running.push_item(What::Record(record));

@@ -25,13 +25,13 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Of every copy of a journal.
-    pub fn new(copies: &[Extent<Pba>]) -> Self {
-        let parts = |copy: &Extent<Pba>| {
-            let copy = *copy;
-            (0..copy.blocks).step_by(PART_BLOCKS as usize).map(move |done| copy.skip(done).first(PART_BLOCKS))
+    /// Of what can be read of the copies of a journal.
+    pub fn new(runs: &[Extent<Pba>]) -> Self {
+        let parts = |run: &Extent<Pba>| {
+            let run = *run;
+            (0..run.blocks).step_by(PART_BLOCKS as usize).map(move |done| run.skip(done).first(PART_BLOCKS))
         };
-        Self { todo: copies.iter().flat_map(parts).collect(), ..Self::default() }
+        Self { todo: runs.iter().flat_map(parts).collect(), ..Self::default() }
     }
 
     /// What to read next; nothing when all has been read.
