@@ -52,10 +52,10 @@ impl DirectDevice {
     ///
     /// # Errors
     /// When it is none, or somebody has it.
-    pub fn open(path: &Path) -> Result<Self, DeviceError> {
+    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, DeviceError> {
         // Of a block device, O_EXCL without O_CREAT refuses what is mounted or opened so by others.
         let flags = OFlags::DIRECT | OFlags::EXCL | OFlags::CLOEXEC;
-        let opened = OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path);
+        let opened = options.clone().custom_flags(flags.bits() as i32).open(path);
         let file = opened.map_err(|e| match e.kind() {
             io::ErrorKind::ResourceBusy => DeviceError::InUse,
             _ => DeviceError::Open(e),
@@ -197,6 +197,6 @@ mod tests {
     #[test]
     fn what_is_no_device_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert!(matches!(DirectDevice::open(file.path()), Err(DeviceError::NoDevice | DeviceError::Open(_))));
+        assert!(matches!(DirectDevice::open(file.path(), OpenOptions::new().read(true)), Err(DeviceError::NoDevice | DeviceError::Open(_))));
     }
 }

@@ -9,6 +9,7 @@
 //! | [`overlay`] | a drive that is only read, with what is written to it in memory |
 //! | [`volume`] | one or more stores under a layer: how they are formatted, found and opened |
 //! | [`engine`] | the runner among threads: requests in, operations carried out, replies out |
+//! | [`service`] | a volume that is served, and those who ask how it is |
 #![deny(unsafe_code)]
 
 pub mod backing;
@@ -21,6 +22,7 @@ pub mod image;
 pub mod layout;
 pub mod overlay;
 pub mod place;
+pub mod service;
 pub mod signature;
 pub mod store;
 pub mod superblock;

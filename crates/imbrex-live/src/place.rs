@@ -73,10 +73,22 @@ pub enum PlaceError {
 /// # Errors
 /// When there is none, it is damaged, or somebody else has it.
 pub fn open(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
+    opened(path, File::options().read(true).write(true))
+}
+
+/// The same, for a program that will not write to it.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_to_read(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
+    opened(path, File::options().read(true))
+}
+
+fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, PlaceError> {
     if is_device(path) {
-        return device(path).map_err(|source| PlaceError::Device { path: path.to_owned(), source });
+        return device(path, options).map_err(|source| PlaceError::Device { path: path.to_owned(), source });
     }
-    let (file, metadata) = locked(path, "open", File::options().read(true).write(true))?;
+    let (file, metadata) = locked(path, "open", options)?;
     if metadata.is_file() {
         let image = Image::open(file).map_err(|source| PlaceError::Image { path: path.to_owned(), source })?;
         return Ok(Arc::new(image));
@@ -108,8 +120,8 @@ fn is_device(path: &Path) -> bool {
 }
 
 /// A block device of this machine, with zones or without.
-fn device(path: &Path) -> Result<Arc<dyn Store>, DeviceError> {
-    let device = DirectDevice::open(path)?;
+fn device(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, DeviceError> {
+    let device = DirectDevice::open(path, options)?;
     Ok(if zoned_device::is_zoned(&device)? {
         Arc::new(ZonedDevice::new(device)?)
     } else {

@@ -185,6 +185,11 @@ impl Performer {
         self.advance();
     }
 
+    /// Forgets a client that has gone, and with it that a flush of it would have to fail.
+    pub fn forget(&mut self, client: u32) {
+        self.core.clients.remove(&client);
+    }
+
     /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned. Whether there was
     /// anything to clean.
     pub fn idle(&mut self, ns: u64) -> bool {
