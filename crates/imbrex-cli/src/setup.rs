@@ -11,8 +11,9 @@ use imbrex::drive::DrivePreset;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::replay::{
     self, Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, Observer, ReplayError, ReplayOptions, Scheduler,
-    Setup, Window,
+    Setup, Simulation, Window,
 };
+use imbrex::trace::Workload;
 
 use crate::progress::Progress;
 use crate::row::Row;
@@ -118,26 +119,44 @@ impl Case {
         (self.layer.name, &self.drive.name, self.fit) == (other.layer.name, &other.drive.name, other.fit)
     }
 
-    /// The drive in the size that a workload of this range needs.
-    pub fn drive_for(
+    /// The layer on its drive, in the size that the workload of this range needs; and that drive.
+    pub fn simulation(
         &self,
         config: &toml::Table,
+        workload: &Workload,
         (range_bytes, buffer_blocks): (u64, u64),
         options: &ReplayOptions,
-    ) -> Result<DrivePreset, ReplayError> {
-        let Self { layer, drive, fit } = self;
-        let needed = range_bytes.div_ceil(drive.block_bytes.into());
-        let buffer_blocks = u32::try_from(buffer_blocks).unwrap_or(u32::MAX);
-        let is_large_enough = match fit {
-            Fit::Given => true,
-            Fit::Own => replay::fits(drive, layer, config, buffer_blocks, options)? >= needed,
-            Fit::Workload => false,
-        };
-        if is_large_enough {
-            return Ok(drive.clone());
+    ) -> Result<(DrivePreset, Simulation), ReplayError> {
+        let block_bytes = u64::from(self.drive.block_bytes);
+        // The range is known: what is a percentage of it needs no second reading of the workload.
+        let buffer = BufferSize::Bytes(buffer_blocks.saturating_mul(block_bytes));
+        let on = |drive| Setup { drive, layer: self.layer, config, buffer, workload }.simulation(options);
+        let needed = range_bytes.div_ceil(block_bytes);
+        if self.fit != Fit::Workload {
+            let simulation = on(&self.drive)?;
+            if self.fit == Fit::Given || simulation.capacity() >= needed {
+                return Ok((self.drive.clone(), simulation));
+            }
         }
-        replay::sized(drive, (layer, config), (needed, buffer_blocks), options)
+        let drive = self.sized(config, (needed, buffer_blocks), options)?;
+        let simulation = on(&drive)?;
+        Ok((drive, simulation))
     }
+
+    /// The drive in the size on which the layer offers so many blocks.
+    fn sized(
+        &self,
+        config: &toml::Table,
+        (needed, buffer_blocks): (u64, u64),
+        options: &ReplayOptions,
+    ) -> Result<DrivePreset, ReplayError> {
+        replay::sized(&self.drive, (self.layer, config), (needed, in_blocks(buffer_blocks)), options)
+    }
+}
+
+/// A buffer's size, for what may say that it is too large.
+fn in_blocks(buffer_blocks: u64) -> u32 {
+    u32::try_from(buffer_blocks).unwrap_or(u32::MAX)
 }
 
 /// How large the drive is.
@@ -250,14 +269,18 @@ impl Chosen {
     }
 
     /// Makes the layer once, so that what is wrong with it is said before any work. A buffer that is a percentage of the
-    /// workload's range is not known yet.
+    /// workload's range is not known yet, nor is the size of a drive that the workload decides: it is as small as may be.
     fn check(&self, case: &Case) -> Result<(), ReplayError> {
-        let blocks = match self.buffer {
+        let buffer_blocks = match self.buffer {
             BufferSize::Bytes(_) => self.buffer.blocks(0, case.drive.block_bytes),
             BufferSize::Percent(_) => 1,
         };
-        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
-        replay::fits(&case.drive, case.layer, &self.config(case.layer), blocks, &self.options)?;
+        let config = self.config(case.layer);
+        if case.fit == Fit::Workload {
+            case.sized(&config, (1, buffer_blocks), &self.options)?;
+        } else {
+            replay::fits(&case.drive, case.layer, &config, in_blocks(buffer_blocks), &self.options)?;
+        }
         Ok(())
     }
 
@@ -273,12 +296,9 @@ impl Chosen {
         let config = self.config(layer);
         let (range_bytes, block_bytes) = (workload.range.range_bytes, case.drive.block_bytes);
         let buffer_blocks = if layer.buffered { self.buffer.blocks(range_bytes, block_bytes) } else { 0 };
-        // The range is known: what is a percentage of it needs no second reading of the workload.
-        let buffer = BufferSize::Bytes(buffer_blocks.saturating_mul(block_bytes.into()));
         let mut run = || -> Result<_, ReplayError> {
-            let drive = case.drive_for(&config, (range_bytes, buffer_blocks), &self.options)?;
-            let setup = Setup { drive: &drive, layer, config: &config, buffer, workload: workload.workload() };
-            let simulation = setup.simulation(&self.options)?;
+            let size = (range_bytes, buffer_blocks);
+            let (drive, simulation) = case.simulation(&config, workload.workload(), size, &self.options)?;
             let capacity_blocks = simulation.capacity();
             let mut source = workload.open(progress)?;
             let begun = Instant::now();

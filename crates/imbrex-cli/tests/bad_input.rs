@@ -25,6 +25,7 @@ const WRONG: &[(&str, i32, &str)] = &[
     ("--set logg.spare_zones=1", 2, "there is no layer 'logg'"),
     ("--set fifo-log.spare_zones=many", 1, "layer fifo-log: invalid type: string \"many\""),
     ("--set fifo-log.step_blocks=0", 1, "layer fifo-log: step_blocks must be at least 1"),
+    ("--family banded --set log-greedy.spare_fraction=2", 1, "layer log-greedy: step_blocks and compact_bands must be"),
     ("--layers conventional --set fifo-log.spare_zones=1", 1, "layer fifo-log takes no part"),
     ("--drive exos", 1, "no drive is called exos; the built-in ones are"),
     ("--drive none.toml", 1, "cannot read drive none.toml: No such file"),

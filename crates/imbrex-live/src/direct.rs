@@ -197,6 +197,9 @@ mod tests {
     #[test]
     fn what_is_no_device_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert!(matches!(DirectDevice::open(file.path(), OpenOptions::new().read(true)), Err(DeviceError::NoDevice | DeviceError::Open(_))));
+        assert!(matches!(
+            DirectDevice::open(file.path(), OpenOptions::new().read(true)),
+            Err(DeviceError::NoDevice | DeviceError::Open(_))
+        ));
     }
 }

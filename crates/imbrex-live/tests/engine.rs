@@ -51,11 +51,11 @@ fn every_layer_serves_and_is_found_again() {
         drop(volume);
         let engine = start(members.clone());
         let region = (engine.capacity() * u64::from(engine.block_bytes())).min(8 << 20);
-        let threads = 4;
+        let threads = 4_u32;
         thread::scope(|scope| {
             for number in 0..threads {
                 let engine = &engine;
-                scope.spawn(move || churn(engine, number, region / threads as u64));
+                scope.spawn(move || churn(engine, number, region / u64::from(threads)));
             }
         });
         engine.flush(0).unwrap();
@@ -63,7 +63,7 @@ fn every_layer_serves_and_is_found_again() {
         drop(engine);
         let engine = start(members);
         for number in 0..threads {
-            verify(&engine, number, region / threads as u64);
+            verify(&engine, number, region / u64::from(threads));
         }
     }
 }

@@ -175,5 +175,18 @@ pub trait TranslationLayer: Send {
     fn check(&self) -> Result<(), Violation>;
 }
 
+/// Whether the logical blocks that a record names, if any, lie within a layer's capacity.
+///
+/// # Errors
+/// [`Corrupt`] when they do not.
+pub fn within(record: &Record, capacity: u64) -> Result<(), Corrupt> {
+    match *record {
+        Record::Map { at, .. } | Record::Unmap(at) | Record::Lost(at) if !at.is_within(capacity) => {
+            Err(Corrupt(format!("a record names {at:?}, beyond the capacity")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The most records one call of [`TranslationLayer::restate`] emits: a region is one atomic journal entry.
 pub const REGION_RECORDS: usize = 512;

@@ -11,7 +11,7 @@ use imbrex::block::{Access, Pba};
 use imbrex::layers::{self, LayerInfo, find};
 use imbrex::media::Conventional;
 use imbrex::plan::Why;
-use imbrex::replay::{Device, Outcome, ReplayError, ReplayOptions, Scheduler, Simulation, Timing, space};
+use imbrex::replay::{Device, Outcome, ReplayError, ReplayOptions, Scheduler, Simulation, Timing};
 use imbrex::trace::TraceRequest;
 use proptest::prelude::*;
 
@@ -38,8 +38,8 @@ fn served(options: &ReplayOptions, trace: Vec<TraceRequest>) -> (Vec<u64>, Outco
     let order = Arc::new(Mutex::new(Vec::new()));
     let media = Box::new(Conventional::new(Pba::DISK, 512));
     let disk = Device::new(media, Box::new(Noted(Flat::default(), Arc::clone(&order))), 4096);
-    let layer = find("conventional").unwrap().build(&space(&disk, 0, options).unwrap(), &toml::Table::new()).unwrap();
-    let simulation = Simulation::new("conventional", layer, disk, options).unwrap();
+    let layer = (find("conventional").unwrap(), &toml::Table::new());
+    let simulation = Simulation::of(layer, 0, disk, options).unwrap();
     let outcome = simulation.run(&mut Listed::new(trace), &mut ()).unwrap();
     let order = order.lock().unwrap().clone();
     (order, outcome)

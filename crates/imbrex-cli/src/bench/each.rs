@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use imbrex::layers;
-use imbrex::replay::{BufferSize, Observer, Outcome, ReplayOptions, Setup};
+use imbrex::replay::{Observer, Outcome, ReplayOptions};
 use imbrex::trace::Workload;
 use imbrex::trace::synthetic::Pattern;
 use serde::{Deserialize, Serialize};
@@ -157,12 +157,9 @@ fn replay(case: &Case, gib: u64, (requests, lead_in): (u64, u64), warm: bool) ->
     let options = ReplayOptions { warm, ..ReplayOptions::default() };
     let config = toml::Table::new();
     let buffer_blocks = range_bytes / BLOCK_BYTES * BUFFER_PERCENT / 100;
-    let drive = case.drive_for(&config, (range_bytes, buffer_blocks), &options)?;
     let workload = Workload::Synthetic(spec);
-    let buffer = BufferSize::Bytes(buffer_blocks * BLOCK_BYTES);
-    let setup = Setup { drive: &drive, layer: case.layer, config: &config, buffer, workload: &workload };
     let before = memory::status_bytes("VmRSS:").ok();
-    let simulation = setup.simulation(&options)?;
+    let (_, simulation) = case.simulation(&config, &workload, (range_bytes, buffer_blocks), &options)?;
     let mapped_blocks = if case.layer.buffered { buffer_blocks } else { simulation.capacity() };
     let mut clock = Clock { lead_in, begun: Instant::now(), resident: None };
     let outcome = simulation.run(&mut InMemory::new(stream), &mut clock)?;

@@ -6,7 +6,7 @@
 //! before it is written again. What lies below the pointer is read in any order. Bands differ in length and are many; they
 //! have no limit on how many are open.
 
-use super::{Illegal, Media, within};
+use super::{Illegal, Media, resettable, within};
 use crate::bands::{BandRun, Bands};
 use crate::block::{Extent, Pba};
 use crate::layer::{Condition, UnitState};
@@ -94,14 +94,9 @@ impl Media for Banded {
     }
 
     fn reset(&mut self, unit: Unit) -> Result<(), Illegal> {
-        match self.units.get(unit.index as usize).map(|u| u.condition) {
-            None | Some(Condition::Conventional) => Err(Illegal::NoReset { unit }),
-            Some(Condition::Sequential) => {
-                self.set_pointer(unit, 0);
-                Ok(())
-            }
-            Some(condition) => Err(Illegal::Bad { unit, condition }),
-        }
+        resettable(unit, self.units.get(unit.index as usize).map(|u| u.condition))?;
+        self.set_pointer(unit, 0);
+        Ok(())
     }
 
     /// Nothing: a write at the pointer overlaps only the tracks after it, which hold nothing since the band was emptied.

@@ -158,6 +158,15 @@ pub trait Media: Send {
     }
 }
 
+/// Refuses the reset of a unit that is not there or in no condition for it.
+fn resettable(unit: Unit, condition: Option<Condition>) -> Result<(), Illegal> {
+    match condition {
+        Some(Condition::Sequential) => Ok(()),
+        None | Some(Condition::Conventional) => Err(Illegal::NoReset { unit }),
+        Some(condition) => Err(Illegal::Bad { unit, condition }),
+    }
+}
+
 /// Refuses blocks beyond the device.
 fn within(at: Extent<Pba>, blocks: u64) -> Result<(), Illegal> {
     if at.start.block() + u64::from(at.blocks) <= blocks { Ok(()) } else { Err(Illegal::Beyond { at, blocks }) }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Illegal, Media, within};
+use super::{Illegal, Media, resettable, within};
 use crate::block::{Extent, Pba, unit_and_offset};
 use crate::layer::{Condition, UnitState};
 use crate::plan::Unit;
@@ -163,14 +163,9 @@ impl Media for Shingled {
     }
 
     fn reset(&mut self, unit: Unit) -> Result<(), Illegal> {
-        match self.zones.get(unit.index as usize).map(|z| z.condition) {
-            None | Some(Condition::Conventional) => Err(Illegal::NoReset { unit }),
-            Some(Condition::Sequential) => {
-                self.set_pointer(unit, 0);
-                Ok(())
-            }
-            Some(condition) => Err(Illegal::Bad { unit, condition }),
-        }
+        resettable(unit, self.zones.get(unit.index as usize).map(|z| z.condition))?;
+        self.set_pointer(unit, 0);
+        Ok(())
     }
 
     /// Nothing: a write at the pointer overlaps only the space after it, which holds nothing.

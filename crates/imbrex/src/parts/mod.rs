@@ -2,6 +2,7 @@
 
 pub mod bitmap;
 pub mod block_map;
+pub mod buffered_blocks;
 pub mod circular_log;
 pub mod free_slots;
 pub mod full_map;

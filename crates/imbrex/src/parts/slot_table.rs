@@ -6,8 +6,11 @@
 use crate::block::Lba;
 use crate::layer::Violation;
 
-const FREE: u64 = u64::MAX;
-const PENDING: u64 = u64::MAX - 1;
+/// A table of zeros is memory that the system has not given yet: a large buffer takes room as it fills.
+const FREE: u64 = 0;
+const PENDING: u64 = 1;
+/// What a live slot's block is counted up by.
+const LIVE: u64 = 2;
 
 /// Which logical block each slot holds.
 #[derive(Clone, Debug)]
@@ -58,14 +61,14 @@ impl SlotTable {
     #[must_use]
     pub fn owner(&self, slot: u32) -> Option<Lba> {
         let owner = self.owner[slot as usize];
-        (owner < PENDING).then_some(Lba(owner))
+        owner.checked_sub(LIVE).map(Lba)
     }
 
     /// Puts `lba` into a free slot.
     #[inline]
     pub fn take(&mut self, slot: u32, lba: Lba) {
         debug_assert!(self.is_free(slot));
-        self.owner[slot as usize] = lba.0;
+        self.owner[slot as usize] = lba.0 + LIVE;
         self.live += 1;
     }
 
@@ -73,15 +76,15 @@ impl SlotTable {
     #[inline]
     pub fn hold(&mut self, slot: u32, lba: Lba) {
         let owner = &mut self.owner[slot as usize];
-        self.live += u32::from(*owner >= PENDING);
+        self.live += u32::from(*owner < LIVE);
         self.pending -= u32::from(*owner == PENDING);
-        *owner = lba.0;
+        *owner = lba.0 + LIVE;
     }
 
     /// Gives up a live slot; it stays pending until [`SlotTable::freed`].
     #[inline]
     pub fn give_up(&mut self, slot: u32) {
-        debug_assert!(self.owner[slot as usize] < PENDING);
+        debug_assert!(self.owner[slot as usize] >= LIVE);
         self.owner[slot as usize] = PENDING;
         self.live -= 1;
         self.pending += 1;
@@ -100,6 +103,9 @@ impl SlotTable {
 
     /// After a crash: nothing is pending.
     pub fn recovered(&mut self) {
+        if self.pending == 0 {
+            return;
+        }
         for owner in &mut self.owner {
             if *owner == PENDING {
                 *owner = FREE;
@@ -113,7 +119,7 @@ impl SlotTable {
     /// # Errors
     /// The [`Violation`], if there is one.
     pub fn check(&self) -> Result<(), Violation> {
-        let live = self.owner.iter().filter(|&&o| o < PENDING).count() as u32;
+        let live = self.owner.iter().filter(|&&o| o >= LIVE).count() as u32;
         let pending = self.owner.iter().filter(|&&o| o == PENDING).count() as u32;
         if (live, pending) == (self.live, self.pending) {
             return Ok(());

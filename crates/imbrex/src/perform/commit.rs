@@ -332,7 +332,10 @@ impl Running {
         if commit.entries > 0 {
             self.ring.durable_tail = self.ring.tail;
         }
-        core.counts.checkpoints += u64::from(commit.completes.is_some());
+        if commit.completes.is_some() {
+            core.counts.checkpoints += 1;
+            self.ring.checkpointed();
+        }
         self.starting = false;
         for item in commit.items {
             match item.what {

@@ -78,6 +78,12 @@ pub struct Header {
 }
 
 impl Header {
+    /// The block's own number.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.start + u64::from(self.index)
+    }
+
     /// Where the entry before ended.
     #[must_use]
     pub fn follows(&self) -> u64 {

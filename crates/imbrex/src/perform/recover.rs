@@ -73,7 +73,7 @@ impl Recovery {
             stage,
             pending: BTreeMap::new(),
             tries: 0,
-            scan: Scan::default(),
+            scan: Scan::new(&[]),
             chain,
             suspects,
             unreadable: BTreeSet::new(),
@@ -116,7 +116,7 @@ impl Recovery {
             }
             Stage::Settle | Stage::Look => {
                 let media = core.setup.media.as_ref();
-                self.scan = Scan::new(&Slots::new(&core.setup.journal, media).readable(media, &self.report));
+                self.scan = Slots::new(&core.setup.journal, media).scan(media, &self.report);
                 self.read_journal();
                 Stage::Scan
             }
@@ -124,7 +124,7 @@ impl Recovery {
                 if self.read_journal() {
                     return;
                 }
-                let blocks = std::mem::take(&mut self.scan).finish(&core.setup.journal);
+                let blocks = std::mem::replace(&mut self.scan, Scan::new(&[])).finish();
                 match blocks.and_then(|blocks| chain::find(blocks, core.setup.block_bytes)) {
                     Ok(chain) => self.chain = chain,
                     Err(why) => self.error = Some(why),

@@ -12,10 +12,16 @@ use bytes::Bytes;
 
 use super::IoKind;
 use super::chain::Chain;
+use super::scan::Scan;
 use crate::block::{Address, Extent, Pba};
 use crate::layer::UnitReport;
 use crate::media::Media;
 use crate::plan::Unit;
+
+/// Blocks in use below which no checkpoint is worth its while, unless the ring is short.
+const WORTHWHILE: u64 = 2048;
+/// How many times as long as a checkpoint the part of the ring in use becomes.
+const OF_CHECKPOINTS: u64 = 4;
 
 /// Where the copies of a journal lie.
 #[derive(Clone, Debug)]
@@ -63,15 +69,11 @@ impl Slots {
         self.copies.iter().map(move |copy| copy.start.plus(offset))
     }
 
-    /// What there is to read of every copy, by the drive's report.
-    pub fn readable(&self, media: &dyn Media, units: &UnitReport) -> Vec<Extent<Pba>> {
-        let Some(zone_blocks) = self.zone_blocks else { return self.copies.clone() };
-        let zone = |at: Pba| Extent::new(at, units.unit(media.unit_of(at)).map_or(0, |state| state.pointer));
-        let zones = |copy: &Extent<Pba>| {
-            let copy = *copy;
-            (0..copy.blocks).step_by(zone_blocks as usize).map(move |at| copy.skip(at).start)
-        };
-        self.copies.iter().flat_map(zones).map(zone).filter(|part| !part.is_empty()).collect()
+    /// What a scan of them has to know, with the drive's report.
+    pub fn scan(&self, media: &dyn Media, units: &UnitReport) -> Scan {
+        let Some(zone_blocks) = self.zone_blocks else { return Scan::new(&self.copies) };
+        let written = |at: Pba| units.unit(media.unit_of(at)).map_or(0, |state| state.pointer);
+        Scan::of_zones(&self.copies, zone_blocks, written)
     }
 
     /// Where writing goes on after a chain that ended at `end`.
@@ -100,6 +102,8 @@ pub(super) struct Ring {
     pub tail: u64,
     /// Where recovery begins as long as no further entry is durable.
     pub durable_tail: u64,
+    /// Blocks that the last checkpoint took, and what was committed meanwhile.
+    last_checkpoint: u64,
     /// Where the checkpoint under way began, and the region it has come to.
     pub checkpoint: Option<(u64, u64)>,
     /// Whether a durable redo entry has not been marked as done.
@@ -111,7 +115,8 @@ impl Ring {
     pub fn new(slots: Slots, chain: &Chain, media: &dyn Media, units: &UnitReport) -> Self {
         let Chain { head: end, tail, epoch, .. } = *chain;
         let head = slots.resume(end, media, units);
-        Self { slots, epoch, head, end, tail, durable_tail: tail, checkpoint: None, unmarked: false }
+        let (durable_tail, last_checkpoint, checkpoint) = (tail, 0, None);
+        Self { slots, epoch, head, end, tail, durable_tail, last_checkpoint, checkpoint, unmarked: false }
     }
 
     pub fn used(&self) -> u64 {
@@ -122,9 +127,16 @@ impl Ring {
         self.slots.capacity()
     }
 
-    /// Whether a checkpoint should be under way.
+    /// Whether a checkpoint should be under way: half of the ring is in use, or so much more than a checkpoint takes that
+    /// whoever recovers would read little else.
     pub fn wants_checkpoint(&self) -> bool {
-        self.used() * 2 >= self.slots.room()
+        let worthwhile = (OF_CHECKPOINTS * self.last_checkpoint).max(WORTHWHILE);
+        self.used() * 2 >= self.slots.room() || self.used() >= worthwhile
+    }
+
+    /// The checkpoint under way is durable.
+    pub fn checkpointed(&mut self) {
+        self.last_checkpoint = self.used();
     }
 
     /// Whether the checkpoint must be completed by the next commit.

@@ -56,9 +56,7 @@ impl Setup<'_> {
             Recording::Cached => stack::device(self, buffer_blocks, options)?,
             recording => disk(self.drive, recording)?,
         };
-        let space = space(&disk, buffer_blocks, options)?;
-        let layer = self.layer.build(&space, self.config)?;
-        Simulation::new(self.layer.name, layer, disk, options)
+        Simulation::of((self.layer, self.config), buffer_blocks, disk, options)
     }
 
     fn buffer_blocks(&self) -> Result<u32, ReplayError> {
@@ -74,6 +72,22 @@ impl Setup<'_> {
             option: "buffer",
             reason: format!("{} are {blocks} blocks, more than a buffer holds; choose a smaller one", self.buffer),
         })
+    }
+}
+
+impl Simulation {
+    /// A layer of the library as configured, with a buffer of so many blocks, on an empty `disk`.
+    ///
+    /// # Errors
+    /// When the layer or the disk refuses.
+    pub fn of(
+        (layer, config): (&LayerInfo, &toml::Table),
+        buffer_blocks: u32,
+        disk: Device,
+        options: &ReplayOptions,
+    ) -> Result<Self, ReplayError> {
+        let built = layer.build(&space(&disk, buffer_blocks, options)?, config)?;
+        Self::new(layer.name, built, disk, options)
     }
 }
 

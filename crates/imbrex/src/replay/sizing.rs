@@ -16,7 +16,7 @@ const ATTEMPTS: u32 = 32;
 /// The smallest size of `preset`, nearly, on which `layer` with a buffer of so many blocks offers `needed` blocks.
 ///
 /// # Errors
-/// Why the largest one that was tried will not do.
+/// Why no size will do: a wrong field of the configuration, or what the layer wants of the largest drive that can be.
 pub fn sized(
     preset: &DrivePreset,
     (layer, config): (&LayerInfo, &toml::Table),
@@ -34,8 +34,10 @@ pub fn sized(
         match offered {
             Ok((capacity, drive)) if capacity >= needed => return Ok(drive),
             Ok((capacity, _)) => blocks += needed - capacity + unit,
+            Err(error @ ReplayError::Config(ConfigError::Field { .. })) => return Err(error),
             Err(error) => {
-                last = Some(error);
+                let is_no_drive = matches!(error, ReplayError::Drive(_));
+                last = last.filter(|_| is_no_drive).or(Some(error));
                 blocks += blocks / 8 + unit;
             }
         }
@@ -92,5 +94,19 @@ mod tests {
                 assert!(found.blocks() <= 2 * needed + (1 << 20), "{} blocks for {needed}", found.blocks());
             }
         }
+    }
+
+    #[test]
+    fn what_no_size_mends_is_said() {
+        let preset = DrivePreset::named("exos-x18z").unwrap();
+        let layer = layers::find("log-greedy").unwrap();
+        let refused = |config: &str| {
+            let config = config.parse().unwrap();
+            sized(&preset, (layer, &config), (1, 0), &ReplayOptions::default()).unwrap_err().to_string()
+        };
+        let message = refused("spare_fraction = 2.0");
+        assert!(message.contains("spare_fraction at least 0 and below 1"), "{message}");
+        let message = refused("compact_bands = 100000000");
+        assert!(message.contains("blocks of RAM; choose less"), "{message}");
     }
 }

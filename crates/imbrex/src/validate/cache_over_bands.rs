@@ -6,6 +6,7 @@
 //! The first is replayed through the stack, the second as what a cache with regions would write. Both forms take every band to
 //! be reached, which makes them up to 1 % larger than what happens.
 
+use super::drive_managed::skylight;
 use super::watch::Watch;
 use super::writes::{BLOCK, Writes};
 use super::{Row, ValidateError};
@@ -13,11 +14,11 @@ use crate::bands::BandRun;
 use crate::block::Pba;
 use crate::explore::Dice;
 use crate::layers;
-use crate::media::{Banded, Conventional};
-use crate::replay::{Device, NoTime, ReplayError, ReplayOptions, Simulation, Window, space};
+use crate::media::Conventional;
+use crate::replay::{Device, NoTime, ReplayError, ReplayOptions, Simulation, Window};
 
-/// How far a ratio may be from its closed form.
-const TOLERANCE: f64 = 0.02;
+/// How far a ratio may be from its closed form, in percent of it.
+const PERCENT: f64 = 2.0;
 /// Blocks of the disk's own cache, S_wb.
 const DISK_CACHE: u32 = 20_000;
 const BAND_BLOCKS: u32 = 2000;
@@ -53,30 +54,23 @@ pub fn cache_over_bands() -> Result<Vec<Row>, ValidateError> {
 }
 
 fn row(disk: &str, run: String, expected: f64, measured: f64) -> Row {
-    let check = format!("rewritten for each block, {run}");
-    Row { note: "within 2 %".into(), ..Row::close(disk, &check, (expected, measured), TOLERANCE * expected, "blocks") }
+    Row::within_percent(disk, &format!("rewritten for each block, {run}"), (expected, measured), PERCENT, "blocks")
 }
 
-/// The drive-managed disk, with one band more, to be the scratch band.
+/// The drive-managed disk.
 fn disk(cache: u32, bands: u32, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
-    let runs = [BandRun { bands: bands + 1, band_blocks: BAND_BLOCKS }];
-    let disk = Device::new(Box::new(Banded::new(Pba::DISK, cache, &runs)), Box::new(NoTime), BLOCK);
-    let mut config = toml::Table::new();
-    config.insert("map_entries".into(), i64::from(2 * cache).into());
-    let layer = layers::find("skylight")?.build(&space(&disk, 0, options)?, &config)?;
-    Simulation::new("skylight", layer, disk, options)
+    skylight(cache, 2 * cache, BandRun { bands, band_blocks: BAND_BLOCKS }, options)
 }
 
 /// Flash of which the cache is all, rewritten in place, and the disk behind it. The disk's cache is `cache` long.
 fn without_regions(cache: u32) -> Result<f64, ReplayError> {
     let options = ReplayOptions { idle: false, ..ReplayOptions::default() };
     let flash = Device::new(Box::new(Conventional::new(Pba::DISK, FRAMES.into())), Box::new(NoTime), BLOCK);
-    let layer = layers::find("conventional")?.build(&space(&flash, 0, &options)?, &toml::Table::new())?;
-    let flash = Simulation::new("conventional", layer, flash, &options)?;
+    let plain = toml::Table::new();
+    let flash = Simulation::of((layers::find("conventional")?, &plain), 0, flash, &options)?;
     let stack = Device::stack(vec![flash, disk(cache, BANDS, &options)?]);
-    let layer = layers::find("lru-cache")?.build(&space(&stack, FRAMES, &options)?, &toml::Table::new())?;
     let options = ReplayOptions { window: Some(Window::Requests(2)), ..options };
-    let simulation = Simulation::new("lru-cache", layer, stack, &options)?;
+    let simulation = Simulation::of((layers::find("lru-cache")?, &plain), FRAMES, stack, &options)?;
     let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
     let half = u64::from(BANDS) / 2;
     let mut watch = Watch::new(5 * half, 45 * half);

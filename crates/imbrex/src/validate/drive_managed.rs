@@ -6,16 +6,16 @@
 
 use super::watch::{Totals, Watch};
 use super::writes::{BLOCK, Writes};
-use super::{Row, ValidateError, Verdict};
+use super::{Row, ValidateError};
 use crate::bands::BandRun;
 use crate::block::Pba;
 use crate::explore::Dice;
 use crate::layers;
 use crate::media::Banded;
-use crate::replay::{Device, NoTime, Outcome, ReplayError, ReplayOptions, Simulation, Window, space};
+use crate::replay::{Device, NoTime, Outcome, ReplayError, ReplayOptions, Simulation, Window};
 
-/// How far a count may be from its closed form.
-const TOLERANCE: f64 = 0.02;
+/// How far a count may be from its closed form, in percent of it.
+const PERCENT: f64 = 2.0;
 
 /// A cache and the bands behind it.
 #[derive(Copy, Clone)]
@@ -72,12 +72,7 @@ impl Point {
         let rmw = 1.0 / (1.0 + c / n);
         let gathered = 1.0 + (b - 1.0) * (1.0 - (-c / (n * b)).exp());
         let row = |check: &str, expected: f64, measured: f64, unit| {
-            let error = (measured - expected).abs();
-            let verdict = Verdict::of(error <= TOLERANCE * expected);
-            let numbers = (Some(expected), Some(measured), Some(error));
-            let check = format!("{check}, {}", self.name());
-            let (expected, measured, error) = numbers;
-            Row { disk: "skylight".into(), check, expected, measured, error, unit, verdict, note: "within 2 %".into() }
+            Row::within_percent("skylight", &format!("{check}, {}", self.name()), (expected, measured), PERCENT, unit)
         };
         vec![
             row("rewrites per write", rmw, counts.rmw, "bands"),
@@ -107,24 +102,33 @@ impl Point {
     fn replay(&self, cache: u32, watch: &mut Watch) -> Result<Outcome, ReplayError> {
         // What runs out first is the shorter one.
         let (slots, entries) = if self.by_entries { (2 * cache, cache) } else { (cache, 2 * cache) };
-        // One band more, to be the scratch band.
-        let runs = [BandRun { bands: self.bands + 1, band_blocks: self.band_blocks }];
-        let disk = Device::new(Box::new(Banded::new(Pba::DISK, slots, &runs)), Box::new(NoTime), BLOCK);
         let window = Some(Window::Requests(1 + u64::from(self.bands) / 50));
         let options = ReplayOptions { idle: false, window, ..ReplayOptions::default() };
-        let mut config = toml::Table::new();
-        config.insert("map_entries".into(), i64::from(entries).into());
-        let layer = layers::find("skylight")?.build(&space(&disk, 0, &options)?, &config)?;
-        let simulation = Simulation::new("skylight", layer, disk, &options)?;
+        let bands = BandRun { bands: self.bands, band_blocks: self.band_blocks };
+        let simulation = skylight(slots, entries, bands, &options)?;
         let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
         let writes = 24 * u64::from(self.cache + self.bands);
         simulation.run(&mut Writes::new((0..writes).map(move |_| (0, dice.below(capacity)))), watch)
     }
 }
 
+/// The layer on bands behind a cache of so many slots and entries, with one band more, to be the scratch band.
+pub(super) fn skylight(
+    slots: u32,
+    entries: u32,
+    run: BandRun,
+    options: &ReplayOptions,
+) -> Result<Simulation, ReplayError> {
+    let runs = [BandRun { bands: run.bands + 1, ..run }];
+    let disk = Device::new(Box::new(Banded::new(Pba::DISK, slots, &runs)), Box::new(NoTime), BLOCK);
+    let config = toml::Table::from_iter([("map_entries".to_owned(), i64::from(entries).into())]);
+    Simulation::of((layers::find("skylight")?, &config), 0, disk, options)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::validate::Verdict;
 
     #[test]
     fn counts_are_those_of_the_closed_forms() {

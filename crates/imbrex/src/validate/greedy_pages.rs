@@ -16,8 +16,8 @@ const PAGES: u32 = 64;
 const ERASE_BLOCKS: u32 = 512;
 /// Requests until writing is steady, and as many again that are counted: twelve times the physical pages.
 const REQUESTS: u64 = 12 * PAGES as u64 * ERASE_BLOCKS as u64;
-/// How far from the closed form the layer may be.
-const TOLERANCE: f64 = 0.02;
+/// How far from the closed form the layer may be, in percent of it.
+const PERCENT: f64 = 2.0;
 
 /// Compares the layer with the closed form at two spare fractions of the physical pages.
 ///
@@ -30,9 +30,7 @@ pub fn greedy_pages() -> Result<Vec<Row>, ReplayError> {
 fn row(spare: f64, measured: f64) -> Result<Row, ReplayError> {
     let expected = greedy(1.0 / (1.0 - spare), f64::from(PAGES));
     let check = format!("write amplification at {spare} spare");
-    let mut row = Row::close("page-ftl", &check, (expected, measured), TOLERANCE * expected, "x");
-    row.note = "within 2 %".to_owned();
-    Ok(row)
+    Ok(Row::within_percent("page-ftl", &check, (expected, measured), PERCENT, "x"))
 }
 
 /// Notes the pages that were programmed in the last window.

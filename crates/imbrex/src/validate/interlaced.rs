@@ -17,8 +17,8 @@ use crate::trace::Workload;
 
 /// Requests of a check: enough that chance moves the result by a third of a percent.
 const REQUESTS: u64 = 200_000;
-/// The part of an expected number that the measured one may be off.
-const TOLERANCE: f64 = 0.01;
+/// How far the measured number may be from the expected one, in percent of it.
+const PERCENT: f64 = 1.0;
 /// The disks are taken this small; what one end of a group is to the whole disk is then below a thousandth.
 const DISK_BYTES: u64 = 16 << 30;
 /// Block share of the bottom tracks where 5 bottom blocks take the arc of 4 top blocks.
@@ -75,8 +75,7 @@ pub fn interlaced() -> Result<Vec<Row>, ReplayError> {
         let drive = DrivePreset::named(case.drive)?.with_capacity(DISK_BYTES)?;
         let Case { layer, utilisation, kib, expected, .. } = *case;
         let check = format!("{layer}, {kib} KiB writes, {:.0} % allocated: WA", 100.0 * utilisation);
-        let row = Row::close(case.drive, &check, (expected, case.measured(&drive)?), TOLERANCE * expected, "x");
-        Ok(Row { note: format!("within {} %", 100.0 * TOLERANCE), ..row })
+        Ok(Row::within_percent(case.drive, &check, (expected, case.measured(&drive)?), PERCENT, "x"))
     };
     cases().iter().map(row).collect()
 }
@@ -125,7 +124,7 @@ mod tests {
         let MediaSpec::Interlaced(tracks) = &mut drive.media else { panic!("an interlaced drive") };
         *tracks = change(*tracks);
         let measured = case.measured(&drive).unwrap();
-        Row::close("wrong", "WA", (case.expected, measured), TOLERANCE * case.expected, "x").verdict
+        Row::within_percent("wrong", "WA", (case.expected, measured), PERCENT, "x").verdict
     }
 
     #[test]

@@ -7,9 +7,7 @@ use crate::block::{self, Extent, Pba};
 use crate::layers;
 use crate::mechanics::{Mechanics, SECTOR_BYTES};
 use crate::media::Conventional;
-use crate::replay::{
-    Access, Device, MAX_SCHEDULER_DEPTH, ReplayError, ReplayOptions, Scheduler, Simulation, Timing, space,
-};
+use crate::replay::{Access, Device, MAX_SCHEDULER_DEPTH, ReplayError, ReplayOptions, Scheduler, Simulation, Timing};
 use crate::trace::{Compression, TraceError, TraceFormat, TraceInfo, TraceRequest, TraceSource};
 
 impl Access {
@@ -76,8 +74,8 @@ pub(super) fn replay(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Resu
     let timing = Noted { mechanics: disk.mechanics.clone(), accesses: sender };
     let media = Conventional::new(Pba::DISK, disk.mechanics.sectors());
     let device = Device::new(Box::new(media), Box::new(timing), SECTOR_BYTES);
-    let layer = layers::find("conventional")?.build(&space(&device, 0, &options)?, &toml::Table::new())?;
-    let simulation = Simulation::new("conventional", layer, device, &options)?;
+    let layer = (layers::find("conventional")?, &toml::Table::new());
+    let simulation = Simulation::of(layer, 0, device, &options)?;
     // No format of its own: what matters of it is the name.
     let info = TraceInfo {
         name: run.name.clone(),

@@ -200,22 +200,25 @@ fn compare(
 
 /// Uniform, sequential and popular writes of two sizes.
 fn mixed() -> Workload {
-    let spec = r#"
-        name = "mixed"
-        description = "small and large, scattered, sequential and popular"
+    synthetic(
+        r#"
         seed = 3
-        requests = 20000
         range_bytes = 40000000
         write_ratio = 0.9
         sizes = [{ kib = 4, weight = 3 }, { kib = 28, weight = 1 }]
-        arrivals.mean_rate = 100.0
         streams = [
             { weight = 1, pattern = "uniform" },
             { weight = 1, pattern.sequential = { run_requests = 30.0 } },
             { weight = 1, pattern.zipf = { theta = 0.99 } },
         ]
-    "#;
-    Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("mixed", spec).expect("a workload"))
+    "#,
+    )
+}
+
+/// A workload of 20 000 requests that is otherwise as `own` says.
+fn synthetic(own: &str) -> Workload {
+    let spec = format!("name = \"own\"\ndescription = \"\"\nrequests = 20000\narrivals.mean_rate = 100.0\n{own}");
+    Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("own", &spec).expect("a workload"))
 }
 
 #[test]
@@ -300,21 +303,18 @@ fn compare_drive_managed(
 
 /// Long sequential writes with a few others between them.
 fn streams() -> Workload {
-    let spec = r#"
-        name = "streams"
-        description = "sequential, now and then interrupted"
+    synthetic(
+        r#"
         seed = 4
-        requests = 20000
         range_bytes = 60000000
         write_ratio = 0.95
         sizes = [{ kib = 64, weight = 3 }, { kib = 4, weight = 1 }]
-        arrivals.mean_rate = 100.0
         streams = [
             { weight = 1, pattern = "uniform" },
             { weight = 60, pattern.sequential = { run_requests = 200.0 } },
         ]
-    "#;
-    Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("streams", spec).expect("a workload"))
+    "#,
+    )
 }
 
 #[test]

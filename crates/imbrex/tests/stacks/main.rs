@@ -4,6 +4,7 @@
 
 #[path = "../fixture/mod.rs"]
 mod fixture;
+mod restarts;
 mod sides;
 
 use fixture::random::any_request;
@@ -24,9 +25,7 @@ fn below(layer: &str, options: &ReplayOptions) -> Simulation {
 }
 
 fn on(layer: &str, device: Device, options: &ReplayOptions) -> Simulation {
-    let info = layers::find(layer).unwrap();
-    let built = info.build(&space(&device, BUFFER, options).unwrap(), &toml::Table::new()).unwrap();
-    Simulation::new(layer, built, device, options).unwrap()
+    Simulation::of((layers::find(layer).unwrap(), &toml::Table::new()), BUFFER, device, options).unwrap()
 }
 
 fn stack(below: Vec<Simulation>, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
@@ -115,13 +114,18 @@ fn no_cut_loses_what_was_flushed() {
     assert!(tally.cuts_in_recovery > 50 && tally.rebuilds > 50 && tally.checkpoints > 20, "{tally:?}");
 }
 
+/// Runs that lose a flushed block when the layer above is not told.
+#[test]
+fn a_life_that_ends_below_ends_the_one_above() {
+    let tally = explore(&sides::subject(), &Options { cuts: 100, seed: 700, rules: Rules::all() }, |_| true).unwrap();
+    assert!(tally.rebuilds > 0 && tally.faults > 0, "{tally:?}");
+}
+
 #[test]
 fn a_read_is_complete_when_the_host_has_it() {
     let options = ReplayOptions { idle: false, ..ReplayOptions::default() };
     let device = Device::stack(vec![conventional(&options), conventional(&options)]);
-    let info = layers::find("lru-cache").unwrap();
-    let layer = info.build(&space(&device, BUFFER, &options).unwrap(), &toml::Table::new()).unwrap();
-    let simulation = Simulation::new("lru-cache", layer, device, &options).unwrap();
+    let simulation = on("lru-cache", device, &options);
     let outcome = run(simulation, vec![request(0, Access::Read, 100, 1)]);
     let access = (SEEK_NS + 8 * SECTOR_NS) as f64 / 1e6;
     assert_eq!(outcome.latency_ms.read.mean, access, "the copy to the flash is nobody's wait");

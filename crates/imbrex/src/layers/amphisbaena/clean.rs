@@ -70,7 +70,7 @@ impl ZoneBuffer<Amphisbaena> {
     fn choose_leaving(&mut self, lba: Lba) {
         let policy = &mut self.policy;
         let blocks = policy.chunks.blocks_of(policy.chunks.chunk_of(lba).0);
-        let leaving = self.map.range(blocks).filter(|&(_, slot)| policy.roles.may_leave(slot));
+        let leaving = self.blocks.map.range(blocks).filter(|&(_, slot)| policy.roles.may_leave(slot));
         policy.leaving.extend(leaving);
     }
 

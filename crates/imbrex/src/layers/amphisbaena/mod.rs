@@ -43,6 +43,7 @@ use super::zone_buffer::{Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Corrupt, Step, Violation};
 use crate::layers::{LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
+use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
 use crate::plan::Plan;
@@ -122,11 +123,11 @@ impl Amphisbaena {
 impl ZoneBuffer<Amphisbaena> {
     /// Whether the block is in the hot buffer.
     fn hot_slot(&self, lba: Lba) -> Option<u32> {
-        self.map.get(lba).filter(|&slot| !self.policy.chunks.is_cold(slot))
+        self.blocks.map.get(lba).filter(|&slot| !self.policy.chunks.is_cold(slot))
     }
 }
 
-impl Policy for Amphisbaena {
+impl Slots for Amphisbaena {
     fn table(&self) -> &SlotTable {
         self.chunks.table()
     }
@@ -165,7 +166,9 @@ impl Policy for Amphisbaena {
     fn freed(&mut self, slot: u32) {
         self.chunks.freed(slot);
     }
+}
 
+impl Policy for Amphisbaena {
     /// Roles are not durable: the blocks in the hot buffer come in again, by slot, as if it were warming up.
     fn recovered(&mut self) {
         self.is_ready = true;

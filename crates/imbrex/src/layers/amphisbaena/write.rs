@@ -84,7 +84,7 @@ impl ZoneBuffer<Amphisbaena> {
 
     /// Plans the write of a block, if there is a slot for it.
     fn write_block(&mut self, lba: Lba, host: u32, hot: bool, gathered: &mut Gathered, plan: &mut Plan) -> bool {
-        let before = self.map.get(lba);
+        let before = self.blocks.map.get(lba);
         let slot = match self.target(lba, hot) {
             Target::InPlace(slot) => Some(slot),
             Target::Hot => self.policy.chunks.free_slot(),

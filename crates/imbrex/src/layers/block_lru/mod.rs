@@ -29,6 +29,7 @@ use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
+use crate::parts::buffered_blocks::Slots;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
 use crate::parts::slot_table::SlotTable;
@@ -112,7 +113,7 @@ impl BlockLru {
     }
 }
 
-impl Policy for BlockLru {
+impl Slots for BlockLru {
     fn table(&self) -> &SlotTable {
         &self.table
     }
@@ -125,16 +126,6 @@ impl Policy for BlockLru {
         }
     }
 
-    fn read(&mut self, slot: u32) {
-        if self.reads_count {
-            self.updated(slot);
-        }
-    }
-
-    fn updated(&mut self, slot: u32) {
-        self.recency.renew(slot);
-    }
-
     fn give_up(&mut self, slot: u32) {
         self.recency.remove(slot);
         self.table.give_up(slot);
@@ -144,6 +135,18 @@ impl Policy for BlockLru {
         if self.table.freed(slot) {
             self.free.insert(slot);
         }
+    }
+}
+
+impl Policy for BlockLru {
+    fn read(&mut self, slot: u32) {
+        if self.reads_count {
+            self.updated(slot);
+        }
+    }
+
+    fn updated(&mut self, slot: u32) {
+        self.recency.renew(slot);
     }
 
     fn recovered(&mut self) {

@@ -35,6 +35,7 @@ use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
 use crate::layers::{ConfigError, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
+use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::slot_table::SlotTable;
 use crate::plan::Plan;
@@ -60,7 +61,7 @@ struct FifoLog {
     log: CircularLog,
 }
 
-impl Policy for FifoLog {
+impl Slots for FifoLog {
     fn table(&self) -> &SlotTable {
         self.log.table()
     }
@@ -76,7 +77,9 @@ impl Policy for FifoLog {
     fn freed(&mut self, slot: u32) {
         self.log.freed(slot);
     }
+}
 
+impl Policy for FifoLog {
     fn recovered(&mut self) {
         self.log.recovered();
     }

@@ -48,6 +48,9 @@ use config::CacheConfig;
 use frames::Frames;
 use read::Fill;
 
+/// Free runs that a policy looks at for one that is long enough.
+pub const FREE_RUNS: u32 = 64;
+
 /// Which frames blocks take, and which blocks leave.
 pub trait Policy: Sized + Send {
     /// Neighbouring free frames for as many blocks from the front of `run`, at least one, as find them: the first frame and

@@ -2,31 +2,26 @@
 
 use super::{FlashCache, Policy};
 use crate::block::{Extent, Lba, Pba};
-use crate::layer::{Corrupt, REGION_RECORDS};
+use crate::layer::{Corrupt, REGION_RECORDS, within};
 use crate::parts::lost::LostBlocks;
 use crate::parts::map_runs::MapRuns;
 use crate::plan::{Plan, Record};
 
 impl<P: Policy> FlashCache<P> {
     pub(super) fn apply_record(&mut self, record: &Record) -> Result<(), Corrupt> {
+        within(record, self.home.blocks)?;
         match *record {
-            Record::Map { at, .. } | Record::Unmap(at) | Record::Lost(at) if !at.is_within(self.home.blocks) => {
-                Err(Corrupt(format!("a record names {at:?}, beyond the capacity")))
-            }
-            Record::Map { at, to } => self.apply_map(at, to),
-            Record::Unmap(at) => {
-                self.unmap(at);
-                Ok(())
-            }
+            Record::Map { at, to } => self.apply_map(at, to)?,
+            Record::Unmap(at) => self.unmap(at),
             Record::Lost(at) => {
                 self.unmap(at);
                 self.lost.insert(at);
-                Ok(())
             }
             Record::Unit { .. } | Record::Note { .. } => {
-                Err(Corrupt(format!("{} has no records of this kind, yet there is {record:?}", self.name)))
+                return Err(Corrupt(format!("{} has no records of this kind, yet there is {record:?}", self.name)));
             }
         }
+        Ok(())
     }
 
     /// Applies a [`Record::Map`], if it fits the state. A dirty block never changes its frame.

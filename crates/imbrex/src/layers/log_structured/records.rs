@@ -8,7 +8,7 @@ use super::LogStructured;
 use super::bands::Role;
 use super::compact::becomes;
 use crate::block::{Extent, Lba, Pba};
-use crate::layer::{Corrupt, REGION_RECORDS, UnitReport, Violation};
+use crate::layer::{Corrupt, REGION_RECORDS, UnitReport, Violation, within};
 use crate::plan::{Plan, Record, Unit};
 
 /// Slots of a copying band in a region.
@@ -16,32 +16,27 @@ const COPIES: u32 = REGION_RECORDS as u32;
 
 impl LogStructured {
     pub(super) fn apply_record(&mut self, record: &Record) -> Result<(), Corrupt> {
+        within(record, self.bands.map.capacity())?;
         match *record {
-            Record::Map { at, to } => self.apply_map(at, to),
-            Record::Unmap(at) | Record::Lost(at) if !at.is_within(self.bands.map.capacity()) => {
-                Err(Corrupt(format!("a record names {at:?}, beyond the capacity")))
-            }
-            Record::Unmap(at) => {
-                self.unmap(at);
-                Ok(())
-            }
+            Record::Map { at, to } => self.apply_map(at, to)?,
+            Record::Unmap(at) => self.unmap(at),
             Record::Lost(at) => {
                 self.unmap(at);
                 self.lost.insert(at);
-                Ok(())
             }
-            Record::Unit { unit, is } => self.apply_role(unit, is),
-            Record::Note { key, .. } => Err(Corrupt(format!("{} keeps no number under key {key}", self.name))),
+            Record::Unit { unit, is } => self.apply_role(unit, is)?,
+            Record::Note { key, .. } => return Err(Corrupt(format!("{} keeps no number under key {key}", self.name))),
         }
+        Ok(())
     }
 
     fn apply_map(&mut self, at: Extent<Lba>, to: Pba) -> Result<(), Corrupt> {
         let slot = self.bands.slot_of(to).filter(|&slot| {
             let (_, offset) = self.bands.map.locate(slot);
-            at.is_within(self.bands.map.capacity()) && at.blocks <= self.bands.blocks() - offset
+            at.blocks <= self.bands.blocks() - offset
         });
         let Some(slot) = slot else {
-            return Err(Corrupt(format!("a record puts {at:?} at {to:?}, outside a band or the capacity")));
+            return Err(Corrupt(format!("a record puts {at:?} at {to:?}, outside a band")));
         };
         if self.bands.role(self.bands.map.locate(slot).0) == Role::Copying {
             self.bands.wrote(at, slot);

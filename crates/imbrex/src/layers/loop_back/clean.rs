@@ -1,10 +1,11 @@
 //! Cleaning at the tail: evict the zone of the block there, or append the block at the head again.
 
 use super::LoopBack;
-use crate::block::{Address, Extent, Lba, Pba};
+use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
 use crate::layers::zone_buffer::{InPlace, ZoneBuffer};
-use crate::plan::{Place, Plan, Record, Why};
+use crate::parts::map_runs::MapRuns;
+use crate::plan::{Place, Plan, Why};
 
 impl ZoneBuffer<LoopBack> {
     /// One step towards room for a blocked write of `at`.
@@ -48,7 +49,7 @@ impl ZoneBuffer<LoopBack> {
 
     /// Plans that at most `most` blocks of hot zones at the tail lie at the head, unless passing holes gives room enough.
     fn requeue(&mut self, most: u32, enough: u32, plan: &mut Plan) -> Step {
-        self.given_up.clear();
+        self.blocks.given_up.clear();
         self.policy.moved.clear();
         while (self.policy.moved.len() as u32) < most {
             let Some((from, lba)) = self.policy.log.oldest().filter(|(_, lba)| self.policy.is_hot(*lba)) else { break };
@@ -61,11 +62,11 @@ impl ZoneBuffer<LoopBack> {
             self.policy.recency.replace(from, to);
             self.map_run(Extent::new(lba, 1), to);
             self.policy.moved.push((lba, to));
-            self.given_up.push(from);
+            self.blocks.given_up.push(from);
         }
         self.policy.requeued += self.policy.moved.len() as u32;
         self.write_moved(plan);
-        self.free_given_up(plan);
+        self.blocks.free_given_up(plan);
         if self.policy.moved.is_empty() { Step::Wait } else { self.between_steps() }
     }
 
@@ -75,10 +76,10 @@ impl ZoneBuffer<LoopBack> {
         for (ram, &(_, slot)) in (0..).zip(moved) {
             plan.copy(Place::At(Pba::ram(ram)), Place::At(self.slot_place(slot)), 1, Why::Migrate);
         }
-        let continues = |a: &(Lba, u32), b: &(Lba, u32)| a.0.plus(1) == b.0 && a.1 + 1 == b.1;
-        for run in moved.chunk_by(continues) {
-            let (lba, slot) = run[0];
-            plan.record(Record::Map { at: Extent::new(lba, run.len() as u32), to: self.slot_place(slot) });
+        let mut maps = MapRuns::default();
+        for &(lba, slot) in moved {
+            maps.push(Extent::new(lba, 1), self.slot_place(slot), plan);
         }
+        maps.end(plan);
     }
 }

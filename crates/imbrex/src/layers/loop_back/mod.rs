@@ -45,6 +45,7 @@ use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
+use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::recency::{Crossing, RecencyHalves};
 use crate::parts::slot_table::SlotTable;
@@ -156,7 +157,7 @@ impl LoopBack {
     }
 }
 
-impl Policy for LoopBack {
+impl Slots for LoopBack {
     fn table(&self) -> &SlotTable {
         self.log.table()
     }
@@ -167,17 +168,6 @@ impl Policy for LoopBack {
             let (recency, crossed) = self.recency();
             recency.push(slot, crossed);
         }
-    }
-
-    fn read(&mut self, slot: u32) {
-        if self.reads_count {
-            self.updated(slot);
-        }
-    }
-
-    fn updated(&mut self, slot: u32) {
-        let (recency, crossed) = self.recency();
-        recency.renew(slot, crossed);
     }
 
     fn give_up(&mut self, slot: u32) {
@@ -191,6 +181,19 @@ impl Policy for LoopBack {
 
     fn freed(&mut self, slot: u32) {
         self.log.freed(slot);
+    }
+}
+
+impl Policy for LoopBack {
+    fn read(&mut self, slot: u32) {
+        if self.reads_count {
+            self.updated(slot);
+        }
+    }
+
+    fn updated(&mut self, slot: u32) {
+        let (recency, crossed) = self.recency();
+        recency.renew(slot, crossed);
     }
 
     fn recovered(&mut self) {

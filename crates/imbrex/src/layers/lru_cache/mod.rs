@@ -31,7 +31,7 @@
 use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
 use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
 use super::flash_cache::frames::Frames;
-use super::flash_cache::{FlashCache, Policy};
+use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
 use super::zone_buffer::config::{INTERRUPTIBLE, read};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
@@ -80,9 +80,6 @@ pub const INFO: LayerInfo = LayerInfo {
     ],
     build: |space, config| Ok(Box::new(build(space, config)?)),
 };
-
-/// Free runs that are looked at for one that is long enough.
-const RUNS: u32 = 64;
 
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(default)]
@@ -153,7 +150,7 @@ impl LruCache {
 
 impl Policy for LruCache {
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)> {
-        self.free.first_fit(run.blocks, RUNS)
+        self.free.first_fit(run.blocks, FREE_RUNS)
     }
 
     fn gives_way(&self, _lba: Lba, frames: &Frames) -> Option<u32> {

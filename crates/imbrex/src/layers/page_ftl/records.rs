@@ -2,29 +2,24 @@
 
 use super::PageFtl;
 use crate::block::{Extent, Lba, Pba};
-use crate::layer::Corrupt;
+use crate::layer::{Corrupt, within};
 use crate::plan::Record;
 
 impl PageFtl {
     pub(super) fn apply_record(&mut self, record: &Record) -> Result<(), Corrupt> {
+        within(record, self.map.capacity())?;
         match *record {
-            Record::Map { at, .. } | Record::Unmap(at) | Record::Lost(at) if !at.is_within(self.map.capacity()) => {
-                Err(Corrupt(format!("a record names {at:?}, beyond the capacity")))
-            }
-            Record::Map { at, to } => self.apply_map(at, to),
-            Record::Unmap(at) => {
-                self.unmap(at);
-                Ok(())
-            }
+            Record::Map { at, to } => self.apply_map(at, to)?,
+            Record::Unmap(at) => self.unmap(at),
             Record::Lost(at) => {
                 self.unmap(at);
                 self.lost.insert(at);
-                Ok(())
             }
             Record::Unit { .. } | Record::Note { .. } => {
-                Err(Corrupt(format!("page-ftl has no records of this kind, yet there is {record:?}")))
+                return Err(Corrupt(format!("page-ftl has no records of this kind, yet there is {record:?}")));
             }
         }
+        Ok(())
     }
 
     fn apply_map(&mut self, at: Extent<Lba>, to: Pba) -> Result<(), Corrupt> {

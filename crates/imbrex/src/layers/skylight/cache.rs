@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::slot_table::SlotTable;
 
@@ -22,11 +23,6 @@ impl Cache {
         Self { log: CircularLog::new(slots), entries: VecDeque::with_capacity(room as usize), most_entries }
     }
 
-    /// What the slots hold.
-    pub fn table(&self) -> &SlotTable {
-        self.log.table()
-    }
-
     /// Entries that may be added while `reserved` are kept back.
     pub fn has_entry(&self, reserved: u32) -> bool {
         self.entries.len() as u64 + u64::from(reserved) < u64::from(self.most_entries)
@@ -42,21 +38,6 @@ impl Cache {
         let (slot, taken) = self.log.take_run(run)?;
         self.entries.push_back(taken);
         Some((slot, taken))
-    }
-
-    /// Says that `slot` holds `lba`, as a record does.
-    pub fn hold(&mut self, slot: u32, lba: Lba) {
-        self.log.hold(slot, lba);
-    }
-
-    /// Gives up a live slot.
-    pub fn give_up(&mut self, slot: u32) {
-        self.log.give_up(slot);
-    }
-
-    /// The Free of `slot` has taken effect.
-    pub fn freed(&mut self, slot: u32) {
-        self.log.freed(slot);
     }
 
     /// Moves the tail past what is not live, entries included, and returns the block that it meets.
@@ -107,6 +88,24 @@ impl Cache {
             return Err(Violation(format!("the entries have {entries} slots, the log {window}")));
         }
         Ok(())
+    }
+}
+
+impl Slots for Cache {
+    fn table(&self) -> &SlotTable {
+        self.log.table()
+    }
+
+    fn hold(&mut self, slot: u32, lba: Lba) {
+        self.log.hold(slot, lba);
+    }
+
+    fn give_up(&mut self, slot: u32) {
+        self.log.give_up(slot);
+    }
+
+    fn freed(&mut self, slot: u32) {
+        self.log.freed(slot);
     }
 }
 

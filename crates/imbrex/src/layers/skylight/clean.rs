@@ -4,7 +4,8 @@ use super::Skylight;
 use super::stream::Stream;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::Step;
-use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::parts::buffered_blocks::Slots;
+use crate::plan::{Event, Place, Plan, Why};
 
 /// A band that is being written anew.
 pub struct Job {
@@ -43,7 +44,7 @@ impl Skylight {
             return Step::Nothing;
         }
         let blocks = self.home.logical(band);
-        let last = self.map.last(blocks).map_or(0, |last| last.since(blocks.start) as u32 + 1);
+        let last = self.blocks.map.last(blocks).map_or(0, |last| last.since(blocks.start) as u32 + 1);
         let ram = self.stream.as_ref().filter(|stream| stream.ram == 0).map_or(0, |_| self.home.longest());
         let end = last.max(self.home.pointer(band));
         self.copied.fill(0);
@@ -186,7 +187,7 @@ impl Skylight {
         let (home, held) = self.home.content(job.band);
         let offset = |lba: Lba| lba.since(band.start) as u32;
         if from < held {
-            self.lost.runs(band.skip(from).first(to.min(held) - from), |part, lost| {
+            self.blocks.lost.runs(band.skip(from).first(to.min(held) - from), |part, lost| {
                 let at = offset(part.start);
                 let source = if lost { Place::Zero } else { Place::At(home.plus(u64::from(at))) };
                 plan.copy(source, Place::At(ram(job, at)), part.blocks, Why::Collect);
@@ -197,12 +198,12 @@ impl Skylight {
             plan.copy(Place::Zero, Place::At(ram(job, bare)), to - bare, Why::Collect);
         }
         let stretch = band.skip(from).first(to - from);
-        std::hint::black_box(self.map.touch_range(stretch));
+        std::hint::black_box(self.blocks.map.touch_range(stretch));
         self.newer.clear();
-        self.newer.extend(self.map.range(stretch).map(|(lba, slot)| (slot, offset(lba))));
+        self.newer.extend(self.blocks.map.range(stretch).map(|(lba, slot)| (slot, offset(lba))));
         self.newer.sort_unstable();
         for &(slot, at) in &self.newer {
-            plan.copy(Place::At(self.place.plus(u64::from(slot))), Place::At(ram(job, at)), 1, Why::Collect);
+            plan.copy(Place::At(self.blocks.place_of(slot)), Place::At(ram(job, at)), 1, Why::Collect);
             self.copied[at as usize / 64] |= 1 << (at % 64);
         }
     }
@@ -224,42 +225,12 @@ impl Skylight {
 
     /// Plans that the blocks of the band are not in the cache any more, except those written since they were copied.
     fn evict_copied(&mut self, job: &Job, plan: &mut Plan) {
-        let band = self.home.logical(job.band);
-        self.given_up.clear();
-        let mut rest = band;
-        while !rest.is_empty() {
-            let stays = self.map.blocks(rest).find(|lba| !self.is_copied(lba.since(band.start) as u32));
-            let run = Extent::between(rest.start, stays.unwrap_or(rest.end()));
-            self.unmap_evicted(run, job.from_stream, plan);
-            rest = rest.skip((run.blocks + 1).min(rest.blocks));
-        }
-        self.free_given_up(plan);
-        plan.count(Event::Evicted, self.given_up.len() as u32);
+        let copied = |offset: u32| self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1;
+        self.blocks.evict(self.home.logical(job.band), job.from_stream, copied, &mut self.cache, plan);
         if job.from_stream {
             plan.count(Event::Direct, job.end);
         } else {
             plan.count(Event::Rmw, 1);
-        }
-    }
-
-    /// Plans that no block of `run` is in the cache any more, and notes the slots. Lost blocks stay lost, unless a stream
-    /// has brought their content.
-    fn unmap_evicted(&mut self, run: Extent<Lba>, overwritten: bool, plan: &mut Plan) {
-        let (map, cache, given_up) = (&mut self.map, &mut self.cache, &mut self.given_up);
-        let found = overwritten && self.lost.any(run);
-        self.lost.runs(run, |part, _| {
-            let before = given_up.len();
-            map.remove_range(part, |_, slot| {
-                cache.give_up(slot);
-                given_up.push(slot);
-            });
-            if given_up.len() > before && !found {
-                plan.record(Record::Unmap(part));
-            }
-        });
-        if found {
-            plan.record(Record::Unmap(run));
-            self.lost.remove(run);
         }
     }
 

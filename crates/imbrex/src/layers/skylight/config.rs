@@ -7,7 +7,7 @@ use super::stream::Detector;
 use crate::layers::zone_buffer::config::INTERRUPTIBLE;
 use crate::layers::{ConfigError, Field, STEP_BLOCKS, configure};
 use crate::parts::block_map::BlockMap;
-use crate::parts::lost::LostBlocks;
+use crate::parts::buffered_blocks::BufferedBlocks;
 use crate::space::Space;
 
 const NAME: &str = super::INFO.name;
@@ -94,16 +94,13 @@ impl Skylight {
         };
         let longest = home.longest();
         Ok(Self {
-            place: space.conventional,
             cache: Cache::new(slots, config.map_entries, longest),
-            map: BlockMap::new(home.capacity(), slots),
-            lost: LostBlocks::default(),
+            blocks: BufferedBlocks::new(space.conventional, slots, home.capacity()),
             detector: Detector::default(),
             stream: None,
             job: None,
             copied: vec![0; longest.div_ceil(64) as usize],
             newer: Vec::with_capacity(longest.min(config.step_blocks) as usize),
-            given_up: Vec::with_capacity(longest as usize),
             home,
             config,
         })

@@ -51,14 +51,13 @@ mod cache;
 mod clean;
 mod config;
 mod home;
-mod records;
 mod stream;
 mod write;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::{LayerInfo, Recording};
-use crate::parts::block_map::BlockMap;
+use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use cache::Cache;
@@ -80,20 +79,16 @@ pub(super) const INFO: LayerInfo = LayerInfo {
 
 struct Skylight {
     config: Config,
-    /// The block that slot 0 is.
-    place: Pba,
     cache: Cache,
-    map: BlockMap,
+    blocks: BufferedBlocks,
     home: Home,
-    lost: LostBlocks,
     detector: Detector,
     stream: Option<Stream>,
     job: Option<Job>,
     /// Offsets of the job's band whose newest content has been copied, one bit each.
     copied: Vec<u64>,
-    /// Reused for the cached blocks of one step, slot and offset, and the slots that a plan gives up.
+    /// Reused for the cached blocks of one step, slot and offset.
     newer: Vec<(u32, u32)>,
-    given_up: Vec<u32>,
 }
 
 impl Skylight {
@@ -107,11 +102,11 @@ impl Skylight {
     fn read_cached(&self, at: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
         let (mut next, mut hits) = (at.start, 0);
         let number = |lba: Lba| host + lba.since(at.start) as u32;
-        for (lba, slot) in self.map.range(at) {
+        for (lba, slot) in self.blocks.map.range(at) {
             if lba > next {
                 self.read_home(Extent::between(next, lba), number(next), plan);
             }
-            plan.copy(Place::At(self.slot_place(slot)), Place::Host(number(lba)), 1, Why::Host);
+            plan.copy(Place::At(self.blocks.place_of(slot)), Place::Host(number(lba)), 1, Why::Host);
             hits += 1;
             next = lba.plus(1);
         }
@@ -125,7 +120,7 @@ impl Skylight {
     fn read_home(&self, at: Extent<Lba>, host: u32, plan: &mut Plan) {
         let (band, first) = self.home.locate(at.start);
         let (place, held) = self.home.content(band);
-        self.lost.runs(at, |part, lost| {
+        self.blocks.lost.runs(at, |part, lost| {
             let from = part.start.since(at.start) as u32;
             if lost {
                 plan.copy(Place::Lost, Place::Host(host + from), part.blocks, Why::Host);
@@ -171,7 +166,7 @@ impl TranslationLayer for Skylight {
     }
 
     fn warm(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.map.touch(request.at.start))
+        ahead.iter().fold(0, |sum, request| sum ^ self.blocks.map.touch(request.at.start))
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
@@ -226,34 +221,19 @@ impl TranslationLayer for Skylight {
     }
 
     fn freed(&mut self, space: Extent<Pba>) {
-        if self.slot_of(space.start).is_none() {
-            if let Some(band) = self.home.band_of(space) {
-                self.emptied(band);
-            }
-            return;
-        }
-        for place in space.iter() {
-            if let Some(slot) = self.slot_of(place) {
-                self.cache.freed(slot);
-            }
+        if !self.blocks.freed(space, &mut self.cache)
+            && let Some(band) = self.home.band_of(space)
+        {
+            self.emptied(band);
         }
     }
 
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         match *record {
-            Record::Map { at, to } => return self.apply_map(at, to),
-            Record::Unmap(at) | Record::Lost(at) if !at.is_within(self.capacity()) => {
-                return Err(Corrupt(format!("a record names {at:?}, beyond the capacity")));
-            }
-            Record::Unmap(at) => self.unmap(at),
-            Record::Lost(at) => {
-                self.unmap(at);
-                self.lost.insert(at);
-            }
-            Record::Unit { unit, is } => return self.home.apply(unit, is),
-            Record::Note { key, .. } => return Err(Corrupt(format!("skylight keeps no number under key {key}"))),
+            Record::Map { .. } | Record::Unmap(_) | Record::Lost(_) => self.blocks.apply(record, &mut self.cache),
+            Record::Unit { unit, is } => self.home.apply(unit, is),
+            Record::Note { key, .. } => Err(Corrupt(format!("skylight keeps no number under key {key}"))),
         }
-        Ok(())
     }
 
     fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
@@ -279,9 +259,8 @@ impl TranslationLayer for Skylight {
             }
             return Some(1);
         };
-        let region = Extent::between(start, self.region_end(start));
-        self.restate_region(region, plan);
-        (region.end().0 < self.capacity()).then_some(region.end().0 + 1)
+        let end = self.blocks.restate(start, plan);
+        (end.0 < self.capacity()).then_some(end.0 + 1)
     }
 
     /// An entry is one run of blocks, or two once another has overwritten its middle; what a flush sends to the cache may
@@ -296,18 +275,10 @@ impl TranslationLayer for Skylight {
     fn check(&self) -> Result<(), Violation> {
         self.home.check()?;
         self.cache.check()?;
-        let (table, reserved) = (self.cache.table(), self.reserved());
-        if u64::from(table.live()) != self.map.mapped() || self.cache.room(0, reserved) < reserved {
-            let (live, mapped) = (table.live(), self.map.mapped());
-            return Err(Violation(format!("{live} live slots for {mapped} cached blocks and {reserved} in RAM")));
+        let reserved = self.reserved();
+        if self.cache.room(0, reserved) < reserved {
+            return Err(Violation(format!("the cache has no room for {reserved} blocks in RAM")));
         }
-        for slot in 0..table.slots() {
-            if let Some(lba) = table.owner(slot)
-                && (self.map.get(lba) != Some(slot) || self.lost.any(Extent::new(lba, 1)))
-            {
-                return Err(Violation(format!("slot {slot} holds {lba:?}, which maps elsewhere or is lost")));
-            }
-        }
-        Ok(())
+        self.blocks.check(&self.cache)
     }
 }

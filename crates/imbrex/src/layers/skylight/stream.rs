@@ -2,6 +2,7 @@
 
 use super::Skylight;
 use crate::block::{Extent, Lba, Pba};
+use crate::parts::buffered_blocks::Slots;
 use crate::plan::{Event, Place, Plan, Why};
 
 /// The run of blocks that the last writes form.
@@ -59,7 +60,7 @@ impl Skylight {
             let place = self.home.content(band).0;
             plan.copy(Place::Host(host), Place::At(place).continued(offset), run.blocks, Why::Host);
             self.home.advance(band, run.blocks);
-            self.forget(run, plan);
+            self.blocks.forget(run, &mut self.cache, plan);
             plan.count(Event::Direct, run.blocks);
             return Some(run.blocks);
         }

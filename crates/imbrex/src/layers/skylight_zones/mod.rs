@@ -45,6 +45,7 @@ use super::zone_buffer::{Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
+use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::plan::{Event, Plan};
 use crate::space::Space;
@@ -120,12 +121,11 @@ impl ZoneBuffer<SkylightZones> {
     fn append_again(&mut self, rest: Extent<Lba>, host: u32, hits: &mut u32, plan: &mut Plan) -> u32 {
         let room = self.policy.zones.room(self.policy.zone_of(rest.start));
         let run = self.indirect(rest).first(room);
-        self.given_up.clear();
-        self.given_up.extend(self.map.range(run).map(|(_, slot)| slot));
-        *hits += self.given_up.len() as u32;
+        self.blocks.note_given_up(run);
+        *hits += self.blocks.given_up.len() as u32;
         let appended = self.put(run, host, plan);
         self.outdate_copies(run);
-        self.free_given_up(plan);
+        self.blocks.free_given_up(plan);
         appended
     }
 
@@ -139,7 +139,7 @@ impl ZoneBuffer<SkylightZones> {
     }
 }
 
-impl Policy for SkylightZones {
+impl Slots for SkylightZones {
     fn table(&self) -> &SlotTable {
         self.zones.table()
     }
@@ -155,7 +155,9 @@ impl Policy for SkylightZones {
     fn freed(&mut self, slot: u32) {
         self.zones.freed(slot);
     }
+}
 
+impl Policy for SkylightZones {
     fn recovered(&mut self) {
         self.zones.recovered();
     }

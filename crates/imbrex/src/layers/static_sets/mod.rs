@@ -31,7 +31,7 @@
 use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
 use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
 use super::flash_cache::frames::Frames;
-use super::flash_cache::{FlashCache, Policy};
+use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
 use super::zone_buffer::config::{INTERRUPTIBLE, read};
 use crate::block::{Extent, Lba, unit_and_offset};
 use crate::layer::Violation;
@@ -73,9 +73,6 @@ pub const INFO: LayerInfo = LayerInfo {
     ],
     build: |space, config| Ok(Box::new(build(space, config)?)),
 };
-
-/// Free runs that are looked at for one that is long enough.
-const RUNS: u32 = 64;
 
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(default)]
@@ -163,7 +160,7 @@ impl StaticSets {
 impl Policy for StaticSets {
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)> {
         let set = self.set_of(run.start);
-        let (local, blocks) = self.sets[set as usize].free.first_fit(self.siblings(run), RUNS)?;
+        let (local, blocks) = self.sets[set as usize].free.first_fit(self.siblings(run), FREE_RUNS)?;
         Some((set * self.length + local, blocks))
     }
 

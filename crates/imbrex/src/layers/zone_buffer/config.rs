@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use super::{Policy, ZoneBuffer};
 use crate::layers::{ConfigError, Field, LayerInfo, configure, zone_map};
 use crate::parts::block_map::BlockMap;
-use crate::parts::lost::LostBlocks;
+use crate::parts::buffered_blocks::BufferedBlocks;
 use crate::parts::zone_map::ZoneMap;
 use crate::space::Space;
 
@@ -110,16 +110,13 @@ impl<P: Policy> ZoneBuffer<P> {
         let zones = zone_map(layer.name, space, config.spare_zones)?;
         Ok(Self {
             name: layer.name,
-            place: space.conventional,
             policy: policy(slots, &zones),
-            map: BlockMap::new(zones.capacity(), slots),
+            blocks: BufferedBlocks::new(space.conventional, slots, zones.capacity()),
             copied: vec![0; zones.zone_blocks().div_ceil(64) as usize],
             collected: Vec::new(),
             zones,
-            lost: LostBlocks::default(),
             eviction: None,
             newer: Vec::new(),
-            given_up: Vec::new(),
             config,
         })
     }

@@ -1,10 +1,10 @@
 //! Evicting every buffered block of a zone.
 
 use super::{Policy, ZoneBuffer};
-use crate::block::{Address, Extent, Lba, Pba};
+use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
 use crate::parts::zone_pass::ZonePass;
-use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::plan::{Event, Place, Plan, Why};
 
 /// A zone on its way from the buffer to its native place.
 pub(super) struct Eviction {
@@ -51,7 +51,9 @@ impl<P: Policy> ZoneBuffer<P> {
         let (native, _) = self.zones.native_of(lba);
         let blocks = self.zones.blocks_of(native);
         let offset = |lba: Lba| (lba.0 - blocks.start.0) as u32;
-        let (Some(first), Some(last)) = (self.map.next(blocks.start, blocks.end()), self.map.last(blocks)) else {
+        let (Some(first), Some(last)) =
+            (self.blocks.map.next(blocks.start, blocks.end()), self.blocks.map.last(blocks))
+        else {
             unreachable!("the zone of a buffered block has one");
         };
         match self.way_to(native, offset(first), offset(last)) {
@@ -147,7 +149,7 @@ impl<P: Policy> ZoneBuffer<P> {
             to,
             newer: &self.newer,
             ram: self.policy.most_collected(),
-            lost: &self.lost,
+            lost: &self.blocks.lost,
         };
         pass.collect(plan);
         if writing.way == Way::InPlace {
@@ -181,9 +183,8 @@ impl<P: Policy> ZoneBuffer<P> {
         let stretch = zone.skip(from).first(to - from);
         let offset = |lba: Lba| (lba.0 - zone.start.0) as u32;
         self.newer.clear();
-        std::hint::black_box(self.map.touch_range(stretch));
-        let place = self.place;
-        let places = self.map.range(stretch).map(|(lba, slot)| (offset(lba), place.plus(u64::from(slot))));
+        std::hint::black_box(self.blocks.map.touch_range(stretch));
+        let places = self.blocks.map.range(stretch).map(|(lba, slot)| (offset(lba), self.blocks.place_of(slot)));
         self.newer.extend(places);
         for (offset, _) in &self.newer {
             self.copied[*offset as usize / 64] |= 1 << (offset % 64);
@@ -196,35 +197,9 @@ impl<P: Policy> ZoneBuffer<P> {
             Way::Rewrite => self.zones.switch(native, writing.target, plan),
             Way::Append | Way::InPlace => {}
         }
-        self.given_up.clear();
-        let zone = self.zones.blocks_of(native);
-        let mut rest = zone;
-        while !rest.is_empty() {
-            let copied = |offset: u32| self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1;
-            let stays = self.map.blocks(rest).find(|lba| !copied((lba.0 - zone.start.0) as u32));
-            let end = stays.unwrap_or(rest.end());
-            let run = Extent::between(rest.start, end);
-            self.unmap_evicted(run, plan);
-            rest = rest.skip((run.blocks + 1).min(rest.blocks));
-        }
-        self.free_given_up(plan);
-        plan.count(Event::Evicted, self.given_up.len() as u32);
+        let copied = |offset: u32| self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1;
+        self.blocks.evict(self.zones.blocks_of(native), false, copied, &mut self.policy, plan);
         plan.count(if writing.way == Way::Append { Event::RmwFree } else { Event::Rmw }, 1);
         self.policy.destaged(native, writing.end, &self.collected);
-    }
-
-    /// Plans that the evicted blocks of `run` are not buffered any more, and notes their slots. Lost ones stay lost.
-    fn unmap_evicted(&mut self, run: Extent<Lba>, plan: &mut Plan) {
-        let (map, policy, given_up) = (&mut self.map, &mut self.policy, &mut self.given_up);
-        self.lost.runs(run, |part, _| {
-            let before = given_up.len();
-            map.remove_range(part, |_, slot| {
-                policy.give_up(slot);
-                given_up.push(slot);
-            });
-            if given_up.len() > before {
-                plan.record(Record::Unmap(part));
-            }
-        });
     }
 }

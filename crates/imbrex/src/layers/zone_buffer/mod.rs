@@ -23,17 +23,15 @@
 
 pub mod config;
 mod evict;
-mod records;
 mod write;
 
 use std::ops::ControlFlow;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layer::{Corrupt, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::rewrite_survives;
-use crate::parts::block_map::BlockMap;
+use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
-use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
 use crate::parts::zone_pass::Newer;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -41,24 +39,12 @@ use config::BufferConfig;
 use evict::Eviction;
 
 /// Which slots blocks take, and which zone leaves the buffer.
-pub trait Policy: Sized + Send {
-    /// What the slots hold.
-    fn table(&self) -> &SlotTable;
-
-    /// `slot`, taken before or not, now holds `lba`.
-    fn hold(&mut self, slot: u32, lba: Lba);
-
+pub trait Policy: Slots + Sized + Send {
     /// The host has read the block in `slot`.
     fn read(&mut self, _slot: u32) {}
 
     /// The host has written the block in `slot` again.
     fn updated(&mut self, _slot: u32) {}
-
-    /// The live `slot` holds nothing any more, and will be free when its Free has taken effect.
-    fn give_up(&mut self, slot: u32);
-
-    /// The Free of `slot` has taken effect.
-    fn freed(&mut self, slot: u32);
 
     /// After a crash: nothing is pending, and what is not durable begins anew.
     fn recovered(&mut self);
@@ -135,27 +121,28 @@ pub trait InPlace: Takes {
 pub struct ZoneBuffer<P> {
     name: &'static str,
     pub config: BufferConfig,
-    /// The block that slot 0 is.
-    place: Pba,
     pub policy: P,
-    pub map: BlockMap,
+    pub blocks: BufferedBlocks,
     pub zones: ZoneMap,
-    lost: LostBlocks,
     eviction: Option<Eviction>,
     /// Offsets of the zone under eviction whose newest content has been copied, one bit each.
     copied: Vec<u64>,
     /// Offsets of the blocks that have been collected for it in RAM, from block 0 on in this order.
     collected: Vec<u32>,
-    /// Reused for the newer blocks of one step and the slots that a plan gives up.
+    /// Reused for the newer blocks of one step.
     newer: Vec<Newer>,
-    pub given_up: Vec<u32>,
 }
 
 impl<P: Policy> ZoneBuffer<P> {
     /// Where a slot lies.
     #[inline]
     pub fn slot_place(&self, slot: u32) -> Pba {
-        self.place.plus(u64::from(slot))
+        self.blocks.place_of(slot)
+    }
+
+    /// `at` lies in the slots from `first` from now on.
+    pub fn map_run(&mut self, at: Extent<Lba>, first: u32) {
+        self.blocks.map_run(at, first, &mut self.policy);
     }
 
     /// The share of the slots that hold nothing.
@@ -169,11 +156,16 @@ impl<P: Policy> ZoneBuffer<P> {
         if self.config.interruptible { Step::More } else { Step::Hold }
     }
 
-    fn slot_of(&self, place: Pba) -> Option<u32> {
-        if place.device() != self.place.device() || place < self.place {
-            return None;
+    /// Restates the policy's notes from `key` on, which the cursor `from` stands for.
+    fn restate_notes(&self, from: u64, key: u32, plan: &mut Plan) -> Option<u64> {
+        let keys = self.policy.note_keys();
+        let end = keys.min(key + REGION_RECORDS as u32);
+        for key in key..end {
+            if let Some(value) = self.policy.note(key) {
+                plan.record(Record::Note { key, value });
+            }
         }
-        u32::try_from(place.since(self.place)).ok().filter(|slot| *slot < self.policy.table().slots())
+        (end < keys).then(|| from + u64::from(end - key))
     }
 }
 
@@ -191,24 +183,24 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
     }
 
     fn warm(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.map.touch(request.at.start))
+        ahead.iter().fold(0, |sum, request| sum ^ self.blocks.map.touch(request.at.start))
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         let mut next = at.start;
         let mut hits = 0;
         let host = |lba: Lba| (lba.0 - at.start.0) as u32;
-        for (lba, slot) in self.map.range(at) {
+        for (lba, slot) in self.blocks.map.range(at) {
             if lba > next {
-                self.zones.read(Extent::between(next, lba), host(next), &self.lost, plan);
+                self.zones.read(Extent::between(next, lba), host(next), &self.blocks.lost, plan);
             }
-            plan.copy(Place::At(self.place.plus(u64::from(slot))), Place::Host(host(lba)), 1, Why::Host);
+            plan.copy(Place::At(self.slot_place(slot)), Place::Host(host(lba)), 1, Why::Host);
             self.policy.read(slot);
             hits += 1;
             next = lba.plus(1);
         }
         if next < at.end() {
-            self.zones.read(Extent::between(next, at.end()), host(next), &self.lost, plan);
+            self.zones.read(Extent::between(next, at.end()), host(next), &self.blocks.lost, plan);
         }
         plan.count(Event::ReadHit, hits);
     }
@@ -227,8 +219,8 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
                 && pointer < offset + run.blocks
             {
                 let bare = run.skip(pointer.saturating_sub(offset));
-                if self.map.next(bare.start, bare.end()).is_some() {
-                    self.forget(bare, plan);
+                if self.blocks.map.next(bare.start, bare.end()).is_some() {
+                    self.blocks.forget(bare, &mut self.policy, plan);
                 }
             }
             rest = rest.skip(run.blocks);
@@ -247,32 +239,14 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
     }
 
     fn freed(&mut self, space: Extent<Pba>) {
-        if self.slot_of(space.start).is_none() {
+        if !self.blocks.freed(space, &mut self.policy) {
             self.zones.freed(space);
-            return;
-        }
-        for place in space.iter() {
-            if let Some(slot) = self.slot_of(place) {
-                self.policy.freed(slot);
-            }
         }
     }
 
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         match *record {
-            Record::Map { at, to } => self.apply_map(at, to),
-            Record::Unmap(at) | Record::Lost(at) if !at.is_within(self.capacity()) => {
-                Err(Corrupt(format!("a record names {at:?}, beyond the capacity")))
-            }
-            Record::Unmap(at) => {
-                self.unmap(at);
-                Ok(())
-            }
-            Record::Lost(at) => {
-                self.unmap(at);
-                self.lost.insert(at);
-                Ok(())
-            }
+            Record::Map { .. } | Record::Unmap(_) | Record::Lost(_) => self.blocks.apply(record, &mut self.policy),
             Record::Unit { unit, is } => self.zones.apply(unit, is),
             Record::Note { key, value } if self.policy.apply_note(key, value) => Ok(()),
             Record::Note { key, value } => {
@@ -296,15 +270,14 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         if start.0 >= self.capacity() {
             return self.restate_notes(from, (start.0 - self.capacity()) as u32, plan);
         }
-        let region = Extent::between(start, self.region_end(start));
-        self.restate_region(region, plan);
+        let end = self.blocks.restate(start, plan);
         let notes = (self.policy.note_keys() > 0).then(|| u64::from(self.zones.natives()) + self.capacity());
-        self.zones.cursor_after(region.end()).or(notes)
+        self.zones.cursor_after(end).or(notes)
     }
 
     fn most_records(&self) -> u64 {
         let slots = u64::from(self.policy.table().slots());
-        let regions = slots / (crate::layer::REGION_RECORDS as u64 / 2 - 1);
+        let regions = slots / (REGION_RECORDS as u64 / 2 - 1);
         let notes = u64::from(self.policy.note_keys());
         u64::from(self.zones.natives()) + slots + regions + LostBlocks::regions(self.capacity()) + notes
     }
@@ -313,18 +286,6 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         self.zones.check()?;
         self.policy.check()?;
         self.policy.check_zones(&self.zones, self.eviction.as_ref().map(|eviction| eviction.native))?;
-        let table = self.policy.table();
-        if u64::from(table.live()) != self.map.mapped() {
-            let (live, mapped) = (table.live(), self.map.mapped());
-            return Err(Violation(format!("{live} live slots for {mapped} buffered blocks")));
-        }
-        for slot in 0..table.slots() {
-            if let Some(lba) = table.owner(slot)
-                && (self.map.get(lba) != Some(slot) || self.lost.any(Extent::new(lba, 1)))
-            {
-                return Err(Violation(format!("slot {slot} holds {lba:?}, which maps elsewhere or is lost")));
-            }
-        }
-        Ok(())
+        self.blocks.check(&self.policy)
     }
 }

@@ -27,28 +27,9 @@ impl<P: Policy> ZoneBuffer<P> {
         let physical = self.zones.physical(native);
         plan.copy(Place::Host(host), Place::At(self.zones.block(physical, offset)), run.blocks, Why::Host);
         self.zones.advance(physical, run.blocks);
-        self.forget(run, plan);
+        self.blocks.forget(run, &mut self.policy, plan);
         plan.count(Event::Direct, run.blocks);
         run.blocks
-    }
-
-    /// Plans that no block of `run` is buffered or lost any more.
-    pub(super) fn forget(&mut self, run: Extent<Lba>, plan: &mut Plan) {
-        self.given_up.clear();
-        self.given_up.extend(self.map.range(run).map(|(_, slot)| slot));
-        if self.given_up.is_empty() && !self.lost.any(run) {
-            return;
-        }
-        plan.record(Record::Unmap(run));
-        self.unmap(run);
-        self.free_given_up(plan);
-    }
-
-    /// Plans that the slots given up are free.
-    pub fn free_given_up(&self, plan: &mut Plan) {
-        for &slot in &self.given_up {
-            plan.free(Extent::new(self.slot_place(slot), 1));
-        }
     }
 
     /// Notes that the copies an eviction may have made of these blocks of one zone are old now.
@@ -79,7 +60,7 @@ impl<P: Policy> ZoneBuffer<P> {
             return none;
         }
         let direct = run.skip(ahead);
-        match self.map.next(direct.start, direct.end()) {
+        match self.blocks.map.next(direct.start, direct.end()) {
             Some(lba) if self.config.at_pointer == AtPointer::Buffered => Extent::between(direct.start, lba),
             _ => direct,
         }
@@ -126,7 +107,7 @@ impl<P: InPlace> ZoneBuffer<P> {
 
     /// Plans the update of the block in its slot, if it has one.
     fn write_hit(&mut self, lba: Lba, host: u32, plan: &mut Plan) -> bool {
-        let Some(slot) = self.map.get(lba) else { return false };
+        let Some(slot) = self.blocks.map.get(lba) else { return false };
         plan.copy(Place::Host(host), Place::At(self.slot_place(slot)), 1, Why::Host);
         self.policy.updated(slot);
         self.outdate_copies(Extent::new(lba, 1));
@@ -136,7 +117,8 @@ impl<P: InPlace> ZoneBuffer<P> {
     /// Plans as many blocks from the front of `rest` as are neither buffered nor direct and find contiguous slots.
     fn append(&mut self, rest: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
         let run = self.indirect(rest);
-        let new = self.map.next(run.start, run.end()).map_or(run, |buffered| Extent::between(run.start, buffered));
+        let new =
+            self.blocks.map.next(run.start, run.end()).map_or(run, |buffered| Extent::between(run.start, buffered));
         self.put(new, host, plan)
     }
 
@@ -151,7 +133,7 @@ impl<P: InPlace> ZoneBuffer<P> {
             let (native, offset) = self.zones.native_of(rest.start);
             let run = rest.first(self.zones.zone_blocks() - offset);
             let direct = self.direct_run(native, offset, run);
-            let buffered = self.map.blocks(run).filter(|lba| !direct.contains(*lba)).count();
+            let buffered = self.blocks.map.blocks(run).filter(|lba| !direct.contains(*lba)).count();
             new += run.blocks - direct.blocks - buffered as u32;
             rest = rest.skip(run.blocks);
         }
