@@ -31,11 +31,15 @@ pub struct EngineOptions {
     pub workers: usize,
     /// How long nothing must have been asked before cleaning is offered the time.
     pub idle_after: Duration,
+    /// How long a cleaning step may take; longer ones are reported.
+    pub step_limit: Option<Duration>,
+    /// How much of the time background cleaning may take, in per cent.
+    pub throttle: u8,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { workers: 4, idle_after: Duration::from_millis(500) }
+        Self { workers: 4, idle_after: Duration::from_millis(500), step_limit: None, throttle: 100 }
     }
 }
 
@@ -103,6 +107,11 @@ impl Engine {
     /// Why it failed.
     pub fn call(&self, client: u32, request: Request) -> Result<Bytes, Failure> {
         work::call(&self.shared, client, request)
+    }
+
+    /// Forgets a client that has gone: no flush of it is to fail any more.
+    pub fn forget(&self, client: u32) {
+        self.shared.machine().stack.forget(client);
     }
 
     /// What clients asked for and what the drives did for it, since the start.

@@ -51,8 +51,9 @@ pub struct Setup {
     pub make: Box<dyn Fn() -> Box<dyn TranslationLayer> + Send>,
     /// The recording, for what a write touches and destroys. Its state is not used.
     pub media: Box<dyn Media>,
-    /// Conventional blocks that hold the journal ring, and those that hold further copies of it: at least one run, all
-    /// equally long. With two, no block of the journal that is damaged or unreadable loses anything.
+    /// Conventional blocks, or whole sequential zones, that hold the journal ring, and those that hold further copies of it:
+    /// at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
+    /// anything.
     pub journal: Vec<Extent<Pba>>,
     /// Bytes of a block.
     pub block_bytes: usize,
@@ -185,6 +186,11 @@ impl Performer {
         self.advance();
     }
 
+    /// Forgets a client that has gone, and with it that a flush of it would have to fail.
+    pub fn forget(&mut self, client: u32) {
+        self.core.clients.remove(&client);
+    }
+
     /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned. Whether there was
     /// anything to clean.
     pub fn idle(&mut self, ns: u64) -> bool {
@@ -305,13 +311,6 @@ impl Performer {
                 None => return,
             }
         }
-    }
-}
-
-impl Setup {
-    /// Blocks of the journal ring.
-    fn journal_blocks(&self) -> u32 {
-        self.journal.first().map_or(0, |copy| copy.blocks)
     }
 }
 

@@ -83,6 +83,11 @@ impl Stack {
         self.settle();
     }
 
+    /// Forgets a client that has gone.
+    pub fn forget(&mut self, client: u32) {
+        self.top.forget(client);
+    }
+
     /// Says that the drives have been idle for `ns` nanoseconds. Whether a layer had anything to clean.
     pub fn idle(&mut self, ns: u64) -> bool {
         let mut cleans = self.top.idle(ns);
