@@ -261,6 +261,7 @@ impl Recovery {
     /// Makes the layer and begins its life.
     fn build(&mut self, core: &mut Core) -> State {
         let mut queue = std::mem::take(&mut self.queue);
+        core.counts.entries_read += self.chain.entries.len() as u64;
         match self.try_build(core) {
             Ok((layer, plan, lost, history)) => {
                 core.blank.append(&mut self.unreadable);
