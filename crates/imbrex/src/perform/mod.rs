@@ -299,7 +299,7 @@ impl Performer {
     #[must_use]
     pub fn progress(&self) -> Progress {
         let mut progress = Progress { tally: self.core.tally, ..Progress::default() };
-        progress.journal_blocks = self.core.setup.journal_blocks().into();
+        progress.journal_blocks = self.core.setup.journal.first().map_or(0, |copy| copy.blocks.into());
         if let State::Running(running) = &self.state {
             progress.journal_used = running.ring.used();
             progress.blocked = running.unplanned.len() as u64;
