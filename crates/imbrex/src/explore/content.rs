@@ -49,3 +49,11 @@ pub fn sectors(block: &[u8]) -> impl Iterator<Item = Sector> {
         }
     })
 }
+
+/// The logical block whose content this is, if it is one's.
+pub(super) fn lba(block: &[u8]) -> Option<Lba> {
+    sectors(block).find_map(|sector| match sector {
+        Sector::Version { lba, .. } => Some(lba),
+        Sector::Zero | Sector::Foreign => None,
+    })
+}

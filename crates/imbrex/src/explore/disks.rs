@@ -1,93 +1,110 @@
 //! Random tiny disks, small enough that everything happens often.
 
 use super::dice::Dice;
+use super::shape::BLOCK;
 use crate::bands::BandRun;
-use crate::block::Pba;
+use crate::drive::{DrivePreset, MediaSpec};
 use crate::layers::Recording;
-use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
-use crate::plan::Unit;
-use crate::space::{Space, Zones};
 use crate::tracks::{Overlap, Tracks};
 
-/// A disk, and the part of it that is left beside a journal; for flash with room for `blocks` that a layer above needs. None
-/// for a recording that is no drive's.
-pub(super) fn draw(
-    recording: Recording,
-    (journal, buffer, blocks): (u32, u32, u32),
-    dice: &mut Dice,
-) -> Option<(Space, Box<dyn Media>)> {
+/// What a drive must have room for, in blocks.
+#[derive(Copy, Clone, Debug)]
+pub struct Room {
+    /// Conventional blocks that are not the layer's.
+    pub reserved: u32,
+    /// The persistent buffer, where its size can be chosen.
+    pub buffer: u32,
+    /// What a layer above needs, on flash.
+    pub blocks: u32,
+}
+
+/// A drive that was drawn.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// Its recording.
+    pub media: MediaSpec,
+    /// Blocks of the persistent buffer.
+    pub buffer: u32,
+}
+
+impl Drawn {
+    /// The drive, with times that nobody looks at.
+    ///
+    /// # Panics
+    /// Never: the presets it takes the times of are built in.
+    #[must_use]
+    pub fn preset(&self) -> DrivePreset {
+        let like = match self.media {
+            MediaSpec::Interlaced(_) => "tiny-interlaced",
+            MediaSpec::Flash { .. } => "tiny-flash",
+            _ => "tiny-conventional",
+        };
+        match DrivePreset::named(like) {
+            Ok(like) => DrivePreset {
+                name: "tiny".to_owned(),
+                description: "drawn by the crash explorer".to_owned(),
+                block_bytes: BLOCK as u32,
+                media: self.media.clone(),
+                timing: like.timing,
+            },
+            Err(e) => unreachable!("a built-in preset: {e}"),
+        }
+    }
+}
+
+/// A disk with room for what is asked for; none for a recording that is no drive's.
+pub fn draw(recording: Recording, room: &Room, dice: &mut Dice) -> Option<Drawn> {
+    let buffer = room.buffer;
     Some(match recording {
-        Recording::Conventional => conventional(journal, buffer, dice),
-        Recording::Zoned => zoned(journal, buffer, 0, dice),
+        Recording::Conventional => {
+            let blocks = u64::from(room.reserved) + dice.between(20, 80);
+            Drawn { media: MediaSpec::Conventional { blocks }, buffer }
+        }
+        Recording::Zoned => zoned(room.reserved, buffer, 0, dice),
         Recording::WholeZones => {
             let whole = dice.between(1, 4) as u32;
-            zoned(journal, 0, whole, dice)
+            zoned(room.reserved, 0, whole, dice)
         }
-        Recording::Banded => banded(journal, dice),
-        Recording::Interlaced => interlaced(journal, buffer, dice),
-        Recording::Flash => flash(journal, blocks, dice),
+        Recording::Banded => banded(room.reserved, dice),
+        Recording::Interlaced => Drawn { media: interlaced(room.reserved, dice), buffer },
+        Recording::Flash => Drawn { media: flash(room, dice), buffer: 0 },
         Recording::Cached => return None,
     })
 }
 
-fn conventional(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
-    let blocks = dice.between(20, 80);
-    let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: blocks,
-        zones: None,
-        bands: None,
-        tracks: None,
-        home: None,
-        buffer_blocks: buffer,
-    };
-    (space, Box::new(Conventional::new(Pba::DISK, u64::from(journal) + blocks)))
+/// With `whole` conventional zones behind what is reserved and the buffer.
+fn zoned(reserved: u32, buffer: u32, whole: u32, dice: &mut Dice) -> Drawn {
+    let zone_blocks = dice.between(6, 24) as u32;
+    let conventional_zones = (reserved + buffer).div_ceil(zone_blocks) + whole;
+    let zones = conventional_zones + dice.between(4, 8) as u32;
+    Drawn { media: MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open: 0, max_active: 0 }, buffer }
 }
 
-/// With `whole` conventional zones behind the journal and the buffer.
-fn zoned(journal: u32, buffer: u32, whole: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
+/// A disk without conventional zones, and how many blocks of it so many copies of a journal take, with room for `journal` blocks
+/// in each: a zone more is emptied, and another left out after a power cut.
+pub fn sequential(journal: u32, copies: u32, dice: &mut Dice) -> (Drawn, u32) {
     let zone_blocks = dice.between(6, 24) as u32;
-    let conventional_zones = (journal + buffer).div_ceil(zone_blocks) + whole;
-    let count = dice.between(4, 8) as u32;
-    let spec =
-        ZonedSpec { zones: conventional_zones + count, zone_blocks, conventional_zones, max_open: 0, max_active: 0 };
-    let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: u64::from(conventional_zones * zone_blocks - journal),
-        bands: None,
-        zones: Some(Zones { first: Unit::disk(conventional_zones), count, zone_blocks }),
-        tracks: None,
-        home: None,
-        buffer_blocks: buffer,
-    };
-    (space, Box::new(Shingled::new(Pba::DISK, spec)))
+    let taken = copies * (journal.div_ceil(zone_blocks) + 2);
+    let zones = taken + dice.between(4, 8) as u32;
+    let media = MediaSpec::Zoned { zones, zone_blocks, conventional_zones: 0, max_open: 0, max_active: 0 };
+    (Drawn { media, buffer: 0 }, taken * zone_blocks)
 }
 
 /// Bands of up to three lengths behind a cache that holds some of them.
-fn banded(journal: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
-    let cache = dice.between(8, 80) as u32;
-    let runs: Vec<BandRun> = (0..dice.between(1, 3))
+fn banded(reserved: u32, dice: &mut Dice) -> Drawn {
+    let buffer = dice.between(8, 80) as u32;
+    let bands = (0..dice.between(1, 3))
         .map(|_| BandRun { bands: dice.between(1, 3) as u32 + 1, band_blocks: dice.between(4, 20) as u32 })
         .collect();
-    let disk = Banded::new(Pba::DISK, journal + cache, &runs);
-    let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: u64::from(cache),
-        zones: None,
-        tracks: None,
-        home: None,
-        bands: disk.bands().cloned(),
-        buffer_blocks: cache,
-    };
-    (space, Box::new(disk))
+    Drawn { media: MediaSpec::Banded { cache_blocks: reserved + buffer, bands }, buffer }
 }
 
-fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
+fn interlaced(reserved: u32, dice: &mut Dice) -> MediaSpec {
     let bottom_blocks = dice.between(3, 9) as u32;
     let top_blocks = dice.between(2, u64::from(bottom_blocks).min(6)) as u32;
     let bottom_tracks = dice.between(2, 5) as u32;
-    let tracks = Tracks {
-        conventional_tracks: journal.div_ceil(bottom_blocks),
+    MediaSpec::Interlaced(Tracks {
+        conventional_tracks: reserved.div_ceil(bottom_blocks),
         groups: dice.between(1, 2) as u32,
         bottom_tracks,
         top_tracks: bottom_tracks - dice.below(2) as u32,
@@ -95,34 +112,14 @@ fn interlaced(journal: u32, buffer: u32, dice: &mut Dice) -> (Space, Box<dyn Med
         top_blocks,
         skew_blocks: dice.below(u64::from(top_blocks)) as u32,
         overlap: *dice.pick(&[Overlap::Angle, Overlap::Angle, Overlap::Block, Overlap::Track]),
-    };
-    let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: tracks.conventional_blocks() - u64::from(journal),
-        zones: None,
-        bands: None,
-        tracks: Some(tracks),
-        home: None,
-        buffer_blocks: buffer,
-    };
-    (space, Box::new(Interlaced::new(Pba::DISK, tracks)))
+    })
 }
 
-fn flash(journal: u32, blocks: u32, dice: &mut Dice) -> (Space, Box<dyn Media>) {
+fn flash(room: &Room, dice: &mut Dice) -> MediaSpec {
     // Long erase blocks, so that the records of a collection fill more than one journal entry; few of them, so that it comes.
     let (pages, most) = *dice.pick(&[(4, 10), (9, 10), (16, 8), (48, 5)]);
-    let rewritable = journal.div_ceil(pages);
+    let rewritable_erase_blocks = room.reserved.div_ceil(pages);
     // Some layers keep nearly half of the pages back.
-    let count = dice.between(4, most) as u32 + (2 * blocks).div_ceil(pages);
-    let shape = FlashShape { erase_blocks: rewritable + count, pages, rewritable_erase_blocks: rewritable };
-    let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: u64::from(rewritable * pages - journal),
-        zones: Some(Zones { first: Unit::disk(rewritable), count, zone_blocks: pages }),
-        bands: None,
-        tracks: None,
-        home: None,
-        buffer_blocks: 0,
-    };
-    (space, Box::new(Flash::new(Pba::DISK, shape)))
+    let count = dice.between(4, most) as u32 + (2 * room.blocks).div_ceil(pages);
+    MediaSpec::Flash { erase_blocks: rewritable_erase_blocks + count, pages, rewritable_erase_blocks }
 }

@@ -1,7 +1,9 @@
 //! Operations that fail, and how.
 
+use super::content;
 use super::run::Run;
 use super::shape::BLOCK;
+use crate::block::{Extent, Pba};
 use crate::perform::{IoKind, IoResult};
 
 impl Run {
@@ -12,43 +14,69 @@ impl Run {
             self.tally.faults += 1;
             return Ok(IoResult::Failed);
         }
-        self.stores[drive].perform(kind).map_err(|e| format!("illegal operation: {e}"))
+        self.perform(drive, kind)
+    }
+
+    /// Carries an operation out.
+    pub(super) fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
+        self.ground.perform(drive, kind).map_err(|e| format!("illegal operation: {e}"))
     }
 
     /// Makes an operation fail in one of the ways it can; false when it cannot.
     fn fault(&mut self, drive: usize, kind: &IoKind) -> bool {
-        let (store, journal) = (&mut self.stores[drive], &self.drives[drive].journal);
         match kind {
             IoKind::Read(at) => {
                 let block = at.iter().nth(self.dice.below(u64::from(at.blocks)) as usize);
-                if let Some(block) =
-                    block.filter(|_| !journal.iter().any(|copy| at.overlaps(copy)) && self.dice.one_in(2))
-                    && let Some(lba) = store.spoil(block)
-                {
-                    self.model.spoiled(lba, self.next_id + 1);
+                if let Some(block) = block.filter(|_| !self.is_journal(drive, *at) && self.dice.one_in(2)) {
+                    self.spoil(drive, block);
                 }
                 // Otherwise it fails this once. The client of a read may see that.
                 true
             }
             IoKind::Write(at, data) => {
-                let kept = self.dice.below(u64::from(at.blocks) + 1) as u32;
-                let unit = store.media.unit_of(at.start);
-                if kept > 0 {
-                    let part = IoKind::Write(at.first(kept), data.slice(..kept as usize * BLOCK));
-                    if store.perform(&part).is_err() {
-                        return false;
-                    }
+                if self.ground.stumble(drive, kind, &mut self.dice) {
+                    return true;
                 }
-                // A device of a stack that is full for good leaves the layer above nothing to do.
-                let may_wear_out = !self.worn_out && self.drives.len() == 1;
-                if may_wear_out && store.media.has_pointer(unit) && self.dice.one_in(8) {
-                    self.worn_out = true;
-                    store.wear_out(unit);
+                let kept = self.dice.below(u64::from(at.blocks) + 1) as u32;
+                let part = IoKind::Write(at.first(kept), data.slice(..kept as usize * BLOCK));
+                if kept > 0 && self.ground.perform(drive, &part).is_err() {
+                    return false;
+                }
+                // Nothing can take the place of a journal's zone.
+                if !self.is_journal(drive, *at) {
+                    self.wear_out(drive, at.start);
                 }
                 true
             }
             IoKind::Reset(_) | IoKind::Flush => true,
             IoKind::Report => false,
+        }
+    }
+
+    fn is_journal(&self, drive: usize, at: Extent<Pba>) -> bool {
+        self.journals[drive].iter().any(|copy| at.overlaps(copy))
+    }
+
+    /// Makes a block unreadable whose content is durable and names a logical block: of any other nobody could say what may be
+    /// lost.
+    fn spoil(&mut self, drive: usize, block: Pba) {
+        if let Some(lba) = self.ground.settled(drive, block).and_then(|content| content::lba(&content)) {
+            self.ground.spoil(drive, block);
+            self.model.spoiled(lba, self.next_id + 1);
+        }
+    }
+
+    /// Perhaps makes the zone that a block lies in read-only.
+    fn wear_out(&mut self, drive: usize, block: Pba) {
+        // A device of a stack that is full for good leaves the layer above nothing to do.
+        if self.worn_out || self.journals.len() > 1 {
+            return;
+        }
+        let media = self.ground.media(drive);
+        let unit = media.unit_of(block);
+        if media.has_pointer(unit) && self.dice.one_in(8) {
+            self.worn_out = true;
+            self.ground.wear_out(drive, unit);
         }
     }
 }

@@ -5,18 +5,23 @@
 //! may be cut, recovery included. After each cut everything is read back and held against a model; the layer's invariants
 //! and the fold of its records are checked on the way. The same seed gives the same run.
 
-mod content;
+pub mod content;
 #[cfg(test)]
 mod damage;
 mod dice;
 mod disks;
 mod faults;
+mod ground;
+mod memory;
 mod model;
 mod run;
 mod shape;
 mod store;
 
 pub use dice::Dice;
+pub use disks::{Drawn, Room, draw};
+pub use ground::{Ground, MakeGround};
+pub use shape::{BLOCK, ON_DISK, ON_FLASH, configuration};
 
 use std::sync::Arc;
 
@@ -32,6 +37,14 @@ pub type Build = Arc<dyn Fn(&Space, &toml::Table) -> Result<Box<dyn TranslationL
 pub struct Subject {
     /// The name under which failures are reported.
     pub name: String,
+    /// Draws what a run stands on.
+    pub ground: Arc<MakeGround>,
+}
+
+/// A layer, and what is drawn for it.
+pub struct Drawing {
+    /// Its name.
+    pub name: String,
     /// The recording it needs.
     pub recording: Recording,
     /// The fields that runs vary.
@@ -41,6 +54,24 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// One of the layers, on drives in memory.
+    #[must_use]
+    pub fn layer(info: &'static LayerInfo) -> Self {
+        Self::in_memory(Drawing::layer(info))
+    }
+
+    /// A layer on drives in memory.
+    #[must_use]
+    pub fn in_memory(drawing: Drawing) -> Self {
+        let name = drawing.name.clone();
+        let ground = move |rules, dice: &mut Dice| -> Result<Box<dyn Ground>, String> {
+            Ok(Box::new(memory::Memory::draw(&drawing, rules, dice)?))
+        };
+        Self { name, ground: Arc::new(ground) }
+    }
+}
+
+impl Drawing {
     /// One of the layers.
     #[must_use]
     pub fn layer(info: &'static LayerInfo) -> Self {

@@ -6,16 +6,14 @@ use bytes::Bytes;
 
 use super::content::{self, SECTOR};
 use super::dice::Dice;
+use super::ground::Ground;
 use super::model::{Covered, Expected, Model};
-use super::shape::{BLOCK, Drive, Shape};
-use super::store::Store;
+use super::shape::BLOCK;
 use super::{Finding, Subject, Tally};
-use crate::block::{Extent, Lba};
-use crate::perform::rules::{Rule, Rules};
+use crate::block::{Extent, Lba, Pba};
+use crate::perform::rules::Rules;
 use crate::perform::{Counts, Failure, Io, IoKind, Reply, Request, Stack};
 
-/// Power cuts of a run.
-const CUTS: u64 = 8;
 /// Clients whose flushes are told apart.
 const CLIENTS: u64 = 2;
 /// Lives that may end while one block is read back.
@@ -37,10 +35,9 @@ enum Asked {
 
 pub(super) struct Run {
     pub dice: Dice,
-    shape: Shape,
-    pub drives: Vec<Drive>,
-    /// Their content.
-    pub stores: Vec<Store>,
+    pub ground: Box<dyn Ground>,
+    /// Of each drive.
+    pub journals: Vec<Vec<Extent<Pba>>>,
     pub performer: Stack,
     /// Operations under way, and the drives they are for.
     pool: Vec<(usize, Io)>,
@@ -68,26 +65,22 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
         let Tally { cuts, operations, .. } = tally;
         Finding { subject: subject.name.clone(), seed, cuts, operations, what }
     };
-    let drawn = Shape::draw(subject, rules, &mut dice);
-    let shape = drawn.map_err(|e| finding(e.to_string(), Tally::default()))?;
-    let described = shape.describe();
-    let begin = || Ok((shape.layer().map_err(|e| e.to_string())?.capacity(), Stack::format(shape.setup())?));
-    let (capacity, performer) =
-        begin().map_err(|what: String| finding(format!("{what}; {described}"), Tally::default()))?;
-    let drives = shape.drives();
-    let stores = drives.iter().map(|drive| store(drive, rules)).collect();
+    let made = (subject.ground)(rules, &mut dice);
+    let mut ground = made.map_err(|what| finding(what, Tally::default()))?;
+    let formatted = ground.format(&mut dice);
+    let described = ground.describe();
+    let performer = formatted.map_err(|what| finding(format!("{what}; {described}"), Tally::default()))?;
     let fault_rate = *dice.pick(&[0, 0, 40, 150]);
     let mut run = Run {
         dice,
-        shape,
-        drives,
-        stores,
+        journals: (0..ground.drives()).map(|drive| ground.journal(drive)).collect(),
+        capacity: ground.capacity(),
+        ground,
         performer,
         pool: Vec::new(),
         model: Model::new(BLOCK / SECTOR),
         asked: BTreeMap::new(),
         next_id: 0,
-        capacity,
         cursor: 0,
         fault_rate,
         worn_out: false,
@@ -102,16 +95,10 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
     }
 }
 
-fn store(drive: &Drive, rules: Rules) -> Store {
-    let mut store = Store::new(drive.media.copy(), BLOCK);
-    store.tears_sectors = !rules.keeps(Rule::WholeSectors);
-    store
-}
-
 impl Run {
     fn go(&mut self) -> Result<(), String> {
         self.start(false)?;
-        while self.tally.cuts < CUTS && !self.dice.is_used_up() {
+        while self.tally.cuts < self.ground.cuts() && !self.dice.is_used_up() {
             self.live()?;
             self.cut()?;
             self.verify()?;
@@ -129,6 +116,8 @@ impl Run {
                 self.ask();
             } else if self.dice.one_in(20) {
                 self.performer.idle(1_000_000_000);
+            } else if self.dice.one_in(200) {
+                self.ground.damage(&mut self.dice);
             }
             if self.step()? {
                 operations -= 1;
@@ -281,7 +270,7 @@ impl Run {
     fn cut(&mut self) -> Result<(), String> {
         loop {
             self.drop_power();
-            self.performer = Stack::open(self.shape.setup())?;
+            self.performer = self.ground.open(&mut self.dice)?;
             self.seen = Counts::default();
             if self.start(true)? {
                 return Ok(());
@@ -299,12 +288,12 @@ impl Run {
         while !self.pool.is_empty() {
             let (drive, io) = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
             let arrives = self.dice.one_in(2) && !matches!(io.kind, IoKind::Flush);
-            if arrives && self.stores[drive].perform(&io.kind).is_err() {
+            if arrives && self.ground.perform(drive, &io.kind).is_err() {
                 // Operations that wait for one another are never under way together, so this cannot be; a rule that is
                 // switched off makes it so, and then the disk simply refuses.
             }
         }
-        self.stores.iter_mut().for_each(|store| store.cut(&mut self.dice));
+        self.ground.cut(&mut self.dice);
         self.tally.cuts += 1;
         self.asked.clear();
         self.clients.clear();
@@ -370,7 +359,7 @@ impl Run {
             let Some((drive, io)) = self.performer.poll_io() else {
                 return Err(format!("a read of {lba:?} is never answered"));
             };
-            let result = self.stores[drive].perform(&io.kind).map_err(|e| format!("illegal operation: {e}"))?;
+            let result = self.perform(drive, &io.kind)?;
             self.performer.complete(io.id, result);
         }
     }

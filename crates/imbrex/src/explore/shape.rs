@@ -2,29 +2,31 @@
 
 use std::sync::Arc;
 
+use super::Drawing;
 use super::content::SECTOR;
 use super::dice::Dice;
-use super::{Subject, disks};
+use super::disks::{self, Drawn, Room};
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
 use crate::layers::{self, ConfigError, Field, Recording};
 use crate::media::{Joined, Media};
 use crate::perform::rules::Rules;
 use crate::perform::{Setup, StackSetup};
-use crate::space::{Home, Space};
+use crate::space::{Home, Space, Zones};
 
 /// Bytes of a block: two sectors, so that one can be torn.
-pub(super) const BLOCK: usize = 2 * SECTOR;
+pub const BLOCK: usize = 2 * SECTOR;
 /// The fewest and the most blocks of the journal: few, so that it wraps and is checkpointed all the time.
-const JOURNAL: (u64, u64) = (96, 144);
+const JOURNAL: (u64, u64) = (112, 160);
 /// Blocks that the images of redo moves need beyond that.
 const IMAGES: u32 = 120;
 /// Records gathered before a commit starts of its own accord.
 const GATHER: usize = 40;
 
-/// The layer on the flash of a stack, and those of which one is on the disk.
-const ON_FLASH: &str = "page-ftl";
-const ON_DISK: [&str; 3] = ["conventional", "fifo-log", "skylight"];
+/// The layer on the flash of a stack.
+pub const ON_FLASH: &str = "page-ftl";
+/// Those of which one is on the disk behind it.
+pub const ON_DISK: [&str; 3] = ["conventional", "fifo-log", "skylight"];
 
 /// The layer of a run and what it stands on.
 pub(super) struct Shape {
@@ -55,30 +57,40 @@ pub(super) struct Drive {
 }
 
 impl Shape {
-    /// Draws what `subject` needs.
+    /// Draws what a layer needs.
     ///
     /// # Errors
     /// When a layer below cannot be made.
-    pub fn draw(subject: &Subject, rules: Rules, dice: &mut Dice) -> Result<Self, ConfigError> {
-        Self::with_room(subject, rules, 0, dice)
+    pub fn draw(drawing: &Drawing, rules: Rules, dice: &mut Dice) -> Result<Self, ConfigError> {
+        Self::with_room(drawing, rules, 0, dice)
     }
 
     /// The same with room for `blocks` of a layer above, if it is on flash.
-    fn with_room(subject: &Subject, rules: Rules, blocks: u32, dice: &mut Dice) -> Result<Self, ConfigError> {
+    fn with_room(drawing: &Drawing, rules: Rules, blocks: u32, dice: &mut Dice) -> Result<Self, ConfigError> {
         let buffer = dice.between(4, 40) as u32;
         let mut journal = dice.between(JOURNAL.0, JOURNAL.1) as u32;
         let copies = 1 + journal % 2;
-        if subject.recording == Recording::Interlaced {
+        if drawing.recording == Recording::Interlaced {
             journal += IMAGES;
         }
-        journal *= copies;
-        let (space, ground) = match disks::draw(subject.recording, (journal, buffer, blocks), dice) {
-            Some((space, media)) => (space, Ground::Drive(media)),
-            None => stacked(journal, buffer, rules, dice)?,
+        let config = configuration(drawing.fields, dice);
+        let sequential = drawing.recording == Recording::Zoned && dice.one_in(2);
+        let sequential = sequential.then(|| all_sequential(journal, copies, dice)).transpose()?;
+        let fits = |(space, ..): &(Space, Ground, u32)| (drawing.build)(space, &config).is_ok();
+        let (space, ground) = if let Some((space, ground, blocks)) = sequential.filter(fits) {
+            journal = blocks;
+            (space, ground)
+        } else {
+            // Flash that is large enough for a layer above has more to remember.
+            journal = (journal + blocks / 16) * copies;
+            let room = Room { reserved: journal, buffer, blocks };
+            match disks::draw(drawing.recording, &room, dice) {
+                Some(drawn) => on_drive(drawn, journal)?,
+                None => stacked(journal, buffer, rules, dice)?,
+            }
         };
-        let config = configuration(subject.fields, dice);
         let entry_blocks = dice.between(1, 4) as usize;
-        let (name, build) = (subject.name.clone(), Arc::clone(&subject.build));
+        let (name, build) = (drawing.name.clone(), Arc::clone(&drawing.build));
         Ok(Self { ground, space, journal, copies, entry_blocks, config, name, build, rules })
     }
 
@@ -156,7 +168,7 @@ impl Shape {
 }
 
 /// A value for each field that runs vary.
-fn configuration(fields: &[Field], dice: &mut Dice) -> toml::Table {
+pub fn configuration(fields: &[Field], dice: &mut Dice) -> toml::Table {
     let mut config = toml::Table::new();
     for field in fields.iter().filter(|field| !field.samples.is_empty()) {
         let sample = dice.pick(field.samples);
@@ -167,12 +179,35 @@ fn configuration(fields: &[Field], dice: &mut Dice) -> toml::Table {
     config
 }
 
+/// A drive, and the part of it that is left beside a journal.
+fn on_drive(drawn: Drawn, journal: u32) -> Result<(Space, Ground), ConfigError> {
+    let (preset, buffer) = (drawn.preset(), drawn.buffer);
+    let media = preset.media(preset.recording());
+    let media = media.map_err(|e| ConfigError::Space { layer: "any", reason: e.to_string() })?;
+    let all = Space::of(media.as_ref(), buffer);
+    let (conventional, conventional_blocks) =
+        (Pba::disk(u64::from(journal)), all.conventional_blocks - u64::from(journal));
+    Ok((Space { conventional, conventional_blocks, ..all }, Ground::Drive(media)))
+}
+
+/// A drive without conventional zones, whose first zones hold copies of a journal with room for so many blocks each; and the
+/// blocks of all copies.
+fn all_sequential(journal: u32, copies: u32, dice: &mut Dice) -> Result<(Space, Ground, u32), ConfigError> {
+    let (drawn, blocks) = disks::sequential(journal, copies, dice);
+    let (all, ground) = on_drive(drawn, 0)?;
+    let zones = all.zones.map(|zones| {
+        let taken = blocks / zones.zone_blocks;
+        Zones { first: zones.unit(taken), count: zones.count - taken, ..zones }
+    });
+    Ok((Space { zones, ..all }, ground, blocks))
+}
+
 /// Flash for a cache of `buffer` blocks and its journal, and a disk behind it.
 fn stacked(journal: u32, buffer: u32, rules: Rules, dice: &mut Dice) -> Result<(Space, Ground), ConfigError> {
-    let subject = |name: &str| Ok::<_, ConfigError>(Subject::layer(layers::find(name)?));
-    let flash = Shape::with_room(&subject(ON_FLASH)?, rules, journal + buffer, dice)?;
+    let drawing = |name: &str| Ok::<_, ConfigError>(Drawing::layer(layers::find(name)?));
+    let flash = Shape::with_room(&drawing(ON_FLASH)?, rules, journal + buffer, dice)?;
     let on_disk = *dice.pick(&ON_DISK);
-    let disk = Shape::draw(&subject(on_disk)?, rules, dice)?;
+    let disk = Shape::draw(&drawing(on_disk)?, rules, dice)?;
     let space = Space {
         conventional: Pba::disk(u64::from(journal)),
         conventional_blocks: flash.layer()?.capacity() - u64::from(journal),

@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use super::content::SECTOR;
 use super::dice::Dice;
-use crate::block::{Address, Extent, Lba, Pba};
+use crate::block::{Address, Extent, Pba};
 use crate::layer::Condition;
 use crate::media::{Illegal, Media};
 use crate::perform::{IoKind, IoResult};
@@ -185,28 +185,23 @@ impl Store {
         }
     }
 
-    /// Makes a block unreadable until it is written again, and says which logical block its content was. Only a block
-    /// whose content is durable and names a logical block: of any other nobody could say what may be lost.
-    pub fn spoil(&mut self, block: Pba) -> Option<Lba> {
+    /// What a block holds, if that is durable.
+    pub fn settled(&self, block: Pba) -> Option<Bytes> {
         let settled = match self.is_sequential(block) {
             Some(index) => self.zones.get(&index).is_some_and(|zone| zone.since.is_empty()),
             None => self.cells.get(&block).is_some_and(|versions| versions.len() == 1),
         };
-        let lba = self.lba_at(block).filter(|_| settled)?;
+        settled.then(|| self.content(block))
+    }
+
+    /// Makes a block unreadable until it is written again.
+    pub fn spoil(&mut self, block: Pba) {
         self.unreadable.insert(block);
-        Some(lba)
     }
 
     /// Makes a zone read-only.
     pub fn wear_out(&mut self, unit: Unit) {
         self.media.fail(unit, Condition::ReadOnly);
-    }
-
-    fn lba_at(&self, block: Pba) -> Option<Lba> {
-        super::content::sectors(&self.content(block)).find_map(|sector| match sector {
-            super::content::Sector::Version { lba, .. } => Some(lba),
-            _ => None,
-        })
     }
 }
 

@@ -10,13 +10,14 @@
 //! | `numbering.rs`, `running.rs` | 1 (plans in order, one clean plan at a time), 8 (flush), 10 (failures) |
 //! | `order.rs`, `operation.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait for their entry) |
 //! | `commit.rs` | 3 (records after moves), 4 (resets and frees after records), 5 (redo entries) |
-//! | `recover.rs`, `scan.rs`, `chain.rs` | what recovery makes of the journal |
+//! | `recover.rs`, `scan.rs`, `chain.rs`, `copies.rs` | what recovery makes of the journal |
 //! | `stack.rs` | runners on runners: 8 (lower devices first), 10 |
 //!
 //! Rules 6, 7 and 9 bind layers and stores; rule 6 is checked here.
 
 mod chain;
 mod commit;
+mod copies;
 pub mod journal;
 mod numbering;
 mod operation;
@@ -52,8 +53,9 @@ pub struct Setup {
     pub make: Box<dyn Fn() -> Box<dyn TranslationLayer> + Send>,
     /// The recording, for what a write touches and destroys. Its state is not used.
     pub media: Box<dyn Media>,
-    /// Conventional blocks that hold the journal ring, and those that hold further copies of it: at least one run, all
-    /// equally long. With two, no block of the journal that is damaged or unreadable loses anything.
+    /// Conventional blocks, or whole sequential zones, that hold the journal ring, and those that hold further copies of it:
+    /// at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
+    /// anything.
     pub journal: Vec<Extent<Pba>>,
     /// Bytes of a block.
     pub block_bytes: usize,
@@ -297,7 +299,7 @@ impl Performer {
     #[must_use]
     pub fn progress(&self) -> Progress {
         let mut progress = Progress { tally: self.core.tally, ..Progress::default() };
-        progress.journal_blocks = self.core.setup.journal_blocks().into();
+        progress.journal_blocks = self.core.setup.journal.first().map_or(0, |copy| copy.blocks.into());
         if let State::Running(running) = &self.state {
             progress.journal_used = running.ring.used();
             progress.blocked = running.unplanned.len() as u64;
@@ -337,13 +339,6 @@ impl Performer {
                 None => return,
             }
         }
-    }
-}
-
-impl Setup {
-    /// Blocks of the journal ring.
-    fn journal_blocks(&self) -> u32 {
-        self.journal.first().map_or(0, |copy| copy.blocks)
     }
 }
 

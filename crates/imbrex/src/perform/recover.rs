@@ -10,7 +10,8 @@ use bytes::Bytes;
 
 use super::chain::{self, Chain};
 use super::commit::What;
-use super::ring::Ring;
+use super::copies;
+use super::ring::{Ring, Slots};
 use super::rules::Rule;
 use super::running::Running;
 use super::scan::Scan;
@@ -27,7 +28,11 @@ enum Stage {
     /// What is about to be read must be durable: after a failed write without a power cut, an entry may be in the drive's
     /// cache only, and its redo images must not be written before it is safe (rule 5).
     Settle,
+    /// Where the journal lies in sequential zones, nothing can be read above their write pointers.
+    Look,
     Scan,
+    /// What a copy of the journal lacks is written again.
+    Mend,
     Probe,
     Replay,
     Flush,
@@ -46,6 +51,8 @@ pub(super) struct Recovery {
     unreadable: BTreeSet<Pba>,
     /// Whether a device has ended a life of its own meanwhile: what it failed to read it may be able to read.
     restarted: bool,
+    /// Whether a copy of the journal lacks what cannot be written where it belongs: a checkpoint then makes up for it.
+    is_thin: bool,
     /// Redo images that have not been written again.
     images: BTreeMap<Pba, Bytes>,
     report: UnitReport,
@@ -76,6 +83,7 @@ impl Recovery {
             suspects,
             unreadable: BTreeSet::new(),
             restarted: false,
+            is_thin: false,
             images: BTreeMap::new(),
             report: UnitReport::default(),
             error: None,
@@ -108,8 +116,13 @@ impl Recovery {
             recovery.pending.insert(tag, kind);
         };
         self.stage = match self.stage {
-            Stage::Settle => {
-                self.scan = Scan::new(&core.setup.journal);
+            Stage::Settle if Slots::new(&core.setup.journal, core.setup.media.as_ref()).are_sequential() => {
+                issue(self, 0, IoKind::Report);
+                Stage::Look
+            }
+            Stage::Settle | Stage::Look => {
+                let media = core.setup.media.as_ref();
+                self.scan = Slots::new(&core.setup.journal, media).scan(media, &self.report);
                 self.read_journal();
                 Stage::Scan
             }
@@ -117,11 +130,10 @@ impl Recovery {
                 if self.read_journal() {
                     return;
                 }
-                let blocks = std::mem::replace(&mut self.scan, Scan::new(&[])).finish();
-                match blocks.and_then(|blocks| chain::find(blocks, core.setup.block_bytes)) {
-                    Ok(chain) => self.chain = chain,
-                    Err(why) => self.error = Some(why),
-                }
+                self.follow_chain(&core.setup);
+                Stage::Mend
+            }
+            Stage::Mend => {
                 self.probe();
                 Stage::Probe
             }
@@ -161,6 +173,29 @@ impl Recovery {
         let parts = self.scan.next();
         self.pending.extend(parts.iter().map(|part| (part.start.to_raw(), IoKind::Read(*part))));
         !parts.is_empty()
+    }
+
+    /// Makes of what was read what the journal says, and has the rest of its copies written again.
+    fn follow_chain(&mut self, setup: &Setup) {
+        let found = std::mem::replace(&mut self.scan, Scan::new(&[])).finish();
+        let found = found.and_then(|found| {
+            let blocks = found.iter().map(|found| found.block.clone()).collect();
+            Ok((chain::find(blocks, setup.block_bytes)?, found))
+        });
+        match found {
+            Ok((chain, found)) => {
+                let lacking = copies::lacking(&found, &chain, &setup.journal);
+                self.is_thin = !lacking.is_empty();
+                if !Slots::new(&setup.journal, setup.media.as_ref()).are_sequential() {
+                    // A block that cannot be written is as it was: the other copy holds it.
+                    let write = |(at, raw): (Pba, Bytes)| (at.to_raw(), IoKind::Write(Extent::new(at, 1), raw));
+                    self.pending.extend(lacking.into_iter().map(write));
+                    self.is_thin = false;
+                }
+                self.chain = chain;
+            }
+            Err(why) => self.error = Some(why),
+        }
     }
 
     /// Reads every suspect.
@@ -204,8 +239,8 @@ impl Recovery {
             }
             (Stage::Replay, IoResult::Done) => core.counts.replayed += 1,
             (Stage::Replay | Stage::Flush, IoResult::Failed) => self.retry(|recovery| recovery.stage = Stage::Probe),
-            (Stage::Report, IoResult::Report(report)) => self.report = report,
-            (Stage::Report, IoResult::Failed) => {
+            (Stage::Look | Stage::Report, IoResult::Report(report)) => self.report = report,
+            (Stage::Look | Stage::Report, IoResult::Failed) => {
                 self.retry(|recovery| {
                     recovery.pending.insert(0, IoKind::Report);
                 });
@@ -230,11 +265,13 @@ impl Recovery {
         match self.try_build(core) {
             Ok((layer, plan, lost, history)) => {
                 core.blank.append(&mut self.unreadable);
-                let ring = Ring::new(core.setup.journal.clone(), &self.chain);
+                let media = core.setup.media.as_ref();
+                let ring = Ring::new(Slots::new(&core.setup.journal, media), &self.chain, media, &self.report);
                 let mut running = Running::new(layer, &core.setup, ring, queue, history);
                 for record in lost {
                     running.push_item(What::Record(record));
                 }
+                running.closing = self.is_thin;
                 running.begin(core, plan);
                 State::Running(Box::new(running))
             }

@@ -4,13 +4,16 @@
 //! stretch is read first. A stretch counts if its first block is this store's, or cannot be read, in some copy: the chain from
 //! tail to head has no gap, so a stretch whose first block holds nothing is part of it only if that block is damaged, and then
 //! it follows one that counts. And a stretch counts only if it is not wholly before the tail that the newest of those blocks
-//! names.
+//! names that are known to be durable: others may be of a commit that was never whole.
+//!
+//! In sequential zones the stretches are the zones, since a chain that leaves blocks out goes on with the next zone's first
+//! one, and what lies above a write pointer is not read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use super::journal::{self, Block};
+use super::journal::{self, Block, Header};
 use crate::block::{Address, Extent, Pba};
 
 /// Journal blocks of one read.
@@ -33,31 +36,55 @@ pub(super) struct Scan {
     under_way: BTreeMap<Pba, u32>,
     /// How often single blocks could not be read.
     failures: BTreeMap<Pba, u32>,
-    blocks: Vec<Block>,
+    found: Vec<Found>,
     /// The stretches of which a first block counts, and the highest number of such a block.
     stretches: BTreeMap<u32, u64>,
+    /// The first blocks of stretches that were found.
+    probed: Vec<Header>,
+    /// How much is written of each stretch of each copy, if not all of it is.
+    written: BTreeMap<Pba, u32>,
     /// Nothing before this block is needed.
     tail: u64,
+}
+
+/// A block of the journal as it was read.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub place: Pba,
+    pub raw: Bytes,
+    pub block: Block,
 }
 
 impl Scan {
     /// Of every copy of a journal.
     pub fn new(copies: &[Extent<Pba>]) -> Self {
         let blocks = copies.first().map_or(0, |copy| copy.blocks);
-        let stretch = blocks.div_ceil(STRETCHES).max(PART_BLOCKS);
-        let first = |copy: &Extent<Pba>| {
+        Self::of_stretches(copies, blocks.div_ceil(STRETCHES).max(PART_BLOCKS), |_| u32::MAX)
+    }
+
+    /// Of every copy of a journal that lies in sequential zones, of which so much is `written`.
+    pub fn of_zones(copies: &[Extent<Pba>], zone_blocks: u32, written: impl Fn(Pba) -> u32) -> Self {
+        Self::of_stretches(copies, zone_blocks, written)
+    }
+
+    fn of_stretches(copies: &[Extent<Pba>], stretch: u32, written: impl Fn(Pba) -> u32) -> Self {
+        let starts = |copy: &Extent<Pba>| {
             let start = copy.start;
-            (0..copy.blocks).step_by(stretch as usize).map(move |at| Extent::new(start.plus(at.into()), 1))
+            (0..copy.blocks).step_by(stretch as usize).map(move |at| start.plus(at.into()))
         };
+        let written: BTreeMap<Pba, u32> = copies.iter().flat_map(starts).map(|at| (at, written(at))).collect();
+        let probes = written.iter().filter(|(_, written)| **written > 0);
         Self {
-            todo: copies.iter().flat_map(first).collect(),
+            todo: probes.map(|(start, _)| Extent::new(*start, 1)).collect(),
             copies: copies.to_vec(),
             stretch,
             probing: true,
             under_way: BTreeMap::new(),
             failures: BTreeMap::new(),
-            blocks: Vec::new(),
+            found: Vec::new(),
             stretches: BTreeMap::new(),
+            probed: Vec::new(),
+            written,
             tail: 0,
         }
     }
@@ -75,6 +102,9 @@ impl Scan {
     /// All first blocks of stretches have been read: takes in hand what counts.
     fn choose(&mut self) {
         self.probing = false;
+        let durable = self.probed.iter().map(|header| header.durable).max().unwrap_or(0);
+        let trusted = self.probed.iter().filter(|header| header.number() < durable);
+        self.tail = trusted.map(|header| header.tail).max().unwrap_or(0);
         let ring = self.copies.first().map_or(0, |copy| copy.blocks);
         let stretches = ring.div_ceil(self.stretch);
         let mut chosen: BTreeSet<u32> = self.unreadable().map(|block| self.stretch_of(block)).collect();
@@ -84,6 +114,7 @@ impl Scan {
         for copy in &self.copies {
             for number in &chosen {
                 let stretch = copy.skip(number * self.stretch).first(self.stretch);
+                let stretch = stretch.first(self.written.get(&stretch.start).copied().unwrap_or(0));
                 let parts = (0..stretch.blocks).step_by(PART_BLOCKS as usize);
                 self.todo.extend(parts.map(|done| stretch.skip(done).first(PART_BLOCKS)));
             }
@@ -94,15 +125,15 @@ impl Scan {
     pub fn read(&mut self, start: Pba, data: &Bytes, (identity, block_bytes): (u64, usize)) {
         self.under_way.remove(&start);
         for (at, i) in (0..).zip(0..data.len() / block_bytes) {
-            let bytes = data.slice(i * block_bytes..(i + 1) * block_bytes);
-            let Some(block) = journal::decode_block(&bytes, Some(identity)) else { continue };
-            let number = block.header.start + u64::from(block.header.index);
+            let raw = data.slice(i * block_bytes..(i + 1) * block_bytes);
+            let Some(block) = journal::decode_block(&raw, Some(identity)) else { continue };
+            let number = block.header.number();
             if self.probing {
-                self.tail = self.tail.max(block.header.tail);
+                self.probed.push(block.header);
                 let stretch = self.stretches.entry(self.stretch_of(start.plus(at))).or_default();
                 *stretch = number.max(*stretch);
             } else if number >= self.tail {
-                self.blocks.push(block);
+                self.found.push(Found { place: start.plus(at), raw, block });
             }
         }
     }
@@ -134,7 +165,7 @@ impl Scan {
     ///
     /// # Errors
     /// The first block that cannot be read in any copy: nobody knows whether something durable was in it.
-    pub fn finish(self) -> Result<Vec<Block>, String> {
+    pub fn finish(self) -> Result<Vec<Found>, String> {
         let places = |copy: &Extent<Pba>| {
             let copy = *copy;
             self.unreadable()
@@ -146,33 +177,37 @@ impl Scan {
         let everywhere = |place: &&u64| places.iter().all(|copy| copy.contains(*place));
         match places.first().and_then(|first| first.iter().find(everywhere)) {
             Some(place) => Err(format!("block {place} of the journal cannot be read in any copy")),
-            None => Ok(self.blocks),
+            None => Ok(self.found),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::{Entry, Header, encode};
+    use super::super::journal::{Entry, encode};
     use super::*;
 
     const RING: u32 = 100;
     const COPIES: [Extent<Pba>; 2] = [Extent::new(Pba::disk(10), RING), Extent::new(Pba::disk(500), RING)];
 
-    /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies; `tail` is what they
-    /// say it is.
+    /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies, each when those
+    /// before it were durable; `tail` is what they say it is.
     fn scan(head: u64, tail: u64, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
+        scan_of(head, |start| Header { start, tail, durable: start, ..Header::default() }, bad)
+    }
+
+    fn scan_of(head: u64, says: impl Fn(u64) -> Header, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
         let content = |place: u64| {
             let number = (0..head).rev().find(|number| number % u64::from(RING) == place);
             number.map_or(Bytes::from(vec![0; 512]), |start| {
-                encode(&Entry::default(), Header { identity: 1, start, tail, ..Header::default() }, 512).remove(0)
+                encode(&Entry::default(), Header { identity: 1, ..says(start) }, 512).remove(0)
             })
         };
         let (mut scan, mut read) = (Scan::new(&COPIES), 0);
         loop {
             let parts = scan.next();
             if parts.is_empty() {
-                let numbers = scan.finish().map(|blocks| blocks.iter().map(|block| block.header.start).collect());
+                let numbers = scan.finish().map(|found| found.iter().map(|found| found.block.header.start).collect());
                 return (read, numbers);
             }
             for part in parts {
@@ -191,7 +226,7 @@ mod tests {
     #[test]
     fn only_what_counts_is_read() {
         let twice = |numbers: std::ops::Range<u64>| numbers.clone().chain(numbers).collect::<Vec<u64>>();
-        let sorted = |head, tail| {
+        let sorted = |head, tail: u64| {
             let (read, numbers) = scan(head, tail, &[]);
             let mut numbers = numbers.unwrap();
             numbers.sort_unstable();
@@ -214,5 +249,15 @@ mod tests {
         let (_, numbers) = scan(100, 0, &[10, 29, 501]);
         assert_eq!(numbers.unwrap().len(), 197);
         assert!(scan(100, 0, &[11, 501]).1.unwrap_err().contains("block 1 "));
+    }
+
+    #[test]
+    fn the_tail_of_what_may_not_be_durable_is_not_believed() {
+        let says = |start| {
+            let (tail, durable) = if start < 32 { (0, start) } else { (32, 32) };
+            Header { start, tail, durable, ..Header::default() }
+        };
+        let (_, numbers) = scan_of(40, says, &[]);
+        assert!(numbers.unwrap().contains(&0), "the last commit may not be whole, and then the older tail counts");
     }
 }

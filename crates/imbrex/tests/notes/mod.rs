@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::explore::Subject;
+use imbrex::explore::{Drawing, Subject};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::layers::Recording;
 use imbrex::parts::lost::LostBlocks;
@@ -25,7 +25,7 @@ struct Notes {
 
 /// The layer as a subject of the explorer; its records are redo records or not.
 pub fn subject(together: bool) -> Subject {
-    Subject {
+    Subject::in_memory(Drawing {
         name: "notes".to_owned(),
         recording: Recording::Conventional,
         fields: &[],
@@ -33,7 +33,7 @@ pub fn subject(together: bool) -> Subject {
             let (first, blocks) = (space.conventional, space.conventional_blocks);
             Ok(Box::new(Notes { first, blocks, lost: LostBlocks::default(), values: [0; _], together }))
         }),
-    }
+    })
 }
 
 impl Notes {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::explore::Subject;
+use imbrex::explore::{Drawing, Subject};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::layers::Recording;
 use imbrex::parts::lost::LostBlocks;
@@ -140,10 +140,10 @@ impl TranslationLayer for Sides {
 
 /// The layer as a subject of the explorer.
 pub fn subject() -> Subject {
-    Subject {
+    Subject::in_memory(Drawing {
         name: "sides".to_owned(),
         recording: Recording::Cached,
         fields: &[],
         build: Arc::new(|space: &Space, _: &toml::Table| Ok(Box::new(Sides::new(space)))),
-    }
+    })
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::explore::Subject;
+use imbrex::explore::{Drawing, Subject};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::layers::Recording;
 use imbrex::perform::rules::Rule;
@@ -36,7 +36,7 @@ struct Swapper {
 
 /// The swapper as a subject of the explorer.
 pub fn subject(breaks: Option<Breaks>) -> Subject {
-    Subject {
+    Subject::in_memory(Drawing {
         name: "swapper".to_owned(),
         recording: Recording::Conventional,
         fields: &[],
@@ -45,7 +45,7 @@ pub fn subject(breaks: Option<Breaks>) -> Subject {
             let lost = vec![false; place.len()];
             Ok(Box::new(Swapper { first: space.conventional, place, lost, waiting: [None; _], swaps: 0, breaks }))
         }),
-    }
+    })
 }
 
 impl Swapper {

@@ -1,0 +1,91 @@
+//! Drives in memory: a layer and its journal on each, and nothing else.
+
+use bytes::Bytes;
+
+use super::Drawing;
+use super::dice::Dice;
+use super::ground::Ground;
+use super::shape::{BLOCK, Drive, Shape};
+use super::store::Store;
+use crate::block::{Extent, Pba};
+use crate::media::{Illegal, Media};
+use crate::perform::rules::{Rule, Rules};
+use crate::perform::{IoKind, IoResult, Stack};
+use crate::plan::Unit;
+
+/// Drives in memory.
+pub(super) struct Memory {
+    shape: Shape,
+    capacity: u64,
+    journals: Vec<Vec<Extent<Pba>>>,
+    stores: Vec<Store>,
+}
+
+impl Memory {
+    /// Draws drives for a layer.
+    ///
+    /// # Errors
+    /// When a layer cannot be made.
+    pub fn draw(drawing: &Drawing, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
+        let shape = Shape::draw(drawing, rules, dice).map_err(|e| e.to_string())?;
+        let capacity = shape.layer().map_err(|e| format!("{e}; {}", shape.describe()))?.capacity();
+        let (mut journals, mut stores) = (Vec::new(), Vec::new());
+        for Drive { media, journal } in shape.drives() {
+            journals.push(journal);
+            let mut store = Store::new(media, BLOCK);
+            store.tears_sectors = !rules.keeps(Rule::WholeSectors);
+            stores.push(store);
+        }
+        Ok(Self { shape, capacity, journals, stores })
+    }
+}
+
+impl Ground for Memory {
+    fn format(&mut self, _dice: &mut Dice) -> Result<Stack, String> {
+        Stack::format(self.shape.setup())
+    }
+
+    fn open(&mut self, _dice: &mut Dice) -> Result<Stack, String> {
+        Stack::open(self.shape.setup())
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn media(&self, drive: usize) -> Box<dyn Media> {
+        self.stores[drive].media.copy()
+    }
+
+    fn drives(&self) -> usize {
+        self.stores.len()
+    }
+
+    fn journal(&self, drive: usize) -> Vec<Extent<Pba>> {
+        self.journals[drive].clone()
+    }
+
+    fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
+        self.stores[drive].perform(kind).map_err(|e: Illegal| e.to_string())
+    }
+
+    fn settled(&self, drive: usize, block: Pba) -> Option<Bytes> {
+        self.stores[drive].settled(block)
+    }
+
+    fn spoil(&mut self, drive: usize, block: Pba) {
+        self.stores[drive].spoil(block);
+    }
+
+    fn wear_out(&mut self, drive: usize, unit: Unit) {
+        self.stores[drive].wear_out(unit);
+    }
+
+    fn cut(&mut self, dice: &mut Dice) {
+        self.stores.iter_mut().for_each(|store| store.cut(dice));
+    }
+
+    fn describe(&self) -> String {
+        self.shape.describe()
+    }
+}
