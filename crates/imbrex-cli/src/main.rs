@@ -47,6 +47,9 @@ enum Command {
     Validate(validate::Validate),
     Explore(explore::Explore),
     Format(live::format::Format),
+    Check(live::check::Check),
+    Inspect(live::inspect::Inspect),
+    Dump(live::dump::Dump),
     /// Measure lookups, replays, memory and trace decoding in one run
     Bench(bench::Args),
 }
@@ -64,6 +67,9 @@ fn main() -> ExitCode {
         Command::Validate(command) => command.run(),
         Command::Explore(command) => command.run(),
         Command::Format(command) => command.run(),
+        Command::Check(command) => command.run(),
+        Command::Inspect(command) => command.run(),
+        Command::Dump(command) => command.run(),
         Command::Bench(args) => bench::run(&args),
     };
     match done {

@@ -6,6 +6,7 @@
 
 mod ground;
 mod old_volume;
+mod parts;
 mod volatile;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use imbrex::explore::{Dice, Ground, Subject};
 use imbrex::layers::LayerInfo;
 
 pub use ground::Images;
+pub use parts::Part;
 pub use volatile::{Ends, Volatile};
 
 /// A layer on images.

@@ -218,7 +218,7 @@ impl<B: Backing> Image<B> {
             self.backing.write_at(&bytes, copy * HEADER_BYTES as u64)?;
         }
         for unit in 0..state.entries.len() as u32 {
-            if state.entries[unit as usize] != Entry::default() {
+            if state.entries[unit as usize] != Entry::default() || state.dirty.contains(&unit) {
                 self.write_entry(&state, unit)?;
             }
         }
@@ -345,6 +345,14 @@ impl<B: Backing> Store for Image<B> {
 
     fn report(&self) -> Result<UnitReport, StoreError> {
         Ok(self.state().media.unit_report())
+    }
+
+    fn stale(&self) -> Vec<String> {
+        Self::stale(self)
+    }
+
+    fn mend(&self) -> Result<(), StoreError> {
+        Self::mend(self).map_err(|source| StoreError::Io { doing: "mending the image".to_owned(), source })
     }
 }
 
