@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use tempfile::NamedTempFile;
 
+use crate::stop::Unfinished;
+
 /// A file being written under another name beside its own. It takes its own name when it is finished; dropped before
-/// that, it leaves nothing.
+/// that, it leaves nothing, nor when Ctrl-C ends the program.
 pub struct NewFile {
     path: PathBuf,
     writer: BufWriter<Box<dyn Write + Send>>,
     /// None when the path names a pipe or a device, which is written to as it is.
-    temporary: Option<NamedTempFile>,
+    temporary: Option<(NamedTempFile, Unfinished)>,
 }
 
 impl NewFile {
@@ -37,8 +39,9 @@ impl NewFile {
         builder.prefix(".imbrex-");
         #[cfg(unix)]
         builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-        let temporary = builder.tempfile_in(folder).map_err(|e| io::Error::from(e.kind()))?;
-        let writer: Box<dyn Write + Send> = Box::new(temporary.reopen()?);
+        let begun = Unfinished::begin(|| builder.tempfile_in(folder));
+        let temporary = begun.map_err(|e| io::Error::from(e.kind()))?;
+        let writer: Box<dyn Write + Send> = Box::new(temporary.0.reopen()?);
         Ok(Self { path, writer: BufWriter::new(writer), temporary: Some(temporary) })
     }
 
@@ -46,8 +49,8 @@ impl NewFile {
     pub fn finish(self) -> Result<()> {
         let Self { path, mut writer, temporary } = self;
         writer.flush().map_err(|cause| cannot_write(&path, &cause))?;
-        if let Some(temporary) = temporary {
-            temporary.persist(&path).map_err(|e| cannot_write(&path, &e.error))?;
+        if let Some((temporary, unfinished)) = temporary {
+            unfinished.finish(|| temporary.persist(&path)).map_err(|e| cannot_write(&path, &e.error))?;
         }
         Ok(())
     }

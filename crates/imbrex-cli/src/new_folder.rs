@@ -8,14 +8,16 @@ use anyhow::{Result, anyhow, bail};
 use tempfile::TempDir;
 
 use crate::new_file::NewFile;
+use crate::stop::Unfinished;
 
 /// A folder being filled under another name beside its own. It takes its own name when it is finished; dropped before that,
-/// it leaves nothing.
+/// it leaves nothing, nor when Ctrl-C ends the program.
 pub struct NewFolder {
     path: PathBuf,
     /// The file by which an older folder of this kind is known, which may be replaced.
     mark: &'static str,
     temporary: TempDir,
+    unfinished: Unfinished,
 }
 
 impl NewFolder {
@@ -37,8 +39,9 @@ impl NewFolder {
         builder.prefix(".imbrex-");
         #[cfg(unix)]
         builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o777));
-        let temporary = builder.tempdir_in(parent).map_err(|e| cannot(e.kind().into()))?;
-        Ok(Self { path, mark, temporary })
+        let begun = Unfinished::begin(|| builder.tempdir_in(parent));
+        let (temporary, unfinished) = begun.map_err(|e| cannot(e.kind().into()))?;
+        Ok(Self { path, mark, temporary, unfinished })
     }
 
     /// Writes a file into it.
@@ -50,24 +53,27 @@ impl NewFolder {
 
     /// Gives the folder its name.
     pub fn finish(self) -> Result<()> {
-        let cannot = |cause: io::Error| cannot_write(&self.path, &cause);
-        debug_assert!(self.temporary.path().join(self.mark).exists(), "or it could not be replaced");
-        if self.path.exists() {
-            // The old folder goes whole, so that no file of it lies among the new ones.
-            let old = self.temporary.path().with_extension("old");
-            fs::rename(&self.path, &old).map_err(cannot)?;
-            if let Err(cause) = fs::rename(self.temporary.path(), &self.path) {
-                let _ = fs::rename(&old, &self.path);
-                return Err(cannot(cause));
-            }
-            fs::remove_dir_all(&old).map_err(cannot)?;
-        } else {
-            fs::rename(self.temporary.path(), &self.path).map_err(cannot)?;
-        }
+        let Self { path, mark, temporary, unfinished } = self;
+        debug_assert!(temporary.path().join(mark).exists(), "or it could not be replaced");
+        unfinished.finish(|| replace(&path, &temporary)).map_err(|cause| cannot_write(&path, &cause))?;
         // It has moved: there is nothing left to remove.
-        let _ = self.temporary.keep();
+        let _ = temporary.keep();
         Ok(())
     }
+}
+
+/// Moves a folder to `path`. The old one goes whole, so that no file of it lies among the new ones.
+fn replace(path: &Path, temporary: &TempDir) -> io::Result<()> {
+    if !path.exists() {
+        return fs::rename(temporary, path);
+    }
+    let old = temporary.path().with_extension("old");
+    fs::rename(path, &old)?;
+    if let Err(cause) = fs::rename(temporary, path) {
+        let _ = fs::rename(&old, path);
+        return Err(cause);
+    }
+    fs::remove_dir_all(&old)
 }
 
 fn cannot_write(path: &Path, cause: &io::Error) -> anyhow::Error {

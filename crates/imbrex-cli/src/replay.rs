@@ -150,6 +150,7 @@ fn events(row: &Row) -> String {
             ("zones rewritten (RMW)", count(outcome.rmw)),
             ("zones appended to (RMW-free)", count(outcome.rmw_free)),
             ("blocks of padding", count(outcome.padding_blocks)),
+            ("of these written again with their zone, times", count(outcome.padding_again_blocks)),
             ("resets", count(outcome.resets)),
         ]
         .into_iter()

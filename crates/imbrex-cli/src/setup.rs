@@ -1,5 +1,6 @@
 //! What `compare` and `replay` let one choose, and a run of what was chosen.
 
+use std::fmt;
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -102,8 +103,32 @@ impl From<SchedulerArgument> for Scheduler {
 #[derive(Clone)]
 pub struct Setting {
     pub layer: &'static LayerInfo,
-    pub field: String,
-    pub value: toml::Value,
+    field: String,
+    value: toml::Value,
+}
+
+impl Setting {
+    /// The configuration that `settings` are of a layer.
+    pub fn config(settings: &[Self], layer: &LayerInfo) -> toml::Table {
+        let own = settings.iter().filter(|setting| setting.layer.name == layer.name);
+        own.map(|setting| (setting.field.clone(), setting.value.clone())).collect()
+    }
+
+    /// Every layer that is set up must be among those that take part.
+    pub fn check(settings: &[Self], takes_part: impl Fn(&LayerInfo) -> bool) -> Result<()> {
+        for Self { layer, field, .. } in settings {
+            if !takes_part(layer) {
+                bail!("--set {}.{field}: layer {} takes no part", layer.name, layer.name);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}={}", self.layer.name, self.field, self.value)
+    }
 }
 
 /// A layer and the drive it runs on.
@@ -224,11 +249,7 @@ impl SetupArguments {
 
     /// What was chosen, for runs of `cases`.
     pub fn choose(&self, cases: &[Case], window: Option<Window>) -> Result<Chosen> {
-        for Setting { layer, field, .. } in &self.settings {
-            if !cases.iter().any(|case| case.layer.name == layer.name) {
-                bail!("--set {}.{field}: layer {} takes no part", layer.name, layer.name);
-            }
-        }
+        Setting::check(&self.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
         let options = ReplayOptions {
             queue_depth: self.queue_depth,
             scheduler: self.scheduler.into(),
@@ -314,7 +335,6 @@ impl Chosen {
     }
 
     fn config(&self, layer: &LayerInfo) -> toml::Table {
-        let own = self.settings.iter().filter(|setting| setting.layer.name == layer.name);
-        own.map(|setting| (setting.field.clone(), setting.value.clone())).collect()
+        Setting::config(&self.settings, layer)
     }
 }

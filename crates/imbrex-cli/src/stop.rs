@@ -1,14 +1,23 @@
-//! Ctrl-C: long work looks here whether it shall end.
+//! Ctrl-C: long work looks here whether it shall end, and what is unfinished then is removed.
 
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static ASKED_FOR: AtomicBool = AtomicBool::new(false);
+/// Files and folders under names that nobody asked for. Whoever holds this is not interrupted.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// From now on Ctrl-C asks the work to stop; a second one ends the program on the spot.
+/// From now on Ctrl-C asks the work to stop; a second one ends the program on the spot, and leaves nothing unfinished.
 pub fn on_ctrl_c() {
     let handler = || {
         if ASKED_FOR.swap(true, Ordering::Relaxed) {
+            // Kept until the end, so that nothing new is begun.
+            let unfinished = unfinished();
+            unfinished.iter().for_each(|path| remove(path));
             process::exit(super::STOPPED.into());
         }
     };
@@ -19,4 +28,40 @@ pub fn on_ctrl_c() {
 /// Whether Ctrl-C was pressed.
 pub fn is_asked_for() -> bool {
     ASKED_FOR.load(Ordering::Relaxed)
+}
+
+/// A file or folder under a name that nobody asked for. It is removed when Ctrl-C ends the program on the spot; otherwise
+/// that is its owner's part.
+pub struct Unfinished(PathBuf);
+
+impl Unfinished {
+    /// Makes it; Ctrl-C finds it not begun, or knows it.
+    pub fn begin<T: AsRef<Path>>(make: impl FnOnce() -> io::Result<T>) -> io::Result<(T, Self)> {
+        let mut all = unfinished();
+        let made = make()?;
+        let this = Self(made.as_ref().to_owned());
+        all.push(this.0.clone());
+        Ok((made, this))
+    }
+
+    /// Has `finish` give it the name it shall have; Ctrl-C waits for the end of that.
+    pub fn finish<T>(self, finish: impl FnOnce() -> T) -> T {
+        let _uninterrupted = unfinished();
+        finish()
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        unfinished().retain(|path| *path != self.0);
+    }
+}
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As well as that goes: nobody is left who could be told.
+fn remove(path: &Path) {
+    let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }

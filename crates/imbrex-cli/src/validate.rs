@@ -45,6 +45,7 @@ impl Validate {
         rows.extend(validate::interlaced()?);
         rows.extend(validate::log_cleaning()?);
         rows.extend(validate::greedy_pages()?);
+        rows.extend(validate::loop_of_writes()?);
         rows.extend(validate::cache_over_bands()?);
         if let Some(dir) = &self.disksim {
             rows.extend(validate::disksim(dir)?);

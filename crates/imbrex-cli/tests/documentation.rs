@@ -2,7 +2,7 @@
 //!
 //! A line of an `sh` block that begins with `imbrex` is run with the words in capitals replaced: what needs files that
 //! are not part of the project is skipped, with a message, where they are absent. Cuts are made fewer, and so are the requests
-//! of a reproduction.
+//! of a reproduction and what is measured of speed.
 
 use std::path::{Path, PathBuf};
 
@@ -63,6 +63,9 @@ fn arguments(command: &str) -> Result<Vec<String>, String> {
             arguments.drain(at..at + 2);
         }
         arguments.extend(["--requests", "200"].map(str::to_owned));
+    }
+    if arguments.first().is_some_and(|command| command == "bench") && !arguments.iter().any(|word| word == "--quick") {
+        arguments.push("--quick".to_owned());
     }
     Ok(arguments)
 }

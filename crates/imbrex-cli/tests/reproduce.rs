@@ -117,6 +117,35 @@ fn traces_that_are_there_are_taken_and_said_to_be_real() {
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "a run that fails leaves nothing");
 }
 
+/// A run that is in the middle of its work, whose folder is begun.
+#[cfg(unix)]
+fn begun(home: &Path) -> std::process::Child {
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_imbrex"))
+        .args(["reproduce", "amphisbaena", "--output"])
+        .arg(home.join("out"))
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while fs::read_dir(home).unwrap().next().is_none() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::yield_now();
+    }
+    child
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_nothing_however_often_it_is_pressed() {
+    for at_once in [1, 2, 5] {
+        let home = tempfile::tempdir().unwrap();
+        let mut run = begun(home.path());
+        let pressed = format!("kill -INT {}\n", run.id()).repeat(at_once);
+        std::process::Command::new("sh").args(["-c", &pressed]).stderr(std::process::Stdio::null()).status().unwrap();
+        assert_eq!(run.wait().unwrap().code(), Some(130));
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "pressed {at_once} times");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said_before_the_work() {
     let unknown = imbrex("reproduce hydra");

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::requests::{self, BLOCK_BYTES, InMemory};
 use super::{Args, Format, Scale, memory, shown};
 use crate::families::Family;
-use crate::setup::Case;
+use crate::setup::{Case, Setting};
 use crate::table::table;
 
 /// The version of [`Measured`].
@@ -53,6 +53,8 @@ impl Chosen {
 struct Measured {
     schema: String,
     layer: String,
+    /// Its fields that are not as they are by default.
+    config: toml::Table,
     drive: String,
     footprint_gib: u64,
     /// Requests that were timed, each of one block.
@@ -73,15 +75,19 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
     cases.sort_by_key(|case| layers::ALL.iter().position(|info| info.name == case.layer.name));
     // The conventional layer is on each of the drives; once is enough.
     cases.dedup_by_key(|case| case.layer.name);
+    Setting::check(&args.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
     if let Some(gib) = args.alone {
         let [case] = cases.as_slice() else { bail!("--alone takes one layer") };
-        println!("{}", serde_json::to_string(&measure(case, gib, scale)?)?);
+        println!(
+            "{}",
+            serde_json::to_string(&measure((case, &Setting::config(&args.settings, case.layer)), gib, scale)?)?
+        );
         return Ok(());
     }
     let mut rows = Vec::new();
     for gib in FOOTPRINTS {
         for case in &cases {
-            rows.push(in_a_process(case, gib, args.quick)?);
+            rows.push(in_a_process(case, gib, args)?);
         }
     }
     if args.format == Format::Json {
@@ -93,12 +99,15 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
 }
 
 /// Has another process measure.
-fn in_a_process(case: &Case, gib: u64, quick: bool) -> Result<Measured> {
+fn in_a_process(case: &Case, gib: u64, args: &Args) -> Result<Measured> {
     let layer = case.layer.name;
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["bench", "--layer", layer, "--alone", &gib.to_string()]);
-    if quick {
+    if args.quick {
         command.arg("--quick");
+    }
+    for setting in args.settings.iter().filter(|setting| setting.layer.name == layer) {
+        command.args(["--set", &setting.to_string()]);
     }
     let output = command.output()?;
     if !output.status.success() {
@@ -107,14 +116,16 @@ fn in_a_process(case: &Case, gib: u64, quick: bool) -> Result<Measured> {
     serde_json::from_slice(&output.stdout).with_context(|| format!("measuring {layer} over {gib} GiB"))
 }
 
-fn measure(case: &Case, gib: u64, scale: Scale) -> Result<Measured> {
-    let pilot = replay(case, gib, (2 * PILOT, PILOT), true)?;
+fn measure(subject: (&Case, &toml::Table), gib: u64, scale: Scale) -> Result<Measured> {
+    let (case, config) = subject;
+    let pilot = replay(subject, gib, (2 * PILOT, PILOT), true)?;
     let requests = ((PILOT as f64 / pilot.seconds * SECONDS) as u64).clamp(PILOT, scale.requests - scale.lead_in);
     // What was buffered or mapped in the lead-in is written again.
     let lead_in = (requests / 4).next_multiple_of(PILOT);
     let mut measured = Measured {
         schema: SCHEMA.to_owned(),
         layer: case.layer.name.to_owned(),
+        config: config.clone(),
         drive: case.drive.name.clone(),
         footprint_gib: gib,
         requests,
@@ -126,7 +137,7 @@ fn measure(case: &Case, gib: u64, scale: Scale) -> Result<Measured> {
     };
     for _ in 0..scale.repetitions.div_ceil(2) {
         for warm in [false, true] {
-            let run = replay(case, gib, (lead_in + requests, lead_in), warm)?;
+            let run = replay(subject, gib, (lead_in + requests, lead_in), warm)?;
             let media = run.outcome.media_write_blocks.total() + run.outcome.media_read_blocks.total();
             let all = (lead_in + requests) as f64;
             let host = requests as f64 / run.seconds;
@@ -150,16 +161,15 @@ struct Run {
 }
 
 /// Replays uniform writes of single blocks; the clock starts after the lead-in.
-fn replay(case: &Case, gib: u64, (requests, lead_in): (u64, u64), warm: bool) -> Result<Run> {
+fn replay((case, config): (&Case, &toml::Table), gib: u64, (requests, lead_in): (u64, u64), warm: bool) -> Result<Run> {
     let range_bytes = gib << 30;
     let spec = requests::spec(Pattern::Uniform, range_bytes, requests);
     let stream = requests::generate(&spec)?;
     let options = ReplayOptions { warm, ..ReplayOptions::default() };
-    let config = toml::Table::new();
     let buffer_blocks = range_bytes / BLOCK_BYTES * BUFFER_PERCENT / 100;
     let workload = Workload::Synthetic(spec);
     let before = memory::status_bytes("VmRSS:").ok();
-    let (_, simulation) = case.simulation(&config, &workload, (range_bytes, buffer_blocks), &options)?;
+    let (_, simulation) = case.simulation(config, &workload, (range_bytes, buffer_blocks), &options)?;
     let mapped_blocks = if case.layer.buffered { buffer_blocks } else { simulation.capacity() };
     let mut clock = Clock { lead_in, begun: Instant::now(), resident: None };
     let outcome = simulation.run(&mut InMemory::new(stream), &mut clock)?;
@@ -191,7 +201,7 @@ fn shown_rows(rows: &[Measured]) -> String {
         let [media, media_warm] = row.media_blocks_per_second.map(shown);
         let unknown = || "-".to_owned();
         [
-            row.layer.clone(),
+            row.config.iter().fold(row.layer.clone(), |name, (field, value)| format!("{name} {field}={value}")),
             format!("{} GiB", row.footprint_gib),
             row.drive.clone(),
             host,

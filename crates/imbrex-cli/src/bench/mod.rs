@@ -19,6 +19,8 @@ use clap::ValueEnum;
 use each::Chosen;
 use serde::Serialize;
 
+use crate::setup::{Setting, setting};
+
 /// What `imbrex bench` takes.
 #[derive(clap::Args)]
 pub struct Args {
@@ -31,6 +33,9 @@ pub struct Args {
     /// Measure these layers, or `all`, each on a drive of its kind, instead of the machine and the core
     #[arg(long = "layer", value_name = "NAMES", value_delimiter = ',', value_parser = Chosen::parse)]
     layers: Vec<Chosen>,
+    /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
+    #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting, requires = "layers")]
+    settings: Vec<Setting>,
     /// Measure one layer over so many GiB in this process alone, whose memory is then the layer's
     #[arg(long, value_name = "GIB", hide = true, requires = "layers")]
     alone: Option<u64>,

@@ -93,10 +93,8 @@ impl Format {
     }
 
     fn config(&self) -> Result<toml::Table> {
-        if let Some(other) = self.settings.iter().find(|setting| setting.layer.name != self.layer.name) {
-            bail!("--set {}.{}: the volume's layer is {}", other.layer.name, other.field, self.layer.name);
-        }
-        Ok(self.settings.iter().map(|setting| (setting.field.clone(), setting.value.clone())).collect())
+        Setting::check(&self.settings, |layer| layer.name == self.layer.name)?;
+        Ok(Setting::config(&self.settings, self.layer))
     }
 
     fn prepare(&self, number: usize) -> Result<Prepared> {

@@ -24,6 +24,8 @@ pub enum Metric {
     WriteBacks,
     /// Bytes of filler.
     Padding,
+    /// The same, counted again each time that the zone it lies in is rewritten.
+    PaddingAgain,
     /// Buffered blocks that a write-back takes, on average.
     VictimSize,
     /// Buffered blocks in a chunk that is collected, on average.
@@ -51,6 +53,7 @@ impl Metric {
             Self::RmwFree => "RMW-free",
             Self::WriteBacks => "write-backs",
             Self::Padding => "padding",
+            Self::PaddingAgain => "padding, again with each rewrite",
             Self::VictimSize => "victim size",
             Self::ChunkUse => "blocks in a collected chunk",
             Self::Stopped => "collections stopped early",
@@ -67,7 +70,7 @@ impl Metric {
             Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped => "0 to 1",
             Self::WriteAmplification => "",
             Self::Rmw | Self::RmwFree | Self::WriteBacks => "zones",
-            Self::Padding => "bytes",
+            Self::Padding | Self::PaddingAgain => "bytes",
             Self::VictimSize | Self::ChunkUse => "blocks",
             Self::ToHot | Self::ToCold | Self::Reallocated => "chunks",
         }
@@ -86,7 +89,7 @@ impl Metric {
     /// The number, if the run gives one.
     pub fn of(self, row: &Row) -> Option<f64> {
         let outcome = &row.outcome;
-        let write_backs = outcome.rmw + outcome.rmw_free;
+        let (write_backs, block_bytes) = (outcome.rmw + outcome.rmw_free, u64::from(row.block_bytes));
         let hot = outcome.hot_cold.hot_hit_blocks as f64 / outcome.host_write_blocks.max(1) as f64;
         match self {
             Self::Latency => Some(outcome.latency_ms.all.mean),
@@ -97,7 +100,8 @@ impl Metric {
             Self::Rmw => Some(outcome.rmw as f64),
             Self::RmwFree => Some(outcome.rmw_free as f64),
             Self::WriteBacks => Some(write_backs as f64),
-            Self::Padding => Some((outcome.padding_blocks * u64::from(row.block_bytes)) as f64),
+            Self::Padding => Some((outcome.padding_blocks * block_bytes) as f64),
+            Self::PaddingAgain => Some(((outcome.padding_blocks + outcome.padding_again_blocks) * block_bytes) as f64),
             Self::VictimSize => (write_backs > 0).then(|| outcome.evicted_blocks as f64 / write_backs as f64),
             Self::ChunkUse => {
                 let chunks = outcome.hot_cold.evicted_chunks;
@@ -120,7 +124,7 @@ impl Metric {
                 number(value)
             }
             (_, Some(ratio)) if self.is_ratio() => percent(ratio),
-            (Self::Padding, Some(size)) => bytes(size as u64),
+            (Self::Padding | Self::PaddingAgain, Some(size)) => bytes(size as u64),
             (_, Some(whole)) => count(whole as u64),
         }
     }

@@ -73,7 +73,8 @@ impl Shape {
         if drawing.recording == Recording::Interlaced {
             journal += IMAGES;
         }
-        journal *= copies;
+        // Flash that is large enough for a layer above has more to remember.
+        journal = (journal + blocks / 16) * copies;
         let room = Room { reserved: journal, buffer, blocks };
         let (space, ground) = match disks::draw(drawing.recording, &room, dice) {
             Some(drawn) => on_drive(drawn, journal)?,

@@ -1,9 +1,9 @@
 //! A sparse map from logical blocks to 32-bit places, for a persistent buffer that is small beside its disk.
 //!
 //! Most lookups of a buffer miss, and cleaning asks for all blocks of a zone in order; both are answered by one bit a
-//! block. The places themselves lie in a table of open addressing with at least twice as many entries as the buffer has slots, eight
+//! block. The places themselves lie in a table of open addressing with twice as many entries as the buffer has slots, eight
 //! neighbouring blocks to a cache line. An array indexed by block would need no hash, but where 1 % of the blocks are
-//! buffered it takes 400 bytes and two misses for each; this takes 16 to 32 bytes and a bit.
+//! buffered it takes 400 bytes and two misses for each; this takes 16 bytes and a bit.
 
 use super::bitmap::Bitmap;
 use crate::block::{Extent, Lba};
@@ -32,8 +32,7 @@ impl BlockMap {
     #[must_use]
     pub fn new(capacity: u64, most: u32) -> Self {
         assert!(capacity < 1 << (u64::BITS - PLACE_BITS) && most <= Self::PLACES);
-        let entries = (2 * u64::from(most)).next_power_of_two().max(2 * LINE);
-        Self { present: Bitmap::new(capacity), entries: vec![0; entries as usize], mapped: 0 }
+        Self { present: Bitmap::new(capacity), entries: vec![0; entries_for(most)], mapped: 0 }
     }
 
     /// Makes room for `most` mapped blocks at a time.
@@ -42,7 +41,7 @@ impl BlockMap {
     /// When that is more than [`BlockMap::PLACES`].
     pub fn widen(&mut self, most: u32) {
         assert!(most <= Self::PLACES);
-        let entries = (2 * u64::from(most)).next_power_of_two() as usize;
+        let entries = entries_for(most);
         if entries > self.entries.len() {
             for entry in std::mem::replace(&mut self.entries, vec![0; entries]) {
                 if entry != 0 {
@@ -151,42 +150,55 @@ impl BlockMap {
     #[inline]
     fn home(&self, lba: Lba) -> usize {
         let lines = self.entries.len() as u64 / LINE;
-        let line = (lba.0 / LINE).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (lines.leading_zeros() + 1);
+        let scattered = (lba.0 / LINE).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // The product's upper half: the part of the lines that `scattered` is of all numbers.
+        let line = ((u128::from(scattered) * u128::from(lines)) >> u64::BITS) as u64;
         (line * LINE + lba.0 % LINE) as usize
     }
 
     /// The block's entry, or the empty one where it would be put.
     #[inline]
     fn find(&self, lba: Lba) -> usize {
-        let mask = self.entries.len() - 1;
         let mut at = self.home(lba);
         while self.entries[at] != 0 && self.entries[at] >> PLACE_BITS != lba.0 + 1 {
-            at = (at + 1) & mask;
+            at = self.after(at);
         }
         at
+    }
+
+    /// The entry behind another; behind the last comes the first.
+    #[inline]
+    fn after(&self, at: usize) -> usize {
+        if at + 1 == self.entries.len() { 0 } else { at + 1 }
     }
 
     /// Empties an entry and moves those behind it that a search would no longer reach.
     #[inline]
     fn close_gap(&mut self, gap: usize) {
-        let mask = self.entries.len() - 1;
+        let entries = self.entries.len();
+        let behind = |from: usize, at: usize| if at >= from { at - from } else { at + entries - from };
         let mut gap = gap;
         let mut at = gap;
         loop {
-            at = (at + 1) & mask;
+            at = self.after(at);
             let entry = self.entries[at];
             if entry == 0 {
                 break;
             }
             let home = self.home(Lba((entry >> PLACE_BITS) - 1));
             // The entry may move into the gap unless its home lies behind the gap.
-            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(gap) & mask) {
+            if behind(home, at) >= behind(gap, at) {
                 self.entries[gap] = entry;
                 gap = at;
             }
         }
         self.entries[gap] = 0;
     }
+}
+
+/// Twice as many as are ever mapped, in whole lines.
+fn entries_for(most: u32) -> usize {
+    (2 * u64::from(most)).next_multiple_of(LINE).max(2 * LINE) as usize
 }
 
 fn place_of(entry: u64) -> u32 {

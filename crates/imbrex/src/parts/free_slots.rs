@@ -15,9 +15,7 @@ impl FreeSlots {
     #[must_use]
     pub fn all(slots: u32) -> Self {
         let mut free = Bitmap::new(u64::from(slots));
-        (0..u64::from(slots)).for_each(|slot| {
-            free.insert(slot);
-        });
+        free.insert_run(0, u64::from(slots));
         Self { free, slots, count: slots }
     }
 

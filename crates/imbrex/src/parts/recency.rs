@@ -2,21 +2,23 @@
 
 use super::bitmap::Bitmap;
 
+/// As the `newer` link: the slot is not in the list. Links of zeros are memory that the system has not given yet: the
+/// list of a large buffer takes room as it fills.
+const ABSENT: u32 = 0;
 /// No slot; as a link of a slot, that there is none in this direction.
-const NONE: u32 = u32::MAX;
-/// As the `newer` link: the slot is not in the list.
-const ABSENT: u32 = u32::MAX - 1;
+const NONE: u32 = 1;
+/// Links name a slot by its complement.
+const MOST_SLOTS: u32 = !NONE;
 
-#[derive(Copy, Clone, Debug)]
-struct Link {
-    newer: u32,
-    older: u32,
-}
+/// The links of a slot by number.
+const NEWER: usize = 0;
+const OLDER: usize = 1;
 
 /// Slots from the least to the most recently used.
 #[derive(Clone, Debug)]
 pub struct RecencyList {
-    links: Vec<Link>,
+    links: Vec<[u32; 2]>,
+    /// Named as links do.
     oldest: u32,
     newest: u32,
     length: u32,
@@ -26,9 +28,8 @@ impl RecencyList {
     /// An empty list of slots below `slots`.
     #[must_use]
     pub fn new(slots: u32) -> Self {
-        debug_assert!(slots < ABSENT);
-        let links = vec![Link { newer: ABSENT, older: NONE }; slots as usize];
-        Self { links, oldest: NONE, newest: NONE, length: 0 }
+        debug_assert!(slots < MOST_SLOTS);
+        Self { links: vec![[ABSENT; 2]; slots as usize], oldest: NONE, newest: NONE, length: 0 }
     }
 
     /// How many slots are in the list.
@@ -47,56 +48,56 @@ impl RecencyList {
     #[inline]
     #[must_use]
     pub fn contains(&self, slot: u32) -> bool {
-        self.links[slot as usize].newer != ABSENT
+        self.links[slot as usize][NEWER] != ABSENT
     }
 
     /// The least recently used slot.
     #[inline]
     #[must_use]
     pub fn oldest(&self) -> Option<u32> {
-        (self.oldest != NONE).then_some(self.oldest)
+        (self.oldest != NONE).then_some(!self.oldest)
     }
 
     /// Adds `slot` as the most recently used one.
     #[inline]
     pub fn push(&mut self, slot: u32) {
         debug_assert!(!self.contains(slot));
-        self.links[slot as usize] = Link { newer: NONE, older: self.newest };
-        *self.newer_link(self.newest) = slot;
-        self.newest = slot;
+        self.links[slot as usize] = [NONE, self.newest];
+        *self.newer_link(self.newest) = !slot;
+        self.newest = !slot;
         self.length += 1;
     }
 
     /// Adds `slot` as the least recently used one.
     pub fn push_oldest(&mut self, slot: u32) {
         debug_assert!(!self.contains(slot));
-        self.links[slot as usize] = Link { newer: self.oldest, older: NONE };
-        *self.older_link(self.oldest) = slot;
-        self.oldest = slot;
+        self.links[slot as usize] = [self.oldest, NONE];
+        *self.older_link(self.oldest) = !slot;
+        self.oldest = !slot;
         self.length += 1;
     }
 
     /// Makes room for slots below `slots`.
     pub fn widen(&mut self, slots: u32) {
-        debug_assert!(slots < ABSENT && slots as usize >= self.links.len());
-        self.links.resize(slots as usize, Link { newer: ABSENT, older: NONE });
+        debug_assert!(slots < MOST_SLOTS && slots as usize >= self.links.len());
+        self.links.resize(slots as usize, [ABSENT; 2]);
     }
 
     /// Takes `slot` out.
     #[inline]
     pub fn remove(&mut self, slot: u32) {
         debug_assert!(self.contains(slot));
-        let Link { newer, older } = self.links[slot as usize];
+        let [newer, older] = self.links[slot as usize];
         *self.newer_link(older) = newer;
         *self.older_link(newer) = older;
-        self.links[slot as usize] = Link { newer: ABSENT, older: NONE };
+        self.links[slot as usize] = [ABSENT; 2];
         self.length -= 1;
     }
 
     /// Makes `slot` the most recently used one.
     #[inline]
     pub fn renew(&mut self, slot: u32) {
-        if slot != self.newest {
+        if !slot != self.newest {
             self.remove(slot);
             self.push(slot);
         }
@@ -107,9 +108,9 @@ impl RecencyList {
         debug_assert!(self.contains(from) && !self.contains(to));
         let link = self.links[from as usize];
         self.links[to as usize] = link;
-        *self.newer_link(link.older) = to;
-        *self.older_link(link.newer) = to;
-        self.links[from as usize] = Link { newer: ABSENT, older: NONE };
+        *self.newer_link(link[OLDER]) = !to;
+        *self.older_link(link[NEWER]) = !to;
+        self.links[from as usize] = [ABSENT; 2];
     }
 
     /// The slots from the least to the most recently used.
@@ -121,7 +122,7 @@ impl RecencyList {
     #[inline]
     #[must_use]
     pub fn touch(&self, slot: u32) -> u64 {
-        u64::from(self.links[slot as usize].newer)
+        u64::from(self.links[slot as usize][NEWER])
     }
 
     /// Empties the list.
@@ -130,19 +131,19 @@ impl RecencyList {
     }
 
     fn newer(&self, slot: u32) -> Option<u32> {
-        Some(self.links[slot as usize].newer).filter(|&newer| newer != NONE)
+        Some(self.links[slot as usize][NEWER]).filter(|&newer| newer != NONE).map(|newer| !newer)
     }
 
-    /// What points from `slot`, or from the list's old end, to what is newer.
+    /// What points from the slot that `link` names, or from the list's old end, to what is newer.
     #[inline]
-    fn newer_link(&mut self, slot: u32) -> &mut u32 {
-        if slot == NONE { &mut self.oldest } else { &mut self.links[slot as usize].newer }
+    fn newer_link(&mut self, link: u32) -> &mut u32 {
+        if link == NONE { &mut self.oldest } else { &mut self.links[!link as usize][NEWER] }
     }
 
-    /// What points from `slot`, or from the list's new end, to what is older.
+    /// What points from the slot that `link` names, or from the list's new end, to what is older.
     #[inline]
-    fn older_link(&mut self, slot: u32) -> &mut u32 {
-        if slot == NONE { &mut self.newest } else { &mut self.links[slot as usize].older }
+    fn older_link(&mut self, link: u32) -> &mut u32 {
+        if link == NONE { &mut self.newest } else { &mut self.links[!link as usize][OLDER] }
     }
 }
 
@@ -152,7 +153,7 @@ impl RecencyList {
 pub struct RecencyHalves {
     list: RecencyList,
     old: Bitmap,
-    /// The most recently used slot of the old half.
+    /// The most recently used slot of the old half, named as links do.
     middle: u32,
     old_length: u32,
 }
@@ -204,7 +205,7 @@ impl RecencyHalves {
     /// Makes `slot` the most recently used one, telling `crossed` who crosses the middle.
     #[inline]
     pub fn renew(&mut self, slot: u32, mut crossed: impl FnMut(Crossing)) {
-        if slot == self.list.newest {
+        if !slot == self.list.newest {
             return;
         }
         self.leave_old_half(slot, &mut crossed);
@@ -217,8 +218,8 @@ impl RecencyHalves {
         self.list.replace(from, to);
         if self.old.remove(u64::from(from)) {
             self.old.insert(u64::from(to));
-            if self.middle == from {
-                self.middle = to;
+            if self.middle == !from {
+                self.middle = !to;
             }
         }
     }
@@ -231,8 +232,8 @@ impl RecencyHalves {
     #[inline]
     fn leave_old_half(&mut self, slot: u32, crossed: &mut impl FnMut(Crossing)) {
         if self.old.remove(u64::from(slot)) {
-            if slot == self.middle {
-                self.middle = self.list.links[slot as usize].older;
+            if !slot == self.middle {
+                self.middle = self.list.links[slot as usize][OLDER];
             }
             self.old_length -= 1;
             crossed(Crossing::Left(slot));
@@ -245,13 +246,13 @@ impl RecencyHalves {
         let half = self.list.length.div_ceil(2);
         while self.old_length < half {
             self.middle = *self.list.newer_link(self.middle);
-            self.old.insert(u64::from(self.middle));
+            self.old.insert(u64::from(!self.middle));
             self.old_length += 1;
-            crossed(Crossing::Entered(self.middle));
+            crossed(Crossing::Entered(!self.middle));
         }
         while self.old_length > half {
-            let slot = self.middle;
-            self.middle = self.list.links[slot as usize].older;
+            let slot = !self.middle;
+            self.middle = self.list.links[slot as usize][OLDER];
             self.old.remove(u64::from(slot));
             self.old_length -= 1;
             crossed(Crossing::Left(slot));

@@ -11,6 +11,7 @@
 use super::content::{Content, Delivery, Host};
 use super::device::Device;
 use super::error::Fault;
+use super::filler::Filler;
 use super::journal::{Effect, Journal};
 use super::journaled::is_staged;
 use super::metrics::Counters;
@@ -30,6 +31,7 @@ pub(super) struct Machine {
     /// When the host last got something: what a read's plan does after that nobody waits for.
     delivered_ns: u64,
     pub counters: Counters,
+    filler: Filler,
     /// What every block holds, when verifying.
     pub content: Option<Content>,
     /// The disk's queue, if a scheduler orders it.
@@ -43,6 +45,7 @@ pub(super) struct Machine {
 impl Machine {
     pub(super) fn new(disk: Device, ram_blocks: u32, journal: Option<Journal>, verify: bool) -> Self {
         let content = verify.then(|| Content::new(disk.last()));
+        let filler = Filler::new(u64::from(ram_blocks), disk.media().blocks());
         Self {
             disk,
             ram_blocks: u64::from(ram_blocks),
@@ -50,6 +53,7 @@ impl Machine {
             latest_ns: 0,
             delivered_ns: 0,
             counters: Counters::default(),
+            filler,
             content,
             scheduled: None,
             delivery: Delivery::default(),
@@ -112,6 +116,9 @@ impl Machine {
                     }
                     if !is_plausible(from, to, host) {
                         return Err(Fault::Meaningless { op: *op });
+                    }
+                    if !self.disk.is_stack() {
+                        self.counters.filler_again += self.filler.moved(from, to, *blocks, *why);
                     }
                     if self.content.is_some() && self.scheduled.is_none() {
                         let mut delivery = std::mem::take(&mut self.delivery);

@@ -8,7 +8,7 @@
 //! reset costs what the drive says: on a disk nothing, on flash the erase.
 //!
 //! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it clean;
-//! `machine` performs plans on a `device`, with `journal` and `content` where asked for; `metrics` counts, and `outcome`
+//! `machine` performs plans on a `device`, follows the `filler`, and keeps `journal` and `content` where asked for; `metrics` counts, and `outcome`
 //! and `series` say it.
 //!
 //! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `scheduled` performs plans through
@@ -22,6 +22,7 @@ mod content;
 mod device;
 mod dispatch;
 mod error;
+mod filler;
 mod in_flight;
 mod journal;
 mod journaled;

@@ -55,6 +55,8 @@ pub struct Outcome {
     pub hot_cold: HotAndCold,
     /// Filler written.
     pub padding_blocks: u64,
+    /// Filler that was written again, with the zone it lies in.
+    pub padding_again_blocks: u64,
     /// Zones, bands or blocks emptied.
     pub resets: u64,
     /// Cleaning that a blocked write waited for.
@@ -193,6 +195,7 @@ impl Outcome {
             direct_blocks: media.event(Event::Direct),
             hot_cold: HotAndCold::new(media),
             padding_blocks: media_write_blocks.get(Why::Pad),
+            padding_again_blocks: media.filler_again,
             resets: media.resets,
             blocked_cleaning: CleaningTime::new(blocked),
             idle_cleaning: CleaningTime::new(idle),

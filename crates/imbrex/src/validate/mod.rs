@@ -13,6 +13,7 @@ mod drive_managed;
 mod greedy_pages;
 mod interlaced;
 mod log_cleaning;
+mod loop_of_writes;
 mod queue_replay;
 mod seek_curves;
 mod watch;
@@ -29,6 +30,7 @@ pub use drive_managed::drive_managed;
 pub use greedy_pages::greedy_pages;
 pub use interlaced::interlaced;
 pub use log_cleaning::log_cleaning;
+pub use loop_of_writes::loop_of_writes;
 pub use seek_curves::seek_curves;
 
 use crate::mechanics::GeometryError;

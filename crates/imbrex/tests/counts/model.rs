@@ -10,16 +10,35 @@ pub struct Counts {
     pub rmw_free: u64,
     pub evicted: u64,
     pub padding: u64,
+    /// Filler that was written again with its zone.
+    pub padding_again: u64,
     pub requeued: u64,
     /// Of a buffer with a hot and a cold part: hits in the hot one, its cleanings, chunks evicted, collections stopped, and
     /// chunks that became hot and cold.
     pub hot_cold: [u64; 6],
 }
 
+impl Counts {
+    /// Adds what is looked at over many runs.
+    pub fn add(&mut self, other: &Self) {
+        self.rmw += other.rmw;
+        self.rmw_free += other.rmw_free;
+        self.padding += other.padding;
+        self.padding_again += other.padding_again;
+        self.hits += other.hits;
+        self.direct += other.direct;
+        self.requeued += other.requeued;
+        for (sum, more) in self.hot_cold.iter_mut().zip(other.hot_cold) {
+            *sum += more;
+        }
+    }
+}
+
 pub struct Disk {
     pub zone_blocks: u64,
     pub pointer: Vec<u64>,
     pub buffered: BTreeSet<u64>,
+    pub filler: BTreeSet<u64>,
     pub direct_first: bool,
     pub counts: Counts,
 }
@@ -49,11 +68,17 @@ impl Disk {
         let end = (blocks[blocks.len() - 1] - range.start + 1).max(*pointer);
         let behind = blocks.iter().filter(|b| **b - range.start >= *pointer).count();
         self.counts.padding += end - *pointer - behind as u64;
+        blocks.iter().for_each(|block| {
+            self.filler.remove(block);
+        });
         if behind == blocks.len() {
             self.counts.rmw_free += 1;
         } else {
             self.counts.rmw += 1;
+            self.counts.padding_again += self.filler.range(range.clone()).count() as u64;
         }
+        let new = (range.start + *pointer..range.start + end).filter(|block| !self.buffered.contains(block));
+        self.filler.extend(new);
         *pointer = end;
         self.counts.evicted += blocks.len() as u64;
         self.buffered.retain(|block| !range.contains(block));

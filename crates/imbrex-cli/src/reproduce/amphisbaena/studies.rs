@@ -77,6 +77,13 @@ const STRATEGIES: &[Figure] = &[
         says: "the least, by up to 552 GB on src2_2 and 191 GB on prxy_0",
     },
     Figure {
+        number: "16",
+        name: "padding-again",
+        metrics: &[Metric::PaddingAgain],
+        is_relative: true,
+        says: "the same: more than the volumes hold, so it may count filler again with each rewrite",
+    },
+    Figure {
         number: "17",
         name: "victim",
         metrics: &[Metric::VictimSize],

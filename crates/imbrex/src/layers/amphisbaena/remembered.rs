@@ -13,15 +13,17 @@ pub(super) enum Kind {
     Shadow,
 }
 
+/// No unused number.
+const NONE: u64 = u64::MAX;
 /// Where room begins when there is no limit.
 const FIRST_ROOM: u32 = 1024;
 
 /// Ghosts and shadows, numbered below [`Remembered::room`].
 pub(super) struct Remembered {
     index: BlockMap,
-    /// Twice the block, and one more if it is a shadow.
+    /// Twice the block, and one more if it is a shadow; of an unused number, the next that is.
     blocks: Vec<u64>,
-    unused: Vec<u32>,
+    unused: u64,
     /// In which order they came.
     order: RecencyList,
     limit: u32,
@@ -34,7 +36,7 @@ impl Remembered {
         let mut remembered = Self {
             index: BlockMap::new(capacity, room),
             blocks: Vec::new(),
-            unused: Vec::new(),
+            unused: NONE,
             order: RecencyList::new(0),
             limit: most.unwrap_or(u32::MAX),
         };
@@ -43,10 +45,11 @@ impl Remembered {
     }
 
     fn widen(&mut self, room: u32) {
-        let before = self.room();
-        self.blocks.resize(room as usize, 0);
-        self.unused.reserve(room as usize - self.unused.len());
-        self.unused.extend((before..room).rev());
+        let (before, after) = (u64::from(self.room()), u64::from(room));
+        self.blocks.extend(before + 1..=after);
+        if let Some(last) = self.blocks.last_mut().filter(|_| before < after) {
+            *last = std::mem::replace(&mut self.unused, before);
+        }
         self.order.widen(room);
         self.index.widen(room);
     }
@@ -82,10 +85,11 @@ impl Remembered {
 
     /// Adds a block that is not remembered, and returns its number. Room is made, whatever the limit says.
     pub fn add(&mut self, lba: Lba, kind: Kind) -> u32 {
-        if self.unused.is_empty() {
+        if self.unused == NONE {
             self.widen(2 * self.room().max(1));
         }
-        let Some(number) = self.unused.pop() else { unreachable!("room was made") };
+        let number = self.unused as u32;
+        self.unused = self.blocks[number as usize];
         self.blocks[number as usize] = 2 * lba.0 + u64::from(kind == Kind::Shadow);
         self.index.set(lba, number);
         self.order.push(number);
@@ -95,6 +99,6 @@ impl Remembered {
     pub fn remove(&mut self, number: u32) {
         self.index.remove(Lba(self.blocks[number as usize] / 2));
         self.order.remove(number);
-        self.unused.push(number);
+        self.blocks[number as usize] = std::mem::replace(&mut self.unused, u64::from(number));
     }
 }

@@ -97,11 +97,22 @@ impl Run {
 
     /// Writes of one to four blocks, half of them to a few places.
     fn write_mix(&mut self, writes: u64) {
-        for number in 1..=writes {
-            let random = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let range = if random >> 63 == 0 { 40 } else { 500 };
-            self.write((random >> 20) % range, 1 + (random >> 8) as u32 % 4, &[]);
-        }
+        (1..=writes).for_each(|number| self.write_of_mix(number));
+    }
+
+    fn write_of_mix(&mut self, number: u64) {
+        let random = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let range = if random >> 63 == 0 { 40 } else { 500 };
+        self.write((random >> 20) % range, 1 + (random >> 8) as u32 % 4, &[]);
+    }
+
+    /// The loans of the first chunks as the records have them.
+    fn recorded_loans(&self) -> u64 {
+        let loans = self.records.iter().rev().find_map(|record| match *record {
+            Record::Note { key: 0, value } => Some(value),
+            _ => None,
+        });
+        loans.unwrap_or(0)
     }
 }
 
@@ -161,6 +172,16 @@ fn after_a_crash_loans_stay_and_roles_begin_anew() {
         assert_eq!(lup, held[held.len().min(most_sup as usize)..], "SUP as long as there may be, by slot");
         after.write_mix(100);
     }
+}
+
+#[test]
+fn every_loan_and_every_return_is_recorded() {
+    let mut run = Run::begun(40, "chunk_blocks = 2\nperiod = 20\nlambda = 0.3");
+    for number in 1..=3000 {
+        run.write_of_mix(number);
+        assert_eq!(run.recorded_loans(), run.layer.policy.chunks.loans(0).unwrap_or(0), "after write {number}");
+    }
+    assert!(run.counted(Event::ChunkToHot) > 10 && run.counted(Event::ChunkToCold) > 10);
 }
 
 #[test]

@@ -232,6 +232,8 @@ impl Amphisbaena {
             self.counts.rmw_free += 1;
         } else {
             self.counts.rmw += 1;
+            let again = self.filler.range(range.clone()).filter(|block| !blocks.contains(block));
+            self.counts.padding_again += again.count() as u64;
         }
         self.counts.evicted += blocks.len() as u64;
         for block in range.start + pointer..range.start + end {
