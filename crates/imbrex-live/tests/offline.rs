@@ -68,7 +68,7 @@ fn every_damaged_copy_is_named_and_repaired() {
                 let named = checked.problems.iter().filter(|problem| problem.what.contains(what)).count();
                 let is_old = what == "journal" && checked.problems.is_empty();
                 assert!(named == 1 || is_old, "{}: {what}: {:?}", info.name, checked.problems);
-                assert!(checked.problems.iter().all(|problem| problem.is_repairable));
+                assert!(checked.problems.iter().all(|problem| problem.is_repairable), "{}: {checked:?}", info.name);
                 repair(&volume, &checked).unwrap();
                 drop(volume);
                 let again = check(&images.reopen().unwrap(), true);

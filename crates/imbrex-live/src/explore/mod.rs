@@ -5,6 +5,7 @@
 //! copies of all metadata is damaged as the run goes on.
 
 mod ground;
+mod hostile;
 mod old_volume;
 mod parts;
 mod volatile;
@@ -15,6 +16,7 @@ use imbrex::explore::{Dice, Ground, Subject};
 use imbrex::layers::LayerInfo;
 
 pub use ground::Images;
+pub use hostile::open_hostile;
 pub use parts::Part;
 pub use volatile::{Ends, Volatile};
 

@@ -203,6 +203,10 @@ impl Backing for Volatile {
         }
     }
 
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
     fn sync(&self) -> io::Result<()> {
         let mut file = self.file();
         if file.fails() {
