@@ -16,6 +16,7 @@ pub mod backing;
 pub mod block_device;
 pub mod direct;
 pub mod engine;
+pub mod explore;
 
 pub mod frame;
 pub mod image;
@@ -24,6 +25,7 @@ pub mod overlay;
 pub mod place;
 pub mod service;
 pub mod signature;
+pub mod solo;
 pub mod store;
 pub mod superblock;
 pub mod volume;

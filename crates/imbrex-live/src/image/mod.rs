@@ -65,6 +65,19 @@ struct State {
     stale: Vec<String>,
 }
 
+/// A copy of something that an image says about itself.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Metadata {
+    /// What it is.
+    pub what: &'static str,
+    /// Which copy.
+    pub copy: usize,
+    /// Where it begins in the backing.
+    pub offset: u64,
+    /// Its bytes.
+    pub len: u64,
+}
+
 /// Why an image cannot be made or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
@@ -146,9 +159,9 @@ impl<B: Backing> Image<B> {
         preset.validate()?;
         let mut media = preset.media(preset.recording())?;
         let mut stale: Vec<String> = stale.iter().map(|copy| format!("copy {copy} of the image's header")).collect();
-        let entries = read_table(&backing, media.as_mut(), &mut stale)?;
+        let (entries, dirty) = read_table(&backing, media.as_mut(), &mut stale)?;
         let data_at = data_at(entries.len() as u64);
-        let state = Mutex::new(State { media, entries, dirty: BTreeSet::new(), stale });
+        let state = Mutex::new(State { media, entries, dirty, stale });
         Ok(Self { backing, uuid: frame.uuid, preset, data_at, state })
     }
 
@@ -162,6 +175,18 @@ impl<B: Backing> Image<B> {
     #[must_use]
     pub fn preset(&self) -> &DrivePreset {
         &self.preset
+    }
+
+    /// Where the copies of header and table lie in the backing.
+    #[must_use]
+    pub fn metadata(&self) -> Vec<Metadata> {
+        let table = self.state().entries.len() as u64;
+        let copies = (0..COPIES).flat_map(|copy| {
+            let header = ("the image's header", copy * HEADER_BYTES as u64, HEADER_BYTES as u64);
+            let table = ("the image's table of units", entry_at(table, copy, 0), table * ENTRY_BYTES as u64);
+            [header, table].map(|(what, offset, len)| Metadata { what, copy: copy as usize, offset, len })
+        });
+        copies.collect()
     }
 
     /// The backing.
@@ -339,12 +364,13 @@ fn data_at(units: u64) -> u64 {
     (TABLE_AT + COPIES * table_bytes(units)).next_multiple_of(DATA_ALIGNMENT)
 }
 
-/// Reads the table and brings the media to the state that it says.
+/// Reads the table and brings the media to the state that it says. The units of which one copy is damaged or older are
+/// those whose entry is to be written again: a second damage must not find the older one.
 fn read_table(
     backing: &impl Backing,
     media: &mut dyn Media,
     stale: &mut Vec<String>,
-) -> Result<Vec<Entry>, ImageError> {
+) -> Result<(Vec<Entry>, BTreeSet<u32>), ImageError> {
     let conventional: Vec<Unit> = (0..).map(Unit::disk).take(media.report().len()).collect();
     let units = conventional.len() as u64;
     let mut copies = Vec::new();
@@ -354,6 +380,7 @@ fn read_table(
         copies.push(bytes);
     }
     let mut entries = Vec::with_capacity(conventional.len());
+    let mut dirty = BTreeSet::new();
     for unit in conventional {
         let at = unit.index as usize * ENTRY_BYTES;
         let read = copies.iter().map(|copy| {
@@ -366,6 +393,7 @@ fn read_table(
             return Err(ImageError::Unit { unit: unit.index, first, second });
         };
         let old = read.iter().position(|copy| *copy != Some(entry));
+        dirty.extend(old.map(|_| unit.index));
         stale.extend(old.map(|copy| format!("copy {copy} of entry {} of the image's table of units", unit.index)));
         if media.has_pointer(unit) {
             media.set_pointer(unit, entry.pointer);
@@ -375,5 +403,5 @@ fn read_table(
         }
         entries.push(entry);
     }
-    Ok(entries)
+    Ok((entries, dirty))
 }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{GATHER, Members, Volume, VolumeError, setup};
 use crate::layout::{self, COPIES, Layout};
+use crate::solo::Solo;
 use crate::store::Store;
 use crate::superblock::{Layered, Superblock};
 
@@ -43,23 +44,12 @@ pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, V
     for member in &members {
         clear(member.as_ref())?;
     }
-    begin(Stack::format(stack_setup).map_err(VolumeError::Refused)?, &members)?;
+    let stack = Stack::format(stack_setup).map_err(VolumeError::Refused)?;
+    Solo::begin(stack, members.clone())?;
     for (member, superblock) in members.iter().zip(&superblocks) {
         write_superblock(member.as_ref(), superblock, 1)?;
     }
     Ok(Volume { members, superblocks, stale: Vec::new() })
-}
-
-/// Brings the first commit of every runner to the members.
-fn begin(mut stack: Stack, members: &Members) -> Result<(), VolumeError> {
-    while let Some((drive, io)) = stack.poll_io() {
-        stack.complete(io.id, members[drive].perform(&io.kind)?);
-    }
-    match stack.dead() {
-        Some(why) => Err(VolumeError::Refused(why.to_owned())),
-        None if stack.is_serving() => Ok(()),
-        None => Err(VolumeError::Refused("the volume does not begin to serve".to_owned())),
-    }
 }
 
 /// Empties every zone, and takes the superblocks away: a volume that was not formatted to its end is none.
@@ -69,6 +59,8 @@ fn clear(member: &dyn Store) -> Result<(), VolumeError> {
         let zeros = vec![0; at.blocks as usize * member.block_bytes() as usize];
         member.write(at, &zeros.into())?;
     }
+    // Or a power cut would leave a volume that is found, and of which some zones are empty.
+    member.flush()?;
     for (unit, state) in (0..).map(Unit::disk).zip(media.report()) {
         if state.condition == Condition::Sequential && state.pointer > 0 {
             member.reset(unit)?;

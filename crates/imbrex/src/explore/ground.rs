@@ -58,6 +58,11 @@ pub trait Ground {
     /// Makes a unit read-only.
     fn wear_out(&mut self, drive: usize, unit: Unit);
 
+    /// Power cuts of a run, unless something is found.
+    fn cuts(&self) -> u64 {
+        8
+    }
+
     /// Cuts the power: what was not flushed survives in part.
     fn cut(&mut self, dice: &mut Dice);
 

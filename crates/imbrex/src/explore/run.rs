@@ -14,8 +14,6 @@ use crate::block::{Extent, Lba, Pba};
 use crate::perform::rules::Rules;
 use crate::perform::{Counts, Failure, Io, IoKind, Reply, Request, Stack};
 
-/// Power cuts of a run.
-const CUTS: u64 = 8;
 /// Clients whose flushes are told apart.
 const CLIENTS: u64 = 2;
 /// Lives that may end while one block is read back.
@@ -100,7 +98,7 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
 impl Run {
     fn go(&mut self) -> Result<(), String> {
         self.start(false)?;
-        while self.tally.cuts < CUTS && !self.dice.is_used_up() {
+        while self.tally.cuts < self.ground.cuts() && !self.dice.is_used_up() {
             self.live()?;
             self.cut()?;
             self.verify()?;

@@ -73,6 +73,8 @@ impl Shape {
         if drawing.recording == Recording::Interlaced {
             journal += IMAGES;
         }
+        // Flash that is large enough for a layer above has more to remember.
+        journal += blocks / 16;
         let config = configuration(drawing.fields, dice);
         let sequential = drawing.recording == Recording::Zoned && dice.one_in(2);
         let sequential = sequential.then(|| all_sequential(journal, copies, dice)).transpose()?;

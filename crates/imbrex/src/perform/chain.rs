@@ -16,6 +16,8 @@ use super::journal::{self, Block, Entry, Header};
 pub(super) struct Chain {
     /// The entries, oldest first.
     pub entries: Vec<Entry>,
+    /// For each entry its first block's number, its epoch and its blocks.
+    pub at: Vec<(u64, u32, u32)>,
     /// Where the next entry goes.
     pub head: u64,
     /// Where recovery began.
@@ -105,6 +107,7 @@ pub(super) fn find(blocks: Vec<Block>, block_bytes: usize) -> Result<Chain, Stri
         if header.start < last.redone {
             chain.redo_from = chain.entries.len() + 1;
         }
+        chain.at.push((header.start, header.epoch, header.count));
         chain.entries.push(journal::decode(payloads, block_bytes).ok_or_else(damaged)?);
         at = header.end();
         next = entries.after(at);

@@ -10,13 +10,14 @@
 //! | `numbering.rs`, `running.rs` | 1 (plans in order, one clean plan at a time), 8 (flush), 10 (failures) |
 //! | `order.rs`, `operation.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait for their entry) |
 //! | `commit.rs` | 3 (records after moves), 4 (resets and frees after records), 5 (redo entries) |
-//! | `recover.rs`, `scan.rs`, `chain.rs` | what recovery makes of the journal |
+//! | `recover.rs`, `scan.rs`, `chain.rs`, `copies.rs` | what recovery makes of the journal |
 //! | `stack.rs` | runners on runners: 8 (lower devices first), 10 |
 //!
 //! Rules 6, 7 and 9 bind layers and stores; rule 6 is checked here.
 
 mod chain;
 mod commit;
+mod copies;
 pub mod journal;
 mod numbering;
 mod operation;

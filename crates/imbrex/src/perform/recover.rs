@@ -10,6 +10,7 @@ use bytes::Bytes;
 
 use super::chain::{self, Chain};
 use super::commit::What;
+use super::copies;
 use super::ring::{Ring, Slots};
 use super::rules::Rule;
 use super::running::Running;
@@ -30,6 +31,8 @@ enum Stage {
     /// Where the journal lies in sequential zones, nothing can be read above their write pointers.
     Look,
     Scan,
+    /// What a copy of the journal lacks is written again.
+    Mend,
     Probe,
     Replay,
     Flush,
@@ -124,11 +127,10 @@ impl Recovery {
                 if self.read_journal() {
                     return;
                 }
-                let blocks = std::mem::replace(&mut self.scan, Scan::new(&[])).finish();
-                match blocks.and_then(|blocks| chain::find(blocks, core.setup.block_bytes)) {
-                    Ok(chain) => self.chain = chain,
-                    Err(why) => self.error = Some(why),
-                }
+                self.follow_chain(&core.setup);
+                Stage::Mend
+            }
+            Stage::Mend => {
                 self.probe();
                 Stage::Probe
             }
@@ -168,6 +170,27 @@ impl Recovery {
         let parts = self.scan.next();
         self.pending.extend(parts.iter().map(|part| (part.start.to_raw(), IoKind::Read(*part))));
         !parts.is_empty()
+    }
+
+    /// Makes of what was read what the journal says, and has the rest of its copies written again.
+    fn follow_chain(&mut self, setup: &Setup) {
+        let found = std::mem::replace(&mut self.scan, Scan::new(&[])).finish();
+        let found = found.and_then(|found| {
+            let blocks = found.iter().map(|found| found.block.clone()).collect();
+            Ok((chain::find(blocks, setup.block_bytes)?, found))
+        });
+        match found {
+            Ok((chain, found)) => {
+                // A copy in sequential zones takes blocks at its write pointer only, and goes on with another zone.
+                let may_mend = !Slots::new(&setup.journal, setup.media.as_ref()).are_sequential();
+                let lacking = may_mend.then(|| copies::lacking(&found, &chain, &setup.journal)).into_iter().flatten();
+                // A block that cannot be written is as it was: the other copy holds it.
+                let write = |(at, raw): (Pba, Bytes)| (at.to_raw(), IoKind::Write(Extent::new(at, 1), raw));
+                self.pending.extend(lacking.map(write));
+                self.chain = chain;
+            }
+            Err(why) => self.error = Some(why),
+        }
     }
 
     /// Reads every suspect.

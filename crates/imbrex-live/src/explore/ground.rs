@@ -1,0 +1,319 @@
+//! Images under a volume, as the explorer's ground.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use imbrex::block::{Extent, Lba, Pba};
+use imbrex::buffer_size::BufferSize;
+use imbrex::drive::DrivePreset;
+use imbrex::explore::{BLOCK, Dice, Ground, ON_DISK, ON_FLASH, Room, configuration, draw};
+use imbrex::layer::Condition;
+use imbrex::layers::{self, LayerInfo, Recording};
+use imbrex::media::{Illegal, Media};
+use imbrex::perform::rules::{Rule, Rules};
+use imbrex::perform::{IoKind, IoResult, Stack, StackSetup};
+use imbrex::plan::{Op, Place, Plan, Unit};
+
+use super::volatile::{Ends, Volatile};
+use crate::image::Image;
+use crate::layout;
+use crate::store::{Store, StoreError};
+use crate::volume::{FormatOptions, Members, Volume, VolumeError, format};
+
+/// Conventional blocks that two superblocks and the two copies of the smallest journal take.
+const RESERVED: u32 = 504;
+/// How much more is tried when a drive is too small for its journal, and how often.
+const MORE: u32 = 48;
+const ATTEMPTS: u32 = 80;
+
+/// A drive, and the file that it is emulated in.
+pub(super) struct Disk {
+    pub preset: DrivePreset,
+    pub file: Volatile,
+}
+
+/// Images under a volume.
+pub struct Images {
+    info: &'static LayerInfo,
+    config: toml::Table,
+    buffer: Option<BufferSize>,
+    pub(super) disks: Vec<Disk>,
+    images: Vec<Arc<Image<Volatile>>>,
+    rules: Rules,
+    gather: usize,
+    entry_blocks: usize,
+    capacity: u64,
+    journals: Vec<Vec<Extent<Pba>>>,
+    /// Whether a block that was never written is read from its place, whatever that held before.
+    pub(super) writes_in_place: bool,
+    /// The copy of all metadata that is damaged as time goes by.
+    bad_copy: usize,
+}
+
+impl Images {
+    /// Draws drives for a layer that a volume fits on.
+    ///
+    /// # Errors
+    /// Why no volume can be made.
+    pub fn draw(info: &'static LayerInfo, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
+        let gather = *dice.pick(&[40, 40, 1024]);
+        let entry_blocks = *dice.pick(&[1, 2, 4, 64]);
+        let bad_copy = dice.below(2) as usize;
+        let mut why = String::new();
+        for attempt in 0..ATTEMPTS {
+            let (presets, config, buffer) = drives(info, attempt * MORE, dice)?;
+            let disk = |preset: DrivePreset| Ok(Disk { file: file(&preset, rules)?, preset });
+            let disks = presets.into_iter().map(disk).collect::<Result<Vec<_>, String>>()?;
+            let (images, journals, capacity) = (Vec::new(), Vec::new(), 0);
+            let mut made = Self {
+                info,
+                config,
+                buffer,
+                disks,
+                images,
+                rules,
+                gather,
+                entry_blocks,
+                capacity,
+                journals,
+                bad_copy,
+                writes_in_place: false,
+            };
+            match made.make() {
+                Ok(volume) => {
+                    made.notice(&made.patched(&volume).map_err(|e| e.to_string())?);
+                    made.wipe();
+                    return Ok(made);
+                }
+                Err(e @ (VolumeError::Room(_) | VolumeError::Refused(_) | VolumeError::Config(_))) => {
+                    why = format!("{e}; {}", made.describe());
+                }
+                Err(e) => return Err(format!("formatting failed: {e}; {}", made.describe())),
+            }
+        }
+        Err(format!("no drive is large enough: {why}"))
+    }
+
+    /// Empties every file.
+    pub(super) fn wipe(&mut self) {
+        self.images.clear();
+        let rules = self.rules;
+        for disk in &mut self.disks {
+            disk.file = Volatile::new(disk.file.len(), !rules.keeps(Rule::WholeSectors));
+        }
+    }
+
+    /// Formats a volume, on the images that are there or, where there is none, on a new one.
+    pub(super) fn make(&mut self) -> Result<Volume, VolumeError> {
+        let refused = |e: crate::image::ImageError| VolumeError::Members(e.to_string());
+        self.images.clear();
+        for Disk { preset, file } in &self.disks {
+            let image = match Image::open(file.clone()) {
+                Ok(image) => image,
+                Err(_) => Image::create(file.clone(), preset).map_err(refused)?,
+            };
+            self.images.push(Arc::new(image));
+        }
+        let Self { info, config, buffer, .. } = &*self;
+        format(self.members(), &FormatOptions { layer: info, config, buffer: *buffer, journal_blocks: None })
+    }
+
+    /// Opens images and volume, from what the files say.
+    pub(super) fn reopen(&mut self) -> Result<Volume, String> {
+        self.images.clear();
+        for disk in &self.disks {
+            self.images.push(Arc::new(Image::open(disk.file.clone()).map_err(|e| e.to_string())?));
+        }
+        Volume::open(self.members()).map_err(|e| e.to_string())
+    }
+
+    pub(super) fn members(&self) -> Members {
+        self.images.iter().map(|image| Arc::clone(image) as Arc<dyn Store>).collect()
+    }
+
+    /// What the runner is told, with what a run varies.
+    pub(super) fn patched(&self, volume: &Volume) -> Result<StackSetup, VolumeError> {
+        let mut setup = volume.setup()?;
+        for own in setup.below.iter_mut().map(|below| &mut below.top).chain([&mut setup.top]) {
+            own.rules = self.rules;
+            own.gather = self.gather;
+            own.entry_blocks = self.entry_blocks;
+            own.audit = true;
+        }
+        Ok(setup)
+    }
+
+    fn notice(&mut self, setup: &StackSetup) {
+        let mut layer = (setup.top.make)();
+        self.capacity = layer.capacity();
+        let mut plan = Plan::new();
+        layer.read(Extent::new(Lba(0), self.capacity as u32), &mut plan);
+        self.writes_in_place = plan.ops().iter().any(|op| matches!(op, Op::Move { from: Place::At(_), .. }));
+        let below = setup.below.iter().map(|below| below.top.journal.clone());
+        self.journals = if setup.below.is_empty() { vec![setup.top.journal.clone()] } else { below.collect() };
+    }
+
+    /// Lets the power fail during some operation of the file of one drive.
+    pub(super) fn arm(&self, within: u64, dice: &mut Dice) {
+        let disk = dice.below(self.disks.len() as u64) as usize;
+        self.disks[disk].file.fail_after(dice.below(within), Ends::ForGood);
+    }
+
+    /// Writes all copies of headers, tables and superblocks anew.
+    fn mend(&self, volume: &Volume) -> Result<(), String> {
+        self.images.iter().try_for_each(|image| image.mend()).map_err(|e| e.to_string())?;
+        volume.mend().map_err(|e| e.to_string())
+    }
+
+    /// The metadata of a drive in one copy, as runs of bytes of its file.
+    fn metadata(&self, drive: usize) -> Vec<(u64, u64)> {
+        let image = &self.images[drive];
+        let mut runs: Vec<(u64, u64)> =
+            image.metadata().into_iter().filter(|part| part.copy == self.bad_copy).map(|p| (p.offset, p.len)).collect();
+        let superblocks = layout::superblocks(image.media().as_ref(), image.block_bytes());
+        let extents = superblocks.into_iter().map(|copies| copies[self.bad_copy]);
+        let journal = self.journals[drive].get(self.bad_copy).copied();
+        let bytes = |at: Extent<Pba>| (image.offset(at.start), u64::from(at.blocks) * BLOCK as u64);
+        runs.extend(extents.chain(journal).map(bytes));
+        runs
+    }
+}
+
+/// A file of zeros for a drive.
+fn file(preset: &DrivePreset, rules: Rules) -> Result<Volatile, String> {
+    let len = Image::<Volatile>::len(preset).map_err(|e| e.to_string())?;
+    Ok(Volatile::new(len as usize, !rules.keeps(Rule::WholeSectors)))
+}
+
+/// Drives for a layer with `more` blocks than the least that are reserved, and the layer's configuration and buffer.
+fn drives(
+    info: &LayerInfo,
+    more: u32,
+    dice: &mut Dice,
+) -> Result<(Vec<DrivePreset>, toml::Table, Option<BufferSize>), String> {
+    let buffer = dice.between(4, 40) as u32;
+    let reserved = RESERVED + more;
+    let bytes = |blocks: u32| BufferSize::Bytes(u64::from(blocks) * BLOCK as u64);
+    let mut config = configuration(info.fields, dice);
+    if let Some(drawn) = draw(info.recording, &Room { reserved, buffer, blocks: 0 }, dice) {
+        // The whole cache in front of bands is the buffer.
+        let buffer = (info.recording != Recording::Banded).then_some(bytes(buffer));
+        return Ok((vec![drawn.preset()], config, buffer));
+    }
+    let on_flash = layers::find(ON_FLASH).map_err(|e| e.to_string())?;
+    let on_disk = layers::find(dice.pick::<&str>(&ON_DISK)).map_err(|e| e.to_string())?;
+    config.insert("disk_layer".to_owned(), on_disk.name.into());
+    config.insert("disk_config".to_owned(), configuration(on_disk.fields, dice).into());
+    config.insert("disk_buffer".to_owned(), format!("{}KiB", buffer * BLOCK as u32 / 1024).into());
+    let room = |blocks| Room { reserved, buffer, blocks };
+    let flash = draw(on_flash.recording, &room(reserved + buffer), dice);
+    let disk = draw(on_disk.recording, &room(0), dice);
+    let presets = flash.into_iter().chain(disk).map(|drawn| drawn.preset());
+    Ok((presets.collect(), config, Some(bytes(buffer))))
+}
+
+impl Ground for Images {
+    fn format(&mut self, dice: &mut Dice) -> Result<Stack, String> {
+        let old = if dice.one_in(3) { Some(self.old_volume(dice)?) } else { None };
+        while dice.one_in(2) {
+            self.interrupted_format(old.as_ref(), dice)?;
+        }
+        if self.writes_in_place {
+            self.wipe();
+        }
+        self.make().map_err(|e| format!("formatting failed: {e}"))?;
+        self.open(dice)
+    }
+
+    fn open(&mut self, dice: &mut Dice) -> Result<Stack, String> {
+        let mut volume = self.reopen()?;
+        if dice.one_in(8) {
+            if dice.one_in(2) {
+                self.arm(30, dice);
+            }
+            let mended = self.mend(&volume);
+            if self.disks.iter().filter(|disk| disk.file.fail_no_more()).count() == 0 {
+                mended?;
+            }
+            self.cut(dice);
+            volume = self.reopen()?;
+        }
+        let setup = self.patched(&volume).map_err(|e| e.to_string())?;
+        self.notice(&setup);
+        Stack::open(setup)
+    }
+
+    fn cuts(&self) -> u64 {
+        // The journal is longer than those in memory, and should come round.
+        60
+    }
+
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn media(&self, drive: usize) -> Box<dyn Media> {
+        self.images[drive].media()
+    }
+
+    fn drives(&self) -> usize {
+        self.disks.len()
+    }
+
+    fn journal(&self, drive: usize) -> Vec<Extent<Pba>> {
+        self.journals[drive].clone()
+    }
+
+    fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
+        match self.images[drive].perform(kind) {
+            Ok(result) => Ok(result),
+            Err(StoreError::Illegal(Illegal::Bad { .. }) | StoreError::Io { .. }) => Ok(IoResult::Failed),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn stumble(&mut self, drive: usize, kind: &IoKind, dice: &mut Dice) -> bool {
+        if dice.one_in(2) {
+            return false;
+        }
+        let file = &self.disks[drive].file;
+        file.fail_after(dice.below(2), Ends::Once);
+        let result = self.images[drive].perform(kind);
+        let was_left = file.fail_no_more();
+        // Where the operation took less than that it has succeeded, and says that it failed.
+        was_left || result.is_err()
+    }
+
+    fn damage(&mut self, dice: &mut Dice) {
+        let drive = dice.below(self.disks.len() as u64) as usize;
+        let runs = self.metadata(drive);
+        let (offset, len) = *dice.pick(&runs);
+        self.disks[drive].file.flip(offset + dice.below(len), 1 << dice.below(8));
+    }
+
+    fn settled(&self, drive: usize, block: Pba) -> Option<Bytes> {
+        let (file, offset) = (&self.disks[drive].file, self.images[drive].offset(block));
+        file.is_settled(offset, BLOCK).then(|| file.content(offset, BLOCK).into())
+    }
+
+    fn spoil(&mut self, drive: usize, block: Pba) {
+        self.disks[drive].file.spoil(self.images[drive].offset(block), BLOCK);
+    }
+
+    fn wear_out(&mut self, drive: usize, unit: Unit) {
+        // A file in memory that was not told to fails no write.
+        let _ = self.images[drive].fail(unit, Condition::ReadOnly);
+    }
+
+    fn cut(&mut self, dice: &mut Dice) {
+        self.images.clear();
+        self.disks.iter().for_each(|disk| disk.file.cut(dice));
+    }
+
+    fn describe(&self) -> String {
+        let config: Vec<String> = self.config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let drives: Vec<String> = self.disks.iter().map(|disk| format!("{:?}", disk.preset.media)).collect();
+        let (name, config, drives) = (self.info.name, config.join(", "), drives.join(" and "));
+        format!("{name} with {config} and buffer {:?} on images of {drives}, gathering {}", self.buffer, self.gather)
+    }
+}

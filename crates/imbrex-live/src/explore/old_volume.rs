@@ -1,0 +1,74 @@
+//! Formatting that the power interrupts: what is there afterwards is no volume, or one that is whole.
+
+use imbrex::block::{Extent, Lba};
+use imbrex::explore::{BLOCK, Dice, Ground, content};
+use imbrex::perform::{Request, Stack};
+
+use super::ground::Images;
+use crate::solo::Solo;
+use crate::volume::Volume;
+
+/// A volume that was in use before the drives are formatted again.
+pub(super) struct OldVolume {
+    identity: u64,
+    /// The version of each of its blocks; 0 for none.
+    newest: Vec<u64>,
+}
+
+/// The operations of files during which formatting is interrupted: about as many as it takes.
+const OPERATIONS: u64 = 40;
+
+impl Images {
+    /// Formats a volume and writes to it.
+    pub(super) fn old_volume(&mut self, dice: &mut Dice) -> Result<OldVolume, String> {
+        let volume = self.make().map_err(|e| format!("formatting failed: {e}"))?;
+        let mut solo = self.solo(&volume)?;
+        let mut newest = vec![0; self.capacity() as usize];
+        for version in 1..=dice.between(1, 60) {
+            let lba = dice.below(newest.len() as u64);
+            let content = content::block(Lba(lba), version, BLOCK);
+            let request = Request::Write(Extent::new(Lba(lba), 1), content);
+            solo.call(request).map_err(|e| format!("a write fails: {e}"))?;
+            newest[lba as usize] = version;
+        }
+        solo.call(Request::Flush).map_err(|e| format!("a flush fails: {e}"))?;
+        Ok(OldVolume { identity: volume.superblocks[0].identity, newest })
+    }
+
+    fn solo(&self, volume: &Volume) -> Result<Solo, String> {
+        let stack = Stack::open(self.patched(volume).map_err(|e| e.to_string())?)?;
+        Solo::begin(stack, self.members()).map_err(|e| e.to_string())
+    }
+
+    /// Formats until the power fails, and looks at what is left.
+    pub(super) fn interrupted_format(&mut self, old: Option<&OldVolume>, dice: &mut Dice) -> Result<(), String> {
+        self.arm(OPERATIONS, dice);
+        let _ = self.make();
+        self.cut(dice);
+        let Ok(volume) = self.reopen() else {
+            // Refused, as it must be; whoever tries again begins with an empty file.
+            self.wipe();
+            return Ok(());
+        };
+        let newest = |lba: u64| old.map_or(0, |old| old.newest[lba as usize]);
+        let is_old = old.is_some_and(|old| old.identity == volume.superblocks[0].identity);
+        let wrong = |what: String| format!("after an interrupted format the volume opens, and {what}");
+        let mut solo = self.solo(&volume).map_err(wrong)?;
+        for lba in 0..self.capacity() {
+            let read = solo.call(Request::Read(Extent::new(Lba(lba), 1)));
+            let content = read.map_err(|e| wrong(format!("block {lba} cannot be read: {e}")))?;
+            let is_zero = content.iter().all(|byte| *byte == 0);
+            let version = newest(lba);
+            let is_newest = version > 0 && content == content::block(Lba(lba), version, BLOCK);
+            let is_right = match is_old {
+                true => is_newest || (version == 0 && is_zero),
+                // What a layer has no map of reads as what was there.
+                false => is_zero || (self.writes_in_place && is_newest),
+            };
+            if !is_right {
+                return Err(wrong(format!("block {lba} holds neither what it did, version {version}, nor zeros")));
+            }
+        }
+        Ok(())
+    }
+}
