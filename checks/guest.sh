@@ -14,62 +14,22 @@ work=$(mktemp -d)
 guest=$work/guest
 trap 'rm -rf "$work"' EXIT
 
-fail() {
-    echo "$check check: $1" >&2
-    exit 1
-}
+required=IMBREX_REQUIRE_QEMU
+. "$shared/peers.sh"
 
-skip() {
-    [ "${IMBREX_REQUIRE_QEMU:-0}" != 1 ] || fail "$1, and IMBREX_REQUIRE_QEMU does not let it be skipped"
-    echo "$check check skipped: $1"
-    exit 0
-}
-
-# Programs of the host, and the packages they come in: those of every guest, and those named.
-need_programs() {
-    local pair missing=()
+# What every guest needs, and the programs that are named.
+need_guest_programs() {
     [ "$(uname -m)" = x86_64 ] ||
         skip "the guest is an x86_64 one with programs of this machine, which is $(uname -m)"
-    for pair in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod cpio:cpio xz:xz-utils "$@"; do
-        program "${pair%%:*}" > /dev/null || missing+=("${pair##*:}")
-    done
-    [ ${#missing[@]} -eq 0 ] && return
-    [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null ||
-        skip "it needs qemu-system-x86_64 and more (on Debian the packages ${missing[*]}), and only root can install them with apt-get"
-    echo "$check check: installing ${missing[*]}"
-    install_packages "${missing[@]}" > "$work/apt" 2>&1 ||
-        skip "the packages ${missing[*]} could not be installed: $(reason "$work/apt")"
+    need_programs qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod cpio:cpio xz:xz-utils "$@"
 }
-
-# Only the download is cut short: an installation cut short would leave the package manager half way.
-install_packages() {
-    export DEBIAN_FRONTEND=noninteractive
-    fetching 60 apt-get -qq update && fetching 180 apt-get -qq -y --no-install-recommends --download-only install "$@" &&
-        apt-get -qq -y --no-install-recommends --no-download -o DPkg::Lock::Timeout=60 install "$@"
-}
-
-program() { PATH=$PATH:/sbin:/usr/sbin command -v "$1"; }
-
-# A command that uses the network and must not hang.
-fetching() {
-    local seconds=$1
-    shift
-    timeout "$seconds" "$@" -o Acquire::http::Timeout=20 -o Acquire::Retries=1 -o DPkg::Lock::Timeout=30 || {
-        local status=$?
-        [ $status != 124 ] || echo "E: $1 was not done in $seconds s"
-        return $status
-    }
-}
-
-# The last error that apt reported.
-reason() { sed -n 's/^E: //p' "$1" | tail -n 1 | grep . || echo "the package manager does not say why"; }
 
 # Kernel and dm-zoned-tools of Debian 13, unpacked into the cache.
 need_kernel() {
     [ -e "$cache/complete" ] && return
     command -v apt-get > /dev/null && [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
         skip "the guest's kernel comes from Debian packages, and this is not Debian"
-    echo "$check check: fetching the guest's kernel"
+    echo "$check: fetching the guest's kernel"
     (fetch_kernel) > "$work/fetch" 2>&1 || skip "the guest's kernel could not be fetched: $(reason "$work/fetch")"
     # Moved into place whole, so that what is there is complete.
     local new=$cache.$$

@@ -11,12 +11,12 @@
 # layer and its settings: then nothing is demanded.
 set -euo pipefail
 cd "$(dirname "$0")"
-check=device
+check="device check"
 . ../guest.sh
 . ./programs.sh
 
 layer=${LAYER:-log-greedy} settings=${SET:-} rate=${MBPS:-16}
-need_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs fio:fio dmsetup:dmsetup
+need_guest_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs fio:fio dmsetup:dmsetup
 need_kernel
 build_programs
 begin_guest nbd null_blk dm_zoned

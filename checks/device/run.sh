@@ -6,11 +6,11 @@
 # What it needs is told in ../guest.sh.
 set -euo pipefail
 cd "$(dirname "$0")"
-check=device
+check="device check"
 . ../guest.sh
 . ./programs.sh
 
-need_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs
+need_guest_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs
 need_kernel
 build_programs
 begin_guest nbd null_blk scsi_debug sd_mod

@@ -11,7 +11,8 @@ make_disk() {
             until disk=$(ls /sys/block | grep '^sd'); do sleep 0.1; done
             ;;
         null)
-            modprobe null_blk nr_devices=0 && mount -t configfs none /sys/kernel/config || finish "failed: null_blk"
+            modprobe null_blk nr_devices=0 || finish "failed: null_blk"
+            [ -d /sys/kernel/config/nullb ] || mount -t configfs none /sys/kernel/config || finish "failed: configfs"
             disk=nullb0
             mkdir /sys/kernel/config/nullb/$disk
             for setting in size=1024 blocksize=4096 memory_backed=1 zoned=1 zone_size=16 zone_nr_conv=12 $(echo "$2" | tr : ' ') power=1; do
@@ -20,6 +21,9 @@ make_disk() {
             ;;
     esac
 }
+
+# Takes null_blk's disk away.
+take_disk() { rmdir "/sys/kernel/config/nullb/$disk"; }
 
 # Serves /dev/$disk as /dev/nbd0.
 serve() {

@@ -4,11 +4,10 @@
 # busy reclaim wrote and again when everything has been reclaimed. They may differ by 10 %. Then the layer is replayed with
 # a wrong threshold, and the check fails unless that is found to differ.
 #
-#
 # What it needs is told in ../guest.sh. Arguments go to `imbrex replay`.
 set -euo pipefail
 cd "$(dirname "$0")"
-check=dm-zoned
+check="dm-zoned check"
 . ../guest.sh
 
 WRITES=100 CHUNKS=16 ZONE_BLOCKS=4096 SEED=${SEED:-1}
@@ -40,7 +39,7 @@ compare() {
     awk -v off="$off" -v most="$PERCENT" 'BEGIN { exit !(off <= most && off >= -most) }'
 }
 
-need_programs dmsetup:dmsetup
+need_guest_programs dmsetup:dmsetup
 need_kernel
 begin_guest null_blk dm_zoned
 copy_program "$(program dmsetup)"

@@ -47,6 +47,9 @@ enum Command {
     Validate(validate::Validate),
     Explore(explore::Explore),
     Format(live::format::Format),
+    Serve(live::serve::Serve),
+    Status(live::status::Show),
+    Clean(live::clean::Clean),
     /// Measure lookups, replays, memory and trace decoding in one run
     Bench(bench::Args),
 }
@@ -64,6 +67,9 @@ fn main() -> ExitCode {
         Command::Validate(command) => command.run(),
         Command::Explore(command) => command.run(),
         Command::Format(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Status(command) => command.run(),
+        Command::Clean(command) => command.run(),
         Command::Bench(args) => bench::run(&args),
     };
     match done {

@@ -8,13 +8,19 @@ mod log;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use imbrex::perform::Failure;
-use imbrex_live::service::{KEYS, Service, ServiceOptions};
+use imbrex_live::service::{Answering, KEYS, Service, ServiceError, ServiceOptions};
 use nbdkit::{Error, Flags, FuaFlags, Result, Server, ThreadModel};
 
 /// What the command line says.
 static OPTIONS: Mutex<Option<ServiceOptions>> = Mutex::new(None);
 /// The volume, between fork and unloading.
-static SERVICE: RwLock<Option<Arc<Service>>> = RwLock::new(None);
+static SERVICE: RwLock<Option<Serving>> = RwLock::new(None);
+
+/// A volume, and whoever answers questions about it.
+struct Serving {
+    service: Arc<Service>,
+    answering: Answering,
+}
 
 /// A connection.
 struct Connection {
@@ -98,20 +104,26 @@ impl Server for Connection {
     fn after_fork() -> Result<()> {
         log::start();
         let options = options().clone().unwrap_or_default();
-        let service = Service::start(&options).map_err(|why| Error::new(libc::EIO, why.to_string()))?;
-        *SERVICE.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(service));
+        let refused = |why: ServiceError| Error::new(libc::EIO, why.to_string());
+        let service = Arc::new(Service::start(&options).map_err(refused)?);
+        let answering = service.answer(&options).map_err(refused)?;
+        *SERVICE.write().unwrap_or_else(PoisonError::into_inner) = Some(Serving { service, answering });
         Ok(())
     }
 
     fn unload() {
-        let service = SERVICE.write().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Err(why)) = service.map(|service| service.stop()) {
-            tracing::error!(%why, "what was written last may not be durable");
+        let serving = SERVICE.write().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Serving { service, answering }) = serving else { return };
+        drop(answering);
+        match service.stop() {
+            Ok(()) => tracing::info!("everything is durable, stopped"),
+            Err(why) => tracing::error!(%why, "what was written last may not be durable"),
         }
     }
 
     fn open(_readonly: bool) -> Result<Box<dyn Server>> {
-        let service = SERVICE.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let serving = SERVICE.read().unwrap_or_else(PoisonError::into_inner);
+        let service = serving.as_ref().map(|serving| Arc::clone(&serving.service));
         let service = service.ok_or_else(|| Error::new(libc::ESHUTDOWN, "the volume is not served"))?;
         let client = service.next_client();
         Ok(Box::new(Self { service, client }))

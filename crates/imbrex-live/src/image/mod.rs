@@ -257,10 +257,8 @@ impl<B: Backing> Image<B> {
     }
 
     /// Overwrites what a write destroys.
-    fn destroy(&self, at: Extent<Pba>) -> Result<(), StoreError> {
-        let mut destroyed = Vec::new();
-        self.state().media.destroys(at, &mut |gone| destroyed.push(gone));
-        for gone in destroyed {
+    fn destroy(&self, destroyed: &[Extent<Pba>]) -> Result<(), StoreError> {
+        for gone in destroyed.iter().copied() {
             let garbage = vec![DESTROYED; gone.blocks as usize * self.preset.block_bytes as usize];
             self.backing.write_at(&garbage, self.offset(gone.start)).map_err(StoreError::of("destroying", gone))?;
         }
@@ -295,9 +293,11 @@ impl<B: Backing> Store for Image<B> {
     }
 
     fn write(&self, at: Extent<Pba>, content: &Bytes) -> Result<(), StoreError> {
+        let mut destroyed = Vec::new();
         let pointed = {
             let mut state = self.state();
             state.media.write(at)?;
+            state.media.destroys(at, &mut |gone| destroyed.push(gone));
             Self::pointed(&state, at.start)
         };
         let written = self.backing.write_at(content, self.offset(at.start));
@@ -314,7 +314,7 @@ impl<B: Backing> Store for Image<B> {
             }
         }
         written.map_err(StoreError::of("writing", at))?;
-        self.destroy(at)
+        self.destroy(&destroyed)
     }
 
     fn reset(&self, unit: Unit) -> Result<(), StoreError> {

@@ -1,10 +1,16 @@
 //! A volume that is served: its stores, the engine, and those who ask how it is.
 
+pub mod control;
+mod http;
+mod metrics;
 mod options;
+mod status;
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use imbrex::layers::Recording;
 use imbrex::perform::Failure;
@@ -14,14 +20,25 @@ use crate::overlay::Overlay;
 use crate::place::{self, PlaceError};
 use crate::store::Store;
 use crate::volume::{Members, Volume, VolumeError};
+use control::Control;
+use http::Http;
 pub use options::{KEYS, ServiceOptions};
+pub use status::{CleaningStatus, Latency, Runner, Status, Times};
 
 /// A volume that is served.
 pub struct Service {
     engine: Arc<Engine>,
+    layer: String,
+    since: Instant,
     read_only: bool,
     rotational: bool,
     clients: AtomicU32,
+}
+
+/// Those who ask are answered as long as this is there.
+pub struct Answering {
+    _control: Option<Control>,
+    _http: Option<Http>,
 }
 
 /// Why a volume cannot be served.
@@ -41,6 +58,12 @@ pub enum ServiceError {
         /// Why not.
         source: VolumeError,
     },
+    /// Nobody could ask how the volume is.
+    #[error("control socket: {0}")]
+    Control(#[from] io::Error),
+    /// Nobody could collect metrics.
+    #[error("{0}")]
+    Metrics(String),
     /// Recovery failed.
     #[error("{stores}: {source}")]
     Recovery {
@@ -66,12 +89,32 @@ impl Service {
         let of = |source| ServiceError::Volume { stores: stores.clone(), source };
         let volume = Volume::open(members).map_err(of)?;
         volume.stale.iter().for_each(|part| tracing::warn!("{part} is damaged or older; `imbrex check` mends it"));
+        let layer = volume.layer().to_owned();
         let engine = Arc::new(Engine::start(volume, options.engine).map_err(of)?);
         if options.read_only {
             engine.set_cleaning(Cleaning::Paused);
         }
         engine.wait_until_serving().map_err(|source| ServiceError::Recovery { stores, source })?;
-        Ok(Self { engine, read_only: options.read_only, rotational, clients: AtomicU32::new(0) })
+        let (read_only, since) = (options.read_only, Instant::now());
+        let service = Self { engine, layer, since, read_only, rotational, clients: AtomicU32::new(0) };
+        service.announce();
+        Ok(service)
+    }
+
+    /// Answers those who ask how the volume is, where `options` say, until the result is dropped.
+    ///
+    /// # Errors
+    /// When a socket cannot be had.
+    pub fn answer(self: &Arc<Self>, options: &ServiceOptions) -> Result<Answering, ServiceError> {
+        let control = options.control.as_deref().map(|path| Control::listen(path, Arc::clone(self))).transpose()?;
+        let http = options.metrics.map(|address| Http::listen(address, Arc::clone(self))).transpose();
+        Ok(Answering { _control: control, _http: http.map_err(ServiceError::Metrics)? })
+    }
+
+    /// Says that the volume is served, and what recovery did.
+    fn announce(&self) {
+        let Status { layer, capacity_bytes, entries_read, images_replayed, units_lost, .. } = self.status();
+        tracing::info!(layer, capacity_bytes, entries_read, images_replayed, units_lost, "recovered, serving");
     }
 
     /// The engine.

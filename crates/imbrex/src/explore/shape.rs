@@ -73,8 +73,6 @@ impl Shape {
         if drawing.recording == Recording::Interlaced {
             journal += IMAGES;
         }
-        // Flash that is large enough for a layer above has more to remember.
-        journal += blocks / 16;
         let config = configuration(drawing.fields, dice);
         let sequential = drawing.recording == Recording::Zoned && dice.one_in(2);
         let sequential = sequential.then(|| all_sequential(journal, copies, dice)).transpose()?;
@@ -83,7 +81,8 @@ impl Shape {
             journal = blocks;
             (space, ground)
         } else {
-            journal *= copies;
+            // Flash that is large enough for a layer above has more to remember.
+            journal = (journal + blocks / 16) * copies;
             let room = Room { reserved: journal, buffer, blocks };
             match disks::draw(drawing.recording, &room, dice) {
                 Some(drawn) => on_drive(drawn, journal)?,

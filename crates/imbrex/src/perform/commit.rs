@@ -43,6 +43,11 @@ pub(super) enum What {
 }
 
 impl Item {
+    /// Whether somebody waits for it, so that a commit starts for its sake.
+    pub fn is_urgent(&self) -> bool {
+        matches!(self.what, What::Barrier(_) | What::Redo { .. })
+    }
+
     /// The redo moves it waits for, if there are any.
     fn redo_moves(&self) -> Option<&[u64]> {
         match &self.what {
@@ -140,6 +145,9 @@ impl Running {
 
     /// Whether images wait for the journal that, with those of another plan, would be more than it keeps room for.
     pub(super) fn has_many_images(&self, setup: &Setup) -> bool {
+        if self.redo_entry_blocks == 0 {
+            return false;
+        }
         let items = self.items.iter().chain(self.commit.iter().flat_map(|commit| &commit.items));
         let blocks = items.map(|item| match item.what {
             What::Redo { images, .. } => redo_entry_blocks(setup.block_bytes, images),
@@ -149,13 +157,12 @@ impl Running {
     }
 
     fn wants_commit(&self, gather: usize) -> bool {
-        let urgent = |item: &Item| matches!(item.what, What::Barrier(_) | What::Redo { .. });
         self.starting
             || self.closing
             || self.ring.needs_checkpoint()
             || self.items.len() >= gather
             || (self.awaiting_space && !self.items.is_empty())
-            || self.items.iter().any(urgent)
+            || self.urgent > 0
     }
 
     fn begin_commit(&mut self, core: &Core) {
@@ -163,6 +170,7 @@ impl Running {
         let completes = if redo.is_none() { self.add_checkpoint(core) } else { None };
         let cut = redo.map_or(self.items.len(), |at| at + 1);
         let items: Vec<Item> = self.items.drain(..cut).collect();
+        self.urgent -= items.iter().filter(|item| item.is_urgent()).count();
         let before = items.iter().map(|item| item.before).max().unwrap_or(self.next_seq);
         self.commit =
             Some(Commit { items, before, phase: Phase::Moves, completes, entries: 0, steps: VecDeque::new() });
@@ -212,7 +220,10 @@ impl Running {
         let keeps = core.setup.rules.keeps(Rule::RecordsAfterMoves);
         let Some(commit) = &self.commit else { return };
         let moves_done = self.order.oldest().is_none_or(|oldest| oldest >= commit.before) || !keeps;
-        if let Some(moves) = commit.items.iter().find_map(Item::redo_moves).filter(|_| moves_done) {
+        if !moves_done {
+            return;
+        }
+        if let Some(moves) = commit.items.iter().find_map(Item::redo_moves) {
             let moves = moves.to_vec();
             self.take_images(&moves, core.setup.block_bytes);
         }
@@ -221,7 +232,7 @@ impl Running {
             What::Redo { moves, .. } => self.images(moves, core.setup.block_bytes).is_some(),
             _ => true,
         });
-        if !moves_done || !images_known {
+        if !images_known {
             return;
         }
         if self.dirty && keeps {

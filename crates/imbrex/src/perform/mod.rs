@@ -22,6 +22,7 @@ pub mod journal;
 mod numbering;
 mod operation;
 mod order;
+mod progress;
 mod protocol;
 mod recover;
 mod request;
@@ -39,6 +40,7 @@ use crate::block::{Extent, Pba};
 use crate::layer::{TranslationLayer, UnitReport, Violation};
 use crate::media::Media;
 pub use commit::journal_need;
+pub use progress::{Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 use recover::Recovery;
 use rules::Rules;
@@ -76,6 +78,8 @@ pub struct Counts {
     pub commits: u64,
     /// Whole checkpoints completed.
     pub checkpoints: u64,
+    /// Journal entries that recovery read.
+    pub entries_read: u64,
     /// Redo images written at recovery.
     pub replayed: u64,
     /// Layer lives ended by a failed operation.
@@ -105,6 +109,8 @@ struct Core {
     /// Clients seen, and whether their next flush must fail because a layer's life has ended.
     clients: BTreeMap<u32, bool>,
     counts: Counts,
+    tally: Tally,
+    steps_begun: u64,
 }
 
 enum State {
@@ -165,6 +171,8 @@ impl Performer {
             blank: BTreeSet::new(),
             clients: BTreeMap::new(),
             counts: Counts::default(),
+            tally: Tally::default(),
+            steps_begun: 0,
         };
         let mut performer = Self { core, state: State::Recovering(Box::new(recovery)) };
         performer.advance();
@@ -287,6 +295,26 @@ impl Performer {
         self.core.counts
     }
 
+    /// How the runner stands.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let mut progress = Progress { tally: self.core.tally, ..Progress::default() };
+        progress.journal_blocks = self.core.setup.journal.first().map_or(0, |copy| copy.blocks.into());
+        if let State::Running(running) = &self.state {
+            progress.journal_used = running.ring.used();
+            progress.blocked = running.unplanned.len() as u64;
+            progress.occupancy = running.layer.occupancy();
+        }
+        progress
+    }
+
+    /// The steps of cleaning.
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        let under_way = matches!(&self.state, State::Running(running) if running.cleaning > 0);
+        Steps { begun: self.core.steps_begun, under_way: under_way.into() }
+    }
+
     /// Verifies the layer's invariants, and that folding the records gives its state.
     ///
     /// # Errors
@@ -316,10 +344,15 @@ impl Performer {
 
 impl Core {
     fn issue(&mut self, purpose: Purpose, kind: IoKind) {
+        self.issue_for(None, purpose, kind);
+    }
+
+    /// Issues an operation that is for one request.
+    fn issue_for(&mut self, request: Option<u64>, purpose: Purpose, kind: IoKind) {
         let id = self.next_io;
         self.next_io += 1;
         self.purposes.insert(id, purpose);
-        self.out.push_back(Io { id, kind });
+        self.out.push_back(Io { id, kind, request });
     }
 
     fn reply(&mut self, id: u64, result: Result<Bytes, Failure>) {

@@ -51,6 +51,8 @@ pub(super) struct Recovery {
     unreadable: BTreeSet<Pba>,
     /// Whether a device has ended a life of its own meanwhile: what it failed to read it may be able to read.
     restarted: bool,
+    /// Whether a copy of the journal lacks what cannot be written where it belongs: a checkpoint then makes up for it.
+    is_thin: bool,
     /// Redo images that have not been written again.
     images: BTreeMap<Pba, Bytes>,
     report: UnitReport,
@@ -81,6 +83,7 @@ impl Recovery {
             suspects,
             unreadable: BTreeSet::new(),
             restarted: false,
+            is_thin: false,
             images: BTreeMap::new(),
             report: UnitReport::default(),
             error: None,
@@ -181,12 +184,14 @@ impl Recovery {
         });
         match found {
             Ok((chain, found)) => {
-                // A copy in sequential zones takes blocks at its write pointer only, and goes on with another zone.
-                let may_mend = !Slots::new(&setup.journal, setup.media.as_ref()).are_sequential();
-                let lacking = may_mend.then(|| copies::lacking(&found, &chain, &setup.journal)).into_iter().flatten();
-                // A block that cannot be written is as it was: the other copy holds it.
-                let write = |(at, raw): (Pba, Bytes)| (at.to_raw(), IoKind::Write(Extent::new(at, 1), raw));
-                self.pending.extend(lacking.map(write));
+                let lacking = copies::lacking(&found, &chain, &setup.journal);
+                self.is_thin = !lacking.is_empty();
+                if !Slots::new(&setup.journal, setup.media.as_ref()).are_sequential() {
+                    // A block that cannot be written is as it was: the other copy holds it.
+                    let write = |(at, raw): (Pba, Bytes)| (at.to_raw(), IoKind::Write(Extent::new(at, 1), raw));
+                    self.pending.extend(lacking.into_iter().map(write));
+                    self.is_thin = false;
+                }
                 self.chain = chain;
             }
             Err(why) => self.error = Some(why),
@@ -256,6 +261,7 @@ impl Recovery {
     /// Makes the layer and begins its life.
     fn build(&mut self, core: &mut Core) -> State {
         let mut queue = std::mem::take(&mut self.queue);
+        core.counts.entries_read += self.chain.entries.len() as u64;
         match self.try_build(core) {
             Ok((layer, plan, lost, history)) => {
                 core.blank.append(&mut self.unreadable);
@@ -265,6 +271,7 @@ impl Recovery {
                 for record in lost {
                     running.push_item(What::Record(record));
                 }
+                running.closing = self.is_thin;
                 running.begin(core, plan);
                 State::Running(Box::new(running))
             }

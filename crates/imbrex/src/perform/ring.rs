@@ -73,7 +73,7 @@ impl Slots {
     pub fn scan(&self, media: &dyn Media, units: &UnitReport) -> Scan {
         let Some(zone_blocks) = self.zone_blocks else { return Scan::new(&self.copies) };
         let written = |at: Pba| units.unit(media.unit_of(at)).map_or(0, |state| state.pointer);
-        Scan::of_stretches(&self.copies, zone_blocks, written)
+        Scan::of_zones(&self.copies, zone_blocks, written)
     }
 
     /// Where writing goes on after a chain that ended at `end`.

@@ -62,7 +62,7 @@ mod config;
 mod records;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::{ConfigError, LayerInfo, Recording};
 use crate::parts::heat::Heat;
 use crate::parts::lost::LostBlocks;
@@ -332,6 +332,12 @@ impl TranslationLayer for LogStructured {
 
     fn most_records(&self) -> u64 {
         self.records()
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        let blocks = |bands: u32| u64::from(bands) * u64::from(self.bands.blocks());
+        let bands = self.bands.zones().count;
+        Some(Occupancy { used: blocks(bands - self.bands.empties() - self.bands.emptying()), blocks: blocks(bands) })
     }
 
     fn check(&self) -> Result<(), Violation> {
