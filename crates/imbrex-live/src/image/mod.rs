@@ -29,6 +29,7 @@ use imbrex::plan::Unit;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::active;
 use crate::backing::Backing;
 use crate::frame::{self, Frame, FrameError};
 use crate::store::{Store, StoreError};
@@ -358,7 +359,15 @@ impl<B: Backing> Store for Image<B> {
     }
 
     fn report(&self) -> Result<UnitReport, StoreError> {
-        Ok(self.state().media.unit_report())
+        let mut state = self.state();
+        for unit in active::crowding(state.media.as_ref()) {
+            let all = state.media.extent_of(unit).blocks;
+            state.media.set_pointer(unit, all);
+            let entry = &mut state.entries[unit.index as usize];
+            (entry.pointer, entry.sequence) = (all, entry.sequence.wrapping_add(1));
+            state.dirty.insert(unit.index);
+        }
+        Ok(state.media.unit_report())
     }
 
     fn stale(&self) -> Vec<String> {
