@@ -111,7 +111,7 @@ pack_guest() {
 # cmpxchg16b is left out: under some versions of qemu's emulation it ends in a panic of the guest.
 run_guest() {
     local status=0
-    timeout --foreground -k 5 "$GUEST_SECONDS" "$(program qemu-system-x86_64)" -machine q35 -accel tcg -cpu max,-cx16 -m "${GUEST_MIB:-1536}" \
+    timeout --foreground -k 5 "$GUEST_SECONDS" "$(program qemu-system-x86_64)" -machine q35 -accel tcg -cpu max,-cx16 -smp "${GUEST_CPUS:-1}" -m "${GUEST_MIB:-1536}" \
         -nodefaults -no-reboot -display none -kernel "$cache/root/boot/vmlinuz-$version" -initrd "$work/initrd" \
         -append "console=ttyS0 quiet panic=-1 mitigations=off" \
         -serial "file:$work/console" -serial "file:$work/said" < /dev/null > "$work/qemu" 2>&1 || status=$?

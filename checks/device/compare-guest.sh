@@ -1,9 +1,9 @@
-# What the guest does: the writes through dm-zoned, then on the same disk through a layer of ours. Arguments: the disk, the
-# layer and its settings.
+# What the guest does: the writes through dm-zoned, then on the same disk through a layer of ours. Arguments: attributes of
+# the disk, the layer and its settings.
 . /serving.sh
 modprobe nbd nbds_max=1
 modprobe dm_zoned
-make_disk "$1"
+make_disk null "$1"
 layer=$2
 shift 2
 
@@ -16,9 +16,8 @@ measure() {
     mkfs.ext4 -q -F "/dev/$2" && mount "/dev/$2" /mnt || finish "failed: ext4 on $2"
     dd if=/dev/urandom of=/mnt/file bs=1M count=50 2> /dev/null
     umount /mnt
-    "$3"
     media=$(bytes_of "$disk") host=$(bytes_of "$2")
-    fio --filename="/dev/$2" --output=/tmp/fio --output-format=json /writes.fio || { cat /tmp/fio; finish "failed: fio on $2"; }
+    fio --eta=never --filename="/dev/$2" --output=/tmp/fio --output-format=json /writes.fio || { cat /tmp/fio; finish "failed: fio on $2"; }
     host=$(($(bytes_of "$2") - host))
     report "$1 before"
     echo "$1 milliseconds $(sed -n '/"write" : {/,/}/s/.*"runtime" : \([0-9]*\).*/\1/p' /tmp/fio | head -n 1)"

@@ -49,8 +49,16 @@ life() {
     echo "$disk $1: $(written) blocks written, all files found again after a restart and a kill"
 }
 
-for kind in scsi null; do
-    make_disk $kind
-    life log-greedy
-done
+make_disk scsi
+life log-greedy
+make_disk null
+life dm-zoned
+take_disk
+make_disk null zone_nr_conv=0
+life log-greedy
+take_disk
+make_disk null zone_max_open=2:zone_max_active=6
+life log-greedy
+! imbrex format "/dev/$disk" --layer dm-zoned --force > /tmp/refused 2>&1 && grep -q 'dm-zoned cannot be served.* 6 active zones' /tmp/refused ||
+    { cat /tmp/refused; finish "failed: a layer that cannot keep the disk's limit is not refused"; }
 finish done

@@ -1,6 +1,7 @@
 # How a guest makes disks and serves volumes on them. Sourced by the guest's scripts.
 
-# A host-managed disk of 12 conventional and 52 sequential zones of 16 MiB, called $disk.
+# A host-managed disk of 12 conventional and 52 sequential zones of 16 MiB, called $disk: the first argument says whose. The
+# second sets attributes of null_blk's, with colons between them.
 make_disk() {
     case $1 in
         scsi)
@@ -10,12 +11,19 @@ make_disk() {
             until disk=$(ls /sys/block | grep '^sd'); do sleep 0.1; done
             ;;
         null)
-            modprobe null_blk nr_devices=1 gb=1 bs=4096 zoned=1 zone_size=16 zone_nr_conv=12 memory_backed=1 ||
-                finish "failed: null_blk"
+            modprobe null_blk nr_devices=0 || finish "failed: null_blk"
+            [ -d /sys/kernel/config/nullb ] || mount -t configfs none /sys/kernel/config || finish "failed: configfs"
             disk=nullb0
+            mkdir /sys/kernel/config/nullb/$disk
+            for setting in size=1024 blocksize=4096 memory_backed=1 zoned=1 zone_size=16 zone_nr_conv=12 $(echo "$2" | tr : ' ') power=1; do
+                echo "${setting#*=}" > "/sys/kernel/config/nullb/$disk/${setting%%=*}" || finish "failed: null_blk's $setting"
+            done
             ;;
     esac
 }
+
+# Takes null_blk's disk away.
+take_disk() { rmdir "/sys/kernel/config/nullb/$disk"; }
 
 # Serves /dev/$disk as /dev/nbd0.
 serve() {

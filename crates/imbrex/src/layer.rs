@@ -174,6 +174,12 @@ pub trait TranslationLayer: Send {
         0
     }
 
+    /// The most units that hold data without being full at a time, beside those that the end of a life left so; nothing if there
+    /// may be any number.
+    fn most_active(&self) -> Option<u32> {
+        None
+    }
+
     /// The most records that restating the whole state can take: what a checkpoint needs room for.
     fn most_records(&self) -> u64;
 

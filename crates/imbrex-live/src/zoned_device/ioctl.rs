@@ -17,6 +17,7 @@ const HAS_CAPACITY: u32 = 1;
 
 const REPORT: Opcode = opcode::read_write::<Header>(GROUP, 130);
 const RESET: Opcode = opcode::write::<Range>(GROUP, 131);
+const FINISH: Opcode = opcode::write::<Range>(GROUP, 136);
 
 /// `struct blk_zone_report` without its zones.
 #[repr(C)]
@@ -84,4 +85,10 @@ pub(super) fn zones(device: &File, sector: u64, most: usize) -> io::Result<Vec<Z
 pub(super) fn reset(device: &File, sector: u64, sectors: u64) -> io::Result<()> {
     // SAFETY: the request takes a range and writes nothing to it.
     Ok(unsafe { ioctl::ioctl(device, Setter::<RESET, Range>::new(Range { sector, sectors })) }?)
+}
+
+/// Makes the zone at `sector` full, whatever is written of it.
+pub(super) fn finish(device: &File, sector: u64, sectors: u64) -> io::Result<()> {
+    // SAFETY: as for `reset`.
+    Ok(unsafe { ioctl::ioctl(device, Setter::<FINISH, Range>::new(Range { sector, sectors })) }?)
 }

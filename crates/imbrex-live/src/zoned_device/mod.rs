@@ -17,6 +17,7 @@ use imbrex::layers::Recording;
 use imbrex::media::{Media, Shingled};
 use imbrex::plan::Unit;
 
+use crate::active;
 use crate::direct::{DeviceError, DirectDevice};
 use crate::store::{Store, StoreError};
 use shape::SECTOR_BYTES;
@@ -117,9 +118,8 @@ impl Store for ZonedDevice {
             media.reset(unit)?;
             media.extent_of(unit)
         };
-        let sectors = u64::from(space.blocks) * BLOCK_SECTORS;
-        let reset = ioctl::reset(self.device.file(), offset(space.start) / SECTOR_BYTES, sectors);
-        self.outcome(unit, reset, "emptying")
+        let (sector, sectors) = sectors(space);
+        self.outcome(unit, ioctl::reset(self.device.file(), sector, sectors), "emptying")
     }
 
     fn flush(&self) -> Result<(), StoreError> {
@@ -130,8 +130,21 @@ impl Store for ZonedDevice {
         let all = self.media().spec().zones;
         let io = |source| StoreError::Io { doing: "asking for the state of the zones".to_owned(), source };
         self.look(0, all).map_err(io)?;
+        let crowding = active::crowding(&*self.media());
+        for unit in &crowding {
+            let (sector, sectors) = sectors(self.media().extent_of(*unit));
+            self.outcome(*unit, ioctl::finish(self.device.file(), sector, sectors), "finishing")?;
+        }
+        if !crowding.is_empty() {
+            self.look(0, all).map_err(io)?;
+        }
         Ok(self.media().unit_report())
     }
+}
+
+/// The first sector of a zone, and how many it has.
+fn sectors(zone: Extent<Pba>) -> (u64, u64) {
+    (offset(zone.start) / SECTOR_BYTES, u64::from(zone.blocks) * BLOCK_SECTORS)
 }
 
 /// Where a block lies on the device, in bytes.

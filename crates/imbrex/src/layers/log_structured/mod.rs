@@ -325,6 +325,11 @@ impl TranslationLayer for LogStructured {
         self.restate_region(from, plan)
     }
 
+    /// The band that the host's blocks are appended to, or the one that compaction writes.
+    fn most_active(&self) -> Option<u32> {
+        Some(1)
+    }
+
     fn most_records(&self) -> u64 {
         self.records()
     }
