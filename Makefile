@@ -1,11 +1,12 @@
 # The README's second command is `make test`: everything that CI checks.
-.PHONY: test tools format lint docs fuzz check-dm-zoned check-device
+.PHONY: test tools format lint docs fuzz check-dm-zoned check-device check-nbd
 
 test: format lint docs
 	cargo test --workspace --locked --quiet
 	@checks/dm-zoned/run.sh
 	@checks/device/run.sh
 	@checks/device/compare.sh
+	@checks/nbd/run.sh
 
 # A minimal toolchain comes without these two.
 tools:
@@ -28,6 +29,10 @@ check-dm-zoned:
 check-device:
 	@checks/device/run.sh
 	@checks/device/compare.sh
+
+# Volumes served to the programs that people use NBD with. Skipped where nbdkit and the others cannot be had.
+check-nbd:
+	@checks/nbd/run.sh
 
 # Each fuzz target for a short while; needs a nightly toolchain and `cargo install cargo-fuzz`. Not part of `make test`.
 FUZZ_SECONDS ?= 20

@@ -28,7 +28,17 @@ check_killed() {
         serve "$name" --idle-after 20
         find_expected "$name"
     done
+    notices_loss "$name"
     stop "$name"
+}
+
+# With another byte expected of one block, that block is found to be lost.
+notices_loss() {
+    cp "$work/$1.expected" "$work/true"
+    sed -i '1s/ .*/ 251/' "$work/$1.expected"
+    ! (find_expected "$1") 2> "$work/noticed" && grep -q 'lost what was flushed: 1 block' "$work/noticed" ||
+        fail "a block of $1 that is lost is not noticed, and so nothing is proved"
+    mv "$work/true" "$work/$1.expected"
 }
 
 write_until_killed() {

@@ -41,7 +41,7 @@ check_fio() {
     local options="--ioengine=nbd --uri=$(uri "$1") --verify=crc32c --verify_fatal=1 --iodepth=16 --randrepeat=1 --output=$work/fio"
     fio --name=random $options --rw=randwrite --bsrange=512-64k --blockalign=512 --size=32M --io_size=48M ||
         fail "fio found on $1 what it did not write: $(tail -n 3 "$work/fio")"
-    fio --name=parallel $options --rw=randrw --bs=4k --numjobs=3 --size=8M --offset=64M --offset_increment=16M --fdatasync=64 ||
+    fio --name=parallel $options --rw=randwrite --bs=4k --numjobs=3 --size=8M --offset=64M --offset_increment=16M --fsync=64 ||
         fail "fio found on $1 what it did not write: $(tail -n 3 "$work/fio")"
 }
 
@@ -78,7 +78,7 @@ END
 check_disconnects() {
     local client
     for _ in 1 2 3; do
-        fio --name=gone --ioengine=nbd --uri="$(uri "$1")" --rw=randwrite --bs=16k --iodepth=32 --size=64M --time_based \
+        fio --name=gone --thread --ioengine=nbd --uri="$(uri "$1")" --rw=randwrite --bs=16k --iodepth=32 --size=64M --time_based \
             --runtime=60 --output="$work/gone" &
         client=$!
         sleep 0.4
@@ -91,7 +91,7 @@ check_disconnects() {
 # Ends with a client in the middle of writing, and everything flushed is there afterwards.
 check_stop() {
     expect_io "$1" <<< $'write -P 77 8M 4M\nflush'
-    fio --name=cut --ioengine=nbd --uri="$(uri "$1")" --rw=randwrite --bs=4k --iodepth=16 --offset=16M --size=16M --time_based \
+    fio --name=cut --thread --ioengine=nbd --uri="$(uri "$1")" --rw=randwrite --bs=4k --iodepth=16 --offset=16M --size=16M --time_based \
         --runtime=60 --output="$work/cut" > "$work/cut.said" 2>&1 &
     sleep 0.5
     stop "$1"
@@ -103,7 +103,7 @@ check_stop() {
 check_status() {
     status "$1" > "$work/status"
     [ "$(number "$1" host_written)" -gt 0 ] || fail "the status of $1 counts no bytes"
-    "$imbrex" status "$images/$1.img" --format prometheus | grep -q '^imbrex_host_written_bytes_total [1-9]' ||
+    "$imbrex" status "$images/$1.sock" --format prometheus | grep -q '^imbrex_host_written_bytes_total [1-9]' ||
         fail "the metrics of $1 count no bytes"
     "$imbrex" clean "$images/$1.sock" --pause | grep -q 'cleaning paused' || fail "cleaning of $1 is not paused"
     "$imbrex" clean "$images/$1.sock" --throttle 50 | grep -q 'throttle 50' || fail "cleaning of $1 is not throttled"
@@ -194,7 +194,7 @@ need_programs nbdkit:nbdkit nbdcopy:libnbd-bin qemu-io:qemu-utils fio:fio
 fio --enghelp 2> /dev/null | grep -qw nbd || skip "this fio cannot speak NBD"
 build
 
-format plain fifo-log small-zoned 512MiB --buffer 8MiB
+format plain fifo-log small-zoned 512MiB --buffer 8MiB --set fifo-log.idle_free=1.0
 serve plain --idle-after 50
 check_fio plain
 check_nbdcopy plain

@@ -3,7 +3,7 @@
 
 build() {
     local folder
-    cargo build --quiet --locked --package imbrex-cli --package imbrex-nbdkit --profile "$profile" || fail "it does not build"
+    [ -n "${SKIP_BUILD:-}" ] || cargo build --quiet --locked --package imbrex-cli --package imbrex-nbdkit --profile "$profile" || fail "it does not build"
     folder=${CARGO_TARGET_DIR:-$(git rev-parse --show-toplevel)/target}/$([ "$profile" = dev ] && echo debug || echo "$profile")
     imbrex=$folder/imbrex
 }
@@ -21,7 +21,10 @@ format_cache() {
         --capacity "$4" --force > "$work/$1.format"
 }
 
-stores() { ls "$images/$1.ssd" "$images/$1.img" 2> /dev/null || true; }
+stores() {
+    [ ! -e "$images/$1.ssd" ] || echo "$images/$1.ssd"
+    echo "$images/$1.img"
+}
 
 # NAME ...: starts a server and waits until it serves. Further arguments go to `imbrex serve`.
 serve() {

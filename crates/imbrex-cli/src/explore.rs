@@ -1,7 +1,7 @@
 //! `imbrex explore`: power cuts, torn writes and failing operations, until a layer loses something.
 
 use std::collections::BTreeMap;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -11,6 +11,7 @@ use clap::Args;
 use imbrex::explore::{self, Finding, Options, Subject, Tally};
 use imbrex::layers::{LayerInfo, Recording};
 use imbrex::perform::rules::{Rule, Rules};
+use imbrex_live::explore::on_images;
 use serde::Serialize;
 
 use crate::output::OutputArguments;
@@ -25,15 +26,19 @@ const SCHEMA: &str = "imbrex.exploration/1";
 
 /// Cut the power of a layer on tiny disks in memory, again and again, and check that nothing is lost
 ///
+/// With --image the disks are images, formatted and opened as a user's, on a file whose cache is lost with the power.
 /// A finding ends the exploration with status 1 and the command that replays it, also when a rule was switched off.
 #[derive(Args)]
 pub struct Explore {
     /// The layer
     #[arg(value_parser = layer)]
     layer: &'static LayerInfo,
-    /// Power cuts to survive
-    #[arg(long, value_name = "N", default_value = "10000")]
-    cuts: NonZeroU64,
+    /// Explore images rather than drives in memory: all that lies between the runner and the sectors of a file
+    #[arg(long)]
+    image: bool,
+    /// Power cuts to survive; 0 to go on until Ctrl-C, and then say how many it were
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    cuts: u64,
     /// The seed of the first run; the next runs take the seeds after it
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -65,6 +70,7 @@ fn rule(text: &str) -> Result<u8, String> {
 struct Exploration {
     schema: &'static str,
     layer: &'static str,
+    image: bool,
     without_rule: Option<u8>,
     first_seed: u64,
     last_seed: u64,
@@ -96,7 +102,7 @@ impl Explore {
         stop::on_ctrl_c();
         let output = self.output.open()?;
         let result = self.explore();
-        if stop::is_asked_for() {
+        if stop::is_asked_for() && self.cuts > 0 {
             bail!("stopped");
         }
         output.write(slice::from_ref(&result), || self.shown(&result))?;
@@ -108,7 +114,7 @@ impl Explore {
 
     fn explore(&self) -> Exploration {
         let jobs = self.jobs.map_or_else(parallel::cores, NonZeroUsize::get);
-        let progress = Progress::new("exploring", self.cuts.get());
+        let progress = Progress::new("exploring", self.cuts);
         let runs = Mutex::new(Runs {
             next_seed: self.seed,
             survived: Tally::default(),
@@ -124,22 +130,34 @@ impl Explore {
         let Runs { survived, last_seed, finding, .. } = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
         let replay_with = finding.as_ref().map(|finding| {
             let without = self.without.map(|rule| format!(" --without {rule}")).unwrap_or_default();
-            format!("imbrex explore {} --seed {} --cuts 1{without}", self.layer.name, finding.seed)
+            let image = if self.image { " --image" } else { "" };
+            format!("imbrex explore {}{image} --seed {} --cuts 1{without}", self.layer.name, finding.seed)
         });
         let (layer, without_rule) = (self.layer.name, self.without);
-        let first_seed = self.seed;
-        Exploration { schema: SCHEMA, layer, without_rule, first_seed, last_seed, survived, finding, replay_with }
+        let (first_seed, image) = (self.seed, self.image);
+        Exploration {
+            schema: SCHEMA,
+            layer,
+            image,
+            without_rule,
+            first_seed,
+            last_seed,
+            survived,
+            finding,
+            replay_with,
+        }
     }
 
     /// Explores one seed after the other until enough is survived.
     fn work(&self, runs: &Mutex<Runs>, progress: &Progress) {
-        let subject = Subject::layer(self.layer);
+        let subject = if self.image { on_images(self.layer) } else { Subject::layer(self.layer) };
+        let cuts = if self.cuts == 0 { u64::MAX } else { self.cuts };
         let rules = self.rule().map_or_else(Rules::all, Rules::without);
         loop {
-            let next = lock(runs).take(self.cuts.get());
+            let next = lock(runs).take(cuts);
             let Some(seed) = next else { break };
             let result = explore::explore(&subject, &Options { cuts: 1, seed, rules }, |_| false);
-            progress.add(lock(runs).done(seed, result, self.cuts.get()));
+            progress.add(lock(runs).done(seed, result, cuts));
         }
     }
 
@@ -174,8 +192,9 @@ impl Explore {
         ];
         let without = self.rule().map(|rule| format!(", without rule {}: {}", rule.number(), rule.text()));
         format!(
-            "{}, seeds {} to {}{}\n\n{}",
+            "{}{}, seeds {} to {}{}\n\n{}",
             result.layer,
+            if result.image { " on images" } else { "" },
             result.first_seed,
             result.last_seed,
             without.unwrap_or_default(),

@@ -50,6 +50,9 @@ enum Command {
     Serve(live::serve::Serve),
     Status(live::status::Show),
     Clean(live::clean::Clean),
+    Check(live::check::Check),
+    Inspect(live::inspect::Inspect),
+    Dump(live::dump::Dump),
     /// Measure lookups, replays, memory and trace decoding in one run
     Bench(bench::Args),
 }
@@ -70,6 +73,9 @@ fn main() -> ExitCode {
         Command::Serve(command) => command.run(),
         Command::Status(command) => command.run(),
         Command::Clean(command) => command.run(),
+        Command::Check(command) => command.run(),
+        Command::Inspect(command) => command.run(),
+        Command::Dump(command) => command.run(),
         Command::Bench(args) => bench::run(&args),
     };
     match done {

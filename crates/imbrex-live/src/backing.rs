@@ -23,6 +23,14 @@ pub trait Backing: Send + Sync {
     /// Makes `len` bytes from `offset` on zeros and gives their room back, or leaves them as they are.
     fn discard(&self, _offset: u64, _len: u64) {}
 
+    /// How many bytes there are, where that is known.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn size(&self) -> io::Result<u64> {
+        Ok(u64::MAX)
+    }
+
     /// Makes everything written durable.
     ///
     /// # Errors
@@ -42,6 +50,10 @@ impl Backing for File {
     fn discard(&self, offset: u64, len: u64) {
         // Not every file system can; nothing depends on it.
         let _ = fallocate(self, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, len);
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -23,6 +23,7 @@ pub mod explore;
 pub mod frame;
 pub mod image;
 pub mod layout;
+pub mod offline;
 pub mod overlay;
 pub mod place;
 pub mod service;

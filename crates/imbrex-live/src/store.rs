@@ -52,6 +52,19 @@ pub trait Store: Send + Sync {
     /// When the drive does not say.
     fn report(&self) -> Result<UnitReport, StoreError>;
 
+    /// What this store says about itself that is damaged or old in one of its copies.
+    fn stale(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Writes every copy of that anew.
+    ///
+    /// # Errors
+    /// When that fails.
+    fn mend(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Carries an operation of the runner out.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Images under a volume, as the explorer's ground.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,7 +17,6 @@ use imbrex::plan::{Op, Place, Plan, Unit};
 
 use super::volatile::{Ends, Volatile};
 use crate::image::Image;
-use crate::layout;
 use crate::store::{Store, StoreError};
 use crate::volume::{FormatOptions, Members, Volume, VolumeError, format};
 
@@ -38,12 +38,12 @@ pub struct Images {
     config: toml::Table,
     buffer: Option<BufferSize>,
     pub(super) disks: Vec<Disk>,
-    images: Vec<Arc<Image<Volatile>>>,
+    pub(super) images: Vec<Arc<Image<Volatile>>>,
     rules: Rules,
     gather: usize,
     entry_blocks: usize,
     capacity: u64,
-    journals: Vec<Vec<Extent<Pba>>>,
+    pub(super) journals: Vec<Vec<Extent<Pba>>>,
     /// Whether a block that was never written is read from its place, whatever that held before.
     pub(super) writes_in_place: bool,
     /// The copy of all metadata that is damaged as time goes by.
@@ -104,7 +104,10 @@ impl Images {
     }
 
     /// Formats a volume, on the images that are there or, where there is none, on a new one.
-    pub(super) fn make(&mut self) -> Result<Volume, VolumeError> {
+    ///
+    /// # Errors
+    /// Those of formatting.
+    pub fn make(&mut self) -> Result<Volume, VolumeError> {
         let refused = |e: crate::image::ImageError| VolumeError::Members(e.to_string());
         self.images.clear();
         for Disk { preset, file } in &self.disks {
@@ -119,7 +122,10 @@ impl Images {
     }
 
     /// Opens images and volume, from what the files say.
-    pub(super) fn reopen(&mut self) -> Result<Volume, String> {
+    ///
+    /// # Errors
+    /// Why one of them cannot be opened.
+    pub fn reopen(&mut self) -> Result<Volume, String> {
         self.images.clear();
         for disk in &self.disks {
             self.images.push(Arc::new(Image::open(disk.file.clone()).map_err(|e| e.to_string())?));
@@ -159,23 +165,12 @@ impl Images {
         self.disks[disk].file.fail_after(dice.below(within), Ends::ForGood);
     }
 
-    /// Writes all copies of headers, tables and superblocks anew.
-    fn mend(&self, volume: &Volume) -> Result<(), String> {
-        self.images.iter().try_for_each(|image| image.mend()).map_err(|e| e.to_string())?;
-        volume.mend().map_err(|e| e.to_string())
-    }
-
-    /// The metadata of a drive in one copy, as runs of bytes of its file.
-    fn metadata(&self, drive: usize) -> Vec<(u64, u64)> {
-        let image = &self.images[drive];
-        let mut runs: Vec<(u64, u64)> =
-            image.metadata().into_iter().filter(|part| part.copy == self.bad_copy).map(|p| (p.offset, p.len)).collect();
-        let superblocks = layout::superblocks(image.media().as_ref(), image.block_bytes());
-        let extents = superblocks.into_iter().map(|copies| copies[self.bad_copy]);
-        let journal = self.journals[drive].get(self.bad_copy).copied();
-        let bytes = |at: Extent<Pba>| (image.offset(at.start), u64::from(at.blocks) * BLOCK as u64);
-        runs.extend(extents.chain(journal).map(bytes));
-        runs
+    /// The blocks of a drive that cannot be read.
+    fn unreadable(&self, drive: usize) -> BTreeSet<Pba> {
+        let (image, file) = (&self.images[drive], &self.disks[drive].file);
+        let first = image.offset(Pba::disk(0));
+        let blocks = file.unreadable().into_iter().filter_map(|offset| Some(offset.checked_sub(first)? / BLOCK as u64));
+        blocks.map(Pba::disk).collect()
     }
 }
 
@@ -231,7 +226,7 @@ impl Ground for Images {
             if dice.one_in(2) {
                 self.arm(30, dice);
             }
-            let mended = self.mend(&volume);
+            let mended = volume.mend().map_err(|e| e.to_string());
             if self.disks.iter().filter(|disk| disk.file.fail_no_more()).count() == 0 {
                 mended?;
             }
@@ -240,7 +235,10 @@ impl Ground for Images {
         }
         let setup = self.patched(&volume).map_err(|e| e.to_string())?;
         self.notice(&setup);
-        Stack::open(setup)
+        // What a repair that has read all data hands over.
+        let unreadable = |drive: usize| self.unreadable(drive);
+        let suspects = if dice.one_in(4) { (0..self.disks.len()).map(unreadable).collect() } else { Vec::new() };
+        Stack::open_suspecting(setup, suspects)
     }
 
     fn cuts(&self) -> u64 {
@@ -286,9 +284,10 @@ impl Ground for Images {
 
     fn damage(&mut self, dice: &mut Dice) {
         let drive = dice.below(self.disks.len() as u64) as usize;
-        let runs = self.metadata(drive);
-        let (offset, len) = *dice.pick(&runs);
-        self.disks[drive].file.flip(offset + dice.below(len), 1 << dice.below(8));
+        let parts = self.parts(drive);
+        let bad: Vec<_> = parts.iter().filter(|part| part.copy == self.bad_copy).collect();
+        let part = dice.pick(&bad);
+        self.disks[drive].file.flip(part.offset + dice.below(part.len), 1 << dice.below(8));
     }
 
     fn settled(&self, drive: usize, block: Pba) -> Option<Bytes> {

@@ -5,7 +5,9 @@
 //! copies of all metadata is damaged as the run goes on.
 
 mod ground;
+mod hostile;
 mod old_volume;
+mod parts;
 mod volatile;
 
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use imbrex::explore::{Dice, Ground, Subject};
 use imbrex::layers::LayerInfo;
 
 pub use ground::Images;
+pub use hostile::open_hostile;
+pub use parts::Part;
 pub use volatile::{Ends, Volatile};
 
 /// A layer on images.

@@ -103,6 +103,12 @@ impl Volatile {
         self.file().unreadable.extend(sectors(offset, len));
     }
 
+    /// Where what cannot be read lies.
+    #[must_use]
+    pub fn unreadable(&self) -> Vec<u64> {
+        self.file().unreadable.iter().map(|sector| (sector * SECTOR) as u64).collect()
+    }
+
     /// Damages a byte for good, in the cache and below it. `change` must not be 0.
     pub fn flip(&self, offset: u64, change: u8) {
         let mut file = self.file();
@@ -183,7 +189,7 @@ impl Backing for Volatile {
         }
         let fails = file.fails();
         let part = if fails { bytes.len() / 2 } else { bytes.len() };
-        // A drive that has no power does nothing at all; the operation at which it went may have been done in part.
+        // Without power nothing is done at all; what was begun when it went is torn by the cut.
         if !fails || file.left.is_none() {
             file.put(&bytes[..part], start);
         }
@@ -195,6 +201,10 @@ impl Backing for Volatile {
         if !file.fails() {
             file.put(&vec![0; len as usize], offset as usize);
         }
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
     }
 
     fn sync(&self) -> io::Result<()> {

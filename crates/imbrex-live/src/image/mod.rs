@@ -103,6 +103,14 @@ pub enum ImageError {
         /// Offset of the second copy.
         second: u64,
     },
+    /// The file ends before the drive does.
+    #[error("the file has {is} bytes, and a drive of {needed} bytes is in it: its end is missing")]
+    Short {
+        /// Bytes of the file.
+        is: u64,
+        /// Bytes of the drive.
+        needed: u64,
+    },
     /// The file cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -157,6 +165,12 @@ impl<B: Backing> Image<B> {
         let (frame, stale) = frame::newest(copies).map_err(ImageError::Header)?;
         let text: Text = toml::from_str(&frame.text).map_err(|e| ImageError::Text(e.message().to_owned()))?;
         let preset = DrivePreset { name: text.name, ..text.drive };
+        // Before anything is made as large as the text says.
+        preset.media.validate().map_err(|e| ImageError::Text(e.to_string()))?;
+        let (is, needed) = (backing.size()?, preset.blocks().saturating_mul(preset.block_bytes.into()));
+        if needed > is {
+            return Err(ImageError::Short { is, needed });
+        }
         preset.validate()?;
         let mut media = preset.media(preset.recording())?;
         let mut stale: Vec<String> = stale.iter().map(|copy| format!("copy {copy} of the image's header")).collect();
@@ -219,7 +233,7 @@ impl<B: Backing> Image<B> {
             self.backing.write_at(&bytes, copy * HEADER_BYTES as u64)?;
         }
         for unit in 0..state.entries.len() as u32 {
-            if state.entries[unit as usize] != Entry::default() {
+            if state.entries[unit as usize] != Entry::default() || state.dirty.contains(&unit) {
                 self.write_entry(&state, unit)?;
             }
         }
@@ -354,6 +368,14 @@ impl<B: Backing> Store for Image<B> {
             state.dirty.insert(unit.index);
         }
         Ok(state.media.unit_report())
+    }
+
+    fn stale(&self) -> Vec<String> {
+        Self::stale(self)
+    }
+
+    fn mend(&self) -> Result<(), StoreError> {
+        Self::mend(self).map_err(|source| StoreError::Io { doing: "mending the image".to_owned(), source })
     }
 }
 

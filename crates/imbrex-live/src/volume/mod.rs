@@ -85,6 +85,7 @@ impl Volume {
         let mut stale = Vec::new();
         for (number, member) in members.iter().enumerate() {
             let (superblock, old) = read_superblock(member.as_ref(), number)?;
+            stale.extend(member.stale().into_iter().map(|what| format!("{what}, of {}", name(number))));
             stale.extend(old);
             let media = member.media();
             if (superblock.blocks, superblock.block_bytes) != (media.blocks(), member.block_bytes()) {
@@ -114,12 +115,13 @@ impl Volume {
         &first.above.as_ref().unwrap_or(&first.own).layer
     }
 
-    /// Writes every copy of every superblock anew.
+    /// Writes every copy of every superblock anew, and of what the members keep about themselves.
     ///
     /// # Errors
     /// When a member cannot be written.
     pub fn mend(&self) -> Result<(), VolumeError> {
         self.members.iter().zip(&self.superblocks).try_for_each(|(member, superblock)| {
+            member.mend()?;
             let sequence = frame_sequence(member.as_ref())?;
             format::write_superblock(member.as_ref(), superblock, sequence)
         })

@@ -24,6 +24,7 @@ mod operation;
 mod order;
 mod progress;
 mod protocol;
+mod reading;
 mod recover;
 mod request;
 mod ring;
@@ -42,6 +43,7 @@ use crate::media::Media;
 pub use commit::journal_need;
 pub use progress::{Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
+pub use reading::{JournalEntry, JournalState};
 use recover::Recovery;
 use rules::Rules;
 use running::Running;
@@ -153,8 +155,15 @@ impl Performer {
     /// # Errors
     /// The reason when the layer cannot be served live or its map does not fit the journal.
     pub fn open(setup: Setup) -> Result<Self, String> {
-        let recovery = Recovery::open(BTreeSet::new(), Queue::new());
-        Self::start(setup, recovery)
+        Self::open_suspecting(setup, BTreeSet::new())
+    }
+
+    /// The same, where blocks are known that could not be read: those that still cannot become `Lost`.
+    ///
+    /// # Errors
+    /// Those of [`Performer::open`].
+    pub fn open_suspecting(setup: Setup, suspects: BTreeSet<Pba>) -> Result<Self, String> {
+        Self::start(setup, Recovery::open(suspects, Queue::new()))
     }
 
     fn start(setup: Setup, recovery: Recovery) -> Result<Self, String> {

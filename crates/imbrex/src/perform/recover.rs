@@ -285,7 +285,8 @@ impl Recovery {
         let mut plan = Plan::new();
         let mut layer = fold(&core.setup, &records)?;
         let mut lost = Vec::new();
-        if !self.unreadable.is_empty() {
+        // A layer without records reads a block from its one place, and there the drive says that it cannot be read.
+        if !self.unreadable.is_empty() && layer.most_records() > 0 {
             layer.recovered(&self.report, &mut plan).map_err(|e| e.to_string())?;
             lost = lost_blocks(layer.as_mut(), &self.unreadable);
             records.extend(&lost);

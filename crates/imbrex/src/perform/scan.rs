@@ -3,7 +3,7 @@
 //! A ring is as long as the largest map needs, and mostly holds nothing or what has been superseded. So one block of each
 //! stretch is read first. A stretch counts if its first block is this store's, or cannot be read, in some copy: the chain from
 //! tail to head has no gap, so a stretch whose first block holds nothing is part of it only if that block is damaged, and then
-//! it follows one that counts. And a stretch counts only if it is not wholly before the tail that the newest of those blocks
+//! it is beside one that counts. And a stretch counts only if it is not wholly before the tail that the newest of those blocks
 //! names that are known to be durable: others may be of a commit that was never whole.
 //!
 //! In sequential zones the stretches are the zones, since a chain that leaves blocks out goes on with the next zone's first
@@ -110,7 +110,17 @@ impl Scan {
         let mut chosen: BTreeSet<u32> = self.unreadable().map(|block| self.stretch_of(block)).collect();
         let reaches = |first: &u64| first + u64::from(self.stretch) > self.tail;
         let count = self.stretches.iter().filter(|(_, first)| reaches(first)).map(|(number, _)| *number);
-        chosen.extend(count.flat_map(|number| [number, (number + 1) % stretches]));
+        let around = count.flat_map(|number| {
+            // Where the chain begins in the middle of a stretch, the first block is not part of it and may be damaged everywhere.
+            let before = (number + stretches - 1) % stretches;
+            let before = (!self.stretches.contains_key(&before)).then_some(before);
+            [Some(number), Some((number + 1) % stretches), before]
+        });
+        chosen.extend(around.flatten());
+        if chosen.is_empty() {
+            // Unless the first blocks are all damaged, nothing was ever written here.
+            chosen.extend(0..stretches);
+        }
         for copy in &self.copies {
             for number in &chosen {
                 let stretch = copy.skip(number * self.stretch).first(self.stretch);
@@ -237,11 +247,11 @@ mod tests {
             numbers.sort_unstable();
             numbers
         };
-        // 7 first blocks of each copy, and then the two stretches that hold something and the next one.
-        assert_eq!(sorted(20, 0), (14 + 96, expected(0..20)));
+        // 7 first blocks of each copy, and then the two stretches that hold something and those beside them.
+        assert_eq!(sorted(20, 0), (14 + 96 + 8, expected(0..20)));
         // The ring has come round; of the seven stretches two hold only what lies before the tail.
         assert_eq!(sorted(230, 190), (14 + 2 * (100 - 32), expected(190..230)));
-        assert_eq!(sorted(0, 0), (14, vec![]));
+        assert_eq!(sorted(0, 0), (14 + 200, vec![]));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! layer above must not go on with it, not even until its next flush: it might copy such content over something that is
 //! still needed. Its life ends at once (rule 10), and recovery finds what is durable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
@@ -51,7 +51,7 @@ impl Stack {
     /// # Errors
     /// The reason when a layer cannot be served live or its map does not fit its journal.
     pub fn format(setup: StackSetup) -> Result<Self, String> {
-        Self::start(setup, Performer::format)
+        Self::start(setup, &mut Performer::format)
     }
 
     /// Starts on formatted drives.
@@ -59,11 +59,25 @@ impl Stack {
     /// # Errors
     /// The reason when a layer cannot be served live or its map does not fit its journal.
     pub fn open(setup: StackSetup) -> Result<Self, String> {
-        Self::start(setup, Performer::open)
+        Self::open_suspecting(setup, Vec::new())
     }
 
-    fn start(setup: StackSetup, begin: fn(Setup) -> Result<Performer, String>) -> Result<Self, String> {
-        let below = setup.below.into_iter().map(|below| Self::start(below, begin)).collect::<Result<_, _>>()?;
+    /// The same, where blocks of drives are known that could not be read: those that still cannot become `Lost`. `suspects`
+    /// are those of each drive, in order.
+    ///
+    /// # Errors
+    /// Those of [`Stack::open`].
+    pub fn open_suspecting(setup: StackSetup, suspects: Vec<BTreeSet<Pba>>) -> Result<Self, String> {
+        let mut suspects = suspects.into_iter();
+        Self::start(setup, &mut |setup| Performer::open_suspecting(setup, suspects.next().unwrap_or_default()))
+    }
+
+    /// Begins drive by drive, and then what stands on them.
+    fn start(setup: StackSetup, begin: &mut dyn FnMut(Setup) -> Result<Performer, String>) -> Result<Self, String> {
+        let mut below = Vec::new();
+        for setup in setup.below {
+            below.push(Self::start(setup, begin)?);
+        }
         let top = begin(setup.top)?;
         let (asked, out) = (BTreeMap::new(), BTreeMap::new());
         let mut stack = Self { top, below, asked, out, next_out: 0, ended_below: 0 };

@@ -1,0 +1,96 @@
+//! `imbrex check`: whether a volume that nobody serves is whole, and its repair.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use imbrex_live::offline::{self, Checked};
+use imbrex_live::volume::Volume;
+use serde::Serialize;
+
+use super::open_volume;
+use crate::output::OutputArguments;
+use crate::table::{count, table};
+
+/// The version of [`Report`].
+const SCHEMA: &str = "imbrex.checked/1";
+
+/// Check a volume that nobody serves: every copy of what it says about itself, its journals, and where its blocks lie
+///
+/// The status is 1 when something is damaged, also when it could be repaired. Nothing is written without --repair.
+#[derive(Args)]
+pub struct Check {
+    /// Its stores, in order
+    #[arg(required = true, num_args = 1..=2)]
+    stores: Vec<PathBuf>,
+    /// Read every block that something is mapped to
+    #[arg(long)]
+    read_data: bool,
+    /// Write damaged copies anew from good ones, and put blocks that cannot be read on record as lost (with --read-data)
+    #[arg(long)]
+    repair: bool,
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+/// What a check came to.
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    layer: String,
+    problems: Vec<String>,
+    repaired: bool,
+    /// What is left after a repair.
+    remaining: Vec<String>,
+    mapped_blocks: u64,
+    lost_blocks: u64,
+    read_blocks: u64,
+}
+
+impl Check {
+    pub fn run(self) -> Result<()> {
+        let output = self.output.open()?;
+        let volume = open_volume(&self.stores)?;
+        let report = self.report(volume)?;
+        output.write(std::slice::from_ref(&report), || shown(&report))?;
+        match (report.problems.len(), report.remaining.len()) {
+            (0, _) => Ok(()),
+            (_, 0) if report.repaired => bail!("the volume was damaged, and is repaired"),
+            (_, 0) => bail!("the volume is damaged; repair it with: imbrex check --repair"),
+            (_, left) => bail!("the volume is damaged: {left} problems are beyond repair"),
+        }
+    }
+
+    fn report(&self, volume: Volume) -> Result<Report> {
+        let checked = offline::check(&volume, self.read_data);
+        let is_repairable = checked.problems.iter().all(|problem| problem.is_repairable);
+        let repaired = self.repair && is_repairable && !checked.problems.is_empty();
+        let layer = volume.layer().to_owned();
+        let remaining = if repaired {
+            offline::repair(&volume, &checked)?;
+            let members = volume.members;
+            texts(&offline::check(&Volume::open(members)?, self.read_data))
+        } else {
+            checked.problems.iter().filter(|problem| !problem.is_repairable).map(|p| p.what.clone()).collect()
+        };
+        let Checked { mapped_blocks, lost_blocks, read_blocks, .. } = checked;
+        let problems = texts(&checked);
+        Ok(Report { schema: SCHEMA, layer, problems, repaired, remaining, mapped_blocks, lost_blocks, read_blocks })
+    }
+}
+
+fn texts(checked: &Checked) -> Vec<String> {
+    checked.problems.iter().map(|problem| problem.what.clone()).collect()
+}
+
+fn shown(report: &Report) -> String {
+    let rows = [
+        ("blocks that lie somewhere", report.mapped_blocks),
+        ("blocks on record as lost", report.lost_blocks),
+        ("blocks read", report.read_blocks),
+        ("problems", report.problems.len() as u64),
+    ];
+    let counted = table([report.layer.as_str(), ">"], rows.map(|(what, number)| [what.to_owned(), count(number)]));
+    let what = if report.repaired { "repaired" } else { "damaged" };
+    report.problems.iter().fold(counted, |text, problem| format!("{text}\n{what}: {problem}"))
+}

@@ -1,0 +1,126 @@
+//! Whether a volume is whole, and what can be done where it is not.
+
+use std::collections::BTreeSet;
+
+use imbrex::block::{Extent, Pba};
+use imbrex::perform::{Request, Stack};
+
+use super::map::Mapped;
+use super::{LayerState, layers};
+use crate::solo::Solo;
+use crate::store::Store;
+use crate::volume::{Volume, VolumeError};
+
+/// Blocks of one read of data.
+const PART: u32 = 256;
+
+/// Something that is not as it should be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// What it is.
+    pub what: String,
+    /// Whether a repair puts it right, or at least on record.
+    pub is_repairable: bool,
+}
+
+/// What a check came to.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// What is not as it should be.
+    pub problems: Vec<Problem>,
+    /// Mapped blocks that cannot be read, of each member.
+    pub unreadable: Vec<BTreeSet<Pba>>,
+    /// Logical blocks that lie somewhere, of all layers.
+    pub mapped_blocks: u64,
+    /// Logical blocks on record as lost.
+    pub lost_blocks: u64,
+    /// Blocks that were read.
+    pub read_blocks: u64,
+}
+
+/// Checks a volume; with `read_data` every mapped block is read.
+#[must_use]
+pub fn check(volume: &Volume, read_data: bool) -> Checked {
+    let mut checked = Checked { unreadable: vec![BTreeSet::new(); volume.members.len()], ..Checked::default() };
+    for what in &volume.stale {
+        checked.found(format!("{what} is damaged or older than its other copy"), true);
+    }
+    match layers(volume) {
+        Ok(states) => states.into_iter().for_each(|state| checked.layer(volume, state, read_data)),
+        Err(why) => checked.found(why.to_string(), false),
+    }
+    checked
+}
+
+impl Checked {
+    fn found(&mut self, what: String, is_repairable: bool) {
+        self.problems.push(Problem { what, is_repairable });
+    }
+
+    fn layer(&mut self, volume: &Volume, mut state: LayerState, read_data: bool) {
+        let name = state.name.clone();
+        for place in &state.journal.lacking {
+            self.found(format!("block {} of the journal of {name} is damaged or old in one copy", place.block()), true);
+        }
+        if let Err(violation) = state.layer.check() {
+            self.found(format!("{name} contradicts itself: {violation}"), false);
+        }
+        let mapped = Mapped::of(&mut state);
+        self.mapped_blocks += mapped.blocks();
+        self.lost_blocks += mapped.lost;
+        if let Some((first, second)) = mapped.shared() {
+            let (first, second) = (first.lba.0, second.lba.0);
+            self.found(format!("{name} has blocks from {first} and from {second} on in one place"), false);
+        }
+        let Some(member) = state.member else { return };
+        let store = volume.members[member].as_ref();
+        let media = store.media();
+        for run in &mapped.runs {
+            if let Err(e) = media.read(run.at) {
+                self.found(format!("block {} of {name} lies where nothing is: {e}", run.lba.0), false);
+            } else if read_data {
+                self.read(store, member, run.at);
+            }
+        }
+        if let Some(first) = self.unreadable[member].first().copied().filter(|_| read_data) {
+            let blocks = self.unreadable[member].len();
+            let first = first.block();
+            self.found(
+                format!("{blocks} mapped blocks of member {} cannot be read, from {first} on", member + 1),
+                true,
+            );
+        }
+    }
+
+    /// Reads a run, and what of it cannot be read block by block.
+    fn read(&mut self, store: &dyn Store, member: usize, run: Extent<Pba>) {
+        let mut left = run;
+        while left.blocks > 0 {
+            let part = left.first(left.blocks.min(PART));
+            if store.read(part).is_err() {
+                self.unreadable[member].extend(part.iter().filter(|block| store.read(Extent::new(*block, 1)).is_err()));
+            }
+            self.read_blocks += u64::from(part.blocks);
+            left = left.skip(part.blocks);
+        }
+    }
+}
+
+/// Writes damaged copies anew from good ones, begins a life in which blocks that cannot be read are on record as lost, and
+/// leaves a checkpoint. Nothing that can be reached is given up, and a power cut leaves less repaired and no more lost.
+///
+/// # Errors
+/// When nothing can be repaired, or a store fails.
+pub fn repair(volume: &Volume, checked: &Checked) -> Result<(), VolumeError> {
+    layers(volume)?;
+    volume.mend()?;
+    let stack = Stack::open_suspecting(volume.setup()?, checked.unreadable.clone()).map_err(VolumeError::Refused)?;
+    let mut solo = Solo::begin(stack, volume.members.clone())?;
+    let failed = |e: imbrex::perform::Failure| VolumeError::Refused(format!("the repair could not be completed: {e}"));
+    solo.call(Request::Flush).map_err(failed)?;
+    solo.stack.checkpoint();
+    solo.settle();
+    solo.call(Request::Flush).map_err(failed)?;
+    volume.members.iter().try_for_each(|member| member.flush())?;
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Where the blocks of a layer lie.
+
+use imbrex::block::{Address, Extent, Lba, Pba};
+use imbrex::layer::TranslationLayer;
+use imbrex::plan::{Op, Place, Plan, Record};
+
+use super::LayerState;
+
+/// Blocks that a layer is asked for at a time.
+const CHUNK: u64 = 1 << 16;
+
+/// Logical blocks and where they lie, both without gap.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// The first logical block.
+    pub lba: Lba,
+    /// The places.
+    pub at: Extent<Pba>,
+}
+
+/// The map of a layer.
+#[derive(Clone, Debug, Default)]
+pub struct Mapped {
+    /// In the order of logical blocks, or as the layer restates them if it moves what it reads.
+    pub runs: Vec<Run>,
+    /// Logical blocks that are recorded as lost.
+    pub lost: u64,
+}
+
+impl Mapped {
+    /// Where the blocks of a layer lie.
+    #[must_use]
+    pub fn of(state: &mut LayerState) -> Self {
+        // A cache may plan to keep what it is asked for; what it has recorded is then what counts.
+        if state.member.is_none() { restated(state.layer.as_ref()) } else { asked(state.layer.as_mut()) }
+    }
+
+    /// Blocks that lie somewhere.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.runs.iter().map(|run| u64::from(run.at.blocks)).sum()
+    }
+
+    fn add(&mut self, lba: Lba, at: Extent<Pba>) {
+        match self.runs.last_mut() {
+            Some(last) if last.at.end() == at.start && last.lba.plus(u64::from(last.at.blocks)) == lba => {
+                last.at.blocks += at.blocks;
+            }
+            _ => self.runs.push(Run { lba, at }),
+        }
+    }
+
+    /// Two runs that share a place, if there are any.
+    #[must_use]
+    pub fn shared(&self) -> Option<(Run, Run)> {
+        let mut runs = self.runs.clone();
+        runs.sort_unstable_by_key(|run| run.at.start);
+        runs.windows(2).find(|pair| pair[0].at.end() > pair[1].at.start).map(|pair| (pair[0], pair[1]))
+    }
+}
+
+/// Asks for all blocks; the plans are not carried out.
+fn asked(layer: &mut dyn TranslationLayer) -> Mapped {
+    let (mut mapped, mut plan, mut from) = (Mapped::default(), Plan::new(), 0);
+    while from < layer.capacity() {
+        let chunk = Extent::new(Lba(from), (layer.capacity() - from).min(CHUNK) as u32);
+        plan.clear();
+        layer.read(chunk, &mut plan);
+        for op in plan.ops() {
+            match *op {
+                Op::Move { from: Place::At(at), to: Place::Host(host), blocks, .. } if at.device() != 0 => {
+                    mapped.add(chunk.start.plus(u64::from(host)), Extent::new(at, blocks));
+                }
+                Op::Move { from: Place::Lost, blocks, .. } => mapped.lost += u64::from(blocks),
+                _ => {}
+            }
+        }
+        from += u64::from(chunk.blocks);
+    }
+    mapped.runs.sort_unstable_by_key(|run| run.lba);
+    mapped
+}
+
+/// What a checkpoint would say.
+fn restated(layer: &dyn TranslationLayer) -> Mapped {
+    let (mut mapped, mut plan, mut next) = (Mapped::default(), Plan::new(), Some(0));
+    while let Some(from) = next {
+        plan.clear();
+        next = layer.restate(from, &mut plan);
+        for op in plan.ops() {
+            match *op {
+                Op::Record { record: Record::Map { at, to }, .. } => mapped.add(at.start, Extent::new(to, at.blocks)),
+                Op::Record { record: Record::Lost(at), .. } => mapped.lost += u64::from(at.blocks),
+                _ => {}
+            }
+        }
+    }
+    mapped
+}

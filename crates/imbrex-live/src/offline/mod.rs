@@ -1,0 +1,81 @@
+//! A volume that nobody serves, looked at without changing it: what its journals say, where its blocks lie, and whether that
+//! can be true.
+
+mod check;
+mod map;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use imbrex::block::{Extent, Lba, Pba};
+use imbrex::layer::TranslationLayer;
+use imbrex::perform::{JournalState, Request, Setup, Stack, StackSetup};
+
+use crate::overlay::{KEEPS, Overlay};
+use crate::solo::Solo;
+use crate::store::Store;
+use crate::volume::{Volume, VolumeError};
+pub use check::{Checked, Problem, check, repair};
+pub use map::{Mapped, Run};
+
+/// A layer of a volume as its journal has it.
+pub struct LayerState {
+    /// The layer.
+    pub name: String,
+    /// The member that it is on; none for one above all members.
+    pub member: Option<usize>,
+    /// How it is set up.
+    pub setup: Setup,
+    /// Its journal.
+    pub journal: JournalState,
+    /// The layer itself, with all records applied and what the drive reports.
+    pub layer: Box<dyn TranslationLayer>,
+}
+
+/// Reads the journals of all layers, those on members first.
+///
+/// # Errors
+/// What cannot be read, or contradicts itself.
+pub fn layers(volume: &Volume) -> Result<Vec<LayerState>, VolumeError> {
+    let StackSetup { top, below } = volume.setup()?;
+    let own = |member: usize| volume.superblocks[member].own.layer.clone();
+    if below.is_empty() {
+        return Ok(vec![on_member(volume, own(0), 0, top)?]);
+    }
+    let mut states = Vec::new();
+    for (member, setup) in below.into_iter().enumerate() {
+        states.push(on_member(volume, own(member), member, setup.top)?);
+    }
+    states.push(above(volume, top)?);
+    Ok(states)
+}
+
+/// The layer on a member.
+fn on_member(volume: &Volume, name: String, member: usize, setup: Setup) -> Result<LayerState, VolumeError> {
+    let store = &volume.members[member];
+    let refused = |what: String| VolumeError::Refused(format!("member {}: {what}", member + 1));
+    let journal = JournalState::read(&setup, &mut |at| store.read(at).ok()).map_err(refused)?;
+    let mut layer = journal.fold(&setup).map_err(refused)?;
+    layer.recovered(&store.report()?, &mut imbrex::plan::Plan::new()).map_err(|e| refused(e.to_string()))?;
+    Ok(LayerState { name, member: Some(member), setup, journal, layer })
+}
+
+/// The layer above the members, whose journal lies where the first one's layer has put it.
+fn above(volume: &Volume, setup: Setup) -> Result<LayerState, VolumeError> {
+    let mut below = first_member(volume)?;
+    let mut read = |at: Extent<Pba>| -> Option<Bytes> {
+        below.call(Request::Read(Extent::new(Lba(at.start.block()), at.blocks))).ok()
+    };
+    let journal = JournalState::read(&setup, &mut read).map_err(VolumeError::Refused)?;
+    let mut layer = journal.fold(&setup).map_err(VolumeError::Refused)?;
+    let report = setup.media.unit_report();
+    layer.recovered(&report, &mut imbrex::plan::Plan::new()).map_err(|e| VolumeError::Refused(e.to_string()))?;
+    Ok(LayerState { name: volume.layer().to_owned(), member: None, setup, journal, layer })
+}
+
+/// The first member behind its layer, with whatever recovery writes in memory.
+fn first_member(volume: &Volume) -> Result<Solo, VolumeError> {
+    let setup = volume.setup()?.below.swap_remove(0);
+    let overlay: Arc<dyn Store> = Arc::new(Overlay::new(Arc::clone(&volume.members[0]), KEEPS));
+    Solo::begin(Stack::open(setup).map_err(VolumeError::Refused)?, vec![overlay])
+}

@@ -1,0 +1,172 @@
+//! Any byte of any metadata block damaged: the other copy serves, or the volume is refused by what is damaged. Never a panic,
+//! never wrong data.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use imbrex::block::{Extent, Lba};
+use imbrex::explore::{BLOCK, Dice, Ground, content};
+use imbrex::layers::{self, LayerInfo};
+use imbrex::perform::Request;
+use imbrex::perform::journal::decode_block;
+use imbrex::perform::rules::Rules;
+use imbrex_live::explore::{Images, Part, Volatile};
+use imbrex_live::image::Image;
+use imbrex_live::solo::Solo;
+use imbrex_live::volume::{Members, Volume};
+
+/// A volume in use, and what its blocks hold.
+struct Used {
+    files: Vec<Volatile>,
+    parts: Vec<Vec<Part>>,
+    newest: Vec<u64>,
+}
+
+/// How a volume came to rest.
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Rest {
+    Stopped,
+    Cut,
+}
+
+fn used(info: &'static LayerInfo, rest: Rest, seed: u64) -> Used {
+    let mut dice = Dice::new(seed);
+    let mut images = Images::draw(info, Rules::all(), &mut dice).unwrap();
+    let volume = images.make().unwrap();
+    let mut solo = Solo::open(&volume).unwrap();
+    let mut newest = vec![0; images.capacity() as usize];
+    for version in 1..250 {
+        let lba = dice.below(newest.len() as u64);
+        let request = Request::Write(Extent::new(Lba(lba), 1), content::block(Lba(lba), version, BLOCK));
+        solo.call(request).unwrap();
+        newest[lba as usize] = version;
+        if version % 7 == 0 {
+            solo.call(Request::Flush).unwrap();
+        }
+    }
+    solo.call(Request::Flush).unwrap();
+    if rest == Rest::Stopped {
+        solo.stack.checkpoint();
+        solo.settle();
+    } else {
+        // What this brings to the journal may be torn.
+        for lba in 0..newest.len().min(9) as u64 {
+            let same = content::block(Lba(lba), newest[lba as usize], BLOCK);
+            let same = if newest[lba as usize] == 0 { vec![0; BLOCK].into() } else { same };
+            solo.call(Request::Write(Extent::new(Lba(lba), 1), same)).unwrap();
+        }
+    }
+    drop((solo, volume));
+    let parts = (0..images.drives()).map(|drive| images.parts(drive)).collect();
+    if rest == Rest::Cut {
+        images.cut(&mut dice);
+    }
+    Used { files: images.files(), parts, newest }
+}
+
+impl Used {
+    /// Whether a byte lies in the newest commit of a journal. Nothing after it says that it was durable, so that with both
+    /// copies damaged it is as if it were torn.
+    fn is_newest(&self, drive: usize, journal: &Part, byte: u64) -> bool {
+        let bytes = self.files[drive].content(journal.offset, journal.len as usize);
+        let headers = bytes.chunks(BLOCK).map(|block| decode_block(&Bytes::copy_from_slice(block), None));
+        let headers: Vec<_> = headers.map(|block| block.map(|block| block.header)).collect();
+        let durable = headers.iter().flatten().map(|header| header.durable).max().unwrap();
+        headers[byte as usize / BLOCK].is_some_and(|header| header.start >= durable)
+    }
+}
+
+/// Opens and reads everything; what it says when it refuses.
+fn serve(used: &Used, files: &[Volatile]) -> Result<(), String> {
+    let open = |file: &Volatile| Ok(Arc::new(Image::open(file.clone()).map_err(|e| e.to_string())?) as _);
+    let members: Members = files.iter().map(open).collect::<Result<_, String>>()?;
+    let volume = Volume::open(members).map_err(|e| e.to_string())?;
+    let mut solo = Solo::open(&volume).map_err(|e| e.to_string())?;
+    for (lba, version) in (0..).zip(&used.newest) {
+        let read = solo.call(Request::Read(Extent::new(Lba(lba), 1))).unwrap();
+        let is_right = if *version == 0 {
+            read.iter().all(|byte| *byte == 0)
+        } else {
+            read == content::block(Lba(lba), *version, BLOCK)
+        };
+        assert!(is_right, "block {lba} does not hold version {version}");
+    }
+    Ok(())
+}
+
+/// Serves with one byte of each of some places changed.
+fn served(used: &Used, drive: usize, at: &[(u64, u8)]) -> Result<(), String> {
+    let files: Vec<Volatile> = used.files.iter().map(Volatile::copied).collect();
+    at.iter().for_each(|(offset, change)| files[drive].flip(*offset, *change));
+    let result = std::panic::catch_unwind(AssertUnwindSafe(|| serve(used, &files)));
+    result.unwrap_or_else(|_| panic!("drive {drive} with {at:?} changed"))
+}
+
+#[test]
+fn one_damaged_byte_does_not_matter() {
+    let mut damaged = 0;
+    for (info, rest) in layers::ALL.iter().flat_map(|info| [(info, Rest::Stopped), (info, Rest::Cut)]) {
+        let used = used(info, rest, 5);
+        assert_eq!(served(&used, 0, &[]), Ok(()), "{} {rest:?}", info.name);
+        let mut dice = Dice::new(9);
+        for (drive, parts) in used.parts.iter().enumerate() {
+            for Part { what, offset, len, .. } in parts {
+                for block in (0..*len).step_by(BLOCK) {
+                    let within = (len - block).min(BLOCK as u64);
+                    // Most of a copy is the zeros behind what it says.
+                    let bytes = if dice.one_in(3) { 1 } else { within };
+                    let at = offset + block + dice.below(bytes.max(64).min(within));
+                    let change = 1 << dice.below(8);
+                    let result = served(&used, drive, &[(at, change)]);
+                    assert_eq!(result, Ok(()), "{} {rest:?}: {what}, byte {at} changed by {change}", info.name);
+                    damaged += 1;
+                }
+            }
+        }
+    }
+    println!("{damaged} blocks damaged");
+    assert!(damaged > 10_000);
+}
+
+#[test]
+fn every_byte_of_what_is_short() {
+    for rest in [Rest::Stopped, Rest::Cut] {
+        let used = used(layers::find("fifo-log").unwrap(), rest, 3);
+        for Part { what, offset, len, .. } in &used.parts[0] {
+            let is_journal = what.contains("journal");
+            for at in *offset..offset + (*len).min(if is_journal { 300 } else { 700 }) {
+                assert_eq!(served(&used, 0, &[(at, 0x41)]), Ok(()), "{what}, byte {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_damage_in_both_copies_is_refused_by_name() {
+    let (mut refused, mut harmless) = (0, 0);
+    for (info, rest) in layers::ALL.iter().flat_map(|info| [(info, Rest::Stopped), (info, Rest::Cut)]) {
+        let used = used(info, rest, 8);
+        for (drive, parts) in used.parts.iter().enumerate() {
+            for first in parts.iter().filter(|part| part.copy == 0) {
+                let second = parts.iter().find(|part| part.copy == 1 && part.what == first.what).unwrap();
+                for byte in (0..first.len).step_by(BLOCK) {
+                    let byte = byte + 5;
+                    if byte >= first.len || (first.what == "journal" && used.is_newest(drive, first, byte)) {
+                        continue;
+                    }
+                    match served(&used, drive, &[(first.offset + byte, 4), (second.offset + byte, 4)]) {
+                        Ok(()) => harmless += 1,
+                        Err(why) => {
+                            assert!(why.contains(first.what), "{}: {}: {why}", info.name, first.what);
+                            refused += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("{refused} refused, {harmless} harmless");
+    assert!(refused > 500 && harmless > 500);
+}

@@ -1,0 +1,79 @@
+//! The journal as it lies on a store, for whoever looks at it without serving.
+
+use bytes::Bytes;
+
+use super::Setup;
+use super::chain;
+use super::copies;
+use super::journal::Entry;
+use super::scan::Scan;
+use crate::block::{Extent, Pba};
+use crate::layer::TranslationLayer;
+
+/// What recovery would make of a journal.
+#[derive(Clone, Debug)]
+pub struct JournalState {
+    /// The number of the block at which recovery begins.
+    pub tail: u64,
+    /// The number of the block that is written next.
+    pub head: u64,
+    /// How often the store has been started, and once more.
+    pub epoch: u32,
+    /// The entries that count, oldest first.
+    pub entries: Vec<JournalEntry>,
+    /// Places of blocks that are damaged or older in one copy.
+    pub lacking: Vec<Pba>,
+}
+
+/// An entry of a journal.
+#[derive(Clone, Debug)]
+pub struct JournalEntry {
+    /// The number of its first block.
+    pub start: u64,
+    /// Its blocks.
+    pub blocks: u32,
+    /// The start of the store in which it was written.
+    pub epoch: u32,
+    /// What it says.
+    pub entry: Entry,
+}
+
+impl JournalState {
+    /// Reads a journal; `read` gives nothing for what cannot be read.
+    ///
+    /// # Errors
+    /// What is damaged in every copy.
+    pub fn read(setup: &Setup, read: &mut dyn FnMut(Extent<Pba>) -> Option<Bytes>) -> Result<Self, String> {
+        let mut scan = Scan::new(&setup.journal);
+        loop {
+            let parts = scan.next();
+            if parts.is_empty() {
+                break;
+            }
+            for part in parts {
+                match read(part) {
+                    Some(data) => scan.read(part.start, &data, (setup.identity, setup.block_bytes)),
+                    None => scan.failed(part.start),
+                }
+            }
+        }
+        let found = scan.finish()?;
+        let chain = chain::find(found.iter().map(|found| found.block.clone()).collect(), setup.block_bytes)?;
+        let lacking = copies::lacking(&found, &chain, &setup.journal).into_iter().map(|(place, _)| place).collect();
+        let entry = |(&(start, epoch, blocks), entry)| JournalEntry { start, blocks, epoch, entry };
+        let entries = chain.at.iter().zip(chain.entries).map(entry).collect();
+        Ok(Self { tail: chain.tail, head: chain.head, epoch: chain.epoch, entries, lacking })
+    }
+
+    /// The layer that the records give, before it has seen what the drive reports.
+    ///
+    /// # Errors
+    /// The record that contradicts another.
+    pub fn fold(&self, setup: &Setup) -> Result<Box<dyn TranslationLayer>, String> {
+        let mut layer = (setup.make)();
+        for record in self.entries.iter().flat_map(|entry| &entry.entry.records) {
+            layer.apply(record).map_err(|e| format!("the journal is damaged: {e}"))?;
+        }
+        Ok(layer)
+    }
+}
