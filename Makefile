@@ -1,9 +1,12 @@
 # The README's second command is `make test`: everything that CI checks.
-.PHONY: test tools format lint docs fuzz check-dm-zoned
+.PHONY: test tools format lint docs fuzz check-dm-zoned check-device check-nbd
 
 test: format lint docs
 	cargo test --workspace --locked --quiet
 	@checks/dm-zoned/run.sh
+	@checks/device/run.sh
+	@checks/device/compare.sh
+	@checks/nbd/run.sh
 
 # A minimal toolchain comes without these two.
 tools:
@@ -21,6 +24,15 @@ docs:
 # The layer dm-zoned against the kernel's, in a guest. Skipped where there is no qemu and none can be installed.
 check-dm-zoned:
 	@checks/dm-zoned/run.sh
+
+# Volumes on real zoned disks, in a guest, and a volume against the kernel's dm-zoned on the same disk. Skipped like the one above.
+check-device:
+	@checks/device/run.sh
+	@checks/device/compare.sh
+
+# Volumes served to the programs that people use NBD with. Skipped where nbdkit and the others cannot be had.
+check-nbd:
+	@checks/nbd/run.sh
 
 # Each fuzz target for a short while; needs a nightly toolchain and `cargo install cargo-fuzz`. Not part of `make test`.
 FUZZ_SECONDS ?= 20

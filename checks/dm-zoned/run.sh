@@ -4,166 +4,15 @@
 # busy reclaim wrote and again when everything has been reclaimed. They may differ by 10 %. Then the layer is replayed with
 # a wrong threshold, and the check fails unless that is found to differ.
 #
-# Needs qemu, busybox, kmod, cpio, xz and dmsetup, installed quietly where this is Debian and the user is root, and Debian's
-# cloud kernel and dm-zoned-tools, fetched once into a cache folder and not installed. Where that cannot be had the check
-# says why and succeeds, or fails if IMBREX_REQUIRE_QEMU is 1. What was fetched before needs no network. The guest runs by
-# qemu's plain emulation: /dev/kvm is often missing, and inside other machines often there without working.
-# GUEST_SECONDS is the longest that it may run. Arguments go to `imbrex replay`.
+# What it needs is told in ../guest.sh. Arguments go to `imbrex replay`.
 set -euo pipefail
 cd "$(dirname "$0")"
+check="dm-zoned check"
+. ../guest.sh
 
 WRITES=100 CHUNKS=16 ZONE_BLOCKS=4096 SEED=${SEED:-1}
 PERCENT=10
 PERTURBED=dm-zoned.reclaim_low=50
-GUEST_SECONDS=${GUEST_SECONDS:-300}
-cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/imbrex/dm-zoned
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() {
-    echo "dm-zoned check: $1" >&2
-    exit 1
-}
-
-skip() {
-    [ "${IMBREX_REQUIRE_QEMU:-0}" != 1 ] || fail "$1, and IMBREX_REQUIRE_QEMU does not let it be skipped"
-    echo "dm-zoned check skipped: $1"
-    exit 0
-}
-
-# Programs of the host, and the packages they come in.
-need_programs() {
-    local pair missing=()
-    for pair in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static depmod:kmod cpio:cpio xz:xz-utils dmsetup:dmsetup; do
-        program "${pair%%:*}" > /dev/null || missing+=("${pair##*:}")
-    done
-    [ ${#missing[@]} -eq 0 ] && return
-    [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null ||
-        skip "it needs qemu-system-x86_64 and more (on Debian the packages ${missing[*]}), and only root can install them with apt-get"
-    echo "dm-zoned check: installing ${missing[*]}"
-    install_packages "${missing[@]}" > "$work/apt" 2>&1 ||
-        skip "the packages ${missing[*]} could not be installed: $(reason "$work/apt")"
-}
-
-# Only the download is cut short: an installation cut short would leave the package manager half way.
-install_packages() {
-    export DEBIAN_FRONTEND=noninteractive
-    fetching 60 apt-get -qq update && fetching 180 apt-get -qq -y --no-install-recommends --download-only install "$@" &&
-        apt-get -qq -y --no-install-recommends --no-download -o DPkg::Lock::Timeout=60 install "$@"
-}
-
-program() { PATH=$PATH:/sbin:/usr/sbin command -v "$1"; }
-
-# A command that uses the network and must not hang.
-fetching() {
-    local seconds=$1
-    shift
-    timeout "$seconds" "$@" -o Acquire::http::Timeout=20 -o Acquire::Retries=1 -o DPkg::Lock::Timeout=30 || {
-        local status=$?
-        [ $status != 124 ] || echo "E: $1 was not done in $seconds s"
-        return $status
-    }
-}
-
-# The last error that apt reported.
-reason() { sed -n 's/^E: //p' "$1" | tail -n 1 | grep . || echo "the package manager does not say why"; }
-
-# Kernel and dm-zoned-tools of Debian 13, unpacked into the cache.
-need_kernel() {
-    [ -e "$cache/complete" ] && return
-    command -v apt-get > /dev/null && [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
-        skip "the guest's kernel comes from Debian packages, and this is not Debian"
-    echo "dm-zoned check: fetching the guest's kernel"
-    (fetch_kernel) > "$work/fetch" 2>&1 || skip "the guest's kernel could not be fetched: $(reason "$work/fetch")"
-    # Moved into place whole, so that what is there is complete.
-    local new=$cache.$$
-    { mkdir -p "$new" && for package in "$work"/debs/*.deb; do dpkg-deb -x "$package" "$new/root"; done &&
-        "$(program depmod)" -b "$(modules_root "$new/root")" "$(ls "$(modules_root "$new/root")/lib/modules")" &&
-        touch "$new/complete" && rm -rf "$cache" && mv -T "$new" "$cache"; } || skip "$cache could not be written"
-}
-
-# By an apt configuration of their own, so that the machine's stays as it is.
-fetch_kernel() {
-    mkdir -p "$work"/{lists/partial,archives/partial,debs}
-    local mirror
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2> /dev/null |
-        head -n 1 || true)
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-http://deb.debian.org/debian} trixie main" \
-        > "$work/sources.list"
-    cat > "$work/apt.conf" << END
-Dir::Etc::sourcelist "$work/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::State::lists "$work/lists";
-Dir::Cache "$work";
-Acquire::Languages "none";
-APT::Sandbox::User "root";
-END
-    export APT_CONFIG=$work/apt.conf
-    fetching 60 apt-get -qq update || return
-    local image
-    image=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
-    [ -n "$image" ] || return
-    cd "$work/debs" && fetching 120 apt-get -qq download "$image" dm-zoned-tools
-}
-
-# Where a tree of Debian's packages has lib/modules.
-modules_root() { if [ -d "$1/lib/modules" ]; then echo "$1"; else echo "$1/usr"; fi; }
-
-# A program and the libraries it needs.
-copy_program() {
-    local libraries library
-    install -D "$1" "$guest/bin/${1##*/}"
-    libraries=$(ldd "$1" 2>&1 || true)
-    [[ $libraries != *"not found"* ]] || skip "${1##*/} needs newer libraries than this machine has"
-    for library in $(grep -o '/[^ ]*' <<< "$libraries"); do
-        [ -e "$guest$library" ] || install -D "$library" "$guest$library"
-    done
-}
-
-# The guest's files: busybox, the two device-mapper programs, the modules, the pattern and what to do with it.
-make_guest() {
-    guest=$work/guest
-    local tree modules
-    tree=$(modules_root "$cache/root")
-    version=$(ls "$tree/lib/modules")
-    mkdir -p "$guest"/{bin,sbin,proc,sys,dev,run,tmp,lib/modules}
-    copy_program "$(program busybox)"
-    for applet in $("$guest/bin/busybox" --list); do [ -e "$guest/bin/$applet" ] || ln -s busybox "$guest/bin/$applet"; done
-    copy_program "$(program dmsetup)"
-    copy_program "$(find "$cache/root" -name dmzadm -type f | head -n 1)"
-    modules=$guest/lib/modules/$version
-    mkdir -p "$modules"
-    cp "$tree/lib/modules/$version"/modules.{order,builtin,builtin.modinfo} "$modules/"
-    for module in null_blk dm_zoned; do
-        "$(program modprobe)" -d "$tree" -S "$version" --show-depends --ignore-install "$module"
-    done | awk '$1 == "insmod" { print $2 }' | sort -u | while read -r file; do
-        case $file in
-            *.xz) xz -dc "$file" > "$modules/$(basename "$file" .xz)" ;;
-            *) cp "$file" "$modules/" ;;
-        esac
-    done
-    "$(program depmod)" -b "$guest" "$version"
-    cp "$work/pattern" "$guest/pattern"
-    install -m 755 guest.sh "$guest/init"
-    (cd "$guest" && find . | cpio --quiet -o -H newc) > "$work/initrd"
-}
-
-# cmpxchg16b is left out: under some versions of qemu's emulation it ends in a panic of the guest.
-run_guest() {
-    local status=0
-    timeout --foreground -k 5 "$GUEST_SECONDS" "$(program qemu-system-x86_64)" -machine q35 -accel tcg -cpu max,-cx16 -m 1536 \
-        -nodefaults -no-reboot -display none -kernel "$cache/root/boot/vmlinuz-$version" -initrd "$work/initrd" \
-        -append "console=ttyS0 quiet panic=-1 mitigations=off" \
-        -serial "file:$work/console" -serial "file:$work/said" < /dev/null > "$work/qemu" 2>&1 || status=$?
-    tr -d '\r' < "$work/said" > "$work/report" || true
-    if grep '^failed' "$work/report"; then
-        fail "the guest could not do what it was asked"
-    fi
-    grep -q '^done$' "$work/report" && return
-    tail -n 5 "$work/qemu" "$work/console" "$work/report" >&2 || true
-    [ $status != 124 ] || fail "the guest was not done in $GUEST_SECONDS s (GUEST_SECONDS says how long it may take)"
-    fail "the guest ended before it was done; above is what it said last"
-}
 
 pattern() {
     awk -v writes="$WRITES" -v chunks="$CHUNKS" -v blocks="$ZONE_BLOCKS" -v seed="$SEED" -v gap=5 -v last="$1" -f pattern.awk
@@ -190,13 +39,14 @@ compare() {
     awk -v off="$off" -v most="$PERCENT" 'BEGIN { exit !(off <= most && off >= -most) }'
 }
 
-[ "$(uname -m)" = x86_64 ] || skip "the guest is an x86_64 one with programs of this machine, which is $(uname -m)"
-need_programs
+need_guest_programs dmsetup:dmsetup
 need_kernel
-pattern 5 > "$work/pattern"
-make_guest
+begin_guest null_blk dm_zoned
+copy_program "$(program dmsetup)"
+copy_program "$(find "$cache/root" -name dmzadm -type f | head -n 1)"
+pattern 5 > "$guest/pattern"
+pack_guest guest.sh
 run_guest
-said() { sed -n "s/^$1 //p" "$work/report"; }
 echo "dm-zoned check: $WRITES writes of 4 KiB over $CHUNKS chunks, Linux $version"
 busy=$(replayed 5 "$@") all=$(replayed 1000 "$@") perturbed=$(replayed 5 --set "$PERTURBED")
 agree=yes

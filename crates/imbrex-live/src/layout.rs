@@ -1,19 +1,30 @@
-//! Where things lie in the conventional space of a member: superblocks and journals at its ends, the layer's blocks between.
+//! Where things lie on a member: superblocks and journals at the ends of its conventional space, the layer's blocks between.
 //!
 //! ```text
 //! | superblock | journal | the layer's conventional blocks | journal, 2nd copy | superblock, 2nd copy | zones, bands, tracks
+//! ```
+//!
+//! A drive that has sequential zones only gives whole ones away at its own ends. A superblock is written at the start of its
+//! zone, which is reset before; the journal's zones are one more than its blocks fill, since one is emptied while the others
+//! count, and another one, since after a power cut the rest of a zone may be left out.
+//!
+//! ```text
+//! | superblock's zone | journal's zones | the layer's zones | journal's zones, 2nd copy | superblock's zone, 2nd copy |
 //! ```
 //!
 //! So no single run of bad blocks takes both copies of anything.
 
 use imbrex::block::{Address, Extent, Pba};
 use imbrex::media::Media;
-use imbrex::space::Space;
+use imbrex::space::{Space, Zones};
 
 use crate::superblock;
 
 /// Copies of the superblock, and of the journal.
 pub const COPIES: usize = 2;
+
+/// Zones of a copy of a journal beyond those that its blocks fill.
+const SPARE_JOURNAL_ZONES: u32 = 2;
 
 /// The parts of a member's conventional space.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,15 +37,16 @@ pub struct Layout {
     pub space: Space,
 }
 
-/// The conventional space is too short.
+/// The drive, or its conventional space, is too short.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "two superblocks of {superblock} blocks and two copies of a journal of {journal} blocks leave nothing of the {have} conventional blocks; the drive needs more of them, or a smaller map or buffer"
+    "two superblocks of {superblock} {unit} and two copies of a journal of {journal} {unit} leave nothing of the {have} {unit}; the drive needs more of them, or a smaller map or buffer"
 )]
 pub struct NoRoom {
     superblock: u64,
     journal: u64,
     have: u64,
+    unit: &'static str,
 }
 
 /// Blocks of a copy of the superblock.
@@ -52,16 +64,20 @@ pub fn superblocks(media: &dyn Media, block_bytes: u32) -> Result<[Extent<Pba>; 
 }
 
 impl Layout {
-    /// With so many blocks for each copy of the journal, and for a persistent buffer.
+    /// With so many blocks for each copy of the journal, or more in whole zones, and for a persistent buffer.
     ///
     /// # Errors
     /// When nothing is left.
     pub fn new(media: &dyn Media, block_bytes: u32, journal: u32, buffer: u32) -> Result<Self, NoRoom> {
         let all = Space::of(media, buffer);
         let superblock = superblock_blocks(block_bytes);
+        if let Some(zones) = all.zones.filter(|_| all.conventional_blocks == 0) {
+            return Self::in_zones(&all, zones, superblock, journal);
+        }
         let (taken, have) = (u64::from(superblock) + u64::from(journal), all.conventional_blocks);
         let left = have.checked_sub(COPIES as u64 * taken).filter(|left| *left > 0);
-        let no_room = NoRoom { superblock: superblock.into(), journal: journal.into(), have };
+        let no_room =
+            NoRoom { superblock: superblock.into(), journal: journal.into(), have, unit: "conventional blocks" };
         let conventional_blocks = left.ok_or(no_room)?;
         let first = all.conventional;
         let last = first.plus(have - u64::from(superblock));
@@ -73,6 +89,23 @@ impl Layout {
                 Extent::new(first.plus(have - taken), journal),
             ],
             space,
+        })
+    }
+
+    /// On a drive that has sequential zones only.
+    fn in_zones(all: &Space, zones: Zones, superblock: u32, journal: u32) -> Result<Self, NoRoom> {
+        let journal = if journal == 0 { 0 } else { journal.div_ceil(zones.zone_blocks) + SPARE_JOURNAL_ZONES };
+        let taken = 1 + journal;
+        let have = u64::from(zones.count);
+        let no_room = NoRoom { superblock: 1, journal: journal.into(), have, unit: "zones" };
+        let fits = superblock <= zones.zone_blocks && have > COPIES as u64 * u64::from(taken);
+        let length = journal.checked_mul(zones.zone_blocks).filter(|_| fits).ok_or(no_room)?;
+        let run = |zone, blocks| Extent::new(zones.block(zone, 0), blocks);
+        let left = Zones { first: zones.unit(taken), count: zones.count - COPIES as u32 * taken, ..zones };
+        Ok(Self {
+            superblocks: [run(0, superblock), run(zones.count - 1, superblock)],
+            journals: [run(1, length), run(zones.count - taken, length)],
+            space: Space { zones: Some(left), ..all.clone() },
         })
     }
 }
@@ -97,5 +130,18 @@ mod tests {
         assert_eq!(space.zones.map(|zones| zones.count), Some(7));
         assert!(Layout::new(&media, 4096, 92, 5).is_err());
         assert_eq!(superblocks(&Conventional::new(1, 100), 512).unwrap()[1].end(), Pba::disk(100));
+    }
+
+    #[test]
+    fn a_drive_without_conventional_zones_gives_whole_ones_away() {
+        let spec = ZonedSpec { zones: 20, zone_blocks: 64, conventional_zones: 0, max_open: 0, max_active: 0 };
+        let Layout { superblocks: [a, b], journals: [c, d], space } =
+            Layout::new(&Shingled::new(1, spec), 4096, 70, 0).unwrap();
+        let of = |zone: u64, blocks| Extent::new(Pba::disk(zone * 64), blocks);
+        assert_eq!([a, c, d, b], [of(0, 4), of(1, 256), of(15, 256), of(19, 4)]);
+        assert_eq!(space.zones.map(|zones| (zones.extent(0), zones.count)), Some((of(5, 64), 10)));
+        assert_eq!(superblocks(&Shingled::new(1, spec), 4096).unwrap(), [a, b]);
+        let short = Shingled::new(1, ZonedSpec { zones: 10, ..spec });
+        assert!(Layout::new(&short, 4096, 70, 0).unwrap_err().to_string().contains("10 zones"));
     }
 }

@@ -3,13 +3,20 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`store`] | a drive as the runner uses it |
+//! | [`zoned_device`] | a host-managed disk of this machine |
+//! | [`block_device`] | a disk or SSD of this machine that takes writes anywhere |
 //! | [`image`] | a drive emulated in a file, its rules enforced and its state kept |
 //! | [`overlay`] | a drive that is only read, with what is written to it in memory |
+//! | [`active`] | limits on zones that are partly written |
 //! | [`volume`] | one or more stores under a layer: how they are formatted, found and opened |
 //! | [`engine`] | the runner among threads: requests in, operations carried out, replies out |
-#![forbid(unsafe_code)]
+//! | [`service`] | a volume that is served, and those who ask how it is |
+#![deny(unsafe_code)]
 
+pub mod active;
 pub mod backing;
+pub mod block_device;
+pub mod direct;
 pub mod engine;
 pub mod explore;
 
@@ -19,8 +26,10 @@ pub mod layout;
 pub mod offline;
 pub mod overlay;
 pub mod place;
+pub mod service;
 pub mod signature;
 pub mod solo;
 pub mod store;
 pub mod superblock;
 pub mod volume;
+pub mod zoned_device;

@@ -10,9 +10,12 @@ use imbrex::drive::DrivePreset;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::backing::Backing;
+use crate::block_device::BlockDevice;
+use crate::direct::{DeviceError, DirectDevice};
 use crate::image::{Image, ImageError};
 use crate::signature;
 use crate::store::Store;
+use crate::zoned_device::{self, ZonedDevice};
 
 /// Why a path is no store.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +44,14 @@ pub enum PlaceError {
         /// Why not.
         source: ImageError,
     },
+    /// The block device cannot be used.
+    #[error("{path}: {source}")]
+    Device {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        source: DeviceError,
+    },
     /// Something is there that would be lost.
     #[error("{path} holds {what}; add --force to destroy it")]
     Occupied {
@@ -62,7 +73,22 @@ pub enum PlaceError {
 /// # Errors
 /// When there is none, it is damaged, or somebody else has it.
 pub fn open(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
-    let (file, metadata) = locked(path, "open", File::options().read(true).write(true))?;
+    opened(path, File::options().read(true).write(true))
+}
+
+/// The same, for a program that will not write to it.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_to_read(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
+    opened(path, File::options().read(true))
+}
+
+fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, PlaceError> {
+    if is_device(path) {
+        return device(path, options).map_err(|source| PlaceError::Device { path: path.to_owned(), source });
+    }
+    let (file, metadata) = locked(path, "open", options)?;
     if metadata.is_file() {
         let image = Image::open(file).map_err(|source| PlaceError::Image { path: path.to_owned(), source })?;
         return Ok(Arc::new(image));
@@ -76,18 +102,31 @@ pub fn open(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
 /// # Errors
 /// When the path cannot be used so.
 pub fn prepare(path: &Path, preset: Option<&DrivePreset>, force: bool) -> Result<Prepared, PlaceError> {
-    let is_device = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
     match preset {
-        None if is_device => {
+        None if is_device(path) => {
             if let Some(what) = found(path)?.filter(|_| !force) {
                 return Err(PlaceError::Occupied { path: path.to_owned(), what });
             }
             Ok(Prepared { store: open(path)?, new: None })
         }
-        Some(_) if is_device => Err(PlaceError::IsDrive(path.to_owned())),
+        Some(_) if is_device(path) => Err(PlaceError::IsDrive(path.to_owned())),
         None => Err(PlaceError::NeedsDrive(path.to_owned())),
         Some(preset) => image(path, preset, force),
     }
+}
+
+fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+}
+
+/// A block device of this machine, with zones or without.
+fn device(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, DeviceError> {
+    let device = DirectDevice::open(path, options)?;
+    Ok(if zoned_device::is_zoned(&device)? {
+        Arc::new(ZonedDevice::new(device)?)
+    } else {
+        Arc::new(BlockDevice::new(device)?)
+    })
 }
 
 /// A store that is about to be formatted. A file that was not there before is removed again unless it is kept.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use imbrex::drive::DrivePreset;
-use imbrex::layers::{self, Recording};
+use imbrex::drive::{DrivePreset, MediaSpec};
+use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex_live::engine::{Engine, EngineOptions};
 use imbrex_live::image::Image;
 use imbrex_live::store::Store;
-use imbrex_live::volume::{FormatOptions, Members, Volume, format};
+use imbrex_live::volume::{FormatOptions, Members, Volume, VolumeError, format};
 
 fn image(preset: &DrivePreset) -> Arc<dyn Store> {
     let file = tempfile::tempfile().unwrap();
@@ -39,32 +39,82 @@ fn start(members: Members) -> Engine {
     engine
 }
 
+/// A zoned drive of 64 MiB, in zones of 2 MiB.
+fn zoned(conventional_zones: u32, max_active: u32) -> Arc<dyn Store> {
+    let small = DrivePreset::named("small-zoned").unwrap().with_capacity(64 << 20).unwrap();
+    let media =
+        MediaSpec::Zoned { zones: 32, zone_blocks: 512, conventional_zones, max_open: max_active.min(2), max_active };
+    image(&DrivePreset { media, ..small })
+}
+
+fn formatted(info: &'static LayerInfo, members: Members) -> Result<(), VolumeError> {
+    let options = FormatOptions { layer: info, config: &toml::Table::new(), buffer: None, journal_blocks: None };
+    format(members, &options).map(drop)
+}
+
+#[test]
+fn layers_that_need_no_conventional_zones_are_served_without() {
+    let mut served = Vec::new();
+    for info in layers::ALL.iter().filter(|info| matches!(info.recording, Recording::Zoned | Recording::WholeZones)) {
+        let members = vec![zoned(0, 0)];
+        match formatted(info, members.clone()) {
+            Ok(()) => serves(members, 4),
+            Err(e) => {
+                assert!(e.to_string().contains(info.name), "{e}");
+                continue;
+            }
+        }
+        served.push(info.name);
+    }
+    assert_eq!(served, ["in-place", "log-greedy", "log-fifo", "log-cost-benefit"]);
+}
+
+#[test]
+fn limits_on_active_zones_are_kept_or_refused() {
+    for conventional in [0, 4] {
+        for info in layers::ALL.iter().filter(|info| matches!(info.recording, Recording::Zoned | Recording::WholeZones))
+        {
+            let members = vec![zoned(conventional, 6)];
+            match formatted(info, members.clone()) {
+                // Many lives, each of which may leave zones behind.
+                Ok(()) => (0..8).for_each(|_| serves(members.clone(), 2)),
+                Err(e) => assert!(!info.name.starts_with("log-") && e.to_string().contains(info.name), "{e}"),
+            }
+        }
+        let log = layers::find("log-greedy").unwrap();
+        assert!(formatted(log, vec![zoned(conventional, 1)]).unwrap_err().to_string().contains("1 active zones"));
+    }
+}
+
 #[test]
 fn every_layer_serves_and_is_found_again() {
     for info in layers::ALL {
         let members = members(info.recording);
-        let options = FormatOptions { layer: info, config: &toml::Table::new(), buffer: None, journal_blocks: None };
-        let volume = match format(members.clone(), &options) {
-            Ok(volume) => volume,
-            Err(e) => panic!("{}: {e}", info.name),
-        };
-        drop(volume);
-        let engine = start(members.clone());
-        let region = (engine.capacity() * u64::from(engine.block_bytes())).min(8 << 20);
-        let threads = 4_u32;
-        thread::scope(|scope| {
-            for number in 0..threads {
-                let engine = &engine;
-                scope.spawn(move || churn(engine, number, region / u64::from(threads)));
-            }
-        });
-        engine.flush(0).unwrap();
-        engine.stop().unwrap();
-        drop(engine);
-        let engine = start(members);
-        for number in 0..threads {
-            verify(&engine, number, region / u64::from(threads));
+        if let Err(e) = formatted(info, members.clone()) {
+            panic!("{}: {e}", info.name);
         }
+        serves(members, 8);
+    }
+}
+
+/// Writes so many MiB several times over, in threads, and finds them again after a restart.
+fn serves(members: Members, mib: u64) {
+    let engine = start(members.clone());
+    let region = (engine.capacity() * u64::from(engine.block_bytes())).min(mib << 20);
+    let threads = 4_u32;
+    thread::scope(|scope| {
+        for number in 0..threads {
+            let engine = &engine;
+            scope.spawn(move || churn(engine, number, region / u64::from(threads)));
+        }
+    });
+    engine.flush(0).unwrap();
+    assert_eq!(engine.traffic().failures, 0);
+    engine.stop().unwrap();
+    drop(engine);
+    let engine = start(members);
+    for number in 0..threads {
+        verify(&engine, number, region / u64::from(threads));
     }
 }
 

@@ -70,6 +70,15 @@ impl UnitReport {
     }
 }
 
+/// How full the space is that a layer fills and cleans: a persistent buffer, a cache, bands.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Occupancy {
+    /// Blocks that are taken.
+    pub used: u64,
+    /// Blocks that there are.
+    pub blocks: u64,
+}
+
 /// A record or a report that contradicts what the layer knows: the journal or the drive is damaged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
@@ -165,8 +174,19 @@ pub trait TranslationLayer: Send {
         0
     }
 
+    /// The most units that hold data without being full at a time, beside those that the end of a life left so; nothing if there
+    /// may be any number.
+    fn most_active(&self) -> Option<u32> {
+        None
+    }
+
     /// The most records that restating the whole state can take: what a checkpoint needs room for.
     fn most_records(&self) -> u64;
+
+    /// How full the space is that it fills and cleans, if it has any. Cheap.
+    fn occupancy(&self) -> Option<Occupancy> {
+        None
+    }
 
     /// Verifies the invariants. Slow; tests and fuzzers call it after every step.
     ///

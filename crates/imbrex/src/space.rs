@@ -2,7 +2,6 @@
 
 use crate::bands::Bands;
 use crate::block::{Extent, Pba};
-use crate::layer::Condition;
 use crate::media::Media;
 use crate::plan::Unit;
 use crate::tracks::Tracks;
@@ -27,14 +26,15 @@ pub struct Space {
 }
 
 impl Space {
-    /// All of a drive: conventional units come first, then bands, or sequential units of one size, or interlaced tracks.
+    /// All of a drive: conventional units come first, then bands, or sequential units of one size, or interlaced tracks. Units
+    /// that are worn out stay what they were.
     #[must_use]
     pub fn of(media: &dyn Media, buffer_blocks: u32) -> Self {
-        let report = media.report();
-        let conventional = report.iter().take_while(|unit| unit.condition == Condition::Conventional).count();
-        let zones = (conventional < report.len() && media.bands().is_none()).then(|| {
-            let first = Unit::disk(conventional as u32);
-            Zones { first, count: (report.len() - conventional) as u32, zone_blocks: media.extent_of(first).blocks }
+        let units = media.report().len() as u32;
+        let conventional = (0..units).take_while(|unit| !media.has_pointer(Unit::disk(*unit))).count() as u32;
+        let zones = (conventional < units && media.bands().is_none()).then(|| {
+            let first = Unit::disk(conventional);
+            Zones { first, count: units - conventional, zone_blocks: media.extent_of(first).blocks }
         });
         let (tracks, bands) = (media.tracks(), media.bands().cloned());
         let conventional_blocks = match (zones, tracks, &bands) {

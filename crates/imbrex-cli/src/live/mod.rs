@@ -1,9 +1,14 @@
 //! The commands for volumes that are served.
 
 pub mod check;
+pub mod clean;
 pub mod dump;
 pub mod format;
 pub mod inspect;
+mod nbdkit;
+pub mod serve;
+mod socket;
+pub mod status;
 
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use imbrex::block::{Extent, Lba};
 use imbrex::perform::{Failure, Request};
 
-use super::{Engine, work};
+use super::{Engine, Kind, work};
 
 /// The most blocks of one request to the runner.
 const MOST_BLOCKS: u64 = 1 << 16;
@@ -18,6 +18,10 @@ impl Engine {
     /// # Errors
     /// When they lie beyond the device or cannot be read.
     pub fn read_bytes(&self, client: u32, offset: u64, into: &mut [u8]) -> Result<(), Failure> {
+        self.shared.timed(Kind::Read, || self.read(client, offset, into))
+    }
+
+    fn read(&self, client: u32, offset: u64, into: &mut [u8]) -> Result<(), Failure> {
         let mut done = 0;
         while done < into.len() {
             let at = offset + done as u64;
@@ -36,6 +40,10 @@ impl Engine {
     /// # Errors
     /// When they lie beyond the device or cannot be written.
     pub fn write_bytes(&self, client: u32, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+        self.shared.timed(Kind::Write, || self.write(client, offset, bytes))
+    }
+
+    fn write(&self, client: u32, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
         let mut done = 0;
         while done < bytes.len() {
             let at = offset + done as u64;
@@ -59,11 +67,15 @@ impl Engine {
     /// # Errors
     /// When they lie beyond the device or cannot be written.
     pub fn zero_bytes(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
+        self.shared.timed(Kind::Write, || self.zero(client, offset, len))
+    }
+
+    fn zero(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
         let zeros = vec![0; len.min(1 << 20) as usize];
         let mut done = 0;
         while done < len {
             let part = (len - done).min(zeros.len() as u64);
-            self.write_bytes(client, offset + done, &zeros[..part as usize])?;
+            self.write(client, offset + done, &zeros[..part as usize])?;
             done += part;
         }
         Ok(())
@@ -74,6 +86,10 @@ impl Engine {
     /// # Errors
     /// When they lie beyond the device or it fails.
     pub fn trim_bytes(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
+        self.shared.timed(Kind::Trim, || self.trim(client, offset, len))
+    }
+
+    fn trim(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
         let block = u64::from(self.block_bytes);
         let (mut first, end) = (offset.div_ceil(block), (offset + len) / block);
         while first < end {
@@ -89,7 +105,7 @@ impl Engine {
     /// # Errors
     /// When that failed: what was written since the last flush may be lost.
     pub fn flush(&self, client: u32) -> Result<(), Failure> {
-        self.call(client, Request::Flush).map(drop)
+        self.shared.timed(Kind::Flush, || self.call(client, Request::Flush).map(drop))
     }
 
     /// The blocks of the next request for `len` bytes from `offset` on, and how many bytes of the first lie before `offset`.

@@ -1,12 +1,16 @@
 //! Background cleaning: one step after the other while nobody asks for anything, or when it was asked for.
 
 use std::sync::MutexGuard;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use super::machine::{Cleaning, Machine, Shared};
 
 /// How long the disk is said to have been idle when cleaning was asked for: long enough for every layer.
 const LONG: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// How long to wait before asking again for a step that could not be planned.
+const SOON: Duration = Duration::from_millis(10);
 
 /// What the cleaner does until the engine has ended.
 pub(super) fn clean(shared: &Shared) {
@@ -21,7 +25,7 @@ pub(super) fn clean(shared: &Shared) {
 
 /// The idle time that cleaning may be offered now, or how long to wait before the next look.
 fn offer(shared: &Shared, machine: &Machine) -> Result<Duration, Duration> {
-    let is_stopping = shared.stopping.load(std::sync::atomic::Ordering::Relaxed);
+    let is_stopping = shared.stopping.load(Ordering::Relaxed);
     let patience = Duration::from_secs(1);
     match machine.cleaning {
         Cleaning::Paused => Err(patience),
@@ -38,10 +42,11 @@ fn offer(shared: &Shared, machine: &Machine) -> Result<Duration, Duration> {
     }
 }
 
-/// One step, and its operations to their end.
+/// One step, and its moves to their end.
 fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, idle: Duration) -> MutexGuard<'a, Machine> {
-    let last_request = machine.last_request;
+    let (last_request, since) = (machine.last_request, Instant::now());
     let cleans = machine.stack.idle(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX));
+    shared.look_at_steps(&mut machine);
     machine.deliver();
     shared.wake_workers(&machine);
     if !cleans && machine.under_way + machine.waiting() == 0 {
@@ -49,14 +54,32 @@ fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, idle: Dura
             machine.cleaning = Cleaning::WhenIdle;
             shared.changed.notify_all();
         }
-        // Nothing to do until somebody writes.
+        // Nothing to do until somebody writes, which nobody says: idle time begins then at the earliest.
+        let often = shared.options.idle_after.max(SOON);
         while machine.last_request == last_request && machine.cleaning == Cleaning::WhenIdle && !machine.ended {
-            machine = shared.wait_for_change(machine);
+            machine = shared.wait_for_change_within(machine, often);
         }
         return machine;
     }
-    while machine.under_way + machine.waiting() > 0 && !machine.ended {
+    while machine.stack.steps().under_way > 0 && !machine.ended {
         machine = shared.wait_for_change(machine);
+    }
+    if !cleans {
+        // Space has to come back first, or others are being served.
+        machine = shared.wait_for_change_within(machine, SOON);
+    }
+    rest(shared, machine, since)
+}
+
+/// Leaves the time after a step that began at `since` to others, as much as the throttle says.
+fn rest<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, since: Instant) -> MutexGuard<'a, Machine> {
+    let worked = since.elapsed();
+    while !machine.ended && !shared.stopping.load(Ordering::Relaxed) {
+        let whole = worked * 100 / u32::from(machine.throttle.clamp(1, 100));
+        match whole.checked_sub(since.elapsed()) {
+            Some(left) if !left.is_zero() => machine = shared.wait_for_change_within(machine, left),
+            _ => break,
+        }
     }
     machine
 }

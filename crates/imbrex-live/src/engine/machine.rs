@@ -11,6 +11,7 @@ use imbrex::block::{Extent, Lba};
 use imbrex::perform::{Failure, Io, IoKind, Reply, Stack};
 
 use super::EngineOptions;
+use super::watch::{Kind, Latencies, StepClock};
 use crate::volume::Members;
 
 /// Threads that wait look again after so long, whatever happens.
@@ -39,6 +40,11 @@ pub(super) struct Shared {
     pub stopping: AtomicBool,
     pub options: EngineOptions,
     pub traffic: Counters,
+    pub latencies: Latencies,
+    /// Of requests during which cleaning was under way.
+    pub beside_cleaning: Latencies,
+    /// Twice the steps of cleaning that have begun, and one more while one is under way.
+    steps: AtomicU64,
 }
 
 /// The runner and what belongs to it.
@@ -49,12 +55,17 @@ pub(super) struct Machine {
     /// Operations left to workers.
     pub handed: VecDeque<(usize, Io)>,
     pub idle_workers: usize,
+    /// Threads that wait until nothing is under way.
+    pub watchers: usize,
     /// Operations that threads carry out.
     pub under_way: usize,
     /// Blocks that are read to be written again with a part of them changed.
     pub merging: Vec<Extent<Lba>>,
     pub last_request: Instant,
     pub cleaning: Cleaning,
+    /// How much of the time background cleaning may take, in per cent.
+    pub throttle: u8,
+    pub clock: StepClock,
     pub ended: bool,
 }
 
@@ -65,7 +76,7 @@ pub(super) struct Caller {
 }
 
 /// Bytes and operations, since the start.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Traffic {
     /// Bytes that clients read.
     pub host_read: u64,
@@ -139,17 +150,20 @@ impl Caller {
 }
 
 impl Machine {
-    pub fn new(stack: Stack) -> Self {
+    pub fn new(stack: Stack, throttle: u8) -> Self {
         Self {
             stack,
             callers: HashMap::new(),
             next_id: 0,
             handed: VecDeque::new(),
             idle_workers: 0,
+            watchers: 0,
             under_way: 0,
             merging: Vec::new(),
             last_request: Instant::now(),
             cleaning: Cleaning::default(),
+            throttle,
+            clock: StepClock::default(),
             ended: false,
         }
     }
@@ -173,6 +187,11 @@ impl Machine {
         self.handed.len() + self.stack.pending_io()
     }
 
+    /// Whether somebody who waits for that has to be told that nothing is asked for and nothing under way.
+    pub fn is_watched_and_quiet(&self) -> bool {
+        self.watchers > 0 && self.is_quiet()
+    }
+
     /// Whether nothing is asked for and nothing under way.
     pub fn is_quiet(&self) -> bool {
         self.callers.is_empty() && self.under_way == 0 && self.waiting() == 0
@@ -189,6 +208,9 @@ impl Shared {
             stopping: AtomicBool::new(false),
             options,
             traffic: Counters::default(),
+            latencies: Latencies::new(),
+            beside_cleaning: Latencies::new(),
+            steps: AtomicU64::new(0),
         }
     }
 
@@ -201,6 +223,40 @@ impl Shared {
         for _ in 0..machine.waiting().min(machine.idle_workers) {
             self.work.notify_one();
         }
+    }
+
+    /// Measures steps of cleaning, and says so when one was too long.
+    pub fn look_at_steps(&self, machine: &mut Machine) {
+        let (limit, now) = (self.options.step_limit, machine.stack.steps());
+        let stands = 2 * now.begun + u64::from(now.under_way > 0);
+        if self.steps.swap(stands, Ordering::Relaxed) != stands && now.under_way == 0 {
+            self.changed.notify_all();
+        }
+        if let Some(took) = machine.clock.look(now, limit) {
+            tracing::warn!(?took, ?limit, "a step of cleaning took longer than it may");
+        }
+    }
+
+    /// Has something done that a client asked for, and measures how long that takes.
+    pub fn timed<T>(&self, kind: Kind, work: impl FnOnce() -> T) -> T {
+        let (since, steps) = (Instant::now(), self.steps_now());
+        let result = work();
+        let took = since.elapsed();
+        self.latencies.record(kind, took);
+        if self.steps_since(steps) > 0 {
+            self.beside_cleaning.record(kind, took);
+        }
+        result
+    }
+
+    /// Where cleaning stands, for [`Shared::steps_since`].
+    fn steps_now(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    /// How many steps of cleaning have been under way since it stood there.
+    fn steps_since(&self, then: u64) -> u64 {
+        self.steps_now() / 2 - then / 2 + then % 2
     }
 
     /// Waits for something to change.
@@ -220,9 +276,11 @@ impl Shared {
     /// Waits until nothing is asked for and nothing is under way.
     pub fn wait_until_quiet(&self) {
         let mut machine = self.machine();
+        machine.watchers += 1;
         while !machine.is_quiet() {
             self.wake_workers(&machine);
             machine = self.wait_for_change(machine);
         }
+        machine.watchers -= 1;
     }
 }

@@ -7,6 +7,7 @@
 mod bytes;
 mod cleaner;
 mod machine;
+mod watch;
 mod work;
 
 use std::sync::atomic::Ordering;
@@ -17,9 +18,12 @@ use std::time::Duration;
 use ::bytes::Bytes;
 use imbrex::perform::{Failure, Request, Stack};
 
-use crate::volume::{Volume, VolumeError};
+use crate::volume::{Members, Volume, VolumeError};
+use hdrhistogram::Histogram;
+use imbrex::perform::{Counts, Progress};
 pub use machine::{Cleaning, Traffic};
 use machine::{Machine, Shared};
+pub use watch::{Kind, StepTimes};
 
 /// The client in whose name the engine itself flushes.
 const SELF: u32 = u32::MAX;
@@ -31,11 +35,15 @@ pub struct EngineOptions {
     pub workers: usize,
     /// How long nothing must have been asked before cleaning is offered the time.
     pub idle_after: Duration,
+    /// How long a cleaning step may take; longer ones are reported.
+    pub step_limit: Option<Duration>,
+    /// How much of the time background cleaning may take, in per cent.
+    pub throttle: u8,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { workers: 4, idle_after: Duration::from_millis(500) }
+        Self { workers: 4, idle_after: Duration::from_millis(500), step_limit: None, throttle: 100 }
     }
 }
 
@@ -57,7 +65,7 @@ impl Engine {
         let capacity = (setup.top.make)().capacity();
         let block_bytes = volume.members[0].block_bytes();
         let stack = Stack::open(setup).map_err(VolumeError::Refused)?;
-        let shared = Arc::new(Shared::new(volume.members, Machine::new(stack), options));
+        let shared = Arc::new(Shared::new(volume.members, Machine::new(stack, options.throttle), options));
         let mut threads: Vec<JoinHandle<()>> = Vec::new();
         for _ in 0..options.workers.max(1) {
             let shared = Arc::clone(&shared);
@@ -105,10 +113,64 @@ impl Engine {
         work::call(&self.shared, client, request)
     }
 
+    /// Forgets a client that has gone: no flush of it is to fail any more.
+    pub fn forget(&self, client: u32) {
+        self.shared.machine().stack.forget(client);
+    }
+
     /// What clients asked for and what the drives did for it, since the start.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         self.shared.traffic.now()
+    }
+
+    /// How the runners stand, and what they have done: the top first, then those below it.
+    #[must_use]
+    pub fn progress(&self) -> (Vec<Progress>, Counts) {
+        let machine = self.shared.machine();
+        (machine.stack.progress(), machine.stack.counts())
+    }
+
+    /// Why the volume cannot be used any more, if it cannot.
+    #[must_use]
+    pub fn dead(&self) -> Option<String> {
+        self.shared.machine().stack.dead().map(str::to_owned)
+    }
+
+    /// The stores.
+    #[must_use]
+    pub fn members(&self) -> &Members {
+        &self.shared.members
+    }
+
+    /// How long requests of a kind took, in nanoseconds: all of them, and those during which cleaning was under way.
+    #[must_use]
+    pub fn latencies(&self, kind: Kind) -> (Histogram<u64>, Histogram<u64>) {
+        (self.shared.latencies.get(kind), self.shared.beside_cleaning.get(kind))
+    }
+
+    /// How long steps of cleaning took.
+    #[must_use]
+    pub fn step_times(&self) -> StepTimes {
+        self.shared.machine().clock.measured
+    }
+
+    /// How long a step of cleaning may take, if that was said.
+    #[must_use]
+    pub fn step_limit(&self) -> Option<Duration> {
+        self.shared.options.step_limit
+    }
+
+    /// How much of the time background cleaning may take, in per cent.
+    #[must_use]
+    pub fn throttle(&self) -> u8 {
+        self.shared.machine().throttle
+    }
+
+    /// Lets background cleaning take so much of the time, from 1 to 100 per cent.
+    pub fn set_throttle(&self, percent: u8) {
+        self.shared.machine().throttle = percent.clamp(1, 100);
+        self.shared.changed.notify_all();
     }
 
     /// Pauses background cleaning, lets it go on, or asks for it now.

@@ -40,13 +40,14 @@ pub(super) fn submit<'a>(
     machine.last_request = Instant::now();
     machine.callers.insert(id, Arc::clone(&caller));
     machine.stack.submit(client, id, request);
+    shared.look_at_steps(&mut machine);
     loop {
         machine.deliver();
         if let Some(result) = caller.take() {
             shared.wake_workers(&machine);
             return result;
         }
-        match next_small(&mut machine) {
+        match next_for(&mut machine, id) {
             Some((drive, io)) => machine = carry_out(shared, machine, drive, io),
             None => {
                 shared.wake_workers(&machine);
@@ -71,15 +72,16 @@ fn when_free<'a>(shared: &Shared, mut machine: MutexGuard<'a, Machine>, request:
     machine
 }
 
-/// The next operation, if it is small; others are handed to workers.
-fn next_small(machine: &mut Machine) -> Option<(usize, Io)> {
+/// The next operation for whoever waits for the answer to the request `id`: one that is for it, or small. Others are handed to
+/// workers.
+fn next_for(machine: &mut Machine, id: u64) -> Option<(usize, Io)> {
     while let Some((drive, io)) = machine.stack.poll_io() {
         let is_small = match &io.kind {
             IoKind::Write(_, content) => content.len() <= SMALL_BYTES,
             IoKind::Read(at) => at.blocks as usize <= SMALL_BYTES / 4096,
             IoKind::Reset(_) | IoKind::Flush | IoKind::Report => false,
         };
-        if is_small {
+        if is_small || io.request == Some(id) {
             return Some((drive, io));
         }
         machine.handed.push_back((drive, io));
@@ -107,9 +109,10 @@ fn carry_out<'a>(
     let mut machine = shared.machine();
     let was_serving = machine.stack.is_serving();
     machine.stack.complete(io.id, result);
+    shared.look_at_steps(&mut machine);
     machine.under_way -= 1;
     machine.deliver();
-    if machine.is_quiet() || was_serving != machine.stack.is_serving() || machine.stack.dead().is_some() {
+    if machine.is_watched_and_quiet() || was_serving != machine.stack.is_serving() || machine.stack.dead().is_some() {
         shared.changed.notify_all();
     }
     machine
@@ -123,7 +126,7 @@ pub(super) fn work(shared: &Shared) {
         match machine.handed.pop_front().or_else(|| machine.stack.poll_io()) {
             Some((drive, io)) => machine = carry_out(shared, machine, drive, io),
             None => {
-                if machine.is_quiet() {
+                if machine.is_watched_and_quiet() {
                     shared.changed.notify_all();
                 }
                 machine.idle_workers += 1;

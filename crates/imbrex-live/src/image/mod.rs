@@ -29,6 +29,7 @@ use imbrex::plan::Unit;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::active;
 use crate::backing::Backing;
 use crate::frame::{self, Frame, FrameError};
 use crate::store::{Store, StoreError};
@@ -270,10 +271,8 @@ impl<B: Backing> Image<B> {
     }
 
     /// Overwrites what a write destroys.
-    fn destroy(&self, at: Extent<Pba>) -> Result<(), StoreError> {
-        let mut destroyed = Vec::new();
-        self.state().media.destroys(at, &mut |gone| destroyed.push(gone));
-        for gone in destroyed {
+    fn destroy(&self, destroyed: &[Extent<Pba>]) -> Result<(), StoreError> {
+        for gone in destroyed.iter().copied() {
             let garbage = vec![DESTROYED; gone.blocks as usize * self.preset.block_bytes as usize];
             self.backing.write_at(&garbage, self.offset(gone.start)).map_err(StoreError::of("destroying", gone))?;
         }
@@ -308,9 +307,11 @@ impl<B: Backing> Store for Image<B> {
     }
 
     fn write(&self, at: Extent<Pba>, content: &Bytes) -> Result<(), StoreError> {
+        let mut destroyed = Vec::new();
         let pointed = {
             let mut state = self.state();
             state.media.write(at)?;
+            state.media.destroys(at, &mut |gone| destroyed.push(gone));
             Self::pointed(&state, at.start)
         };
         let written = self.backing.write_at(content, self.offset(at.start));
@@ -327,7 +328,7 @@ impl<B: Backing> Store for Image<B> {
             }
         }
         written.map_err(StoreError::of("writing", at))?;
-        self.destroy(at)
+        self.destroy(&destroyed)
     }
 
     fn reset(&self, unit: Unit) -> Result<(), StoreError> {
@@ -358,7 +359,15 @@ impl<B: Backing> Store for Image<B> {
     }
 
     fn report(&self) -> Result<UnitReport, StoreError> {
-        Ok(self.state().media.unit_report())
+        let mut state = self.state();
+        for unit in active::crowding(state.media.as_ref()) {
+            let all = state.media.extent_of(unit).blocks;
+            state.media.set_pointer(unit, all);
+            let entry = &mut state.entries[unit.index as usize];
+            (entry.pointer, entry.sequence) = (all, entry.sequence.wrapping_add(1));
+            state.dirty.insert(unit.index);
+        }
+        Ok(state.media.unit_report())
     }
 
     fn stale(&self) -> Vec<String> {

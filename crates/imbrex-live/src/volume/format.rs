@@ -1,5 +1,6 @@
 //! Formatting: how large journal and buffer are to be, and the first commit.
 
+use imbrex::block::{Extent, Pba};
 use imbrex::buffer_size::BufferSize;
 use imbrex::layer::{Condition, TranslationLayer};
 use imbrex::layers::below::BelowConfig;
@@ -9,6 +10,7 @@ use imbrex::plan::Unit;
 use uuid::Uuid;
 
 use super::{GATHER, Members, Volume, VolumeError, setup};
+use crate::active;
 use crate::layout::{self, COPIES, Layout};
 use crate::solo::Solo;
 use crate::store::Store;
@@ -56,8 +58,13 @@ pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, V
 fn clear(member: &dyn Store) -> Result<(), VolumeError> {
     let media = member.media();
     for at in layout::superblocks(media.as_ref(), member.block_bytes())? {
-        let zeros = vec![0; at.blocks as usize * member.block_bytes() as usize];
-        member.write(at, &zeros.into())?;
+        let zone = media.unit_of(at.start);
+        if media.has_pointer(zone) {
+            member.reset(zone)?;
+        } else {
+            let zeros = vec![0; at.blocks as usize * member.block_bytes() as usize];
+            member.write(at, &zeros.into())?;
+        }
     }
     // Or a power cut would leave a volume that is found, and of which some zones are empty.
     member.flush()?;
@@ -76,7 +83,15 @@ pub(super) fn write_superblock(member: &dyn Store, superblock: &Superblock, sequ
     let at = layout::superblocks(member.media().as_ref(), member.block_bytes())?;
     bytes.resize(at[0].blocks as usize * member.block_bytes() as usize, 0);
     let bytes = bytes.into();
-    let write = |copy| member.write(copy, &bytes).and_then(|()| member.flush());
+    let media = member.media();
+    let write = |copy: Extent<Pba>| {
+        let zone = media.unit_of(copy.start);
+        if media.has_pointer(zone) {
+            member.reset(zone)?;
+        }
+        member.write(copy, &bytes)?;
+        member.flush()
+    };
     Ok(at.into_iter().try_for_each(write)?)
 }
 
@@ -193,7 +208,10 @@ fn enlarged(
         config: config.clone(),
     };
     for _ in 0..ATTEMPTS {
-        let made: Box<dyn TranslationLayer> = (try_with(&mut layered)?.make)();
+        let setup = try_with(&mut layered)?;
+        let made: Box<dyn TranslationLayer> = (setup.make)();
+        active::suits(layer.name, made.most_active(), setup.media.as_ref(), &setup.journal)
+            .map_err(VolumeError::Refused)?;
         made.survives_power_loss()
             .map_err(|e| VolumeError::Refused(format!("{} cannot be served: {e}", layer.name)))?;
         let need = journal_need(made.as_ref(), block_bytes as usize, GATHER);

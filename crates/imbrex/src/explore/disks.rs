@@ -80,6 +80,16 @@ fn zoned(reserved: u32, buffer: u32, whole: u32, dice: &mut Dice) -> Drawn {
     Drawn { media: MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open: 0, max_active: 0 }, buffer }
 }
 
+/// A disk without conventional zones, and how many blocks of it so many copies of a journal take, with room for `journal` blocks
+/// in each: a zone more is emptied, and another left out after a power cut.
+pub fn sequential(journal: u32, copies: u32, dice: &mut Dice) -> (Drawn, u32) {
+    let zone_blocks = dice.between(6, 24) as u32;
+    let taken = copies * (journal.div_ceil(zone_blocks) + 2);
+    let zones = taken + dice.between(4, 8) as u32;
+    let media = MediaSpec::Zoned { zones, zone_blocks, conventional_zones: 0, max_open: 0, max_active: 0 };
+    (Drawn { media, buffer: 0 }, taken * zone_blocks)
+}
+
 /// Bands of up to three lengths behind a cache that holds some of them.
 fn banded(reserved: u32, dice: &mut Dice) -> Drawn {
     let buffer = dice.between(8, 80) as u32;

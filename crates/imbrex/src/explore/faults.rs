@@ -42,7 +42,10 @@ impl Run {
                 if kept > 0 && self.ground.perform(drive, &part).is_err() {
                     return false;
                 }
-                self.wear_out(drive, at.start);
+                // Nothing can take the place of a journal's zone.
+                if !self.is_journal(drive, *at) {
+                    self.wear_out(drive, at.start);
+                }
                 true
             }
             IoKind::Reset(_) | IoKind::Flush => true,

@@ -12,12 +12,12 @@ use crate::layers::{self, ConfigError, Field, Recording};
 use crate::media::{Joined, Media};
 use crate::perform::rules::Rules;
 use crate::perform::{Setup, StackSetup};
-use crate::space::{Home, Space};
+use crate::space::{Home, Space, Zones};
 
 /// Bytes of a block: two sectors, so that one can be torn.
 pub const BLOCK: usize = 2 * SECTOR;
 /// The fewest and the most blocks of the journal: few, so that it wraps and is checkpointed all the time.
-const JOURNAL: (u64, u64) = (96, 144);
+const JOURNAL: (u64, u64) = (112, 160);
 /// Blocks that the images of redo moves need beyond that.
 const IMAGES: u32 = 120;
 /// Records gathered before a commit starts of its own accord.
@@ -73,14 +73,22 @@ impl Shape {
         if drawing.recording == Recording::Interlaced {
             journal += IMAGES;
         }
-        // Flash that is large enough for a layer above has more to remember.
-        journal = (journal + blocks / 16) * copies;
-        let room = Room { reserved: journal, buffer, blocks };
-        let (space, ground) = match disks::draw(drawing.recording, &room, dice) {
-            Some(drawn) => on_drive(drawn, journal)?,
-            None => stacked(journal, buffer, rules, dice)?,
-        };
         let config = configuration(drawing.fields, dice);
+        let sequential = drawing.recording == Recording::Zoned && dice.one_in(2);
+        let sequential = sequential.then(|| all_sequential(journal, copies, dice)).transpose()?;
+        let fits = |(space, ..): &(Space, Ground, u32)| (drawing.build)(space, &config).is_ok();
+        let (space, ground) = if let Some((space, ground, blocks)) = sequential.filter(fits) {
+            journal = blocks;
+            (space, ground)
+        } else {
+            // Flash that is large enough for a layer above has more to remember.
+            journal = (journal + blocks / 16) * copies;
+            let room = Room { reserved: journal, buffer, blocks };
+            match disks::draw(drawing.recording, &room, dice) {
+                Some(drawn) => on_drive(drawn, journal)?,
+                None => stacked(journal, buffer, rules, dice)?,
+            }
+        };
         let entry_blocks = dice.between(1, 4) as usize;
         let (name, build) = (drawing.name.clone(), Arc::clone(&drawing.build));
         Ok(Self { ground, space, journal, copies, entry_blocks, config, name, build, rules })
@@ -180,6 +188,18 @@ fn on_drive(drawn: Drawn, journal: u32) -> Result<(Space, Ground), ConfigError> 
     let (conventional, conventional_blocks) =
         (Pba::disk(u64::from(journal)), all.conventional_blocks - u64::from(journal));
     Ok((Space { conventional, conventional_blocks, ..all }, Ground::Drive(media)))
+}
+
+/// A drive without conventional zones, whose first zones hold copies of a journal with room for so many blocks each; and the
+/// blocks of all copies.
+fn all_sequential(journal: u32, copies: u32, dice: &mut Dice) -> Result<(Space, Ground, u32), ConfigError> {
+    let (drawn, blocks) = disks::sequential(journal, copies, dice);
+    let (all, ground) = on_drive(drawn, 0)?;
+    let zones = all.zones.map(|zones| {
+        let taken = blocks / zones.zone_blocks;
+        Zones { first: zones.unit(taken), count: zones.count - taken, ..zones }
+    });
+    Ok((Space { zones, ..all }, ground, blocks))
 }
 
 /// Flash for a cache of `buffer` blocks and its journal, and a disk behind it.

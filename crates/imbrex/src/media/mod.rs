@@ -152,6 +152,11 @@ pub trait Media: Send {
     /// Marks a unit read-only or offline, as a failing head would.
     fn fail(&mut self, unit: Unit, condition: Condition);
 
+    /// How many units may hold data without being full; nothing if any number may.
+    fn max_active(&self) -> Option<u32> {
+        None
+    }
+
     /// The bands, if that is what the disk is made of.
     fn bands(&self) -> Option<&Bands> {
         None

@@ -195,6 +195,10 @@ impl Media for Shingled {
         self.recount(unit.index, was_active);
     }
 
+    fn max_active(&self) -> Option<u32> {
+        (self.spec.max_active > 0).then_some(self.spec.max_active)
+    }
+
     fn copy(&self) -> Box<dyn Media> {
         Box::new(self.clone())
     }

@@ -1,8 +1,9 @@
 //! What the blocks found in the journal ring amount to.
 //!
 //! Every block says how far the journal was durable when it was written. All entries from the tail to there must be
-//! whole; what is missing is damage. Entries after it count as long as they are whole, follow each other and do not go
-//! back to an earlier epoch: they were being written when the power failed.
+//! whole; what is missing is damage. Commits after it count as long as all their entries are whole, follow each other and do
+//! not go back to an earlier epoch: they were being written when the power failed. Of a commit that is not whole nothing
+//! counts, since nothing was answered for it: so power that fails again and again does not fill the ring.
 
 use std::collections::BTreeMap;
 
@@ -43,6 +44,43 @@ fn whole_entries(blocks: Vec<Block>) -> BTreeMap<u64, (Header, Vec<Bytes>)> {
         .collect()
 }
 
+/// The whole entries, as they follow each other.
+struct Entries {
+    whole: BTreeMap<u64, (Header, Vec<Bytes>)>,
+    /// By where the entry before ended; of several the one of the latest epoch, which knew of the others.
+    after: BTreeMap<u64, u64>,
+}
+
+impl Entries {
+    fn new(blocks: Vec<Block>) -> Self {
+        let whole = whole_entries(blocks);
+        let mut after: BTreeMap<u64, u64> = BTreeMap::new();
+        for (start, (header, _)) in &whole {
+            let other = after.get(&header.follows()).map(|other| whole[other].0.epoch);
+            if other.is_none_or(|other| header.epoch > other) {
+                after.insert(header.follows(), *start);
+            }
+        }
+        Self { whole, after }
+    }
+
+    /// The entry that follows the one that ended at `end`.
+    fn after(&self, end: u64) -> Option<&(Header, Vec<Bytes>)> {
+        self.whole.get(self.after.get(&end)?)
+    }
+
+    /// The last entry of the commit that follows `last`, if all of the commit is there.
+    fn next_commit(&self, last: Option<&Header>) -> Option<&Header> {
+        let (end, at_least) = last.map_or((0, 0), |header| (header.end(), header.epoch));
+        let mut header = &self.after(end)?.0;
+        let epoch = header.epoch;
+        while !header.closes {
+            header = &self.after(header.end()).filter(|(next, _)| next.epoch == epoch)?.0;
+        }
+        (epoch >= at_least).then_some(header)
+    }
+}
+
 /// Finds the chain in the blocks of the ring.
 ///
 /// # Errors
@@ -51,31 +89,28 @@ pub(super) fn find(blocks: Vec<Block>, block_bytes: usize) -> Result<Chain, Stri
     let durable =
         blocks.iter().map(|block| block.header.durable).max().ok_or("no journal is here; format the store first")?;
     let epoch = blocks.iter().map(|block| block.header.epoch).max().unwrap_or(0).saturating_add(1);
-    let whole = whole_entries(blocks);
-    let end = |header: &Header| header.start + u64::from(header.count);
-    let mut last = whole.values().map(|(header, _)| header).find(|header| end(header) == durable);
+    let entries = Entries::new(blocks);
+    let mut last = entries.whole.values().map(|(header, _)| header).find(|header| header.end() == durable);
     if last.is_none() && durable > 0 {
         return Err(format!("the journal entry that ends before block {durable} is damaged"));
     }
-    loop {
-        let (next, at_least) = last.map_or((0, 0), |header| (end(header), header.epoch));
-        match whole.get(&next) {
-            Some((header, _)) if header.epoch >= at_least => last = Some(header),
-            _ => break,
-        }
+    while let Some(next) = entries.next_commit(last) {
+        last = Some(next);
     }
     let last = last.ok_or("the journal was never begun; format the store again")?;
-    let mut chain = Chain { head: end(last), tail: last.tail, epoch, ..Chain::default() };
+    let mut chain = Chain { head: last.end(), tail: last.tail, epoch, ..Chain::default() };
     let mut at = last.tail;
+    let mut next = entries.whole.get(&at);
     while at < chain.head {
         let damaged = || format!("the journal entry that begins with block {at} is damaged");
-        let (header, payloads) = whole.get(&at).ok_or_else(damaged)?;
+        let (header, payloads) = next.ok_or_else(damaged)?;
         if header.start < last.redone {
             chain.redo_from = chain.entries.len() + 1;
         }
         chain.at.push((header.start, header.epoch, header.count));
         chain.entries.push(journal::decode(payloads, block_bytes).ok_or_else(damaged)?);
-        at = end(header);
+        at = header.end();
+        next = entries.after(at);
     }
     Ok(chain)
 }
@@ -89,7 +124,8 @@ mod tests {
     /// An entry of `records` records.
     fn entry(start: u64, records: u32, epoch: u32, tail: u64, durable: u64) -> Vec<Block> {
         let records = (0..records).map(|i| Record::Unmap(Extent::new(Lba(start), i + 1))).collect();
-        let header = Header { identity: 1, start, epoch, tail, durable, redone: durable, ..Header::default() };
+        let header =
+            Header { identity: 1, start, epoch, tail, durable, redone: durable, closes: true, ..Header::default() };
         let blocks = journal::encode(&Entry { records, images: Vec::new() }, header, 512);
         blocks.iter().map(|block| journal::decode_block(block, Some(1)).unwrap()).collect()
     }
@@ -122,5 +158,39 @@ mod tests {
         let (a, stale, b) = (entry(0, 1, 1, 0, 0), entry(2, 1, 1, 0, 1), entry(1, 1, 2, 0, 1));
         assert_eq!(head(&[a.clone(), stale.clone()]), Ok((1, 1)));
         assert_eq!(head(&[a, stale, b]), Ok((2, 2)));
+    }
+
+    fn changed(blocks: Vec<Block>, change: impl Fn(&mut Header)) -> Vec<Block> {
+        let change = |mut block: Block| {
+            change(&mut block.header);
+            block
+        };
+        blocks.into_iter().map(change).collect()
+    }
+
+    #[test]
+    fn a_commit_counts_whole_or_not_at_all() {
+        let (a, b, c) = (entry(0, 1, 1, 0, 0), entry(1, 1, 1, 0, 1), entry(2, 1, 1, 0, 1));
+        let b = changed(b, |header| header.closes = false);
+        assert_eq!(head(&[a.clone(), b.clone()]), Ok((1, 1)));
+        assert_eq!(head(&[a.clone(), b.clone(), c.clone()]), Ok((3, 3)));
+        // The end of a commit of another epoch, which wrote another entry 1 that did not arrive.
+        let other = changed(c, |header| header.epoch = 2);
+        assert_eq!(head(&[a, b, other]), Ok((1, 1)));
+    }
+
+    #[test]
+    fn blocks_may_be_left_out_before_a_new_life() {
+        let (a, stale, b) = (entry(0, 1, 1, 0, 0), entry(1, 1, 1, 0, 1), entry(8, 1, 2, 0, 1));
+        let b = changed(b, |header| header.gap = 7);
+        let c = entry(9, 1, 2, 0, 9);
+        assert_eq!(head(&[a.clone(), b.clone(), c.clone()]), Ok((10, 3)));
+        assert_eq!(
+            head(&[a.clone(), stale, b.clone(), c.clone()]),
+            Ok((10, 3)),
+            "the later life knew where the other ended"
+        );
+        assert!(head(&[a.clone(), c]).unwrap_err().contains("block 9"));
+        assert_eq!(head(&[a, b]), Ok((9, 2)));
     }
 }

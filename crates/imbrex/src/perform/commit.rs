@@ -5,9 +5,12 @@
 //! When half the ring is in use, commits carry regions of a checkpoint as well; when the last region is durable the ring's
 //! tail moves to where the checkpoint began.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 
 use super::journal::{self, Entry, Header};
+use super::ring::Slots;
 use super::rules::Rule;
 use super::running::Running;
 use super::{Core, IoKind, IoResult, Purpose, Setup};
@@ -40,6 +43,11 @@ pub(super) enum What {
 }
 
 impl Item {
+    /// Whether somebody waits for it, so that a commit starts for its sake.
+    pub fn is_urgent(&self) -> bool {
+        matches!(self.what, What::Barrier(_) | What::Redo { .. })
+    }
+
     /// The redo moves it waits for, if there are any.
     fn redo_moves(&self) -> Option<&[u64]> {
         match &self.what {
@@ -57,6 +65,8 @@ pub(super) struct Commit {
     /// The checkpoint's beginning, if its last region is in this commit.
     completes: Option<u64>,
     entries: u64,
+    /// What is still to be written, step by step.
+    steps: VecDeque<Vec<IoKind>>,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -67,8 +77,9 @@ enum Phase {
     FlushData,
     /// They are durable.
     Ready,
+    /// Waits for the writes of a step.
     Write {
-        left: u32,
+        left: usize,
     },
     FlushJournal,
 }
@@ -95,7 +106,7 @@ pub fn journal_need(layer: &dyn TranslationLayer, block_bytes: usize, gather: us
 /// Whether the largest checkpoint of `layer` fits the journal.
 pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
     let need = journal_need(layer, setup.block_bytes, setup.gather);
-    let have = u64::from(setup.journal_blocks());
+    let have = Slots::new(&setup.journal, setup.media.as_ref()).room();
     if need > have {
         return Err(format!("the map needs a journal of {need} blocks, but it has {have}; make the journal larger"));
     }
@@ -134,6 +145,9 @@ impl Running {
 
     /// Whether images wait for the journal that, with those of another plan, would be more than it keeps room for.
     pub(super) fn has_many_images(&self, setup: &Setup) -> bool {
+        if self.redo_entry_blocks == 0 {
+            return false;
+        }
         let items = self.items.iter().chain(self.commit.iter().flat_map(|commit| &commit.items));
         let blocks = items.map(|item| match item.what {
             What::Redo { images, .. } => redo_entry_blocks(setup.block_bytes, images),
@@ -143,13 +157,12 @@ impl Running {
     }
 
     fn wants_commit(&self, gather: usize) -> bool {
-        let urgent = |item: &Item| matches!(item.what, What::Barrier(_) | What::Redo { .. });
         self.starting
             || self.closing
             || self.ring.needs_checkpoint()
             || self.items.len() >= gather
             || (self.awaiting_space && !self.items.is_empty())
-            || self.items.iter().any(urgent)
+            || self.urgent > 0
     }
 
     fn begin_commit(&mut self, core: &Core) {
@@ -157,8 +170,10 @@ impl Running {
         let completes = if redo.is_none() { self.add_checkpoint(core) } else { None };
         let cut = redo.map_or(self.items.len(), |at| at + 1);
         let items: Vec<Item> = self.items.drain(..cut).collect();
+        self.urgent -= items.iter().filter(|item| item.is_urgent()).count();
         let before = items.iter().map(|item| item.before).max().unwrap_or(self.next_seq);
-        self.commit = Some(Commit { items, before, phase: Phase::Moves, completes, entries: 0 });
+        self.commit =
+            Some(Commit { items, before, phase: Phase::Moves, completes, entries: 0, steps: VecDeque::new() });
     }
 
     /// Adds regions of a checkpoint when the ring fills up. Where the checkpoint began, if this was its last region.
@@ -205,7 +220,10 @@ impl Running {
         let keeps = core.setup.rules.keeps(Rule::RecordsAfterMoves);
         let Some(commit) = &self.commit else { return };
         let moves_done = self.order.oldest().is_none_or(|oldest| oldest >= commit.before) || !keeps;
-        if let Some(moves) = commit.items.iter().find_map(Item::redo_moves).filter(|_| moves_done) {
+        if !moves_done {
+            return;
+        }
+        if let Some(moves) = commit.items.iter().find_map(Item::redo_moves) {
             let moves = moves.to_vec();
             self.take_images(&moves, core.setup.block_bytes);
         }
@@ -214,7 +232,7 @@ impl Running {
             What::Redo { moves, .. } => self.images(moves, core.setup.block_bytes).is_some(),
             _ => true,
         });
-        if !moves_done || !images_known {
+        if !images_known {
             return;
         }
         if self.dirty && keeps {
@@ -241,10 +259,7 @@ impl Running {
         match phase {
             Phase::Moves | Phase::Ready => {}
             Phase::FlushData => self.set_phase(Phase::Ready),
-            Phase::Write { left: 1 } => {
-                self.set_phase(Phase::FlushJournal);
-                core.issue(Purpose::Commit, IoKind::Flush);
-            }
+            Phase::Write { left: 1 } => self.next_step(core),
             Phase::Write { left } => self.set_phase(Phase::Write { left: left - 1 }),
             Phase::FlushJournal => self.committed(core),
         }
@@ -256,11 +271,12 @@ impl Running {
         let Some(commit) = &mut self.commit else { return Ok(()) };
         commit.entries = entries.len() as u64;
         let completes = commit.completes;
-        let durable = self.ring.head;
-        let mut left = 0;
+        let durable = self.ring.end;
+        let mut steps = VecDeque::new();
         for (i, entry) in entries.iter().enumerate() {
-            // Recovery accepts an entry only with all before it, so the checkpoint's last one may say that it is whole.
-            if i + 1 == entries.len() {
+            let closes = i + 1 == entries.len();
+            // Recovery accepts a commit only whole, so the checkpoint's last entry may say that it is.
+            if closes {
                 self.ring.tail = completes.unwrap_or(self.ring.tail);
                 self.ring.unmarked = !entry.images.is_empty();
             }
@@ -271,19 +287,33 @@ impl Running {
                 tail: self.ring.tail,
                 durable,
                 redone: durable,
+                gap: (self.ring.head - self.ring.end) as u32,
+                closes,
                 ..Header::default()
             };
             let blocks = journal::encode(entry, header, core.setup.block_bytes);
             if self.ring.used() + blocks.len() as u64 > self.ring.capacity() {
                 return Err("the journal is full; format the store with a larger one".to_owned());
             }
-            left += self.write_blocks(core, &blocks);
+            self.ring.write(core.setup.media.as_ref(), &blocks, &mut steps);
         }
-        self.set_phase(Phase::Write { left });
-        if left == 0 {
+        if steps.is_empty() {
             self.committed(core);
+        } else {
+            commit.steps = steps;
+            self.next_step(core);
         }
         Ok(())
+    }
+
+    /// Begins the next step of writing; after the last one, makes all of them durable.
+    fn next_step(&mut self, core: &mut Core) {
+        let Some(commit) = &mut self.commit else { return };
+        let step = commit.steps.pop_front();
+        commit.phase = step.as_ref().map_or(Phase::FlushJournal, |step| Phase::Write { left: step.len() });
+        for kind in step.unwrap_or_else(|| vec![IoKind::Flush]) {
+            core.issue(Purpose::Commit, kind);
+        }
     }
 
     /// The commit's records and images as entries; an empty one where a new life or the end of a redo plan must be noted.
@@ -304,22 +334,6 @@ impl Running {
             entries.clear();
         }
         entries
-    }
-
-    /// Writes blocks at the head of every copy of the ring, in one or two pieces; how many writes that are.
-    fn write_blocks(&mut self, core: &mut Core, blocks: &[Bytes]) -> u32 {
-        let to_end = (self.ring.capacity() - self.ring.head % self.ring.capacity()) as usize;
-        let (first, second) = blocks.split_at(to_end.min(blocks.len()));
-        let mut writes = 0;
-        for piece in [first, second].into_iter().filter(|piece| !piece.is_empty()) {
-            let content = Bytes::from(piece.concat());
-            for at in self.ring.places(self.ring.head, piece.len() as u32) {
-                core.issue(Purpose::Commit, IoKind::Write(at, content.clone()));
-                writes += 1;
-            }
-            self.ring.head += piece.len() as u64;
-        }
-        writes
     }
 
     /// The commit is durable: lets happen what waited for it.

@@ -15,13 +15,16 @@
 //!     48     8  durable: every block before this number was durable when the entry was written
 //!     56     8  redone: redo images of entries that start before this number need no replay
 //!     64     4  CRC-32C of the whole block with this field zero
-//!     68        payload
+//!     68     4  gap: blocks left out between the entry before and this one
+//!     72     4  1 in the last entry of a commit, else 0
+//!     76        payload
 //! ```
 //!
 //! Sequence numbers count blocks and never restart; block `s` lies in slot `s mod ring length`. All integers are
 //! little-endian. An entry counts only when all its blocks are there with equal start, count and epoch, so a torn entry
-//! is as if it had never been written. The stream is: number of records, number of images (u32 each), the records of 21
-//! bytes (tag, u64, u32, u64), then each image as target (u64) and one block of content.
+//! is as if it had never been written. So is a commit of which an entry is missing: nothing was answered for it. The stream
+//! is: number of records, number of images (u32 each), the records of 21 bytes (tag, u64, u32, u64), then each image as
+//! target (u64) and one block of content.
 
 use bytes::Bytes;
 
@@ -29,9 +32,11 @@ use crate::block::{Extent, Lba, Pba};
 use crate::plan::{Record, Unit};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"IMBREXJ1");
-const HEADER: usize = 68;
+const HEADER: usize = 76;
 const CRC_AT: usize = 64;
 const COUNTS: usize = 8;
+/// More blocks than any journal will ever see written: sums of their numbers do not overflow.
+const MOST_BLOCKS: u64 = 1 << 60;
 
 /// Bytes of an encoded record.
 pub const RECORD_BYTES: usize = 21;
@@ -68,6 +73,30 @@ pub struct Header {
     pub durable: u64,
     /// Redo images of entries that start before this number need no replay.
     pub redone: u64,
+    /// Blocks left out between the entry before and this one, as where a zone cannot be written on after a power cut.
+    pub gap: u32,
+    /// Whether it is the last entry of its commit.
+    pub closes: bool,
+}
+
+impl Header {
+    /// The block's own number.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.start + u64::from(self.index)
+    }
+
+    /// Where the entry before ended.
+    #[must_use]
+    pub fn follows(&self) -> u64 {
+        self.start - u64::from(self.gap)
+    }
+
+    /// Where the entry ends.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.count)
+    }
 }
 
 /// The content of an entry.
@@ -130,6 +159,8 @@ fn encode_block(header: &Header, part: &[u8], block_bytes: usize) -> Bytes {
     put(&header.durable.to_le_bytes());
     put(&header.redone.to_le_bytes());
     put(&[0; 4]);
+    put(&header.gap.to_le_bytes());
+    put(&u32::from(header.closes).to_le_bytes());
     put(part);
     let crc = crc32c::crc32c(&block);
     block[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
@@ -159,9 +190,14 @@ pub fn decode_block(block: &Bytes, identity: Option<u64>) -> Option<Block> {
         tail: u64_at(40)?,
         durable: u64_at(48)?,
         redone: u64_at(56)?,
+        gap: u32_at(68)?,
+        closes: u32_at(72)? == 1,
     };
     let payload = u32_at(36)? as usize;
-    if header.index >= header.count || payload > payload_bytes(block.len()) {
+    let Header { start, tail, durable, redone, .. } = header;
+    let is_counted = [start, tail, durable, redone].iter().all(|number| *number < MOST_BLOCKS);
+    let is_possible = is_counted && header.index < header.count && u64::from(header.gap) <= start;
+    if !is_possible || payload > payload_bytes(block.len()) {
         return None;
     }
     Some(Block { header, payload: block.slice(HEADER..HEADER + payload) })
@@ -249,7 +285,7 @@ mod tests {
         ) {
             let images = images.into_iter().map(|(at, fill)| (Pba::from_raw(at), Bytes::from(vec![fill; 512]))).collect();
             let entry = Entry { records, images };
-            let header = Header { identity: 7, start: 41, epoch: 3, tail: 2, durable: 40, redone: 5, ..Header::default() };
+            let header = Header { identity: 7, start: 41, epoch: 3, tail: 2, durable: 40, redone: 5, gap: 3, closes: true, ..Header::default() };
             let mut blocks = encode(&entry, header, 512);
             prop_assert_eq!(blocks.len(), entry_blocks(entry.records.len(), entry.images.len(), 512));
             prop_assert_eq!(decode_block(&blocks[0], None).map(|b| b.header), Some(Header { count: blocks.len() as u32, ..header }));

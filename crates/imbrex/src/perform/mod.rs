@@ -22,6 +22,7 @@ pub mod journal;
 mod numbering;
 mod operation;
 mod order;
+mod progress;
 mod protocol;
 mod reading;
 mod recover;
@@ -40,6 +41,7 @@ use crate::block::{Extent, Pba};
 use crate::layer::{TranslationLayer, UnitReport, Violation};
 use crate::media::Media;
 pub use commit::journal_need;
+pub use progress::{Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
 use recover::Recovery;
@@ -53,8 +55,9 @@ pub struct Setup {
     pub make: Box<dyn Fn() -> Box<dyn TranslationLayer> + Send>,
     /// The recording, for what a write touches and destroys. Its state is not used.
     pub media: Box<dyn Media>,
-    /// Conventional blocks that hold the journal ring, and those that hold further copies of it: at least one run, all
-    /// equally long. With two, no block of the journal that is damaged or unreadable loses anything.
+    /// Conventional blocks, or whole sequential zones, that hold the journal ring, and those that hold further copies of it:
+    /// at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
+    /// anything.
     pub journal: Vec<Extent<Pba>>,
     /// Bytes of a block.
     pub block_bytes: usize,
@@ -77,6 +80,8 @@ pub struct Counts {
     pub commits: u64,
     /// Whole checkpoints completed.
     pub checkpoints: u64,
+    /// Journal entries that recovery read.
+    pub entries_read: u64,
     /// Redo images written at recovery.
     pub replayed: u64,
     /// Layer lives ended by a failed operation.
@@ -106,6 +111,8 @@ struct Core {
     /// Clients seen, and whether their next flush must fail because a layer's life has ended.
     clients: BTreeMap<u32, bool>,
     counts: Counts,
+    tally: Tally,
+    steps_begun: u64,
 }
 
 enum State {
@@ -173,6 +180,8 @@ impl Performer {
             blank: BTreeSet::new(),
             clients: BTreeMap::new(),
             counts: Counts::default(),
+            tally: Tally::default(),
+            steps_begun: 0,
         };
         let mut performer = Self { core, state: State::Recovering(Box::new(recovery)) };
         performer.advance();
@@ -192,6 +201,11 @@ impl Performer {
             }
         }
         self.advance();
+    }
+
+    /// Forgets a client that has gone, and with it that a flush of it would have to fail.
+    pub fn forget(&mut self, client: u32) {
+        self.core.clients.remove(&client);
     }
 
     /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned. Whether there was
@@ -290,6 +304,26 @@ impl Performer {
         self.core.counts
     }
 
+    /// How the runner stands.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let mut progress = Progress { tally: self.core.tally, ..Progress::default() };
+        progress.journal_blocks = self.core.setup.journal.first().map_or(0, |copy| copy.blocks.into());
+        if let State::Running(running) = &self.state {
+            progress.journal_used = running.ring.used();
+            progress.blocked = running.unplanned.len() as u64;
+            progress.occupancy = running.layer.occupancy();
+        }
+        progress
+    }
+
+    /// The steps of cleaning.
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        let under_way = matches!(&self.state, State::Running(running) if running.cleaning > 0);
+        Steps { begun: self.core.steps_begun, under_way: under_way.into() }
+    }
+
     /// Verifies the layer's invariants, and that folding the records gives its state.
     ///
     /// # Errors
@@ -317,19 +351,17 @@ impl Performer {
     }
 }
 
-impl Setup {
-    /// Blocks of the journal ring.
-    fn journal_blocks(&self) -> u32 {
-        self.journal.first().map_or(0, |copy| copy.blocks)
-    }
-}
-
 impl Core {
     fn issue(&mut self, purpose: Purpose, kind: IoKind) {
+        self.issue_for(None, purpose, kind);
+    }
+
+    /// Issues an operation that is for one request.
+    fn issue_for(&mut self, request: Option<u64>, purpose: Purpose, kind: IoKind) {
         let id = self.next_io;
         self.next_io += 1;
         self.purposes.insert(id, purpose);
-        self.out.push_back(Io { id, kind });
+        self.out.push_back(Io { id, kind, request });
     }
 
     fn reply(&mut self, id: u64, result: Result<Bytes, Failure>) {

@@ -60,6 +60,8 @@ impl Running {
         let mut images = 0;
         let mut records_from = None;
         let keeps_redo = core.setup.rules.keeps(Rule::RedoFirst);
+        core.tally.add(&made.plan);
+        let cleaning_before = self.cleaning;
         for op in made.plan.ops() {
             match *op {
                 Op::Move { from, to, blocks, redo: held, .. } => {
@@ -95,11 +97,13 @@ impl Running {
                 Op::Count(..) => {}
             }
         }
+        core.steps_begun += u64::from(self.cleaning > cleaning_before);
         if images > self.layer.most_redo_blocks() {
             self.broken = Some(format!("the redo moves of a plan write {images} blocks, more than the layer said"));
         }
         if let Some((at, before)) = redo_from.or(records_from) {
             self.items.insert(at, Item { before, what: What::Redo { moves: redo, records: redo_records, images } });
+            self.urgent += 1;
         }
         if !core.setup.rules.keeps(Rule::ReuseAfterRecords) {
             self.take_effect_at_once(core);
@@ -114,7 +118,9 @@ impl Running {
     }
 
     pub(super) fn push_item(&mut self, what: What) {
-        self.items.push_back(Item { before: self.next_seq, what });
+        let item = Item { before: self.next_seq, what };
+        self.urgent += usize::from(item.is_urgent());
+        self.items.push_back(item);
     }
 
     /// Makes a Move an operation; several where places that are known to be unreadable and to hold nothing that is needed

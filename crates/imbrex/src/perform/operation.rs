@@ -53,7 +53,8 @@ impl Running {
         match m.from {
             _ if m.content.is_some() => self.write_content(core, seq),
             Place::At(from) if !from.is_ram() => {
-                core.issue(Purpose::Operation(seq), IoKind::Read(Extent::new(from, m.blocks)));
+                let at = Extent::new(from, m.blocks);
+                core.issue_for(request.map(|(id, _)| id), Purpose::Operation(seq), IoKind::Read(at));
             }
             Place::Lost => {
                 self.fail_request(request);
@@ -112,8 +113,7 @@ impl Running {
                 if let Some((id, base)) = m.request
                     && let Some(active) = self.requests.get_mut(&id)
                 {
-                    let start = (base + block) as usize * block_bytes;
-                    active.buffer[start..start + content.len()].copy_from_slice(&content);
+                    active.put((base + block) as usize * block_bytes, content);
                 }
                 self.complete_operation(core, seq);
             }
@@ -126,7 +126,7 @@ impl Running {
             Place::At(_) if m.held => m.content = Some(content),
             Place::At(to) => {
                 let at = Extent::new(to, m.blocks);
-                core.issue(Purpose::Operation(seq), IoKind::Write(at, content));
+                core.issue_for(m.request.map(|(id, _)| id), Purpose::Operation(seq), IoKind::Write(at, content));
             }
             Place::Zero | Place::Lost => self.complete_operation(core, seq),
         }

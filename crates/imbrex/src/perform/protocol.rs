@@ -13,6 +13,8 @@ pub struct Io {
     pub id: u64,
     /// What to do.
     pub kind: IoKind,
+    /// The request that it is for, if it is for one alone.
+    pub request: Option<u64>,
 }
 
 /// What a device operation does.

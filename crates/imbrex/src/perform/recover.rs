@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::chain::{self, Chain};
 use super::commit::What;
 use super::copies;
-use super::ring::Ring;
+use super::ring::{Ring, Slots};
 use super::rules::Rule;
 use super::running::Running;
 use super::scan::Scan;
@@ -28,6 +28,8 @@ enum Stage {
     /// What is about to be read must be durable: after a failed write without a power cut, an entry may be in the drive's
     /// cache only, and its redo images must not be written before it is safe (rule 5).
     Settle,
+    /// Where the journal lies in sequential zones, nothing can be read above their write pointers.
+    Look,
     Scan,
     /// What a copy of the journal lacks is written again.
     Mend,
@@ -49,6 +51,8 @@ pub(super) struct Recovery {
     unreadable: BTreeSet<Pba>,
     /// Whether a device has ended a life of its own meanwhile: what it failed to read it may be able to read.
     restarted: bool,
+    /// Whether a copy of the journal lacks what cannot be written where it belongs: a checkpoint then makes up for it.
+    is_thin: bool,
     /// Redo images that have not been written again.
     images: BTreeMap<Pba, Bytes>,
     report: UnitReport,
@@ -79,6 +83,7 @@ impl Recovery {
             suspects,
             unreadable: BTreeSet::new(),
             restarted: false,
+            is_thin: false,
             images: BTreeMap::new(),
             report: UnitReport::default(),
             error: None,
@@ -111,8 +116,13 @@ impl Recovery {
             recovery.pending.insert(tag, kind);
         };
         self.stage = match self.stage {
-            Stage::Settle => {
-                self.scan = Scan::new(&core.setup.journal);
+            Stage::Settle if Slots::new(&core.setup.journal, core.setup.media.as_ref()).are_sequential() => {
+                issue(self, 0, IoKind::Report);
+                Stage::Look
+            }
+            Stage::Settle | Stage::Look => {
+                let media = core.setup.media.as_ref();
+                self.scan = Slots::new(&core.setup.journal, media).scan(media, &self.report);
                 self.read_journal();
                 Stage::Scan
             }
@@ -174,10 +184,14 @@ impl Recovery {
         });
         match found {
             Ok((chain, found)) => {
-                let lacking = copies::lacking(&found, &chain, &setup.journal).into_iter();
-                // A block that cannot be written is as it was: the other copy holds it.
-                let write = |(at, raw): (Pba, Bytes)| (at.to_raw(), IoKind::Write(Extent::new(at, 1), raw));
-                self.pending.extend(lacking.map(write));
+                let lacking = copies::lacking(&found, &chain, &setup.journal);
+                self.is_thin = !lacking.is_empty();
+                if !Slots::new(&setup.journal, setup.media.as_ref()).are_sequential() {
+                    // A block that cannot be written is as it was: the other copy holds it.
+                    let write = |(at, raw): (Pba, Bytes)| (at.to_raw(), IoKind::Write(Extent::new(at, 1), raw));
+                    self.pending.extend(lacking.into_iter().map(write));
+                    self.is_thin = false;
+                }
                 self.chain = chain;
             }
             Err(why) => self.error = Some(why),
@@ -225,8 +239,8 @@ impl Recovery {
             }
             (Stage::Replay, IoResult::Done) => core.counts.replayed += 1,
             (Stage::Replay | Stage::Flush, IoResult::Failed) => self.retry(|recovery| recovery.stage = Stage::Probe),
-            (Stage::Report, IoResult::Report(report)) => self.report = report,
-            (Stage::Report, IoResult::Failed) => {
+            (Stage::Look | Stage::Report, IoResult::Report(report)) => self.report = report,
+            (Stage::Look | Stage::Report, IoResult::Failed) => {
                 self.retry(|recovery| {
                     recovery.pending.insert(0, IoKind::Report);
                 });
@@ -247,16 +261,19 @@ impl Recovery {
     /// Makes the layer and begins its life.
     fn build(&mut self, core: &mut Core) -> State {
         let mut queue = std::mem::take(&mut self.queue);
+        core.counts.entries_read += self.chain.entries.len() as u64;
         match self.try_build(core) {
             Ok((layer, plan, lost, history)) => {
                 if layer.most_records() > 0 {
                     core.blank.append(&mut self.unreadable);
                 }
-                let ring = Ring::new(core.setup.journal.clone(), &self.chain);
+                let media = core.setup.media.as_ref();
+                let ring = Ring::new(Slots::new(&core.setup.journal, media), &self.chain, media, &self.report);
                 let mut running = Running::new(layer, &core.setup, ring, queue, history);
                 for record in lost {
                     running.push_item(What::Record(record));
                 }
+                running.closing = self.is_thin;
                 running.begin(core, plan);
                 State::Running(Box::new(running))
             }

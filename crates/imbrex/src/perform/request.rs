@@ -8,15 +8,42 @@ use crate::block::Access;
 
 /// A request that has been planned, in part or whole.
 pub(super) struct Active {
-    /// The host's content for a write.
+    /// The host's content for a write; of a read its content when it comes in one part.
     pub data: Bytes,
-    /// Where a read's content is gathered.
-    pub buffer: Vec<u8>,
+    /// Bytes of a read.
+    reads: usize,
+    /// Where a read's content is gathered when it comes in parts.
+    buffer: Vec<u8>,
     /// Moves under way.
     pub moves: u32,
     /// Whether more is to be planned.
     unplanned: bool,
     failed: Option<Failure>,
+}
+
+impl Active {
+    /// Takes a part of a read's content.
+    pub fn put(&mut self, start: usize, content: Bytes) {
+        if content.len() == self.reads {
+            self.data = content;
+            return;
+        }
+        self.buffer.resize(self.reads, 0);
+        self.buffer[start..start + content.len()].copy_from_slice(&content);
+    }
+
+    /// The answer.
+    fn result(self) -> Result<Bytes, Failure> {
+        match self.failed {
+            Some(failure) => Err(failure),
+            None if self.data.len() == self.reads => Ok(self.data),
+            None => {
+                let mut gathered = self.buffer;
+                gathered.resize(self.reads, 0);
+                Ok(gathered.into())
+            }
+        }
+    }
 }
 
 impl Running {
@@ -34,8 +61,8 @@ impl Running {
         if at.is_empty() || !at.is_within(capacity) || !fits {
             return core.reply(id, Err(Failure::OutOfRange));
         }
-        let buffer = if access == Access::Read { vec![0; at.blocks as usize * block_bytes] } else { Vec::new() };
-        let active = Active { data, buffer, moves: 0, unplanned: true, failed: None };
+        let reads = if access == Access::Read { at.blocks as usize * block_bytes } else { 0 };
+        let active = Active { data, reads, buffer: Vec::new(), moves: 0, unplanned: true, failed: None };
         self.requests.insert(id, active);
         if access == Access::Read {
             let mut plan = std::mem::take(&mut self.plan);
@@ -74,7 +101,7 @@ impl Running {
         if self.requests.get(&id).is_some_and(|active| active.moves == 0 && !active.unplanned)
             && let Some(active) = self.requests.remove(&id)
         {
-            core.reply(id, active.failed.map_or(Ok(Bytes::from(active.buffer)), Err));
+            core.reply(id, active.result());
         }
     }
 

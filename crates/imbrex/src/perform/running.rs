@@ -53,6 +53,8 @@ pub(super) struct Running {
     /// Whether something was written since the last device flush was issued.
     pub dirty: bool,
     pub items: VecDeque<Item>,
+    /// Of them, those that somebody waits for.
+    pub urgent: usize,
     pub commit: Option<Commit>,
     pub ring: Ring,
     /// Journal blocks that the largest redo entry takes.
@@ -96,6 +98,7 @@ impl Running {
             awaiting_space: false,
             dirty: false,
             items: VecDeque::new(),
+            urgent: 0,
             commit: None,
             ring,
             redo_entry_blocks,
@@ -168,6 +171,7 @@ impl Running {
         for (id, _) in std::mem::take(&mut self.requests) {
             core.reply(id, Err(Failure::Io));
         }
+        self.urgent = 0;
         let items = self.items.drain(..).chain(self.commit.take().into_iter().flat_map(|c| c.items));
         let mut flushes: Vec<u64> = self.flushing.drain(..).map(|(id, _)| id).collect();
         flushes.extend(items.filter_map(|item| match item.what {
@@ -289,7 +293,7 @@ impl Running {
                 match step {
                     Step::Done => {
                         self.flushing.pop_front();
-                        self.items.push_back(Item { before: self.next_seq, what: What::Barrier(id) });
+                        self.push_item(What::Barrier(id));
                         any = true;
                         continue;
                     }

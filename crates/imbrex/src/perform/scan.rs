@@ -4,7 +4,10 @@
 //! stretch is read first. A stretch counts if its first block is this store's, or cannot be read, in some copy: the chain from
 //! tail to head has no gap, so a stretch whose first block holds nothing is part of it only if that block is damaged, and then
 //! it is beside one that counts. And a stretch counts only if it is not wholly before the tail that the newest of those blocks
-//! names whose entry is durable: one that a power cut tore must not be believed.
+//! names that are known to be durable: others may be of a commit that was never whole.
+//!
+//! In sequential zones the stretches are the zones, since a chain that leaves blocks out goes on with the next zone's first
+//! one, and what lies above a write pointer is not read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -36,8 +39,10 @@ pub(super) struct Scan {
     found: Vec<Found>,
     /// The stretches of which a first block counts, and the highest number of such a block.
     stretches: BTreeMap<u32, u64>,
-    /// What the first blocks of stretches say.
-    firsts: Vec<Header>,
+    /// The first blocks of stretches that were found.
+    probed: Vec<Header>,
+    /// How much is written of each stretch of each copy, if not all of it is.
+    written: BTreeMap<Pba, u32>,
     /// Nothing before this block is needed.
     tail: u64,
 }
@@ -54,13 +59,23 @@ impl Scan {
     /// Of every copy of a journal.
     pub fn new(copies: &[Extent<Pba>]) -> Self {
         let blocks = copies.first().map_or(0, |copy| copy.blocks);
-        let stretch = blocks.div_ceil(STRETCHES).max(PART_BLOCKS);
-        let first = |copy: &Extent<Pba>| {
+        Self::of_stretches(copies, blocks.div_ceil(STRETCHES).max(PART_BLOCKS), |_| u32::MAX)
+    }
+
+    /// Of every copy of a journal that lies in sequential zones, of which so much is `written`.
+    pub fn of_zones(copies: &[Extent<Pba>], zone_blocks: u32, written: impl Fn(Pba) -> u32) -> Self {
+        Self::of_stretches(copies, zone_blocks, written)
+    }
+
+    fn of_stretches(copies: &[Extent<Pba>], stretch: u32, written: impl Fn(Pba) -> u32) -> Self {
+        let starts = |copy: &Extent<Pba>| {
             let start = copy.start;
-            (0..copy.blocks).step_by(stretch as usize).map(move |at| Extent::new(start.plus(at.into()), 1))
+            (0..copy.blocks).step_by(stretch as usize).map(move |at| start.plus(at.into()))
         };
+        let written: BTreeMap<Pba, u32> = copies.iter().flat_map(starts).map(|at| (at, written(at))).collect();
+        let probes = written.iter().filter(|(_, written)| **written > 0);
         Self {
-            todo: copies.iter().flat_map(first).collect(),
+            todo: probes.map(|(start, _)| Extent::new(*start, 1)).collect(),
             copies: copies.to_vec(),
             stretch,
             probing: true,
@@ -68,7 +83,8 @@ impl Scan {
             failures: BTreeMap::new(),
             found: Vec::new(),
             stretches: BTreeMap::new(),
-            firsts: Vec::new(),
+            probed: Vec::new(),
+            written,
             tail: 0,
         }
     }
@@ -86,9 +102,9 @@ impl Scan {
     /// All first blocks of stretches have been read: takes in hand what counts.
     fn choose(&mut self) {
         self.probing = false;
-        let durable = self.firsts.iter().map(|header| header.durable).max().unwrap_or(0);
-        let is_durable = |header: &&Header| header.start + u64::from(header.count) <= durable;
-        self.tail = self.firsts.iter().filter(is_durable).map(|header| header.tail).max().unwrap_or(0);
+        let durable = self.probed.iter().map(|header| header.durable).max().unwrap_or(0);
+        let trusted = self.probed.iter().filter(|header| header.number() < durable);
+        self.tail = trusted.map(|header| header.tail).max().unwrap_or(0);
         let ring = self.copies.first().map_or(0, |copy| copy.blocks);
         let stretches = ring.div_ceil(self.stretch);
         let mut chosen: BTreeSet<u32> = self.unreadable().map(|block| self.stretch_of(block)).collect();
@@ -108,6 +124,7 @@ impl Scan {
         for copy in &self.copies {
             for number in &chosen {
                 let stretch = copy.skip(number * self.stretch).first(self.stretch);
+                let stretch = stretch.first(self.written.get(&stretch.start).copied().unwrap_or(0));
                 let parts = (0..stretch.blocks).step_by(PART_BLOCKS as usize);
                 self.todo.extend(parts.map(|done| stretch.skip(done).first(PART_BLOCKS)));
             }
@@ -120,9 +137,9 @@ impl Scan {
         for (at, i) in (0..).zip(0..data.len() / block_bytes) {
             let raw = data.slice(i * block_bytes..(i + 1) * block_bytes);
             let Some(block) = journal::decode_block(&raw, Some(identity)) else { continue };
-            let number = block.header.start + u64::from(block.header.index);
+            let number = block.header.number();
             if self.probing {
-                self.firsts.push(block.header);
+                self.probed.push(block.header);
                 let stretch = self.stretches.entry(self.stretch_of(start.plus(at))).or_default();
                 *stretch = number.max(*stretch);
             } else if number >= self.tail {
@@ -177,20 +194,23 @@ impl Scan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::journal::{Entry, Header, encode};
+    use super::super::journal::{Entry, encode};
     use super::*;
 
     const RING: u32 = 100;
     const COPIES: [Extent<Pba>; 2] = [Extent::new(Pba::disk(10), RING), Extent::new(Pba::disk(500), RING)];
 
-    /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies; `tail` is what each of
-    /// them says it is.
-    fn scan(head: u64, tail: impl Fn(u64) -> u64, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
+    /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies, each when those
+    /// before it were durable; `tail` is what they say it is.
+    fn scan(head: u64, tail: u64, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
+        scan_of(head, |start| Header { start, tail, durable: start, ..Header::default() }, bad)
+    }
+
+    fn scan_of(head: u64, says: impl Fn(u64) -> Header, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
         let content = |place: u64| {
             let number = (0..head).rev().find(|number| number % u64::from(RING) == place);
             number.map_or(Bytes::from(vec![0; 512]), |start| {
-                let header = Header { identity: 1, start, tail: tail(start), durable: start, ..Header::default() };
-                encode(&Entry::default(), header, 512).remove(0)
+                encode(&Entry::default(), Header { identity: 1, ..says(start) }, 512).remove(0)
             })
         };
         let (mut scan, mut read) = (Scan::new(&COPIES), 0);
@@ -217,7 +237,7 @@ mod tests {
     fn only_what_counts_is_read() {
         let twice = |numbers: std::ops::Range<u64>| numbers.clone().chain(numbers).collect::<Vec<u64>>();
         let sorted = |head, tail: u64| {
-            let (read, numbers) = scan(head, |_| tail, &[]);
+            let (read, numbers) = scan(head, tail, &[]);
             let mut numbers = numbers.unwrap();
             numbers.sort_unstable();
             (read, numbers)
@@ -235,16 +255,19 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_that_a_torn_entry_names_is_not_believed() {
-        // Block 116, the first of a stretch, would have moved the tail if its entry had become durable.
-        let (_, numbers) = scan(117, |start| if start == 116 { 110 } else { 60 }, &[]);
-        assert_eq!(numbers.unwrap().iter().filter(|number| **number < 110).count(), 100);
+    fn what_one_copy_does_not_give_another_one_may() {
+        let (_, numbers) = scan(100, 0, &[10, 29, 501]);
+        assert_eq!(numbers.unwrap().len(), 197);
+        assert!(scan(100, 0, &[11, 501]).1.unwrap_err().contains("block 1 "));
     }
 
     #[test]
-    fn what_one_copy_does_not_give_another_one_may() {
-        let (_, numbers) = scan(100, |_| 0, &[10, 29, 501]);
-        assert_eq!(numbers.unwrap().len(), 197);
-        assert!(scan(100, |_| 0, &[11, 501]).1.unwrap_err().contains("block 1 "));
+    fn the_tail_of_what_may_not_be_durable_is_not_believed() {
+        let says = |start| {
+            let (tail, durable) = if start < 32 { (0, start) } else { (32, 32) };
+            Header { start, tail, durable, ..Header::default() }
+        };
+        let (_, numbers) = scan_of(40, says, &[]);
+        assert!(numbers.unwrap().contains(&0), "the last commit may not be whole, and then the older tail counts");
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use super::{Counts, Failure, Io, IoKind, IoResult, Performer, Reply, Request, Setup};
+use super::{Counts, Failure, Io, IoKind, IoResult, Performer, Progress, Reply, Request, Setup, Steps};
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::{TranslationLayer, Violation};
 
@@ -97,6 +97,11 @@ impl Stack {
         self.settle();
     }
 
+    /// Forgets a client that has gone.
+    pub fn forget(&mut self, client: u32) {
+        self.top.forget(client);
+    }
+
     /// Says that the drives have been idle for `ns` nanoseconds. Whether a layer had anything to clean.
     pub fn idle(&mut self, ns: u64) -> bool {
         let mut cleans = self.top.idle(ns);
@@ -117,7 +122,7 @@ impl Stack {
                 let id = self.next_out;
                 self.next_out += 1;
                 self.out.insert(id, (index, io.id));
-                return Some((first + drive, Io { id, kind: io.kind }));
+                return Some((first + drive, Io { id, kind: io.kind, request: None }));
             }
             first += device.drives();
         }
@@ -176,8 +181,25 @@ impl Stack {
         self.below.iter().map(Self::counts).fold(self.top.counts(), |sum, below| Counts {
             commits: sum.commits + below.commits,
             checkpoints: sum.checkpoints + below.checkpoints,
+            entries_read: sum.entries_read + below.entries_read,
             replayed: sum.replayed + below.replayed,
             ..sum
+        })
+    }
+
+    /// How the runners stand: the top first, then those below it in the order of their drives.
+    #[must_use]
+    pub fn progress(&self) -> Vec<Progress> {
+        let below = self.below.iter().flat_map(Self::progress);
+        std::iter::once(self.top.progress()).chain(below).collect()
+    }
+
+    /// The steps of cleaning, of all runners.
+    #[must_use]
+    pub fn steps(&self) -> Steps {
+        self.below.iter().map(Self::steps).fold(self.top.steps(), |sum, below| Steps {
+            begun: sum.begun + below.begun,
+            under_way: sum.under_way + below.under_way,
         })
     }
 
@@ -219,7 +241,7 @@ impl Stack {
 
     /// Passes an operation of the top to the devices that it is for.
     fn ask(&mut self, io: Io) {
-        let Io { id, kind } = io;
+        let Io { id, kind, .. } = io;
         let is_read = matches!(kind, IoKind::Read(_));
         let (at, request) = match kind {
             IoKind::Report => return self.top.complete(id, IoResult::Report(self.top.unit_report())),

@@ -57,7 +57,7 @@ mod records;
 mod zones;
 
 use crate::block::{Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use crate::layers::ConfigError;
 use crate::parts::lost::LostBlocks;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -322,6 +322,10 @@ impl TranslationLayer for DmZoned {
 
     fn most_records(&self) -> u64 {
         self.most_records_of_all()
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        Some(self.pool.occupancy())
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::block::{Extent, Pba};
-use crate::layer::{Condition, Corrupt, UnitReport, Violation};
+use crate::layer::{Condition, Corrupt, Occupancy, UnitReport, Violation};
 use crate::plan::{Plan, Unit};
 use crate::space::Zones;
 
@@ -142,6 +142,13 @@ impl ZonePool {
             0 | 1 => 0,
             unowned => unowned * 100 / self.usable_conventional.max(1),
         }
+    }
+
+    /// The conventional zones, which are the buffer, and those of them that somebody owns.
+    pub fn occupancy(&self) -> Occupancy {
+        let blocks = |zones: u32| u64::from(zones) * u64::from(self.zone_blocks());
+        let owned = self.usable_conventional - self.unowned_conventional;
+        Occupancy { used: blocks(owned), blocks: blocks(self.usable_conventional) }
     }
 
     pub fn has_free(&self, kind: Kind) -> bool {

@@ -39,7 +39,7 @@ mod write;
 mod write_back;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
 use crate::plan::{Place, Plan, Record};
@@ -239,6 +239,10 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
 
     fn most_records(&self) -> u64 {
         self.record_limit()
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        Some(Occupancy { used: self.frames.live().into(), blocks: self.frames.count().into() })
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -62,7 +62,7 @@ mod config;
 mod records;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::{ConfigError, LayerInfo, Recording};
 use crate::parts::heat::Heat;
 use crate::parts::lost::LostBlocks;
@@ -325,8 +325,19 @@ impl TranslationLayer for LogStructured {
         self.restate_region(from, plan)
     }
 
+    /// The band that the host's blocks are appended to, or the one that compaction writes.
+    fn most_active(&self) -> Option<u32> {
+        Some(1)
+    }
+
     fn most_records(&self) -> u64 {
         self.records()
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        let blocks = |bands: u32| u64::from(bands) * u64::from(self.bands.blocks());
+        let bands = self.bands.zones().count;
+        Some(Occupancy { used: blocks(bands - self.bands.empties() - self.bands.emptying()), blocks: blocks(bands) })
     }
 
     fn check(&self) -> Result<(), Violation> {

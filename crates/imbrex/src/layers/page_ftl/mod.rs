@@ -40,7 +40,9 @@ mod collect;
 mod records;
 
 use crate::block::{Extent, Lba, Pba, Request};
-use crate::layer::{Condition, Corrupt, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation};
+use crate::layer::{
+    Condition, Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation,
+};
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
 use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
@@ -259,6 +261,12 @@ impl TranslationLayer for PageFtl {
 
     fn most_records(&self) -> u64 {
         self.map.most_records()
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        let blocks = |units: u32| u64::from(units) * u64::from(self.units.zone_blocks);
+        let taken = self.units.count - self.pool.free() - self.pool.pending();
+        Some(Occupancy { used: blocks(taken), blocks: blocks(self.units.count) })
     }
 
     fn check(&self) -> Result<(), Violation> {

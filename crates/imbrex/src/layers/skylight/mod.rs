@@ -55,7 +55,9 @@ mod stream;
 mod write;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layer::{
+    Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
+};
 use crate::layers::{LayerInfo, Recording};
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
@@ -270,6 +272,10 @@ impl TranslationLayer for Skylight {
         let runs = 2 * u64::from(self.config.map_entries) + u64::from(self.home.longest());
         let regions = slots / (REGION_RECORDS as u64 / 2 - 1);
         1 + slots.min(runs) + 2 * regions + LostBlocks::regions(self.capacity())
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.cache.table().slots().into() })
     }
 
     fn check(&self) -> Result<(), Violation> {

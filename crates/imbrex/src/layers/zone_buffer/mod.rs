@@ -28,7 +28,9 @@ mod write;
 use std::ops::ControlFlow;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layer::{
+    Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
+};
 use crate::layers::rewrite_survives;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
@@ -280,6 +282,10 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         let regions = slots / (REGION_RECORDS as u64 / 2 - 1);
         let notes = u64::from(self.policy.note_keys());
         u64::from(self.zones.natives()) + slots + regions + LostBlocks::regions(self.capacity()) + notes
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.policy.table().slots().into() })
     }
 
     fn check(&self) -> Result<(), Violation> {

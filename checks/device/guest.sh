@@ -1,0 +1,64 @@
+# What the guest does: a file system's life on each disk, and a server that is killed.
+. /serving.sh
+modprobe nbd nbds_max=1
+
+# Random files, and what their sums are.
+fill() {
+    for number in 1 2 3 4 5; do
+        dd if=/dev/urandom of="/mnt/$1$number" bs=1M count="$2" 2> /dev/null || finish "failed: a file cannot be written"
+    done
+    md5sum /mnt/"$1"* > "/tmp/$1.sums"
+}
+
+verify() { md5sum -c -s "/tmp/$1.sums" || finish "failed: the files $1 hold something else"; }
+
+check_files() { e2fsck -fn /dev/nbd0 > /tmp/e2fsck 2>&1 || { cat /tmp/e2fsck; finish "failed: e2fsck"; }; }
+
+life() {
+    imbrex format "/dev/$disk" --layer "$1" > /tmp/format || finish "failed: imbrex format"
+    ! imbrex format "/dev/$disk" --layer "$1" 2> /tmp/refused || finish "failed: it is formatted twice"
+    serve
+    mkfs.ext4 -q -F /dev/nbd0 || finish "failed: mkfs.ext4"
+    mount /dev/nbd0 /mnt || finish "failed: mount"
+    fill first 8
+    umount /mnt && mount /dev/nbd0 /mnt || finish "failed: remount"
+    verify first
+    rm /mnt/first*
+    fill second 6
+    fstrim /mnt || finish "failed: fstrim"
+    umount /mnt
+    check_files
+    leave TERM
+    serve
+    mount /dev/nbd0 /mnt || finish "failed: mount after a restart"
+    verify second
+    fill third 2
+    sync
+    dd if=/dev/urandom of=/mnt/unfinished bs=1M count=4 2> /dev/null
+    leave KILL
+    umount /mnt
+    serve
+    # The journal of the file system is replayed by mounting it.
+    mount /dev/nbd0 /mnt || finish "failed: mount after a kill"
+    verify second
+    verify third
+    umount /mnt
+    check_files
+    leave TERM
+    ! grep 'an operation failed' /tmp/log || finish "failed: the disk refused what it was asked"
+    echo "$disk $1: $(written) blocks written, all files found again after a restart and a kill"
+}
+
+make_disk scsi
+life log-greedy
+make_disk null
+life dm-zoned
+take_disk
+make_disk null zone_nr_conv=0
+life log-greedy
+take_disk
+make_disk null zone_max_open=2:zone_max_active=6
+life log-greedy
+! imbrex format "/dev/$disk" --layer dm-zoned --force > /tmp/refused 2>&1 && grep -q 'dm-zoned cannot be served.* 6 active zones' /tmp/refused ||
+    { cat /tmp/refused; finish "failed: a layer that cannot keep the disk's limit is not refused"; }
+finish done

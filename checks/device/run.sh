@@ -1,0 +1,23 @@
+#!/bin/bash
+# Serves real host-managed disks, in a guest: the kernel's scsi_debug and null_blk as zoned disks, a volume made on them, nbdkit
+# with Imbrex's plugin, and on the kernel's NBD device a file system that is filled, remounted, trimmed and checked; then
+# the server is killed, and what had been made durable is read again from what it left on the disk.
+#
+# What it needs is told in ../guest.sh.
+set -euo pipefail
+cd "$(dirname "$0")"
+check="device check"
+. ../guest.sh
+. ./programs.sh
+
+need_guest_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs
+need_kernel
+build_programs
+begin_guest nbd null_blk scsi_debug sd_mod
+copy_programs
+copy_program "$(program mkfs.ext4)"
+copy_program "$(program e2fsck)"
+cp serving.sh "$guest/serving.sh"
+pack_guest guest.sh
+run_guest
+sed 's/^/device check: /' "$work/report"

@@ -1,0 +1,47 @@
+# How a guest makes disks and serves volumes on them. Sourced by the guest's scripts.
+
+# A host-managed disk of 12 conventional and 52 sequential zones of 16 MiB, called $disk: the first argument says whose. The
+# second sets attributes of null_blk's, with colons between them.
+make_disk() {
+    case $1 in
+        scsi)
+            modprobe sd_mod
+            modprobe scsi_debug zbc=managed dev_size_mb=1024 zone_size_mb=16 zone_nr_conv=12 sector_size=4096 delay=0 ndelay=0 ||
+                finish "failed: scsi_debug"
+            until disk=$(ls /sys/block | grep '^sd'); do sleep 0.1; done
+            ;;
+        null)
+            modprobe null_blk nr_devices=0 || finish "failed: null_blk"
+            [ -d /sys/kernel/config/nullb ] || mount -t configfs none /sys/kernel/config || finish "failed: configfs"
+            disk=nullb0
+            mkdir /sys/kernel/config/nullb/$disk
+            for setting in size=1024 blocksize=4096 memory_backed=1 zoned=1 zone_size=16 zone_nr_conv=12 $(echo "$2" | tr : ' ') power=1; do
+                echo "${setting#*=}" > "/sys/kernel/config/nullb/$disk/${setting%%=*}" || finish "failed: null_blk's $setting"
+            done
+            ;;
+    esac
+}
+
+# Takes null_blk's disk away.
+take_disk() { rmdir "/sys/kernel/config/nullb/$disk"; }
+
+# Serves /dev/$disk as /dev/nbd0.
+serve() {
+    rm -f /tmp/socket
+    nbdkit --foreground --unix /tmp/socket /bin/libimbrex_nbdkit.so "/dev/$disk" "$@" 2>> /tmp/log &
+    server=$!
+    tries=0
+    until nbd-client -unix /tmp/socket /dev/nbd0 -b 4096 > /tmp/client 2>&1; do
+        tries=$((tries + 1))
+        kill -0 "$server" && [ $tries -lt 100 ] || { cat /tmp/client /tmp/log; finish "failed: the volume is not served"; }
+        sleep 0.1
+    done
+}
+
+# Ends the connection and the server, with a signal.
+leave() {
+    [ "$1" = KILL ] || nbd-client -d /dev/nbd0 > /dev/null 2>&1
+    kill "-$1" "$server"
+    wait "$server"
+    [ "$1" != KILL ] || nbd-client -d /dev/nbd0 > /dev/null 2>&1
+}

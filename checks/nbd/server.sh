@@ -1,0 +1,72 @@
+# Volumes and their servers, for checks. To be sourced after peers.sh; `images` is the folder that they lie in, and
+# `profile` the profile that cargo builds.
+
+build() {
+    local folder
+    [ -n "${SKIP_BUILD:-}" ] || cargo build --quiet --locked --package imbrex-cli --package imbrex-nbdkit --profile "$profile" || fail "it does not build"
+    folder=${CARGO_TARGET_DIR:-$(git rev-parse --show-toplevel)/target}/$([ "$profile" = dev ] && echo debug || echo "$profile")
+    imbrex=$folder/imbrex
+}
+
+uri() { echo "nbd+unix:///?socket=$images/$1.sock"; }
+
+# NAME LAYER DRIVE SIZE ...: further arguments go to `imbrex format`.
+format() {
+    "$imbrex" format "$images/$1.img" --layer "$2" --drive "$3" --capacity "$4" --force "${@:5}" > "$work/$1.format"
+}
+
+# A cache on flash in front of a disk.
+format_cache() {
+    "$imbrex" format "$images/$1.ssd" "$images/$1.img" --layer "$2" --drive ssd-pore --drive "$3" --capacity 128MiB \
+        --capacity "$4" --force > "$work/$1.format"
+}
+
+stores() {
+    [ ! -e "$images/$1.ssd" ] || echo "$images/$1.ssd"
+    echo "$images/$1.img"
+}
+
+# NAME ...: starts a server and waits until it serves. Further arguments go to `imbrex serve`.
+serve() {
+    local name=$1 stores waited
+    mapfile -t stores < <(stores "$name")
+    rm -f "$work/$name.said"
+    "$imbrex" serve "${stores[@]}" --socket "$images/$name.sock" --pidfile "$work/$name.pid" "${@:2}" \
+        > "$work/$name.said" 2>> "$work/$name.log" &
+    servers[$name]=$!
+    for waited in $(seq 600); do
+        grep -qs '^recovery' "$work/$name.said" && return
+        kill -0 "${servers[$name]}" 2> /dev/null || break
+        sleep 0.05
+    done
+    tail -n 3 "$work/$name.log" >&2
+    fail "$name is not served after $waited looks"
+}
+
+# Has a server end as it should.
+stop() {
+    kill -TERM "${servers[$1]}"
+    wait "${servers[$1]}" || fail "the server of $1 ended with status $?: $(tail -n 1 "$work/$1.log")"
+    unset "servers[$1]"
+    [ ! -e "$images/$1.sock" ] || fail "the server of $1 left its socket behind"
+}
+
+# Takes the server away as a power cut would take its process.
+kill_server() {
+    kill -9 "$(cat "$work/$1.pid")"
+    ! wait "${servers[$1]}" 2> /dev/null || fail "the server of $1 was killed, and its status says that all was well"
+    unset "servers[$1]"
+}
+
+stop_all() {
+    local name
+    for name in "${!servers[@]}"; do kill "${servers[$name]}" 2> /dev/null || true; done
+    wait
+}
+
+status() { "$imbrex" status "$images/$1.sock" --format json; }
+
+# NAME FIELD: a number of the status, by the last part of its name.
+number() { status "$1" | sed -n "s/^ *\"$2\": \([0-9.]*\).*/\1/p" | head -n 1; }
+
+declare -A servers=()

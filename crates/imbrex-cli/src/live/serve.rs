@@ -1,0 +1,216 @@
+//! `imbrex serve`: a volume as a network block device.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use imbrex_live::service::Status;
+use imbrex_live::service::control::{self, Question, Reply};
+
+use super::nbdkit::{self, Server};
+use super::socket;
+use crate::table::bytes;
+
+/// How often the server is asked whether it serves.
+const OFTEN: Duration = Duration::from_millis(20);
+
+/// Serve a volume as a network block device until SIGTERM or Ctrl-C, which make everything durable
+#[derive(Args)]
+pub struct Serve {
+    /// The volume's stores, in the order in which they were formatted
+    #[arg(required = true)]
+    stores: Vec<PathBuf>,
+    /// The Unix socket to serve at, which only its owner may use; without it STORE.sock, or for a device
+    /// imbrex-NAME.sock in $XDG_RUNTIME_DIR or /run
+    #[arg(long, value_name = "PATH", conflicts_with = "port")]
+    socket: Option<PathBuf>,
+    /// Serve at a TCP port instead, to anybody who can reach it; see --tls
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// The address of that port
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST), requires = "port")]
+    address: IpAddr,
+    /// Leave the stores as they are; what recovery writes stays in memory, and clients may only read
+    #[arg(long)]
+    read_only: bool,
+    /// MiB kept in memory for each store when nothing is written to it
+    #[arg(long, value_name = "MIB", requires = "read_only")]
+    overlay: Option<u64>,
+    /// The socket for `imbrex status` and `imbrex clean`; without it the socket's name and .control
+    #[arg(long, value_name = "PATH")]
+    control: Option<PathBuf>,
+    /// Tell metrics for Prometheus over HTTP
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
+    /// Milliseconds without a request before cleaning is offered the time
+    #[arg(long, value_name = "MS")]
+    idle_after: Option<u64>,
+    /// How long a step of cleaning may take; longer ones are reported and counted
+    #[arg(long, value_name = "MS")]
+    step_ms: Option<u64>,
+    /// How much of the time background cleaning may take
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
+    throttle: Option<u8>,
+    /// Requests of a connection that are served at a time
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    threads: u32,
+    /// How to log to standard error
+    #[arg(long, value_enum, default_value_t = Log::Text)]
+    log: Log,
+    /// Write the server's process number there
+    #[arg(long, value_name = "FILE")]
+    pidfile: Option<PathBuf>,
+    /// Whether clients may or must use TLS
+    #[arg(long, value_enum, default_value_t = Tls::Off)]
+    tls: Tls,
+    /// The folder of certificates for TLS
+    #[arg(long, value_name = "DIR")]
+    tls_certificates: Option<PathBuf>,
+    /// The file of pre-shared keys for TLS
+    #[arg(long, value_name = "FILE")]
+    tls_psk: Option<PathBuf>,
+    /// Clients need a certificate too
+    #[arg(long)]
+    tls_verify_peer: bool,
+    /// nbdkit's plugin, if it is not beside this program
+    #[arg(long, value_name = "FILE")]
+    plugin: Option<PathBuf>,
+}
+
+/// How the server logs.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+enum Log {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// Whether clients use TLS.
+#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
+enum Tls {
+    /// Nobody does
+    Off,
+    /// Whoever wants to
+    On,
+    /// Everybody has to
+    Require,
+}
+
+impl Serve {
+    pub fn run(self) -> Result<()> {
+        let program = nbdkit::program("nbdkit")?;
+        let plugin = self.plugin.clone().map_or_else(nbdkit::plugin, Ok)?;
+        let place = self.place();
+        let control = self.control.clone().unwrap_or_else(|| socket::control(&place));
+        let served_at = self.port.is_none().then_some(place.as_path());
+        for path in served_at.into_iter().chain([control.as_path()]) {
+            socket::check(path)?;
+            control::remove_stale(path)?;
+        }
+        // nbdkit's socket is anybody's, so it is made where nobody else comes, and moved when it is its owner's alone.
+        let hidden = served_at.map(socket::Hidden::beside).transpose()?;
+        let mut server = Server::start(&program, &self.arguments(&plugin, hidden.as_ref(), &control))?;
+        if let Some(status) = status_of(&mut server, &control) {
+            if let Some(hidden) = hidden {
+                hidden.show_at(&place)?;
+            }
+            self.announce(&status, &place);
+        }
+        let ended = server.wait();
+        if self.port.is_none() {
+            // Whoever starts the next server removes it if this fails.
+            let _ = std::fs::remove_file(&place);
+        }
+        ended
+    }
+
+    /// The Unix socket that is served at, or what would be its name.
+    fn place(&self) -> PathBuf {
+        self.socket.clone().unwrap_or_else(|| socket::default(&self.stores[0]))
+    }
+
+    /// Says where the volume is served, and how it was found.
+    fn announce(&self, status: &Status, place: &Path) {
+        let at = match self.port {
+            Some(port) => format!("nbd://{}", SocketAddr::new(self.address, port)),
+            None => format!("nbd+unix:///?socket={}", place.display()),
+        };
+        println!("{}", described(status, &at));
+    }
+
+    fn arguments(&self, plugin: &Path, socket: Option<&socket::Hidden>, control: &Path) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = ["--foreground", "--exit-with-parent", "--threads"].map(Into::into).into();
+        arguments.push(self.threads.to_string().into());
+        if let Some(port) = self.port {
+            arguments.extend([format!("--ipaddr={}", self.address).into(), format!("--port={port}").into()]);
+        }
+        arguments.extend(socket.into_iter().flat_map(|socket| ["--unix".into(), socket.path().into()]));
+        if let Some(pidfile) = &self.pidfile {
+            arguments.extend(["--pidfile".into(), pidfile.into()]);
+        }
+        self.add_tls(&mut arguments);
+        arguments.push(plugin.into());
+        let stores = self.stores.iter().map(|store| ("store", Some(store.clone().into_os_string())));
+        let number = |number: Option<u64>| number.map(|number| number.to_string().into());
+        let pairs = [
+            ("control", Some(control.into())),
+            ("readonly", self.read_only.then(|| "true".into())),
+            ("overlay", number(self.overlay)),
+            ("metrics", self.metrics.map(|address| address.to_string().into())),
+            ("idle-after", number(self.idle_after)),
+            ("step-ms", number(self.step_ms)),
+            ("throttle", number(self.throttle.map(u64::from))),
+            ("log", Some(if self.log == Log::Json { "json" } else { "text" }.into())),
+        ];
+        for (key, value) in stores.chain(pairs) {
+            arguments.extend(value.map(|value| pair(key, &value)));
+        }
+        arguments
+    }
+
+    fn add_tls(&self, arguments: &mut Vec<OsString>) {
+        let tls = match self.tls {
+            Tls::Off => return,
+            Tls::On => "on",
+            Tls::Require => "require",
+        };
+        arguments.push(format!("--tls={tls}").into());
+        let paths = [("--tls-certificates", &self.tls_certificates), ("--tls-psk", &self.tls_psk)];
+        for (option, path) in paths {
+            arguments.extend(path.as_ref().map(|path| pair(option, path.as_os_str())));
+        }
+        arguments.extend(self.tls_verify_peer.then(|| "--tls-verify-peer".into()));
+    }
+}
+
+/// How the volume stands as soon as it is served; nothing when the server ends instead.
+fn status_of(server: &mut Server, control: &Path) -> Option<Status> {
+    loop {
+        match control::ask(control, Question::Status) {
+            Ok(Reply::Status(status)) => return Some(*status),
+            Ok(_) => return None,
+            Err(_) if !server.runs() => return None,
+            Err(_) => thread::sleep(OFTEN),
+        }
+    }
+}
+
+fn pair(key: &str, value: &std::ffi::OsStr) -> OsString {
+    let mut pair = OsString::from(key);
+    pair.push("=");
+    pair.push(value);
+    pair
+}
+
+fn described(status: &Status, at: &str) -> String {
+    let Status { layer, capacity_bytes, entries_read, images_replayed, units_lost, .. } = status;
+    let access = if status.read_only { ", read only" } else { "" };
+    let lost = if *units_lost > 0 { format!(", {units_lost} units are lost") } else { String::new() };
+    let did = format!("recovery read {entries_read} journal entries and wrote {images_replayed} blocks again{lost}");
+    format!("serving {layer}, {}{access}, at {at}\n{did}", bytes(*capacity_bytes))
+}

@@ -1,0 +1,46 @@
+//! Limits on active zones: those that hold data without being full.
+//!
+//! A limit on *open* zones asks nothing of anybody, since a drive closes one to open another. One on active zones is a hard
+//! one. A layer says how many it keeps active; the end of a life may leave others so that it will not go on with. Before
+//! these are too many they are made full: what is left of them is lost until they are emptied.
+
+use imbrex::block::{Extent, Pba};
+use imbrex::layer::{Condition, UnitState};
+use imbrex::media::Media;
+use imbrex::plan::Unit;
+
+/// Zones of a layer and its journal that are active at most, for which room is made at a start.
+const ROOM: u32 = 4;
+
+/// Refuses a layer that keeps more zones active than its drive allows.
+///
+/// # Errors
+/// One line with both numbers.
+pub fn suits(layer: &str, most: Option<u32>, media: &dyn Media, journal: &[Extent<Pba>]) -> Result<(), String> {
+    let Some(limit) = media.max_active() else { return Ok(()) };
+    let in_zones = journal.iter().filter(|copy| media.has_pointer(media.unit_of(copy.start))).count() as u32;
+    let refuse = |needs: String| {
+        Err(format!(
+            "{layer} cannot be served: {needs}, and the drive allows {limit} active zones; choose another layer"
+        ))
+    };
+    match most {
+        None => refuse("it keeps any number of zones active".to_owned()),
+        // What a life left behind stays active until the next one has begun.
+        Some(most) if 2 * (most + in_zones) > limit => {
+            refuse(format!("it needs room for {} active zones", 2 * (most + in_zones)))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The zones to make full before a life begins.
+#[must_use]
+pub fn crowding(media: &dyn Media) -> Vec<Unit> {
+    let Some(limit) = media.max_active() else { return Vec::new() };
+    let is_active = |(unit, state): &(Unit, UnitState)| {
+        state.condition == Condition::Sequential && state.pointer > 0 && state.pointer < media.extent_of(*unit).blocks
+    };
+    let active: Vec<Unit> = (0..).map(Unit::disk).zip(media.report()).filter(is_active).map(|(unit, _)| unit).collect();
+    if active.len() as u32 + ROOM.min(limit / 2) > limit { active } else { Vec::new() }
+}

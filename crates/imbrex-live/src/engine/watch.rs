@@ -1,0 +1,133 @@
+//! What the engine measures of itself: how long requests take, and how long steps of cleaning.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use imbrex::perform::Steps;
+
+/// The longest time that is told from longer ones.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+/// Digits of a time that are kept.
+const DIGITS: u8 = 2;
+
+/// The kinds of requests.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+    /// Flushes.
+    Flush,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
+
+    /// The name used in status and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Trim => "trim",
+            Self::Flush => "flush",
+        }
+    }
+}
+
+/// How long requests of each kind took, in nanoseconds.
+pub(super) struct Latencies([Mutex<Histogram<u64>>; Kind::ALL.len()]);
+
+impl Latencies {
+    pub fn new() -> Self {
+        Self(Kind::ALL.map(|_| Mutex::new(histogram())))
+    }
+
+    pub fn record(&self, kind: Kind, took: Duration) {
+        let mut histogram = self.0[kind as usize].lock().unwrap_or_else(PoisonError::into_inner);
+        histogram.saturating_record(nanoseconds(took));
+    }
+
+    pub fn get(&self, kind: Kind) -> Histogram<u64> {
+        self.0[kind as usize].lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    let histogram = Histogram::new_with_bounds(1, nanoseconds(LONGEST), DIGITS);
+    histogram.unwrap_or_else(|e| unreachable!("constant bounds: {e}"))
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Measures steps of cleaning.
+#[derive(Default)]
+pub(super) struct StepClock {
+    seen: Steps,
+    since: Option<Instant>,
+    pub measured: StepTimes,
+}
+
+/// How long steps of cleaning took: from planning to the last move, with whatever else the drives did meanwhile.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct StepTimes {
+    /// Steps that have ended.
+    pub steps: u64,
+    /// All of them together.
+    pub total: Duration,
+    /// The longest.
+    pub longest: Duration,
+    /// Steps that took longer than they may.
+    pub over_limit: u64,
+}
+
+impl StepClock {
+    /// Looks at the steps. The time of one that has ended and took longer than `limit`.
+    pub fn look(&mut self, now: Steps, limit: Option<Duration>) -> Option<Duration> {
+        if now == self.seen {
+            return None;
+        }
+        let begun = now.begun > self.seen.begun;
+        let ended = begun || now.under_way == 0;
+        self.seen = now;
+        let over = self.since.filter(|_| ended).and_then(|since| self.end(since.elapsed(), limit));
+        if ended {
+            self.since = (now.under_way > 0).then(Instant::now);
+        }
+        over
+    }
+
+    fn end(&mut self, took: Duration, limit: Option<Duration>) -> Option<Duration> {
+        let is_over = limit.is_some_and(|limit| took > limit);
+        self.measured.steps += 1;
+        self.measured.total += took;
+        self.measured.longest = self.measured.longest.max(took);
+        self.measured.over_limit += u64::from(is_over);
+        is_over.then_some(took)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_counted_when_they_end() {
+        let mut clock = StepClock::default();
+        let mut look = |begun, under_way| clock.look(Steps { begun, under_way }, Some(Duration::ZERO)).is_some();
+        assert!(!look(0, 0));
+        assert!(!look(1, 1), "begun");
+        assert!(!look(1, 1));
+        assert!(look(2, 1), "ended, and the next one begun");
+        assert!(look(2, 0), "ended");
+        assert!(!look(3, 0), "took no time");
+        assert_eq!((clock.measured.steps, clock.measured.over_limit), (2, 2));
+    }
+}

@@ -1,0 +1,191 @@
+//! The control socket: whoever may open it asks how the volume is, and has it cleaned.
+//!
+//! A question is a line of JSON, and so is its answer: `{"ask":"status"}` has an object with the key `ok`, or with the key
+//! `error`. The socket is its owner's alone.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::fs::Mode;
+use serde::{Deserialize, Serialize};
+
+use super::{Service, Status};
+use crate::engine::Cleaning;
+
+/// The longest question.
+const LONGEST: u64 = 4 << 10;
+/// How long either side waits for the other.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A question.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum Question {
+    /// How the volume stands.
+    Status,
+    /// The same for Prometheus.
+    Metrics,
+    /// Clean now, until nothing is left to clean.
+    Clean,
+    /// Do not clean unless a write finds no room.
+    Pause,
+    /// Clean when idle.
+    Resume,
+    /// How much of the time cleaning may take, in per cent.
+    Throttle {
+        /// From 1 to 100.
+        percent: u8,
+    },
+}
+
+/// An answer.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// What was asked for.
+    Ok(Reply),
+    /// Why not.
+    Error(String),
+}
+
+/// What an answer says.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// How the volume stands, which is also the answer to a request to clean.
+    Status(Box<Status>),
+    /// Text for Prometheus.
+    Metrics(String),
+}
+
+/// A socket that is listened at.
+pub struct Control {
+    path: PathBuf,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Control {
+    /// Listens at `path`. What a server that was killed left there is removed.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    pub fn listen(path: &Path, service: Arc<Service>) -> io::Result<Self> {
+        remove_stale(path)?;
+        // No other thread of the server makes a file.
+        let mask = rustix::process::umask(Mode::from_raw_mode(0o177));
+        let listener = UnixListener::bind(path);
+        rustix::process::umask(mask);
+        let (listener, ended) = (listener?, Arc::new(AtomicBool::new(false)));
+        let end = Arc::clone(&ended);
+        let thread = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if end.load(Ordering::Relaxed) {
+                    return;
+                }
+                if let Err(error) = stream.and_then(|stream| answer(&stream, &service)) {
+                    tracing::debug!(%error, "somebody asked and did not wait for the answer");
+                }
+            }
+        });
+        Ok(Self { path: path.to_owned(), ended, thread: Some(thread) })
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        // Wakes the thread. When it cannot, nobody else can ask either.
+        let woken = UnixStream::connect(&self.path);
+        if let Some(thread) = self.thread.take().filter(|_| woken.is_ok()) {
+            let _ = thread.join();
+        }
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Removes a socket that nobody listens at.
+///
+/// # Errors
+/// When somebody does, or something else is there.
+pub fn remove_stale(path: &Path) -> io::Result<()> {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    let taken = |what: &str| Err(io::Error::new(io::ErrorKind::AddrInUse, format!("{} {what}", path.display())));
+    if !metadata.file_type().is_socket() {
+        return taken("is there and is no socket");
+    }
+    match UnixStream::connect(path) {
+        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        Err(e) => Err(e),
+        Ok(_) => taken("is the socket of a server that runs"),
+    }
+}
+
+/// Answers the questions of a connection.
+fn answer(mut stream: &UnixStream, service: &Service) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut lines = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if (&mut lines).take(LONGEST).read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let answer = match serde_json::from_str(&line) {
+            Ok(question) => reply(question, service),
+            Err(e) => Answer::Error(format!("that is no question: {e}")),
+        };
+        let mut text = serde_json::to_vec(&answer)?;
+        text.push(b'\n');
+        stream.write_all(&text)?;
+    }
+}
+
+fn reply(question: Question, service: &Service) -> Answer {
+    let engine = service.engine();
+    match question {
+        Question::Metrics => return Answer::Ok(Reply::Metrics(service.metrics())),
+        Question::Clean | Question::Resume if service.read_only() => {
+            return Answer::Error("the volume is only read: nothing is cleaned".to_owned());
+        }
+        Question::Throttle { percent: 0 | 101.. } => {
+            return Answer::Error("a throttle is a percentage from 1 to 100".to_owned());
+        }
+        Question::Status => {}
+        Question::Clean => engine.set_cleaning(Cleaning::Now),
+        Question::Pause => engine.set_cleaning(Cleaning::Paused),
+        Question::Resume => engine.set_cleaning(Cleaning::WhenIdle),
+        Question::Throttle { percent } => engine.set_throttle(percent),
+    }
+    Answer::Ok(Reply::Status(Box::new(service.status())))
+}
+
+/// Asks the server whose control socket is at `path`.
+///
+/// # Errors
+/// One line that says why there is no answer.
+pub fn ask(path: &Path, question: Question) -> Result<Reply, String> {
+    match exchange(path, question) {
+        Ok(Answer::Ok(reply)) => Ok(reply),
+        Ok(Answer::Error(why)) => Err(why),
+        Err(e) => Err(format!("{}: no server answers there: {e}", path.display())),
+    }
+}
+
+fn exchange(path: &Path, question: Question) -> io::Result<Answer> {
+    let mut stream = UnixStream::connect(path)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut text = serde_json::to_vec(&question)?;
+    text.push(b'\n');
+    stream.write_all(&text)?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
+}

@@ -1,0 +1,171 @@
+//! A volume that is served: its stores, the engine, and those who ask how it is.
+
+pub mod control;
+mod http;
+mod metrics;
+mod options;
+mod status;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+use imbrex::layers::Recording;
+use imbrex::perform::Failure;
+
+use crate::engine::{Cleaning, Engine};
+use crate::overlay::Overlay;
+use crate::place::{self, PlaceError};
+use crate::store::Store;
+use crate::volume::{Members, Volume, VolumeError};
+use control::Control;
+use http::Http;
+pub use options::{KEYS, ServiceOptions};
+pub use status::{CleaningStatus, Latency, Runner, Status, Times};
+
+/// A volume that is served.
+pub struct Service {
+    engine: Arc<Engine>,
+    layer: String,
+    since: Instant,
+    read_only: bool,
+    rotational: bool,
+    clients: AtomicU32,
+}
+
+/// Those who ask are answered as long as this is there.
+pub struct Answering {
+    _control: Option<Control>,
+    _http: Option<Http>,
+}
+
+/// Why a volume cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// No store was named.
+    #[error("name the volume's stores with store=PATH")]
+    NoStore,
+    /// A path is no store.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The stores are no volume that can be served.
+    #[error("{stores}: {source}")]
+    Volume {
+        /// The stores.
+        stores: String,
+        /// Why not.
+        source: VolumeError,
+    },
+    /// Nobody could ask how the volume is.
+    #[error("control socket: {0}")]
+    Control(#[from] io::Error),
+    /// Nobody could collect metrics.
+    #[error("{0}")]
+    Metrics(String),
+    /// Recovery failed.
+    #[error("{stores}: {source}")]
+    Recovery {
+        /// The stores.
+        stores: String,
+        /// Why.
+        source: Failure,
+    },
+}
+
+impl Service {
+    /// Opens the stores, recovers the volume and serves it.
+    ///
+    /// # Errors
+    /// Why it cannot be served.
+    pub fn start(options: &ServiceOptions) -> Result<Self, ServiceError> {
+        if options.stores.is_empty() {
+            return Err(ServiceError::NoStore);
+        }
+        let members = options.stores.iter().map(|path| member(path, options)).collect::<Result<Members, _>>()?;
+        let rotational = members.iter().all(|member| member.recording() != Recording::Flash);
+        let stores = names(options);
+        let of = |source| ServiceError::Volume { stores: stores.clone(), source };
+        let volume = Volume::open(members).map_err(of)?;
+        volume.stale.iter().for_each(|part| tracing::warn!("{part} is damaged or older; `imbrex check` mends it"));
+        let layer = volume.layer().to_owned();
+        let engine = Arc::new(Engine::start(volume, options.engine).map_err(of)?);
+        if options.read_only {
+            engine.set_cleaning(Cleaning::Paused);
+        }
+        engine.wait_until_serving().map_err(|source| ServiceError::Recovery { stores, source })?;
+        let (read_only, since) = (options.read_only, Instant::now());
+        let service = Self { engine, layer, since, read_only, rotational, clients: AtomicU32::new(0) };
+        service.announce();
+        Ok(service)
+    }
+
+    /// Answers those who ask how the volume is, where `options` say, until the result is dropped.
+    ///
+    /// # Errors
+    /// When a socket cannot be had.
+    pub fn answer(self: &Arc<Self>, options: &ServiceOptions) -> Result<Answering, ServiceError> {
+        let control = options.control.as_deref().map(|path| Control::listen(path, Arc::clone(self))).transpose()?;
+        let http = options.metrics.map(|address| Http::listen(address, Arc::clone(self))).transpose();
+        Ok(Answering { _control: control, _http: http.map_err(ServiceError::Metrics)? })
+    }
+
+    /// Says that the volume is served, and what recovery did.
+    fn announce(&self) {
+        let Status { layer, capacity_bytes, entries_read, images_replayed, units_lost, .. } = self.status();
+        tracing::info!(layer, capacity_bytes, entries_read, images_replayed, units_lost, "recovered, serving");
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Bytes that clients see.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.engine.capacity() * u64::from(self.engine.block_bytes())
+    }
+
+    /// Whether clients may only read.
+    #[must_use]
+    pub fn read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether a disk turns below.
+    #[must_use]
+    pub fn rotational(&self) -> bool {
+        self.rotational
+    }
+
+    /// A number for a client that no other one has.
+    #[must_use]
+    pub fn next_client(&self) -> u32 {
+        self.clients.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Ends serving: what was answered becomes durable, and a checkpoint makes the next start short.
+    ///
+    /// # Errors
+    /// When that failed.
+    pub fn stop(&self) -> Result<(), Failure> {
+        self.engine.stop()
+    }
+}
+
+fn member(path: &Path, options: &ServiceOptions) -> Result<Arc<dyn Store>, PlaceError> {
+    if !options.read_only {
+        return place::open(path);
+    }
+    let below = place::open_to_read(path)?;
+    Ok(Arc::new(Overlay::new(below, options.overlay_bytes)))
+}
+
+/// The stores as messages name them.
+fn names(options: &ServiceOptions) -> String {
+    let names: Vec<String> = options.stores.iter().map(|path| path.display().to_string()).collect();
+    names.join(" and ")
+}

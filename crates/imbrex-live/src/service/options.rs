@@ -1,0 +1,113 @@
+//! How a volume is served, as it is said in pairs of a key and a value: those that nbdkit hands to a plugin.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::engine::EngineOptions;
+use crate::overlay;
+
+/// How a volume is served.
+#[derive(Clone, Debug)]
+pub struct ServiceOptions {
+    /// Its stores, in order.
+    pub stores: Vec<PathBuf>,
+    /// Whether the stores are left as they are and clients may only read.
+    pub read_only: bool,
+    /// Bytes that are kept in memory for each store that is only read.
+    pub overlay_bytes: u64,
+    /// The control socket.
+    pub control: Option<PathBuf>,
+    /// Where metrics are told over HTTP.
+    pub metrics: Option<SocketAddr>,
+    /// How the engine works.
+    pub engine: EngineOptions,
+}
+
+impl Default for ServiceOptions {
+    fn default() -> Self {
+        Self {
+            stores: Vec::new(),
+            read_only: false,
+            overlay_bytes: overlay::KEEPS,
+            control: None,
+            metrics: None,
+            engine: EngineOptions::default(),
+        }
+    }
+}
+
+/// What a key means, and what its value looks like. The order is that of the help.
+pub const KEYS: [(&str, &str); 9] = [
+    ("store=PATH", "a store of the volume; repeated, in order, if there are several"),
+    ("readonly=true", "leave the stores as they are and let clients only read"),
+    ("overlay=MIB", "MiB kept in memory for each store that is only read"),
+    ("control=PATH", "a socket for `imbrex status` and `imbrex clean`"),
+    ("metrics=ADDRESS:PORT", "tell metrics there, over HTTP"),
+    ("idle-after=MS", "milliseconds without a request before cleaning is offered the time"),
+    ("step-ms=MS", "how long a cleaning step may take; longer ones are counted and reported"),
+    ("throttle=PERCENT", "how much of the time background cleaning may take"),
+    ("workers=N", "threads that carry operations out, beside those that ask"),
+];
+
+impl ServiceOptions {
+    /// Takes what a key says. False when the key is not one of [`KEYS`].
+    ///
+    /// # Errors
+    /// One line that says what is wrong with the value.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
+        match key {
+            "store" => self.stores.push(absolute(value)?),
+            "readonly" => self.read_only = read(key, value, "true or false")?,
+            "overlay" => self.overlay_bytes = read::<u64>(key, value, "a number of MiB")?.saturating_mul(1 << 20),
+            "control" => self.control = Some(absolute(value)?),
+            "metrics" => self.metrics = Some(read(key, value, "an address and a port, such as 127.0.0.1:9100")?),
+            "idle-after" => self.engine.idle_after = milliseconds(key, value)?,
+            "step-ms" => self.engine.step_limit = Some(milliseconds(key, value)?),
+            "throttle" => self.engine.throttle = percent(key, value)?,
+            "workers" => self.engine.workers = read(key, value, "a number of threads")?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// A path that stays the same when the working directory changes.
+fn absolute(path: &str) -> Result<PathBuf, String> {
+    std::path::absolute(path).map_err(|e| format!("{path}: {e}"))
+}
+
+fn read<T: std::str::FromStr>(key: &str, value: &str, what: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("{key}={value}: it takes {what}"))
+}
+
+fn milliseconds(key: &str, value: &str) -> Result<Duration, String> {
+    read(key, value, "a number of milliseconds").map(Duration::from_millis)
+}
+
+fn percent(key: &str, value: &str) -> Result<u8, String> {
+    match read(key, value, "a percentage from 1 to 100")? {
+        percent @ 1..=100 => Ok(percent),
+        _ => Err(format!("{key}={value}: it takes a percentage from 1 to 100")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn every_key_is_known_and_bad_values_are_named() {
+        for (form, _) in KEYS {
+            let key = form.split('=').next().unwrap();
+            assert!(!matches!(ServiceOptions::default().set(key, "1"), Ok(false)), "{key}");
+            let taken = matches!(key, "store" | "control");
+            let refused = ServiceOptions::default().set(key, "maybe");
+            assert!(taken || refused.unwrap_err().starts_with(&format!("{key}=maybe: it takes ")), "{key}");
+        }
+        assert_eq!(ServiceOptions::default().set("color", "red"), Ok(false));
+        assert!(ServiceOptions::default().set("throttle", "0").is_err());
+    }
+}

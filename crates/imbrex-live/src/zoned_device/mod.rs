@@ -1,0 +1,153 @@
+//! A host-managed disk: a zoned block device of Linux, through the kernel's requests about zones.
+//!
+//! The media is a [`Shingled`] kept in step with the drive: it refuses what the drive would refuse, and after an operation
+//! that failed the drive is asked how far the zone is written now. Conventional zones come first, as the layers need
+//! them; other drives are refused with the zone that is not as it has to be.
+
+mod ioctl;
+mod shape;
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use imbrex::block::{Extent, Pba};
+use imbrex::layer::UnitReport;
+use imbrex::layers::Recording;
+use imbrex::media::{Media, Shingled};
+use imbrex::plan::Unit;
+
+use crate::active;
+use crate::direct::{DeviceError, DirectDevice};
+use crate::store::{Store, StoreError};
+use shape::SECTOR_BYTES;
+
+/// Bytes of a block.
+pub(crate) const BLOCK_BYTES: u32 = 4096;
+const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
+
+/// A zoned block device.
+pub struct ZonedDevice {
+    device: DirectDevice,
+    media: Mutex<Shingled>,
+}
+
+impl ZonedDevice {
+    /// Takes a device that has zones.
+    ///
+    /// # Errors
+    /// When its zones are not as they have to be.
+    pub fn new(device: DirectDevice) -> Result<Self, DeviceError> {
+        device.suits(BLOCK_BYTES)?;
+        let limit = |name: &str| device.number(name).map(|limit| u32::try_from(limit).unwrap_or(0));
+        let limits = (limit("max_open_zones")?, limit("max_active_zones")?);
+        let zones = ioctl::zones(device.file(), 0, usize::MAX);
+        let zones = zones.map_err(|source| DeviceError::Unknown { what: "its zones".to_owned(), source })?;
+        let mut media = Shingled::new(Pba::DISK, shape::spec(&zones, BLOCK_SECTORS, limits)?);
+        for (unit, zone) in (0..media.spec().zones).map(Unit::disk).zip(&zones) {
+            shape::mirror(&mut media, unit, shape::state(zone, BLOCK_SECTORS));
+        }
+        Ok(Self { device, media: Mutex::new(media) })
+    }
+
+    fn media(&self) -> MutexGuard<'_, Shingled> {
+        self.media.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the drive for the states of `zones` of its zones from `first` on.
+    fn look(&self, first: u32, zones: u32) -> io::Result<()> {
+        let mut media = self.media();
+        let start = offset(media.extent_of(Unit::disk(first)).start) / SECTOR_BYTES;
+        let found = ioctl::zones(self.device.file(), start, zones as usize)?;
+        for (unit, zone) in (first..media.spec().zones).map(Unit::disk).zip(&found) {
+            shape::mirror(&mut media, unit, shape::state(zone, BLOCK_SECTORS));
+        }
+        Ok(())
+    }
+
+    /// What an operation on a unit came to. After one that failed, only the drive knows how far the unit is written.
+    fn outcome(&self, unit: Unit, result: io::Result<()>, doing: &str) -> Result<(), StoreError> {
+        result.map_err(|source| {
+            if let Err(error) = self.look(unit.index, 1) {
+                tracing::warn!(zone = unit.index, %error, "the drive does not say how far the zone is written");
+            }
+            StoreError::Io { doing: format!("{doing} zone {}", unit.index), source }
+        })
+    }
+}
+
+/// Whether a device has zones that it writes one block after the other only.
+///
+/// # Errors
+/// When the kernel does not say.
+pub fn is_zoned(device: &DirectDevice) -> Result<bool, DeviceError> {
+    Ok(device.attribute("zoned")? != "none")
+}
+
+impl Store for ZonedDevice {
+    fn block_bytes(&self) -> u32 {
+        BLOCK_BYTES
+    }
+
+    fn recording(&self) -> Recording {
+        Recording::Zoned
+    }
+
+    fn media(&self) -> Box<dyn Media> {
+        Box::new(self.media().clone())
+    }
+
+    fn read(&self, at: Extent<Pba>) -> Result<Bytes, StoreError> {
+        self.media().read(at)?;
+        let len = at.blocks as usize * BLOCK_BYTES as usize;
+        self.device.read(len, offset(at.start)).map_err(StoreError::of("reading", at))
+    }
+
+    fn write(&self, at: Extent<Pba>, content: &Bytes) -> Result<(), StoreError> {
+        let unit = {
+            let mut media = self.media();
+            media.write(at)?;
+            media.unit_of(at.start)
+        };
+        self.outcome(unit, self.device.write(content, offset(at.start)), "writing to")
+    }
+
+    fn reset(&self, unit: Unit) -> Result<(), StoreError> {
+        let space = {
+            let mut media = self.media();
+            media.reset(unit)?;
+            media.extent_of(unit)
+        };
+        let (sector, sectors) = sectors(space);
+        self.outcome(unit, ioctl::reset(self.device.file(), sector, sectors), "emptying")
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.device.flush().map_err(|source| StoreError::Io { doing: "flushing".to_owned(), source })
+    }
+
+    fn report(&self) -> Result<UnitReport, StoreError> {
+        let all = self.media().spec().zones;
+        let io = |source| StoreError::Io { doing: "asking for the state of the zones".to_owned(), source };
+        self.look(0, all).map_err(io)?;
+        let crowding = active::crowding(&*self.media());
+        for unit in &crowding {
+            let (sector, sectors) = sectors(self.media().extent_of(*unit));
+            self.outcome(*unit, ioctl::finish(self.device.file(), sector, sectors), "finishing")?;
+        }
+        if !crowding.is_empty() {
+            self.look(0, all).map_err(io)?;
+        }
+        Ok(self.media().unit_report())
+    }
+}
+
+/// The first sector of a zone, and how many it has.
+fn sectors(zone: Extent<Pba>) -> (u64, u64) {
+    (offset(zone.start) / SECTOR_BYTES, u64::from(zone.blocks) * BLOCK_SECTORS)
+}
+
+/// Where a block lies on the device, in bytes.
+fn offset(block: Pba) -> u64 {
+    block.block() * u64::from(BLOCK_BYTES)
+}

@@ -1,0 +1,219 @@
+//! A plugin for nbdkit that serves a volume. Everything but the callbacks is in `imbrex-live`.
+//!
+//! nbdkit opens a handle for each connection. It is a client of its own, so that a flush that has to fail fails on every
+//! connection. Nothing is opened before nbdkit has forked: locks and threads would not survive that.
+
+mod log;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use imbrex::perform::Failure;
+use imbrex_live::service::{Answering, KEYS, Service, ServiceError, ServiceOptions};
+use nbdkit::{Error, Flags, FuaFlags, Result, Server, ThreadModel};
+
+/// What the command line says.
+static OPTIONS: Mutex<Option<ServiceOptions>> = Mutex::new(None);
+/// The volume, between fork and unloading.
+static SERVICE: RwLock<Option<Serving>> = RwLock::new(None);
+
+/// A volume, and whoever answers questions about it.
+struct Serving {
+    service: Arc<Service>,
+    answering: Answering,
+}
+
+/// A connection.
+struct Connection {
+    service: Arc<Service>,
+    client: u32,
+}
+
+fn options() -> MutexGuard<'static, Option<ServiceOptions>> {
+    OPTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn invalid(why: impl std::fmt::Display) -> Error {
+    Error::new(libc::EINVAL, why.to_string())
+}
+
+/// What a client is told.
+fn failed(failure: Failure) -> Error {
+    let errno = match failure {
+        Failure::OutOfRange => libc::EINVAL,
+        Failure::Full => libc::ENOSPC,
+        Failure::Io | Failure::Dead(_) => libc::EIO,
+    };
+    Error::new(errno, failure.to_string())
+}
+
+impl Connection {
+    fn finish(&self, done: std::result::Result<(), Failure>, flags: Flags) -> Result<()> {
+        done.map_err(failed)?;
+        if flags.contains(Flags::FUA) { self.flush() } else { Ok(()) }
+    }
+}
+
+impl Server for Connection {
+    fn name() -> &'static str {
+        "imbrex"
+    }
+
+    fn longname() -> Option<&'static str> {
+        Some("Imbrex")
+    }
+
+    fn version() -> Option<&'static str> {
+        Some(env!("CARGO_PKG_VERSION"))
+    }
+
+    fn description() -> Option<&'static str> {
+        Some("serves volumes on disks whose tracks overlap")
+    }
+
+    fn config_help() -> Option<&'static str> {
+        let lines: Vec<String> = KEYS.iter().map(|(form, meaning)| format!("{form:22} {meaning}")).collect();
+        let log = format!("{:22} how to log to standard error", "log=text|json");
+        // nbdkit keeps it for as long as the plugin is loaded.
+        Some(Box::leak(format!("{}\n{log}", lines.join("\n")).into_boxed_str()))
+    }
+
+    fn magic_config_key() -> Option<&'static str> {
+        Some("store")
+    }
+
+    fn config(key: &str, value: &str) -> Result<()> {
+        if key == "log" {
+            return log::choose(value).map_err(invalid);
+        }
+        match options().get_or_insert_default().set(key, value) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(invalid(format!("there is no parameter {key}"))),
+            Err(why) => Err(invalid(why)),
+        }
+    }
+
+    fn config_complete() -> Result<()> {
+        let named = options().as_ref().is_some_and(|options| !options.stores.is_empty());
+        if named { Ok(()) } else { Err(invalid("name the volume's stores with store=PATH")) }
+    }
+
+    fn thread_model() -> Result<ThreadModel> {
+        Ok(ThreadModel::Parallel)
+    }
+
+    fn after_fork() -> Result<()> {
+        log::start();
+        let options = options().clone().unwrap_or_default();
+        let refused = |why: ServiceError| Error::new(libc::EIO, why.to_string());
+        let service = Arc::new(Service::start(&options).map_err(refused)?);
+        let answering = service.answer(&options).map_err(refused)?;
+        *SERVICE.write().unwrap_or_else(PoisonError::into_inner) = Some(Serving { service, answering });
+        Ok(())
+    }
+
+    fn unload() {
+        let serving = SERVICE.write().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Serving { service, answering }) = serving else { return };
+        drop(answering);
+        match service.stop() {
+            Ok(()) => tracing::info!("everything is durable, stopped"),
+            Err(why) => tracing::error!(%why, "what was written last may not be durable"),
+        }
+    }
+
+    fn open(_readonly: bool) -> Result<Box<dyn Server>> {
+        let serving = SERVICE.read().unwrap_or_else(PoisonError::into_inner);
+        let service = serving.as_ref().map(|serving| Arc::clone(&serving.service));
+        let service = service.ok_or_else(|| Error::new(libc::ESHUTDOWN, "the volume is not served"))?;
+        let client = service.next_client();
+        Ok(Box::new(Self { service, client }))
+    }
+
+    fn get_size(&self) -> Result<i64> {
+        i64::try_from(self.service.bytes()).map_err(|_| Error::new(libc::EOVERFLOW, "the volume is too large for NBD"))
+    }
+
+    fn can_write(&self) -> Result<bool> {
+        Ok(!self.service.read_only())
+    }
+
+    fn can_flush(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn can_fua(&self) -> Result<FuaFlags> {
+        Ok(FuaFlags::Native)
+    }
+
+    fn can_multi_conn(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn can_trim(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn can_zero(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn can_fast_zero(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn is_rotational(&self) -> Result<bool> {
+        Ok(self.service.rotational())
+    }
+
+    fn read_at(&self, into: &mut [u8], offset: u64) -> Result<()> {
+        self.service.engine().read_bytes(self.client, offset, into).map_err(failed)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64, flags: Flags) -> Result<()> {
+        self.finish(self.service.engine().write_bytes(self.client, offset, bytes), flags)
+    }
+
+    fn trim(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
+        self.finish(self.service.engine().trim_bytes(self.client, offset, count.into()), flags)
+    }
+
+    fn zero(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
+        self.finish(self.service.engine().zero_bytes(self.client, offset, count.into()), flags)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.service.engine().flush(self.client).map_err(failed)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.service.engine().forget(self.client);
+    }
+}
+
+#[allow(unsafe_code, reason = "the binding's macro exports the function by which nbdkit finds the plugin")]
+mod entry {
+    use super::Connection;
+
+    nbdkit::plugin!(Connection {
+        after_fork,
+        can_fast_zero,
+        can_flush,
+        can_fua,
+        can_multi_conn,
+        can_trim,
+        can_write,
+        can_zero,
+        config,
+        config_complete,
+        config_help,
+        flush,
+        is_rotational,
+        thread_model,
+        trim,
+        unload,
+        write_at,
+        zero
+    });
+}

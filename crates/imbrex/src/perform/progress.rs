@@ -1,0 +1,81 @@
+//! What a runner has done and how it stands, for those who ask how a volume is.
+
+use crate::layer::Occupancy;
+use crate::plan::{Event, Op, Plan, Why};
+
+/// What plans were made of, added up.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    events: [u64; Event::ALL.len()],
+    moved: [u64; Why::ALL.len()],
+}
+
+impl Tally {
+    /// Adds a plan.
+    pub(super) fn add(&mut self, plan: &Plan) {
+        for op in plan.ops() {
+            match *op {
+                Op::Count(event, times) => self.events[event as usize] += u64::from(times),
+                Op::Move { blocks, why, .. } => self.moved[why as usize] += u64::from(blocks),
+                Op::Record { .. } | Op::Reset(_) | Op::Free(_) => {}
+            }
+        }
+    }
+
+    /// How often each event was counted.
+    pub fn events(&self) -> impl Iterator<Item = (Event, u64)> {
+        Event::ALL.into_iter().zip(self.events)
+    }
+
+    /// How many blocks were moved for each reason, whatever the move's ends.
+    pub fn moved(&self) -> impl Iterator<Item = (Why, u64)> {
+        Why::ALL.into_iter().zip(self.moved)
+    }
+}
+
+/// How a runner stands.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// What its plans were made of.
+    pub tally: Tally,
+    /// Blocks of the journal that recovery would read.
+    pub journal_used: u64,
+    /// Blocks of the journal.
+    pub journal_blocks: u64,
+    /// Writes that wait for room or for their turn.
+    pub blocked: u64,
+    /// What the layer says of the space it fills.
+    pub occupancy: Option<Occupancy>,
+}
+
+/// Cleaning, as far as a clock at the edge has to know of it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Steps {
+    /// Steps that were planned and move something.
+    pub begun: u64,
+    /// Of those, the ones whose moves have not all completed.
+    pub under_way: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::Pba;
+    use crate::plan::Place;
+
+    #[test]
+    fn every_event_and_reason_is_counted_as_itself() {
+        for (number, (event, why)) in Event::ALL.into_iter().zip(Why::ALL).enumerate() {
+            let mut plan = Plan::new();
+            plan.count(event, 3);
+            plan.copy(Place::Host(0), Place::At(Pba::disk(0)), 5, why);
+            let mut tally = Tally::default();
+            tally.add(&plan);
+            tally.add(&plan);
+            assert_eq!(tally.events().nth(number), Some((event, 6)));
+            assert_eq!(tally.moved().nth(number), Some((why, 10)));
+            assert_eq!(tally.events().map(|(_, times)| times).sum::<u64>(), 6);
+        }
+        assert!(Event::ALL.iter().enumerate().all(|(number, event)| *event as usize == number));
+    }
+}
