@@ -12,7 +12,7 @@ check="device check"
 
 need_guest_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs
 need_kernel
-build_programs
+build_programs dev
 begin_guest nbd null_blk scsi_debug sd_mod
 copy_programs
 copy_program "$(program mkfs.ext4)"
