@@ -63,8 +63,7 @@ kill_server() {
 
 stop_all() {
     local name
-    for name in "${!servers[@]}"; do kill "${servers[$name]}" 2> /dev/null || true; done
-    wait
+    for name in "${!servers[@]}"; do kill "${servers[$name]}" 2> /dev/null && wait "${servers[$name]}" || true; done
 }
 
 status() { "$imbrex" status "$images/$1.sock" --format json; }
