@@ -125,7 +125,9 @@ fn other_commands_refuse_too() {
     refused("explore fifo-log --without 11", 2, "the rules are numbered from 1 to 10");
     refused("explore fifo-log --without 6", 2, "which no layer does");
     refused("explore fifo-log --without 5", 1, "which fifo-log does not make");
-    refused("explore fifo-log --cuts 0", 2, "non-zero");
+    refused("explore fifo-log --cuts many", 2, "invalid digit");
+    refused("check", 2, "<STORES>");
+    refused("dump a.img --map --journal", 2, "cannot be used with");
     refused("list everything", 2, "possible values: layers, drives, workloads, formats");
     refused("validate --disksim missing", 1, "missing: No such file");
     refused("trace stat", 2, "<TRACE|WORKLOAD>...");

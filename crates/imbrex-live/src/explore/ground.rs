@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba, Pba};
 use imbrex::buffer_size::BufferSize;
-use imbrex::drive::DrivePreset;
-use imbrex::explore::{BLOCK, Dice, Ground, ON_DISK, ON_FLASH, Room, configuration, draw};
+use imbrex::drive::{DrivePreset, MediaSpec};
+use imbrex::explore::{BLOCK, Dice, Drawn, Ground, ON_DISK, ON_FLASH, Room, configuration, draw};
 use imbrex::layer::Condition;
 use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::media::{Illegal, Media};
@@ -190,6 +190,9 @@ fn drives(
     let reserved = RESERVED + more;
     let bytes = |blocks: u32| BufferSize::Bytes(u64::from(blocks) * BLOCK as u64);
     let mut config = configuration(info.fields, dice);
+    if info.recording == Recording::Zoned && dice.one_in(3) {
+        return Ok((vec![sequential(reserved, dice).preset()], config, Some(bytes(buffer))));
+    }
     if let Some(drawn) = draw(info.recording, &Room { reserved, buffer, blocks: 0 }, dice) {
         // The whole cache in front of bands is the buffer.
         let buffer = (info.recording != Recording::Banded).then_some(bytes(buffer));
@@ -205,6 +208,14 @@ fn drives(
     let disk = draw(on_disk.recording, &room(0), dice);
     let presets = flash.into_iter().chain(disk).map(|drawn| drawn.preset());
     Ok((presets.collect(), config, Some(bytes(buffer))))
+}
+
+/// A drive without conventional zones. Each copy of the superblock takes one, and each of the journal two more than it fills.
+fn sequential(reserved: u32, dice: &mut Dice) -> Drawn {
+    let zone_blocks = dice.between(16, 24) as u32;
+    let zones = 6 + reserved.div_ceil(zone_blocks) + dice.between(4, 8) as u32;
+    let media = MediaSpec::Zoned { zones, zone_blocks, conventional_zones: 0, max_open: 0, max_active: 0 };
+    Drawn { media, buffer: 0 }
 }
 
 impl Ground for Images {

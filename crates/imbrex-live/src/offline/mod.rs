@@ -54,9 +54,10 @@ pub fn layers(volume: &Volume) -> Result<Vec<LayerState>, VolumeError> {
 fn on_member(volume: &Volume, name: String, member: usize, setup: Setup) -> Result<LayerState, VolumeError> {
     let store = &volume.members[member];
     let refused = |what: String| VolumeError::Refused(format!("member {}: {what}", member + 1));
-    let journal = JournalState::read(&setup, &mut |at| store.read(at).ok()).map_err(refused)?;
+    let units = store.media().unit_report();
+    let journal = JournalState::read(&setup, &units, &mut |at| store.read(at).ok()).map_err(refused)?;
     let mut layer = journal.fold(&setup).map_err(refused)?;
-    layer.recovered(&store.report()?, &mut imbrex::plan::Plan::new()).map_err(|e| refused(e.to_string()))?;
+    layer.recovered(&units, &mut imbrex::plan::Plan::new()).map_err(|e| refused(e.to_string()))?;
     Ok(LayerState { name, member: Some(member), setup, journal, layer })
 }
 
@@ -66,10 +67,10 @@ fn above(volume: &Volume, setup: Setup) -> Result<LayerState, VolumeError> {
     let mut read = |at: Extent<Pba>| -> Option<Bytes> {
         below.call(Request::Read(Extent::new(Lba(at.start.block()), at.blocks))).ok()
     };
-    let journal = JournalState::read(&setup, &mut read).map_err(VolumeError::Refused)?;
+    let units = setup.media.unit_report();
+    let journal = JournalState::read(&setup, &units, &mut read).map_err(VolumeError::Refused)?;
     let mut layer = journal.fold(&setup).map_err(VolumeError::Refused)?;
-    let report = setup.media.unit_report();
-    layer.recovered(&report, &mut imbrex::plan::Plan::new()).map_err(|e| VolumeError::Refused(e.to_string()))?;
+    layer.recovered(&units, &mut imbrex::plan::Plan::new()).map_err(|e| VolumeError::Refused(e.to_string()))?;
     Ok(LayerState { name: volume.layer().to_owned(), member: None, setup, journal, layer })
 }
 

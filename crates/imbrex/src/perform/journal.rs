@@ -35,6 +35,8 @@ const MAGIC: u64 = u64::from_le_bytes(*b"IMBREXJ1");
 const HEADER: usize = 76;
 const CRC_AT: usize = 64;
 const COUNTS: usize = 8;
+/// More blocks than any journal will ever see written: sums of their numbers do not overflow.
+const MOST_BLOCKS: u64 = 1 << 60;
 
 /// Bytes of an encoded record.
 pub const RECORD_BYTES: usize = 21;
@@ -192,7 +194,9 @@ pub fn decode_block(block: &Bytes, identity: Option<u64>) -> Option<Block> {
         closes: u32_at(72)? == 1,
     };
     let payload = u32_at(36)? as usize;
-    let is_possible = header.index < header.count && u64::from(header.gap) <= header.start;
+    let Header { start, tail, durable, redone, .. } = header;
+    let is_counted = [start, tail, durable, redone].iter().all(|number| *number < MOST_BLOCKS);
+    let is_possible = is_counted && header.index < header.count && u64::from(header.gap) <= start;
     if !is_possible || payload > payload_bytes(block.len()) {
         return None;
     }

@@ -6,9 +6,9 @@ use super::Setup;
 use super::chain;
 use super::copies;
 use super::journal::Entry;
-use super::scan::Scan;
+use super::ring::Slots;
 use crate::block::{Extent, Pba};
-use crate::layer::TranslationLayer;
+use crate::layer::{TranslationLayer, UnitReport};
 
 /// What recovery would make of a journal.
 #[derive(Clone, Debug)]
@@ -39,12 +39,17 @@ pub struct JournalEntry {
 }
 
 impl JournalState {
-    /// Reads a journal; `read` gives nothing for what cannot be read.
+    /// Reads a journal; `units` is what the drive reports, and `read` gives nothing for what cannot be read.
     ///
     /// # Errors
     /// What is damaged in every copy.
-    pub fn read(setup: &Setup, read: &mut dyn FnMut(Extent<Pba>) -> Option<Bytes>) -> Result<Self, String> {
-        let mut scan = Scan::new(&setup.journal);
+    pub fn read(
+        setup: &Setup,
+        units: &UnitReport,
+        read: &mut dyn FnMut(Extent<Pba>) -> Option<Bytes>,
+    ) -> Result<Self, String> {
+        let media = setup.media.as_ref();
+        let mut scan = Slots::new(&setup.journal, media).scan(media, units);
         loop {
             let parts = scan.next();
             if parts.is_empty() {

@@ -264,7 +264,9 @@ impl Recovery {
         core.counts.entries_read += self.chain.entries.len() as u64;
         match self.try_build(core) {
             Ok((layer, plan, lost, history)) => {
-                core.blank.append(&mut self.unreadable);
+                if layer.most_records() > 0 {
+                    core.blank.append(&mut self.unreadable);
+                }
                 let media = core.setup.media.as_ref();
                 let ring = Ring::new(Slots::new(&core.setup.journal, media), &self.chain, media, &self.report);
                 let mut running = Running::new(layer, &core.setup, ring, queue, history);
@@ -285,7 +287,7 @@ impl Recovery {
         let mut plan = Plan::new();
         let mut layer = fold(&core.setup, &records)?;
         let mut lost = Vec::new();
-        // A layer without records reads a block from its one place, and there the drive says that it cannot be read.
+        // A layer without records reads a block from its one place, and there the drive has to say that it cannot be read.
         if !self.unreadable.is_empty() && layer.most_records() > 0 {
             layer.recovered(&self.report, &mut plan).map_err(|e| e.to_string())?;
             lost = lost_blocks(layer.as_mut(), &self.unreadable);
