@@ -18,7 +18,7 @@ check="device check"
 layer=${LAYER:-log-greedy} settings=${SET:-} rate=${MBPS:-16}
 need_guest_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs fio:fio dmsetup:dmsetup
 need_kernel
-build_programs
+build_programs release
 begin_guest nbd null_blk dm_zoned
 copy_programs
 for name in mkfs.ext4 fio dmsetup; do copy_program "$(program $name)"; done

@@ -14,6 +14,7 @@ verify() { md5sum -c -s "/tmp/$1.sums" || finish "failed: the files $1 hold some
 
 check_files() { e2fsck -fn /dev/nbd0 > /tmp/e2fsck 2>&1 || { cat /tmp/e2fsck; finish "failed: e2fsck"; }; }
 
+# A file system's life on $disk, under a layer; the second argument says what disk that is.
 life() {
     imbrex format "/dev/$disk" --layer "$1" > /tmp/format || finish "failed: imbrex format"
     ! imbrex format "/dev/$disk" --layer "$1" 2> /tmp/refused || finish "failed: it is formatted twice"
@@ -46,19 +47,19 @@ life() {
     check_files
     leave TERM
     ! grep 'an operation failed' /tmp/log || finish "failed: the disk refused what it was asked"
-    echo "$disk $1: $(written) blocks written, all files found again after a restart and a kill"
+    echo "served $disk, $2: $1 found all files again after a restart and a kill, $(written) blocks written"
 }
 
 make_disk scsi
-life log-greedy
+life log-greedy "scsi_debug with conventional zones"
 make_disk null
-life dm-zoned
+life dm-zoned "null_blk with conventional zones"
 take_disk
 make_disk null zone_nr_conv=0
-life log-greedy
+life log-greedy "null_blk with sequential zones only"
 take_disk
 make_disk null zone_max_open=2:zone_max_active=6
-life log-greedy
+life log-greedy "null_blk with at most 2 open and 6 active zones"
 ! imbrex format "/dev/$disk" --layer dm-zoned --force > /tmp/refused 2>&1 && grep -q 'dm-zoned cannot be served.* 6 active zones' /tmp/refused ||
     { cat /tmp/refused; finish "failed: a layer that cannot keep the disk's limit is not refused"; }
 finish done

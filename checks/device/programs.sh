@@ -1,11 +1,11 @@
 # Imbrex's programs for a guest, and how they get there. Sourced after ../guest.sh.
 
-# `imbrex` and the plugin, as a user builds them, unless PROGRAMS names the folder that they are in.
+# `imbrex` and the plugin, in that profile of cargo's, unless PROGRAMS names the folder that they are in.
 build_programs() {
     [ -z "${PROGRAMS:-}" ] || return 0
-    cargo build --release --quiet --locked --package imbrex-cli --package imbrex-nbdkit ||
+    cargo build --quiet --locked --package imbrex-cli --package imbrex-nbdkit --profile "$1" ||
         fail "the programs could not be built"
-    PROGRAMS=$(cargo metadata --format-version 1 --no-deps --locked | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release
+    PROGRAMS=${CARGO_TARGET_DIR:-$(git rev-parse --show-toplevel)/target}/$([ "$1" = dev ] && echo debug || echo "$1")
 }
 
 copy_programs() {

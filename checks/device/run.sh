@@ -12,12 +12,12 @@ check="device check"
 
 need_guest_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs
 need_kernel
-build_programs
+build_programs dev
 begin_guest nbd null_blk scsi_debug sd_mod
 copy_programs
 copy_program "$(program mkfs.ext4)"
 copy_program "$(program e2fsck)"
 cp serving.sh "$guest/serving.sh"
 pack_guest guest.sh
-run_guest
-sed 's/^/device check: /' "$work/report"
+GUEST_MIB=2560 run_guest
+sed -n 's/^served /device check: /p' "$work/report"

@@ -123,6 +123,16 @@ check_read_only() {
     [ "$before" = "$(sha256sum < "$images/$1.img")" ] || fail "the image of $1 has changed"
 }
 
+# Over TCP, and only to those who know the key.
+check_tls() {
+    local port=$((20000 + RANDOM % 20000))
+    echo "reader:$(head -c 32 /dev/urandom | od -An -v -tx1 | tr -d ' \n')" > "$work/keys"
+    serve "$1" --port $port --tls require --tls-psk "$work/keys"
+    nbdinfo --size "nbds://reader@127.0.0.1:$port/?tls-psk-file=$work/keys" > "$work/size" || fail "$1 is not served over TLS"
+    ! nbdinfo --size "nbd://127.0.0.1:$port/" > "$work/size" 2>&1 || fail "$1 is served to those who do not know the key"
+    stop "$1"
+}
+
 # What cannot be served is refused with one line that says why.
 check_refusals() {
     local name=$1
@@ -204,6 +214,7 @@ check_status plain
 check_stop plain
 stop plain
 check_read_only plain
+check_tls plain
 check_refusals plain
 say "fio, nbdcopy and qemu-io find what they wrote; clients may go, servers stop, and what cannot be served is refused"
 check_file_systems

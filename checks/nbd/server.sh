@@ -1,9 +1,11 @@
 # Volumes and their servers, for checks. To be sourced after peers.sh; `images` is the folder that they lie in, and
-# `profile` the profile that cargo builds.
+# `profile` the profile that cargo builds. With SKIP_BUILD what has been built is taken.
 
 build() {
     local folder
-    [ -n "${SKIP_BUILD:-}" ] || cargo build --quiet --locked --package imbrex-cli --package imbrex-nbdkit --profile "$profile" || fail "it does not build"
+    [ -n "${SKIP_BUILD:-}" ] ||
+        cargo build --quiet --locked --package imbrex-cli --package imbrex-nbdkit --profile "$profile" ||
+        fail "it does not build"
     folder=${CARGO_TARGET_DIR:-$(git rev-parse --show-toplevel)/target}/$([ "$profile" = dev ] && echo debug || echo "$profile")
     imbrex=$folder/imbrex
 }
@@ -28,10 +30,11 @@ stores() {
 
 # NAME ...: starts a server and waits until it serves. Further arguments go to `imbrex serve`.
 serve() {
-    local name=$1 stores waited
+    local name=$1 stores waited place=(--socket "$images/$1.sock")
+    [[ " ${*:2} " != *" --port "* ]] || place=()
     mapfile -t stores < <(stores "$name")
     rm -f "$work/$name.said"
-    "$imbrex" serve "${stores[@]}" --socket "$images/$name.sock" --pidfile "$work/$name.pid" "${@:2}" \
+    "$imbrex" serve "${stores[@]}" "${place[@]}" --pidfile "$work/$name.pid" "${@:2}" \
         > "$work/$name.said" 2>> "$work/$name.log" &
     servers[$name]=$!
     for waited in $(seq 600); do
@@ -60,8 +63,7 @@ kill_server() {
 
 stop_all() {
     local name
-    for name in "${!servers[@]}"; do kill "${servers[$name]}" 2> /dev/null || true; done
-    wait
+    for name in "${!servers[@]}"; do kill "${servers[$name]}" 2> /dev/null && wait "${servers[$name]}" || true; done
 }
 
 status() { "$imbrex" status "$images/$1.sock" --format json; }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
-use imbrex::drive::DrivePreset;
+use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layer::Condition;
 use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::perform::Failure;
@@ -18,12 +18,16 @@ use imbrex_live::volume::{FormatOptions, Volume, format};
 
 const BLOCK: u64 = 4096;
 /// Blocks that are written.
-const BLOCKS: u64 = 2500;
+const BLOCKS: u64 = 2400;
+/// Blocks of a write.
+const RUN: u64 = 32;
 /// How often a request is repeated that fails because another one's failure ended a life.
 const TRIES: u32 = 8;
 
 fn image() -> Arc<Image<File>> {
-    let preset = DrivePreset::named("small-zoned").unwrap().with_capacity(128 << 20).unwrap();
+    let media = MediaSpec::Zoned { zones: 32, zone_blocks: 512, conventional_zones: 4, max_open: 0, max_active: 0 };
+    let small = DrivePreset::named("small-zoned").unwrap().with_capacity(64 << 20).unwrap();
+    let preset = DrivePreset { media, ..small };
     let file = tempfile::tempfile().unwrap();
     file.set_len(Image::<File>::len(&preset).unwrap()).unwrap();
     Arc::new(Image::create(file, &preset).unwrap())
@@ -48,12 +52,17 @@ fn insist(what: &str, mut request: impl FnMut() -> Result<(), Failure>) {
     assert!(failures.len() < TRIES as usize, "{what}: {failures:?}");
 }
 
-/// Writes every block, each third one twice, so that something has to be cleaned.
+/// Writes every block, a third of them twice, so that something has to be cleaned; all of it again when a flush says that what
+/// was answered may be lost.
 fn write_all(engine: &Engine, name: &str, version: u64) {
-    for block in (0..BLOCKS).chain((0..BLOCKS).step_by(3)) {
-        insist(name, || engine.write_bytes(0, block * BLOCK, &content(block, version)));
-    }
-    insist(name, || engine.flush(0));
+    let runs = BLOCKS / RUN;
+    insist(name, || {
+        for first in (0..runs).chain((0..runs).step_by(3)).map(|run| run * RUN) {
+            let bytes: Vec<u8> = (first..first + RUN).flat_map(|block| content(block, version)).collect();
+            insist(name, || engine.write_bytes(0, first * BLOCK, &bytes));
+        }
+        engine.flush(0)
+    });
 }
 
 /// The blocks that cannot be read. All others hold one of the versions.
@@ -79,7 +88,7 @@ fn fullest(image: &Image<File>) -> Unit {
 
 fn survives(info: &'static LayerInfo, condition: Condition, while_serving: bool) -> u64 {
     let image = image();
-    let buffer = info.buffered.then(|| "4MiB".parse().unwrap());
+    let buffer = info.buffered.then(|| "2MiB".parse().unwrap());
     let rewrites = info.fields.iter().any(|field| field.key == "spare_zones");
     let config = if rewrites { "spare_zones = 2".parse().unwrap() } else { toml::Table::new() };
     drop(

@@ -117,7 +117,11 @@ impl Server for Connection {
         drop(answering);
         match service.stop() {
             Ok(()) => tracing::info!("everything is durable, stopped"),
-            Err(why) => tracing::error!(%why, "what was written last may not be durable"),
+            Err(why) => {
+                eprintln!("nbdkit: error: what was written last may not be durable: {why}");
+                // nbdkit itself would end as if all were well.
+                std::process::exit(1);
+            }
         }
     }
 

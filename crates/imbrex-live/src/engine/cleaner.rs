@@ -48,7 +48,7 @@ fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, idle: Dura
     let cleans = machine.stack.idle(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX));
     shared.look_at_steps(&mut machine);
     machine.deliver();
-    shared.wake_workers(&machine);
+    shared.wake(&machine);
     if !cleans && machine.under_way + machine.waiting() == 0 {
         if machine.cleaning == Cleaning::Now {
             machine.cleaning = Cleaning::WhenIdle;

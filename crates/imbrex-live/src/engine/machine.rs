@@ -17,6 +17,9 @@ use crate::volume::Members;
 /// Threads that wait look again after so long, whatever happens.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// The most threads that are woken at a time.
+const MOST_WOKEN: usize = 16;
+
 /// What is done about background cleaning.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Cleaning {
@@ -72,6 +75,8 @@ pub(super) struct Machine {
 /// Whoever waits for a request.
 pub(super) struct Caller {
     thread: Thread,
+    /// Whether there is an operation for it.
+    called: AtomicBool,
     result: Mutex<Option<Result<Bytes, Failure>>>,
 }
 
@@ -136,11 +141,22 @@ impl Counters {
 
 impl Caller {
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { thread: thread::current(), result: Mutex::new(None) })
+        Arc::new(Self { thread: thread::current(), called: AtomicBool::new(false), result: Mutex::new(None) })
     }
 
     pub fn take(&self) -> Option<Result<Bytes, Failure>> {
         self.result.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether it has been called since the last look.
+    pub fn is_called(&self) -> bool {
+        self.called.swap(false, Ordering::Relaxed)
+    }
+
+    /// Has its thread carry out an operation that is for its request.
+    fn call(&self) {
+        self.called.store(true, Ordering::Relaxed);
+        self.thread.unpark();
     }
 
     fn give(&self, result: Result<Bytes, Failure>) {
@@ -218,9 +234,16 @@ impl Shared {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes a worker if one has nothing to do and there is something.
-    pub fn wake_workers(&self, machine: &Machine) {
-        for _ in 0..machine.waiting().min(machine.idle_workers) {
+    /// Wakes those for whom there are operations: who waits for a request, for those that are for it; workers for others.
+    pub fn wake(&self, machine: &Machine) {
+        let mut others = machine.handed.len();
+        for request in machine.stack.pending_for(MOST_WOKEN) {
+            match request.and_then(|id| machine.callers.get(&id)) {
+                Some(caller) => caller.call(),
+                None => others += 1,
+            }
+        }
+        for _ in 0..others.min(machine.idle_workers) {
             self.work.notify_one();
         }
     }
@@ -278,7 +301,7 @@ impl Shared {
         let mut machine = self.machine();
         machine.watchers += 1;
         while !machine.is_quiet() {
-            self.wake_workers(&machine);
+            self.wake(&machine);
             machine = self.wait_for_change(machine);
         }
         machine.watchers -= 1;

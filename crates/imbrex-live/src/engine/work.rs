@@ -44,20 +44,24 @@ pub(super) fn submit<'a>(
     loop {
         machine.deliver();
         if let Some(result) = caller.take() {
-            shared.wake_workers(&machine);
+            shared.wake(&machine);
             return result;
         }
         match next_for(&mut machine, id) {
             Some((drive, io)) => machine = carry_out(shared, machine, drive, io),
             None => {
-                shared.wake_workers(&machine);
+                shared.wake(&machine);
                 drop(machine);
                 loop {
                     thread::park();
                     if let Some(result) = caller.take() {
                         return result;
                     }
+                    if caller.is_called() {
+                        break;
+                    }
                 }
+                machine = shared.machine();
             }
         }
     }
@@ -72,16 +76,19 @@ fn when_free<'a>(shared: &Shared, mut machine: MutexGuard<'a, Machine>, request:
     machine
 }
 
-/// The next operation for whoever waits for the answer to the request `id`: one that is for it, or small. Others are handed to
-/// workers.
+/// The next operation for whoever waits for the answer to the request `id`: one that is for it, or else a small one. Others
+/// are handed to workers.
 fn next_for(machine: &mut Machine, id: u64) -> Option<(usize, Io)> {
+    if let Some(own) = machine.stack.poll_io_for(id) {
+        return Some(own);
+    }
     while let Some((drive, io)) = machine.stack.poll_io() {
         let is_small = match &io.kind {
             IoKind::Write(_, content) => content.len() <= SMALL_BYTES,
             IoKind::Read(at) => at.blocks as usize <= SMALL_BYTES / 4096,
             IoKind::Reset(_) | IoKind::Flush | IoKind::Report => false,
         };
-        if is_small || io.request == Some(id) {
+        if is_small {
             return Some((drive, io));
         }
         machine.handed.push_back((drive, io));
@@ -97,7 +104,7 @@ fn carry_out<'a>(
     io: Io,
 ) -> MutexGuard<'a, Machine> {
     machine.under_way += 1;
-    shared.wake_workers(&machine);
+    shared.wake(&machine);
     drop(machine);
     let member = &shared.members[drive];
     shared.traffic.count(&io.kind, member.block_bytes());

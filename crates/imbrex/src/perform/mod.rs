@@ -222,10 +222,21 @@ impl Performer {
     /// The next device operation to carry out.
     pub fn poll_io(&mut self) -> Option<Io> {
         let io = self.core.out.pop_front()?;
-        if let Some(purpose) = self.core.purposes.remove(&io.id) {
-            self.core.taken.insert(io.id, purpose);
-        }
+        self.core.take(&io);
         Some(io)
+    }
+
+    /// The next device operation that is for the request `id` alone, if there is one.
+    pub fn poll_io_for(&mut self, id: u64) -> Option<Io> {
+        let at = self.core.out.iter().position(|io| io.request == Some(id))?;
+        let io = self.core.out.remove(at)?;
+        self.core.take(&io);
+        Some(io)
+    }
+
+    /// The requests that the operations to be fetched are for, each for one alone or for none.
+    pub fn pending_for(&self) -> impl Iterator<Item = Option<u64>> {
+        self.core.out.iter().map(|io| io.request)
     }
 
     /// Says that a device may have lost what it has completed since its last flush: the layer's life ends, as when an
@@ -362,6 +373,13 @@ impl Core {
         self.next_io += 1;
         self.purposes.insert(id, purpose);
         self.out.push_back(Io { id, kind, request });
+    }
+
+    /// The edge fetches an operation.
+    fn take(&mut self, io: &Io) {
+        if let Some(purpose) = self.purposes.remove(&io.id) {
+            self.taken.insert(io.id, purpose);
+        }
     }
 
     fn reply(&mut self, id: u64, result: Result<Bytes, Failure>) {

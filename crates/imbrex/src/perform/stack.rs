@@ -129,6 +129,20 @@ impl Stack {
         None
     }
 
+    /// The next operation that is for the request `id` alone, if there is one and the runner stands on a drive.
+    pub fn poll_io_for(&mut self, id: u64) -> Option<(usize, Io)> {
+        if self.below.is_empty() { self.top.poll_io_for(id).map(|io| (0, io)) } else { None }
+    }
+
+    /// The requests that the next operations are for, as far as one is for one request alone; at most `most` of them.
+    #[must_use]
+    pub fn pending_for(&self, most: usize) -> Vec<Option<u64>> {
+        if self.below.is_empty() {
+            return self.top.pending_for().take(most).collect();
+        }
+        vec![None; self.pending_io().min(most)]
+    }
+
     /// Asks for a checkpoint of every layer.
     pub fn checkpoint(&mut self) {
         self.top.checkpoint();
