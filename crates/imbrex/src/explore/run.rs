@@ -18,6 +18,8 @@ use crate::perform::{Counts, Failure, Io, IoKind, Reply, Request, Stack};
 const CLIENTS: u64 = 2;
 /// Lives that may end while one block is read back.
 const LIVES: u32 = 8;
+/// Requests between two cuts.
+const MOST_REQUESTS: u32 = 10_000;
 /// Operations of one life after which something must be wrong.
 const STUCK: u64 = 100_000;
 
@@ -111,9 +113,12 @@ impl Run {
         let depth = self.dice.between(1, 12) as usize;
         let longest = *self.dice.pick(&[30, 120, 600]);
         let mut operations = self.dice.between(1, longest);
-        while operations > 0 {
+        // A disk that is worn out before it holds anything answers without doing anything.
+        let mut requests = MOST_REQUESTS;
+        while operations > 0 && requests > 0 {
             if self.asked.len() < depth && (self.pool.is_empty() || self.dice.one_in(2)) {
                 self.ask();
+                requests -= 1;
             } else if self.dice.one_in(20) {
                 self.performer.idle(1_000_000_000);
             } else if self.dice.one_in(200) {
