@@ -11,13 +11,13 @@ use crate::layer::TranslationLayer;
 use crate::layers::{self, ConfigError, Field, Recording};
 use crate::media::{Joined, Media};
 use crate::perform::rules::Rules;
-use crate::perform::{Setup, StackSetup};
+use crate::perform::{Setup, StackSetup, journal_need};
 use crate::space::{Home, Space, Zones};
 
 /// Bytes of a block: two sectors, so that one can be torn.
 pub const BLOCK: usize = 2 * SECTOR;
 /// The fewest and the most blocks of the journal: few, so that it wraps and is checkpointed all the time.
-const JOURNAL: (u64, u64) = (112, 160);
+const JOURNAL: (u64, u64) = (144, 192);
 /// Blocks that the images of redo moves need beyond that.
 const IMAGES: u32 = 120;
 /// Records gathered before a commit starts of its own accord.
@@ -35,6 +35,8 @@ pub(super) struct Shape {
     /// Blocks of all copies of the journal, and how many those are.
     journal: u32,
     copies: u32,
+    /// Blocks of each copy that are used.
+    ring: u32,
     entry_blocks: usize,
     config: toml::Table,
     name: String,
@@ -77,21 +79,29 @@ impl Shape {
         let sequential = drawing.recording == Recording::Zoned && dice.one_in(2);
         let sequential = sequential.then(|| all_sequential(journal, copies, dice)).transpose()?;
         let fits = |(space, ..): &(Space, Ground, u32)| (drawing.build)(space, &config).is_ok();
-        let (space, ground) = if let Some((space, ground, blocks)) = sequential.filter(fits) {
+        let (space, ground, in_zones) = if let Some((space, ground, blocks)) = sequential.filter(fits) {
             journal = blocks;
-            (space, ground)
+            (space, ground, true)
         } else {
             // Flash that is large enough for a layer above has more to remember.
             journal = (journal + blocks / 16) * copies;
             let room = Room { reserved: journal, buffer, blocks };
-            match disks::draw(drawing.recording, &room, dice) {
+            let (space, ground) = match disks::draw(drawing.recording, &room, dice) {
                 Some(drawn) => on_drive(drawn, journal)?,
                 None => stacked(journal, buffer, rules, dice)?,
-            }
+            };
+            (space, ground, false)
         };
         let entry_blocks = dice.between(1, 4) as usize;
         let (name, build) = (drawing.name.clone(), Arc::clone(&drawing.build));
-        Ok(Self { ground, space, journal, copies, entry_blocks, config, name, build, rules })
+        let ring = journal / copies;
+        let mut shape = Self { ground, space, journal, copies, ring, entry_blocks, config, name, build, rules };
+        if !in_zones && dice.one_in(2) {
+            // No longer than it must be.
+            let need = journal_need(shape.layer()?.as_ref(), BLOCK, GATHER);
+            shape.ring = ring.min(u32::try_from(need).unwrap_or(ring));
+        }
+        Ok(shape)
     }
 
     /// Makes the layer once, to see whether it can be made.
@@ -135,8 +145,8 @@ impl Shape {
     }
 
     fn journal(&self) -> Vec<Extent<Pba>> {
-        let blocks = self.journal / self.copies;
-        (0..self.copies).map(|copy| Extent::new(Pba::disk(u64::from(copy * blocks)), blocks)).collect()
+        let apart = self.journal / self.copies;
+        (0..self.copies).map(|copy| Extent::new(Pba::disk(u64::from(copy * apart)), self.ring)).collect()
     }
 
     /// The drives, in the order of their numbers.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use super::chain::{self, Chain};
-use super::commit::What;
+use super::commit::{self, What};
 use super::copies;
 use super::ring::{Ring, Slots};
 use super::rules::Rule;
@@ -268,7 +268,9 @@ impl Recovery {
                     core.blank.append(&mut self.unreadable);
                 }
                 let media = core.setup.media.as_ref();
-                let ring = Ring::new(Slots::new(&core.setup.journal, media), &self.chain, media, &self.report);
+                let reserve = commit::reserve(&core.setup, layer.as_ref());
+                let slots = Slots::new(&core.setup.journal, media);
+                let ring = Ring::new(slots, reserve, &self.chain, (media, &self.report));
                 let mut running = Running::new(layer, &core.setup, ring, queue, history);
                 for record in lost {
                     running.push_item(What::Record(record));

@@ -102,6 +102,8 @@ pub(super) struct Ring {
     pub tail: u64,
     /// Where recovery begins as long as no further entry is durable.
     pub durable_tail: u64,
+    /// Blocks that must be free when a commit begins that completes no checkpoint.
+    reserve: u64,
     /// Blocks that the last checkpoint took, and what was committed meanwhile.
     last_checkpoint: u64,
     /// Where the checkpoint under way began, and the region it has come to.
@@ -112,11 +114,11 @@ pub(super) struct Ring {
 
 impl Ring {
     /// The ring that recovery found.
-    pub fn new(slots: Slots, chain: &Chain, media: &dyn Media, units: &UnitReport) -> Self {
+    pub fn new(slots: Slots, reserve: u64, chain: &Chain, (media, units): (&dyn Media, &UnitReport)) -> Self {
         let Chain { head: end, tail, epoch, .. } = *chain;
         let head = slots.resume(end, media, units);
         let (durable_tail, last_checkpoint, checkpoint) = (tail, 0, None);
-        Self { slots, epoch, head, end, tail, durable_tail, last_checkpoint, checkpoint, unmarked: false }
+        Self { slots, reserve, epoch, head, end, tail, durable_tail, last_checkpoint, checkpoint, unmarked: false }
     }
 
     pub fn used(&self) -> u64 {
@@ -127,11 +129,11 @@ impl Ring {
         self.slots.capacity()
     }
 
-    /// Whether a checkpoint should be under way: half of the ring is in use, or so much more than a checkpoint takes that
+    /// Whether a checkpoint should be under way: half of what may be in use is, or so much more than a checkpoint takes that
     /// whoever recovers would read little else.
     pub fn wants_checkpoint(&self) -> bool {
         let worthwhile = (OF_CHECKPOINTS * self.last_checkpoint).max(WORTHWHILE);
-        self.used() * 2 >= self.slots.room() || self.used() >= worthwhile
+        self.used() * 2 >= self.slots.room().saturating_sub(self.reserve) || self.used() >= worthwhile
     }
 
     /// The checkpoint under way is durable.
@@ -141,7 +143,7 @@ impl Ring {
 
     /// Whether the checkpoint must be completed by the next commit.
     pub fn needs_checkpoint(&self) -> bool {
-        self.used() * 4 >= self.slots.room() * 3
+        self.used() + self.reserve >= self.slots.room()
     }
 
     /// Adds the writes of an entry's blocks to `steps`: the operations of a step may be under way together.
