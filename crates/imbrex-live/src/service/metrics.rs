@@ -157,7 +157,7 @@ fn histogram(metric: &mut prometheus_client::encoding::MetricEncoder<'_>, times:
         buckets.push((bound as f64 / 1e9, count));
         (below, counted) = (bound + 1, counted + count);
     }
-    buckets.push((f64::MAX, times.len().saturating_sub(counted)));
+    buckets.push((f64::INFINITY, times.len().saturating_sub(counted)));
     let sum = times.mean() * times.len() as f64 / 1e9;
     metric.encode_histogram::<NoLabelSet>(sum, times.len(), &buckets, None)
 }

@@ -18,6 +18,7 @@
 mod chain;
 mod commit;
 mod copies;
+mod core;
 pub mod journal;
 mod numbering;
 mod operation;
@@ -35,12 +36,11 @@ mod stack;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use bytes::Bytes;
-
 use crate::block::{Extent, Pba};
 use crate::layer::{TranslationLayer, UnitReport, Violation};
 use crate::media::Media;
 pub use commit::journal_need;
+use core::{Core, Pending, Purpose, Queue};
 pub use progress::{Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
@@ -94,52 +94,11 @@ pub struct Performer {
     state: State,
 }
 
-/// What stays while layers come and go.
-struct Core {
-    setup: Setup,
-    next_io: u64,
-    /// Operations the edge has not fetched.
-    out: VecDeque<Io>,
-    /// Operations the edge has, and what they are for.
-    taken: BTreeMap<u64, Purpose>,
-    /// What the operations in `out` are for.
-    purposes: BTreeMap<u64, Purpose>,
-    replies: VecDeque<Reply>,
-    /// Places that could not be read and hold nothing that is needed, until they are written again: stale copies, and
-    /// blocks that are recorded as lost. Forgotten at a restart, and then found again.
-    blank: BTreeSet<Pba>,
-    /// Clients seen, and whether their next flush must fail because a layer's life has ended.
-    clients: BTreeMap<u32, bool>,
-    counts: Counts,
-    tally: Tally,
-    steps_begun: u64,
-}
-
 enum State {
     Recovering(Box<Recovery>),
     Running(Box<Running>),
     Dead(String),
 }
-
-/// What a device operation is for.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Purpose {
-    /// The operation of that number.
-    Operation(u64),
-    /// The commit under way.
-    Commit,
-    /// Recovery; the number is the first block of a read.
-    Recovery(u64),
-}
-
-/// A request that has not been replied to.
-struct Pending {
-    client: u32,
-    request: Request,
-}
-
-/// Requests in order of arrival that nobody has planned.
-type Queue = VecDeque<(u64, Pending)>;
 
 impl Performer {
     /// Starts on a store that has never been used, or whose content is to be given up.
@@ -359,45 +318,5 @@ impl Performer {
                 None => return,
             }
         }
-    }
-}
-
-impl Core {
-    fn issue(&mut self, purpose: Purpose, kind: IoKind) {
-        self.issue_for(None, purpose, kind);
-    }
-
-    /// Issues an operation that is for one request.
-    fn issue_for(&mut self, request: Option<u64>, purpose: Purpose, kind: IoKind) {
-        let id = self.next_io;
-        self.next_io += 1;
-        self.purposes.insert(id, purpose);
-        self.out.push_back(Io { id, kind, request });
-    }
-
-    /// The edge fetches an operation.
-    fn take(&mut self, io: &Io) {
-        if let Some(purpose) = self.purposes.remove(&io.id) {
-            self.taken.insert(io.id, purpose);
-        }
-    }
-
-    fn reply(&mut self, id: u64, result: Result<Bytes, Failure>) {
-        self.replies.push_back(Reply { id, result });
-    }
-
-    /// Forgets operations that the edge has not fetched.
-    fn recall(&mut self) {
-        self.out.clear();
-        self.purposes.clear();
-    }
-
-    /// Gives the store up: everything waiting is answered with the reason.
-    fn die(&mut self, why: String, queue: &mut Queue) -> State {
-        for (id, _) in queue.drain(..) {
-            self.reply(id, Err(Failure::Dead(why.clone())));
-        }
-        self.recall();
-        State::Dead(why)
     }
 }

@@ -1,0 +1,70 @@
+//! Where the table of units and the drive's blocks lie in an image, and how the table is read.
+
+use std::collections::BTreeSet;
+
+use imbrex::media::Media;
+use imbrex::plan::Unit;
+
+use super::unit_table::{ENTRY_BYTES, Entry};
+use super::{HEADER_BYTES, ImageError};
+use crate::backing::Backing;
+
+/// Copies of the header, and of the table.
+pub(super) const COPIES: u64 = 2;
+const TABLE_AT: u64 = COPIES * HEADER_BYTES as u64;
+const TABLE_ALIGNMENT: u64 = 4 << 10;
+const DATA_ALIGNMENT: u64 = 1 << 20;
+
+fn table_bytes(units: u64) -> u64 {
+    (units * ENTRY_BYTES as u64).next_multiple_of(TABLE_ALIGNMENT)
+}
+
+pub(super) fn entry_at(units: u64, copy: u64, unit: u32) -> u64 {
+    TABLE_AT + copy * table_bytes(units) + u64::from(unit) * ENTRY_BYTES as u64
+}
+
+pub(super) fn data_at(units: u64) -> u64 {
+    (TABLE_AT + COPIES * table_bytes(units)).next_multiple_of(DATA_ALIGNMENT)
+}
+
+/// Reads the table and brings the media to the state that it says. The units of which one copy is damaged or older are
+/// those whose entry is to be written again: a second damage must not find the older one.
+pub(super) fn read_table(
+    backing: &impl Backing,
+    media: &mut dyn Media,
+    stale: &mut Vec<String>,
+) -> Result<(Vec<Entry>, BTreeSet<u32>), ImageError> {
+    let conventional: Vec<Unit> = (0..).map(Unit::disk).take(media.report().len()).collect();
+    let units = conventional.len() as u64;
+    let mut copies = Vec::new();
+    for copy in 0..COPIES {
+        let mut bytes = vec![0; conventional.len() * ENTRY_BYTES];
+        backing.read_at(&mut bytes, entry_at(units, copy, 0))?;
+        copies.push(bytes);
+    }
+    let mut entries = Vec::with_capacity(conventional.len());
+    let mut dirty = BTreeSet::new();
+    for unit in conventional {
+        let at = unit.index as usize * ENTRY_BYTES;
+        let read = copies.iter().map(|copy| {
+            let bytes = copy[at..at + ENTRY_BYTES].try_into().unwrap_or([0xff; ENTRY_BYTES]);
+            Entry::decode(&bytes, unit.index).filter(|entry| entry.pointer <= media.extent_of(unit).blocks)
+        });
+        let read: Vec<Option<Entry>> = read.collect();
+        let Some(entry) = read.iter().flatten().max_by_key(|entry| entry.sequence).copied() else {
+            let [first, second] = [0, 1].map(|copy| entry_at(units, copy, unit.index));
+            return Err(ImageError::Unit { unit: unit.index, first, second });
+        };
+        let old = read.iter().position(|copy| *copy != Some(entry));
+        dirty.extend(old.map(|_| unit.index));
+        stale.extend(old.map(|copy| format!("copy {copy} of entry {} of the image's table of units", unit.index)));
+        if media.has_pointer(unit) {
+            media.set_pointer(unit, entry.pointer);
+        }
+        if let Some(broken) = entry.broken {
+            media.fail(unit, broken.condition());
+        }
+        entries.push(entry);
+    }
+    Ok((entries, dirty))
+}

@@ -1,0 +1,90 @@
+//! What the states of the performing runner share: operations that are out, replies, clients.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::Bytes;
+
+use super::progress::Tally;
+use super::{Counts, Failure, Io, IoKind, Reply, Request, Setup, State};
+use crate::block::Pba;
+
+/// What stays while layers come and go.
+pub(super) struct Core {
+    pub setup: Setup,
+    pub next_io: u64,
+    /// Operations the edge has not fetched.
+    pub out: VecDeque<Io>,
+    /// Operations the edge has, and what they are for.
+    pub taken: BTreeMap<u64, Purpose>,
+    /// What the operations in `out` are for.
+    pub purposes: BTreeMap<u64, Purpose>,
+    pub replies: VecDeque<Reply>,
+    /// Places that could not be read and hold nothing that is needed, until they are written again: stale copies, and
+    /// blocks that are recorded as lost. Forgotten at a restart, and then found again.
+    pub blank: BTreeSet<Pba>,
+    /// Clients seen, and whether their next flush must fail because a layer's life has ended.
+    pub clients: BTreeMap<u32, bool>,
+    pub counts: Counts,
+    pub tally: Tally,
+    pub steps_begun: u64,
+}
+
+/// What a device operation is for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Purpose {
+    /// The operation of that number.
+    Operation(u64),
+    /// The commit under way.
+    Commit,
+    /// Recovery; the number is the first block of a read.
+    Recovery(u64),
+}
+
+/// A request that has not been replied to.
+pub(super) struct Pending {
+    pub client: u32,
+    pub request: Request,
+}
+
+/// Requests in order of arrival that nobody has planned.
+pub(super) type Queue = VecDeque<(u64, Pending)>;
+
+impl Core {
+    pub fn issue(&mut self, purpose: Purpose, kind: IoKind) {
+        self.issue_for(None, purpose, kind);
+    }
+
+    /// Issues an operation that is for one request.
+    pub fn issue_for(&mut self, request: Option<u64>, purpose: Purpose, kind: IoKind) {
+        let id = self.next_io;
+        self.next_io += 1;
+        self.purposes.insert(id, purpose);
+        self.out.push_back(Io { id, kind, request });
+    }
+
+    /// The edge fetches an operation.
+    pub fn take(&mut self, io: &Io) {
+        if let Some(purpose) = self.purposes.remove(&io.id) {
+            self.taken.insert(io.id, purpose);
+        }
+    }
+
+    pub fn reply(&mut self, id: u64, result: Result<Bytes, Failure>) {
+        self.replies.push_back(Reply { id, result });
+    }
+
+    /// Forgets operations that the edge has not fetched.
+    pub fn recall(&mut self) {
+        self.out.clear();
+        self.purposes.clear();
+    }
+
+    /// Gives the store up: everything waiting is answered with the reason.
+    pub fn die(&mut self, why: String, queue: &mut Queue) -> State {
+        for (id, _) in queue.drain(..) {
+            self.reply(id, Err(Failure::Dead(why.clone())));
+        }
+        self.recall();
+        State::Dead(why)
+    }
+}
