@@ -49,7 +49,7 @@ pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, V
     let stack = Stack::format(stack_setup).map_err(VolumeError::Refused)?;
     Solo::begin(stack, members.clone())?;
     for (member, superblock) in members.iter().zip(&superblocks) {
-        write_superblock(member.as_ref(), superblock, 1)?;
+        write_superblock(member.as_ref(), superblock, 1, &[0, 1])?;
     }
     Ok(Volume { members, superblocks, stale: Vec::new() })
 }
@@ -76,8 +76,13 @@ fn clear(member: &dyn Store) -> Result<(), VolumeError> {
     Ok(member.flush()?)
 }
 
-/// Writes both copies of a superblock, one durable before the other is begun.
-pub(super) fn write_superblock(member: &dyn Store, superblock: &Superblock, sequence: u64) -> Result<(), VolumeError> {
+/// Writes copies of a superblock, one durable before the next is begun.
+pub(super) fn write_superblock(
+    member: &dyn Store,
+    superblock: &Superblock,
+    sequence: u64,
+    copies: &[usize],
+) -> Result<(), VolumeError> {
     let bytes = superblock.encode(sequence);
     let mut bytes = bytes.map_err(|source| VolumeError::Superblock { what: "the member".to_owned(), source })?;
     let at = layout::superblocks(member.media().as_ref(), member.block_bytes())?;
@@ -92,7 +97,7 @@ pub(super) fn write_superblock(member: &dyn Store, superblock: &Superblock, sequ
         member.write(copy, &bytes)?;
         member.flush()
     };
-    Ok(at.into_iter().try_for_each(write)?)
+    Ok(copies.iter().try_for_each(|copy| write(at[*copy]))?)
 }
 
 /// What every member will say about itself.

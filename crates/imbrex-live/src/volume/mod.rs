@@ -115,24 +115,19 @@ impl Volume {
         &first.above.as_ref().unwrap_or(&first.own).layer
     }
 
-    /// Writes every copy of every superblock anew, and of what the members keep about themselves.
+    /// Writes every damaged or old copy of a superblock anew, and what the members keep about themselves. A good copy is left
+    /// alone: where its zone has to be emptied first, a power cut would take it while the other is not whole yet.
     ///
     /// # Errors
     /// When a member cannot be written.
     pub fn mend(&self) -> Result<(), VolumeError> {
-        self.members.iter().zip(&self.superblocks).try_for_each(|(member, superblock)| {
+        for (number, (member, superblock)) in self.members.iter().zip(&self.superblocks).enumerate() {
             member.mend()?;
-            let sequence = frame_sequence(member.as_ref())?;
-            format::write_superblock(member.as_ref(), superblock, sequence)
-        })
+            let (frame, stale) = newest_frame(member.as_ref(), number)?;
+            format::write_superblock(member.as_ref(), superblock, frame.sequence, &stale)?;
+        }
+        Ok(())
     }
-}
-
-/// The newest sequence of a member's superblocks.
-fn frame_sequence(member: &dyn Store) -> Result<u64, VolumeError> {
-    let at = layout::superblocks(member.media().as_ref(), member.block_bytes())?;
-    let frames = at.iter().filter_map(|copy| Superblock::frame(&member.read(*copy).ok()?).ok());
-    Ok(frames.map(|frame| frame.sequence).max().unwrap_or(1))
 }
 
 /// What a member is called in messages.
@@ -140,17 +135,23 @@ fn name(number: usize) -> String {
     format!("member {}", number + 1)
 }
 
-/// A member's superblock, and which of its copies is damaged or old.
-fn read_superblock(member: &dyn Store, number: usize) -> Result<(Superblock, Vec<String>), VolumeError> {
-    let media = member.media();
-    let at = layout::superblocks(media.as_ref(), member.block_bytes())?;
+/// The newest of a member's superblocks, and the numbers of the copies that are not like it.
+fn newest_frame(member: &dyn Store, number: usize) -> Result<(frame::Frame, Vec<usize>), VolumeError> {
+    let at = layout::superblocks(member.media().as_ref(), member.block_bytes())?;
     let read = |copy: &Extent<_>| match member.read(*copy) {
         Ok(bytes) => Superblock::frame(&bytes),
         Err(_) => Err(frame::FrameError::Damaged),
     };
-    let of = |source: SuperblockError| VolumeError::Superblock { what: name(number), source };
-    let (frame, stale) = frame::newest(at.iter().map(read).collect()).map_err(|e| of(e.into()))?;
-    let superblock = Superblock::decode(&frame).map_err(of)?;
+    let newest = frame::newest(at.iter().map(read).collect());
+    newest.map_err(|e| VolumeError::Superblock { what: name(number), source: e.into() })
+}
+
+/// A member's superblock, and which of its copies is damaged or old.
+fn read_superblock(member: &dyn Store, number: usize) -> Result<(Superblock, Vec<String>), VolumeError> {
+    let at = layout::superblocks(member.media().as_ref(), member.block_bytes())?;
+    let (frame, stale) = newest_frame(member, number)?;
+    let superblock = Superblock::decode(&frame);
+    let superblock = superblock.map_err(|source| VolumeError::Superblock { what: name(number), source })?;
     let stale = stale.iter().map(|copy| format!("the superblock of {} at {:?}", name(number), at[*copy].start));
     Ok((superblock, stale.collect()))
 }
