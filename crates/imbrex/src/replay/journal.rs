@@ -143,6 +143,6 @@ mod tests {
         assert_eq!(journal.advance(10), Extent::new(Pba::disk(18), 6));
         assert_eq!(journal.advance(4), Extent::new(Pba::disk(8), 4));
         assert!(journal.checkpoint_due());
-        assert!(journal.has_room_for(168) && !journal.has_room_for(169));
+        assert!(journal.has_room_for(165) && !journal.has_room_for(166));
     }
 }
