@@ -52,7 +52,8 @@ impl Hidden {
     /// In the folder that it will be shown in.
     pub fn beside(place: &Path) -> Result<Self> {
         let parent = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = tempfile::Builder::new().prefix(".").tempdir_in(parent);
+        let owners = fs::Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new().prefix(".").permissions(owners).tempdir_in(parent);
         let folder = folder.map_err(|e| anyhow!("a socket cannot be made in {}: {e}", parent.display()))?;
         let hidden = Self { folder };
         check(&hidden.path())?;
