@@ -97,7 +97,7 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
 fn drive_for(layer: &LayerInfo, stream: &Stream) -> anyhow::Result<DrivePreset> {
     let name = match layer.recording {
         Recording::Interlaced => {
-            let bytes = stream.range_bytes + stream.range_bytes / 32;
+            let bytes = stream.range_bytes + stream.range_bytes / 16;
             return Ok(DrivePreset::named(INTERLACED_DRIVE)?.with_capacity(bytes)?);
         }
         Recording::Banded => BANDED_DRIVE,
