@@ -65,7 +65,7 @@ fn a_volume_in_use_and_no_volume_are_refused() {
 fn a_cache_is_looked_at_whole() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &str| imbrex(folder.path(), arguments);
-    let drives = "--drive ssd-pore --drive small-banded --capacity 256MiB --capacity 64MiB";
+    let drives = "--drive ssd-pore --drive small-banded --capacity 512MiB --capacity 64MiB";
     run(&format!("format flash.img disk.img {drives} --layer lru-cache")).success();
     let inspected = &rows(&run("inspect flash.img disk.img --format json").success())[0];
     assert_eq!(inspected["layers"].as_array().unwrap().len(), 3);

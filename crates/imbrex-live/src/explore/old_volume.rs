@@ -1,6 +1,7 @@
 //! Formatting that the power interrupts: what is there afterwards is no volume, or one that is whole.
 
 use imbrex::block::{Extent, Lba};
+use imbrex::explore::content::Sector;
 use imbrex::explore::{BLOCK, Dice, Ground, content};
 use imbrex::perform::{Request, Stack};
 
@@ -62,8 +63,8 @@ impl Images {
             let is_newest = version > 0 && content == content::block(Lba(lba), version, BLOCK);
             let is_right = match is_old {
                 true => is_newest || (version == 0 && is_zero),
-                // What a layer has no map of reads as what was there.
-                false => is_zero || (self.writes_in_place && is_newest),
+                // What a layer has no map of reads as what was there: below a cache that may be older than what the cache held.
+                false => is_zero || (self.writes_in_place && is_some_version(&content, Lba(lba))),
             };
             if !is_right {
                 return Err(wrong(format!("block {lba} holds neither what it did, version {version}, nor zeros")));
@@ -71,4 +72,13 @@ impl Images {
         }
         Ok(())
     }
+}
+
+/// Whether every sector holds some version of a block, or nothing.
+fn is_some_version(content: &[u8], of: Lba) -> bool {
+    content::sectors(content).all(|sector| match sector {
+        Sector::Version { lba, .. } => lba == of,
+        Sector::Zero => true,
+        Sector::Foreign => false,
+    })
 }
