@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::machine::{Cleaning, Machine, Shared};
+use super::machine::{Cleaning, Machine, PATIENCE, Shared};
 
 /// How long the disk is said to have been idle when cleaning was asked for: long enough for every layer.
 const LONG: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -26,10 +26,9 @@ pub(super) fn clean(shared: &Shared) {
 /// The idle time that cleaning may be offered now, or how long to wait before the next look.
 fn offer(shared: &Shared, machine: &Machine) -> Result<Duration, Duration> {
     let is_stopping = shared.stopping.load(Ordering::Relaxed);
-    let patience = Duration::from_secs(1);
     match machine.cleaning {
-        Cleaning::Paused => Err(patience),
-        _ if is_stopping || !machine.stack.is_serving() => Err(patience),
+        Cleaning::Paused => Err(PATIENCE),
+        _ if is_stopping || !machine.stack.is_serving() => Err(PATIENCE),
         Cleaning::Now => Ok(LONG),
         Cleaning::WhenIdle => {
             let quiet = machine.last_request.elapsed();

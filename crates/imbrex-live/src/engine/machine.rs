@@ -15,7 +15,7 @@ use super::watch::{Kind, Latencies, StepClock};
 use crate::volume::Members;
 
 /// Threads that wait look again after so long, whatever happens.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The most threads that are woken at a time.
 const MOST_WOKEN: usize = 16;

@@ -1,8 +1,9 @@
 //! The engine: a volume's runner among threads.
 //!
-//! A thread that asks for something carries small operations out itself while it waits, so that a request that needs one
-//! operation costs no change of thread. What may take long — large operations, flushes, resets — is left to workers. The
-//! one lock covers planning and bookkeeping and is never held during an operation.
+//! A thread that asks for something carries out what is for its request itself, and other small operations while it
+//! waits, so that a request that needs one operation costs no change of thread. What may take long — large operations
+//! of others, flushes, resets — is left to workers. The one lock covers planning and bookkeeping and is never held
+//! during an operation.
 
 mod bytes;
 mod cleaner;
@@ -16,11 +17,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use ::bytes::Bytes;
-use imbrex::perform::{Failure, Request, Stack};
+use hdrhistogram::Histogram;
+use imbrex::perform::{Counts, Failure, Progress, Request, Stack};
 
 use crate::volume::{Members, Volume, VolumeError};
-use hdrhistogram::Histogram;
-use imbrex::perform::{Counts, Progress};
 pub use machine::{Cleaning, Traffic};
 use machine::{Machine, Shared};
 pub use watch::{Kind, StepTimes};

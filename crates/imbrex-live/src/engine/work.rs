@@ -47,7 +47,7 @@ pub(super) fn submit<'a>(
             shared.wake(&machine);
             return result;
         }
-        match next_for(&mut machine, id) {
+        match next_for(shared, &mut machine, id) {
             Some((drive, io)) => machine = carry_out(shared, machine, drive, io),
             None => {
                 shared.wake(&machine);
@@ -78,14 +78,14 @@ fn when_free<'a>(shared: &Shared, mut machine: MutexGuard<'a, Machine>, request:
 
 /// The next operation for whoever waits for the answer to the request `id`: one that is for it, or else a small one. Others
 /// are handed to workers.
-fn next_for(machine: &mut Machine, id: u64) -> Option<(usize, Io)> {
+fn next_for(shared: &Shared, machine: &mut Machine, id: u64) -> Option<(usize, Io)> {
     if let Some(own) = machine.stack.poll_io_for(id) {
         return Some(own);
     }
     while let Some((drive, io)) = machine.stack.poll_io() {
         let is_small = match &io.kind {
             IoKind::Write(_, content) => content.len() <= SMALL_BYTES,
-            IoKind::Read(at) => at.blocks as usize <= SMALL_BYTES / 4096,
+            IoKind::Read(at) => at.blocks as usize * shared.members[drive].block_bytes() as usize <= SMALL_BYTES,
             IoKind::Reset(_) | IoKind::Flush | IoKind::Report => false,
         };
         if is_small {

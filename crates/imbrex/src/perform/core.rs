@@ -25,6 +25,8 @@ pub(super) struct Core {
     /// Clients seen, and whether their next flush must fail because a layer's life has ended.
     pub clients: BTreeMap<u32, bool>,
     pub counts: Counts,
+    /// Lives in a row that ended before their first commit was durable.
+    pub stillborn: u32,
     pub tally: Tally,
     pub steps_begun: u64,
 }

@@ -139,6 +139,7 @@ impl Performer {
             blank: BTreeSet::new(),
             clients: BTreeMap::new(),
             counts: Counts::default(),
+            stillborn: 0,
             tally: Tally::default(),
             steps_begun: 0,
         };

@@ -20,6 +20,9 @@ use crate::plan::{Op, Plan, Record};
 /// Operations of plans that may be under way before no more are planned.
 const OPERATIONS_LIMIT: usize = 1024;
 
+/// Lives in a row that end before their first commit is durable, after which the store is given up: nothing would change.
+const STILLBORN_LIMIT: u32 = 5;
+
 /// A write or trim of which blocks remain to be planned.
 pub(super) struct Unplanned {
     pub id: u64,
@@ -161,6 +164,12 @@ impl Running {
         self.fail_all(core);
         core.clients.values_mut().for_each(|must_fail| *must_fail = true);
         core.counts.rebuilds += 1;
+        core.stillborn = if self.starting { core.stillborn + 1 } else { 0 };
+        if core.stillborn == STILLBORN_LIMIT {
+            let why =
+                format!("the first commit of {STILLBORN_LIMIT} lives in a row failed: the journal cannot be written");
+            return core.die(why, &mut std::mem::take(&mut self.queue));
+        }
         let suspects = std::mem::take(&mut self.suspects);
         State::Recovering(Box::new(Recovery::open(suspects, std::mem::take(&mut self.queue))))
     }
