@@ -29,6 +29,7 @@ mod reading;
 mod recover;
 mod request;
 mod ring;
+mod room;
 pub mod rules;
 mod running;
 mod scan;
@@ -39,12 +40,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::block::{Extent, Pba};
 use crate::layer::{TranslationLayer, UnitReport, Violation};
 use crate::media::Media;
-pub use commit::journal_need;
 use core::{Core, Pending, Purpose, Queue};
 pub use progress::{Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
 use recover::Recovery;
+pub use room::journal_need;
 use rules::Rules;
 use running::Running;
 pub use stack::{Stack, StackSetup};
@@ -128,7 +129,7 @@ impl Performer {
     fn start(setup: Setup, recovery: Recovery) -> Result<Self, String> {
         let layer = (setup.make)();
         layer.survives_power_loss().map_err(|e| e.to_string())?;
-        commit::fits(&setup, layer.as_ref())?;
+        room::fits(&setup, layer.as_ref())?;
         let core = Core {
             setup,
             next_io: 0,

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use super::chain::{self, Chain};
-use super::commit::{self, What};
+use super::commit::What;
 use super::copies;
 use super::ring::{Ring, Slots};
+use super::room;
 use super::rules::Rule;
 use super::running::Running;
 use super::scan::Scan;
@@ -268,7 +269,7 @@ impl Recovery {
                     core.blank.append(&mut self.unreadable);
                 }
                 let media = core.setup.media.as_ref();
-                let reserve = commit::reserve(&core.setup, layer.as_ref());
+                let reserve = room::reserve(&core.setup, layer.as_ref());
                 let slots = Slots::new(&core.setup.journal, media);
                 let ring = Ring::new(slots, reserve, &self.chain, (media, &self.report));
                 let mut running = Running::new(layer, &core.setup, ring, queue, history);

@@ -11,6 +11,7 @@ use super::order::Order;
 use super::recover::Recovery;
 use super::request::Active;
 use super::ring::Ring;
+use super::room;
 use super::rules::Rule;
 use super::{Core, Failure, IoResult, Purpose, Queue, Request, Setup, State};
 use crate::block::{self, Access, Extent, Lba, Pba};
@@ -82,7 +83,7 @@ impl Running {
         queue: Queue,
         history: Vec<Record>,
     ) -> Self {
-        let redo_entry_blocks = commit::redo_entry_blocks(setup.block_bytes, layer.most_redo_blocks());
+        let redo_entry_blocks = room::redo_entry_blocks(setup.block_bytes, layer.most_redo_blocks());
         let ram = vec![Bytes::from(vec![0; setup.block_bytes]); layer.ram_blocks() as usize];
         Self {
             layer,
