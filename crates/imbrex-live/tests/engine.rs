@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex_live::engine::{Engine, EngineOptions};
@@ -149,4 +150,28 @@ fn verify(engine: &Engine, number: u32, len: u64) {
     let mut back = vec![0; len as usize];
     engine.read_bytes(number, base, &mut back).unwrap();
     assert!((0..).zip(&back).all(|(at, b)| *b == byte(number, base + at)), "part {number}");
+}
+
+/// A whole block and a part of it, written at the same time while writes wait for room: whichever comes last, what lies beside
+/// the part is the whole block's.
+#[test]
+fn a_part_of_a_block_does_not_bring_back_what_a_whole_one_replaces() {
+    let members = vec![zoned(8, 0)];
+    let config = toml::Table::from_iter([("step_blocks".to_owned(), 8.into())]);
+    let buffer = Some(BufferSize::Bytes(1 << 20));
+    let layer = layers::find("fifo-log").unwrap();
+    format(members.clone(), &FormatOptions { layer, config: &config, buffer, journal_blocks: None }).unwrap();
+    let engine = start(members);
+    for round in 0..600_u64 {
+        let block = round * 7919 % engine.capacity() * 4096;
+        let value = round as u8 | 1;
+        thread::scope(|scope| {
+            scope.spawn(|| engine.write_bytes(1, block, &[value; 4096]).unwrap());
+            scope.spawn(|| engine.write_bytes(2, block + 3584, &[0xee; 512]).unwrap());
+        });
+        let mut back = [0; 4096];
+        engine.read_bytes(0, block, &mut back).unwrap();
+        assert!(back[..3584].iter().all(|byte| *byte == value), "round {round}");
+        assert!(back[3584..].iter().all(|byte| *byte == value || *byte == 0xee), "round {round}");
+    }
 }

@@ -119,13 +119,15 @@ impl Engine {
         Ok((Extent::new(Lba(first), (end - first).min(MOST_BLOCKS) as u32), (offset % block) as usize))
     }
 
-    /// Writes blocks of which only a part is given. Until that is done nobody else writes any of them: what is read of the
-    /// first and the last one would be older.
+    /// Writes blocks of which only a part is given, when those who write any of them are done and before others do: what is
+    /// read of the first and the last one would be older.
     fn write_part(&self, client: u32, run: Extent<Lba>, skip: usize, content: &[u8]) -> Result<(), Failure> {
         let mut machine = self.shared.machine();
-        while machine.is_merging(run) {
+        machine.merges_waiting += 1;
+        while machine.is_changing(run) {
             machine = self.shared.wait_for_change(machine);
         }
+        machine.merges_waiting -= 1;
         machine.merging.push(run);
         drop(machine);
         let written = self.merged(client, run, skip, content).and_then(|merged| {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba};
-use imbrex::perform::{Failure, Io, IoKind, Reply, Stack};
+use imbrex::perform::{Failure, Io, IoKind, Reply, Request, Stack};
 
 use super::EngineOptions;
 use super::watch::{Kind, Latencies, StepClock};
@@ -64,6 +64,8 @@ pub(super) struct Machine {
     pub under_way: usize,
     /// Blocks that are read to be written again with a part of them changed.
     pub merging: Vec<Extent<Lba>>,
+    /// Threads that wait until nobody changes the blocks that they are to change a part of.
+    pub merges_waiting: usize,
     pub last_request: Instant,
     pub cleaning: Cleaning,
     /// How much of the time background cleaning may take, in per cent.
@@ -75,6 +77,8 @@ pub(super) struct Machine {
 /// Whoever waits for a request.
 pub(super) struct Caller {
     thread: Thread,
+    /// The blocks that the request changes.
+    changes: Option<Extent<Lba>>,
     /// Whether there is an operation for it.
     called: AtomicBool,
     result: Mutex<Option<Result<Bytes, Failure>>>,
@@ -140,8 +144,13 @@ impl Counters {
 }
 
 impl Caller {
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self { thread: thread::current(), called: AtomicBool::new(false), result: Mutex::new(None) })
+    pub fn of(request: &Request) -> Arc<Self> {
+        let changes = match request {
+            Request::Write(at, _) | Request::Trim(at) => Some(*at),
+            _ => None,
+        };
+        let (called, result) = (AtomicBool::new(false), Mutex::new(None));
+        Arc::new(Self { thread: thread::current(), changes, called, result })
     }
 
     pub fn take(&self) -> Option<Result<Bytes, Failure>> {
@@ -176,6 +185,7 @@ impl Machine {
             watchers: 0,
             under_way: 0,
             merging: Vec::new(),
+            merges_waiting: 0,
             last_request: Instant::now(),
             cleaning: Cleaning::default(),
             throttle,
@@ -196,6 +206,12 @@ impl Machine {
     /// Whether a part of some of the blocks is being changed.
     pub fn is_merging(&self, at: Extent<Lba>) -> bool {
         self.merging.iter().any(|run| run.overlaps(&at))
+    }
+
+    /// Whether a request that has not been answered changes some of the blocks, or a part of them.
+    pub fn is_changing(&self, at: Extent<Lba>) -> bool {
+        let mut changes = self.callers.values().filter_map(|caller| caller.changes);
+        self.is_merging(at) || changes.any(|run| run.overlaps(&at))
     }
 
     /// Operations that nobody carries out yet.
@@ -236,6 +252,9 @@ impl Shared {
 
     /// Wakes those for whom there are operations: who waits for a request, for those that are for it; workers for others.
     pub fn wake(&self, machine: &Machine) {
+        if machine.merges_waiting > 0 {
+            self.changed.notify_all();
+        }
         let mut others = machine.handed.len();
         for request in machine.stack.pending_for(MOST_WOKEN) {
             match request.and_then(|id| machine.callers.get(&id)) {

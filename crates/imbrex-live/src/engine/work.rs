@@ -34,7 +34,7 @@ pub(super) fn submit<'a>(
     client: u32,
     request: Request,
 ) -> Result<Bytes, Failure> {
-    let caller = Caller::new();
+    let caller = Caller::of(&request);
     let id = machine.next_id;
     machine.next_id += 1;
     machine.last_request = Instant::now();
@@ -119,7 +119,11 @@ fn carry_out<'a>(
     shared.look_at_steps(&mut machine);
     machine.under_way -= 1;
     machine.deliver();
-    if machine.is_watched_and_quiet() || was_serving != machine.stack.is_serving() || machine.stack.dead().is_some() {
+    if machine.merges_waiting > 0
+        || machine.is_watched_and_quiet()
+        || was_serving != machine.stack.is_serving()
+        || machine.stack.dead().is_some()
+    {
         shared.changed.notify_all();
     }
     machine
