@@ -62,6 +62,30 @@ fn a_volume_in_use_and_no_volume_are_refused() {
 }
 
 #[test]
+fn what_cannot_be_formatted_destroys_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| imbrex(folder.path(), arguments);
+    run("format a.img --drive tiny-conventional --capacity 16MiB --layer conventional").success();
+    let before = std::fs::read(folder.path().join("a.img")).unwrap();
+    for (arguments, reason) in [
+        ("a.img --drive tiny-conventional --layer conventional", "--force"),
+        ("a.img --drive small-zoned --layer seagate --force", "interlaced"),
+        ("a.img --drive small-zoned --layer fifo-log --buffer 90% --force", "--buffer"),
+        ("a.img --layer conventional --force", "--drive"),
+        (
+            "a.img b.img --drive ssd-pore --drive small-zoned --capacity 256MiB --layer lru-cache --force",
+            "lru-cache.disk_layer",
+        ),
+        ("a.img --drive small-zoned --drive small-zoned --layer fifo-log --force", "2 times for 1 images"),
+    ] {
+        let refused = run(&format!("format {arguments}")).code(1);
+        assert!(said(&refused).contains(reason), "{arguments}: {}", said(&refused));
+    }
+    assert!(std::fs::read(folder.path().join("a.img")).unwrap() == before && !folder.path().join("b.img").exists());
+    run("check a.img").success();
+}
+
+#[test]
 fn a_cache_is_looked_at_whole() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &str| imbrex(folder.path(), arguments);
@@ -71,4 +95,8 @@ fn a_cache_is_looked_at_whole() {
     assert_eq!(inspected["layers"].as_array().unwrap().len(), 3);
     run("check flash.img disk.img --read-data").success();
     assert!(said(&run("check flash.img").code(1)).contains("2 members"));
+    let drives = "--drive tiny-conventional --drive small-zoned --capacity 256MiB --capacity 512MiB";
+    let layers = "--set lru-cache.flash_layer=\"conventional\" --set lru-cache.disk_layer=\"log-greedy\"";
+    run(&format!("format ssd.img zoned.img {drives} --layer lru-cache {layers}")).success();
+    run("check ssd.img zoned.img").success();
 }

@@ -38,6 +38,24 @@ pub trait Backing: Send + Sync {
     fn sync(&self) -> io::Result<()>;
 }
 
+/// Where nothing is kept.
+pub struct Nowhere;
+
+impl Backing for Nowhere {
+    fn read_at(&self, bytes: &mut [u8], _offset: u64) -> io::Result<()> {
+        bytes.fill(0);
+        Ok(())
+    }
+
+    fn write_at(&self, _bytes: &[u8], _offset: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Backing for File {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         self.read_exact_at(bytes, offset)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use imbrex::drive::DrivePreset;
+use imbrex::plan::Unit;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::backing::Backing;
@@ -15,6 +16,7 @@ use crate::direct::{DeviceError, DirectDevice};
 use crate::image::{Image, ImageError};
 use crate::signature;
 use crate::store::Store;
+use crate::volume;
 use crate::zoned_device::{self, ZonedDevice};
 
 /// Why a path is no store.
@@ -96,18 +98,19 @@ fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, Plac
     Err(PlaceError::Kind(path.to_owned()))
 }
 
-/// Makes the store at `path` ready to be formatted: an image of the drive that `preset` describes, or a block device. What is
-/// there already is destroyed only with `force`.
+/// Locks the store at `path`, which is to be formatted: an image of the drive that `preset` describes, or a block device.
+/// What is there already may be destroyed only with `force`, and is not before [`Prepared::make`].
 ///
 /// # Errors
 /// When the path cannot be used so.
 pub fn prepare(path: &Path, preset: Option<&DrivePreset>, force: bool) -> Result<Prepared, PlaceError> {
     match preset {
         None if is_device(path) => {
-            if let Some(what) = found(path)?.filter(|_| !force) {
+            let store = open(path)?;
+            if let Some(what) = found(path, store.as_ref())?.filter(|_| !force) {
                 return Err(PlaceError::Occupied { path: path.to_owned(), what });
             }
-            Ok(Prepared { store: open(path)?, new: None })
+            Ok(Prepared { path: path.to_owned(), store, file: None, is_new: false })
         }
         Some(_) if is_device(path) => Err(PlaceError::IsDrive(path.to_owned())),
         None => Err(PlaceError::NeedsDrive(path.to_owned())),
@@ -115,7 +118,9 @@ pub fn prepare(path: &Path, preset: Option<&DrivePreset>, force: bool) -> Result
     }
 }
 
-fn is_device(path: &Path) -> bool {
+/// Whether there is a block device at `path`.
+#[must_use]
+pub fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }
 
@@ -131,61 +136,78 @@ fn device(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, Devi
 
 /// A store that is about to be formatted. A file that was not there before is removed again unless it is kept.
 pub struct Prepared {
+    path: PathBuf,
     store: Arc<dyn Store>,
-    new: Option<PathBuf>,
+    /// The file and the drive to make an image of, until that is done.
+    file: Option<(File, DrivePreset)>,
+    is_new: bool,
 }
 
 impl Prepared {
-    /// The store.
+    /// The store; for a file before it is made, a drive that keeps nothing.
     #[must_use]
     pub fn store(&self) -> Arc<dyn Store> {
         Arc::clone(&self.store)
     }
 
+    /// Makes the image, where it is to be one. What was in the file is gone.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn make(&mut self) -> Result<(), PlaceError> {
+        let Some((file, preset)) = self.file.take() else { return Ok(()) };
+        let of = |source| PlaceError::Image { path: self.path.clone(), source };
+        let len = Image::<File>::len(&preset).map_err(|e| of(e.into()))?;
+        file.set_len(0).and_then(|()| file.set_len(len)).map_err(|e| of(e.into()))?;
+        self.store = Arc::new(Image::create(file, &preset).map_err(of)?);
+        Ok(())
+    }
+
     /// Leaves the file where it is.
     pub fn keep(mut self) {
-        self.new = None;
+        self.is_new = false;
     }
 }
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        if let Some(path) = &self.new {
+        if self.is_new {
             // The error that led here is the one to report.
-            let _ = fs::remove_file(path);
+            let _ = fs::remove_file(&self.path);
         }
     }
 }
 
 fn image(path: &Path, preset: &DrivePreset, force: bool) -> Result<Prepared, PlaceError> {
-    let of = |source| PlaceError::Image { path: path.to_owned(), source };
-    let len = Image::<File>::len(preset).map_err(|e| of(e.into()))?;
+    let draft = Image::draft(preset).map_err(|source| PlaceError::Image { path: path.to_owned(), source })?;
     let is_new = !path.exists();
     let (file, metadata) = locked(path, "make", File::options().read(true).write(true).create(true).truncate(false))?;
-    let new = is_new.then(|| path.to_owned());
     if !metadata.is_file() {
         return Err(PlaceError::Kind(path.to_owned()));
     }
     if metadata.len() > 0 && !force {
-        let what = signature::find(&file).map_or_else(|| format!("{} bytes", metadata.len()), str::to_owned);
+        let what = signature::find(&file, &[]).ok().flatten();
+        let what = what.map_or_else(|| format!("{} bytes", metadata.len()), str::to_owned);
         return Err(PlaceError::Occupied { path: path.to_owned(), what });
     }
-    let made = file.set_len(0).and_then(|()| file.set_len(len)).map_err(ImageError::from);
-    let made = made.and_then(|()| Image::create(file, preset));
-    match made {
-        Ok(image) => Ok(Prepared { store: Arc::new(image), new }),
-        Err(source) => {
-            drop(new.map(fs::remove_file));
-            Err(of(source))
-        }
-    }
+    let file = Some((file, preset.clone()));
+    Ok(Prepared { path: path.to_owned(), store: Arc::new(draft), file, is_new })
 }
 
-/// What is on a block device, if it is something that is known.
-fn found(path: &Path) -> Result<Option<String>, PlaceError> {
+/// What is on a block device, if it is something that is known or cannot be read.
+fn found(path: &Path, store: &dyn Store) -> Result<Option<String>, PlaceError> {
     let io = |source| PlaceError::Io { doing: "open", path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
-    Ok(signature::find(&file as &dyn Backing).map(str::to_owned))
+    let media = store.media();
+    let second = Unit::disk(1);
+    let zones =
+        media.has_pointer(second).then(|| media.extent_of(second).start.block() * u64::from(store.block_bytes()));
+    let known = signature::find(&file as &dyn Backing, zones.as_slice());
+    Ok(match known {
+        Ok(Some(what)) => Some(what.to_owned()),
+        Ok(None) => volume::bears_superblock(store).then(|| "an Imbrex volume".to_owned()),
+        Err(e) => Some(format!("something that cannot be read ({e})")),
+    })
 }
 
 /// Opens a file and locks it.
@@ -214,12 +236,22 @@ mod tests {
         let preset = DrivePreset::named("tiny-zoned").unwrap();
         drop(prepare(&path, Some(&preset), false).unwrap());
         assert!(!path.exists(), "what was not formatted is no image");
-        prepare(&path, Some(&preset), false).unwrap().keep();
+        let make = |force| {
+            let mut prepared = prepare(&path, Some(&preset), force)?;
+            prepared.make()?;
+            prepared.keep();
+            Ok(())
+        };
+        make(false).unwrap();
         let store = open(&path).unwrap();
         assert!(matches!(open(&path), Err(PlaceError::InUse(_))));
+        assert!(matches!(make(true), Err(PlaceError::InUse(_))));
         drop(store);
-        assert!(matches!(prepare(&path, Some(&preset), false), Err(PlaceError::Occupied { .. })));
-        prepare(&path, Some(&preset), true).unwrap().keep();
+        assert!(matches!(make(false), Err(PlaceError::Occupied { .. })));
+        let before = fs::read(&path).unwrap();
+        drop(prepare(&path, Some(&preset), true).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), before, "what is not made destroys nothing");
+        make(true).unwrap();
         assert!(matches!(prepare(&path, None, true), Err(PlaceError::NeedsDrive(_))));
         assert!(matches!(open(folder.path()), Err(PlaceError::Io { .. })));
     }

@@ -12,6 +12,7 @@ use imbrex::layers::{self, LayerInfo};
 use imbrex::perform::Request;
 use imbrex::perform::journal::decode_block;
 use imbrex::perform::rules::Rules;
+use imbrex_live::backing::Backing;
 use imbrex_live::explore::{Images, Part, Volatile};
 use imbrex_live::image::Image;
 use imbrex_live::solo::Solo;
@@ -96,10 +97,18 @@ fn serve(used: &Used, files: &[Volatile]) -> Result<(), String> {
     Ok(())
 }
 
-/// Serves with one byte of each of some places changed.
+/// What damages a place so that it cannot be read.
+const UNREADABLE: u8 = 0;
+
+/// Serves with one byte of each of some places changed, or not to be read.
 fn served(used: &Used, drive: usize, at: &[(u64, u8)]) -> Result<(), String> {
     let files: Vec<Volatile> = used.files.iter().map(Volatile::copied).collect();
-    at.iter().for_each(|(offset, change)| files[drive].flip(*offset, *change));
+    for (offset, change) in at {
+        match *change {
+            UNREADABLE => files[drive].spoil(*offset, 1),
+            change => files[drive].flip(*offset, change),
+        }
+    }
     let result = std::panic::catch_unwind(AssertUnwindSafe(|| serve(used, &files)));
     result.unwrap_or_else(|_| panic!("drive {drive} with {at:?} changed"))
 }
@@ -118,7 +127,7 @@ fn one_damaged_byte_does_not_matter() {
                     // Most of a copy is the zeros behind what it says.
                     let bytes = if dice.one_in(3) { 1 } else { within };
                     let at = offset + block + dice.below(bytes.max(64).min(within));
-                    let change = 1 << dice.below(8);
+                    let change = if dice.one_in(4) { UNREADABLE } else { 1 << dice.below(8) };
                     let result = served(&used, drive, &[(at, change)]);
                     assert_eq!(result, Ok(()), "{} {rest:?}: {what}, byte {at} changed by {change}", info.name);
                     damaged += 1;
@@ -128,6 +137,32 @@ fn one_damaged_byte_does_not_matter() {
     }
     println!("{damaged} blocks damaged");
     assert!(damaged > 10_000);
+}
+
+#[test]
+fn a_part_of_an_image_that_cannot_be_read_is_mended() {
+    let used = used(layers::find("fifo-log").unwrap(), Rest::Stopped, 3);
+    let file = &used.files[0];
+    for part in Image::open(file.clone()).unwrap().metadata() {
+        let file = file.copied();
+        file.spoil(part.offset, 1);
+        let image = Image::open(file.clone()).unwrap();
+        assert!(image.stale()[0].contains(&format!("copy {}", part.copy)), "{part:?}: {:?}", image.stale());
+        image.mend().unwrap();
+        assert_eq!((image.stale(), file.unreadable()), (Vec::new(), Vec::new()));
+        assert_eq!(Image::open(file).unwrap().stale(), Vec::<String>::new(), "{part:?}");
+    }
+}
+
+#[test]
+fn an_image_without_its_end_is_refused() {
+    let used = used(layers::find("fifo-log").unwrap(), Rest::Stopped, 3);
+    let whole = used.files[0].content(0, used.files[0].len());
+    for len in [whole.len() - BLOCK, whole.len() / 2] {
+        let short = Volatile::new(len, false);
+        short.write_at(&whole[..len], 0).unwrap();
+        assert!(Image::open(short).is_err_and(|e| e.to_string().contains("its end is missing")), "{len}");
+    }
 }
 
 #[test]

@@ -6,13 +6,16 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
+use imbrex::block::Pba;
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layer::Condition;
 use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::perform::Failure;
 use imbrex::plan::Unit;
+use imbrex_live::backing::Backing;
 use imbrex_live::engine::{Engine, EngineOptions};
 use imbrex_live::image::Image;
+use imbrex_live::offline::{check, repair};
 use imbrex_live::store::Store;
 use imbrex_live::volume::{FormatOptions, Volume, format};
 
@@ -25,7 +28,12 @@ const RUN: u64 = 32;
 const TRIES: u32 = 8;
 
 fn image() -> Arc<Image<File>> {
-    let media = MediaSpec::Zoned { zones: 32, zone_blocks: 512, conventional_zones: 4, max_open: 0, max_active: 0 };
+    drive_with(4)
+}
+
+/// A drive of 32 zones.
+fn drive_with(conventional_zones: u32) -> Arc<Image<File>> {
+    let media = MediaSpec::Zoned { zones: 32, zone_blocks: 512, conventional_zones, max_open: 0, max_active: 0 };
     let small = DrivePreset::named("small-zoned").unwrap().with_capacity(64 << 20).unwrap();
     let preset = DrivePreset { media, ..small };
     let file = tempfile::tempfile().unwrap();
@@ -137,4 +145,28 @@ fn zones_that_go_offline_lose_what_lies_in_them() {
         }
     }
     assert!(lost > 0, "no zone that went offline held anything, so nothing was tested");
+}
+
+#[test]
+fn a_copy_that_cannot_be_written_does_not_keep_others_from_being_mended() {
+    let image = drive_with(0);
+    let options = FormatOptions {
+        layer: layers::find("log-greedy").unwrap(),
+        config: &toml::Table::new(),
+        buffer: None,
+        journal_blocks: None,
+    };
+    format(vec![image.clone()], &options).unwrap();
+    let spoil = |block: u64| image.backing().write_at(&[0; 100], image.offset(Pba::disk(block))).unwrap();
+    // The second superblock, whose zone takes nothing any more, and the first block of the first journal.
+    spoil(31 * 512);
+    image.fail(Unit::disk(31), Condition::ReadOnly).unwrap();
+    spoil(512);
+    let volume = Volume::open(vec![image.clone()]).unwrap();
+    let checked = check(&volume, true);
+    assert_eq!(checked.problems.len(), 2, "{checked:?}");
+    let left = repair(&volume, &checked).unwrap();
+    assert!(left.len() == 1 && left[0].contains("superblock 1 of member 1"), "{left:?}");
+    let again = check(&Volume::open(vec![image]).unwrap(), true).problems;
+    assert!(again.len() == 1 && again[0].what.contains("superblock"), "{again:?}");
 }

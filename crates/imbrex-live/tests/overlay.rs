@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Pba};
-use imbrex::drive::DrivePreset;
+use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers;
 use imbrex::plan::Unit;
 use imbrex_live::engine::{Cleaning, Engine, EngineOptions};
@@ -104,6 +104,25 @@ fn a_volume_is_served_without_a_change_to_its_store() {
     // Without an overlay a new life is in the journal.
     Engine::start(Volume::open(members).unwrap(), EngineOptions::default()).unwrap().stop().unwrap();
     assert!(content(&file) != before);
+}
+
+#[test]
+fn zones_that_crowd_out_a_new_life_are_full_above_and_as_they_were_below() {
+    let media = MediaSpec::Zoned { zones: 32, zone_blocks: 512, conventional_zones: 0, max_open: 0, max_active: 6 };
+    let small = DrivePreset::named("small-zoned").unwrap().with_capacity(64 << 20).unwrap();
+    let preset = DrivePreset { media, ..small };
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(Image::<File>::len(&preset).unwrap()).unwrap();
+    let store: Arc<dyn Store> = Arc::new(Image::create(file, &preset).unwrap());
+    for zone in 0..5 {
+        store.write(run(zone * 512, 3), &filled(store.as_ref(), 3, 7)).unwrap();
+    }
+    let over = Overlay::new(store.clone(), KEEPS);
+    over.report().unwrap();
+    let content = over.read(run(512, 512)).unwrap();
+    assert!(content[..3 * 4096].iter().all(|byte| *byte == 7) && content[3 * 4096..].iter().all(|byte| *byte == 0));
+    assert!((10..16).all(|zone| over.write(run(zone * 512, 1), &filled(&over, 1, 1)).is_ok()), "all that are allowed");
+    assert!(store.read(run(512, 4)).is_err(), "below nothing is written there");
 }
 
 #[test]

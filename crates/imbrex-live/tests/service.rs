@@ -22,10 +22,11 @@ use tempfile::TempDir;
 fn formatted(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("a.img");
     let preset = DrivePreset::named("small-zoned").unwrap().with_capacity(128 << 20).unwrap();
-    let prepared = place::prepare(&path, Some(&preset), false).unwrap();
+    let mut prepared = place::prepare(&path, Some(&preset), false).unwrap();
     let config: toml::Table = "idle_free = 1.0\nstep_blocks = 64".parse().unwrap();
     let layer = layers::find("fifo-log").unwrap();
     let options = FormatOptions { layer, config: &config, buffer: None, journal_blocks: None };
+    prepared.make().unwrap();
     volume::format(vec![prepared.store()], &options).unwrap();
     prepared.keep();
     path
@@ -103,8 +104,11 @@ fn every_question_has_an_answer_and_nonsense_an_error() {
     let service = Arc::new(Service::start(&options).unwrap());
     let _answering = service.answer(&options).unwrap();
     scatter(&service);
-    let mut stream = UnixStream::connect(options.control.as_deref().unwrap()).unwrap();
-    let mut said = |question: &str| {
+    let control = options.control.as_deref().unwrap();
+    // Whoever says nothing keeps nobody waiting for long.
+    let _silent = UnixStream::connect(control).unwrap();
+    let said = |question: &str| {
+        let mut stream = UnixStream::connect(control).unwrap();
         stream.write_all(question.as_bytes()).unwrap();
         let mut line = String::new();
         BufReader::new(&stream).read_line(&mut line).unwrap();
@@ -147,6 +151,33 @@ fn what_is_only_read_stays_as_it_is() {
     drop(answering);
     service.stop().unwrap();
     assert!(before == std::fs::read(&store).unwrap());
+}
+
+#[test]
+fn a_cache_that_is_only_read_is_not_filled() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = ServiceOptions::default();
+    let drive = |name: &str, mib: u64| DrivePreset::named(name).unwrap().with_capacity(mib << 20).unwrap();
+    let mut members = Vec::new();
+    for (name, preset) in [("flash.img", drive("ssd-pore", 256)), ("disk.img", drive("small-banded", 64))] {
+        let path = folder.path().join(name);
+        let mut prepared = place::prepare(&path, Some(&preset), false).unwrap();
+        prepared.make().unwrap();
+        members.push(prepared.store());
+        prepared.keep();
+        options.stores.push(path);
+    }
+    let (layer, config) = (layers::find("lru-cache").unwrap(), toml::Table::new());
+    volume::format(members, &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None }).unwrap();
+    options.read_only = true;
+    options.overlay_bytes = 1 << 20;
+    let service = Service::start(&options).unwrap();
+    let mut part = vec![1; 1 << 20];
+    for mib in 0..service.bytes() >> 20 {
+        service.engine().read_bytes(0, mib << 20, &mut part).unwrap();
+        assert!(part.iter().all(|byte| *byte == 0));
+    }
+    service.stop().unwrap();
 }
 
 #[test]

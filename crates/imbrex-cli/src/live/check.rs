@@ -67,7 +67,9 @@ impl Check {
         let repaired = self.repair && is_repairable && !checked.problems.is_empty();
         let layer = volume.layer().to_owned();
         let remaining = if repaired {
-            offline::repair(&volume, &checked)?;
+            for left in offline::repair(&volume, &checked)? {
+                eprintln!("warning: not written: {left}");
+            }
             let members = volume.members;
             texts(&offline::check(&Volume::open(members)?, self.read_data))
         } else {

@@ -48,7 +48,8 @@ impl Clean {
         if let Some(question) = question {
             last = Some(ask(&control, question)?);
         }
-        while self.wait && last.as_ref().is_some_and(|status| status.cleaning.state == "now") {
+        let is_cleaning = |status: &Status| status.cleaning.state == "now" && status.dead.is_none();
+        while self.wait && last.as_ref().is_some_and(is_cleaning) {
             thread::sleep(OFTEN);
             last = Some(ask(&control, Question::Status)?);
         }

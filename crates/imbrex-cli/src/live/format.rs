@@ -11,7 +11,7 @@ use imbrex_live::engine::{Engine, EngineOptions};
 use imbrex_live::layout::COPIES;
 use imbrex_live::place::{self, Prepared};
 use imbrex_live::superblock::Layered;
-use imbrex_live::volume::{self, FormatOptions, Volume};
+use imbrex_live::volume::{self, FormatOptions, Members, Volume};
 use serde::Serialize;
 
 use crate::output::OutputArguments;
@@ -30,10 +30,10 @@ pub struct Format {
     /// The layer
     #[arg(long, value_name = "LAYER", value_parser = layer)]
     layer: &'static LayerInfo,
-    /// The drive that an image emulates: a name from `imbrex list drives`, or a preset ending in .toml; once for each store
+    /// The drive that an image emulates: a name from `imbrex list drives`, or a preset ending in .toml; once for each image
     #[arg(long = "drive", value_name = "NAME|FILE.toml")]
     drives: Vec<String>,
-    /// Shrink or stretch that drive to SIZE, such as 64GiB or 2TB; once for each store
+    /// Shrink or stretch that drive to SIZE, such as 64GiB or 2TB; once for each image
     #[arg(long = "capacity", value_name = "SIZE", value_parser = size)]
     capacities: Vec<u64>,
     /// The persistent buffer, or the cache: a size, or a percentage of the drive; without it all the room there is
@@ -77,16 +77,19 @@ struct Member {
 impl Format {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
+        let images = self.stores.iter().filter(|store| !place::is_device(store)).count();
         for (what, given) in [("--drive", self.drives.len()), ("--capacity", self.capacities.len())] {
-            if given > self.stores.len() {
-                bail!("{what} is given {given} times for {} stores; give it once for each", self.stores.len());
+            if given > images {
+                bail!("{what} is given {given} times for {images} images; a device is a drive itself and takes none");
             }
         }
         let config = self.config()?;
         let (layer, buffer, journal_blocks) = (self.layer, self.buffer, self.journal_blocks);
         let options = FormatOptions { layer, config: &config, buffer, journal_blocks };
-        let prepared = (0..self.stores.len()).map(|number| self.prepare(number)).collect::<Result<Vec<_>>>()?;
-        let made = volume::format(prepared.iter().map(Prepared::store).collect(), &options)?;
+        let mut prepared = (0..self.stores.len()).map(|number| self.prepare(number)).collect::<Result<Vec<_>>>()?;
+        volume::validate(&stores(&prepared), &options)?;
+        prepared.iter_mut().try_for_each(Prepared::make)?;
+        let made = volume::format(stores(&prepared), &options)?;
         let formatted = self.formatted(made)?;
         prepared.into_iter().for_each(Prepared::keep);
         output.write(std::slice::from_ref(&formatted), || shown(&formatted))
@@ -102,12 +105,18 @@ impl Format {
         Ok(place::prepare(&self.stores[number], preset.as_ref(), self.force)?)
     }
 
+    /// The drive that an image emulates: the one that is named for it, counting images only.
     fn preset(&self, number: usize) -> Result<Option<DrivePreset>> {
-        let preset = self.drives.get(number).map(|name| named_drive(name)).transpose()?;
-        Ok(match (preset, self.capacities.get(number)) {
-            (Some(preset), Some(bytes)) => Some(preset.with_capacity(*bytes)?),
-            (preset, _) => preset,
-        })
+        if place::is_device(&self.stores[number]) {
+            return Ok(None);
+        }
+        let image = self.stores[..number].iter().filter(|store| !place::is_device(store)).count();
+        let Some(name) = self.drives.get(image) else { return Ok(None) };
+        let preset = named_drive(name)?;
+        Ok(Some(match self.capacities.get(image) {
+            Some(bytes) => preset.with_capacity(*bytes)?,
+            None => preset,
+        }))
     }
 
     /// Starts the volume once and stops it: it is seen to serve, and what it offers is known.
@@ -132,6 +141,10 @@ impl Format {
         engine.stop()?;
         Ok(Formatted { schema: SCHEMA, layer, capacity_bytes: capacity * u64::from(block_bytes), block_bytes, members })
     }
+}
+
+fn stores(prepared: &[Prepared]) -> Members {
+    prepared.iter().map(Prepared::store).collect()
 }
 
 fn shown(formatted: &Formatted) -> String {

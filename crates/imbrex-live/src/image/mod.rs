@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::active;
-use crate::backing::Backing;
+use crate::backing::{Backing, Nowhere};
 use crate::frame::{self, Frame, FrameError};
 use crate::store::{Store, StoreError};
 use table::{COPIES, data_at, entry_at, read_table};
@@ -101,11 +101,11 @@ pub enum ImageError {
         second: u64,
     },
     /// The file ends before the drive does.
-    #[error("the file has {is} bytes, and a drive of {needed} bytes is in it: its end is missing")]
+    #[error("the file has {is} bytes, and what is in it takes {needed}: its end is missing")]
     Short {
         /// Bytes of the file.
         is: u64,
-        /// Bytes of the drive.
+        /// Bytes that it takes.
         needed: u64,
     },
     /// The file cannot be read or written.
@@ -118,6 +118,16 @@ pub enum ImageError {
 struct Text {
     name: String,
     drive: DrivePreset,
+}
+
+impl Image<Nowhere> {
+    /// A drive as new that keeps nothing: what could be made on it is seen without a file.
+    ///
+    /// # Errors
+    /// When the drive is impossible.
+    pub fn draft(preset: &DrivePreset) -> Result<Self, ImageError> {
+        Self::blank(Nowhere, Uuid::nil(), preset)
+    }
 }
 
 impl<B: Backing> Image<B> {
@@ -140,12 +150,22 @@ impl<B: Backing> Image<B> {
         let frame = Frame { uuid: Uuid::new_v4(), sequence: 1, text };
         let bytes = frame.encode(MAGIC, HEADER_BYTES);
         let bytes = bytes.ok_or_else(|| ImageError::Text("the drive's preset is too long".to_owned()))?;
-        backing.sync()?;
+        let image = Self::blank(backing, frame.uuid, preset)?;
+        image.backing.sync()?;
         for copy in (0..COPIES).rev() {
-            backing.write_at(&bytes, copy * HEADER_BYTES as u64)?;
+            image.backing.write_at(&bytes, copy * HEADER_BYTES as u64)?;
         }
-        backing.sync()?;
-        Self::open(backing)
+        image.backing.sync()?;
+        Ok(image)
+    }
+
+    /// An empty drive in a backing of which nothing is read or written yet.
+    fn blank(backing: B, uuid: Uuid, preset: &DrivePreset) -> Result<Self, ImageError> {
+        let media = preset.media(preset.recording())?;
+        let entries = vec![Entry::default(); media.report().len()];
+        let data_at = data_at(entries.len() as u64);
+        let state = Mutex::new(State { media, entries, dirty: BTreeSet::new(), stale: Vec::new() });
+        Ok(Self { backing, uuid, preset: preset.clone(), data_at, state })
     }
 
     /// Opens an image.
@@ -165,11 +185,11 @@ impl<B: Backing> Image<B> {
         // Before anything is made as large as the text says.
         preset.media.validate().map_err(|e| ImageError::Text(e.to_string()))?;
         let (is, needed) = (backing.size()?, preset.blocks().saturating_mul(preset.block_bytes.into()));
-        if needed > is {
-            return Err(ImageError::Short { is, needed });
-        }
+        let whole = |needed: u64| if needed > is { Err(ImageError::Short { is, needed }) } else { Ok(()) };
+        whole(needed)?;
         preset.validate()?;
         let mut media = preset.media(preset.recording())?;
+        whole(needed.saturating_add(data_at(media.report().len() as u64)))?;
         let mut stale: Vec<String> = stale.iter().map(|copy| format!("copy {copy} of the image's header")).collect();
         let (entries, dirty) = read_table(&backing, media.as_mut(), &mut stale)?;
         let data_at = data_at(entries.len() as u64);
@@ -220,8 +240,8 @@ impl<B: Backing> Image<B> {
     pub fn mend(&self) -> io::Result<()> {
         let mut bytes = vec![0; HEADER_BYTES];
         for copy in 0..COPIES {
-            self.backing.read_at(&mut bytes, copy * HEADER_BYTES as u64)?;
-            if Frame::decode(&bytes, MAGIC).is_ok_and(|frame| frame.uuid == self.uuid) {
+            let is_read = self.backing.read_at(&mut bytes, copy * HEADER_BYTES as u64).is_ok();
+            if is_read && Frame::decode(&bytes, MAGIC).is_ok_and(|frame| frame.uuid == self.uuid) {
                 break;
             }
         }

@@ -38,9 +38,7 @@ pub(super) fn read_table(
     let units = conventional.len() as u64;
     let mut copies = Vec::new();
     for copy in 0..COPIES {
-        let mut bytes = vec![0; conventional.len() * ENTRY_BYTES];
-        backing.read_at(&mut bytes, entry_at(units, copy, 0))?;
-        copies.push(bytes);
+        copies.push(read_copy(backing, entry_at(units, copy, 0), conventional.len() * ENTRY_BYTES));
     }
     let mut entries = Vec::with_capacity(conventional.len());
     let mut dirty = BTreeSet::new();
@@ -67,4 +65,18 @@ pub(super) fn read_table(
         entries.push(entry);
     }
     Ok((entries, dirty))
+}
+
+/// The bytes of a copy of the table. A part that cannot be read is filled with what is no entry.
+fn read_copy(backing: &impl Backing, offset: u64, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    if backing.read_at(&mut bytes, offset).is_ok() {
+        return bytes;
+    }
+    for (part, at) in bytes.chunks_mut(TABLE_ALIGNMENT as usize).zip((offset..).step_by(TABLE_ALIGNMENT as usize)) {
+        if backing.read_at(part, at).is_err() {
+            part.fill(0xff);
+        }
+    }
+    bytes
 }

@@ -108,12 +108,13 @@ impl Checked {
 
 /// Writes damaged copies anew from good ones, begins a life in which blocks that cannot be read are on record as lost, and
 /// leaves a checkpoint. Nothing that can be reached is given up, and a power cut leaves less repaired and no more lost.
+/// The result says which copies could not be written, and why.
 ///
 /// # Errors
 /// When nothing can be repaired, or a store fails.
-pub fn repair(volume: &Volume, checked: &Checked) -> Result<(), VolumeError> {
+pub fn repair(volume: &Volume, checked: &Checked) -> Result<Vec<String>, VolumeError> {
     layers(volume)?;
-    volume.mend()?;
+    let left = volume.mend()?;
     let stack = Stack::open_suspecting(volume.setup()?, checked.unreadable.clone()).map_err(VolumeError::Refused)?;
     let mut solo = Solo::begin(stack, volume.members.clone())?;
     let failed = |e: imbrex::perform::Failure| VolumeError::Refused(format!("the repair could not be completed: {e}"));
@@ -122,5 +123,5 @@ pub fn repair(volume: &Volume, checked: &Checked) -> Result<(), VolumeError> {
     solo.settle();
     solo.call(Request::Flush).map_err(failed)?;
     volume.members.iter().try_for_each(|member| member.flush())?;
-    Ok(())
+    Ok(left)
 }

@@ -42,11 +42,13 @@ impl Mapped {
     }
 
     fn add(&mut self, lba: Lba, at: Extent<Pba>) {
-        match self.runs.last_mut() {
-            Some(last) if last.at.end() == at.start && last.lba.plus(u64::from(last.at.blocks)) == lba => {
-                last.at.blocks += at.blocks;
-            }
-            _ => self.runs.push(Run { lba, at }),
+        let joined = self.runs.last_mut().and_then(|last| {
+            let follows = last.at.end() == at.start && last.lba.plus(u64::from(last.at.blocks)) == lba;
+            last.at.blocks = last.at.blocks.checked_add(at.blocks).filter(|_| follows)?;
+            Some(())
+        });
+        if joined.is_none() {
+            self.runs.push(Run { lba, at });
         }
     }
 
@@ -96,4 +98,22 @@ fn restated(layer: &dyn TranslationLayer) -> Mapped {
         }
     }
     mapped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_joined_as_far_as_they_can_be_counted() {
+        let mut mapped = Mapped::default();
+        for chunk in 0..3 {
+            mapped.add(Lba(chunk << 31), Extent::new(Pba::disk(chunk << 31), 1 << 31));
+        }
+        mapped.add(Lba(3 << 31), Extent::new(Pba::disk(0), 1));
+        assert_eq!((mapped.blocks(), mapped.runs.len()), ((3 << 31) + 1, 4));
+        let mut mapped = Mapped::default();
+        (0..3).for_each(|block| mapped.add(Lba(block), Extent::new(Pba::disk(7 + block), 1)));
+        assert_eq!(mapped.runs, [Run { lba: Lba(0), at: Extent::new(Pba::disk(7), 3) }]);
+    }
 }

@@ -87,8 +87,13 @@ impl Service {
         let rotational = members.iter().all(|member| member.recording() != Recording::Flash);
         let stores = names(options);
         let of = |source| ServiceError::Volume { stores: stores.clone(), source };
-        let volume = Volume::open(members).map_err(of)?;
-        volume.stale.iter().for_each(|part| tracing::warn!("{part} is damaged or older; `imbrex check` mends it"));
+        let mut volume = Volume::open(members).map_err(of)?;
+        if options.read_only {
+            volume.fill_no_cache();
+        }
+        volume.stale.iter().for_each(|part| {
+            tracing::warn!("{part} is damaged or older; once this server has ended, `imbrex check --repair` mends it");
+        });
         let layer = volume.layer().to_owned();
         let engine = Arc::new(Engine::start(volume, options.engine).map_err(of)?);
         if options.read_only {

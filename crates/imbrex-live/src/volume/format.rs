@@ -1,9 +1,8 @@
 //! Formatting: how large journal and buffer are to be, and the first commit.
 
-use imbrex::block::{Extent, Pba};
 use imbrex::buffer_size::BufferSize;
 use imbrex::layer::{Condition, TranslationLayer};
-use imbrex::layers::below::BelowConfig;
+use imbrex::layers::below::{BelowConfig, DISK_LAYER, FLASH_LAYER};
 use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::perform::{Setup, Stack, journal_need};
 use imbrex::plan::Unit;
@@ -36,6 +35,14 @@ pub struct FormatOptions<'a> {
     pub journal_blocks: Option<u32>,
 }
 
+/// Whether a volume can be made of members like these.
+///
+/// # Errors
+/// When the layer and the members do not suit each other.
+pub fn validate(members: &Members, options: &FormatOptions<'_>) -> Result<(), VolumeError> {
+    superblocks(members, options).map(drop)
+}
+
 /// Formats `members` as a volume. What was on them is gone.
 ///
 /// # Errors
@@ -49,7 +56,7 @@ pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, V
     let stack = Stack::format(stack_setup).map_err(VolumeError::Refused)?;
     Solo::begin(stack, members.clone())?;
     for (member, superblock) in members.iter().zip(&superblocks) {
-        write_superblock(member.as_ref(), superblock, 1, &[0, 1])?;
+        (0..COPIES).try_for_each(|copy| write_superblock(member.as_ref(), superblock, 1, copy))?;
     }
     Ok(Volume { members, superblocks, stale: Vec::new() })
 }
@@ -76,28 +83,24 @@ fn clear(member: &dyn Store) -> Result<(), VolumeError> {
     Ok(member.flush()?)
 }
 
-/// Writes copies of a superblock, one durable before the next is begun.
+/// Writes a copy of a superblock and makes it durable.
 pub(super) fn write_superblock(
     member: &dyn Store,
     superblock: &Superblock,
     sequence: u64,
-    copies: &[usize],
+    copy: usize,
 ) -> Result<(), VolumeError> {
     let bytes = superblock.encode(sequence);
     let mut bytes = bytes.map_err(|source| VolumeError::Superblock { what: "the member".to_owned(), source })?;
     let at = layout::superblocks(member.media().as_ref(), member.block_bytes())?;
     bytes.resize(at[0].blocks as usize * member.block_bytes() as usize, 0);
-    let bytes = bytes.into();
     let media = member.media();
-    let write = |copy: Extent<Pba>| {
-        let zone = media.unit_of(copy.start);
-        if media.has_pointer(zone) {
-            member.reset(zone)?;
-        }
-        member.write(copy, &bytes)?;
-        member.flush()
-    };
-    Ok(copies.iter().try_for_each(|copy| write(at[*copy]))?)
+    let zone = media.unit_of(at[copy].start);
+    if media.has_pointer(zone) {
+        member.reset(zone)?;
+    }
+    member.write(at[copy], &bytes.into())?;
+    Ok(member.flush()?)
 }
 
 /// What every member will say about itself.
@@ -139,9 +142,18 @@ fn layered(
     }
     let below = BelowConfig::read(layer, config)?;
     let flash_layer = layers::find(&below.flash_layer)?;
-    let on_flash = fitted(flash.as_ref(), flash_layer, &below.flash_config, None, None)?;
+    let chosen_by = |drive, field: &str, error| match error {
+        VolumeError::Unsuited { layer: below, needed, is, .. } => {
+            let by = format!(" with --set {}.{field}=NAME", layer.name);
+            VolumeError::Unsuited { layer: below, needed, drive, is, by }
+        }
+        other => other,
+    };
+    let on_flash = fitted(flash.as_ref(), flash_layer, &below.flash_config, None, None)
+        .map_err(|e| chosen_by("the first member", FLASH_LAYER.key, e))?;
     let disk_layer = layers::find(&below.disk_layer)?;
-    let on_disk = fitted(disk.as_ref(), disk_layer, &below.disk_config, Some(below.disk_buffer), None)?;
+    let on_disk = fitted(disk.as_ref(), disk_layer, &below.disk_config, Some(below.disk_buffer), None)
+        .map_err(|e| chosen_by("the second member", DISK_LAYER.key, e))?;
     let capacity =
         |member: &dyn Store, own: &Layered| setup::own(member, own, identity).map(|setup| (setup.make)().capacity());
     let capacities = [capacity(flash.as_ref(), &on_flash)?, capacity(disk.as_ref(), &on_disk)?];

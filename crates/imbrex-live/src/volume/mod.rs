@@ -10,14 +10,14 @@ mod setup;
 use std::sync::Arc;
 
 use imbrex::block::Extent;
-use imbrex::layers::{ConfigError, Recording};
+use imbrex::layers::{self, ConfigError, LayerInfo, READ_ALLOCATE, Recording};
 use imbrex::perform::StackSetup;
 
 use crate::frame;
 use crate::layout::{self, NoRoom};
 use crate::store::{Store, StoreError};
 use crate::superblock::{Superblock, SuperblockError};
-pub use format::{FormatOptions, format};
+pub use format::{FormatOptions, format, validate};
 
 /// Records gathered before a commit starts of its own accord.
 const GATHER: usize = 1024;
@@ -58,14 +58,18 @@ pub enum VolumeError {
     #[error(transparent)]
     Room(#[from] NoRoom),
     /// The layer is for another kind of drive.
-    #[error("layer {layer} is for {needed}, and the drive is {is}; choose another layer or another drive")]
+    #[error("layer {layer} is for {needed}, and {drive} is {is}; choose another layer{by} or another drive")]
     Unsuited {
         /// The layer.
         layer: String,
         /// What it is for.
         needed: &'static str,
+        /// The drive.
+        drive: &'static str,
         /// What the drive is.
         is: &'static str,
+        /// How to choose the layer, where `--layer` is another one.
+        by: String,
     },
     /// The map or its journal is too large, or the layer does not survive a power cut.
     #[error("{0}")]
@@ -115,24 +119,47 @@ impl Volume {
         &first.above.as_ref().unwrap_or(&first.own).layer
     }
 
+    /// Lets a cache leave what it lacks where it is, for members to which nothing may be written.
+    pub fn fill_no_cache(&mut self) {
+        let above = self.superblocks.iter_mut().filter_map(|superblock| superblock.above.as_mut());
+        for layered in above {
+            let has_field = |info: &&LayerInfo| info.fields.iter().any(|field| field.key == READ_ALLOCATE);
+            if layers::find(&layered.layer).is_ok_and(|info| has_field(&info)) {
+                layered.config.insert(READ_ALLOCATE.to_owned(), false.into());
+            }
+        }
+    }
+
     /// Writes every damaged or old copy of a superblock anew, and what the members keep about themselves. A good copy is left
     /// alone: where its zone has to be emptied first, a power cut would take it while the other is not whole yet.
     ///
+    /// What cannot be written does not keep the rest from being: the result says what it was and why.
+    ///
     /// # Errors
-    /// When a member cannot be written.
-    pub fn mend(&self) -> Result<(), VolumeError> {
+    /// When the superblocks are not there any more.
+    pub fn mend(&self) -> Result<Vec<String>, VolumeError> {
+        let mut left = Vec::new();
         for (number, (member, superblock)) in self.members.iter().zip(&self.superblocks).enumerate() {
-            member.mend()?;
+            left.extend(member.mend().err().map(|e| format!("{}: {e}", name(number))));
             let (frame, stale) = newest_frame(member.as_ref(), number)?;
-            format::write_superblock(member.as_ref(), superblock, frame.sequence, &stale)?;
+            for copy in stale {
+                let written = format::write_superblock(member.as_ref(), superblock, frame.sequence, copy);
+                left.extend(written.err().map(|e| format!("superblock {copy} of {}: {e}", name(number))));
+            }
         }
-        Ok(())
+        Ok(left)
     }
 }
 
 /// What a member is called in messages.
 fn name(number: usize) -> String {
     format!("member {}", number + 1)
+}
+
+/// Whether a store says of itself, in either copy, that it is of a volume.
+pub(crate) fn bears_superblock(member: &dyn Store) -> bool {
+    let Ok(at) = layout::superblocks(member.media().as_ref(), member.block_bytes()) else { return false };
+    at.iter().any(|copy| member.read(*copy).is_ok_and(|bytes| Superblock::frame(&bytes).is_ok()))
 }
 
 /// The newest of a member's superblocks, and the numbers of the copies that are not like it.

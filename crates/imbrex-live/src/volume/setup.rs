@@ -106,5 +106,6 @@ fn suits(info: &LayerInfo, is: Recording) -> Result<(), VolumeError> {
     if same {
         return Ok(());
     }
-    Err(VolumeError::Unsuited { layer: info.name.to_owned(), needed: kind(info.recording), is: kind(is) })
+    let (needed, drive) = (kind(info.recording), "the drive");
+    Err(VolumeError::Unsuited { layer: info.name.to_owned(), needed, drive, is: kind(is), by: String::new() })
 }

@@ -168,6 +168,9 @@ const SPARE_ZONES: Field = Field {
     samples: &["1", "2"],
 };
 
+/// The key of the field that says whether a cache takes a copy of what is read from home.
+pub const READ_ALLOCATE: &str = "read_allocate";
+
 /// The field of every layer that cleans in steps.
 const STEP_BLOCKS: Field = Field {
     key: "step_blocks",

@@ -11,7 +11,7 @@ use crate::space::{Home, Space};
 const CAPACITY: u64 = 1 << 36;
 
 pub const READ_ALLOCATE: Field = Field {
-    key: "read_allocate",
+    key: crate::layers::READ_ALLOCATE,
     default: "true",
     meaning: "whether the cache takes a copy of what is read from home",
     samples: &["true", "false"],
