@@ -14,6 +14,7 @@ use imbrex::layers::Recording;
 use imbrex::media::Media;
 use imbrex::plan::Unit;
 
+use crate::active;
 use crate::store::{Store, StoreError};
 
 /// Bytes that an overlay keeps unless it is told otherwise.
@@ -35,6 +36,8 @@ struct State {
     kept: BTreeMap<Pba, Bytes>,
     /// Units that would have been emptied: what the drive below holds there does not count.
     emptied: BTreeSet<Unit>,
+    /// Units that would have been made full, and how far the drive below has written them: behind that are zeros.
+    filled: BTreeMap<Unit, u32>,
 }
 
 impl Overlay {
@@ -42,7 +45,8 @@ impl Overlay {
     #[must_use]
     pub fn new(below: Arc<dyn Store>, most_bytes: u64) -> Self {
         let most_blocks = usize::try_from(most_bytes / u64::from(below.block_bytes())).unwrap_or(usize::MAX);
-        let state = State { media: below.media(), kept: BTreeMap::new(), emptied: BTreeSet::new() };
+        let state =
+            State { media: below.media(), kept: BTreeMap::new(), emptied: BTreeSet::new(), filled: BTreeMap::new() };
         Self { below, most_blocks, state: Mutex::new(state) }
     }
 
@@ -63,7 +67,14 @@ impl Overlay {
             into.resize(into.len() + at.blocks as usize * self.below.block_bytes() as usize, 0);
             return Ok(());
         }
-        into.extend_from_slice(&self.below.read(at)?);
+        let unit_start = state.media.extent_of(unit).start.block();
+        let written = state.filled.get(&unit).map_or(u64::MAX, |written| unit_start + u64::from(*written));
+        let there = at.first(written.saturating_sub(at.start.block()).min(at.blocks.into()) as u32);
+        if !there.is_empty() {
+            into.extend_from_slice(&self.below.read(there)?);
+        }
+        let behind = at.blocks - there.blocks;
+        into.resize(into.len() + behind as usize * self.below.block_bytes() as usize, 0);
         Ok(())
     }
 
@@ -71,7 +82,8 @@ impl Overlay {
     fn run_below(state: &State, at: Extent<Pba>) -> Extent<Pba> {
         let kept = state.kept.range(at.start..at.end()).next().map_or(at.end(), |(block, _)| *block);
         let unit = state.media.extent_of(state.media.unit_of(at.start));
-        let end = if state.emptied.is_empty() { kept } else { kept.min(unit.end()) };
+        let is_whole = state.emptied.is_empty() && state.filled.is_empty();
+        let end = if is_whole { kept } else { kept.min(unit.end()) };
         at.first((end.block() - at.start.block()) as u32)
     }
 
@@ -145,7 +157,17 @@ impl Store for Overlay {
     }
 
     fn report(&self) -> Result<UnitReport, StoreError> {
-        Ok(self.state().media.unit_report())
+        let mut state = self.state();
+        for unit in active::crowding(state.media.as_ref()) {
+            let written = state.media.report()[unit.index as usize].pointer;
+            let is_emptied = state.emptied.contains(&unit);
+            let all = state.media.extent_of(unit).blocks;
+            state.media.set_pointer(unit, all);
+            if !is_emptied {
+                state.filled.insert(unit, written);
+            }
+        }
+        Ok(state.media.unit_report())
     }
 }
 

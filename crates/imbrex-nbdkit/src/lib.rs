@@ -114,8 +114,9 @@ impl Server for Connection {
     fn unload() {
         let serving = SERVICE.write().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Serving { service, answering }) = serving else { return };
+        let stopped = service.stop();
         drop(answering);
-        match service.stop() {
+        match stopped {
             Ok(()) => tracing::info!("everything is durable, stopped"),
             Err(why) => {
                 eprintln!("nbdkit: error: what was written last may not be durable: {why}");

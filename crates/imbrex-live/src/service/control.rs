@@ -1,7 +1,7 @@
 //! The control socket: whoever may open it asks how the volume is, and has it cleaned.
 //!
 //! A question is a line of JSON, and so is its answer: `{"ask":"status"}` has an object with the key `ok`, or with the key
-//! `error`. The socket is its owner's alone.
+//! `error`. A connection is for one question, so that nobody keeps others waiting. The socket is its owner's alone.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -20,8 +20,10 @@ use crate::engine::Cleaning;
 
 /// The longest question.
 const LONGEST: u64 = 4 << 10;
-/// How long either side waits for the other.
+/// How long whoever asks waits for the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the server waits for a question.
+const SOON: Duration = Duration::from_millis(500);
 
 /// A question.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -120,31 +122,30 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
     if !metadata.file_type().is_socket() {
         return taken("is there and is no socket");
     }
-    match UnixStream::connect(path) {
+    let gone = match UnixStream::connect(path) {
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
         Err(e) => Err(e),
-        Ok(_) => taken("is the socket of a server that runs"),
-    }
+        Ok(_) => return taken("is the socket of a server that runs"),
+    };
+    let say = |e: io::Error| {
+        format!("{}: the socket that is there cannot be taken away: {e}; choose another", path.display())
+    };
+    gone.map_err(|e| io::Error::new(e.kind(), say(e)))
 }
 
-/// Answers the questions of a connection.
+/// Answers the question of a connection.
 fn answer(mut stream: &UnixStream, service: &Service) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut lines = BufReader::new(stream);
-    loop {
-        let mut line = String::new();
-        if (&mut lines).take(LONGEST).read_line(&mut line)? == 0 {
-            return Ok(());
-        }
-        let answer = match serde_json::from_str(&line) {
-            Ok(question) => reply(question, service),
-            Err(e) => Answer::Error(format!("that is no question: {e}")),
-        };
-        let mut text = serde_json::to_vec(&answer)?;
-        text.push(b'\n');
-        stream.write_all(&text)?;
-    }
+    stream.set_read_timeout(Some(SOON))?;
+    stream.set_write_timeout(Some(SOON))?;
+    let mut line = String::new();
+    BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
+    let answer = match serde_json::from_str(&line) {
+        Ok(question) => reply(question, service),
+        Err(e) => Answer::Error(format!("that is no question: {e}")),
+    };
+    let mut text = serde_json::to_vec(&answer)?;
+    text.push(b'\n');
+    stream.write_all(&text)
 }
 
 fn reply(question: Question, service: &Service) -> Answer {

@@ -155,7 +155,8 @@ fn histogram(metric: &mut prometheus_client::encoding::MetricEncoder<'_>, times:
     for bound in bounds {
         let count = times.count_between(below, bound);
         buckets.push((bound as f64 / 1e9, count));
-        (below, counted) = (bound + 1, counted + count);
+        // A bound lies within a bin, all of which has been counted.
+        (below, counted) = (times.highest_equivalent(bound) + 1, counted + count);
     }
     buckets.push((f64::INFINITY, times.len().saturating_sub(counted)));
     let sum = times.mean() * times.len() as f64 / 1e9;

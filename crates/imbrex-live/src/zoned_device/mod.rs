@@ -68,11 +68,16 @@ impl ZonedDevice {
     /// What an operation on a unit came to. After one that failed, only the drive knows how far the unit is written.
     fn outcome(&self, unit: Unit, result: io::Result<()>, doing: &str) -> Result<(), StoreError> {
         result.map_err(|source| {
-            if let Err(error) = self.look(unit.index, 1) {
-                tracing::warn!(zone = unit.index, %error, "the drive does not say how far the zone is written");
-            }
+            self.ask(unit);
             StoreError::Io { doing: format!("{doing} zone {}", unit.index), source }
         })
+    }
+
+    /// Asks the drive for the state of a unit of which an operation failed.
+    fn ask(&self, unit: Unit) {
+        if let Err(error) = self.look(unit.index, 1) {
+            tracing::warn!(zone = unit.index, %error, "the drive does not say how far the zone is written");
+        }
     }
 }
 
@@ -98,9 +103,14 @@ impl Store for ZonedDevice {
     }
 
     fn read(&self, at: Extent<Pba>) -> Result<Bytes, StoreError> {
-        self.media().read(at)?;
+        let unit = {
+            let media = self.media();
+            media.read(at)?;
+            media.unit_of(at.start)
+        };
         let len = at.blocks as usize * BLOCK_BYTES as usize;
-        self.device.read(len, offset(at.start)).map_err(StoreError::of("reading", at))
+        let read = self.device.read(len, offset(at.start)).inspect_err(|_| self.ask(unit));
+        read.map_err(StoreError::of("reading", at))
     }
 
     fn write(&self, at: Extent<Pba>, content: &Bytes) -> Result<(), StoreError> {
