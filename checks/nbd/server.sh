@@ -46,6 +46,16 @@ serve() {
     fail "$name is not served after $waited looks"
 }
 
+# Waits until a server answers.
+await() {
+    local waited
+    for waited in $(seq 200); do
+        ! status "$1" > /dev/null 2>&1 || return 0
+        sleep 0.05
+    done
+    fail "$1 is not served any more: $(tail -n 1 "$work/$1.log")"
+}
+
 # Has a server end as it should.
 stop() {
     kill -TERM "${servers[$1]}"

@@ -6,17 +6,20 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use imbrex_live::service::Status;
 use imbrex_live::service::control::{self, Question, Reply};
 
-use super::nbdkit::{self, Server};
+use super::nbdkit::{self, Ended, Server, Signals};
 use super::socket;
 use crate::table::bytes;
 
 /// How often the server is asked whether it serves.
 const OFTEN: Duration = Duration::from_millis(20);
+
+/// What is said when nbdkit is started again.
+const HUNG_UP: &str = "nbdkit ended because a client hung up, by a fault that nbdkit 1.34 mended; it is started again";
 
 /// Serve a volume as a network block device until SIGTERM or Ctrl-C, which make everything durable
 #[derive(Args)]
@@ -112,16 +115,30 @@ impl Serve {
             socket::check(path)?;
             control::remove_stale(path)?;
         }
-        // nbdkit's socket is anybody's, so it is made where nobody else comes, and moved when it is its owner's alone.
-        let hidden = served_at.map(socket::Hidden::beside).transpose()?;
-        let mut server = Server::start(&program, &self.arguments(&plugin, hidden.as_ref(), &control))?;
-        if let Some(status) = status_of(&mut server, &control) {
-            if let Some(hidden) = hidden {
-                hidden.show_at(&place)?;
+        let signals = Signals::take()?;
+        let run = || {
+            // nbdkit's socket is anybody's, so it is made where nobody else comes, and moved when it is its owner's alone.
+            let hidden = served_at.map(socket::Hidden::beside).transpose()?;
+            let arguments = self.arguments(&plugin, hidden.as_ref(), &control);
+            let mut server = Server::start(&program, &arguments, &signals)?;
+            if let Some(status) = status_of(&mut server, &control) {
+                if let Some(hidden) = hidden {
+                    hidden.show_at(&place)?;
+                }
+                self.announce(&status, &place);
             }
-            self.announce(&status, &place);
-        }
-        let ended = server.wait();
+            server.wait()
+        };
+        let ended = loop {
+            match run() {
+                Ok(Ended::Told) => break Ok(()),
+                Ok(Ended::HungUp) if signals.to_end() => {
+                    break Err(anyhow!("nbdkit ended by a fault of its own before everything was durable"));
+                }
+                Ok(Ended::HungUp) => eprintln!("warning: {HUNG_UP}"),
+                Err(e) => break Err(e),
+            }
+        };
         if self.port.is_none() {
             // Whoever starts the next server removes it if this fails.
             let _ = std::fs::remove_file(&place);
