@@ -143,6 +143,17 @@ pub trait TranslationLayer: Send {
     /// the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
 
+    /// The most blocks that one step of cleaning moves by the configuration; nothing where that does not say, because there are no
+    /// steps or each of them is a whole unit.
+    fn step_blocks(&self) -> Option<u32> {
+        None
+    }
+
+    /// From now on one step of cleaning moves at most so many blocks, and at least one, where the configuration allows more.
+    /// The layer forgets it with its life. What it says of RAM, records and redo moves stays that of the configuration.
+    /// Layers without [`TranslationLayer::step_blocks`] have steps of one size, or none, and go on with them.
+    fn bound_step(&mut self, _blocks: u32) {}
+
     /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle time
     /// after a while of its own waits as long.
     fn idle_after_ns(&self) -> u64 {

@@ -113,6 +113,9 @@ impl Run {
         let depth = self.dice.between(1, 12) as usize;
         let longest = *self.dice.pick(&[30, 120, 600]);
         let mut operations = self.dice.between(1, longest);
+        if self.dice.one_in(2) {
+            self.bound_steps();
+        }
         // A disk that is worn out before it holds anything answers without doing anything.
         let mut requests = MOST_REQUESTS;
         while operations > 0 && requests > 0 {
@@ -121,6 +124,8 @@ impl Run {
                 requests -= 1;
             } else if self.dice.one_in(20) {
                 self.performer.idle(1_000_000_000);
+            } else if self.dice.one_in(100) {
+                self.bound_steps();
             } else if self.dice.one_in(200) {
                 self.ground.damage(&mut self.dice);
             }
@@ -131,6 +136,12 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Bounds steps of cleaning anew, also in the middle of a job.
+    fn bound_steps(&mut self) {
+        let blocks = *self.dice.pick(&[1, 2, 3, 5, 16, u32::MAX]);
+        self.performer.bound_step(blocks);
     }
 
     /// Carries one device operation out and takes the replies; whether there was one.

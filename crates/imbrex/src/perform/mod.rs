@@ -141,7 +141,9 @@ impl Performer {
             counts: Counts::default(),
             stillborn: 0,
             tally: Tally::default(),
-            steps_begun: 0,
+            steps: Steps::default(),
+            step_bound: None,
+            step_blocks: layer.step_blocks(),
         };
         let mut performer = Self { core, state: State::Recovering(Box::new(recovery)) };
         performer.advance();
@@ -292,7 +294,22 @@ impl Performer {
     #[must_use]
     pub fn steps(&self) -> Steps {
         let under_way = matches!(&self.state, State::Running(running) if running.cleaning > 0);
-        Steps { begun: self.core.steps_begun, under_way: under_way.into() }
+        Steps { under_way: under_way.into(), ..self.core.steps }
+    }
+
+    /// The most blocks that a step of cleaning moves by the layer's configuration, if that says so.
+    #[must_use]
+    pub fn step_blocks(&self) -> Option<u32> {
+        self.core.step_blocks
+    }
+
+    /// From now on a step of cleaning moves at most so many blocks, where the layer can make it smaller. It stays so when a new
+    /// life of the layer begins.
+    pub fn bound_step(&mut self, blocks: u32) {
+        self.core.step_bound = Some(blocks);
+        if let State::Running(running) = &mut self.state {
+            running.layer.bound_step(blocks);
+        }
     }
 
     /// Verifies the layer's invariants, and that folding the records gives its state.

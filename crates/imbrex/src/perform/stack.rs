@@ -214,7 +214,20 @@ impl Stack {
         self.below.iter().map(Self::steps).fold(self.top.steps(), |sum, below| Steps {
             begun: sum.begun + below.begun,
             under_way: sum.under_way + below.under_way,
+            moved: sum.moved + below.moved,
         })
+    }
+
+    /// The most blocks that a step of cleaning moves by the configuration of any layer, if one says so.
+    #[must_use]
+    pub fn step_blocks(&self) -> Option<u32> {
+        self.below.iter().map(Self::step_blocks).fold(self.top.step_blocks(), Option::max)
+    }
+
+    /// Bounds the steps of every layer; see [`Performer::bound_step`].
+    pub fn bound_step(&mut self, blocks: u32) {
+        self.top.bound_step(blocks);
+        self.below.iter_mut().for_each(|device| device.bound_step(blocks));
     }
 
     /// Verifies the layers' invariants, and that folding the records of each gives its state.

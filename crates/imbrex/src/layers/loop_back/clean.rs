@@ -39,7 +39,7 @@ impl ZoneBuffer<LoopBack> {
         }
         let cycle = policy.log.table().live();
         if policy.requeued < cycle {
-            let most = policy.batch.min(cycle - policy.requeued);
+            let most = policy.batch.min(cycle - policy.requeued).min(self.step.blocks());
             return self.requeue(most, enough, plan);
         }
         policy.requeued = 0;

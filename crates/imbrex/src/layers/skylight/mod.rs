@@ -61,6 +61,7 @@ use crate::layer::{
 use crate::layers::{LayerInfo, Recording};
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use cache::Cache;
 use clean::Job;
@@ -81,6 +82,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
 
 struct Skylight {
     config: Config,
+    step: StepSize,
     cache: Cache,
     blocks: BufferedBlocks,
     home: Home,
@@ -161,6 +163,14 @@ impl TranslationLayer for Skylight {
         Err(Unsafe(
             "a band that is reset before it is rewritten is lost with the power; set scratch to true".to_owned(),
         ))
+    }
+
+    fn step_blocks(&self) -> Option<u32> {
+        self.config.scratch.then_some(self.step.most())
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
     }
 
     fn idle_after_ns(&self) -> u64 {

@@ -34,6 +34,7 @@ use crate::layer::{
 use crate::layers::rewrite_survives;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::parts::zone_pass::Newer;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -123,6 +124,7 @@ pub trait InPlace: Takes {
 pub struct ZoneBuffer<P> {
     name: &'static str,
     pub config: BufferConfig,
+    pub step: StepSize,
     pub policy: P,
     pub blocks: BufferedBlocks,
     pub zones: ZoneMap,
@@ -177,7 +179,16 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
     }
 
     fn ram_blocks(&self) -> u32 {
-        (self.policy.most_collected() + self.step_limit()).max(self.policy.ram_blocks())
+        let step = self.step_blocks().unwrap_or(self.zones.zone_blocks());
+        (self.policy.most_collected() + step).max(self.policy.ram_blocks())
+    }
+
+    fn step_blocks(&self) -> Option<u32> {
+        (self.config.spare_zones > 0).then_some(self.step.most())
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
     }
 
     fn survives_power_loss(&self) -> Result<(), Unsafe> {
