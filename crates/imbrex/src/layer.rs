@@ -16,6 +16,9 @@ pub enum Pressure {
         /// How long, in nanoseconds.
         ns: u64,
     },
+    /// Somebody has asked for cleaning: whatever can be cleaned is to be, however much of it the layer would leave in idle
+    /// time. Like that it ends in [`Step::Nothing`].
+    Asked,
 }
 
 /// What a call of [`TranslationLayer::clean`] or [`TranslationLayer::flush`] came to.
@@ -29,7 +32,7 @@ pub enum Step {
     Hold,
     /// Nothing to plan until space that was reset or freed comes back through `freed`.
     Wait,
-    /// Under idle pressure: clean enough. Under blocked pressure: the device is full.
+    /// Under idle pressure, or when asked: clean enough. Under blocked pressure: the device is full.
     Nothing,
 }
 

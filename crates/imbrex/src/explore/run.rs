@@ -21,7 +21,7 @@ const LIVES: u32 = 8;
 /// Requests between two cuts.
 const MOST_REQUESTS: u32 = 10_000;
 /// Operations of one life after which something must be wrong.
-const STUCK: u64 = 100_000;
+pub(super) const STUCK: u64 = 100_000;
 
 /// A request that has not been answered.
 enum Asked {
@@ -102,6 +102,7 @@ impl Run {
         self.start(false)?;
         while self.tally.cuts < self.ground.cuts() && !self.dice.is_used_up() {
             self.live()?;
+            self.clean_all()?;
             self.cut()?;
             self.verify()?;
         }
@@ -123,7 +124,7 @@ impl Run {
                 self.ask();
                 requests -= 1;
             } else if self.dice.one_in(20) {
-                self.performer.idle(1_000_000_000);
+                self.clean_ahead();
             } else if self.dice.one_in(100) {
                 self.bound_steps();
             } else if self.dice.one_in(200) {
@@ -138,14 +139,8 @@ impl Run {
         Ok(())
     }
 
-    /// Bounds steps of cleaning anew, also in the middle of a job.
-    fn bound_steps(&mut self) {
-        let blocks = *self.dice.pick(&[1, 2, 3, 5, 16, u32::MAX]);
-        self.performer.bound_step(blocks);
-    }
-
     /// Carries one device operation out and takes the replies; whether there was one.
-    fn step(&mut self) -> Result<bool, String> {
+    pub(super) fn step(&mut self) -> Result<bool, String> {
         while let Some(io) = self.performer.poll_io() {
             self.pool.push(io);
         }

@@ -37,7 +37,7 @@ mod stack;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::block::{Extent, Pba};
-use crate::layer::{TranslationLayer, UnitReport, Violation};
+use crate::layer::{Pressure, TranslationLayer, UnitReport, Violation};
 use crate::media::Media;
 pub use commit::journal_need;
 use core::{Core, Pending, Purpose, Queue};
@@ -173,8 +173,18 @@ impl Performer {
     /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned. Whether there was
     /// anything to clean.
     pub fn idle(&mut self, ns: u64) -> bool {
+        self.clean(Pressure::Idle { ns })
+    }
+
+    /// Says that somebody has asked for cleaning: one step may be planned, as long as anything can be cleaned. Whether
+    /// there was.
+    pub fn clean_asked(&mut self) -> bool {
+        self.clean(Pressure::Asked)
+    }
+
+    fn clean(&mut self, why: Pressure) -> bool {
         let cleans = match &mut self.state {
-            State::Running(running) => running.clean_idle(&mut self.core, ns),
+            State::Running(running) => running.clean_ahead(&mut self.core, why),
             State::Recovering(_) | State::Dead(_) => false,
         };
         self.advance();

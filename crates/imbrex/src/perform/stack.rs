@@ -110,6 +110,14 @@ impl Stack {
         cleans
     }
 
+    /// Says that somebody has asked for cleaning. Whether a layer had anything that it could clean.
+    pub fn clean_asked(&mut self) -> bool {
+        let mut cleans = self.top.clean_asked();
+        self.below.iter_mut().for_each(|device| cleans |= device.clean_asked());
+        self.settle();
+        cleans
+    }
+
     /// The next operation to carry out, and the number of the drive that it is for. On a drive, its device is
     /// [`Pba::DISK`].
     pub fn poll_io(&mut self) -> Option<(usize, Io)> {

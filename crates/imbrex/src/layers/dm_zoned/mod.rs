@@ -288,7 +288,7 @@ impl TranslationLayer for DmZoned {
                 }
             }
             Pressure::Idle { ns } if ns < self.idle_after_ns() => Step::Nothing,
-            Pressure::Idle { .. } => self.reclaim_step(plan),
+            Pressure::Idle { .. } | Pressure::Asked => self.reclaim_step(plan),
         }
     }
 

@@ -212,7 +212,7 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
             return self.write_back(plan);
         }
         match why {
-            Pressure::Idle { .. } => Step::Nothing,
+            Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
             Pressure::Blocked(at) if self.fits(at.start) => Step::Done,
             Pressure::Blocked(at) if self.policy.is_coming(at.start, &self.frames) => Step::Wait,
             Pressure::Blocked(at) => {

@@ -271,7 +271,7 @@ impl TranslationLayer for InPlace {
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
         match why {
             Pressure::Blocked(at) if self.config.spare_zones > 0 => self.prepare(at, plan),
-            Pressure::Blocked(_) | Pressure::Idle { .. } => Step::Nothing,
+            Pressure::Blocked(_) | Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
         }
     }
 

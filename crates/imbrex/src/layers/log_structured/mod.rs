@@ -308,7 +308,7 @@ impl TranslationLayer for LogStructured {
         match why {
             Pressure::Blocked(_) if self.buffer.is_some() => self.drain_buffer(plan),
             Pressure::Blocked(_) => self.make_room(plan),
-            Pressure::Idle { .. } => Step::Nothing,
+            Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
         }
     }
 

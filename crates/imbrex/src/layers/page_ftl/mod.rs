@@ -219,7 +219,7 @@ impl TranslationLayer for PageFtl {
         match (self.collection.take(), why) {
             (Some(collection), _) => self.collect(collection, plan),
             (None, Pressure::Blocked(_)) => self.make_room(plan),
-            (None, Pressure::Idle { .. }) => Step::Nothing,
+            (None, Pressure::Idle { .. } | Pressure::Asked) => Step::Nothing,
         }
     }
 

@@ -248,10 +248,7 @@ impl Skylight {
     }
 
     /// Plans one step towards an empty cache.
-    pub(super) fn clean_idle(&mut self, ns: u64, plan: &mut Plan) -> Step {
-        if ns < u64::from(self.config.idle_ms) * 1_000_000 {
-            return Step::Nothing;
-        }
+    pub(super) fn clean_ahead(&mut self, plan: &mut Plan) -> Step {
         if self.stream.is_some() {
             self.spill(plan);
             return self.between_steps();

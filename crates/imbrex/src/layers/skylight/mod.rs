@@ -228,7 +228,8 @@ impl TranslationLayer for Skylight {
         match why {
             _ if self.job.is_some() => self.job_step(plan),
             Pressure::Blocked(_) => self.make_room(plan),
-            Pressure::Idle { ns } => self.clean_idle(ns, plan),
+            Pressure::Idle { ns } if ns < self.idle_after_ns() => Step::Nothing,
+            Pressure::Idle { .. } | Pressure::Asked => self.clean_ahead(plan),
         }
     }
 

@@ -103,8 +103,9 @@ pub trait Policy: Slots + Sized + Send {
     /// Plans one step towards room for a blocked write of `at`, behind which others are `waiting`.
     fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, waiting: &[Request], plan: &mut Plan) -> Step;
 
-    /// Plans one step towards the free share that idle time is used for.
-    fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step;
+    /// Plans one step towards so much free space that nothing needs to be cleaned ahead, or towards an empty buffer if `all` is to
+    /// be cleaned.
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step;
 }
 
 /// A policy under which all blocks are alike.
@@ -147,6 +148,11 @@ impl<P: Policy> ZoneBuffer<P> {
     /// `at` lies in the slots from `first` from now on.
     pub fn map_run(&mut self, at: Extent<Lba>, first: u32) {
         self.blocks.map_run(at, first, &mut self.policy);
+    }
+
+    /// The share of the buffer that is to be free when it is cleaned ahead, or all of it.
+    pub fn share_ahead(&self, all: bool) -> f64 {
+        if all { 1.0 } else { self.config.idle_free }
     }
 
     /// The share of the slots that hold nothing.
@@ -247,7 +253,8 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         }
         match why {
             Pressure::Blocked(at) => P::make_room(self, at, waiting, plan),
-            Pressure::Idle { .. } => P::clean_idle(self, plan),
+            Pressure::Idle { .. } => P::clean_ahead(self, false, plan),
+            Pressure::Asked => P::clean_ahead(self, true, plan),
         }
     }
 
