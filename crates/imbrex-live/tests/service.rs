@@ -18,12 +18,12 @@ use imbrex_live::service::{Service, ServiceOptions, Status};
 use imbrex_live::volume::{self, FormatOptions};
 use tempfile::TempDir;
 
-/// A volume whose buffer idle cleaning empties, in steps of one zone's blocks at most.
+/// A volume with a buffer that is emptied only when somebody asks for that, in steps of few blocks.
 fn formatted(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("a.img");
     let preset = DrivePreset::named("small-zoned").unwrap().with_capacity(128 << 20).unwrap();
     let prepared = place::prepare(&path, Some(&preset), false).unwrap();
-    let config: toml::Table = "idle_free = 1.0\nstep_blocks = 64".parse().unwrap();
+    let config: toml::Table = "step_blocks = 64".parse().unwrap();
     let layer = layers::find("fifo-log").unwrap();
     let options = FormatOptions { layer, config: &config, buffer: None, journal_blocks: None };
     volume::format(vec![prepared.store()], &options).unwrap();
