@@ -14,7 +14,7 @@ impl Run {
 
     /// Now and then asks for cleaning until there is nothing left to clean, on a disk without faults.
     pub(super) fn clean_all(&mut self) -> Result<(), String> {
-        if self.fault_rate > 0 || !self.dice.one_in(4) {
+        if self.fault_rate > 0 || !self.dice.one_in(10) {
             return Ok(());
         }
         for _ in 0..STUCK {

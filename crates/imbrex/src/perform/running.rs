@@ -283,7 +283,7 @@ impl Running {
 
     /// A step that no write waits for.
     pub fn clean_ahead(&mut self, core: &mut Core, why: Pressure) -> bool {
-        let may = self.is_serving() && self.unplanned.is_empty();
+        let may = self.is_serving() && self.unplanned.is_empty() && self.may_plan(core);
         may && self.clean(core, why).is_some_and(|step| step != Step::Nothing)
     }
 
