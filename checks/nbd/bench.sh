@@ -79,8 +79,8 @@ echo "the same on the file plugin:"
 latencies file --rw=randwrite --bs=4k --iodepth=1 --fsync=1 --size=16M
 
 # Cleaning that never ends while requests are served: the buffer is filled anew all the time.
-format cleaned fifo-log small-zoned 512MiB --buffer 4MiB --set fifo-log.step_blocks=256
-serve cleaned --step-ms 100 --idle-after 0
-echo "4 KiB random reads and writes, 500 a second, while fifo-log cleans in steps of 256 blocks:"
+format cleaned fifo-log small-zoned 512MiB --buffer 4MiB
+serve cleaned --idle-after 0
+echo "4 KiB random reads and writes, 500 a second, while fifo-log cleans in steps of 100 ms at most:"
 latencies cleaned --rw=randrw --bs=4k --iodepth=4 --size=256M --time_based --runtime=10 --rate_iops=250
 "$imbrex" status "$images/cleaned.sock" | tail -n +5

@@ -9,7 +9,7 @@ use std::time::Duration;
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers::{self, LayerInfo, Recording};
-use imbrex_live::engine::{Engine, EngineOptions};
+use imbrex_live::engine::{Cleaning, Engine, EngineOptions};
 use imbrex_live::image::Image;
 use imbrex_live::store::Store;
 use imbrex_live::volume::{FormatOptions, Members, Volume, VolumeError, format};
@@ -95,6 +95,30 @@ fn every_layer_serves_and_is_found_again() {
             panic!("{}: {e}", info.name);
         }
         serves(members, 8);
+    }
+}
+
+/// Layers that buffer what clients write and can do without.
+const BUFFERS: [&str; 6] = ["fifo-log", "loop-back", "block-lru", "skylight-zones", "amphisbaena", "skylight"];
+
+#[test]
+fn cleaning_that_was_asked_for_ends_and_leaves_buffers_empty() {
+    for info in layers::ALL {
+        let members = members(info.recording);
+        formatted(info, members.clone()).unwrap();
+        let options = EngineOptions { idle_after: Duration::from_secs(3600), ..EngineOptions::default() };
+        let engine = Engine::start(Volume::open(members).unwrap(), options).unwrap();
+        for block in 0..200_u64 {
+            engine.write_bytes(0, block * block % 4001 * 4096, &[block as u8; 4096]).unwrap();
+        }
+        let used = || engine.progress().0[0].occupancy.map_or(0, |occupancy| occupancy.used);
+        assert!(used() > 0 || !BUFFERS.contains(&info.name), "{}", info.name);
+        engine.set_cleaning(Cleaning::Now);
+        while engine.cleaning() == Cleaning::Now {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(used() == 0 || !BUFFERS.contains(&info.name), "{}: {} blocks are left", info.name, used());
+        engine.stop().unwrap();
     }
 }
 

@@ -18,12 +18,12 @@ use imbrex_live::service::{Service, ServiceOptions, Status};
 use imbrex_live::volume::{self, FormatOptions};
 use tempfile::TempDir;
 
-/// A volume whose buffer idle cleaning empties, in steps of one zone's blocks at most.
+/// A volume with a buffer that is emptied only when somebody asks for that, in steps of few blocks.
 fn formatted(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("a.img");
     let preset = DrivePreset::named("small-zoned").unwrap().with_capacity(128 << 20).unwrap();
     let mut prepared = place::prepare(&path, Some(&preset), false).unwrap();
-    let config: toml::Table = "idle_free = 1.0\nstep_blocks = 64".parse().unwrap();
+    let config: toml::Table = "step_blocks = 64".parse().unwrap();
     let layer = layers::find("fifo-log").unwrap();
     let options = FormatOptions { layer, config: &config, buffer: None, journal_blocks: None };
     prepared.make().unwrap();
@@ -82,6 +82,7 @@ fn it_says_how_it_stands_and_cleans_when_told_to() {
     }
     assert_eq!((after.runners[0].used_blocks, after.cleaning.throttle), (Some(0), 90));
     assert!(after.cleaning.steps > 10 && after.cleaning.longest_ms > 0.0);
+    assert!((8..=64).contains(&after.cleaning.bound_blocks.unwrap()), "{:?}", after.cleaning);
     let emptied = ["rmw", "rmw_free"].iter().filter_map(|event| after.events.get(*event)).sum::<u64>();
     assert!(emptied > 10, "{:?}", after.events);
     assert!(after.moved_blocks["destage"] + after.moved_blocks.get("collect").unwrap_or(&0) >= buffered);
@@ -126,6 +127,8 @@ fn every_question_has_an_answer_and_nonsense_an_error() {
         "imbrex_request_seconds_count{kind=\"write\"} 400",
         "imbrex_request_seconds_bucket{le=\"+Inf\",kind=\"write\"} 400",
         "imbrex_cleaning_state{state=\"when-idle\"} 1",
+        "imbrex_cleaning_step_limit_seconds 0.1",
+        "imbrex_cleaning_step_bound_bytes 262144",
     ] {
         assert!(told.contains(line), "{line} is not in {told}");
     }
@@ -181,7 +184,7 @@ fn a_cache_that_is_only_read_is_not_filled() {
 }
 
 #[test]
-fn a_step_that_is_too_long_is_counted() {
+fn a_step_that_is_too_long_is_counted_and_makes_the_next_ones_small() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = options(&formatted(&folder));
     options.engine.step_limit = Some(Duration::ZERO);
@@ -193,5 +196,6 @@ fn a_step_that_is_too_long_is_counted() {
     }
     let cleaning = service.status().cleaning;
     assert!(cleaning.steps > 0 && cleaning.over_limit == cleaning.steps && cleaning.limit_ms == Some(0.0));
+    assert_eq!(cleaning.bound_blocks, Some(8));
     service.stop().unwrap();
 }

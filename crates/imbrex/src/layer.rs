@@ -16,6 +16,9 @@ pub enum Pressure {
         /// How long, in nanoseconds.
         ns: u64,
     },
+    /// Somebody has asked for cleaning: whatever can be cleaned is to be, however much of it the layer would leave in idle
+    /// time. Like that it ends in [`Step::Nothing`].
+    Asked,
 }
 
 /// What a call of [`TranslationLayer::clean`] or [`TranslationLayer::flush`] came to.
@@ -29,7 +32,7 @@ pub enum Step {
     Hold,
     /// Nothing to plan until space that was reset or freed comes back through `freed`.
     Wait,
-    /// Under idle pressure: clean enough. Under blocked pressure: the device is full.
+    /// Under idle pressure, or when asked: clean enough. Under blocked pressure: the device is full.
     Nothing,
 }
 
@@ -142,6 +145,17 @@ pub trait TranslationLayer: Send {
     /// step can end early for them. A finite number of calls under [`Pressure::Blocked`] lets a write take a block, or
     /// the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
+
+    /// The most blocks that one step of cleaning moves by the configuration; nothing where that does not say, because there are no
+    /// steps or each of them is a whole unit.
+    fn step_blocks(&self) -> Option<u32> {
+        None
+    }
+
+    /// From now on one step of cleaning moves at most so many blocks, and at least one, where the configuration allows more.
+    /// The layer forgets it with its life. What it says of RAM, records and redo moves stays that of the configuration.
+    /// Layers without [`TranslationLayer::step_blocks`] have steps of one size, or none, and go on with them.
+    fn bound_step(&mut self, _blocks: u32) {}
 
     /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle time
     /// after a while of its own waits as long.

@@ -52,7 +52,8 @@ pub struct Serve {
     /// Milliseconds without a request before cleaning is offered the time
     #[arg(long, value_name = "MS")]
     idle_after: Option<u64>,
-    /// How long a step of cleaning may take; longer ones are reported and counted
+    /// Milliseconds that a step of cleaning may take, 0 for any: steps are made small enough, and longer ones counted;
+    /// 100 by default
     #[arg(long, value_name = "MS")]
     step_ms: Option<u64>,
     /// How much of the time background cleaning may take

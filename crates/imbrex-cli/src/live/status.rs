@@ -89,13 +89,16 @@ fn cleaning(status: &Status) -> String {
     let limit = cleaning
         .limit_ms
         .map_or(String::new(), |limit| format!(", {} of them longer than {limit:.0} ms", count(cleaning.over_limit)));
+    let bound = cleaning
+        .bound_blocks
+        .map_or(String::new(), |blocks| format!("; the next moves at most {} blocks", count(blocks.into())));
     let steps = format!(
         "{} steps of {:.1} ms, the longest {:.1} ms",
         count(cleaning.steps),
         cleaning.mean_ms,
         cleaning.longest_ms
     );
-    format!("cleaning {}, throttle {} %: {steps}{limit}", cleaning.state, cleaning.throttle)
+    format!("cleaning {}, throttle {} %: {steps}{limit}{bound}", cleaning.state, cleaning.throttle)
 }
 
 fn lives(status: &Status) -> String {

@@ -6,11 +6,17 @@ use std::time::{Duration, Instant};
 
 use super::machine::{Cleaning, Machine, PATIENCE, Shared};
 
-/// How long the disk is said to have been idle when cleaning was asked for: long enough for every layer.
-const LONG: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
 /// How long to wait before asking again for a step that could not be planned.
 const SOON: Duration = Duration::from_millis(10);
+
+/// Why a layer may clean.
+#[derive(Copy, Clone)]
+enum Reason {
+    /// Nothing has been asked for so long.
+    Idle(Duration),
+    /// Cleaning was asked for.
+    Asked,
+}
 
 /// What the cleaner does until the engine has ended.
 pub(super) fn clean(shared: &Shared) {
@@ -18,33 +24,36 @@ pub(super) fn clean(shared: &Shared) {
     while !machine.ended {
         machine = match offer(shared, &machine) {
             Err(wait) => shared.wait_for_change_within(machine, wait),
-            Ok(idle) => step(shared, machine, idle),
+            Ok(reason) => step(shared, machine, reason),
         };
     }
 }
 
-/// The idle time that cleaning may be offered now, or how long to wait before the next look.
-fn offer(shared: &Shared, machine: &Machine) -> Result<Duration, Duration> {
+/// Why there may be a step now, or how long to wait before the next look.
+fn offer(shared: &Shared, machine: &Machine) -> Result<Reason, Duration> {
     let is_stopping = shared.stopping.load(Ordering::Relaxed);
     match machine.cleaning {
         Cleaning::Paused => Err(PATIENCE),
         _ if is_stopping || !machine.stack.is_serving() => Err(PATIENCE),
-        Cleaning::Now => Ok(LONG),
+        Cleaning::Now => Ok(Reason::Asked),
         Cleaning::WhenIdle => {
             let quiet = machine.last_request.elapsed();
             match shared.options.idle_after.checked_sub(quiet) {
                 Some(rest) if !rest.is_zero() => Err(rest),
                 _ if !machine.callers.is_empty() => Err(shared.options.idle_after),
-                _ => Ok(quiet),
+                _ => Ok(Reason::Idle(quiet)),
             }
         }
     }
 }
 
 /// One step, and its moves to their end.
-fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, idle: Duration) -> MutexGuard<'a, Machine> {
+fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, reason: Reason) -> MutexGuard<'a, Machine> {
     let (last_request, since) = (machine.last_request, Instant::now());
-    let cleans = machine.stack.idle(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX));
+    let cleans = match reason {
+        Reason::Idle(idle) => machine.stack.idle(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)),
+        Reason::Asked => machine.stack.clean_asked(),
+    };
     shared.look_at_steps(&mut machine);
     machine.deliver();
     shared.wake(&machine);

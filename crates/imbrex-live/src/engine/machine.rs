@@ -11,7 +11,8 @@ use imbrex::block::{Extent, Lba};
 use imbrex::perform::{Failure, Io, IoKind, Reply, Request, Stack};
 
 use super::EngineOptions;
-use super::watch::{Kind, Latencies, StepClock};
+use super::pace::Pace;
+use super::watch::{Ended, Kind, Latencies, StepClock};
 use crate::volume::Members;
 
 /// Threads that wait look again after so long, whatever happens.
@@ -71,6 +72,8 @@ pub(super) struct Machine {
     /// How much of the time background cleaning may take, in per cent.
     pub throttle: u8,
     pub clock: StepClock,
+    /// Keeps steps of cleaning short, if there is a limit and a layer whose steps have a size.
+    pub pace: Option<Pace>,
     pub ended: bool,
 }
 
@@ -175,7 +178,11 @@ impl Caller {
 }
 
 impl Machine {
-    pub fn new(stack: Stack, throttle: u8) -> Self {
+    pub fn new(mut stack: Stack, options: &EngineOptions) -> Self {
+        let pace = options.step_limit.zip(stack.step_blocks()).map(|(limit, most)| Pace::new(limit, most));
+        if let Some(pace) = pace {
+            stack.bound_step(pace.blocks());
+        }
         Self {
             stack,
             callers: HashMap::new(),
@@ -188,8 +195,9 @@ impl Machine {
             merges_waiting: 0,
             last_request: Instant::now(),
             cleaning: Cleaning::default(),
-            throttle,
+            throttle: options.throttle,
             clock: StepClock::default(),
+            pace,
             ended: false,
         }
     }
@@ -267,15 +275,24 @@ impl Shared {
         }
     }
 
-    /// Measures steps of cleaning, and says so when one was too long.
+    /// Measures steps of cleaning, and chooses the size of the next ones.
     pub fn look_at_steps(&self, machine: &mut Machine) {
         let (limit, now) = (self.options.step_limit, machine.stack.steps());
         let stands = 2 * now.begun + u64::from(now.under_way > 0);
         if self.steps.swap(stands, Ordering::Relaxed) != stands && now.under_way == 0 {
             self.changed.notify_all();
         }
-        if let Some(took) = machine.clock.look(now, limit) {
-            tracing::warn!(?took, ?limit, "a step of cleaning took longer than it may");
+        let Some(Ended { moved, took, is_longest }) = machine.clock.look(now, limit) else { return };
+        // One line for each record, and not for each step of a drive that is too slow.
+        if is_longest && limit.is_some_and(|limit| took > limit) {
+            tracing::warn!(?took, ?limit, "a step of cleaning took longer than it may, and than any before");
+        }
+        if let Some(pace) = &mut machine.pace {
+            let before = pace.blocks();
+            pace.took(moved, took);
+            if pace.blocks() != before {
+                machine.stack.bound_step(pace.blocks());
+            }
         }
     }
 

@@ -8,6 +8,7 @@
 mod bytes;
 mod cleaner;
 mod machine;
+mod pace;
 mod watch;
 mod work;
 
@@ -23,6 +24,7 @@ use imbrex::perform::{Counts, Failure, Progress, Request, Stack};
 use crate::volume::{Members, Volume, VolumeError};
 pub use machine::{Cleaning, Traffic};
 use machine::{Machine, Shared};
+use pace::Pace;
 pub use watch::{Kind, StepTimes};
 
 /// The client in whose name the engine itself flushes.
@@ -35,7 +37,7 @@ pub struct EngineOptions {
     pub workers: usize,
     /// How long nothing must have been asked before cleaning is offered the time.
     pub idle_after: Duration,
-    /// How long a cleaning step may take; longer ones are reported.
+    /// How long a cleaning step may take, if that matters: steps are made as small as that needs, and longer ones are counted.
     pub step_limit: Option<Duration>,
     /// How much of the time background cleaning may take, in per cent.
     pub throttle: u8,
@@ -43,7 +45,8 @@ pub struct EngineOptions {
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { workers: 4, idle_after: Duration::from_millis(500), step_limit: None, throttle: 100 }
+        let step_limit = Some(Duration::from_millis(100));
+        Self { workers: 4, idle_after: Duration::from_millis(500), step_limit, throttle: 100 }
     }
 }
 
@@ -65,7 +68,7 @@ impl Engine {
         let capacity = (setup.top.make)().capacity();
         let block_bytes = volume.members[0].block_bytes();
         let stack = Stack::open(setup).map_err(VolumeError::Refused)?;
-        let shared = Arc::new(Shared::new(volume.members, Machine::new(stack, options.throttle), options));
+        let shared = Arc::new(Shared::new(volume.members, Machine::new(stack, &options), options));
         let mut threads: Vec<JoinHandle<()>> = Vec::new();
         for _ in 0..options.workers.max(1) {
             let shared = Arc::clone(&shared);
@@ -159,6 +162,13 @@ impl Engine {
     #[must_use]
     pub fn step_limit(&self) -> Option<Duration> {
         self.shared.options.step_limit
+    }
+
+    /// The most blocks that the next step of cleaning may move so that it takes no longer than it may, if there is such a limit
+    /// and a layer whose steps have a size.
+    #[must_use]
+    pub fn step_bound(&self) -> Option<u32> {
+        self.shared.machine().pace.map(Pace::blocks)
     }
 
     /// How much of the time background cleaning may take, in per cent.

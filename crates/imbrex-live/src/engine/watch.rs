@@ -67,11 +67,23 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// A step of cleaning that has ended.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Ended {
+    /// Blocks that it moved, read or written.
+    pub moved: u64,
+    /// How long it took.
+    pub took: Duration,
+    /// Whether none before it took longer.
+    pub is_longest: bool,
+}
+
 /// Measures steps of cleaning.
 #[derive(Default)]
 pub(super) struct StepClock {
     seen: Steps,
-    since: Option<Instant>,
+    /// When the step that is under way began, and what had been moved before.
+    since: Option<(Instant, u64)>,
     pub measured: StepTimes,
 }
 
@@ -89,28 +101,28 @@ pub struct StepTimes {
 }
 
 impl StepClock {
-    /// Looks at the steps. The time of one that has ended and took longer than `limit`.
-    pub fn look(&mut self, now: Steps, limit: Option<Duration>) -> Option<Duration> {
+    /// Looks at the steps, which may take as long as `limit`: the one that has ended.
+    pub fn look(&mut self, now: Steps, limit: Option<Duration>) -> Option<Ended> {
         if now == self.seen {
             return None;
         }
-        let begun = now.begun > self.seen.begun;
-        let ended = begun || now.under_way == 0;
-        self.seen = now;
-        let over = self.since.filter(|_| ended).and_then(|since| self.end(since.elapsed(), limit));
-        if ended {
-            self.since = (now.under_way > 0).then(Instant::now);
+        let before = std::mem::replace(&mut self.seen, now);
+        let ended = now.begun > before.begun || now.under_way == 0;
+        if !ended {
+            return None;
         }
-        over
+        let step = self.since.take().map(|(since, moved)| self.end(before.moved - moved, since.elapsed(), limit));
+        self.since = (now.under_way > 0).then(|| (Instant::now(), before.moved));
+        step
     }
 
-    fn end(&mut self, took: Duration, limit: Option<Duration>) -> Option<Duration> {
-        let is_over = limit.is_some_and(|limit| took > limit);
+    fn end(&mut self, moved: u64, took: Duration, limit: Option<Duration>) -> Ended {
+        let is_longest = took > self.measured.longest;
         self.measured.steps += 1;
         self.measured.total += took;
         self.measured.longest = self.measured.longest.max(took);
-        self.measured.over_limit += u64::from(is_over);
-        is_over.then_some(took)
+        self.measured.over_limit += u64::from(limit.is_some_and(|limit| took > limit));
+        Ended { moved, took, is_longest }
     }
 }
 
@@ -121,13 +133,16 @@ mod tests {
     #[test]
     fn steps_are_counted_when_they_end() {
         let mut clock = StepClock::default();
-        let mut look = |begun, under_way| clock.look(Steps { begun, under_way }, Some(Duration::ZERO)).is_some();
-        assert!(!look(0, 0));
-        assert!(!look(1, 1), "begun");
-        assert!(!look(1, 1));
-        assert!(look(2, 1), "ended, and the next one begun");
-        assert!(look(2, 0), "ended");
-        assert!(!look(3, 0), "took no time");
+        let mut look = |begun, under_way, moved| {
+            let steps = Steps { begun, under_way, moved };
+            clock.look(steps, Some(Duration::ZERO)).map(|ended| ended.moved)
+        };
+        assert_eq!(look(0, 0, 0), None);
+        assert_eq!(look(1, 1, 5), None, "begun");
+        assert_eq!(look(1, 1, 5), None);
+        assert_eq!(look(2, 1, 12), Some(5), "ended, and the next one begun");
+        assert_eq!(look(2, 0, 12), Some(7), "ended");
+        assert_eq!(look(3, 0, 20), None, "took no time");
         assert_eq!((clock.measured.steps, clock.measured.over_limit), (2, 2));
     }
 }

@@ -101,9 +101,14 @@ impl Scrape {
         let states = ("state", states.into_iter());
         family(encoder, "cleaning_state", "1 for what is done about cleaning", MetricType::Gauge, states)?;
         gauge(encoder, "cleaning_throttle_percent", "How much of the time it may take", u64::from(cleaning.throttle))?;
-        let longest = ConstGauge::new(cleaning.longest_ms / 1e3);
-        let help = "The longest step of cleaning";
-        longest.encode(encoder.encode_descriptor("cleaning_longest_step_seconds", help, None, MetricType::Gauge)?)
+        if let Some(blocks) = cleaning.bound_blocks {
+            let bytes = u64::from(blocks) * u64::from(self.status.block_bytes);
+            gauge(encoder, "cleaning_step_bound_bytes", "What the next step may move to end in time", bytes)?;
+        }
+        if let Some(limit) = cleaning.limit_ms {
+            seconds(encoder, "cleaning_step_limit_seconds", "How long a step of cleaning may take", limit / 1e3)?;
+        }
+        seconds(encoder, "cleaning_longest_step_seconds", "The longest step of cleaning", cleaning.longest_ms / 1e3)
     }
 
     fn requests(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
@@ -126,7 +131,11 @@ fn counter(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u
 }
 
 fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> Result<(), Error> {
-    ConstGauge::new(value as f64).encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
+    seconds(encoder, name, help, value as f64)
+}
+
+fn seconds(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> Result<(), Error> {
+    ConstGauge::new(value).encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
 }
 
 /// A metric with a label, which the first of each pair is the value of.

@@ -45,7 +45,10 @@ pub const KEYS: [(&str, &str); 9] = [
     ("control=PATH", "a socket for `imbrex status` and `imbrex clean`"),
     ("metrics=ADDRESS:PORT", "tell metrics there, over HTTP"),
     ("idle-after=MS", "milliseconds without a request before cleaning is offered the time"),
-    ("step-ms=MS", "how long a cleaning step may take; longer ones are counted and reported"),
+    (
+        "step-ms=MS",
+        "how long a cleaning step may take: steps are made small enough; 100 unless said otherwise, 0: any time",
+    ),
     ("throttle=PERCENT", "how much of the time background cleaning may take"),
     ("workers=N", "threads that carry operations out, beside those that ask"),
 ];
@@ -63,7 +66,7 @@ impl ServiceOptions {
             "control" => self.control = Some(absolute(value)?),
             "metrics" => self.metrics = Some(read(key, value, "an address and a port, such as 127.0.0.1:9100")?),
             "idle-after" => self.engine.idle_after = milliseconds(key, value)?,
-            "step-ms" => self.engine.step_limit = Some(milliseconds(key, value)?),
+            "step-ms" => self.engine.step_limit = Some(milliseconds(key, value)?).filter(|limit| !limit.is_zero()),
             "throttle" => self.engine.throttle = percent(key, value)?,
             "workers" => self.engine.workers = read(key, value, "a number of threads")?,
             _ => return Ok(false),

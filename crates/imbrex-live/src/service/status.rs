@@ -92,6 +92,8 @@ pub struct CleaningStatus {
     pub limit_ms: Option<f64>,
     /// Those that took longer.
     pub over_limit: u64,
+    /// The most blocks that the next one may move so that it does not, if a layer's steps have a size.
+    pub bound_blocks: Option<u32>,
 }
 
 /// How long requests of a kind took.
@@ -207,6 +209,7 @@ fn cleaning(engine: &Engine) -> CleaningStatus {
         longest_ms: ms(times.longest),
         limit_ms: engine.step_limit().map(ms),
         over_limit: times.over_limit,
+        bound_blocks: engine.step_bound(),
     }
 }
 

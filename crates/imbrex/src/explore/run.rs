@@ -21,7 +21,7 @@ const LIVES: u32 = 8;
 /// Requests between two cuts.
 const MOST_REQUESTS: u32 = 10_000;
 /// Operations of one life after which something must be wrong.
-const STUCK: u64 = 100_000;
+pub(super) const STUCK: u64 = 100_000;
 
 /// A request that has not been answered.
 enum Asked {
@@ -102,6 +102,7 @@ impl Run {
         self.start(false)?;
         while self.tally.cuts < self.ground.cuts() && !self.dice.is_used_up() {
             self.live()?;
+            self.clean_all()?;
             self.cut()?;
             self.verify()?;
         }
@@ -113,6 +114,9 @@ impl Run {
         let depth = self.dice.between(1, 12) as usize;
         let longest = *self.dice.pick(&[30, 120, 600]);
         let mut operations = self.dice.between(1, longest);
+        if self.dice.one_in(2) {
+            self.bound_steps();
+        }
         // A disk that is worn out before it holds anything answers without doing anything.
         let mut requests = MOST_REQUESTS;
         while operations > 0 && requests > 0 {
@@ -120,7 +124,9 @@ impl Run {
                 self.ask();
                 requests -= 1;
             } else if self.dice.one_in(20) {
-                self.performer.idle(1_000_000_000);
+                self.clean_ahead();
+            } else if self.dice.one_in(100) {
+                self.bound_steps();
             } else if self.dice.one_in(200) {
                 self.ground.damage(&mut self.dice);
             }
@@ -134,7 +140,7 @@ impl Run {
     }
 
     /// Carries one device operation out and takes the replies; whether there was one.
-    fn step(&mut self) -> Result<bool, String> {
+    pub(super) fn step(&mut self) -> Result<bool, String> {
         while let Some(io) = self.performer.poll_io() {
             self.pool.push(io);
         }

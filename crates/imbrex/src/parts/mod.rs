@@ -13,6 +13,7 @@ pub mod map_runs;
 pub mod paged_map;
 pub mod recency;
 pub mod slot_table;
+pub mod step_size;
 pub mod track_order;
 pub mod unit_pool;
 pub mod victim_index;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use super::progress::Tally;
+use super::progress::{Steps, Tally};
 use super::{Counts, Failure, Io, IoKind, Reply, Request, Setup, State};
 use crate::block::Pba;
 
@@ -28,7 +28,12 @@ pub(super) struct Core {
     /// Lives in a row that ended before their first commit was durable.
     pub stillborn: u32,
     pub tally: Tally,
-    pub steps_begun: u64,
+    /// Those that have begun.
+    pub steps: Steps,
+    /// The bound that steps have, whatever the life of the layer.
+    pub step_bound: Option<u32>,
+    /// The most blocks that a step moves by the layer's configuration, if that says so.
+    pub step_blocks: Option<u32>,
 }
 
 /// What a device operation is for.

@@ -38,7 +38,7 @@ mod stack;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::block::{Extent, Pba};
-use crate::layer::{TranslationLayer, UnitReport, Violation};
+use crate::layer::{Pressure, TranslationLayer, UnitReport, Violation};
 use crate::media::Media;
 use core::{Core, Pending, Purpose, Queue};
 pub use progress::{Progress, Steps, Tally};
@@ -142,7 +142,9 @@ impl Performer {
             counts: Counts::default(),
             stillborn: 0,
             tally: Tally::default(),
-            steps_begun: 0,
+            steps: Steps::default(),
+            step_bound: None,
+            step_blocks: layer.step_blocks(),
         };
         let mut performer = Self { core, state: State::Recovering(Box::new(recovery)) };
         performer.advance();
@@ -172,8 +174,18 @@ impl Performer {
     /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned. Whether there was
     /// anything to clean.
     pub fn idle(&mut self, ns: u64) -> bool {
+        self.clean(Pressure::Idle { ns })
+    }
+
+    /// Says that somebody has asked for cleaning: one step may be planned, as long as anything can be cleaned. Whether
+    /// there was.
+    pub fn clean_asked(&mut self) -> bool {
+        self.clean(Pressure::Asked)
+    }
+
+    fn clean(&mut self, why: Pressure) -> bool {
         let cleans = match &mut self.state {
-            State::Running(running) => running.clean_idle(&mut self.core, ns),
+            State::Running(running) => running.clean_ahead(&mut self.core, why),
             State::Recovering(_) | State::Dead(_) => false,
         };
         self.advance();
@@ -293,7 +305,22 @@ impl Performer {
     #[must_use]
     pub fn steps(&self) -> Steps {
         let under_way = matches!(&self.state, State::Running(running) if running.cleaning > 0);
-        Steps { begun: self.core.steps_begun, under_way: under_way.into() }
+        Steps { under_way: under_way.into(), ..self.core.steps }
+    }
+
+    /// The most blocks that a step of cleaning moves by the layer's configuration, if that says so.
+    #[must_use]
+    pub fn step_blocks(&self) -> Option<u32> {
+        self.core.step_blocks
+    }
+
+    /// From now on a step of cleaning moves at most so many blocks, where the layer can make it smaller. It stays so when a new
+    /// life of the layer begins.
+    pub fn bound_step(&mut self, blocks: u32) {
+        self.core.step_bound = Some(blocks);
+        if let State::Running(running) = &mut self.state {
+            running.layer.bound_step(blocks);
+        }
     }
 
     /// Verifies the layer's invariants, and that folding the records gives its state.

@@ -97,7 +97,9 @@ impl Running {
                 Op::Count(..) => {}
             }
         }
-        core.steps_begun += u64::from(self.cleaning > cleaning_before);
+        if self.cleaning > cleaning_before {
+            core.steps.add(&made.plan);
+        }
         if images > self.layer.most_redo_blocks() {
             self.broken = Some(format!("the redo moves of a plan write {images} blocks, more than the layer said"));
         }

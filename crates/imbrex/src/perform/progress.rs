@@ -55,6 +55,17 @@ pub struct Steps {
     pub begun: u64,
     /// Of those, the ones whose moves have not all completed.
     pub under_way: u64,
+    /// Blocks that all steps begun so far move, read or written: more than their size where they go through RAM.
+    pub moved: u64,
+}
+
+impl Steps {
+    /// Adds the plan of a step that begins.
+    pub(super) fn add(&mut self, plan: &Plan) {
+        self.begun += 1;
+        self.moved +=
+            plan.ops().iter().map(|op| if let Op::Move { blocks, .. } = *op { blocks.into() } else { 0 }).sum::<u64>();
+    }
 }
 
 #[cfg(test)]

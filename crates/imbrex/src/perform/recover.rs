@@ -264,7 +264,10 @@ impl Recovery {
         let mut queue = std::mem::take(&mut self.queue);
         core.counts.entries_read += self.chain.entries.len() as u64;
         match self.try_build(core) {
-            Ok((layer, plan, lost, history)) => {
+            Ok((mut layer, plan, lost, history)) => {
+                if let Some(blocks) = core.step_bound {
+                    layer.bound_step(blocks);
+                }
                 if layer.most_records() > 0 {
                     core.blank.append(&mut self.unreadable);
                 }

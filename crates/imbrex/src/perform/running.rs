@@ -282,9 +282,10 @@ impl Running {
         Some(step)
     }
 
-    pub fn clean_idle(&mut self, core: &mut Core, ns: u64) -> bool {
-        let may = self.is_serving() && self.unplanned.is_empty();
-        may && self.clean(core, Pressure::Idle { ns }).is_some_and(|step| step != Step::Nothing)
+    /// A step that no write waits for.
+    pub fn clean_ahead(&mut self, core: &mut Core, why: Pressure) -> bool {
+        let may = self.is_serving() && self.unplanned.is_empty() && self.may_plan(core);
+        may && self.clean(core, why).is_some_and(|step| step != Step::Nothing)
     }
 
     /// Has the layer move what lies in RAM for the flushes that wait; says whether anything came of it.

@@ -110,6 +110,14 @@ impl Stack {
         cleans
     }
 
+    /// Says that somebody has asked for cleaning. Whether a layer had anything that it could clean.
+    pub fn clean_asked(&mut self) -> bool {
+        let mut cleans = self.top.clean_asked();
+        self.below.iter_mut().for_each(|device| cleans |= device.clean_asked());
+        self.settle();
+        cleans
+    }
+
     /// The next operation to carry out, and the number of the drive that it is for. On a drive, its device is
     /// [`Pba::DISK`].
     pub fn poll_io(&mut self) -> Option<(usize, Io)> {
@@ -214,7 +222,20 @@ impl Stack {
         self.below.iter().map(Self::steps).fold(self.top.steps(), |sum, below| Steps {
             begun: sum.begun + below.begun,
             under_way: sum.under_way + below.under_way,
+            moved: sum.moved + below.moved,
         })
+    }
+
+    /// The most blocks that a step of cleaning moves by the configuration of any layer, if one says so.
+    #[must_use]
+    pub fn step_blocks(&self) -> Option<u32> {
+        self.below.iter().map(Self::step_blocks).fold(self.top.step_blocks(), Option::max)
+    }
+
+    /// Bounds the steps of every layer; see [`Performer::bound_step`].
+    pub fn bound_step(&mut self, blocks: u32) {
+        self.top.bound_step(blocks);
+        self.below.iter_mut().for_each(|device| device.bound_step(blocks));
     }
 
     /// Verifies the layers' invariants, and that folding the records of each gives its state.

@@ -71,7 +71,10 @@ impl TranslationLayer for Notes {
     fn trim(&mut self, at: Extent<Lba>, _plan: &mut Plan) -> u32 {
         at.blocks
     }
-    fn clean(&mut self, _why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+    fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+        if why == Pressure::Asked {
+            return Step::Nothing;
+        }
         for (key, value) in (0..).zip(&mut self.values) {
             *value += 1;
             let record = Record::Note { key, value: *value };

@@ -89,7 +89,10 @@ impl TranslationLayer for Sides {
     fn trim(&mut self, at: Extent<Lba>, _plan: &mut Plan) -> u32 {
         at.blocks
     }
-    fn clean(&mut self, _why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+    fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+        if why == Pressure::Asked {
+            return Step::Nothing;
+        }
         for _ in 0..3 {
             let block = self.cursor;
             self.cursor = (block + 1) % self.side.len();

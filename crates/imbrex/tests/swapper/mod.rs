@@ -147,6 +147,7 @@ impl TranslationLayer for Swapper {
                 self.swap(plan);
             }
             Pressure::Idle { .. } => self.swap(plan),
+            Pressure::Asked => return Step::Nothing,
         }
         Step::More
     }

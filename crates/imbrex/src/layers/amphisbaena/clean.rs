@@ -35,6 +35,12 @@ impl ZoneBuffer<Amphisbaena> {
         self.evict_victim(&[], plan)
     }
 
+    /// One step towards an empty buffer: hot blocks become cold ones, which fill the cold buffer before a zone leaves it, so that
+    /// zones leave with all they have.
+    pub(super) fn empty(&mut self, plan: &mut Plan) -> Step {
+        self.go_on(&[], plan).or_else(|| self.cool(&[], plan)).unwrap_or_else(|| self.evict_victim(&[], plan))
+    }
+
     /// One step of what is under way.
     fn go_on(&mut self, waiting: &[Request], plan: &mut Plan) -> Option<Step> {
         if let Some(native) = self.collecting() {
@@ -51,19 +57,24 @@ impl ZoneBuffer<Amphisbaena> {
         if self.policy.chunks.has_pending_slot() {
             return Step::Wait;
         }
-        let Some(slot) = self.policy.roles.next_out() else { return Step::Wait };
+        self.cool(waiting, plan).unwrap_or(Step::Wait)
+    }
+
+    /// One step in which blocks leave the hot buffer, or towards a place for them in the cold one; nothing when none is hot.
+    fn cool(&mut self, waiting: &[Request], plan: &mut Plan) -> Option<Step> {
+        let slot = self.policy.roles.next_out()?;
         let Some(lba) = self.policy.chunks.table().owner(slot) else {
             unreachable!("a block with a role lies in its slot")
         };
         match self.policy.chunks.place_of(lba) {
             ColdPlace::Slot(_) => self.policy.leaving.push((lba, slot)),
-            ColdPlace::Pending => return Step::Wait,
+            ColdPlace::Pending => return Some(Step::Wait),
             ColdPlace::Nowhere if self.policy.chunks.has_free_chunk() => self.choose_leaving(lba),
-            ColdPlace::Nowhere => return self.free_chunk(waiting, plan),
+            ColdPlace::Nowhere => return Some(self.free_chunk(waiting, plan)),
         }
         self.move_to_cold(plan);
         plan.count(Event::HotCleaned, 1);
-        self.between_steps()
+        Some(self.between_steps())
     }
 
     /// Notes the blocks of the chunk of `lba` that may leave.

@@ -266,8 +266,8 @@ impl Policy for Amphisbaena {
         buffer.room_for(at, waiting, plan)
     }
 
-    fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step {
-        buffer.use_idle_time(plan)
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step {
+        if all { buffer.empty(plan) } else { buffer.use_idle_time(plan) }
     }
 }
 

@@ -60,6 +60,7 @@ use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use crate::layers::ConfigError;
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use crate::space::Space;
 
@@ -74,6 +75,7 @@ use zones::{Kind, NONE, ZonePool};
 
 struct DmZoned {
     config: Config,
+    step: StepSize,
     pool: ZonePool,
     chunks: ChunkMap,
     recency: ZoneRecency,
@@ -104,8 +106,8 @@ impl DmZoned {
         let (pool, chunks) = config.divide(space)?;
         let chunks = ChunkMap::new(chunks, pool.zone_blocks());
         let recency = ZoneRecency::new(&pool);
-        let lost = LostBlocks::default();
-        Ok(Self { config, pool, chunks, recency, lost, job: None, reclaiming: false, credit: 0 })
+        let (step, lost) = (StepSize::new(config.step_blocks), LostBlocks::default());
+        Ok(Self { config, step, pool, chunks, recency, lost, job: None, reclaiming: false, credit: 0 })
     }
 
     /// The role of the zone that a write of the block goes to.
@@ -286,8 +288,16 @@ impl TranslationLayer for DmZoned {
                 }
             }
             Pressure::Idle { ns } if ns < self.idle_after_ns() => Step::Nothing,
-            Pressure::Idle { .. } => self.reclaim_step(plan),
+            Pressure::Idle { .. } | Pressure::Asked => self.reclaim_step(plan),
         }
+    }
+
+    fn step_blocks(&self) -> Option<u32> {
+        Some(self.step.most())
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
     }
 
     fn idle_after_ns(&self) -> u64 {

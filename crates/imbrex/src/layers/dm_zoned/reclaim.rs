@@ -123,7 +123,7 @@ impl DmZoned {
     /// Plans a step of a job and says how many blocks it writes.
     fn advance(&mut self, mut job: Job, plan: &mut Plan) -> u32 {
         let Some((from, to)) = self.zones_of(&job) else { unreachable!("a chunk's zones change only with its job") };
-        let mut left = self.config.step_blocks;
+        let mut left = self.step.blocks();
         while left > 0 {
             let Some((offset, run)) = self.chunks.next_run(job.chunk, job.way.source(), job.next, left) else { break };
             if !self.pool.is_conventional(to) {
@@ -145,7 +145,7 @@ impl DmZoned {
         } else {
             self.finish(&job, (from, to), plan);
         }
-        self.config.step_blocks - left
+        self.step.blocks() - left
     }
 
     fn place(&self, zone: u32, offset: u32) -> Place {
@@ -198,7 +198,7 @@ impl DmZoned {
 
     /// Whether the host has written enough that reclaim has its turn: `throttle` blocks for each 100 of the host.
     pub(super) fn is_due(&self) -> bool {
-        self.is_reclaiming() && self.credit >= 100 * u64::from(self.config.step_blocks)
+        self.is_reclaiming() && self.credit >= 100 * u64::from(self.step.blocks())
     }
 
     /// Reclaim earns its share of what the host writes.

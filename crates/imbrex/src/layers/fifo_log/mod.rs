@@ -105,9 +105,9 @@ impl Policy for FifoLog {
         }
     }
 
-    fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step {
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step {
         match buffer.policy.log.oldest() {
-            Some((_, lba)) if buffer.free_share() < buffer.config.idle_free => buffer.evict(lba, plan),
+            Some((_, lba)) if buffer.free_share() < buffer.share_ahead(all) => buffer.evict(lba, plan),
             _ => Step::Nothing,
         }
     }

@@ -5,6 +5,7 @@ use super::{FlashCache, Policy};
 use crate::layers::{ConfigError, Field, LayerInfo};
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::space::{Home, Space};
 
 /// Blocks of a home device are fewer.
@@ -58,6 +59,7 @@ impl<P: Policy> FlashCache<P> {
             left: 0,
             fills: Vec::new(),
             ram_taken: 0,
+            step: StepSize::new(config.step_blocks),
             config,
         })
     }

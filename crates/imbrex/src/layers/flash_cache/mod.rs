@@ -42,6 +42,7 @@ use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::plan::{Place, Plan, Record};
 use crate::space::Home;
 use config::CacheConfig;
@@ -106,6 +107,7 @@ pub trait Policy: Sized + Send {
 pub struct FlashCache<P> {
     name: &'static str,
     pub config: CacheConfig,
+    pub step: StepSize,
     /// The block that frame 0 is.
     place: Pba,
     home: Home,
@@ -178,7 +180,15 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
 
     /// One half for what is written back, one for what is read.
     fn ram_blocks(&self) -> u32 {
-        2 * self.config.step_blocks
+        2 * self.step.most()
+    }
+
+    fn step_blocks(&self) -> Option<u32> {
+        Some(self.step.most())
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
     }
 
     fn warm(&self, ahead: &[Request]) -> u64 {
@@ -202,7 +212,7 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
             return self.write_back(plan);
         }
         match why {
-            Pressure::Idle { .. } => Step::Nothing,
+            Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
             Pressure::Blocked(at) if self.fits(at.start) => Step::Done,
             Pressure::Blocked(at) if self.policy.is_coming(at.start, &self.frames) => Step::Wait,
             Pressure::Blocked(at) => {

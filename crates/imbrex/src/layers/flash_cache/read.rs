@@ -44,7 +44,7 @@ impl<P: Policy> FlashCache<P> {
             plan.copy(self.home_place(run.start), Place::Host(host), run.blocks, Why::Host);
             return run.blocks;
         }
-        let run = run.first(self.config.step_blocks);
+        let run = run.first(self.step.most());
         self.allocate(run);
         if self.fills.is_empty() {
             plan.copy(self.home_place(run.start), Place::Host(host), run.blocks, Why::Host);
@@ -85,7 +85,7 @@ impl<P: Policy> FlashCache<P> {
 
     /// RAM for a read: behind that of the write-backs, and in turn, so that reads in flight seldom wait for each other.
     fn ram_for(&mut self, blocks: u32) -> u32 {
-        let size = self.config.step_blocks;
+        let size = self.step.most();
         let start = if self.ram_taken + blocks > size { 0 } else { self.ram_taken };
         self.ram_taken = start + blocks;
         size + start

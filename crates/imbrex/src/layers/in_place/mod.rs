@@ -28,6 +28,7 @@ use crate::layers::{
     ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS, configure, rewrite_survives, zone_map,
 };
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::parts::zone_pass::ZonePass;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -84,6 +85,7 @@ struct Rewrite {
 
 struct InPlace {
     config: Config,
+    step: StepSize,
     zones: ZoneMap,
     lost: LostBlocks,
     rewrite: Option<Rewrite>,
@@ -97,7 +99,8 @@ impl InPlace {
             return Err(ConfigError::Field { layer: INFO.name, reason });
         }
         let zones = zone_map(INFO.name, space, config.spare_zones)?;
-        Ok(Self { config, zones, lost: LostBlocks::default(), rewrite: None })
+        let step = StepSize::new(config.step_blocks);
+        Ok(Self { config, step, zones, lost: LostBlocks::default(), rewrite: None })
     }
 
     fn pass(&self, native: u32, held: u32, from: u32, to: u32) -> ZonePass<'_> {
@@ -118,7 +121,7 @@ impl InPlace {
         let held = self.zones.pointer(self.zones.physical(native));
         let mut at = from;
         while at < until {
-            let to = until.min(at + self.config.step_blocks);
+            let to = until.min(at + self.step.most());
             let pass = self.pass(native, held, at, to);
             pass.collect(plan);
             pass.write(self.zones.block(target, 0), plan);
@@ -218,7 +221,7 @@ impl InPlace {
                 None => return Step::Nothing,
             },
         };
-        let to = offset.min(rewrite.written.saturating_add(self.config.step_blocks));
+        let to = offset.min(rewrite.written.saturating_add(self.step.blocks()));
         if to > rewrite.written {
             self.carry(native, rewrite.target, rewrite.written, to, plan);
             rewrite.written = to;
@@ -234,7 +237,15 @@ impl TranslationLayer for InPlace {
     }
 
     fn ram_blocks(&self) -> u32 {
-        if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.config.step_blocks }
+        if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.step.most() }
+    }
+
+    fn step_blocks(&self) -> Option<u32> {
+        (self.config.spare_zones > 0).then_some(self.step.most())
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
     }
 
     fn survives_power_loss(&self) -> Result<(), Unsafe> {
@@ -260,7 +271,7 @@ impl TranslationLayer for InPlace {
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
         match why {
             Pressure::Blocked(at) if self.config.spare_zones > 0 => self.prepare(at, plan),
-            Pressure::Blocked(_) | Pressure::Idle { .. } => Step::Nothing,
+            Pressure::Blocked(_) | Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
         }
     }
 

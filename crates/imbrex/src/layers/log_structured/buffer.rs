@@ -178,7 +178,7 @@ impl LogStructured {
     /// Plans that blocks of the write buffer land on the active band, or one step towards room there.
     fn write_leaving(&mut self, plan: &mut Plan) -> Step {
         let mut landed = 0;
-        while landed < self.config.step_blocks && !self.compaction.is_under_way() {
+        while landed < self.step.blocks() && !self.compaction.is_under_way() {
             let Some((slot, room)) = self.room() else { break };
             let Some(buffer) = &mut self.buffer else { break };
             if !buffer.has_leaving() {

@@ -137,7 +137,7 @@ impl LogStructured {
 
     /// One step of the job.
     pub(super) fn compact(&mut self, plan: &mut Plan) -> Step {
-        let mut budget = self.config.step_blocks;
+        let mut budget = self.step.blocks();
         while budget > 0
             && self.compaction.phase == Phase::Reading
             && self.compaction.done < self.compaction.moving.len()

@@ -66,6 +66,7 @@ use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitRep
 use crate::layers::{ConfigError, LayerInfo, Recording};
 use crate::parts::heat::Heat;
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use crate::space::Space;
 use bands::Bands;
@@ -114,6 +115,7 @@ pub(super) const COST_BENEFIT: LayerInfo = LayerInfo {
 struct LogStructured {
     name: &'static str,
     config: Config,
+    step: StepSize,
     bands: Bands,
     /// Kept where something depends on it.
     heat: Option<Heat>,
@@ -137,6 +139,7 @@ impl LogStructured {
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
             compaction: Compaction::new(config.compact_bands * band),
             lost: LostBlocks::default(),
+            step: StepSize::new(config.step_blocks),
             config,
         })
     }
@@ -305,8 +308,16 @@ impl TranslationLayer for LogStructured {
         match why {
             Pressure::Blocked(_) if self.buffer.is_some() => self.drain_buffer(plan),
             Pressure::Blocked(_) => self.make_room(plan),
-            Pressure::Idle { .. } => Step::Nothing,
+            Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
         }
+    }
+
+    fn step_blocks(&self) -> Option<u32> {
+        Some(self.step.most())
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
     }
 
     fn freed(&mut self, space: Extent<Pba>) {

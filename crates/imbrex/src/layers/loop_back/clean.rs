@@ -20,9 +20,10 @@ impl ZoneBuffer<LoopBack> {
         oldest.map_or(Step::Wait, |(_, lba)| self.clean_tail(lba, enough, plan))
     }
 
-    /// One step towards the free share that idle time is used for.
-    pub(super) fn clean_idle(&mut self, plan: &mut Plan) -> Step {
+    /// One step towards the free share that idle time is used for, or towards an empty log: then nothing is re-queued.
+    pub(super) fn clean_ahead(&mut self, all: bool, plan: &mut Plan) -> Step {
         match self.policy.log.oldest() {
+            Some((_, lba)) if all => self.evict(lba, plan),
             Some((_, lba)) if self.free_share() < self.config.idle_free => self.clean_tail(lba, u32::MAX, plan),
             _ => {
                 self.policy.requeued = 0;
@@ -39,7 +40,7 @@ impl ZoneBuffer<LoopBack> {
         }
         let cycle = policy.log.table().live();
         if policy.requeued < cycle {
-            let most = policy.batch.min(cycle - policy.requeued);
+            let most = policy.batch.min(cycle - policy.requeued).min(self.step.blocks());
             return self.requeue(most, enough, plan);
         }
         policy.requeued = 0;

@@ -236,8 +236,8 @@ impl Policy for LoopBack {
         buffer.make_room(at, plan)
     }
 
-    fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step {
-        buffer.clean_idle(plan)
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step {
+        buffer.clean_ahead(all, plan)
     }
 }
 

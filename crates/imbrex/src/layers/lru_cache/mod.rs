@@ -123,12 +123,12 @@ struct LruCache {
 
 impl LruCache {
     /// How many of the coldest frames leave so that `wanted` are free: a clean one alone, `evict_blocks` from a dirty one on,
-    /// and dirty ones in no more than one step.
+    /// and no more than one step of `most`, so that whatever is to leave has left when the step is planned.
     fn leaving(&self, wanted: u32, most: u32, frames: &Frames) -> usize {
-        let (mut leaving, mut together) = (0, 0);
+        let (mut leaving, mut together, evicted) = (0, 0, self.evict_blocks.min(most));
         for frame in self.recency.in_order() {
             if together == 0 {
-                together = if frames.is_dirty(frame) { self.evict_blocks } else { 1 };
+                together = if frames.is_dirty(frame) { evicted } else { 1 };
                 if leaving >= wanted || leaving + together > most {
                     break;
                 }
@@ -142,7 +142,7 @@ impl LruCache {
     /// Lets the coldest blocks leave until `wanted` frames are free or about to be.
     fn evict(cache: &mut FlashCache<Self>, wanted: u32) {
         let FlashCache { policy, frames, .. } = cache;
-        let coldest = policy.recency.in_order().take(policy.leaving(wanted, cache.config.step_blocks, frames));
+        let coldest = policy.recency.in_order().take(policy.leaving(wanted, cache.step.blocks(), frames));
         cache.leaving.extend(coldest.filter_map(|frame| Some((frames.owner(frame)?, frame))));
         cache.settle_leaving();
     }

@@ -47,7 +47,7 @@ impl PageFtl {
             self.switch(collection, plan);
             return if self.frontier.is_some() { Step::Done } else { Step::More };
         }
-        let mut left = self.config.step_blocks;
+        let mut left = self.step.blocks();
         while left > 0 && collection.next < self.pages() {
             let Collection { victim, target, next } = collection;
             let place = self.map.place(victim, next);

@@ -46,6 +46,7 @@ use crate::layer::{
 use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
 use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::parts::unit_pool::{Reuse, UnitPool, Victims};
 use crate::plan::{Place, Plan, Record, Why};
 use crate::space::{Space, Zones};
@@ -99,6 +100,7 @@ struct Frontier {
 
 struct PageFtl {
     config: Config,
+    step: StepSize,
     units: Zones,
     map: FullMap,
     lost: LostBlocks,
@@ -135,6 +137,7 @@ impl PageFtl {
         let seen = ((count * pages) as f64 * (1.0 - config.over_provisioning)) as u64;
         let capacity = seen.clamp(1, (count - kept_back) * pages);
         Ok(Self {
+            step: StepSize::new(config.step_blocks),
             config,
             units,
             map: FullMap::new(capacity, units.count, units.zone_blocks),
@@ -216,8 +219,16 @@ impl TranslationLayer for PageFtl {
         match (self.collection.take(), why) {
             (Some(collection), _) => self.collect(collection, plan),
             (None, Pressure::Blocked(_)) => self.make_room(plan),
-            (None, Pressure::Idle { .. }) => Step::Nothing,
+            (None, Pressure::Idle { .. } | Pressure::Asked) => Step::Nothing,
         }
+    }
+
+    fn step_blocks(&self) -> Option<u32> {
+        Some(self.step.most())
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
     }
 
     fn freed(&mut self, space: Extent<Pba>) {

@@ -101,7 +101,7 @@ impl Skylight {
 
     /// Gathers a stretch, and writes it to the scratch band. Without one the last stretch's plan writes the band.
     fn gather_step(&mut self, job: &mut Job, from: u32, scratch: Option<u32>, plan: &mut Plan) {
-        let to = job.end.min(from.saturating_add(self.config.step_blocks));
+        let to = job.end.min(from.saturating_add(self.step.blocks()));
         if !job.from_stream {
             self.collect(job, from, to, plan);
         }
@@ -140,7 +140,7 @@ impl Skylight {
 
     /// Writes a stretch in place; after the last one the scratch band is emptied.
     fn restore_step(&mut self, job: &mut Job, (from, in_ram): (u32, bool), plan: &mut Plan) {
-        let to = job.end.min(from.saturating_add(self.config.step_blocks));
+        let to = job.end.min(from.saturating_add(self.step.blocks()));
         if !in_ram {
             let source = self.home.content(job.band).0.plus(u64::from(from));
             plan.copy(Place::At(source), Place::At(ram(job, from)), to - from, Why::Collect);
@@ -248,10 +248,7 @@ impl Skylight {
     }
 
     /// Plans one step towards an empty cache.
-    pub(super) fn clean_idle(&mut self, ns: u64, plan: &mut Plan) -> Step {
-        if ns < u64::from(self.config.idle_ms) * 1_000_000 {
-            return Step::Nothing;
-        }
+    pub(super) fn clean_ahead(&mut self, plan: &mut Plan) -> Step {
         if self.stream.is_some() {
             self.spill(plan);
             return self.between_steps();

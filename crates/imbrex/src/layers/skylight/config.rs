@@ -8,6 +8,7 @@ use crate::layers::zone_buffer::config::INTERRUPTIBLE;
 use crate::layers::{ConfigError, Field, STEP_BLOCKS, configure};
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
+use crate::parts::step_size::StepSize;
 use crate::space::Space;
 
 const NAME: &str = super::INFO.name;
@@ -102,6 +103,7 @@ impl Skylight {
             copied: vec![0; longest.div_ceil(64) as usize],
             newer: Vec::with_capacity(longest.min(config.step_blocks) as usize),
             home,
+            step: StepSize::new(config.step_blocks),
             config,
         })
     }

@@ -61,6 +61,7 @@ use crate::layer::{
 use crate::layers::{LayerInfo, Recording};
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use cache::Cache;
 use clean::Job;
@@ -81,6 +82,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
 
 struct Skylight {
     config: Config,
+    step: StepSize,
     cache: Cache,
     blocks: BufferedBlocks,
     home: Home,
@@ -163,6 +165,14 @@ impl TranslationLayer for Skylight {
         ))
     }
 
+    fn step_blocks(&self) -> Option<u32> {
+        self.config.scratch.then_some(self.step.most())
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
+    }
+
     fn idle_after_ns(&self) -> u64 {
         u64::from(self.config.idle_ms) * 1_000_000
     }
@@ -218,7 +228,8 @@ impl TranslationLayer for Skylight {
         match why {
             _ if self.job.is_some() => self.job_step(plan),
             Pressure::Blocked(_) => self.make_room(plan),
-            Pressure::Idle { ns } => self.clean_idle(ns, plan),
+            Pressure::Idle { ns } if ns < self.idle_after_ns() => Step::Nothing,
+            Pressure::Idle { .. } | Pressure::Asked => self.clean_ahead(plan),
         }
     }
 

@@ -188,8 +188,8 @@ impl Policy for SkylightZones {
         if buffer.policy.zones.room(zone) > 0 { Step::Done } else { buffer.write_back(zone, plan) }
     }
 
-    fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step {
-        while let Some(zone) = buffer.policy.fullest(buffer.config.idle_free) {
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step {
+        while let Some(zone) = buffer.policy.fullest(buffer.share_ahead(all)) {
             match buffer.write_back(zone, plan) {
                 Step::Done => {}
                 step => return step,

@@ -6,6 +6,7 @@ use super::{Policy, ZoneBuffer};
 use crate::layers::{ConfigError, Field, LayerInfo, configure, zone_map};
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
+use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::space::Space;
 
@@ -117,6 +118,7 @@ impl<P: Policy> ZoneBuffer<P> {
             zones,
             eviction: None,
             newer: Vec::new(),
+            step: StepSize::new(config.step_blocks),
             config,
         })
     }

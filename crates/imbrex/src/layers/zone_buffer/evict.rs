@@ -41,9 +41,9 @@ impl Eviction {
 }
 
 impl<P: Policy> ZoneBuffer<P> {
-    /// The most blocks a step moves, which is the RAM it needs.
-    pub(super) fn step_limit(&self) -> u32 {
-        if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.config.step_blocks }
+    /// The most blocks that a step moves now.
+    fn step_limit(&self) -> u32 {
+        if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.step.blocks() }
     }
 
     /// Begins to evict the zone of `lba`, which is buffered, with all its buffered blocks.

@@ -34,6 +34,7 @@ use crate::layer::{
 use crate::layers::rewrite_survives;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::parts::zone_pass::Newer;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -102,8 +103,9 @@ pub trait Policy: Slots + Sized + Send {
     /// Plans one step towards room for a blocked write of `at`, behind which others are `waiting`.
     fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, waiting: &[Request], plan: &mut Plan) -> Step;
 
-    /// Plans one step towards the free share that idle time is used for.
-    fn clean_idle(buffer: &mut ZoneBuffer<Self>, plan: &mut Plan) -> Step;
+    /// Plans one step towards so much free space that nothing needs to be cleaned ahead, or towards an empty buffer if `all` is to
+    /// be cleaned.
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step;
 }
 
 /// A policy under which all blocks are alike.
@@ -123,6 +125,7 @@ pub trait InPlace: Takes {
 pub struct ZoneBuffer<P> {
     name: &'static str,
     pub config: BufferConfig,
+    pub step: StepSize,
     pub policy: P,
     pub blocks: BufferedBlocks,
     pub zones: ZoneMap,
@@ -145,6 +148,11 @@ impl<P: Policy> ZoneBuffer<P> {
     /// `at` lies in the slots from `first` from now on.
     pub fn map_run(&mut self, at: Extent<Lba>, first: u32) {
         self.blocks.map_run(at, first, &mut self.policy);
+    }
+
+    /// The share of the buffer that is to be free when it is cleaned ahead, or all of it.
+    pub fn share_ahead(&self, all: bool) -> f64 {
+        if all { 1.0 } else { self.config.idle_free }
     }
 
     /// The share of the slots that hold nothing.
@@ -177,7 +185,16 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
     }
 
     fn ram_blocks(&self) -> u32 {
-        (self.policy.most_collected() + self.step_limit()).max(self.policy.ram_blocks())
+        let step = self.step_blocks().unwrap_or(self.zones.zone_blocks());
+        (self.policy.most_collected() + step).max(self.policy.ram_blocks())
+    }
+
+    fn step_blocks(&self) -> Option<u32> {
+        (self.config.spare_zones > 0).then_some(self.step.most())
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
     }
 
     fn survives_power_loss(&self) -> Result<(), Unsafe> {
@@ -236,7 +253,8 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         }
         match why {
             Pressure::Blocked(at) => P::make_room(self, at, waiting, plan),
-            Pressure::Idle { .. } => P::clean_idle(self, plan),
+            Pressure::Idle { .. } => P::clean_ahead(self, false, plan),
+            Pressure::Asked => P::clean_ahead(self, true, plan),
         }
     }
 
