@@ -36,8 +36,9 @@ kernel_idle() {
     settle
 }
 
+# The layer dm-zoned waits as long.
 ours_idle() {
-    sleep 3
+    sleep 13
     settle
 }
 

@@ -3,12 +3,14 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers::{self, LayerInfo, Recording};
+use imbrex::plan::Why;
 use imbrex_live::engine::{Cleaning, Engine, EngineOptions};
 use imbrex_live::image::Image;
 use imbrex_live::store::Store;
@@ -198,4 +200,54 @@ fn a_part_of_a_block_does_not_bring_back_what_a_whole_one_replaces() {
         assert!(back[..3584].iter().all(|byte| *byte == value), "round {round}");
         assert!(back[3584..].iter().all(|byte| *byte == value || *byte == 0xee), "round {round}");
     }
+}
+
+/// Blocks moved for any reason but a host's.
+fn cleaned(engine: &Engine) -> u64 {
+    let (runners, _) = engine.progress();
+    runners.iter().flat_map(|runner| runner.tally.moved()).filter(|(why, _)| *why != Why::Host).map(|(_, n)| n).sum()
+}
+
+#[test]
+fn a_layer_that_wants_more_idle_time_than_is_first_offered_gets_it() {
+    let members = members(Recording::Banded);
+    let config = toml::Table::from_iter([("idle_ms".to_owned(), 300.into())]);
+    let layer = layers::find("skylight").unwrap();
+    format(members.clone(), &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None }).unwrap();
+    let engine = start(members);
+    for block in 0..40 {
+        engine.write_bytes(0, block * 61 * 4096, &[7; 4096]).unwrap();
+    }
+    let looks = (0..200).map(|_| thread::sleep(Duration::from_millis(50)));
+    assert!(looks.take_while(|()| cleaned(&engine) == 0).count() < 200, "nothing is cleaned in ten seconds");
+}
+
+#[test]
+fn cleaning_that_was_asked_for_ends_while_clients_go_on_and_what_was_paused_is_paused_again() {
+    let members = vec![zoned(8, 0)];
+    formatted(layers::find("fifo-log").unwrap(), members.clone()).unwrap();
+    let engine = start(members);
+    engine.set_cleaning(Cleaning::Paused);
+    for block in 0..200 {
+        engine.write_bytes(0, block * 61 % engine.capacity() * 4096, &[7; 4096]).unwrap();
+    }
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for client in 0..3 {
+            let (engine, done) = (&engine, &done);
+            scope.spawn(move || {
+                let mut block = [0; 4096];
+                while !done.load(Ordering::Relaxed) {
+                    engine.read_bytes(client, u64::from(client) * 4096, &mut block).unwrap();
+                }
+            });
+        }
+        engine.set_cleaning(Cleaning::Now);
+        let looks = (0..2000).map(|_| thread::sleep(Duration::from_millis(10)));
+        let ended = looks.take_while(|()| engine.cleaning() == Cleaning::Now).count() < 2000;
+        done.store(true, Ordering::Relaxed);
+        assert!(ended, "cleaning has no end");
+    });
+    assert!(cleaned(&engine) > 0);
+    assert_eq!(engine.cleaning(), Cleaning::Paused);
 }

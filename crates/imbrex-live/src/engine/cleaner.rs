@@ -4,6 +4,8 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use imbrex::perform::Offered;
+
 use super::machine::{Cleaning, Machine, PATIENCE, Shared};
 
 /// How long to wait before asking again for a step that could not be planned.
@@ -40,7 +42,7 @@ fn offer(shared: &Shared, machine: &Machine) -> Result<Reason, Duration> {
             let quiet = machine.last_request.elapsed();
             match shared.options.idle_after.checked_sub(quiet) {
                 Some(rest) if !rest.is_zero() => Err(rest),
-                _ if !machine.callers.is_empty() => Err(shared.options.idle_after),
+                _ if !machine.callers.is_empty() => Err(shared.options.idle_after.max(SOON)),
                 _ => Ok(Reason::Idle(quiet)),
             }
         }
@@ -49,34 +51,54 @@ fn offer(shared: &Shared, machine: &Machine) -> Result<Reason, Duration> {
 
 /// One step, and its moves to their end.
 fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, reason: Reason) -> MutexGuard<'a, Machine> {
-    let (last_request, since) = (machine.last_request, Instant::now());
-    let cleans = match reason {
+    let since = Instant::now();
+    let offered = match reason {
         Reason::Idle(idle) => machine.stack.idle(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)),
         Reason::Asked => machine.stack.clean_asked(),
     };
     shared.look_at_steps(&mut machine);
     machine.deliver();
     shared.wake(&machine);
-    if !cleans && machine.under_way + machine.waiting() == 0 {
-        if machine.cleaning == Cleaning::Now {
-            machine.cleaning = Cleaning::WhenIdle;
+    match (offered, reason) {
+        (Offered::Declined, Reason::Asked) => {
+            machine.cleaning = machine.cleaning_before;
             shared.changed.notify_all();
+            return machine;
         }
-        // Nothing to do until somebody writes, which nobody says: idle time begins then at the earliest.
-        let often = shared.options.idle_after.max(SOON);
-        while machine.last_request == last_request && machine.cleaning == Cleaning::WhenIdle && !machine.ended {
-            machine = shared.wait_for_change_within(machine, often);
+        (Offered::Declined, Reason::Idle(idle)) if machine.under_way + machine.waiting() == 0 => {
+            return until_asked(shared, machine, idle);
         }
-        return machine;
+        _ => {}
     }
     while machine.stack.steps().under_way > 0 && !machine.ended {
         machine = shared.wait_for_change(machine);
     }
-    if !cleans {
+    if offered != Offered::Taken {
         // Space has to come back first, or others are being served.
         machine = shared.wait_for_change_within(machine, SOON);
     }
     rest(shared, machine, since)
+}
+
+/// Waits until there may be something to clean again: when somebody has asked for anything, which nobody says, or when the
+/// drives have been idle for as long as the layers want, if `offered` was less.
+fn until_asked<'a>(
+    shared: &'a Shared,
+    mut machine: MutexGuard<'a, Machine>,
+    offered: Duration,
+) -> MutexGuard<'a, Machine> {
+    let last_request = machine.last_request;
+    let wanted = Duration::from_nanos(machine.stack.idle_after_ns());
+    while machine.last_request == last_request && machine.cleaning == Cleaning::WhenIdle && !machine.ended {
+        let left = wanted.saturating_sub(last_request.elapsed());
+        if left.is_zero() && offered < wanted {
+            break;
+        }
+        let often = shared.options.idle_after.max(SOON);
+        let wait = if offered < wanted { often.min(left) } else { often };
+        machine = shared.wait_for_change_within(machine, wait);
+    }
+    machine
 }
 
 /// Leaves the time after a step that began at `since` to others, as much as the throttle says.

@@ -69,6 +69,8 @@ pub(super) struct Machine {
     pub merges_waiting: usize,
     pub last_request: Instant,
     pub cleaning: Cleaning,
+    /// What is done again when what was asked for is cleaned.
+    pub cleaning_before: Cleaning,
     /// How much of the time background cleaning may take, in per cent.
     pub throttle: u8,
     pub clock: StepClock,
@@ -195,6 +197,7 @@ impl Machine {
             merges_waiting: 0,
             last_request: Instant::now(),
             cleaning: Cleaning::default(),
+            cleaning_before: Cleaning::default(),
             throttle: options.throttle,
             clock: StepClock::default(),
             pace,

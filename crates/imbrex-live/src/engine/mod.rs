@@ -185,7 +185,12 @@ impl Engine {
 
     /// Pauses background cleaning, lets it go on, or asks for it now.
     pub fn set_cleaning(&self, cleaning: Cleaning) {
-        self.shared.machine().cleaning = cleaning;
+        let mut machine = self.shared.machine();
+        if cleaning != Cleaning::Now {
+            machine.cleaning_before = cleaning;
+        }
+        machine.cleaning = cleaning;
+        drop(machine);
         self.shared.changed.notify_all();
     }
 

@@ -1,6 +1,7 @@
 //! Cleaning that no write waits for, and how large its steps may be.
 
 use super::run::{Run, STUCK};
+use crate::perform::Offered;
 
 impl Run {
     /// Offers a step of cleaning that no write waits for.
@@ -18,8 +19,8 @@ impl Run {
             return Ok(());
         }
         for _ in 0..STUCK {
-            let cleans = self.performer.clean_asked();
-            if !self.step()? && !cleans {
+            let offered = self.performer.clean_asked();
+            if !self.step()? && offered != Offered::Taken {
                 return Ok(());
             }
         }

@@ -41,7 +41,7 @@ use crate::block::{Extent, Pba};
 use crate::layer::{Pressure, TranslationLayer, UnitReport, Violation};
 use crate::media::Media;
 use core::{Core, Pending, Purpose, Queue};
-pub use progress::{Progress, Steps, Tally};
+pub use progress::{Offered, Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
 use recover::Recovery;
@@ -171,25 +171,32 @@ impl Performer {
         self.core.clients.remove(&client);
     }
 
-    /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned. Whether there was
-    /// anything to clean.
-    pub fn idle(&mut self, ns: u64) -> bool {
+    /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned.
+    pub fn idle(&mut self, ns: u64) -> Offered {
         self.clean(Pressure::Idle { ns })
     }
 
-    /// Says that somebody has asked for cleaning: one step may be planned, as long as anything can be cleaned. Whether
-    /// there was.
-    pub fn clean_asked(&mut self) -> bool {
+    /// Says that somebody has asked for cleaning: one step may be planned, as long as anything can be cleaned.
+    pub fn clean_asked(&mut self) -> Offered {
         self.clean(Pressure::Asked)
     }
 
-    fn clean(&mut self, why: Pressure) -> bool {
-        let cleans = match &mut self.state {
+    /// How long the disk must have been idle before that is of any use to the layer, in nanoseconds.
+    #[must_use]
+    pub fn idle_after_ns(&self) -> u64 {
+        match &self.state {
+            State::Running(running) => running.layer.idle_after_ns(),
+            State::Recovering(_) | State::Dead(_) => 0,
+        }
+    }
+
+    fn clean(&mut self, why: Pressure) -> Offered {
+        let offered = match &mut self.state {
             State::Running(running) => running.clean_ahead(&mut self.core, why),
-            State::Recovering(_) | State::Dead(_) => false,
+            State::Recovering(_) | State::Dead(_) => Offered::Later,
         };
         self.advance();
-        cleans
+        offered
     }
 
     /// The next device operation to carry out.

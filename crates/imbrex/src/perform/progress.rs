@@ -33,6 +33,17 @@ impl Tally {
     }
 }
 
+/// What became of an offer to clean. Of several runners the greatest counts.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Offered {
+    /// There is nothing to clean.
+    Declined,
+    /// No step can be planned before something else is done.
+    Later,
+    /// A step has been planned, or follows as soon as there is space for it.
+    Taken,
+}
+
 /// How a runner stands.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Progress {

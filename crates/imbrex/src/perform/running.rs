@@ -13,7 +13,7 @@ use super::request::Active;
 use super::ring::Ring;
 use super::room;
 use super::rules::Rule;
-use super::{Core, Failure, IoResult, Purpose, Queue, Request, Setup, State};
+use super::{Core, Failure, IoResult, Offered, Purpose, Queue, Request, Setup, State};
 use crate::block::{self, Access, Extent, Lba, Pba};
 use crate::layer::{Pressure, Step, TranslationLayer, Violation};
 use crate::plan::{Op, Plan, Record};
@@ -283,9 +283,13 @@ impl Running {
     }
 
     /// A step that no write waits for.
-    pub fn clean_ahead(&mut self, core: &mut Core, why: Pressure) -> bool {
+    pub fn clean_ahead(&mut self, core: &mut Core, why: Pressure) -> Offered {
         let may = self.is_serving() && self.unplanned.is_empty() && self.may_plan(core);
-        may && self.clean(core, why).is_some_and(|step| step != Step::Nothing)
+        match may.then(|| self.clean(core, why)).flatten() {
+            None => Offered::Later,
+            Some(Step::Nothing) => Offered::Declined,
+            Some(_) => Offered::Taken,
+        }
     }
 
     /// Has the layer move what lies in RAM for the flushes that wait; says whether anything came of it.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use super::{Counts, Failure, Io, IoKind, IoResult, Performer, Progress, Reply, Request, Setup, Steps};
+use super::{Counts, Failure, Io, IoKind, IoResult, Offered, Performer, Progress, Reply, Request, Setup, Steps};
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::{TranslationLayer, Violation};
 
@@ -102,20 +102,30 @@ impl Stack {
         self.top.forget(client);
     }
 
-    /// Says that the drives have been idle for `ns` nanoseconds. Whether a layer had anything to clean.
-    pub fn idle(&mut self, ns: u64) -> bool {
-        let mut cleans = self.top.idle(ns);
-        self.below.iter_mut().for_each(|device| cleans |= device.idle(ns));
-        self.settle();
-        cleans
+    /// Says that the drives have been idle for `ns` nanoseconds.
+    pub fn idle(&mut self, ns: u64) -> Offered {
+        self.offer(&mut |runner| runner.idle(ns))
     }
 
-    /// Says that somebody has asked for cleaning. Whether a layer had anything that it could clean.
-    pub fn clean_asked(&mut self) -> bool {
-        let mut cleans = self.top.clean_asked();
-        self.below.iter_mut().for_each(|device| cleans |= device.clean_asked());
+    /// Says that somebody has asked for cleaning.
+    pub fn clean_asked(&mut self) -> Offered {
+        self.offer(&mut Performer::clean_asked)
+    }
+
+    /// Lets every runner clean, the top first.
+    fn offer(&mut self, to: &mut dyn FnMut(&mut Performer) -> Offered) -> Offered {
+        let mut offered = to(&mut self.top);
+        for device in &mut self.below {
+            offered = offered.max(device.offer(to));
+        }
         self.settle();
-        cleans
+        offered
+    }
+
+    /// How long the drives must have been idle before that is of any use to every layer, in nanoseconds.
+    #[must_use]
+    pub fn idle_after_ns(&self) -> u64 {
+        self.below.iter().map(Self::idle_after_ns).fold(self.top.idle_after_ns(), u64::max)
     }
 
     /// The next operation to carry out, and the number of the drive that it is for. On a drive, its device is

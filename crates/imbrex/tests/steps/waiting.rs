@@ -8,7 +8,7 @@ use imbrex::block::{Extent, Lba, Pba};
 use imbrex::layers::find;
 use imbrex::media::{Media, Shingled, ZonedSpec};
 use imbrex::perform::rules::Rules;
-use imbrex::perform::{Io, IoKind, IoResult, Performer, Reply, Request, Setup};
+use imbrex::perform::{Io, IoKind, IoResult, Offered, Performer, Reply, Request, Setup};
 use imbrex::space::Space;
 
 const BLOCK: usize = 512;
@@ -155,7 +155,7 @@ impl Bench {
 fn what_concerns_no_step_does_not_wait_for_it() {
     let mut bench = Bench::new();
     bench.fill();
-    assert!(bench.performer.idle(SECOND_NS) && bench.is_under_way());
+    assert_eq!((bench.performer.idle(SECOND_NS), bench.is_under_way()), (Offered::Taken, true));
     bench.fetch();
     let held = bench.held.len();
     let requests = [bench.read(1, 7), bench.read(0, 7), bench.read(0, 100), bench.write(1, 9, 1), bench.write(2, 0, 4)];
@@ -171,19 +171,19 @@ fn what_concerns_no_step_does_not_wait_for_it() {
 fn who_conflicts_with_a_step_waits_for_that_one_only() {
     let mut bench = Bench::new();
     bench.fill();
-    assert!(bench.performer.idle(SECOND_NS));
+    assert_eq!(bench.performer.idle(SECOND_NS), Offered::Taken);
     bench.fetch();
     // The step reads the slot of that block.
     let id = bench.write(0, 3, 1);
     assert!(!bench.serve(id), "its slot is being read");
     while bench.is_under_way() {
-        assert!(!bench.performer.idle(SECOND_NS), "one step at a time");
+        assert_eq!(bench.performer.idle(SECOND_NS), Offered::Later, "one step at a time");
         let of_step = bench.held.iter().position(|io| io.request.is_none()).unwrap();
         bench.carry_out(of_step);
     }
     assert_eq!(bench.begun(), 1, "no other step has begun");
     // Nor does one that begins now come before it.
-    assert!(bench.performer.idle(SECOND_NS));
+    assert_eq!(bench.performer.idle(SECOND_NS), Offered::Taken);
     bench.fetch();
     assert_eq!(bench.begun(), 2);
     assert!(bench.serve(id));
@@ -217,7 +217,7 @@ fn a_bound_makes_steps_smaller_and_outlives_the_layer() {
     bench.fill();
     let step = |bench: &mut Bench| {
         let before = bench.performer.steps();
-        assert!(bench.performer.idle(SECOND_NS));
+        assert_eq!(bench.performer.idle(SECOND_NS), Offered::Taken);
         let after = bench.performer.steps();
         assert_eq!(after.begun, before.begun + 1);
         bench.finish();
