@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::chain::{self, Chain};
 use super::commit::{self, What};
 use super::copies;
+use super::reading::fold;
 use super::ring::{Ring, Slots};
 use super::rules::Rule;
 use super::running::Running;
@@ -300,14 +301,6 @@ impl Recovery {
         layer.recovered(&self.report, &mut plan).map_err(|e| e.to_string())?;
         Ok((layer, plan, lost, records))
     }
-}
-
-fn fold(setup: &Setup, records: &[Record]) -> Result<Box<dyn TranslationLayer>, String> {
-    let mut layer = (setup.make)();
-    for record in records {
-        layer.apply(record).map_err(|e| format!("the journal is damaged: {e}"))?;
-    }
-    Ok(layer)
 }
 
 /// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and
