@@ -51,6 +51,9 @@ pub(super) struct Run {
     cursor: u64,
     /// One in how many operations fails; 0 for none.
     pub fault_rate: u64,
+    /// How many operations may fail while the performer recovers: it gives a drive up that fails again and again. None before
+    /// it has served, since a store that was not formatted to the end is none.
+    pub recovery_faults: u32,
     pub worn_out: bool,
     /// Clients that have asked for something in this life of the performer.
     clients: BTreeSet<u32>,
@@ -85,6 +88,7 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
         next_id: 0,
         cursor: 0,
         fault_rate,
+        recovery_faults: 0,
         worn_out: false,
         clients: BTreeSet::new(),
         must_fail: BTreeSet::new(),

@@ -170,7 +170,9 @@ impl Running {
                 format!("the first commit of {STILLBORN_LIMIT} lives in a row failed: the journal cannot be written");
             return core.die(why, &mut std::mem::take(&mut self.queue));
         }
-        let suspects = std::mem::take(&mut self.suspects);
+        // What was found to hold nothing that is needed, or recorded as lost, was so in this life, of which not all is durable.
+        let mut suspects = std::mem::take(&mut core.blank);
+        suspects.append(&mut self.suspects);
         State::Recovering(Box::new(Recovery::open(suspects, std::mem::take(&mut self.queue))))
     }
 

@@ -5,6 +5,7 @@
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod restarts;
+mod served;
 mod sides;
 
 use fixture::random::any_request;
