@@ -5,6 +5,7 @@
 //! may be cut, recovery included. After each cut everything is read back and held against a model; the layer's invariants
 //! and the fold of its records are checked on the way. The same seed gives the same run.
 
+mod clients;
 pub mod content;
 #[cfg(test)]
 mod damage;

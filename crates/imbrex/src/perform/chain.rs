@@ -100,7 +100,9 @@ pub(super) fn find(blocks: Vec<Block>, block_bytes: usize) -> Result<Chain, Stri
     let last = last.ok_or("the journal was never begun; format the store again")?;
     if last.tail >= last.end() {
         let Header { start, tail, .. } = last;
-        return Err(format!("the journal entry that begins with block {start} is damaged: it names block {tail} as the first"));
+        return Err(format!(
+            "the journal entry that begins with block {start} is damaged: it names block {tail} as the first"
+        ));
     }
     let mut chain = Chain { head: last.end(), tail: last.tail, epoch, ..Chain::default() };
     let mut at = last.tail;

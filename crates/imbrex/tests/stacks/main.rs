@@ -7,6 +7,7 @@ mod fixture;
 mod restarts;
 mod served;
 mod sides;
+mod told;
 
 use fixture::random::any_request;
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate};
