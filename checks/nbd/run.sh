@@ -85,8 +85,9 @@ check_disconnects() {
         sleep 0.4
         kill -9 $client
         wait $client 2> /dev/null || true
-        # nbdkit before 1.34 may end over this, and is started again.
+        # nbdkit before 1.34 may end over this, and is started again. Then the first flush tells of what may be lost.
         await "$1"
+        io "$1" -c flush > /dev/null 2>&1 || true
     done
     check_qemu_io "$1"
 }
@@ -104,6 +105,8 @@ END
     chmod +x "$work/bin/nbdkit"
     PATH=$work/bin:$PATH serve "$1"
     grep -q 'it is started again' "$work/$1.log" || fail "nothing is said of a server that is started again"
+    ! io "$1" -c flush > "$work/io" 2>&1 || fail "no flush tells that writes may be lost: $(cat "$work/io")"
+    io "$1" -c flush > "$work/io" 2>&1 || fail "a second flush fails: $(cat "$work/io")"
     expect_io "$1" <<< 'read -P 77 8M 4M'
     stop "$1"
 }

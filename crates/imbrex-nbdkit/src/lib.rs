@@ -8,6 +8,7 @@ mod log;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use imbrex::perform::Failure;
+use imbrex_live::engine::Engine;
 use imbrex_live::service::{Answering, KEYS, Service, ServiceError, ServiceOptions};
 use nbdkit::{Error, Flags, FuaFlags, Result, Server, ThreadModel};
 
@@ -47,9 +48,10 @@ fn failed(failure: Failure) -> Error {
 }
 
 impl Connection {
-    fn finish(&self, done: std::result::Result<(), Failure>, flags: Flags) -> Result<()> {
-        done.map_err(failed)?;
-        if flags.contains(Flags::FUA) { self.flush() } else { Ok(()) }
+    fn change(&self, flags: Flags, work: impl FnOnce(&Engine) -> std::result::Result<(), Failure>) -> Result<()> {
+        let engine = self.service.engine();
+        let done = if flags.contains(Flags::FUA) { engine.durably(self.client, || work(engine)) } else { work(engine) };
+        done.map_err(failed)
     }
 }
 
@@ -175,15 +177,15 @@ impl Server for Connection {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64, flags: Flags) -> Result<()> {
-        self.finish(self.service.engine().write_bytes(self.client, offset, bytes), flags)
+        self.change(flags, |engine| engine.write_bytes(self.client, offset, bytes))
     }
 
     fn trim(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
-        self.finish(self.service.engine().trim_bytes(self.client, offset, count.into()), flags)
+        self.change(flags, |engine| engine.trim_bytes(self.client, offset, count.into()))
     }
 
     fn zero(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
-        self.finish(self.service.engine().zero_bytes(self.client, offset, count.into()), flags)
+        self.change(flags, |engine| engine.zero_bytes(self.client, offset, count.into()))
     }
 
     fn flush(&self) -> Result<()> {

@@ -117,10 +117,11 @@ impl Serve {
             control::remove_stale(path)?;
         }
         let signals = Signals::take()?;
-        let run = || {
+        let run = |restarted: bool| {
             // nbdkit's socket is anybody's, so it is made where nobody else comes, and moved when it is its owner's alone.
             let hidden = served_at.map(socket::Hidden::beside).transpose()?;
-            let arguments = self.arguments(&plugin, hidden.as_ref(), &control);
+            let mut arguments = self.arguments(&plugin, hidden.as_ref(), &control);
+            arguments.extend(restarted.then(|| "restarted=true".into()));
             let mut server = Server::start(&program, &arguments, &signals)?;
             if let Some(status) = status_of(&mut server, &control) {
                 if let Some(hidden) = hidden {
@@ -130,8 +131,9 @@ impl Serve {
             }
             server.wait()
         };
+        let mut restarted = false;
         let ended = loop {
-            match run() {
+            match run(restarted) {
                 Ok(Ended::Told) => break Ok(()),
                 Ok(Ended::HungUp) if signals.to_end() => {
                     break Err(anyhow!("nbdkit ended by a fault of its own before everything was durable"));
@@ -139,6 +141,7 @@ impl Serve {
                 Ok(Ended::HungUp) => eprintln!("warning: {HUNG_UP}"),
                 Err(e) => break Err(e),
             }
+            restarted = true;
         };
         if self.port.is_none() {
             // Whoever starts the next server removes it if this fails.

@@ -27,7 +27,7 @@ use machine::{Machine, Shared};
 use pace::Pace;
 pub use watch::{Kind, StepTimes};
 
-/// The client in whose name the engine itself flushes.
+/// The client in whose name the engine itself flushes in the end. It comes late, so that it is told only what nobody else was.
 const SELF: u32 = u32::MAX;
 
 /// How an engine works.
@@ -116,7 +116,24 @@ impl Engine {
         work::call(&self.shared, client, request)
     }
 
-    /// Forgets a client that has gone: no flush of it is to fail any more.
+    /// Does what a client asked for, and makes that durable before it is answered (FUA). Of anything else that may be lost a
+    /// flush still tells.
+    ///
+    /// # Errors
+    /// When it failed or may be lost.
+    pub fn durably(&self, client: u32, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        let life = self.shared.machine().stack.counts().rebuilds;
+        work()?;
+        self.shared.timed(Kind::Flush, || self.call(client, Request::Fua { life }).map(drop))
+    }
+
+    /// Says that writes which were answered before this start may be lost, and that clients which have not been told are
+    /// going to come back: the first flush fails.
+    pub fn presume_loss(&self) {
+        self.shared.machine().stack.presume_loss();
+    }
+
+    /// Forgets a client that has gone. If a flush of it would have to fail, so does the first one of the next client.
     pub fn forget(&self, client: u32) {
         self.shared.machine().stack.forget(client);
     }
@@ -203,7 +220,7 @@ impl Engine {
     /// Answers what is under way, makes everything durable, writes a checkpoint and ends. Later requests fail.
     ///
     /// # Errors
-    /// When what was answered could not be made durable.
+    /// When what was answered could not be made durable, or may have been lost before and nobody has been told.
     pub fn stop(&self) -> Result<(), Failure> {
         if self.shared.stopping.swap(true, Ordering::Relaxed) {
             return Ok(());

@@ -99,6 +99,9 @@ impl Service {
         if options.read_only {
             engine.set_cleaning(Cleaning::Paused);
         }
+        if options.restarted {
+            engine.presume_loss();
+        }
         engine.wait_until_serving().map_err(|source| ServiceError::Recovery { stores, source })?;
         let (read_only, since) = (options.read_only, Instant::now());
         let service = Self { engine, layer, since, read_only, rotational, clients: AtomicU32::new(0) };

@@ -20,6 +20,8 @@ pub struct ServiceOptions {
     pub control: Option<PathBuf>,
     /// Where metrics are told over HTTP.
     pub metrics: Option<SocketAddr>,
+    /// Whether a server ended just before without making everything durable, so that clients come back to this one.
+    pub restarted: bool,
     /// How the engine works.
     pub engine: EngineOptions,
 }
@@ -32,13 +34,14 @@ impl Default for ServiceOptions {
             overlay_bytes: overlay::KEEPS,
             control: None,
             metrics: None,
+            restarted: false,
             engine: EngineOptions::default(),
         }
     }
 }
 
 /// What a key means, and what its value looks like. The order is that of the help.
-pub const KEYS: [(&str, &str); 9] = [
+pub const KEYS: [(&str, &str); 10] = [
     ("store=PATH", "a store of the volume; repeated, in order, if there are several"),
     ("readonly=true", "leave the stores as they are and let clients only read"),
     ("overlay=MIB", "MiB kept in memory for each store that is only read"),
@@ -50,6 +53,7 @@ pub const KEYS: [(&str, &str); 9] = [
         "how long a cleaning step may take: steps are made small enough; 100 unless said otherwise, 0: any time",
     ),
     ("throttle=PERCENT", "how much of the time background cleaning may take"),
+    ("restarted=true", "a server ended just before: let the first flush fail, since what was not flushed may be lost"),
     ("workers=N", "threads that carry operations out, beside those that ask"),
 ];
 
@@ -68,6 +72,7 @@ impl ServiceOptions {
             "idle-after" => self.engine.idle_after = milliseconds(key, value)?,
             "step-ms" => self.engine.step_limit = Some(milliseconds(key, value)?).filter(|limit| !limit.is_zero()),
             "throttle" => self.engine.throttle = percent(key, value)?,
+            "restarted" => self.restarted = read(key, value, "true or false")?,
             "workers" => self.engine.workers = read(key, value, "a number of threads")?,
             _ => return Ok(false),
         }

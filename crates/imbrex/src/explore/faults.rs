@@ -1,5 +1,7 @@
 //! Operations that fail, and how.
 
+use bytes::Bytes;
+
 use super::content;
 use super::run::Run;
 use super::shape::BLOCK;
@@ -9,12 +11,32 @@ use crate::perform::{IoKind, IoResult};
 impl Run {
     /// Carries an operation out on its drive, or lets it fail.
     pub(super) fn carry_out(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
-        let fails = self.fault_rate > 0 && self.performer.is_serving() && self.dice.one_in(self.fault_rate);
-        if fails && self.fault(drive, kind) {
-            self.tally.faults += 1;
-            return Ok(IoResult::Failed);
+        let is_serving = self.performer.is_serving();
+        // One failure below may cost recovery above two tries.
+        let most = if self.journals.len() > 1 { 2 } else { 4 };
+        if is_serving {
+            self.recovery_faults = most;
+        }
+        // In recovery faults come in bursts, as of a drive that is away for a moment.
+        let rate = if (1..most).contains(&self.recovery_faults) { 2 } else { self.fault_rate };
+        let may_fail = self.fault_rate > 0 && (is_serving || self.recovery_faults > 0);
+        if may_fail && self.dice.one_in(rate) {
+            let fails = if is_serving { self.fault(drive, kind) } else { self.passing_fault(drive, kind) };
+            if fails {
+                self.tally.faults += 1;
+                return Ok(IoResult::Failed);
+            }
         }
         self.perform(drive, kind)
+    }
+
+    /// Makes an operation of recovery fail for once.
+    fn passing_fault(&mut self, drive: usize, kind: &IoKind) -> bool {
+        self.recovery_faults -= 1;
+        match kind {
+            IoKind::Write(at, data) => self.half_written(drive, *at, data),
+            _ => true,
+        }
     }
 
     /// Carries an operation out.
@@ -37,9 +59,7 @@ impl Run {
                 if self.ground.stumble(drive, kind, &mut self.dice) {
                     return true;
                 }
-                let kept = self.dice.below(u64::from(at.blocks) + 1) as u32;
-                let part = IoKind::Write(at.first(kept), data.slice(..kept as usize * BLOCK));
-                if kept > 0 && self.ground.perform(drive, &part).is_err() {
+                if !self.half_written(drive, *at, data) {
                     return false;
                 }
                 // Nothing can take the place of a journal's zone.
@@ -51,6 +71,13 @@ impl Run {
             IoKind::Reset(_) | IoKind::Flush => true,
             IoKind::Report => false,
         }
+    }
+
+    /// Carries a part of a write out, or nothing or all of it; false when it cannot be.
+    fn half_written(&mut self, drive: usize, at: Extent<Pba>, data: &Bytes) -> bool {
+        let kept = self.dice.below(u64::from(at.blocks) + 1) as u32;
+        let part = IoKind::Write(at.first(kept), data.slice(..kept as usize * BLOCK));
+        kept == 0 || self.ground.perform(drive, &part).is_ok()
     }
 
     fn is_journal(&self, drive: usize, at: Extent<Pba>) -> bool {

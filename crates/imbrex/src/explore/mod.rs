@@ -6,6 +6,7 @@
 //! and the fold of its records are checked on the way. The same seed gives the same run.
 
 mod cleaning;
+mod clients;
 pub mod content;
 #[cfg(test)]
 mod damage;

@@ -41,6 +41,8 @@ pub(super) struct Model {
     sectors: usize,
     /// Blocks that a request under way writes or trims.
     pub busy: BTreeSet<Lba>,
+    /// Whether a write was answered since the last flush was: that flush does not cover it.
+    pub has_unflushed: bool,
 }
 
 /// What a flush covers: the newest answered version of blocks when it was submitted.
@@ -48,7 +50,7 @@ pub(super) type Covered = Vec<(Lba, u64)>;
 
 impl Model {
     pub fn new(sectors: usize) -> Self {
-        Self { blocks: BTreeMap::new(), sectors, busy: BTreeSet::new() }
+        Self { blocks: BTreeMap::new(), sectors, busy: BTreeSet::new(), has_unflushed: false }
     }
 
     fn block(&mut self, lba: Lba) -> &mut Block {
@@ -71,6 +73,7 @@ impl Model {
     }
 
     pub fn write_ends(&mut self, at: Extent<Lba>, version: u64, success: bool) {
+        self.has_unflushed |= success;
         for lba in at.iter() {
             self.busy.remove(&lba);
             let block = self.block(lba);
@@ -105,6 +108,7 @@ impl Model {
     }
 
     pub fn flush_ends(&mut self, covered: &Covered) {
+        self.has_unflushed = false;
         for &(lba, version) in covered {
             let block = self.block(lba);
             let Some(at) = block.later.iter().position(|later| *later == version) else { continue };
@@ -116,6 +120,7 @@ impl Model {
 
     /// A layer's life ended: what was not flushed may be gone.
     pub fn life_ended(&mut self) {
+        self.has_unflushed = false;
         for block in self.blocks.values_mut().filter(|block| !block.later.is_empty()) {
             block.doubtful = true;
         }
@@ -175,6 +180,7 @@ impl Model {
 
     /// After a cut: requests under way are gone, and any state since the known one is possible.
     pub fn cut(&mut self) {
+        self.has_unflushed = false;
         self.busy.clear();
         self.blocks.values_mut().for_each(|block| block.doubtful = true);
     }

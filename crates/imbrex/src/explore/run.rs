@@ -1,9 +1,10 @@
 //! One run: a disk, a layer, a workload and bad luck.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::clients::{Clients, Fate};
 use super::content::{self, SECTOR};
 use super::dice::Dice;
 use super::ground::Ground;
@@ -14,8 +15,6 @@ use crate::block::{Extent, Lba, Pba};
 use crate::perform::rules::Rules;
 use crate::perform::{Counts, Failure, Io, IoKind, Reply, Request, Stack};
 
-/// Clients whose flushes are told apart.
-const CLIENTS: u64 = 2;
 /// Lives that may end while one block is read back.
 const LIVES: u32 = 8;
 /// Requests between two cuts.
@@ -31,7 +30,9 @@ enum Asked {
     Trim(Extent<Lba>),
     Flush {
         covered: Covered,
-        must_fail: bool,
+        fate: Fate,
+        /// The client that the flush tells what was lost, and of what fate it was before anything else went wrong.
+        tells: Option<(u32, Fate)>,
     },
 }
 
@@ -51,11 +52,12 @@ pub(super) struct Run {
     cursor: u64,
     /// One in how many operations fails; 0 for none.
     pub fault_rate: u64,
+    /// How many operations may fail while the performer recovers: it gives a drive up that fails again and again. None before
+    /// it has served, since a store that was not formatted to the end is none.
+    pub recovery_faults: u32,
     pub worn_out: bool,
-    /// Clients that have asked for something in this life of the performer.
-    clients: BTreeSet<u32>,
-    /// Clients whose next flush must fail.
-    must_fail: BTreeSet<u32>,
+    /// Those of this performer.
+    clients: Clients,
     /// What the performer of this life has counted so far.
     seen: Counts,
     pub tally: Tally,
@@ -85,9 +87,9 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
         next_id: 0,
         cursor: 0,
         fault_rate,
+        recovery_faults: 0,
         worn_out: false,
-        clients: BTreeSet::new(),
-        must_fail: BTreeSet::new(),
+        clients: Clients::new(),
         seen: Counts::default(),
         tally: Tally { runs: 1, ..Tally::default() },
     };
@@ -171,11 +173,14 @@ impl Run {
         self.tally.replayed += counts.replayed - self.seen.replayed;
         self.tally.rebuilds += counts.rebuilds - self.seen.rebuilds;
         if counts.rebuilds > self.seen.rebuilds {
+            self.clients.life_ended(self.model.has_unflushed);
             self.model.life_ended();
-            self.must_fail = self.clients.clone();
             for asked in self.asked.values_mut() {
                 match asked {
-                    Asked::Flush { must_fail, .. } => *must_fail = true,
+                    Asked::Flush { fate, tells, .. } => {
+                        *fate = Fate::Fails;
+                        tells.take().into_iter().for_each(|(client, fate)| self.clients.not_told(client, fate));
+                    }
                     Asked::Read(expected, _) => expected.iter_mut().for_each(|e| self.model.doubt(e)),
                     Asked::Write(..) | Asked::Trim(_) => {}
                 }
@@ -217,13 +222,16 @@ impl Run {
                 self.model.trim_ends(at);
                 Ok(())
             }
-            Asked::Flush { covered, must_fail } => match result {
-                Ok(_) if must_fail => Err("a flush succeeded after the layer's life had ended".to_owned()),
+            Asked::Flush { covered, fate, tells } => match result {
+                Ok(_) if fate == Fate::Fails => Err("a flush succeeded after the layer's life had ended".to_owned()),
                 Ok(_) => {
                     self.model.flush_ends(&covered);
                     Ok(())
                 }
-                Err(_) if must_fail => Ok(()),
+                Err(_) if fate > Fate::Succeeds => {
+                    tells.iter().for_each(|_| self.clients.told());
+                    Ok(())
+                }
                 // Of a disk that is worn out; any other has been found out above.
                 Err(Failure::Full) => Ok(()),
                 Err(e) => Err(format!("a flush failed without a failure before it: {e}")),
@@ -235,7 +243,7 @@ impl Run {
     fn ask(&mut self) {
         let id = self.next_id;
         self.next_id += 1;
-        let client = self.dice.below(CLIENTS) as u32;
+        let client = self.client();
         let kind = self.dice.below(100);
         let at = self.place(kind < 30);
         let free = !at.iter().any(|lba| self.model.busy.contains(&lba));
@@ -249,16 +257,33 @@ impl Run {
                 self.model.trim_begins(at);
                 (Asked::Trim(at), Request::Trim(at))
             }
-            80..88 => {
-                let covered = self.model.flush_begins();
-                let must_fail = self.must_fail.remove(&client);
-                (Asked::Flush { covered, must_fail }, Request::Flush)
+            80..86 => {
+                let (covered, fate) = (self.model.flush_begins(), self.clients.flushes(client));
+                (Asked::Flush { covered, fate, tells: Some((client, fate)) }, Request::Flush)
+            }
+            86..88 => {
+                let (covered, ended) = (self.model.flush_begins(), u64::from(self.dice.one_in(4)));
+                let life = self.seen.rebuilds.saturating_sub(ended);
+                let fate = if life < self.seen.rebuilds { Fate::Fails } else { Fate::Succeeds };
+                (Asked::Flush { covered, fate, tells: None }, Request::Fua { life })
             }
             _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
         };
-        self.clients.insert(client);
+        self.clients.asks(client);
         self.asked.insert(id, asked);
         self.performer.submit(client, id, request);
+    }
+
+    /// Who asks next.
+    fn client(&mut self) -> u32 {
+        let asked = &self.asked;
+        let waits = |client| {
+            let tells = |asked: &Asked| matches!(asked, Asked::Flush { tells: Some((whom, _)), .. } if *whom == client);
+            asked.values().any(tells)
+        };
+        let (client, gone) = self.clients.next(waits, &mut self.dice);
+        gone.into_iter().for_each(|gone| self.performer.forget(gone));
+        client
     }
 
     /// Where the next request goes: on from the last sequential one, or anywhere, more often near the front.
@@ -307,8 +332,7 @@ impl Run {
         self.ground.cut(&mut self.dice);
         self.tally.cuts += 1;
         self.asked.clear();
-        self.clients.clear();
-        self.must_fail.clear();
+        self.clients = Clients::new();
         self.model.cut();
     }
 
@@ -360,7 +384,7 @@ impl Run {
     fn read_back(&mut self, lba: Lba) -> Result<Option<Bytes>, String> {
         let id = self.next_id;
         self.next_id += 1;
-        self.clients.insert(0);
+        self.clients.asks(0);
         self.performer.submit(0, id, Request::Read(Extent::new(lba, 1)));
         loop {
             if let Some(Reply { result, .. }) = self.performer.poll_reply() {

@@ -98,6 +98,12 @@ pub(super) fn find(blocks: Vec<Block>, block_bytes: usize) -> Result<Chain, Stri
         last = Some(next);
     }
     let last = last.ok_or("the journal was never begun; format the store again")?;
+    if last.tail >= last.end() {
+        let Header { start, tail, .. } = last;
+        return Err(format!(
+            "the journal entry that begins with block {start} is damaged: it names block {tail} as the first"
+        ));
+    }
     let mut chain = Chain { head: last.end(), tail: last.tail, epoch, ..Chain::default() };
     let mut at = last.tail;
     let mut next = entries.whole.get(&at);
@@ -192,5 +198,14 @@ mod tests {
         );
         assert!(head(&[a.clone(), c]).unwrap_err().contains("block 9"));
         assert_eq!(head(&[a, b]), Ok((9, 2)));
+    }
+
+    #[test]
+    fn a_journal_does_not_begin_after_its_end() {
+        let begins_at = |tail| head(&[entry(0, 1, 1, 0, 0), entry(1, 1, 1, tail, 1)]);
+        assert_eq!((begins_at(0), begins_at(1)), (Ok((2, 2)), Ok((2, 1))));
+        for tail in [2, 3] {
+            assert!(begins_at(tail).unwrap_err().contains("begins with block 1 is damaged"));
+        }
     }
 }

@@ -329,7 +329,7 @@ impl Running {
                 What::Redo { moves, .. } => self.release(core, &moves),
                 What::Reset(unit) => self.release_reset(core, unit),
                 What::Free(space) => self.space_freed(space),
-                What::Barrier(id) => core.reply(id, Ok(Bytes::new())),
+                What::Barrier(id) => self.flushed(core, id),
             }
         }
         // Space may have come back or may be coming: the layer knows, and is asked again.

@@ -20,10 +20,17 @@ pub(super) struct Core {
     pub purposes: BTreeMap<u64, Purpose>,
     pub replies: VecDeque<Reply>,
     /// Places that could not be read and hold nothing that is needed, until they are written again: stale copies, and
-    /// blocks that are recorded as lost. Forgotten at a restart, and then found again.
+    /// blocks that are recorded as lost. When a life ends, the next one finds out about them again.
     pub blank: BTreeSet<Pba>,
-    /// Clients seen, and whether their next flush must fail because a layer's life has ended.
+    /// Clients seen, and whether their next flush must fail because writes may be lost.
     pub clients: BTreeMap<u32, bool>,
+    /// Whether writes may be lost of which nobody has been told, or of which somebody has not been told who has gone: then that
+    /// is for whoever comes next.
+    pub untold: bool,
+    /// Writes that were replied to.
+    pub answered: u64,
+    /// How many of them are durable, or may be lost and told to be.
+    pub vouched: u64,
     pub counts: Counts,
     /// Lives in a row that ended before their first commit was durable.
     pub stillborn: u32,
@@ -78,6 +85,32 @@ impl Core {
 
     pub fn reply(&mut self, id: u64, result: Result<Bytes, Failure>) {
         self.replies.push_back(Reply { id, result });
+    }
+
+    /// A client is there.
+    pub fn meet(&mut self, client: u32) {
+        self.clients.entry(client).or_insert(self.untold);
+    }
+
+    /// A client has gone.
+    pub fn forget(&mut self, client: u32) {
+        self.untold |= self.clients.remove(&client) == Some(true);
+    }
+
+    /// Whether a flush of a client must fail. It is told by that, and so somebody has been.
+    pub fn tell(&mut self, client: u32) -> bool {
+        let must_fail = self.clients.insert(client, false).unwrap_or(self.untold);
+        self.untold &= !must_fail;
+        must_fail
+    }
+
+    /// A layer's life has ended, and with it whatever no flush had made durable.
+    pub fn lose(&mut self) {
+        if self.answered > self.vouched {
+            self.vouched = self.answered;
+            self.untold = true;
+            self.clients.values_mut().for_each(|must_fail| *must_fail = true);
+        }
     }
 
     /// Forgets operations that the edge has not fetched.

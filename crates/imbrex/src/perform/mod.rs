@@ -139,6 +139,9 @@ impl Performer {
             replies: VecDeque::new(),
             blank: BTreeSet::new(),
             clients: BTreeMap::new(),
+            untold: false,
+            answered: 0,
+            vouched: 0,
             counts: Counts::default(),
             stillborn: 0,
             tally: Tally::default(),
@@ -153,7 +156,7 @@ impl Performer {
 
     /// Takes a request of `client`, to be answered under the number `id`.
     pub fn submit(&mut self, client: u32, id: u64, request: Request) {
-        self.core.clients.entry(client).or_insert(false);
+        self.core.meet(client);
         let pending = Pending { client, request };
         match &mut self.state {
             State::Recovering(recovery) => recovery.queue.push_back((id, pending)),
@@ -166,9 +169,14 @@ impl Performer {
         self.advance();
     }
 
-    /// Forgets a client that has gone, and with it that a flush of it would have to fail.
+    /// Says that writes which were answered before this start may be lost, and that nobody has been told.
+    pub fn presume_loss(&mut self) {
+        self.core.untold = true;
+    }
+
+    /// Forgets a client that has gone. If a flush of it would have to fail, so does the first one of the next client.
     pub fn forget(&mut self, client: u32) {
-        self.core.clients.remove(&client);
+        self.core.forget(client);
     }
 
     /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned.

@@ -9,6 +9,7 @@ use super::journal::Entry;
 use super::ring::Slots;
 use crate::block::{Extent, Pba};
 use crate::layer::{TranslationLayer, UnitReport};
+use crate::plan::Record;
 
 /// What recovery would make of a journal.
 #[derive(Clone, Debug)]
@@ -75,10 +76,21 @@ impl JournalState {
     /// # Errors
     /// The record that contradicts another.
     pub fn fold(&self, setup: &Setup) -> Result<Box<dyn TranslationLayer>, String> {
-        let mut layer = (setup.make)();
-        for record in self.entries.iter().flat_map(|entry| &entry.entry.records) {
-            layer.apply(record).map_err(|e| format!("the journal is damaged: {e}"))?;
-        }
-        Ok(layer)
+        fold(setup, self.entries.iter().flat_map(|entry| &entry.entry.records))
     }
+}
+
+/// The layer that records give.
+///
+/// # Errors
+/// The record that contradicts another.
+pub(super) fn fold<'a>(
+    setup: &Setup,
+    records: impl IntoIterator<Item = &'a Record>,
+) -> Result<Box<dyn TranslationLayer>, String> {
+    let mut layer = (setup.make)();
+    for record in records {
+        layer.apply(record).map_err(|e| format!("the journal is damaged: {e}"))?;
+    }
+    Ok(layer)
 }

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use super::chain::{self, Chain};
 use super::commit::What;
 use super::copies;
+use super::reading::fold;
 use super::ring::{Ring, Slots};
 use super::room;
 use super::rules::Rule;
@@ -21,10 +22,10 @@ use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{TranslationLayer, UnitReport};
 use crate::plan::{Op, Place, Plan, Record};
 
-/// How often a failed operation of recovery is tried before the store is given up.
+/// How often what failed in recovery is tried before the store is given up.
 const TRIES: u32 = 5;
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq)]
 enum Stage {
     /// What is about to be read must be durable: after a failed write without a power cut, an entry may be in the drive's
     /// cache only, and its redo images must not be written before it is safe (rule 5).
@@ -41,15 +42,31 @@ enum Stage {
     Done,
 }
 
+impl Stage {
+    /// What the drive has to do then.
+    fn duty(self) -> &'static str {
+        match self {
+            Self::Look | Self::Report => "to say how its zones stand",
+            Self::Replay => "to write what the journal holds of updates that were under way",
+            _ => "to make durable what was written",
+        }
+    }
+}
+
 pub(super) struct Recovery {
     stage: Stage,
     /// Operations under way.
     pending: BTreeMap<u64, IoKind>,
     tries: u32,
+    /// Whether an operation of this stage has failed, so that it is to be tried again when the others have ended.
+    failed: bool,
     scan: Scan,
     chain: Chain,
     suspects: BTreeSet<Pba>,
+    /// Those of them that have not been read since.
     unreadable: BTreeSet<Pba>,
+    /// How often they were tried.
+    probes: u32,
     /// Whether a device has ended a life of its own meanwhile: what it failed to read it may be able to read.
     restarted: bool,
     /// Whether a copy of the journal lacks what cannot be written where it belongs: a checkpoint then makes up for it.
@@ -79,10 +96,12 @@ impl Recovery {
             stage,
             pending: BTreeMap::new(),
             tries: 0,
+            failed: false,
             scan: Scan::new(&[]),
             chain,
             suspects,
             unreadable: BTreeSet::new(),
+            probes: 0,
             restarted: false,
             is_thin: false,
             images: BTreeMap::new(),
@@ -113,6 +132,9 @@ impl Recovery {
     }
 
     fn next_stage(&mut self, core: &Core) {
+        if std::mem::take(&mut self.failed) {
+            return self.try_again(core);
+        }
         let issue = |recovery: &mut Self, tag, kind| {
             recovery.pending.insert(tag, kind);
         };
@@ -135,20 +157,22 @@ impl Recovery {
                 Stage::Mend
             }
             Stage::Mend => {
+                self.unreadable = self.suspects.clone();
                 self.probe();
                 Stage::Probe
             }
             Stage::Probe if std::mem::take(&mut self.restarted) => {
-                self.unreadable.clear();
+                self.unreadable = self.suspects.clone();
+                self.probes = 0;
+                self.probe();
+                Stage::Probe
+            }
+            Stage::Probe if !self.unreadable.is_empty() && self.probes < TRIES => {
                 self.probe();
                 Stage::Probe
             }
             Stage::Probe => {
-                if core.setup.rules.keeps(Rule::RedoFirst) {
-                    // Only the last image of a place matters.
-                    let entries = self.chain.entries.iter().skip(self.chain.redo_from);
-                    self.images = entries.flat_map(|e| e.images.clone()).collect();
-                }
+                self.choose_images(core);
                 Stage::Replay
             }
             Stage::Replay if !self.images.is_empty() => {
@@ -199,15 +223,25 @@ impl Recovery {
         }
     }
 
-    /// Reads every suspect.
+    /// Reads every suspect that nobody has read.
     fn probe(&mut self) {
-        let probes = self.suspects.iter().map(|block| (block.to_raw(), IoKind::Read(Extent::new(*block, 1))));
+        self.probes += 1;
+        let probes = self.unreadable.iter().map(|block| (block.to_raw(), IoKind::Read(Extent::new(*block, 1))));
         self.pending.extend(probes);
     }
 
     /// A device has failed operations without anything being wrong with them.
     pub fn device_restarted(&mut self) {
         self.restarted |= self.stage == Stage::Probe;
+    }
+
+    /// Takes every image in hand that may have to be written again.
+    fn choose_images(&mut self, core: &Core) {
+        if core.setup.rules.keeps(Rule::RedoFirst) {
+            // Only the last image of a place matters.
+            let entries = self.chain.entries.iter().skip(self.chain.redo_from);
+            self.images = entries.flat_map(|e| e.images.clone()).collect();
+        }
     }
 
     /// Takes the images that no other image's write destroys any more: they need no order among themselves.
@@ -229,34 +263,42 @@ impl Recovery {
             (Stage::Scan, IoResult::Data(data)) => {
                 self.scan.read(Pba::from_raw(tag), &data, (core.setup.identity, core.setup.block_bytes));
             }
-            (Stage::Settle, IoResult::Failed) => {
-                self.retry(|recovery| {
-                    recovery.pending.insert(0, IoKind::Flush);
-                });
-            }
             (Stage::Scan, IoResult::Failed) => self.scan.failed(Pba::from_raw(tag)),
-            (Stage::Probe, IoResult::Failed) => {
-                self.unreadable.insert(Pba::from_raw(tag));
+            (Stage::Probe, IoResult::Data(_)) => {
+                self.unreadable.remove(&Pba::from_raw(tag));
             }
-            (Stage::Replay, IoResult::Done) => core.counts.replayed += 1,
-            (Stage::Replay | Stage::Flush, IoResult::Failed) => self.retry(|recovery| recovery.stage = Stage::Probe),
+            (Stage::Replay, IoResult::Done) => {
+                core.counts.replayed += 1;
+                // Whatever it was before, it can be read now.
+                self.unreadable.remove(&Pba::from_raw(tag));
+            }
             (Stage::Look | Stage::Report, IoResult::Report(report)) => self.report = report,
-            (Stage::Look | Stage::Report, IoResult::Failed) => {
-                self.retry(|recovery| {
-                    recovery.pending.insert(0, IoKind::Report);
-                });
-            }
+            // Of a write that mends a copy too: the block is as it was, and the other copy holds it.
+            (Stage::Scan | Stage::Probe | Stage::Mend, _) => {}
+            (_, IoResult::Failed) => self.failed = true,
             _ => {}
         }
     }
 
-    fn retry(&mut self, again: impl FnOnce(&mut Self)) {
+    /// Something that this stage did has failed.
+    fn try_again(&mut self, core: &Core) {
         self.tries += 1;
-        if self.tries > TRIES {
-            self.error = Some(format!("the drive failed {TRIES} times during recovery ({:?})", self.stage));
-        } else {
-            again(self);
+        if self.tries == TRIES {
+            let duty = self.stage.duty();
+            self.error =
+                Some(format!("recovery ended: the drive failed {duty}, {TRIES} times; mend it and serve it again"));
+            return;
         }
+        match self.stage {
+            Stage::Settle => self.pending.insert(0, IoKind::Flush),
+            Stage::Look | Stage::Report => self.pending.insert(0, IoKind::Report),
+            // Images that were written need not be durable either.
+            _ => {
+                self.choose_images(core);
+                self.stage = Stage::Replay;
+                None
+            }
+        };
     }
 
     /// Makes the layer and begins its life.
@@ -304,14 +346,6 @@ impl Recovery {
         layer.recovered(&self.report, &mut plan).map_err(|e| e.to_string())?;
         Ok((layer, plan, lost, records))
     }
-}
-
-fn fold(setup: &Setup, records: &[Record]) -> Result<Box<dyn TranslationLayer>, String> {
-    let mut layer = (setup.make)();
-    for record in records {
-        layer.apply(record).map_err(|e| format!("the journal is damaged: {e}"))?;
-    }
-    Ok(layer)
 }
 
 /// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and

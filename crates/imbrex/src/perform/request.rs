@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::running::{Running, Unplanned};
+use super::running::{Covers, Running, Unplanned};
 use super::{Core, Failure, Pending, Request};
 use crate::block::Access;
 
@@ -32,6 +32,11 @@ impl Active {
         self.buffer[start..start + content.len()].copy_from_slice(&content);
     }
 
+    /// Whether it is a write that has not failed. What a trim leaves behind is nobody's loss.
+    fn is_done_write(&self) -> bool {
+        self.reads == 0 && !self.data.is_empty() && self.failed.is_none()
+    }
+
     /// The answer.
     fn result(self) -> Result<Bytes, Failure> {
         match self.failed {
@@ -52,7 +57,8 @@ impl Running {
         let Pending { client, request } = pending;
         let block_bytes = core.setup.block_bytes;
         let (access, at, data) = match request {
-            Request::Flush => return self.flushing.push_back((id, client)),
+            Request::Flush => return self.flushing.push_back((id, Covers::All { client })),
+            Request::Fua { life } => return self.flushing.push_back((id, Covers::Life(life))),
             Request::Read(at) => (Access::Read, at, Bytes::new()),
             Request::Write(at, data) => (Access::Write, at, data),
             Request::Trim(at) => (Access::Trim, at, Bytes::new()),
@@ -101,6 +107,7 @@ impl Running {
         if self.requests.get(&id).is_some_and(|active| active.moves == 0 && !active.unplanned)
             && let Some(active) = self.requests.remove(&id)
         {
+            core.answered += u64::from(active.is_done_write());
             core.reply(id, active.result());
         }
     }

@@ -33,6 +33,15 @@ pub(super) struct Unplanned {
     pub done: u32,
 }
 
+/// What a flush vouches for.
+#[derive(Copy, Clone)]
+pub(super) enum Covers {
+    /// Everything that was replied to; `client` is told what was lost.
+    All { client: u32 },
+    /// What was replied to in one life of the layer.
+    Life(u64),
+}
+
 /// A layer that serves requests.
 pub(super) struct Running {
     pub layer: Box<dyn TranslationLayer>,
@@ -49,7 +58,9 @@ pub(super) struct Running {
     /// Writes and trims in order; the first may be blocked.
     pub unplanned: VecDeque<Unplanned>,
     /// Flushes whose layer is not done.
-    pub flushing: VecDeque<(u64, u32)>,
+    pub flushing: VecDeque<(u64, Covers)>,
+    /// For each flush that waits for the journal, how many writes had been replied to.
+    pub vouching: VecDeque<u64>,
     /// Moves of the clean plan in flight.
     pub cleaning: u32,
     /// Whether the layer waits for space to come back.
@@ -98,6 +109,7 @@ impl Running {
             queue,
             unplanned: VecDeque::new(),
             flushing: VecDeque::new(),
+            vouching: VecDeque::new(),
             cleaning: 0,
             awaiting_space: false,
             dirty: false,
@@ -163,7 +175,7 @@ impl Running {
     /// Rule 10: answers what was under way with errors and begins to rebuild the layer.
     fn end_life(&mut self, core: &mut Core) -> State {
         self.fail_all(core);
-        core.clients.values_mut().for_each(|must_fail| *must_fail = true);
+        core.lose();
         core.counts.rebuilds += 1;
         core.stillborn = if self.starting { core.stillborn + 1 } else { 0 };
         if core.stillborn == STILLBORN_LIMIT {
@@ -171,7 +183,9 @@ impl Running {
                 format!("the first commit of {STILLBORN_LIMIT} lives in a row failed: the journal cannot be written");
             return core.die(why, &mut std::mem::take(&mut self.queue));
         }
-        let suspects = std::mem::take(&mut self.suspects);
+        // What was found to hold nothing that is needed, or recorded as lost, was so in this life, of which not all is durable.
+        let mut suspects = std::mem::take(&mut core.blank);
+        suspects.append(&mut self.suspects);
         State::Recovering(Box::new(Recovery::open(suspects, std::mem::take(&mut self.queue))))
     }
 
@@ -189,7 +203,7 @@ impl Running {
             _ => None,
         }));
         self.queue.retain(|(id, pending)| {
-            let is_flush = matches!(pending.request, Request::Flush);
+            let is_flush = matches!(pending.request, Request::Flush | Request::Fua { .. });
             flushes.extend(is_flush.then_some(*id));
             !is_flush
         });
@@ -295,8 +309,12 @@ impl Running {
     /// Has the layer move what lies in RAM for the flushes that wait; says whether anything came of it.
     fn plan_flushes(&mut self, core: &mut Core) -> bool {
         let mut any = false;
-        while let Some(&(id, client)) = self.flushing.front() {
-            let result = if core.clients.insert(client, false) == Some(true) {
+        while let Some(&(id, covers)) = self.flushing.front() {
+            let is_lost = match covers {
+                Covers::All { client } => core.tell(client),
+                Covers::Life(life) => life != core.counts.rebuilds,
+            };
+            let result = if is_lost {
                 Err(Failure::Io)
             } else if !core.setup.rules.keeps(Rule::FlushWaits) {
                 Ok(Bytes::new())
@@ -308,6 +326,7 @@ impl Running {
                 match step {
                     Step::Done => {
                         self.flushing.pop_front();
+                        self.vouching.push_back(core.answered);
                         self.push_item(What::Barrier(id));
                         any = true;
                         continue;
@@ -325,6 +344,12 @@ impl Running {
             core.reply(id, result);
         }
         any
+    }
+
+    /// What a flush covers is durable.
+    pub fn flushed(&mut self, core: &mut Core, id: u64) {
+        core.vouched = self.vouching.pop_front().unwrap_or(core.vouched);
+        core.reply(id, Ok(Bytes::new()));
     }
 
     /// One step of the layer's flush, and whether it planned anything.

@@ -97,6 +97,11 @@ impl Stack {
         self.settle();
     }
 
+    /// Says that writes which were answered before this start may be lost, and that nobody has been told.
+    pub fn presume_loss(&mut self) {
+        self.top.presume_loss();
+    }
+
     /// Forgets a client that has gone.
     pub fn forget(&mut self, client: u32) {
         self.top.forget(client);

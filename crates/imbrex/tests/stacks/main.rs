@@ -5,7 +5,9 @@
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod restarts;
+mod served;
 mod sides;
+mod told;
 
 use fixture::random::any_request;
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate};
