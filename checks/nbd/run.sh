@@ -131,7 +131,8 @@ check_status() {
     "$imbrex" clean "$images/$1.sock" --pause | grep -q 'cleaning paused' || fail "cleaning of $1 is not paused"
     "$imbrex" clean "$images/$1.sock" --throttle 50 | grep -q 'throttle 50' || fail "cleaning of $1 is not throttled"
     "$imbrex" clean "$images/$1.sock" --wait > "$work/clean"
-    grep -q 'cleaning when-idle' "$work/clean" || fail "cleaning of $1 does not end: $(cat "$work/clean")"
+    grep -q 'cleaning paused' "$work/clean" || fail "cleaning of $1 does not end: $(cat "$work/clean")"
+    "$imbrex" clean "$images/$1.sock" --resume | grep -q 'cleaning when-idle' || fail "cleaning of $1 does not go on"
 }
 
 # Nothing is written to a store that is only read, and clients cannot.
