@@ -62,7 +62,7 @@ pub enum Why {
     Pad,
     /// The translation layer's own maps and journal.
     Metadata,
-    /// A cache takes a copy of what the host reads.
+    /// A cache takes a copy of what the host reads. No record may depend on it: it is left out if that cannot be read.
     Fill,
 }
 

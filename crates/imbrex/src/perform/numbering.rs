@@ -64,13 +64,13 @@ impl Running {
         let cleaning_before = self.cleaning;
         for op in made.plan.ops() {
             match *op {
-                Op::Move { from, to, blocks, redo: held, .. } => {
+                Op::Move { from, to, blocks, why, redo: held } => {
                     let held = held && keeps_redo;
                     let Made { request, cleaning, .. } = *made;
                     let first = self.next_seq;
                     self.add_move(
                         core,
-                        Move { from, to, blocks, request, held, is_ready: false, content: None, cleaning },
+                        Move { from, to, blocks, why, request, held, is_ready: false, content: None, cleaning },
                     );
                     if held {
                         redo_from.get_or_insert((self.items.len(), first));

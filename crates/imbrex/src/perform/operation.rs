@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
+use super::request::Active;
 use super::rules::Rule;
 use super::running::Running;
 use super::{Core, IoKind, IoResult, Purpose};
 use crate::block::{Extent, Pba};
-use crate::plan::{Place, Unit};
+use crate::plan::{Place, Unit, Why};
 
 /// An operation that has been planned and not yet completed.
 pub(super) enum Operation {
@@ -21,6 +22,7 @@ pub(super) struct Move {
     pub from: Place,
     pub to: Place,
     pub blocks: u32,
+    pub why: Why,
     /// The request it serves, and the block of the request that `Place::Host(0)` is.
     pub request: Option<(u64, u32)>,
     /// Whether it must not write before its redo entry is durable.
@@ -49,17 +51,15 @@ impl Running {
     fn fetch(&mut self, core: &mut Core, seq: u64) {
         let Some(Operation::Move(m)) = self.operations.get_mut(&seq) else { return };
         m.is_ready = true;
-        let request = m.request;
-        match m.from {
+        let Move { from, blocks, request, .. } = *m;
+        match from {
             _ if m.content.is_some() => self.write_content(core, seq),
+            Place::At(from) if self.is_unread(Extent::new(from, blocks)) => self.leave_out(core, seq),
             Place::At(from) if !from.is_ram() => {
-                let at = Extent::new(from, m.blocks);
+                let at = Extent::new(from, blocks);
                 core.issue_for(request.map(|(id, _)| id), Purpose::Operation(seq), IoKind::Read(at));
             }
-            Place::Lost => {
-                self.fail_request(request);
-                self.complete_operation(core, seq);
-            }
+            Place::Lost => self.leave_request_unserved(core, seq),
             _ => {
                 if let Some(content) = self.content_at_hand(seq, core.setup.block_bytes) {
                     self.deliver(core, seq, content);
@@ -108,6 +108,9 @@ impl Running {
     fn deliver(&mut self, core: &mut Core, seq: u64, content: Bytes) {
         let block_bytes = core.setup.block_bytes;
         let Some(Operation::Move(m)) = self.operations.get_mut(&seq) else { return };
+        if let Place::At(to) = m.to {
+            self.unread.retain(|place| !Extent::new(to, m.blocks).contains(*place));
+        }
         match m.to {
             Place::Host(block) => {
                 if let Some((id, base)) = m.request
@@ -186,11 +189,13 @@ impl Running {
 
     fn operation_failed(&mut self, core: &mut Core, seq: u64) {
         let Some(operation) = self.operations.get(&seq) else { return };
-        if let Operation::Move(Move { from, to: Place::Host(_), request, .. }) = operation {
+        if let Operation::Move(Move { from, to: Place::Host(_), .. }) = operation {
             debug_assert!(matches!(from, Place::At(_)));
-            self.fail_request(*request);
-            self.complete_operation(core, seq);
-            return;
+            return self.leave_request_unserved(core, seq);
+        }
+        if let Some(missing) = self.host_misses(operation) {
+            self.unread.extend(missing.iter());
+            return self.leave_request_unserved(core, seq);
         }
         if !core.setup.rules.keeps(Rule::FailuresEnd) {
             if let Operation::Reset(unit) = operation {
@@ -205,6 +210,46 @@ impl Running {
             self.suspects.extend(Extent::new(*from, *blocks).iter());
         }
         self.failed = true;
+    }
+
+    /// Where in RAM there is nothing now, if a Move was to read there what the host wants. Images are taken from RAM without
+    /// a look, so layers with redo moves are left out.
+    fn host_misses(&self, operation: &Operation) -> Option<Extent<Pba>> {
+        let Operation::Move(Move { from: Place::At(from), to: Place::At(to), blocks, why: Why::Host, request, .. }) =
+            operation
+        else {
+            return None;
+        };
+        let is_read = request.and_then(|(id, _)| self.requests.get(&id)).is_some_and(Active::is_read);
+        let into_ram = !from.is_ram() && to.is_ram() && self.redo_entry_blocks == 0;
+        (is_read && into_ram).then_some(Extent::new(*to, *blocks))
+    }
+
+    fn is_unread(&self, at: Extent<Pba>) -> bool {
+        self.unread.range(at.start..at.end()).next().is_some()
+    }
+
+    /// Does without a Move of what could not be read, if that harms nobody but the host that reads.
+    fn leave_out(&mut self, core: &mut Core, seq: u64) {
+        let Some(Operation::Move(m)) = self.operations.get(&seq) else { return };
+        match m.to {
+            Place::Host(_) => self.leave_request_unserved(core, seq),
+            Place::At(to) if m.why == Why::Fill && !core.setup.media.has_pointer(core.setup.media.unit_of(to)) => {
+                let space = Extent::new(to, m.blocks);
+                self.unread.extend(space.iter());
+                self.layer.unfilled(space);
+                self.complete_operation(core, seq);
+            }
+            _ => self.failed = true,
+        }
+    }
+
+    /// Completes a Move without what the host wanted to have by it.
+    fn leave_request_unserved(&mut self, core: &mut Core, seq: u64) {
+        if let Some(Operation::Move(m)) = self.operations.get(&seq) {
+            self.fail_request(m.request);
+        }
+        self.complete_operation(core, seq);
     }
 
     fn complete_operation(&mut self, core: &mut Core, seq: u64) {

@@ -32,9 +32,13 @@ impl Active {
         self.buffer[start..start + content.len()].copy_from_slice(&content);
     }
 
+    pub fn is_read(&self) -> bool {
+        self.reads > 0
+    }
+
     /// Whether it is a write that has not failed. What a trim leaves behind is nobody's loss.
     fn is_done_write(&self) -> bool {
-        self.reads == 0 && !self.data.is_empty() && self.failed.is_none()
+        !self.is_read() && !self.data.is_empty() && self.failed.is_none()
     }
 
     /// The answer.

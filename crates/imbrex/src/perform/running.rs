@@ -80,6 +80,8 @@ pub(super) struct Running {
     pub closing: bool,
     pub failed: bool,
     pub suspects: BTreeSet<Pba>,
+    /// Places that should hold what could not be read for a request of the host, until they are written.
+    pub unread: BTreeSet<Pba>,
     /// What the layer did that no layer may do.
     pub broken: Option<String>,
     /// When auditing: the records that were folded to begin this life and all planned since.
@@ -122,6 +124,7 @@ impl Running {
             closing: false,
             failed: false,
             suspects: BTreeSet::new(),
+            unread: BTreeSet::new(),
             broken: None,
             history: if setup.audit { history } else { Vec::new() },
         }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+mod fills;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod restarts;

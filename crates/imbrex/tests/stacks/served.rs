@@ -1,9 +1,10 @@
-//! `Sides` served by a performing runner, over two devices that keep everything they are given and fail when they are told to.
+//! A performing runner over two devices that keep everything they are given and fail when they are told to.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba, Pba};
+use imbrex::layer::{TranslationLayer, UnitReport};
 use imbrex::media::Joined;
 use imbrex::perform::rules::Rules;
 use imbrex::perform::{Failure, IoKind, IoResult, Performer, Reply, Request, Setup};
@@ -18,26 +19,28 @@ pub const CLIENT: u32 = 0;
 /// The device on which no journal lies: what is read there is data.
 pub const SECOND: u8 = Pba::DISK + 1;
 
-/// `Sides` over two devices that keep everything they are given.
+/// A layer over two devices that keep everything they are given.
 pub struct Served {
     pub performer: Performer,
+    units: UnitReport,
     kept: BTreeMap<Pba, Bytes>,
     requests: u64,
 }
 
-fn setup() -> Setup {
+/// What a runner of a layer on so many blocks of each device is made of. The journal lies before those of the first.
+pub fn setup_of(make: impl Fn(&Space) -> Box<dyn TranslationLayer> + Send + 'static, blocks: u32) -> Setup {
     let space = Space {
         conventional: Pba::disk(u64::from(JOURNAL)),
-        conventional_blocks: u64::from(BLOCKS),
+        conventional_blocks: u64::from(blocks),
         zones: None,
         bands: None,
         tracks: None,
-        home: Some(Home { start: Pba::new(SECOND, 0), blocks: u64::from(BLOCKS) }),
-        buffer_blocks: BLOCKS,
+        home: Some(Home { start: Pba::new(SECOND, 0), blocks: u64::from(blocks) }),
+        buffer_blocks: blocks,
     };
     Setup {
-        media: Box::new(Joined::new([u64::from(JOURNAL + BLOCKS), u64::from(BLOCKS)])),
-        make: Box::new(move || Box::new(Sides::new(&space))),
+        media: Box::new(Joined::new([u64::from(JOURNAL + blocks), u64::from(blocks)])),
+        make: Box::new(move || make(&space)),
         journal: vec![Extent::new(Pba::disk(0), JOURNAL)],
         block_bytes: BLOCK,
         identity: 1,
@@ -49,8 +52,15 @@ fn setup() -> Setup {
 }
 
 impl Served {
+    /// `Sides`.
     pub fn new() -> Self {
-        let mut served = Self { performer: Performer::format(setup()).unwrap(), kept: BTreeMap::new(), requests: 0 };
+        Self::of(setup_of(|space| Box::new(Sides::new(space)), BLOCKS))
+    }
+
+    pub fn of(setup: Setup) -> Self {
+        let units = setup.media.unit_report();
+        let performer = Performer::format(setup).unwrap();
+        let mut served = Self { performer, units, kept: BTreeMap::new(), requests: 0 };
         served.settle(|_, _| false);
         served
     }
@@ -75,9 +85,14 @@ impl Served {
                 self.kept.extend((0..).zip(at.iter()).map(|(i, at)| (at, data.slice(i * BLOCK..(i + 1) * BLOCK))));
                 IoResult::Done
             }
-            IoKind::Report => IoResult::Report(setup().media.unit_report()),
+            IoKind::Report => IoResult::Report(self.units.clone()),
             IoKind::Reset(_) | IoKind::Flush => IoResult::Done,
         }
+    }
+
+    /// Has a place hold a byte over and over.
+    pub fn put(&mut self, place: Pba, byte: u8) {
+        self.kept.insert(place, vec![byte; BLOCK].into());
     }
 
     pub fn ask(&mut self, request: Request) -> Result<Bytes, Failure> {

@@ -26,7 +26,7 @@
 //! # Reading what is not cached
 //! Home is read into RAM once; host and frames get their copies from there. A read never waits for a frame: blocks that
 //! find none, neither free nor with a clean block that gives way, are read past the cache. `read_allocate = false` reads
-//! everything past it.
+//! everything past it. If home cannot be read, the frames are given up again.
 //!
 //! # Trim
 //! Changes nothing. A dirty block must stay, or older content would come back from home.
@@ -228,6 +228,15 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
                 && self.frames.freed(frame)
             {
                 self.policy.freed(frame);
+            }
+        }
+    }
+
+    /// Clean blocks leave: of one that has found its frame since, home holds a copy.
+    fn unfilled(&mut self, space: Extent<Pba>) {
+        for frame in space.iter().filter_map(|place| self.frame_of(place)).collect::<Vec<_>>() {
+            if self.frames.owner(frame).is_some() && !self.frames.is_dirty(frame) {
+                self.drop_clean(frame);
             }
         }
     }
