@@ -32,7 +32,7 @@ io() { qemu-io -f raw "$(uri "$1")" "${@:2}"; }
 # The reads in what qemu-io is told must find what they expect.
 expect_io() {
     io "$1" > "$work/io" 2>&1 || true
-    ! grep -E 'failed|error' "$work/io" || fail "qemu-io on $1"
+    ! grep -iE 'failed|error' "$work/io" || fail "qemu-io on $1"
 }
 
 say() { echo "nbd check: $1"; }
