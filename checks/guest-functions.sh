@@ -9,7 +9,8 @@ finish() {
 # Blocks of 4 KiB that $disk has been written.
 written() { awk '{ print int($7 / 8) }' "/sys/block/$disk/stat"; }
 
-# Waits until nothing has been written for half a second: longer than dm-zoned's reclaim sleeps to keep to its share of the time.
+# Waits until nothing has been written for half a second: longer than dm-zoned's reclaim sleeps to keep to its share of
+# the time.
 settle() {
     before=$(written)
     quiet=0

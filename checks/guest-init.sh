@@ -1,5 +1,6 @@
 #!/bin/busybox sh
-# The guest's first program: makes it usable and does what the check asks for. What it reports goes to the second serial line.
+# The guest's first program: makes it usable and does what the check asks for. What it reports goes to the second serial
+# line.
 export PATH=/bin:/sbin HOME=/tmp
 mount -t proc none /proc
 mount -t sysfs none /sys

@@ -2,9 +2,9 @@
 # run.sh after `check` says what messages call it, in the check's own folder.
 #
 # Needs qemu and the programs that go into the guest, installed quietly where this is Debian and the user is root, and
-# Debian's cloud kernel and dm-zoned-tools, fetched once into a cache folder and not installed. Where that cannot be had a
-# check says why and succeeds, or fails if IMBREX_REQUIRE_QEMU is 1. What was fetched before needs no network. The guest
-# runs by plain emulation: /dev/kvm is often missing, and inside other machines often there without working.
+# Debian's cloud kernel and dm-zoned-tools, fetched once into a cache folder and not installed. Where that cannot be had
+# a check says why and succeeds, or fails if IMBREX_REQUIRE_QEMU is 1. What was fetched before needs no network. The
+# guest runs by plain emulation: /dev/kvm is often missing, and inside other machines often there without working.
 # GUEST_SECONDS is the longest that it may run.
 
 GUEST_SECONDS=${GUEST_SECONDS:-300}

@@ -1,5 +1,6 @@
-# The programs that checks hold Imbrex against: how they are found or installed, and what becomes of a check without them.
-# To be sourced, with `check` naming the check, `required` the variable that makes a skip a failure, and a folder `work`.
+# The programs that checks hold Imbrex against: how they are found or installed, and what becomes of a check without
+# them. To be sourced, with `check` naming the check, `required` the variable that makes a skip a failure, and a folder
+# `work`.
 
 fail() {
     echo "$check: $1" >&2

@@ -1,5 +1,5 @@
-# What the guest does: the writes through dm-zoned, then on the same disk through a layer of ours. Arguments: attributes of
-# the disk, the layer and its settings.
+# What the guest does: the writes through dm-zoned, then on the same disk through a layer of ours. Arguments: attributes
+# of the disk, the layer and its settings.
 . /serving.sh
 modprobe nbd nbds_max=1
 modprobe dm_zoned
@@ -10,8 +10,8 @@ shift 2
 # Bytes that a device was written.
 bytes_of() { awk '{ print $7 * 512 }' "/sys/block/$1/stat"; }
 
-# A file on the device, then the writes, then quiet: what is reported is called after the first argument. The device is the
-# second, and the third waits until it has nothing left to clean.
+# A file on the device, then the writes, then quiet: what is reported is called after the first argument. The device is
+# the second, and the third waits until it has nothing left to clean.
 measure() {
     mkfs.ext4 -q -F "/dev/$2" && mount "/dev/$2" /mnt || finish "failed: ext4 on $2"
     dd if=/dev/urandom of=/mnt/file bs=1M count=50 2> /dev/null

@@ -1,14 +1,14 @@
 #!/bin/bash
-# Holds a served volume against the kernel's dm-zoned, in one guest: the same host-managed disk of 12 conventional and 52
-# sequential zones of 16 MiB, the same file of 50 MiB on ext4, then the same 4 MiB of random writes of 4 KiB over the first 96
-# MiB. Prints how many bytes the disk is written for each byte that the writes bring, when they end and when both have cleaned
-# until nothing is left to do, and how long the writes took. Ours must be lower in all three, and at most a fifth of
-# dm-zoned's when they end.
+# Holds a served volume against the kernel's dm-zoned, in one guest: the same host-managed disk of 12 conventional and
+# 52 sequential zones of 16 MiB, the same file of 50 MiB on ext4, then the same 4 MiB of random writes of 4 KiB over the
+# first 96 MiB. Prints how many bytes the disk is written for each byte that the writes bring, when they end and when
+# both have cleaned until nothing is left to do, and how long the writes took. Ours must be lower in all three, and at
+# most a fifth of dm-zoned's when they end.
 #
-# The zones are a sixteenth as long as a real disk's, and so is the disk's rate: it passes 16 MB/s, so that copying a zone takes
-# as long as it does there. It has no seeks, which favours dm-zoned. Our volume is served over NBD by nbdkit, through the
-# kernel's client. What the check needs is told in ../guest.sh. MBPS is another rate, 0 for none; LAYER and SET choose another
-# layer and its settings: then nothing is demanded.
+# The zones are a sixteenth as long as a real disk's, and so is the disk's rate: it passes 16 MB/s, so that copying a
+# zone takes as long as it does there. It has no seeks, which favours dm-zoned. Our volume is served over NBD by nbdkit,
+# through the kernel's client. What the check needs is told in ../guest.sh. MBPS is another rate, 0 for none; LAYER and
+# SET choose another layer and its settings: then nothing is demanded.
 set -euo pipefail
 cd "$(dirname "$0")"
 check="device check"

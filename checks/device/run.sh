@@ -1,7 +1,7 @@
 #!/bin/bash
-# Serves real host-managed disks, in a guest: the kernel's scsi_debug and null_blk as zoned disks, a volume made on them, nbdkit
-# with Imbrex's plugin, and on the kernel's NBD device a file system that is filled, remounted, trimmed and checked; then
-# the server is killed, and what had been made durable is read again from what it left on the disk.
+# Serves real host-managed disks, in a guest: the kernel's scsi_debug and null_blk as zoned disks, a volume made on
+# them, nbdkit with Imbrex's plugin, and on the kernel's NBD device a file system that is filled, remounted, trimmed and
+# checked; then the server is killed, and what had been made durable is read again from what it left on the disk.
 #
 # What it needs is told in ../guest.sh.
 set -euo pipefail

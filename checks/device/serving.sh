@@ -1,7 +1,7 @@
 # How a guest makes disks and serves volumes on them. Sourced by the guest's scripts.
 
-# A host-managed disk of 12 conventional and 52 sequential zones of 16 MiB, called $disk: the first argument says whose. The
-# second sets attributes of null_blk's, with colons between them.
+# A host-managed disk of 12 conventional and 52 sequential zones of 16 MiB, called $disk: the first argument says whose.
+# The second sets attributes of null_blk's, with colons between them.
 make_disk() {
     case $1 in
         scsi)

@@ -1,5 +1,5 @@
-# What the guest does: makes a host-managed disk, puts dm-zoned on it, writes the pattern and says how many blocks of 4 KiB the
-# disk below was written.
+# What the guest does: makes a host-managed disk, puts dm-zoned on it, writes the pattern and says how many blocks of 4
+# KiB the disk below was written.
 
 disk=nullb0
 

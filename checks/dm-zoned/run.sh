@@ -1,8 +1,8 @@
 #!/bin/bash
 # Holds the layer dm-zoned against the kernel's own: the same writes go to a guest's dm-zoned on a host-managed disk and
-# through `imbrex replay` on a drive of the same geometry, and the blocks written to the disk below are compared, with what
-# busy reclaim wrote and again when everything has been reclaimed. They may differ by 10 %. Then the layer is replayed with
-# a wrong threshold, and the check fails unless that is found to differ.
+# through `imbrex replay` on a drive of the same geometry, and the blocks written to the disk below are compared, with
+# what busy reclaim wrote and again when everything has been reclaimed. They may differ by 10 %. Then the layer is
+# replayed with a wrong threshold, and the check fails unless that is found to differ.
 #
 # What it needs is told in ../guest.sh. Arguments go to `imbrex replay`.
 set -euo pipefail
@@ -20,8 +20,8 @@ pattern() {
 
 imbrex() { cargo run --quiet --locked --package imbrex-cli -- "$@"; }
 
-# Blocks that the layer writes to the disk when the last read comes so many seconds after the last write. What follows are
-# further arguments.
+# Blocks that the layer writes to the disk when the last read comes so many seconds after the last write. What follows
+# are further arguments.
 replayed() {
     pattern "$1" > "$work/trace"
     imbrex replay "$work/trace" --layer dm-zoned --drive drive.toml --prefill 0 --verify --format json "${@:2}" > "$work/outcome"

@@ -1,8 +1,9 @@
 #!/bin/bash
-# How fast volumes are served: fio over NBD on an image in memory, and the same on nbdkit's file plugin there, by turns in one
-# run, so that what else the machine does touches both. Prints the medians and their ratio, and says whether they are at least what
-# is aimed for: half for random writes of 4 KiB at depth 32 while nothing is cleaned, 0.7 for sequential ones of 1 MiB. Then
-# latencies with a flush after every write, and while cleaning runs. ROUNDS is how often, SIZE how much is written each time.
+# How fast volumes are served: fio over NBD on an image in memory, and the same on nbdkit's file plugin there, by turns
+# in one run, so that what else the machine does touches both. Prints the medians and their ratio, and says whether they
+# are at least what is aimed for: half for random writes of 4 KiB at depth 32 while nothing is cleaned, 0.7 for
+# sequential ones of 1 MiB. Then latencies with a flush after every write, and while cleaning runs. ROUNDS is how often,
+# SIZE how much is written each time.
 set -euo pipefail
 cd "$(dirname "$0")"
 

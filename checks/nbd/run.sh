@@ -1,7 +1,7 @@
 #!/bin/bash
-# Serves volumes to the programs that people use NBD with, and holds what they read against what they wrote: fio, nbdcopy,
-# qemu-io, and file systems on loop devices by way of nbdfuse. Then servers are killed while they are written to, stopped,
-# given a full and an unreadable store, left by their clients, and started on what cannot be served.
+# Serves volumes to the programs that people use NBD with, and holds what they read against what they wrote: fio,
+# nbdcopy, qemu-io, and file systems on loop devices by way of nbdfuse. Then servers are killed while they are written
+# to, stopped, given a full and an unreadable store, left by their clients, and started on what cannot be served.
 #
 # Needs nbdkit, libnbd's programs, qemu-utils and fio, installed quietly where this is Debian and the user is root. File
 # systems also need /dev/fuse and loop devices. What cannot be had is skipped with a message, or the check fails if
@@ -197,7 +197,8 @@ check_unreadable() {
     rm "$images/$1.img"
 }
 
-# A store without room below it: errors reach the client, the server lives, and what was flushed is there when there is room.
+# A store without room below it: errors reach the client, the server lives, and what was flushed is there when there is
+# room.
 check_full() {
     [ "$(id -u)" = 0 ] && mkdir "$images/small" && mount -t tmpfs -o size=48M tmpfs "$images/small" 2> /dev/null || {
         skip_part "a store without room is not tried: it takes root and a tmpfs"

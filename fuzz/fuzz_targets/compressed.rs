@@ -1,6 +1,6 @@
 #![no_main]
-//! Compressed files: the first byte chooses whether the rest is compressed properly, or damaged behind the first bytes of
-//! a compressed file, or taken as it is.
+//! Compressed files: the first byte chooses whether the rest is compressed properly, or damaged behind the first bytes
+//! of a compressed file, or taken as it is.
 
 use std::io::{self, Read};
 

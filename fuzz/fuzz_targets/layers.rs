@@ -1,6 +1,6 @@
 #![no_main]
-//! Any layer, driven by a string: the first byte chooses it, the rest its disk, its configuration, the requests, the faults
-//! and the power cuts.
+//! Any layer, driven by a string: the first byte chooses it, the rest its disk, its configuration, the requests, the
+//! faults and the power cuts.
 
 use imbrex::explore::{Subject, explore_bytes};
 use imbrex::layers;

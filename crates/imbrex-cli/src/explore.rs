@@ -45,7 +45,8 @@ pub struct Explore {
     /// Runs at a time, which do not change the result; the default is the number of cores
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Do not keep ordering rule R, from 1 to 10 but for 6 and 7 (5 only for interlaced disks): the explorer should find what that breaks
+    /// Do not keep ordering rule R, from 1 to 10 but for 6 and 7 (5 only for interlaced disks): the explorer should
+    /// find what that breaks
     #[arg(long, value_name = "R", value_parser = rule)]
     without: Option<u8>,
     #[command(flatten)]

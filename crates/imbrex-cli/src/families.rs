@@ -29,8 +29,8 @@ struct Part {
     layers: &'static [&'static str],
 }
 
-/// A layer that maps every block of its disk gets one that is as large as the workload: of the presets, most of the map would
-/// stay empty. The conventional layer is the yardstick of its drive.
+/// A layer that maps every block of its disk gets one that is as large as the workload: of the presets, most of the map
+/// would stay empty. The conventional layer is the yardstick of its drive.
 const PARTS: &[Part] = &[
     Part {
         family: Family::Shingled,

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use crate::new_file::NewFile;
 use crate::stop::Unfinished;
 
-/// A folder being filled under another name beside its own. It takes its own name when it is finished; dropped before that,
-/// it leaves nothing, nor when Ctrl-C ends the program.
+/// A folder being filled under another name beside its own. It takes its own name when it is finished; dropped before
+/// that, it leaves nothing, nor when Ctrl-C ends the program.
 pub struct NewFolder {
     path: PathBuf,
     /// The file by which an older folder of this kind is known, which may be replaced.
@@ -21,8 +21,8 @@ pub struct NewFolder {
 }
 
 impl NewFolder {
-    /// Begins the folder that shall be at `path`. What is there stays until the new one is finished, and must be empty or
-    /// have a file called `mark`.
+    /// Begins the folder that shall be at `path`. What is there stays until the new one is finished, and must be empty
+    /// or have a file called `mark`.
     pub fn create(path: &Path, mark: &'static str) -> Result<Self> {
         let cannot = |cause: io::Error| cannot_write(path, &cause);
         // Behind a symbolic link, the folder is replaced and not the link.

@@ -289,8 +289,9 @@ impl Chosen {
         Ok(Self { buffer, options, settings: settings.map_err(|e| anyhow!("{e}"))? })
     }
 
-    /// Makes the layer once, so that what is wrong with it is said before any work. A buffer that is a percentage of the
-    /// workload's range is not known yet, nor is the size of a drive that the workload decides: it is as small as may be.
+    /// Makes the layer once, so that what is wrong with it is said before any work. A buffer that is a percentage of
+    /// the workload's range is not known yet, nor is the size of a drive that the workload decides: it is as small as
+    /// may be.
     fn check(&self, case: &Case) -> Result<(), ReplayError> {
         let buffer_blocks = match self.buffer {
             BufferSize::Bytes(_) => self.buffer.blocks(0, case.drive.block_bytes),

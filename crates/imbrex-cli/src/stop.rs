@@ -30,8 +30,8 @@ pub fn is_asked_for() -> bool {
     ASKED_FOR.load(Ordering::Relaxed)
 }
 
-/// A file or folder under a name that nobody asked for. It is removed when Ctrl-C ends the program on the spot; otherwise
-/// that is its owner's part.
+/// A file or folder under a name that nobody asked for. It is removed when Ctrl-C ends the program on the spot;
+/// otherwise that is its owner's part.
 pub struct Unfinished(PathBuf);
 
 impl Unfinished {

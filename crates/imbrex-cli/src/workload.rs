@@ -24,8 +24,8 @@ pub struct Known {
     pub range: TraceRange,
 }
 
-/// The workloads called `names`, each of at most `requests` requests, synthetic ones drawn from `seed`, trace files read as
-/// `options` say.
+/// The workloads called `names`, each of at most `requests` requests, synthetic ones drawn from `seed`, trace files
+/// read as `options` say.
 pub fn named(
     names: &[String],
     requests: Option<NonZeroU64>,

@@ -1,8 +1,8 @@
 //! Every command that the README and `docs/` show is run.
 //!
 //! A line of an `sh` block that begins with `imbrex` is run with the words in capitals replaced: what needs files that
-//! are not part of the project is skipped, with a message, where they are absent. Cuts are made fewer, and so are the requests
-//! of a reproduction and what is measured of speed.
+//! are not part of the project is skipped, with a message, where they are absent. Cuts are made fewer, and so are the
+//! requests of a reproduction and what is measured of speed.
 
 use std::path::{Path, PathBuf};
 

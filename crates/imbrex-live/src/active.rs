@@ -1,8 +1,8 @@
 //! Limits on active zones: those that hold data without being full.
 //!
-//! A limit on *open* zones asks nothing of anybody, since a drive closes one to open another. One on active zones is a hard
-//! one. A layer says how many it keeps active; the end of a life may leave others so that it will not go on with. Before
-//! these are too many they are made full: what is left of them is lost until they are emptied.
+//! A limit on *open* zones asks nothing of anybody, since a drive closes one to open another. One on active zones is a
+//! hard one. A layer says how many it keeps active; the end of a life may leave others so that it will not go on with.
+//! Before these are too many they are made full: what is left of them is lost until they are emptied.
 
 use imbrex::block::{Extent, Pba};
 use imbrex::layer::{Condition, UnitState};

@@ -162,8 +162,8 @@ impl DirectDevice {
         self.file.sync_data()
     }
 
-    /// The longest write that the kernel passes on whole: pieces of one that it cuts could reach a zone out of order where
-    /// no scheduler keeps them in it.
+    /// The longest write that the kernel passes on whole: pieces of one that it cuts could reach a zone out of order
+    /// where no scheduler keeps them in it.
     fn uncut(&self) -> Result<usize, DeviceError> {
         let bytes = (self.number("max_sectors_kb")? as usize) << 10;
         // A page for each segment, as if none lay beside the other in memory.

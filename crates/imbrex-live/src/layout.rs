@@ -1,12 +1,13 @@
-//! Where things lie on a member: superblocks and journals at the ends of its conventional space, the layer's blocks between.
+//! Where things lie on a member: superblocks and journals at the ends of its conventional space, the layer's blocks
+//! between.
 //!
 //! ```text
 //! | superblock | journal | the layer's conventional blocks | journal, 2nd copy | superblock, 2nd copy | zones, bands, tracks
 //! ```
 //!
-//! A drive that has sequential zones only gives whole ones away at its own ends. A superblock is written at the start of its
-//! zone, which is reset before; the journal's zones are one more than its blocks fill, since one is emptied while the others
-//! count, and another one, since after a power cut the rest of a zone may be left out.
+//! A drive that has sequential zones only gives whole ones away at its own ends. A superblock is written at the start
+//! of its zone, which is reset before; the journal's zones are one more than its blocks fill, since one is emptied
+//! while the others count, and another one, since after a power cut the rest of a zone may be left out.
 //!
 //! ```text
 //! | superblock's zone | journal's zones | the layer's zones | journal's zones, 2nd copy | superblock's zone, 2nd copy |

@@ -98,8 +98,8 @@ fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, Plac
     Err(PlaceError::Kind(path.to_owned()))
 }
 
-/// Locks the store at `path`, which is to be formatted: an image of the drive that `preset` describes, or a block device.
-/// What is there already may be destroyed only with `force`, and is not before [`Prepared::make`].
+/// Locks the store at `path`, which is to be formatted: an image of the drive that `preset` describes, or a block
+/// device. What is there already may be destroyed only with `force`, and is not before [`Prepared::make`].
 ///
 /// # Errors
 /// When the path cannot be used so.

@@ -34,7 +34,8 @@ const MARKS: &[Mark] = &[
     (510, &[0x55, 0xaa], "a partition table or boot sector"),
 ];
 
-/// What is there, if it is something that is known. `zones` are where further zones begin that may bear marks, in bytes.
+/// What is there, if it is something that is known. `zones` are where further zones begin that may bear marks, in
+/// bytes.
 ///
 /// # Errors
 /// When a place that may bear one cannot be read.

@@ -1,4 +1,5 @@
-//! The crash explorer on images: every layer survives, and the explorer finds the loss when an ordering rule is not kept.
+//! The crash explorer on images: every layer survives, and the explorer finds the loss when an ordering rule is not
+//! kept.
 //!
 //! One test for each group of layers, so that they run at a time. A failure names the seed, which
 //! `imbrex explore LAYER --image --seed SEED --cuts 1` replays.

@@ -1,5 +1,5 @@
-//! Any byte of any metadata block damaged: the other copy serves, or the volume is refused by what is damaged. Never a panic,
-//! never wrong data.
+//! Any byte of any metadata block damaged: the other copy serves, or the volume is refused by what is damaged. Never a
+//! panic, never wrong data.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::panic::AssertUnwindSafe;
@@ -68,8 +68,8 @@ fn used(info: &'static LayerInfo, rest: Rest, seed: u64) -> Used {
 }
 
 impl Used {
-    /// Whether a byte lies in the newest commit of a journal. Nothing after it says that it was durable, so that with both
-    /// copies damaged it is as if it were torn.
+    /// Whether a byte lies in the newest commit of a journal. Nothing after it says that it was durable, so that with
+    /// both copies damaged it is as if it were torn.
     fn is_newest(&self, drive: usize, journal: &Part, byte: u64) -> bool {
         let bytes = self.files[drive].content(journal.offset, journal.len as usize);
         let headers = bytes.chunks(BLOCK).map(|block| decode_block(&Bytes::copy_from_slice(block), None));

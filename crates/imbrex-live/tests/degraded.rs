@@ -1,5 +1,5 @@
-//! Units that wear out: what lies elsewhere is served, what was lost reads as an error and never as something else, and layers
-//! stay away from the unit.
+//! Units that wear out: what lies elsewhere is served, what was lost reads as an error and never as something else, and
+//! layers stay away from the unit.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::File;
@@ -60,8 +60,8 @@ fn insist(what: &str, mut request: impl FnMut() -> Result<(), Failure>) {
     assert!(failures.len() < TRIES as usize, "{what}: {failures:?}");
 }
 
-/// Writes every block, a third of them twice, so that something has to be cleaned; all of it again when a flush says that what
-/// was answered may be lost.
+/// Writes every block, a third of them twice, so that something has to be cleaned; all of it again when a flush says
+/// that what was answered may be lost.
 fn write_all(engine: &Engine, name: &str, version: u64) {
     let runs = BLOCKS / RUN;
     insist(name, || {

@@ -178,8 +178,8 @@ fn verify(engine: &Engine, number: u32, len: u64) {
     assert!((0..).zip(&back).all(|(at, b)| *b == byte(number, base + at)), "part {number}");
 }
 
-/// A whole block and a part of it, written at the same time while writes wait for room: whichever comes last, what lies beside
-/// the part is the whole block's.
+/// A whole block and a part of it, written at the same time while writes wait for room: whichever comes last, what lies
+/// beside the part is the whole block's.
 #[test]
 fn a_part_of_a_block_does_not_bring_back_what_a_whole_one_replaces() {
     let members = vec![zoned(8, 0)];

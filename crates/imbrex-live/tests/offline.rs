@@ -1,4 +1,5 @@
-//! Looking at volumes that nobody serves: nothing is changed, damage is found, and a repair loses nothing that can be reached.
+//! Looking at volumes that nobody serves: nothing is changed, damage is found, and a repair loses nothing that can be
+//! reached.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use imbrex::block::{Extent, Lba, Pba};

@@ -38,7 +38,8 @@ fn filled(store: &dyn Store, blocks: u32, byte: u8) -> Bytes {
     vec![byte; (blocks * store.block_bytes()) as usize].into()
 }
 
-/// Does the same to two drives and finds them equal, though one is an overlay over a drive in the state the other was in.
+/// Does the same to two drives and finds them equal, though one is an overlay over a drive in the state the other was
+/// in.
 #[test]
 fn it_behaves_like_the_drive_below() {
     for name in ["tiny-zoned", "tiny-conventional", "tiny-interlaced", "tiny-flash"] {

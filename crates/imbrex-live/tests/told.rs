@@ -1,4 +1,5 @@
-//! When a life of the layer has ended and answered writes may be lost, somebody is told: a flush, or else whoever stops the server.
+//! When a life of the layer has ended and answered writes may be lost, somebody is told: a flush, or else whoever stops
+//! the server.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::File;

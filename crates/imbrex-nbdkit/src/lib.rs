@@ -1,7 +1,7 @@
 //! A plugin for nbdkit that serves a volume. Everything but the callbacks is in `imbrex-live`.
 //!
-//! nbdkit opens a handle for each connection. It is a client of its own, so that a flush that has to fail fails on every
-//! connection. Nothing is opened before nbdkit has forked: locks and threads would not survive that.
+//! nbdkit opens a handle for each connection. It is a client of its own, so that a flush that has to fail fails on
+//! every connection. Nothing is opened before nbdkit has forked: locks and threads would not survive that.
 
 mod log;
 

@@ -1,8 +1,8 @@
 //! Fits the one parameter of each profile that nothing can be solved for: `model.distant`, so that an LRU cache of 10 %
 //! of the distinct offsets misses as often as published. Prints it with what the profile then measures.
 //!
-//! `cargo run --release --example calibrate -- [--requests N | --check] [PROFILE...]`; with `--check` nothing is fitted and
-//! whole volumes are measured.
+//! `cargo run --release --example calibrate -- [--requests N | --check] [PROFILE...]`; with `--check` nothing is fitted
+//! and whole volumes are measured.
 
 use std::process::ExitCode;
 

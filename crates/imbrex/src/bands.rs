@@ -34,8 +34,8 @@ pub struct Bands {
 }
 
 impl Bands {
-    /// The bands of `runs`; the first is unit `first` and begins at block `start`. Runs without bands or blocks are left
-    /// out.
+    /// The bands of `runs`; the first is unit `first` and begins at block `start`. Runs without bands or blocks are
+    /// left out.
     #[must_use]
     pub fn new(first: Unit, start: u64, runs: &[BandRun]) -> Self {
         let mut bands = Self { first, start, runs: Vec::new(), count: 0, end: start };

@@ -196,10 +196,11 @@ impl<A: fmt::Debug> fmt::Debug for Extent<A> {
     }
 }
 
-/// The unit of `unit_blocks` blocks that `block` lies in, and its offset there. Units are few enough to number in 32 bits.
+/// The unit of `unit_blocks` blocks that `block` lies in, and its offset there. Units are few enough to number in 32
+/// bits.
 ///
-/// Asked several times for each block that is replayed. Nearly all units are powers of two, and a shift takes a tenth of
-/// the time of a division.
+/// Asked several times for each block that is replayed. Nearly all units are powers of two, and a shift takes a tenth
+/// of the time of a division.
 #[inline]
 #[must_use]
 pub(crate) fn unit_and_offset(block: u64, unit_blocks: u32) -> (u32, u32) {

@@ -1,7 +1,7 @@
 //! Drives: media and their timing together, described by a preset in TOML.
 //!
-//! `drives/*.toml` at the root of the workspace holds the built-in presets. This module holds the description; reading a
-//! file that a user names is left to the program.
+//! `drives/*.toml` at the root of the workspace holds the built-in presets. This module holds the description; reading
+//! a file that a user names is left to the program.
 
 mod banded;
 mod interlaced;
@@ -175,8 +175,9 @@ impl DrivePreset {
         }
     }
 
-    /// The media, empty, as a layer for `recording` sees it: for a conventional one the platters are taken without overlap, zones
-    /// and bands or not, and pages as if they could be rewritten. Where the drive is not what a layer is for, the layer says so.
+    /// The media, empty, as a layer for `recording` sees it: for a conventional one the platters are taken without
+    /// overlap, zones and bands or not, and pages as if they could be rewritten. Where the drive is not what a layer is
+    /// for, the layer says so.
     ///
     /// # Errors
     /// When the drive is of a kind on which the recording has no meaning.
@@ -236,9 +237,9 @@ impl DrivePreset {
         DriveError::Unsuited { name: self.name.clone(), is, needed }
     }
 
-    /// The same drive with another capacity: `bytes` rounded down to whole blocks, zones or erase blocks. Conventional zones
-    /// and rewritable erase blocks keep their share. The mechanics keep rates and heads and change their cylinders, so the drive is the same in small;
-    /// a seek curve from three data-sheet numbers is stretched over them.
+    /// The same drive with another capacity: `bytes` rounded down to whole blocks, zones or erase blocks. Conventional
+    /// zones and rewritable erase blocks keep their share. The mechanics keep rates and heads and change their
+    /// cylinders, so the drive is the same in small; a seek curve from three data-sheet numbers is stretched over them.
     ///
     /// # Errors
     /// When nothing is left of the drive or of one of its kinds of zone.

@@ -16,8 +16,8 @@ pub enum Pressure {
         /// How long, in nanoseconds.
         ns: u64,
     },
-    /// Somebody has asked for cleaning: whatever can be cleaned is to be, however much of it the layer would leave in idle
-    /// time. Like that it ends in [`Step::Nothing`].
+    /// Somebody has asked for cleaning: whatever can be cleaned is to be, however much of it the layer would leave in
+    /// idle time. Like that it ends in [`Step::Nothing`].
     Asked,
 }
 
@@ -100,8 +100,8 @@ pub struct Violation(pub String);
 /// The rules that decide where a block lives.
 ///
 /// The runner keeps the ordering rules (see `docs/architecture.md`), so a layer is single-threaded and plain. Whatever
-/// it changes of its durable state goes through a [`Record`] in the plan and through [`TranslationLayer::apply`], in the
-/// same order; recovery is the fold of the records and then [`TranslationLayer::recovered`].
+/// it changes of its durable state goes through a [`Record`] in the plan and through [`TranslationLayer::apply`], in
+/// the same order; recovery is the fold of the records and then [`TranslationLayer::recovered`].
 pub trait TranslationLayer: Send {
     /// Blocks the host sees.
     fn capacity(&self) -> u64;
@@ -135,8 +135,8 @@ pub trait TranslationLayer: Send {
     /// as zeros or as its newest content, never as an older one.
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32;
 
-    /// Moves what lies in RAM to the media, in steps, until [`Step::Done`]. With [`Step::Nothing`] the device is full, and
-    /// what is in RAM cannot become durable.
+    /// Moves what lies in RAM to the media, in steps, until [`Step::Done`]. With [`Step::Nothing`] the device is full,
+    /// and what is in RAM cannot become durable.
     fn flush(&mut self, _plan: &mut Plan) -> Step {
         Step::Done
     }
@@ -146,19 +146,20 @@ pub trait TranslationLayer: Send {
     /// the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
 
-    /// The most blocks that one step of cleaning moves by the configuration; nothing where that does not say, because there are no
-    /// steps or each of them is a whole unit.
+    /// The most blocks that one step of cleaning moves by the configuration; nothing where that does not say, because
+    /// there are no steps or each of them is a whole unit.
     fn step_blocks(&self) -> Option<u32> {
         None
     }
 
-    /// From now on one step of cleaning moves at most so many blocks, and at least one, where the configuration allows more.
-    /// The layer forgets it with its life. What it says of RAM, records and redo moves stays that of the configuration.
-    /// Layers without [`TranslationLayer::step_blocks`] have steps of one size, or none, and go on with them.
+    /// From now on one step of cleaning moves at most so many blocks, and at least one, where the configuration allows
+    /// more. The layer forgets it with its life. What it says of RAM, records and redo moves stays that of the
+    /// configuration. Layers without [`TranslationLayer::step_blocks`] have steps of one size, or none, and go on with
+    /// them.
     fn bound_step(&mut self, _blocks: u32) {}
 
-    /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle time
-    /// after a while of its own waits as long.
+    /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle
+    /// time after a while of its own waits as long.
     fn idle_after_ns(&self) -> u64 {
         0
     }
@@ -166,8 +167,8 @@ pub trait TranslationLayer: Send {
     /// A Reset or Free of `space` has taken effect: it may be allocated again.
     fn freed(&mut self, space: Extent<Pba>);
 
-    /// What a read was to leave in `space` beside giving it to the host ([`crate::plan::Why::Fill`]) could not be read, and is
-    /// not there. What was planned since may have put something else there.
+    /// What a read was to leave in `space` beside giving it to the host ([`crate::plan::Why::Fill`]) could not be read,
+    /// and is not there. What was planned since may have put something else there.
     fn unfilled(&mut self, _space: Extent<Pba>) {}
 
     /// Applies a record to the durable state: the only place where that changes. Planning calls it too.
@@ -192,8 +193,8 @@ pub trait TranslationLayer: Send {
         0
     }
 
-    /// The most units that hold data without being full at a time, beside those that the end of a life left so; nothing if there
-    /// may be any number.
+    /// The most units that hold data without being full at a time, beside those that the end of a life left so; nothing
+    /// if there may be any number.
     fn most_active(&self) -> Option<u32> {
         None
     }

@@ -54,7 +54,8 @@ pub enum Why {
     Destage,
     /// Two places exchange their content.
     Swap,
-    /// Data moves to another place of its kind because its space is wanted otherwise: a unit that is converted, a log's tail.
+    /// Data moves to another place of its kind because its space is wanted otherwise: a unit that is converted, a log's
+    /// tail.
     Migrate,
     /// Neighbour tracks saved and written back around a write that destroys them.
     Neighbour,
@@ -106,7 +107,8 @@ pub enum Event {
     ReadHit,
     /// Blocks of a write that went straight to their zone's write pointer.
     Direct,
-    /// A zone was read, merged and rewritten; on an interlaced disk, a write to a bottom track rewrote what lies over it.
+    /// A zone was read, merged and rewritten; on an interlaced disk, a write to a bottom track rewrote what lies over
+    /// it.
     Rmw,
     /// A zone took its buffered blocks by appending at its write pointer.
     RmwFree,
@@ -286,8 +288,8 @@ impl Plan {
         self.ops.push(Op::Record { record, redo: false });
     }
 
-    /// Notes a change of the map that is durable together with the plan's other redo records and its redo moves, if it has
-    /// any.
+    /// Notes a change of the map that is durable together with the plan's other redo records and its redo moves, if it
+    /// has any.
     pub fn redo_record(&mut self, record: Record) {
         self.ops.push(Op::Record { record, redo: true });
     }

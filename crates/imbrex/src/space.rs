@@ -26,8 +26,8 @@ pub struct Space {
 }
 
 impl Space {
-    /// All of a drive: conventional units come first, then bands, or sequential units of one size, or interlaced tracks. Units
-    /// that are worn out stay what they were.
+    /// All of a drive: conventional units come first, then bands, or sequential units of one size, or interlaced
+    /// tracks. Units that are worn out stay what they were.
     #[must_use]
     pub fn of(media: &dyn Media, buffer_blocks: u32) -> Self {
         let units = media.report().len() as u32;

@@ -3,8 +3,8 @@
 //! Blocks are numbered as the tracks lie on the surface, from the outside inwards: a few conventional tracks, and then
 //! groups, each a bottom track, a top track, the next bottom track and so on. Top track *j* of a group covers the
 //! boundary of its bottom tracks *j* and *j + 1*, so bottom track *i* lies under top tracks *i − 1* and *i*. Groups do
-//! not touch each other: the first bottom track of a group has one neighbour, and so has the last if it has no top track
-//! after it.
+//! not touch each other: the first bottom track of a group has one neighbour, and so has the last if it has no top
+//! track after it.
 //!
 //! A bottom track and the top track after it begin at the same angle; each such pair begins `skew_blocks` top blocks
 //! later than the pair before. So a bottom block lies under the same arc of both its neighbours, but not under the same

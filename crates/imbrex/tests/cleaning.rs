@@ -1,5 +1,5 @@
-//! What the simulating runner does between cleaning steps: who is served, what idle time is used for, and when space that
-//! was given up comes back. The layer follows a script.
+//! What the simulating runner does between cleaning steps: who is served, what idle time is used for, and when space
+//! that was given up comes back. The layer follows a script.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod fixture;

@@ -85,8 +85,8 @@ fn complete(now: f64, at: &mut (u64, u64), lbn: u64, sectors: u64, write: bool) 
 /// A request of an open trace: when it arrives, where, how long, and whether it writes.
 type Arrival = (f64, u64, u64, bool);
 
-/// When each request is done if the disk always serves the waiting one with the least `cost`, given the time, the head and
-/// the first sector of the request before.
+/// When each request is done if the disk always serves the waiting one with the least `cost`, given the time, the head
+/// and the first sector of the request before.
 fn serve_by(requests: &[Arrival], cost: impl Fn(&Arrival, f64, (u64, u64), u64) -> f64) -> Vec<f64> {
     let (mut now, mut at, mut last) = (0.0, (0, 0), 0);
     let mut done = vec![0.0; requests.len()];

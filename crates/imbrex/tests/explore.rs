@@ -1,5 +1,5 @@
-//! Every layer survives power cuts and failing operations on tiny disks, and the explorer finds the loss when an ordering
-//! rule is not kept.
+//! Every layer survives power cuts and failing operations on tiny disks, and the explorer finds the loss when an
+//! ordering rule is not kept.
 
 mod notes;
 mod swapper;

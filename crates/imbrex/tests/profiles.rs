@@ -1,5 +1,5 @@
-//! Profiles are like the volumes they are named after, as far as these are published; measured by the statistics that any
-//! trace is measured by.
+//! Profiles are like the volumes they are named after, as far as these are published; measured by the statistics that
+//! any trace is measured by.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -131,7 +131,8 @@ fn outcome(
     run().map_err(|error| TestCaseError::fail(format!("{} {config:?} {options:?}: {error}", info.name)))
 }
 
-/// What plans add up to, apart from reads of the host, which are served from where the block lies when they are planned.
+/// What plans add up to, apart from reads of the host, which are served from where the block lies when they are
+/// planned.
 fn counts(outcome: &Outcome) -> [u64; 13] {
     let (written, read) = (&outcome.media_write_blocks, &outcome.media_read_blocks);
     [
@@ -187,9 +188,9 @@ proptest! {
         }
     }
 
-    /// The order in which writes are planned does not depend on the scheduler, and so no count of theirs does, as long as no
-    /// idle time is offered, reads change nothing — those that overtake a blocked write are planned at other moments — and
-    /// no cleaning looks at what waits.
+    /// The order in which writes are planned does not depend on the scheduler, and so no count of theirs does, as long
+    /// as no idle time is offered, reads change nothing — those that overtake a blocked write are planned at other
+    /// moments — and no cleaning looks at what waits.
     #[test]
     fn counts_do_not_depend_on_the_scheduler(
         requests in prop::collection::vec(any_request(), 1..200),

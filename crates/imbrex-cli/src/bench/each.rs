@@ -1,7 +1,7 @@
 //! Every layer on a drive of its kind: how fast it is replayed, and what its maps weigh.
 //!
-//! A layer and a footprint are measured in a process of their own, so that the memory it takes is theirs. The drives are
-//! those that `compare --family all` takes, as large as the footprint needs.
+//! A layer and a footprint are measured in a process of their own, so that the memory it takes is theirs. The drives
+//! are those that `compare --family all` takes, as large as the footprint needs.
 
 use std::ops::ControlFlow;
 use std::process::Command;
@@ -62,7 +62,8 @@ struct Measured {
     /// Without and with `warm`.
     host_blocks_per_second: [f64; 2],
     media_blocks_per_second: [f64; 2],
-    /// What the process grew by, and for each block that the layer offers or, if it has a buffer, that the buffer holds.
+    /// What the process grew by, and for each block that the layer offers or, if it has a buffer, that the buffer
+    /// holds.
     resident_bytes: Option<f64>,
     mapped_blocks: u64,
     bytes_per_mapped_block: Option<f64>,

@@ -18,7 +18,8 @@ use super::{Best, Report, Scale, straight_line};
 pub const DRIVE: &str = "exos-x18z";
 /// The drive under layers for bands.
 const BANDED_DRIVE: &str = "st8000as0002";
-/// The drive under those for interlaced tracks: a little larger than the range, so that what is written lies on all kinds of tracks.
+/// The drive under those for interlaced tracks: a little larger than the range, so that what is written lies on all
+/// kinds of tracks.
 const INTERLACED_DRIVE: &str = "imr-tracklace";
 /// A layer's buffer, of the address range.
 pub const BUFFER_PERCENT: u64 = 1;

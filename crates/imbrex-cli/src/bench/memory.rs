@@ -14,7 +14,8 @@ use super::requests::BLOCK_BYTES;
 
 const RANGE_BLOCKS: u64 = (256 << 30) / BLOCK_BYTES;
 
-/// Adds what a layer with a buffer before zones holds whose buffer is full of blocks from all over 256 GiB: the worst case of a sparse map.
+/// Adds what a layer with a buffer before zones holds whose buffer is full of blocks from all over 256 GiB: the worst
+/// case of a sparse map.
 pub fn measure(report: &mut Report) -> anyhow::Result<()> {
     if status_bytes("VmRSS:").is_err() {
         report.add("a buffered block", f64::NAN, "bytes", "not available on this system");

@@ -1,8 +1,8 @@
 //! `imbrex bench`: how fast imbrex is on this machine, and how far that is from what the machine could do.
 //!
-//! All of it is measured in one run, because only ratios of numbers from one run mean something on a machine that others
-//! use too. What is measured is repeated, in turns with what it is compared to, and the best of the repetitions counts:
-//! noise only ever slows down.
+//! All of it is measured in one run, because only ratios of numbers from one run mean something on a machine that
+//! others use too. What is measured is repeated, in turns with what it is compared to, and the best of the repetitions
+//! counts: noise only ever slows down.
 
 mod decoding;
 mod each;

@@ -8,8 +8,8 @@ use imbrex::trace::{Compression, TraceError, TraceFormat, TraceInfo, TraceReques
 /// Bytes of a block.
 pub const BLOCK_BYTES: u64 = 4096;
 
-/// Writes of single blocks over `range_bytes` that arrive faster than the disk serves them. Writes, because they are what a
-/// layer has to work for; faster, so that no idle time is offered to layers that have no use for it.
+/// Writes of single blocks over `range_bytes` that arrive faster than the disk serves them. Writes, because they are
+/// what a layer has to work for; faster, so that no idle time is offered to layers that have no use for it.
 pub fn spec(pattern: Pattern, range_bytes: u64, requests: u64) -> SyntheticSpec {
     SyntheticSpec {
         name: "bench".to_owned(),

@@ -1,4 +1,5 @@
-//! The yardstick: what a replay must compute, as straight code. No plan, no dispatch, no rules of the media, no batches.
+//! The yardstick: what a replay must compute, as straight code. No plan, no dispatch, no rules of the media, no
+//! batches.
 
 use hdrhistogram::Histogram;
 use imbrex::mechanics::{Mechanics, SECTOR_BYTES};

@@ -26,7 +26,8 @@ pub struct Check {
     /// Read every block that something is mapped to
     #[arg(long)]
     read_data: bool,
-    /// Write damaged copies anew from good ones, and put blocks that cannot be read on record as lost (with --read-data)
+    /// Write damaged copies anew from good ones, and put blocks that cannot be read on record as lost (with
+    /// --read-data)
     #[arg(long)]
     repair: bool,
     #[command(flatten)]

@@ -30,7 +30,8 @@ pub struct Format {
     /// The layer
     #[arg(long, value_name = "LAYER", value_parser = layer)]
     layer: &'static LayerInfo,
-    /// The drive that an image emulates: a name from `imbrex list drives`, or a preset ending in .toml; once for each image
+    /// The drive that an image emulates: a name from `imbrex list drives`, or a preset ending in .toml; once for each
+    /// image
     #[arg(long = "drive", value_name = "NAME|FILE.toml")]
     drives: Vec<String>,
     /// Shrink or stretch that drive to SIZE, such as 64GiB or 2TB; once for each image

@@ -16,7 +16,8 @@ use rustix::process::{Pid, Signal, kill_process};
 const PLUGIN: &str = "libimbrex_nbdkit.so";
 /// Where it is installed, seen from the program.
 const INSTALLED: &str = "../lib/imbrex";
-/// What nbdkit before 1.34 says when it ends because a client hung up while several of its requests were being answered.
+/// What nbdkit before 1.34 says when it ends because a client hung up while several of its requests were being
+/// answered.
 const HUNG_UP: &str = "raw_send_socket: Assertion `sock >= 0' failed";
 
 /// The program `name`, in the search path or where administrators have their programs.
@@ -157,8 +158,8 @@ fn pass_on(lines: impl Read, said: &Mutex<Said>) {
     }
 }
 
-/// What an error line of nbdkit says, such as `nbdkit: imbrex[1]: error: no space left on device`. Those about a client's
-/// request name a connection and are passed on.
+/// What an error line of nbdkit says, such as `nbdkit: imbrex[1]: error: no space left on device`. Those about a
+/// client's request name a connection and are passed on.
 fn error(line: &str) -> Option<&str> {
     let (before, error) = line.split_once("error: ")?;
     (before.starts_with("nbdkit: ") && !before.contains('[')).then_some(error)

@@ -118,7 +118,8 @@ impl Serve {
         }
         let signals = Signals::take()?;
         let run = |restarted: bool| {
-            // nbdkit's socket is anybody's, so it is made where nobody else comes, and moved when it is its owner's alone.
+            // nbdkit's socket is anybody's, so it is made where nobody else comes, and moved when it is its owner's
+            // alone.
             let hidden = served_at.map(socket::Hidden::beside).transpose()?;
             let mut arguments = self.arguments(&plugin, hidden.as_ref(), &control);
             arguments.extend(restarted.then(|| "restarted=true".into()));

@@ -12,7 +12,8 @@ use tempfile::TempDir;
 /// Bytes that the path of a socket has at most.
 const LONGEST: usize = 107;
 
-/// The socket of the volume whose first store is at `store`: beside an image, and in the folder for such things for a device.
+/// The socket of the volume whose first store is at `store`: beside an image, and in the folder for such things for a
+/// device.
 pub fn default(store: &Path) -> PathBuf {
     let is_device = fs::metadata(store).is_ok_and(|metadata| metadata.file_type().is_block_device());
     if !is_device {

@@ -3,8 +3,8 @@
 use super::metric::Metric;
 use super::results::Results;
 
-/// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside it in
-/// its first study.
+/// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside
+/// it in its first study.
 pub enum Measure {
     /// By how many percent the metric is smaller than that of the others, on average over workloads and others.
     MeanReduction(Metric),
@@ -26,8 +26,8 @@ pub enum Measure {
     Falls { metric: Metric, study: &'static str, on: Scope },
     /// Workloads on which the metric is best at this variant of a study; a tie does not count.
     Peaks { metric: Metric, study: &'static str, at: &'static str, on: Scope },
-    /// Workloads on which the metric differs little within a study: by so many percentage points of a ratio, so many percent
-    /// of anything else.
+    /// Workloads on which the metric differs little within a study: by so many percentage points of a ratio, so many
+    /// percent of anything else.
     Steady { metric: Metric, study: &'static str, within: f64, on: Scope },
     /// Workloads on which one metric is larger than another.
     Larger { metric: Metric, than: Metric, on: Scope },

@@ -51,7 +51,8 @@ pub struct Reproduce {
     /// The paper: amphisbaena
     #[arg(value_name = "PAPER", value_parser = paper)]
     paper: &'static Paper,
-    /// A folder with traces of the paper's volumes, called hm_0.csv.gz and so on; what it lacks is generated from profiles
+    /// A folder with traces of the paper's volumes, called hm_0.csv.gz and so on; what it lacks is generated from
+    /// profiles
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// Use the first N requests of a trace and let a profile have N requests; otherwise all

@@ -108,7 +108,8 @@ impl Engine {
         self.shared.timed(Kind::Flush, || self.call(client, Request::Flush).map(drop))
     }
 
-    /// The blocks of the next request for `len` bytes from `offset` on, and how many bytes of the first lie before `offset`.
+    /// The blocks of the next request for `len` bytes from `offset` on, and how many bytes of the first lie before
+    /// `offset`.
     fn run(&self, offset: u64, len: u64) -> Result<(Extent<Lba>, usize), Failure> {
         let block = u64::from(self.block_bytes);
         let end = offset.checked_add(len).ok_or(Failure::OutOfRange)?.div_ceil(block);
@@ -119,8 +120,8 @@ impl Engine {
         Ok((Extent::new(Lba(first), (end - first).min(MOST_BLOCKS) as u32), (offset % block) as usize))
     }
 
-    /// Writes blocks of which only a part is given, when those who write any of them are done and before others do: what is
-    /// read of the first and the last one would be older.
+    /// Writes blocks of which only a part is given, when those who write any of them are done and before others do:
+    /// what is read of the first and the last one would be older.
     fn write_part(&self, client: u32, run: Extent<Lba>, skip: usize, content: &[u8]) -> Result<(), Failure> {
         let mut machine = self.shared.machine();
         machine.merges_waiting += 1;

@@ -80,8 +80,8 @@ fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, reason: Re
     rest(shared, machine, since)
 }
 
-/// Waits until there may be something to clean again: when somebody has asked for anything, which nobody says, or when the
-/// drives have been idle for as long as the layers want, if `offered` was less.
+/// Waits until there may be something to clean again: when somebody has asked for anything, which nobody says, or when
+/// the drives have been idle for as long as the layers want, if `offered` was less.
 fn until_asked<'a>(
     shared: &'a Shared,
     mut machine: MutexGuard<'a, Machine>,

@@ -261,7 +261,8 @@ impl Shared {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes those for whom there are operations: who waits for a request, for those that are for it; workers for others.
+    /// Wakes those for whom there are operations: who waits for a request, for those that are for it; workers for
+    /// others.
     pub fn wake(&self, machine: &Machine) {
         if machine.merges_waiting > 0 {
             self.changed.notify_all();

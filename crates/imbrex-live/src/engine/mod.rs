@@ -27,7 +27,8 @@ use machine::{Machine, Shared};
 use pace::Pace;
 pub use watch::{Kind, StepTimes};
 
-/// The client in whose name the engine itself flushes in the end. It comes late, so that it is told only what nobody else was.
+/// The client in whose name the engine itself flushes in the end. It comes late, so that it is told only what nobody
+/// else was.
 const SELF: u32 = u32::MAX;
 
 /// How an engine works.
@@ -37,7 +38,8 @@ pub struct EngineOptions {
     pub workers: usize,
     /// How long nothing must have been asked before cleaning is offered the time.
     pub idle_after: Duration,
-    /// How long a cleaning step may take, if that matters: steps are made as small as that needs, and longer ones are counted.
+    /// How long a cleaning step may take, if that matters: steps are made as small as that needs, and longer ones are
+    /// counted.
     pub step_limit: Option<Duration>,
     /// How much of the time background cleaning may take, in per cent.
     pub throttle: u8,
@@ -116,8 +118,8 @@ impl Engine {
         work::call(&self.shared, client, request)
     }
 
-    /// Does what a client asked for, and makes that durable before it is answered (FUA). Of anything else that may be lost a
-    /// flush still tells.
+    /// Does what a client asked for, and makes that durable before it is answered (FUA). Of anything else that may be
+    /// lost a flush still tells.
     ///
     /// # Errors
     /// When it failed or may be lost.
@@ -127,8 +129,8 @@ impl Engine {
         self.shared.timed(Kind::Flush, || self.call(client, Request::Fua { life }).map(drop))
     }
 
-    /// Says that writes which were answered before this start may be lost, and that clients which have not been told are
-    /// going to come back: the first flush fails.
+    /// Says that writes which were answered before this start may be lost, and that clients which have not been told
+    /// are going to come back: the first flush fails.
     pub fn presume_loss(&self) {
         self.shared.machine().stack.presume_loss();
     }
@@ -181,8 +183,8 @@ impl Engine {
         self.shared.options.step_limit
     }
 
-    /// The most blocks that the next step of cleaning may move so that it takes no longer than it may, if there is such a limit
-    /// and a layer whose steps have a size.
+    /// The most blocks that the next step of cleaning may move so that it takes no longer than it may, if there is such
+    /// a limit and a layer whose steps have a size.
     #[must_use]
     pub fn step_bound(&self) -> Option<u32> {
         self.shared.machine().pace.map(Pace::blocks)

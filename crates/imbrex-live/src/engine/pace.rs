@@ -1,14 +1,15 @@
 //! How large a step of cleaning may be so that it takes no longer than it may.
 //!
-//! A drive's speed is not known beforehand and changes with what else it does, so the size follows the time that steps took.
-//! What is aimed at is half of the limit: the next step may be slower.
+//! A drive's speed is not known beforehand and changes with what else it does, so the size follows the time that steps
+//! took. What is aimed at is half of the limit: the next step may be slower.
 
 use std::time::Duration;
 
 /// Blocks of the first step.
 const FIRST: u32 = 64;
 
-/// The fewest blocks. Most of the time that so few take is the drive's to get there, and smaller steps would not end sooner.
+/// The fewest blocks. Most of the time that so few take is the drive's to get there, and smaller steps would not end
+/// sooner.
 const LEAST: u32 = 8;
 
 /// Chooses the size of steps by the time that the last one took.

@@ -76,8 +76,8 @@ fn when_free<'a>(shared: &Shared, mut machine: MutexGuard<'a, Machine>, request:
     machine
 }
 
-/// The next operation for whoever waits for the answer to the request `id`: one that is for it, or else a small one. Others
-/// are handed to workers.
+/// The next operation for whoever waits for the answer to the request `id`: one that is for it, or else a small one.
+/// Others are handed to workers.
 fn next_for(shared: &Shared, machine: &mut Machine, id: u64) -> Option<(usize, Io)> {
     if let Some(own) = machine.stack.poll_io_for(id) {
         return Some(own);

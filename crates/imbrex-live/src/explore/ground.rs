@@ -210,7 +210,8 @@ fn drives(
     Ok((presets.collect(), config, Some(bytes(buffer))))
 }
 
-/// A drive without conventional zones. Each copy of the superblock takes one, and each of the journal two more than it fills.
+/// A drive without conventional zones. Each copy of the superblock takes one, and each of the journal two more than it
+/// fills.
 fn sequential(reserved: u32, dice: &mut Dice) -> Drawn {
     let zone_blocks = dice.between(16, 24) as u32;
     let zones = 6 + reserved.div_ceil(zone_blocks) + dice.between(4, 8) as u32;

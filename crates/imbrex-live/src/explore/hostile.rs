@@ -48,8 +48,8 @@ fn used(name: &str) -> Result<Used, String> {
     Ok(Used { parts: parts.collect(), files: images.files() })
 }
 
-/// Opens a volume that the bytes choose and change, looks at it and serves all of it. Neither a panic nor an endless recovery
-/// may come of it.
+/// Opens a volume that the bytes choose and change, looks at it and serves all of it. Neither a panic nor an endless
+/// recovery may come of it.
 ///
 /// # Panics
 /// When recovery does not come to an end, which is what this is to find out.

@@ -1,8 +1,8 @@
 //! The crash explorer on images: everything between the runner and the sectors of a file is the code that serves.
 //!
-//! The image is made and formatted as a user would have it done, on a file in memory with a volatile cache. A power cut drops
-//! image and volume; what is opened anew is what the sectors say. Formatting and mending are cut too, and one of the two
-//! copies of all metadata is damaged as the run goes on.
+//! The image is made and formatted as a user would have it done, on a file in memory with a volatile cache. A power cut
+//! drops image and volume; what is opened anew is what the sectors say. Formatting and mending are cut too, and one of
+//! the two copies of all metadata is damaged as the run goes on.
 
 mod ground;
 mod hostile;

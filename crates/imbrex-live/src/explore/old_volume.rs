@@ -63,7 +63,8 @@ impl Images {
             let is_newest = version > 0 && content == content::block(Lba(lba), version, BLOCK);
             let is_right = match is_old {
                 true => is_newest || (version == 0 && is_zero),
-                // What a layer has no map of reads as what was there: below a cache that may be older than what the cache held.
+                // What a layer has no map of reads as what was there: below a cache that may be older than what the
+                // cache held.
                 false => is_zero || (self.writes_in_place && is_some_version(&content, Lba(lba))),
             };
             if !is_right {

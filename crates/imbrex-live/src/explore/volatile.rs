@@ -1,7 +1,7 @@
 //! A file in memory with a volatile cache.
 //!
-//! What is written lies in the cache until a sync. A power cut keeps, for every sector, what was durable or any content that
-//! it had since, independently of all others: so writes are torn, at sectors, and reordered.
+//! What is written lies in the cache until a sync. A power cut keeps, for every sector, what was durable or any content
+//! that it had since, independently of all others: so writes are torn, at sectors, and reordered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

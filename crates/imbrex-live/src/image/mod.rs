@@ -9,8 +9,8 @@
 //! 1 MiB*    the drive's blocks, one after the other, from the next whole MiB on
 //! ```
 //!
-//! What a drive has not been given takes no room where the file system keeps sparse files. A write pointer is
-//! written to the table with the next flush, as a drive's volatile cache would have it; an emptied unit at once, since its
+//! What a drive has not been given takes no room where the file system keeps sparse files. A write pointer is written
+//! to the table with the next flush, as a drive's volatile cache would have it; an emptied unit at once, since its
 //! blocks may be overwritten from then on.
 
 mod table;
@@ -139,8 +139,8 @@ impl<B: Backing> Image<B> {
         Ok(data_at(units(preset)?) + preset.bytes())
     }
 
-    /// Makes an image of an empty drive in a backing of zeros. The header is written last, so that an image that was not made to
-    /// its end is none.
+    /// Makes an image of an empty drive in a backing of zeros. The header is written last, so that an image that was
+    /// not made to its end is none.
     ///
     /// # Errors
     /// When the drive is impossible or the backing cannot be written.

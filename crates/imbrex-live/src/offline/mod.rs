@@ -1,5 +1,5 @@
-//! A volume that nobody serves, looked at without changing it: what its journals say, where its blocks lie, and whether that
-//! can be true.
+//! A volume that nobody serves, looked at without changing it: what its journals say, where its blocks lie, and whether
+//! that can be true.
 
 mod check;
 mod map;

@@ -1,7 +1,7 @@
 //! The control socket: whoever may open it asks how the volume is, and has it cleaned.
 //!
-//! A question is a line of JSON, and so is its answer: `{"ask":"status"}` has an object with the key `ok`, or with the key
-//! `error`. A connection is for one question, so that nobody keeps others waiting. The socket is its owner's alone.
+//! A question is a line of JSON, and so is its answer: `{"ask":"status"}` has an object with the key `ok`, or with the
+//! key `error`. A connection is for one question, so that nobody keeps others waiting. The socket is its owner's alone.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileTypeExt;

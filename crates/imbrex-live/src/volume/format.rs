@@ -28,8 +28,8 @@ pub struct FormatOptions<'a> {
     pub layer: &'static LayerInfo,
     /// The fields of its configuration.
     pub config: &'a toml::Table,
-    /// Its persistent buffer, as a size or as a part of the drive; all the room there is if nothing is said. Of a cache, the
-    /// cache.
+    /// Its persistent buffer, as a size or as a part of the drive; all the room there is if nothing is said. Of a
+    /// cache, the cache.
     pub buffer: Option<BufferSize>,
     /// Blocks of each copy of the journal; as many as the map needs if nothing is said.
     pub journal_blocks: Option<u32>,
@@ -46,7 +46,8 @@ pub fn validate(members: &Members, options: &FormatOptions<'_>) -> Result<(), Vo
 /// Formats `members` as a volume. What was on them is gone.
 ///
 /// # Errors
-/// When the layer and the members do not suit each other, or one of them fails. Nothing has been written in the first case.
+/// When the layer and the members do not suit each other, or one of them fails. Nothing has been written in the first
+/// case.
 pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, VolumeError> {
     let superblocks = superblocks(&members, options)?;
     let stack_setup = setup::stack(&members, &superblocks)?;

@@ -1,8 +1,8 @@
-//! A volume: a layer on a store, or a cache on two of them, each behind a layer of its own. How it is formatted, and how it
-//! is found again.
+//! A volume: a layer on a store, or a cache on two of them, each behind a layer of its own. How it is formatted, and
+//! how it is found again.
 //!
-//! Each member has superblocks and a journal of its own (see [`crate::layout`]). The journal of a layer above lies in front
-//! of the blocks of the first member, as that member's layer presents them.
+//! Each member has superblocks and a journal of its own (see [`crate::layout`]). The journal of a layer above lies in
+//! front of the blocks of the first member, as that member's layer presents them.
 
 mod format;
 mod setup;
@@ -130,8 +130,9 @@ impl Volume {
         }
     }
 
-    /// Writes every damaged or old copy of a superblock anew, and what the members keep about themselves. A good copy is left
-    /// alone: where its zone has to be emptied first, a power cut would take it while the other is not whole yet.
+    /// Writes every damaged or old copy of a superblock anew, and what the members keep about themselves. A good copy
+    /// is left alone: where its zone has to be emptied first, a power cut would take it while the other is not whole
+    /// yet.
     ///
     /// What cannot be written does not keep the rest from being: the result says what it was and why.
     ///

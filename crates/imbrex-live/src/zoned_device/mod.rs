@@ -1,8 +1,8 @@
 //! A host-managed disk: a zoned block device of Linux, through the kernel's requests about zones.
 //!
-//! The media is a [`Shingled`] kept in step with the drive: it refuses what the drive would refuse, and after an operation
-//! that failed the drive is asked how far the zone is written now. Conventional zones come first, as the layers need
-//! them; other drives are refused with the zone that is not as it has to be.
+//! The media is a [`Shingled`] kept in step with the drive: it refuses what the drive would refuse, and after an
+//! operation that failed the drive is asked how far the zone is written now. Conventional zones come first, as the
+//! layers need them; other drives are refused with the zone that is not as it has to be.
 
 mod ioctl;
 mod shape;

@@ -22,8 +22,8 @@ pub(super) fn check(cache_blocks: u32, bands: &[BandRun]) -> Result<(), Geometry
     GeometryError::check("media.bands", !empty, "an empty run", remedy)
 }
 
-/// A disk of `new` blocks, in which the cache and each run of bands keep their share; what is left over is a shorter band at
-/// the end. None if a run or the cache would vanish.
+/// A disk of `new` blocks, in which the cache and each run of bands keep their share; what is left over is a shorter
+/// band at the end. None if a run or the cache would vanish.
 pub(super) fn with_blocks(cache_blocks: u32, bands: &[BandRun], new: u64) -> Option<(u32, Vec<BandRun>)> {
     let old = blocks(cache_blocks, bands).max(1);
     let share = |of: u64| u64::try_from(u128::from(of) * u128::from(new) / u128::from(old)).ok();

@@ -1,7 +1,8 @@
-//! A damaged journal is refused by name, or the damage is where nothing is lost; it is never a panic and never wrong data.
+//! A damaged journal is refused by name, or the damage is where nothing is lost; it is never a panic and never wrong
+//! data.
 //!
-//! Without a second copy the newest commit's entries cannot be told from torn ones, since nothing after them says that they
-//! were durable. With one, nothing that is damaged in one place matters.
+//! Without a second copy the newest commit's entries cannot be told from torn ones, since nothing after them says that
+//! they were durable. With one, nothing that is damaged in one place matters.
 
 use bytes::Bytes;
 

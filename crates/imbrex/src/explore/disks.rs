@@ -80,8 +80,8 @@ fn zoned(reserved: u32, buffer: u32, whole: u32, dice: &mut Dice) -> Drawn {
     Drawn { media: MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open: 0, max_active: 0 }, buffer }
 }
 
-/// A disk without conventional zones, and how many blocks of it so many copies of a journal take, with room for `journal` blocks
-/// in each: a zone more is emptied, and another left out after a power cut.
+/// A disk without conventional zones, and how many blocks of it so many copies of a journal take, with room for
+/// `journal` blocks in each: a zone more is emptied, and another left out after a power cut.
 pub fn sequential(journal: u32, copies: u32, dice: &mut Dice) -> (Drawn, u32) {
     let zone_blocks = dice.between(6, 24) as u32;
     let taken = copies * (journal.div_ceil(zone_blocks) + 2);
@@ -116,7 +116,8 @@ fn interlaced(reserved: u32, dice: &mut Dice) -> MediaSpec {
 }
 
 fn flash(room: &Room, dice: &mut Dice) -> MediaSpec {
-    // Long erase blocks, so that the records of a collection fill more than one journal entry; few of them, so that it comes.
+    // Long erase blocks, so that the records of a collection fill more than one journal entry; few of them, so that it
+    // comes.
     let (pages, most) = *dice.pick(&[(4, 10), (9, 10), (16, 8), (48, 5)]);
     let rewritable_erase_blocks = room.reserved.div_ceil(pages);
     // Some layers keep nearly half of the pages back.

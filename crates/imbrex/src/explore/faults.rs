@@ -84,8 +84,8 @@ impl Run {
         self.journals[drive].iter().any(|copy| at.overlaps(copy))
     }
 
-    /// Makes a block unreadable whose content is durable and names a logical block: of any other nobody could say what may be
-    /// lost.
+    /// Makes a block unreadable whose content is durable and names a logical block: of any other nobody could say what
+    /// may be lost.
     fn spoil(&mut self, drive: usize, block: Pba) {
         if let Some(lba) = self.ground.settled(drive, block).and_then(|content| content::lba(&content)) {
             self.ground.spoil(drive, block);

@@ -1,9 +1,9 @@
 //! The crash explorer: the performing runner on a disk in memory, with every kind of bad luck a seed can choose.
 //!
-//! A run makes a tiny disk, a layer with a configuration drawn from its fields' samples, and a workload. Device operations
-//! complete in any order; some fail; blocks become unreadable and zones read-only; and between any two operations the power
-//! may be cut, recovery included. After each cut everything is read back and held against a model; the layer's invariants
-//! and the fold of its records are checked on the way. The same seed gives the same run.
+//! A run makes a tiny disk, a layer with a configuration drawn from its fields' samples, and a workload. Device
+//! operations complete in any order; some fail; blocks become unreadable and zones read-only; and between any two
+//! operations the power may be cut, recovery included. After each cut everything is read back and held against a model;
+//! the layer's invariants and the fold of its records are checked on the way. The same seed gives the same run.
 
 mod cleaning;
 mod clients;
@@ -154,7 +154,8 @@ impl Tally {
     }
 }
 
-/// Explores until as many cuts were survived as asked for, or `go_on` says no. `go_on` is told the tally after each run.
+/// Explores until as many cuts were survived as asked for, or `go_on` says no. `go_on` is told the tally after each
+/// run.
 ///
 /// # Errors
 /// The first [`Finding`].
@@ -171,8 +172,8 @@ pub fn explore(subject: &Subject, options: &Options, mut go_on: impl FnMut(&Tall
     Ok(tally)
 }
 
-/// One run, in which `decisions` choose the disk, the configuration, the requests, the faults and the cuts, as far as the
-/// string goes: what a fuzzer needs.
+/// One run, in which `decisions` choose the disk, the configuration, the requests, the faults and the cuts, as far as
+/// the string goes: what a fuzzer needs.
 ///
 /// # Errors
 /// The [`Finding`], if there is one; its seed means nothing.

@@ -1,8 +1,9 @@
 //! What every block may read as.
 //!
 //! A block's known state is what it held at the last point where that was certain: after a power cut, or a flush that
-//! covered its newest write. Later writes are possible states until a flush covers them. While nothing went wrong a read
-//! must give the newest write that was answered; after a failure or a cut, each sector the known state or any later one.
+//! covered its newest write. Later writes are possible states until a flush covers them. While nothing went wrong a
+//! read must give the newest write that was answered; after a failure or a cut, each sector the known state or any
+//! later one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +22,8 @@ struct Block {
     doubtful: bool,
     /// Whether the block may read as zeros because it was trimmed.
     trimmed: bool,
-    /// Set when a place that held the block became unreadable: the first version that was not begun then. The block may be
-    /// lost until that or a later version is flushed.
+    /// Set when a place that held the block became unreadable: the first version that was not begun then. The block may
+    /// be lost until that or a later version is flushed.
     spoiled: Option<u64>,
 }
 
@@ -154,8 +155,8 @@ impl Model {
         }
     }
 
-    /// Checks what a read gave. `content` is `None` for an error; versions from `begun` on were written after the read was
-    /// submitted.
+    /// Checks what a read gave. `content` is `None` for an error; versions from `begun` on were written after the read
+    /// was submitted.
     pub fn check_read(&self, expected: &Expected, begun: u64, content: Option<&[u8]>) -> Result<(), String> {
         let lba = expected.lba;
         let block = self.blocks.get(&lba);

@@ -52,8 +52,8 @@ pub(super) struct Run {
     cursor: u64,
     /// One in how many operations fails; 0 for none.
     pub fault_rate: u64,
-    /// How many operations may fail while the performer recovers: it gives a drive up that fails again and again. None before
-    /// it has served, since a store that was not formatted to the end is none.
+    /// How many operations may fail while the performer recovers: it gives a drive up that fails again and again. None
+    /// before it has served, since a store that was not formatted to the end is none.
     pub recovery_faults: u32,
     pub worn_out: bool,
     /// Those of this performer.

@@ -200,8 +200,8 @@ fn on_drive(drawn: Drawn, journal: u32) -> Result<(Space, Ground), ConfigError> 
     Ok((Space { conventional, conventional_blocks, ..all }, Ground::Drive(media)))
 }
 
-/// A drive without conventional zones, whose first zones hold copies of a journal with room for so many blocks each; and the
-/// blocks of all copies.
+/// A drive without conventional zones, whose first zones hold copies of a journal with room for so many blocks each;
+/// and the blocks of all copies.
 fn all_sequential(journal: u32, copies: u32, dice: &mut Dice) -> Result<(Space, Ground, u32), ConfigError> {
     let (drawn, blocks) = disks::sequential(journal, copies, dice);
     let (all, ground) = on_drive(drawn, 0)?;

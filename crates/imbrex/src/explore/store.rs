@@ -1,13 +1,13 @@
 //! A disk in memory with a volatile write cache, faults and power cuts.
 //!
 //! Until a flush, a write lies in the cache. A power cut keeps, for every sector of a conventional block, the durable
-//! content or that of any unflushed write to it, independently: so writes are torn and reordered. A sequential zone keeps a
-//! prefix of what happened to it since the last flush, appends and resets, cut at a block; so resets are lost too. Zones are
-//! independent of each other. Erase blocks of flash do the same, and one whose erasing was cut short may hold garbage on
-//! every page.
+//! content or that of any unflushed write to it, independently: so writes are torn and reordered. A sequential zone
+//! keeps a prefix of what happened to it since the last flush, appends and resets, cut at a block; so resets are lost
+//! too. Zones are independent of each other. Erase blocks of flash do the same, and one whose erasing was cut short may
+//! hold garbage on every page.
 //!
-//! What a write destroys counts as written with content that belongs to nobody, and may survive the cut or not, whatever
-//! becomes of the write itself: the drive may have begun it and not brought it to its end.
+//! What a write destroys counts as written with content that belongs to nobody, and may survive the cut or not,
+//! whatever becomes of the write itself: the drive may have begun it and not brought it to its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 

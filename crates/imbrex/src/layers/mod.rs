@@ -76,7 +76,8 @@ pub struct Field {
     pub default: &'static str,
     /// What it does.
     pub meaning: &'static str,
-    /// Values worth trying on tiny disks, for the crash explorer and the property tests; none if it is not to be varied.
+    /// Values worth trying on tiny disks, for the crash explorer and the property tests; none if it is not to be
+    /// varied.
     pub samples: &'static [&'static str],
 }
 

@@ -1,8 +1,8 @@
 //! How long flash takes: a time for each page that is read or programmed, and one for each erase block.
 //!
-//! There is nothing to position. An erase block is spread over all channels, its pages in turn, so that the pages of one
-//! access overlap as far as they lie on different channels, and an erase takes its time once. Accesses follow each other.
-//! The time on the bus is part of the page's.
+//! There is nothing to position. An erase block is spread over all channels, its pages in turn, so that the pages of
+//! one access overlap as far as they lie on different channels, and an erase takes its time once. Accesses follow each
+//! other. The time on the bus is part of the page's.
 
 use serde::{Deserialize, Serialize};
 

@@ -121,7 +121,8 @@ mod tests {
     use super::*;
     use crate::tracks::Overlap;
 
-    /// One conventional track, and three groups of 3 bottom tracks of 100 sectors and 2 top tracks of 80, on two surfaces.
+    /// One conventional track, and three groups of 3 bottom tracks of 100 sectors and 2 top tracks of 80, on two
+    /// surfaces.
     fn surface() -> InterlacedSurface {
         let tracks = Tracks {
             conventional_tracks: 1,

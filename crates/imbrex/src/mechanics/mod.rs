@@ -170,7 +170,8 @@ impl Mechanics {
 
     /// Reads or writes from sector `next` to `end` or to the end of its track, and returns when and where that ends.
     ///
-    /// Not inlined: almost every access is one piece, and a loop around this would first load every field it might need.
+    /// Not inlined: almost every access is one piece, and a loop around this would first load every field it might
+    /// need.
     #[inline(never)]
     fn pass_track(&mut self, now_ns: u64, next: u64, end: u64, write: bool) -> (u64, u64) {
         let at = self.platters.locate(next);
@@ -180,8 +181,8 @@ impl Mechanics {
         (self.spindle.pass(ready_ns, at.angle, piece * at.sector_angle), next + piece)
     }
 
-    /// How long after `now_ns` an access to `first_sector` would begin to transfer: seek, settling and rotation. The head
-    /// stays; a scheduler that serves the shortest positioning time first asks this of every request.
+    /// How long after `now_ns` an access to `first_sector` would begin to transfer: seek, settling and rotation. The
+    /// head stays; a scheduler that serves the shortest positioning time first asks this of every request.
     ///
     /// # Panics
     /// When the drive has no such sector.

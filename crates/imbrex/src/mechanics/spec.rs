@@ -76,9 +76,9 @@ pub enum LayoutSpec {
     /// All tracks of a cylinder, then the next cylinder. The skew is part of the recording zones.
     CylinderMajor {},
     /// Runs of neighbouring tracks on one surface, as drives with narrow tracks prefer: a step to the next track is
-    /// shorter than a head switch. A *section* is `section_tracks` tracks of one surface; the next section lies under the
-    /// next head and runs back. Once every head had its section, the next ones return head by head over the cylinders
-    /// that follow, until `group_cylinders` are full; then the next group begins at head 0.
+    /// shorter than a head switch. A *section* is `section_tracks` tracks of one surface; the next section lies under
+    /// the next head and runs back. Once every head had its section, the next ones return head by head over the
+    /// cylinders that follow, until `group_cylinders` are full; then the next group begins at head 0.
     Serpentine {
         /// Cylinders of a group, a multiple of `section_tracks`.
         group_cylinders: u32,
@@ -104,8 +104,8 @@ pub enum RecordingSpec {
         zones: Vec<RecordingZone>,
     },
     /// Recording zones of about the same number of cylinders, with the sectors per track falling linearly. There are as
-    /// many cylinders as the capacity needs. In cylinder-major order the skews are the smallest that cover a head switch
-    /// and a seek of one cylinder, each with the settling of a write.
+    /// many cylinders as the capacity needs. In cylinder-major order the skews are the smallest that cover a head
+    /// switch and a seek of one cylinder, each with the settling of a write.
     Linear {
         /// Sectors per track of the outermost recording zone.
         outer_sectors_per_track: u32,

@@ -1,10 +1,10 @@
-//! Bands of a drive-managed disk: tracks that do not overlap at the outer edge, for the persistent cache, and then bands
-//! inside which each track overlaps the next one.
+//! Bands of a drive-managed disk: tracks that do not overlap at the outer edge, for the persistent cache, and then
+//! bands inside which each track overlaps the next one.
 //!
 //! A band is written from its start on, since a track that is written destroys the one after it; the guard between two
 //! bands keeps the next band out of it. So a band has a write pointer, which the drive keeps to itself, and is emptied
-//! before it is written again. What lies below the pointer is read in any order. Bands differ in length and are many; they
-//! have no limit on how many are open.
+//! before it is written again. What lies below the pointer is read in any order. Bands differ in length and are many;
+//! they have no limit on how many are open.
 
 use super::{Illegal, Media, resettable, within};
 use crate::bands::{BandRun, Bands};
@@ -99,7 +99,8 @@ impl Media for Banded {
         Ok(())
     }
 
-    /// Nothing: a write at the pointer overlaps only the tracks after it, which hold nothing since the band was emptied.
+    /// Nothing: a write at the pointer overlaps only the tracks after it, which hold nothing since the band was
+    /// emptied.
     fn destroys(&self, _write: Extent<Pba>, _destroyed: &mut dyn FnMut(Extent<Pba>)) {}
 
     fn unit_of(&self, block: Pba) -> Unit {

@@ -1,11 +1,11 @@
 //! Flash: erase blocks of pages. A page is a block, programmed once after an erase and in order within its erase block.
 //!
-//! So an erase block obeys the rule of a sequential zone — a write pointer, and a reset that empties it — and the zones of
-//! [`Shingled`] enforce it. What flash has of its own is that an erase takes time, which the drive prices, and that one
-//! which the power cuts short leaves garbage on every page.
+//! So an erase block obeys the rule of a sequential zone — a write pointer, and a reset that empties it — and the zones
+//! of [`Shingled`] enforce it. What flash has of its own is that an erase takes time, which the drive prices, and that
+//! one which the power cuts short leaves garbage on every page.
 //!
-//! The first erase blocks may be *rewritable*: a small region of another memory that the drive keeps for maps and journal,
-//! written in place. Without one a drive cannot hold a journal.
+//! The first erase blocks may be *rewritable*: a small region of another memory that the drive keeps for maps and
+//! journal, written in place. Without one a drive cannot hold a journal.
 
 use super::{Illegal, Media, Shingled, ZonedSpec};
 use crate::block::{Extent, Pba};

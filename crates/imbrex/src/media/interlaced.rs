@@ -1,7 +1,7 @@
 //! Interlaced tracks: narrow top tracks over the boundaries of wide bottom ones.
 //!
-//! Nothing is refused but what is off the disk. A write to a bottom track destroys what lies over it on the two top tracks
-//! beside it; a write to a top track or a conventional one destroys nothing.
+//! Nothing is refused but what is off the disk. A write to a bottom track destroys what lies over it on the two top
+//! tracks beside it; a write to a top track or a conventional one destroys nothing.
 
 use super::{Illegal, Media, within};
 use crate::block::{Extent, Pba};

@@ -1,8 +1,8 @@
 //! Media: what a recording allows and what a write destroys. The media enforces; it knows no layer and no time.
 //!
-//! Conventional, shingled and interlaced recordings, bands and flash are here. The trait asks what every overlapped recording
-//! must answer, so realms fit behind it: which unit a block belongs to, whether a write pointer binds the unit, and which
-//! other blocks a write destroys.
+//! Conventional, shingled and interlaced recordings, bands and flash are here. The trait asks what every overlapped
+//! recording must answer, so realms fit behind it: which unit a block belongs to, whether a write pointer binds the
+//! unit, and which other blocks a write destroys.
 
 mod banded;
 mod conventional;

@@ -1,8 +1,8 @@
 //! Content tags: what each block holds, when a simulation verifies.
 //!
 //! A tag names the logical block and the version that was last written. Real data would do the same at a thousand times
-//! the memory. Pages that hold one run of consecutive blocks of one version take no space of their own, and pages of a few
-//! runs little: a prefilled disk is all such pages, also where its tracks or bands do not begin with a page.
+//! the memory. Pages that hold one run of consecutive blocks of one version take no space of their own, and pages of a
+//! few runs little: a prefilled disk is all such pages, also where its tracks or bands do not begin with a page.
 
 use crate::block::Lba;
 
@@ -59,8 +59,8 @@ impl std::fmt::Debug for Tag {
 enum Page {
     /// Block `i` of the page holds `tag.plus(i)`.
     Run(Tag),
-    /// Block `i` holds `tag.plus(i - start)` of the last run whose `start` is not after it. The first starts at 0; no run
-    /// continues the one before.
+    /// Block `i` holds `tag.plus(i - start)` of the last run whose `start` is not after it. The first starts at 0; no
+    /// run continues the one before.
     Runs(Vec<(u16, Tag)>),
     Blocks(Box<[Tag; PAGE]>),
 }
@@ -107,8 +107,8 @@ impl TagMap {
         }
     }
 
-    /// What block `block` holds, and how many of the `blocks` from there on are seen at once to continue it, each holding
-    /// `tag.plus(i)`. At least one; a run that goes on past a page comes in parts.
+    /// What block `block` holds, and how many of the `blocks` from there on are seen at once to continue it, each
+    /// holding `tag.plus(i)`. At least one; a run that goes on past a page comes in parts.
     #[must_use]
     pub fn run(&self, block: u64, blocks: u32) -> (Tag, u32) {
         let (page, offset) = (block as usize / PAGE, block as usize % PAGE);

@@ -1,6 +1,6 @@
 //! A set of block numbers: one bit a block, and above it one bit for each 64 of those, so that empty stretches are
-//! crossed quickly. Untouched memory is never written, so an operating system that hands out pages on demand keeps the set
-//! of a large disk small.
+//! crossed quickly. Untouched memory is never written, so an operating system that hands out pages on demand keeps the
+//! set of a large disk small.
 
 /// Which of `len` numbers are in the set.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,9 @@
 //! A sparse map from logical blocks to 32-bit places, for a persistent buffer that is small beside its disk.
 //!
 //! Most lookups of a buffer miss, and cleaning asks for all blocks of a zone in order; both are answered by one bit a
-//! block. The places themselves lie in a table of open addressing with twice as many entries as the buffer has slots, eight
-//! neighbouring blocks to a cache line. An array indexed by block would need no hash, but where 1 % of the blocks are
-//! buffered it takes 400 bytes and two misses for each; this takes 16 bytes and a bit.
+//! block. The places themselves lie in a table of open addressing with twice as many entries as the buffer has slots,
+//! eight neighbouring blocks to a cache line. An array indexed by block would need no hash, but where 1 % of the blocks
+//! are buffered it takes 400 bytes and two misses for each; this takes 16 bytes and a bit.
 
 use super::bitmap::Bitmap;
 use crate::block::{Extent, Lba};
@@ -146,7 +146,8 @@ impl BlockMap {
         self.present.last(range.start.0, range.end().0).map(Lba)
     }
 
-    /// The entry where the search for a block begins. Lines are scattered by the golden ratio, blocks of a line are not.
+    /// The entry where the search for a block begins. Lines are scattered by the golden ratio, blocks of a line are
+    /// not.
     #[inline]
     fn home(&self, lba: Lba) -> usize {
         let lines = self.entries.len() as u64 / LINE;

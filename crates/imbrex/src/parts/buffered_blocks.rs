@@ -1,8 +1,8 @@
 //! Blocks buffered in slots: where each lies, which are lost, and the records that say so.
 //!
-//! A persistent buffer keeps single blocks in slots of conventional space until they go home together. Which slot a block
-//! takes is a layer's choice, behind [`Slots`]. A slot is live exactly when a block maps to it, and a block is never both
-//! buffered and lost.
+//! A persistent buffer keeps single blocks in slots of conventional space until they go home together. Which slot a
+//! block takes is a layer's choice, behind [`Slots`]. A slot is live exactly when a block maps to it, and a block is
+//! never both buffered and lost.
 
 use super::block_map::BlockMap;
 use super::lost::LostBlocks;
@@ -143,8 +143,8 @@ impl BufferedBlocks {
         self.free_given_up(plan);
     }
 
-    /// Plans that the blocks of `at` are not buffered any more, except those that were written since they were copied home;
-    /// `copied` is asked by the offset in `at`. Lost blocks stay lost, unless all of `at` was `overwritten`.
+    /// Plans that the blocks of `at` are not buffered any more, except those that were written since they were copied
+    /// home; `copied` is asked by the offset in `at`. Lost blocks stay lost, unless all of `at` was `overwritten`.
     pub fn evict(
         &mut self,
         at: Extent<Lba>,

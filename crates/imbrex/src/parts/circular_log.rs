@@ -1,8 +1,9 @@
 //! A circular log of slots: taken at the head, given up anywhere, reclaimed when the tail passes.
 //!
-//! The window runs from the tail to the head. A slot in it is live, or a hole; a hole whose Free has not taken effect yet
-//! is pending and cannot be taken again even when the tail has passed it. Slots outside the window are free or pending.
-//! Head and tail are soft state: after a crash the largest run without live slots lies between head and tail again.
+//! The window runs from the tail to the head. A slot in it is live, or a hole; a hole whose Free has not taken effect
+//! yet is pending and cannot be taken again even when the tail has passed it. Slots outside the window are free or
+//! pending. Head and tail are soft state: after a crash the largest run without live slots lies between head and tail
+//! again.
 
 use super::slot_table::SlotTable;
 use crate::block::{Extent, Lba};
@@ -49,7 +50,8 @@ impl CircularLog {
         Some(head)
     }
 
-    /// Takes adjacent slots at the head for as many blocks from the front of `run` as find one: the first, and how many.
+    /// Takes adjacent slots at the head for as many blocks from the front of `run` as find one: the first, and how
+    /// many.
     #[inline]
     pub fn take_run(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
         let mut blocks = run.iter();

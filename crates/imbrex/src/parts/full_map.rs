@@ -1,10 +1,10 @@
 //! A map from all logical blocks to places on append-only units, with what each place holds and the live blocks of each
 //! unit.
 //!
-//! For layers that write every block somewhere else. A place is a number below `units · unit_blocks`. What a place holds is
-//! what was last written there: nobody tells it when that block moves on, which would cost a cache miss for every block
-//! written, so the map has to agree before it is believed. Both directions take five bytes for each block that was not
-//! written in order, and next to nothing for those that were.
+//! For layers that write every block somewhere else. A place is a number below `units · unit_blocks`. What a place
+//! holds is what was last written there: nobody tells it when that block moves on, which would cost a cache miss for
+//! every block written, so the map has to agree before it is believed. Both directions take five bytes for each block
+//! that was not written in order, and next to nothing for those that were.
 
 use super::paged_map::{NONE, PagedMap};
 use crate::block::{Extent, Lba, unit_and_offset};
@@ -96,8 +96,8 @@ impl FullMap {
         self.places.get(lba.0)
     }
 
-    /// Calls `each` with the holders of `blocks` places from `first` on, and where each is held. Their entries of the map are
-    /// loaded together before.
+    /// Calls `each` with the holders of `blocks` places from `first` on, and where each is held. Their entries of the
+    /// map are loaded together before.
     #[inline]
     pub fn holders(&self, first: u64, blocks: u32, mut each: impl FnMut(Lba, u64)) {
         let end = first + u64::from(blocks);
@@ -111,8 +111,8 @@ impl FullMap {
         }
     }
 
-    /// Where the first block of `at` lies, if it is mapped, and for how many blocks it is seen at once that they follow it:
-    /// mapped to the places behind, or not mapped either.
+    /// Where the first block of `at` lies, if it is mapped, and for how many blocks it is seen at once that they follow
+    /// it: mapped to the places behind, or not mapped either.
     #[inline]
     #[must_use]
     pub fn run(&self, at: Extent<Lba>) -> (Option<u64>, u32) {
@@ -150,8 +150,8 @@ impl FullMap {
         self.holders.set_run(self.place(unit, 0), self.unit_blocks, NONE);
     }
 
-    /// The blocks of `at`, which were written there, lie at `place` and behind. `changed` is told the live blocks of every
-    /// unit in which they change.
+    /// The blocks of `at`, which were written there, lie at `place` and behind. `changed` is told the live blocks of
+    /// every unit in which they change.
     #[inline]
     pub fn assign(&mut self, at: Extent<Lba>, place: u64, mut changed: impl FnMut(u32, u32)) {
         self.leave(at, &mut changed);
@@ -202,7 +202,8 @@ impl FullMap {
         }
     }
 
-    /// Calls `each` with the runs of mapped blocks of `region` that lie together in one unit, and where, until it says no.
+    /// Calls `each` with the runs of mapped blocks of `region` that lie together in one unit, and where, until it says
+    /// no.
     pub fn runs(&self, region: Extent<Lba>, mut each: impl FnMut(Extent<Lba>, u64) -> bool) {
         let mut found: Option<(Extent<Lba>, u64)> = None;
         let mut rest = region;

@@ -1,8 +1,8 @@
 //! A map from dense numbers to 40-bit values, in pages that take memory only where they hold more than a run.
 //!
-//! A page in which nothing was set, or whose values ascend by ones (a disk that was filled in order is all such pages), is
-//! one number. Any other is an array of five bytes an entry, which a lookup reaches with one cache miss when the list of
-//! pages is cached.
+//! A page in which nothing was set, or whose values ascend by ones (a disk that was filled in order is all such pages),
+//! is one number. Any other is an array of five bytes an entry, which a lookup reaches with one cache miss when the
+//! list of pages is cached.
 
 /// Entries of a page: 10 KiB of array.
 const PAGE: usize = 2048;
@@ -102,7 +102,8 @@ impl PagedMap {
         }
     }
 
-    /// Sets the `blocks` numbers from `at` on to values that ascend from `value` by ones; to [`NONE`] if that is the value.
+    /// Sets the `blocks` numbers from `at` on to values that ascend from `value` by ones; to [`NONE`] if that is the
+    /// value.
     pub fn set_run(&mut self, at: u64, blocks: u32, value: u64) {
         let step = u64::from(value != NONE);
         let mut done = 0;

@@ -147,8 +147,8 @@ impl RecencyList {
     }
 }
 
-/// A recency list that knows which of its slots are in the less recently used half. Of an odd number of slots the middle
-/// one is among them, so that the old half is empty only when the list is.
+/// A recency list that knows which of its slots are in the less recently used half. Of an odd number of slots the
+/// middle one is among them, so that the old half is empty only when the list is.
 #[derive(Clone)]
 pub struct RecencyHalves {
     list: RecencyList,

@@ -1,6 +1,7 @@
 //! What becomes of append-only units: free, open for writing, closed until they are emptied, emptied and free again.
 //!
-//! A unit that is given up is *pending* until its reset has taken effect: durable records may still name what lies there.
+//! A unit that is given up is *pending* until its reset has taken effect: durable records may still name what lies
+//! there.
 
 use super::bitmap::Bitmap;
 use super::full_map::FullMap;

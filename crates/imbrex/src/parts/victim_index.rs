@@ -1,9 +1,9 @@
 //! Which unit has the fewest live blocks: units in buckets by their number of live blocks.
 //!
-//! A bucket is a list linked through an array by unit. Units of many blocks share a bucket with those that have nearly as
-//! many live ones: most changes then touch one number only, and a choice, which is rare when units are large, looks
-//! through one bucket. Of units with equally few live blocks, the one that came to their bucket first is chosen, which for
-//! units of fewer than 1024 blocks is the one that came to that number first.
+//! A bucket is a list linked through an array by unit. Units of many blocks share a bucket with those that have nearly
+//! as many live ones: most changes then touch one number only, and a choice, which is rare when units are large, looks
+//! through one bucket. Of units with equally few live blocks, the one that came to their bucket first is chosen, which
+//! for units of fewer than 1024 blocks is the one that came to that number first.
 
 use super::bitmap::Bitmap;
 

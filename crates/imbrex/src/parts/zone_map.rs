@@ -1,9 +1,9 @@
 //! Which physical zone holds each native zone, with spare zones to rewrite into.
 //!
-//! A native zone is a run of `zone_blocks` logical blocks; the blocks lie in order in one physical zone. At first native
-//! zone `n` lies in physical zone `n` and the last zones are spare. A rewrite fills a spare zone and then switches the
-//! map with one record, [`Record::Unit`]`{ unit: physical, is: native }`, so a crash finds the old zone or the new one.
-//! The write pointers are the drive's; this part mirrors them.
+//! A native zone is a run of `zone_blocks` logical blocks; the blocks lie in order in one physical zone. At first
+//! native zone `n` lies in physical zone `n` and the last zones are spare. A rewrite fills a spare zone and then
+//! switches the map with one record, [`Record::Unit`]`{ unit: physical, is: native }`, so a crash finds the old zone or
+//! the new one. The write pointers are the drive's; this part mirrors them.
 
 use std::ops::ControlFlow;
 
@@ -128,8 +128,8 @@ impl ZoneMap {
         debug_assert!(self.pointer[physical as usize] <= self.zones.zone_blocks);
     }
 
-    /// Notes that a reset of a physical zone was planned that takes effect before the zone's next write (the papers' order,
-    /// read–reset–write).
+    /// Notes that a reset of a physical zone was planned that takes effect before the zone's next write (the papers'
+    /// order, read–reset–write).
     pub fn emptied(&mut self, physical: u32) {
         self.pointer[physical as usize] = 0;
     }
@@ -271,8 +271,8 @@ impl ZoneMap {
         }
     }
 
-    /// Restates a region of zones, if the cursor `from` is among them: breaks with the next cursor. Cursors of regions of
-    /// logical blocks follow; there it continues with the region's first block.
+    /// Restates a region of zones, if the cursor `from` is among them: breaks with the next cursor. Cursors of regions
+    /// of logical blocks follow; there it continues with the region's first block.
     pub fn restate(&self, from: u64, plan: &mut Plan) -> ControlFlow<u64, Lba> {
         let natives = u64::from(self.natives());
         if from >= natives {

@@ -1,5 +1,5 @@
-//! One pass over a stretch of a zone that is being written anew: old content and newer blocks are collected in RAM, then
-//! written in order with filler where nothing is.
+//! One pass over a stretch of a zone that is being written anew: old content and newer blocks are collected in RAM,
+//! then written in order with filler where nothing is.
 //!
 //! Rewriting into a spare zone, the papers' read–reset–write and appending at the write pointer are the same pass with
 //! another target and another amount of old content.

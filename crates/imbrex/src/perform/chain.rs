@@ -1,9 +1,9 @@
 //! What the blocks found in the journal ring amount to.
 //!
 //! Every block says how far the journal was durable when it was written. All entries from the tail to there must be
-//! whole; what is missing is damage. Commits after it count as long as all their entries are whole, follow each other and do
-//! not go back to an earlier epoch: they were being written when the power failed. Of a commit that is not whole nothing
-//! counts, since nothing was answered for it: so power that fails again and again does not fill the ring.
+//! whole; what is missing is damage. Commits after it count as long as all their entries are whole, follow each other
+//! and do not go back to an earlier epoch: they were being written when the power failed. Of a commit that is not whole
+//! nothing counts, since nothing was answered for it: so power that fails again and again does not fill the ring.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Making records durable: group commit, checkpoint, and what may happen only afterwards.
 //!
-//! A commit takes what is queued up to a point, waits for the moves planned before that point, flushes the device, writes
-//! the entries, flushes again, and then lets resets and frees take effect, redo moves write, and flushes be answered.
-//! When half the ring is in use, commits carry regions of a checkpoint as well; when the last region is durable the ring's
-//! tail moves to where the checkpoint began.
+//! A commit takes what is queued up to a point, waits for the moves planned before that point, flushes the device,
+//! writes the entries, flushes again, and then lets resets and frees take effect, redo moves write, and flushes be
+//! answered. When half the ring is in use, commits carry regions of a checkpoint as well; when the last region is
+//! durable the ring's tail moves to where the checkpoint began.
 
 use std::collections::VecDeque;
 
@@ -291,7 +291,8 @@ impl Running {
         }
     }
 
-    /// The commit's records and images as entries; an empty one where a new life or the end of a redo plan must be noted.
+    /// The commit's records and images as entries; an empty one where a new life or the end of a redo plan must be
+    /// noted.
     fn entries(&self, core: &Core) -> Vec<Entry> {
         let mut entries = vec![Entry::default()];
         for item in self.commit.iter().flat_map(|commit| &commit.items) {

@@ -24,8 +24,8 @@ pub(super) struct Core {
     pub blank: BTreeSet<Pba>,
     /// Clients seen, and whether their next flush must fail because writes may be lost.
     pub clients: BTreeMap<u32, bool>,
-    /// Whether writes may be lost of which nobody has been told, or of which somebody has not been told who has gone: then that
-    /// is for whoever comes next.
+    /// Whether writes may be lost of which nobody has been told, or of which somebody has not been told who has gone:
+    /// then that is for whoever comes next.
     pub untold: bool,
     /// Writes that were replied to.
     pub answered: u64,

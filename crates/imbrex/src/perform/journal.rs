@@ -22,9 +22,9 @@
 //!
 //! Sequence numbers count blocks and never restart; block `s` lies in slot `s mod ring length`. All integers are
 //! little-endian. An entry counts only when all its blocks are there with equal start, count and epoch, so a torn entry
-//! is as if it had never been written. So is a commit of which an entry is missing: nothing was answered for it. The stream
-//! is: number of records, number of images (u32 each), the records of 21 bytes (tag, u64, u32, u64), then each image as
-//! target (u64) and one block of content.
+//! is as if it had never been written. So is a commit of which an entry is missing: nothing was answered for it. The
+//! stream is: number of records, number of images (u32 each), the records of 21 bytes (tag, u64, u32, u64), then each
+//! image as target (u64) and one block of content.
 
 use bytes::Bytes;
 

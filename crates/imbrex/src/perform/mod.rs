@@ -1,9 +1,9 @@
 //! The performing runner: carries plans out on real data under the ordering rules, and survives power loss.
 //!
-//! It is a deterministic state machine. Requests go in through [`Performer::submit`], device operations come out through
-//! [`Performer::poll_io`], their results go in through [`Performer::complete`], replies come out through
-//! [`Performer::poll_reply`]. It starts no thread, reads no clock and performs no I/O, so with a memory store and a seed
-//! it is the crash explorer, and with a disk and threads at its edge it is a server.
+//! It is a deterministic state machine. Requests go in through [`Performer::submit`], device operations come out
+//! through [`Performer::poll_io`], their results go in through [`Performer::complete`], replies come out through
+//! [`Performer::poll_reply`]. It starts no thread, reads no clock and performs no I/O, so with a memory store and a
+//! seed it is the crash explorer, and with a disk and threads at its edge it is a server.
 //!
 //! | file | ordering rules |
 //! |---|---|
@@ -56,8 +56,8 @@ pub struct Setup {
     pub make: Box<dyn Fn() -> Box<dyn TranslationLayer> + Send>,
     /// The recording, for what a write touches and destroys. Its state is not used.
     pub media: Box<dyn Media>,
-    /// Conventional blocks, or whole sequential zones, that hold the journal ring, and those that hold further copies of it:
-    /// at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
+    /// Conventional blocks, or whole sequential zones, that hold the journal ring, and those that hold further copies
+    /// of it: at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
     /// anything.
     pub journal: Vec<Extent<Pba>>,
     /// Bytes of a block.
@@ -329,8 +329,8 @@ impl Performer {
         self.core.step_blocks
     }
 
-    /// From now on a step of cleaning moves at most so many blocks, where the layer can make it smaller. It stays so when a new
-    /// life of the layer begins.
+    /// From now on a step of cleaning moves at most so many blocks, where the layer can make it smaller. It stays so
+    /// when a new life of the layer begins.
     pub fn bound_step(&mut self, blocks: u32) {
         self.core.step_bound = Some(blocks);
         if let State::Running(running) = &mut self.state {

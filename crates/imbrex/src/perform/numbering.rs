@@ -125,8 +125,8 @@ impl Running {
         self.items.push_back(item);
     }
 
-    /// Makes a Move an operation; several where places that are known to be unreadable and to hold nothing that is needed
-    /// lie in its source. Zeros stand in for them.
+    /// Makes a Move an operation; several where places that are known to be unreadable and to hold nothing that is
+    /// needed lie in its source. Zeros stand in for them.
     fn add_move(&mut self, core: &mut Core, m: Move) {
         if let Place::At(to) = m.to {
             core.blank.retain(|place| !Extent::new(to, m.blocks).contains(*place));

@@ -212,8 +212,8 @@ impl Running {
         self.failed = true;
     }
 
-    /// Where in RAM there is nothing now, if a Move was to read there what the host wants. Images are taken from RAM without
-    /// a look, so layers with redo moves are left out.
+    /// Where in RAM there is nothing now, if a Move was to read there what the host wants. Images are taken from RAM
+    /// without a look, so layers with redo moves are left out.
     fn host_misses(&self, operation: &Operation) -> Option<Extent<Pba>> {
         let Operation::Move(Move { from: Place::At(from), to: Place::At(to), blocks, why: Why::Host, request, .. }) =
             operation

@@ -1,8 +1,8 @@
 //! Recovery: from the journal, the redo images and the drive's report to a layer that serves.
 //!
-//! It runs at the start and, by rule 10, whenever a layer's life ends. Blocks that a clean could not read are probed one by
-//! one; what is still unreadable becomes `Lost` under the logical blocks that lie there. The first commit of the new life
-//! records that, marks the redo images as done, and is durable before anything is planned.
+//! It runs at the start and, by rule 10, whenever a layer's life ends. Blocks that a clean could not read are probed
+//! one by one; what is still unreadable becomes `Lost` under the logical blocks that lie there. The first commit of the
+//! new life records that, marks the redo images as done, and is durable before anything is planned.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +27,8 @@ const TRIES: u32 = 5;
 
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Stage {
-    /// What is about to be read must be durable: after a failed write without a power cut, an entry may be in the drive's
-    /// cache only, and its redo images must not be written before it is safe (rule 5).
+    /// What is about to be read must be durable: after a failed write without a power cut, an entry may be in the
+    /// drive's cache only, and its redo images must not be written before it is safe (rule 5).
     Settle,
     /// Where the journal lies in sequential zones, nothing can be read above their write pointers.
     Look,
@@ -335,7 +335,8 @@ impl Recovery {
         let mut plan = Plan::new();
         let mut layer = fold(&core.setup, &records)?;
         let mut lost = Vec::new();
-        // A layer without records reads a block from its one place, and there the drive has to say that it cannot be read.
+        // A layer without records reads a block from its one place, and there the drive has to say that it cannot be
+        // read.
         if !self.unreadable.is_empty() && layer.most_records() > 0 {
             layer.recovered(&self.report, &mut plan).map_err(|e| e.to_string())?;
             lost = lost_blocks(layer.as_mut(), &self.unreadable);
@@ -349,8 +350,8 @@ impl Recovery {
 }
 
 /// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and
-/// needs no reverse map; it happens after a disk error only. A layer may move blocks to read them; nobody carries that out,
-/// so what is unreadable is followed to where it would lie.
+/// needs no reverse map; it happens after a disk error only. A layer may move blocks to read them; nobody carries that
+/// out, so what is unreadable is followed to where it would lie.
 fn lost_blocks(layer: &mut dyn TranslationLayer, unreadable: &BTreeSet<Pba>) -> Vec<Record> {
     let mut lost: Vec<Record> = Vec::new();
     let mut unreadable = unreadable.clone();

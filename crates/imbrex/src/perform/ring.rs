@@ -1,10 +1,10 @@
 //! The journal ring as the runner knows it: where it begins, where it ends, and how full it is.
 //!
-//! The block numbered `s` lies in slot `s mod length` of every copy. Where a copy is a run of sequential zones, a zone is
-//! reset before its first block is written. What it held must lie before the durable tail, so one zone's length less can be
-//! used. After a power cut nobody knows how far the last writes came, and how far they came in one copy is not how far they
-//! came in the other: unless all copies can be written on where the last whole commit ends, the ring goes on with the
-//! next zone.
+//! The block numbered `s` lies in slot `s mod length` of every copy. Where a copy is a run of sequential zones, a zone
+//! is reset before its first block is written. What it held must lie before the durable tail, so one zone's length less
+//! can be used. After a power cut nobody knows how far the last writes came, and how far they came in one copy is not
+//! how far they came in the other: unless all copies can be written on where the last whole commit ends, the ring goes
+//! on with the next zone.
 
 use std::collections::VecDeque;
 
@@ -129,8 +129,8 @@ impl Ring {
         self.slots.capacity()
     }
 
-    /// Whether a checkpoint should be under way: half of what may be in use is, or so much more than a checkpoint takes that
-    /// whoever recovers would read little else.
+    /// Whether a checkpoint should be under way: half of what may be in use is, or so much more than a checkpoint takes
+    /// that whoever recovers would read little else.
     pub fn wants_checkpoint(&self) -> bool {
         let worthwhile = (OF_CHECKPOINTS * self.last_checkpoint).max(WORTHWHILE);
         self.used() * 2 >= self.slots.room().saturating_sub(self.reserve) || self.used() >= worthwhile

@@ -32,15 +32,15 @@ impl Sizes {
         }
     }
 
-    /// What must be free when a commit begins. Else it completes a checkpoint; and since the commit before took no more than is
-    /// usual, there is room for one from its first region on, as a new life has to write it.
+    /// What must be free when a commit begins. Else it completes a checkpoint; and since the commit before took no more
+    /// than is usual, there is room for one from its first region on, as a new life has to write it.
     fn reserve(&self) -> u64 {
         self.checkpoint + 2 * self.usual + 3 * self.redo
     }
 }
 
-/// Blocks that the journal of `layer` needs: what is kept free, and what is in use when a checkpoint that came bit by bit is
-/// complete.
+/// Blocks that the journal of `layer` needs: what is kept free, and what is in use when a checkpoint that came bit by
+/// bit is complete.
 #[must_use]
 pub fn journal_need(layer: &dyn TranslationLayer, block_bytes: usize, gather: usize) -> u64 {
     let sizes = Sizes::of(layer, block_bytes, gather);

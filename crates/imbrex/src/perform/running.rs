@@ -21,7 +21,8 @@ use crate::plan::{Op, Plan, Record};
 /// Operations of plans that may be under way before no more are planned.
 const OPERATIONS_LIMIT: usize = 1024;
 
-/// Lives in a row that end before their first commit is durable, after which the store is given up: nothing would change.
+/// Lives in a row that end before their first commit is durable, after which the store is given up: nothing would
+/// change.
 const STILLBORN_LIMIT: u32 = 5;
 
 /// A write or trim of which blocks remain to be planned.
@@ -186,14 +187,15 @@ impl Running {
                 format!("the first commit of {STILLBORN_LIMIT} lives in a row failed: the journal cannot be written");
             return core.die(why, &mut std::mem::take(&mut self.queue));
         }
-        // What was found to hold nothing that is needed, or recorded as lost, was so in this life, of which not all is durable.
+        // What was found to hold nothing that is needed, or recorded as lost, was so in this life, of which not all is
+        // durable.
         let mut suspects = std::mem::take(&mut core.blank);
         suspects.append(&mut self.suspects);
         State::Recovering(Box::new(Recovery::open(suspects, std::mem::take(&mut self.queue))))
     }
 
-    /// Answers every request that was planned, and every flush, with an error. A flush that merely waited must fail too:
-    /// it would vouch for writes that were answered before it and are gone now.
+    /// Answers every request that was planned, and every flush, with an error. A flush that merely waited must fail
+    /// too: it would vouch for writes that were answered before it and are gone now.
     fn fail_all(&mut self, core: &mut Core) {
         for (id, _) in std::mem::take(&mut self.requests) {
             core.reply(id, Err(Failure::Io));

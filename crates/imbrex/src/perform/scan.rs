@@ -1,13 +1,14 @@
 //! Reading the journal's blocks back, whatever can be read of them in any copy.
 //!
-//! A ring is as long as the largest map needs, and mostly holds nothing or what has been superseded. So one block of each
-//! stretch is read first. A stretch counts if its first block is this store's, or cannot be read, in some copy: the chain from
-//! tail to head has no gap, so a stretch whose first block holds nothing is part of it only if that block is damaged, and then
-//! it is beside one that counts. And a stretch counts only if it is not wholly before the tail that the newest of those blocks
-//! names that are known to be durable: others may be of a commit that was never whole.
+//! A ring is as long as the largest map needs, and mostly holds nothing or what has been superseded. So one block of
+//! each stretch is read first. A stretch counts if its first block is this store's, or cannot be read, in some copy:
+//! the chain from tail to head has no gap, so a stretch whose first block holds nothing is part of it only if that
+//! block is damaged, and then it is beside one that counts. And a stretch counts only if it is not wholly before the
+//! tail that the newest of those blocks names that are known to be durable: others may be of a commit that was never
+//! whole.
 //!
-//! In sequential zones the stretches are the zones, since a chain that leaves blocks out goes on with the next zone's first
-//! one, and what lies above a write pointer is not read.
+//! In sequential zones the stretches are the zones, since a chain that leaves blocks out goes on with the next zone's
+//! first one, and what lies above a write pointer is not read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -111,7 +112,8 @@ impl Scan {
         let reaches = |first: &u64| first + u64::from(self.stretch) > self.tail;
         let count = self.stretches.iter().filter(|(_, first)| reaches(first)).map(|(number, _)| *number);
         let around = count.flat_map(|number| {
-            // Where the chain begins in the middle of a stretch, the first block is not part of it and may be damaged everywhere.
+            // Where the chain begins in the middle of a stretch, the first block is not part of it and may be damaged
+            // everywhere.
             let before = (number + stretches - 1) % stretches;
             let before = (!self.stretches.contains_key(&before)).then_some(before);
             [Some(number), Some((number + 1) % stretches), before]
@@ -200,8 +202,8 @@ mod tests {
     const RING: u32 = 100;
     const COPIES: [Extent<Pba>; 2] = [Extent::new(Pba::disk(10), RING), Extent::new(Pba::disk(500), RING)];
 
-    /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies, each when those
-    /// before it were durable; `tail` is what they say it is.
+    /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies, each when
+    /// those before it were durable; `tail` is what they say it is.
     fn scan(head: u64, tail: u64, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
         scan_of(head, |start| Header { start, tail, durable: start, ..Header::default() }, bad)
     }

@@ -1,10 +1,10 @@
 //! A stack: a performing runner on a drive, or on devices that are performing runners themselves.
 //!
-//! What the runner above asks of a device is a request of a client of the runner below. A flush goes to every device and is
-//! done when all are: so no record of the layer above becomes durable before the data it speaks of (rule 8, lower devices
-//! first). When the life of a layer below ends, what it had not flushed may be gone although it was answered, so the
-//! layer above must not go on with it, not even until its next flush: it might copy such content over something that is
-//! still needed. Its life ends at once (rule 10), and recovery finds what is durable.
+//! What the runner above asks of a device is a request of a client of the runner below. A flush goes to every device
+//! and is done when all are: so no record of the layer above becomes durable before the data it speaks of (rule 8,
+//! lower devices first). When the life of a layer below ends, what it had not flushed may be gone although it was
+//! answered, so the layer above must not go on with it, not even until its next flush: it might copy such content over
+//! something that is still needed. Its life ends at once (rule 10), and recovery finds what is durable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,8 +62,8 @@ impl Stack {
         Self::open_suspecting(setup, Vec::new())
     }
 
-    /// The same, where blocks of drives are known that could not be read: those that still cannot become `Lost`. `suspects`
-    /// are those of each drive, in order.
+    /// The same, where blocks of drives are known that could not be read: those that still cannot become `Lost`.
+    /// `suspects` are those of each drive, in order.
     ///
     /// # Errors
     /// Those of [`Stack::open`].

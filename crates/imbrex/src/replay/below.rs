@@ -1,8 +1,8 @@
 //! A simulation as a device of a stack: what the layer above reads and writes are its requests.
 //!
-//! Its clock is its own. A request that comes while it is busy waits; when it has been idle until then, its layer has had
-//! that time to clean. So the devices of a stack work at the same time, each in the order in which it is asked, and the
-//! layer above goes on from one operation of a plan to the next when the device says that the first is complete.
+//! Its clock is its own. A request that comes while it is busy waits; when it has been idle until then, its layer has
+//! had that time to clean. So the devices of a stack work at the same time, each in the order in which it is asked, and
+//! the layer above goes on from one operation of a plan to the next when the device says that the first is complete.
 
 use super::error::Fault;
 use super::simulation::Simulation;

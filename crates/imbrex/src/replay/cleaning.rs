@@ -8,8 +8,9 @@ use super::simulation::Simulation;
 use crate::block::{Extent, Lba};
 use crate::layer::{Pressure, Step};
 
-/// Cleaning steps in a row without the blocked write taking a block, or without idle time passing, after which the layer
-/// is taken to go round in circles. A step moves a block at least, and no job of a layer moves 64 GiB for one write.
+/// Cleaning steps in a row without the blocked write taking a block, or without idle time passing, after which the
+/// layer is taken to go round in circles. A step moves a block at least, and no job of a layer moves 64 GiB for one
+/// write.
 const MAX_STEPS: u32 = 1 << 24;
 
 /// A blocked write, and the requests behind it.

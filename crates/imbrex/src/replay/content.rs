@@ -1,12 +1,13 @@
 //! What every block holds, and what it must hold: the check that no layer can talk its way past.
 //!
-//! Each block of every device, RAM included, carries the tag last written to it, and each logical block the newest tag the host
-//! wrote. What a layer gave back, and what the media destroyed, holds a tag that no host ever wrote, so that reading it
-//! shows even where the media would allow the read.
+//! Each block of every device, RAM included, carries the tag last written to it, and each logical block the newest tag
+//! the host wrote. What a layer gave back, and what the media destroyed, holds a tag that no host ever wrote, so that
+//! reading it shows even where the media would allow the read.
 //!
 //! The host's side is followed in planning order, which is the order in which it asked: a write gets its version, and a
-//! read notes what it must deliver, when they are planned. The media's side is followed as operations complete. Without a
-//! queue that is the same order; with one, a scheduler that lets conflicting operations overtake each other shows here.
+//! read notes what it must deliver, when they are planned. The media's side is followed as operations complete. Without
+//! a queue that is the same order; with one, a scheduler that lets conflicting operations overtake each other shows
+//! here.
 
 use super::error::Fault;
 use crate::block::{Extent, Lba, Pba};
@@ -175,7 +176,8 @@ impl Content {
 }
 
 impl Delivery {
-    /// What `block` must be, whether zeros will do as well, and for how many of the `blocks` from there on that goes on.
+    /// What `block` must be, whether zeros will do as well, and for how many of the `blocks` from there on that goes
+    /// on.
     fn expected(&self, block: u32, blocks: u32) -> (Tag, bool, u32) {
         let after = self.expected.partition_point(|run| run.first <= block);
         let run = self.expected[after - 1];

@@ -68,8 +68,8 @@ impl Device {
         Self::with(media, Work::Drive(timing), block_bytes)
     }
 
-    /// The devices that the layers of `below` make of their drives, numbered from [`Pba::DISK`]. Their blocks are equally
-    /// long; there is at least one.
+    /// The devices that the layers of `below` make of their drives, numbered from [`Pba::DISK`]. Their blocks are
+    /// equally long; there is at least one.
     #[must_use]
     pub fn stack(below: Vec<Simulation>) -> Self {
         let media = Joined::new(below.iter().map(Simulation::capacity));

@@ -1,14 +1,15 @@
 //! Serving through the disk's queue: requests are planned as soon as they have arrived and the queue has room, and are
 //! complete when the disk has performed the last of their operations.
 //!
-//! Requests are planned between two accesses, in order of arrival and with the same exception as without a queue. A plan
-//! is made only when all operations planned before it are in the queue and one more would find room there; what has
-//! arrived and is not planned yet is what a layer is shown as waiting. So what a layer is asked, and in which order, does
-//! not depend on the scheduler, except where a write is blocked (which reads have arrived by then?) and in idle time.
+//! Requests are planned between two accesses, in order of arrival and with the same exception as without a queue. A
+//! plan is made only when all operations planned before it are in the queue and one more would find room there; what
+//! has arrived and is not planned yet is what a layer is shown as waiting. So what a layer is asked, and in which
+//! order, does not depend on the scheduler, except where a write is blocked (which reads have arrived by then?) and in
+//! idle time.
 //!
-//! A cleaning step is under way alone of its kind. While it is, the disk goes on with what was planned before, and after
-//! [`Step::More`](crate::layer::Step::More) reads that may overtake the blocked write are planned as they arrive. For
-//! [`Step::Hold`](crate::layer::Step::Hold) the queue is emptied first and nothing is planned until the next step.
+//! A cleaning step is under way alone of its kind. While it is, the disk goes on with what was planned before, and
+//! after [`Step::More`](crate::layer::Step::More) reads that may overtake the blocked write are planned as they arrive.
+//! For [`Step::Hold`](crate::layer::Step::Hold) the queue is emptied first and nothing is planned until the next step.
 
 use super::cleaning::Meanwhile;
 use super::error::{Fault, ReplayError};
@@ -65,7 +66,8 @@ impl Simulation {
         }
     }
 
-    /// Performs what is queued until the cleaning step is complete, and plans reads that may overtake the blocked write.
+    /// Performs what is queued until the cleaning step is complete, and plans reads that may overtake the blocked
+    /// write.
     pub(super) fn finish_step(&mut self, mut meanwhile: Option<Meanwhile<'_, '_>>) -> Result<(), Fault> {
         while self.machine.is_cleaning() {
             self.machine.serve_one()?;

@@ -1,5 +1,5 @@
-//! Where filler lies, and how much of it is written again: a zone that is rewritten takes its filler along, which no plan
-//! says of the blocks it moves.
+//! Where filler lies, and how much of it is written again: a zone that is rewritten takes its filler along, which no
+//! plan says of the blocks it moves.
 //!
 //! Only of a drive; in a stack, its devices keep account of their own.
 

@@ -73,8 +73,8 @@ impl Journal {
         entry_blocks(self.pending + 1, 0, self.block_bytes) > 1 || self.waiting.len() >= MAX_WAITING
     }
 
-    /// The blocks that the pending records take together with `records` more and `images` redo images. Nothing is pending
-    /// then.
+    /// The blocks that the pending records take together with `records` more and `images` redo images. Nothing is
+    /// pending then.
     pub(super) fn take_pending(&mut self, records: usize, images: usize) -> u64 {
         entry_blocks(std::mem::take(&mut self.pending) + records, images, self.block_bytes) as u64
     }

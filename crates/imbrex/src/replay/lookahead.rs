@@ -1,7 +1,7 @@
 //! The requests ahead: read from the trace in batches, turned into blocks, and given their time of arrival.
 //!
-//! At least [`WAITING`] requests beyond the one being served are known until the trace ends, at most [`WINDOW`]. So what
-//! a replay keeps does not grow with the trace, even when requests arrive faster than the disk serves them: those
+//! At least [`WAITING`] requests beyond the one being served are known until the trace ends, at most [`WINDOW`]. So
+//! what a replay keeps does not grow with the trace, even when requests arrive faster than the disk serves them: those
 //! further back are still in the trace.
 
 use std::collections::VecDeque;
@@ -96,7 +96,8 @@ impl<'a> Lookahead<'a> {
         }
     }
 
-    /// Sees to it that the requests that may wait are known. What is read from the trace, the layer is shown to warm up.
+    /// Sees to it that the requests that may wait are known. What is read from the trace, the layer is shown to warm
+    /// up.
     ///
     /// # Errors
     /// When the trace is at fault.
@@ -126,8 +127,8 @@ impl<'a> Lookahead<'a> {
         self.held.iter().find(|next| !next.is_served())
     }
 
-    /// The request that [`Lookahead::advance`] went on to. It is not an option that `advance` returns: that would be moved
-    /// in pieces that no store buffer forwards, at a tenth of a replay's time.
+    /// The request that [`Lookahead::advance`] went on to. It is not an option that `advance` returns: that would be
+    /// moved in pieces that no store buffer forwards, at a tenth of a replay's time.
     #[inline]
     pub(super) fn current(&self) -> Pending {
         self.current

@@ -3,10 +3,9 @@
 //! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
 //! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `scheduled`.
 //! RAM costs nothing, and a reset what the drive says. The drive is busy for that time and whoever comes next waits; a
-//! request is complete without it, and a read when the host has it.
-//! Through a queue a reset goes before everything that is ready. Without a journal a Reset or Free takes effect where it
-//! stands in the plan; with
-//! one, when the records before it are written.
+//! request is complete without it, and a read when the host has it. Through a queue a reset goes before everything that
+//! is ready. Without a journal a Reset or Free takes effect where it stands in the plan; with one, when the records
+//! before it are written.
 
 use super::content::{Content, Delivery, Host};
 use super::device::Device;
@@ -63,7 +62,8 @@ impl Machine {
     }
 
     /// A request begins that has arrived at `arrival_ns`: when the disk is free. In a stack at once, since each of its
-    /// devices has it wait as long as that is busy; what one device still does for an earlier request holds up no other.
+    /// devices has it wait as long as that is busy; what one device still does for an earlier request holds up no
+    /// other.
     #[inline]
     pub(super) fn begin_request(&mut self, arrival_ns: u64) {
         self.latest_ns = self.latest_ns();
@@ -76,7 +76,8 @@ impl Machine {
         self.latest_ns.max(self.now_ns)
     }
 
-    /// When the request being served is complete, if nothing more is performed for it: nobody waits for a unit to be emptied.
+    /// When the request being served is complete, if nothing more is performed for it: nobody waits for a unit to be
+    /// emptied.
     pub(super) fn served_ns(&self) -> u64 {
         self.now_ns - self.disk.emptying_ns()
     }

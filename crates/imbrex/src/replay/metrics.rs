@@ -30,7 +30,8 @@ impl Counters {
         self.events[event as usize]
     }
 
-    /// Keeps the events alone: what was written to a device that is no drive is written to the media by the layer below.
+    /// Keeps the events alone: what was written to a device that is no drive is written to the media by the layer
+    /// below.
     pub(super) fn forget_blocks(&mut self) {
         *self = Self { events: self.events, ..Self::default() };
     }

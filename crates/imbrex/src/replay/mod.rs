@@ -4,15 +4,15 @@
 //! latency is the time from arrival to completion, queueing included. Time is integer nanoseconds, and the same inputs
 //! give the same outcome on any machine.
 //!
-//! What is not simulated: the host, the bus and the layer's own computing cost no time, and no drive cache hides anything. A
-//! reset costs what the drive says: on a disk nothing, on flash the erase.
+//! What is not simulated: the host, the bus and the layer's own computing cost no time, and no drive cache hides
+//! anything. A reset costs what the drive says: on a disk nothing, on flash the erase.
 //!
-//! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it clean;
-//! `machine` performs plans on a `device`, follows the `filler`, and keeps `journal` and `content` where asked for; `metrics` counts, and `outcome`
-//! and `series` say it.
+//! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it
+//! clean; `machine` performs plans on a `device`, follows the `filler`, and keeps `journal` and `content` where asked
+//! for; `metrics` counts, and `outcome` and `series` say it.
 //!
-//! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `scheduled` performs plans through
-//! the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
+//! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `scheduled` performs plans
+//! through the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
 //!
 //! In a stack, the devices under a layer are simulations themselves (`below`).
 

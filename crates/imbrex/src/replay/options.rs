@@ -10,8 +10,8 @@ use super::scheduler::Scheduler;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReplayOptions {
-    /// Requests outstanding at a time in a closed loop, in which the next one arrives when one completes and the trace's
-    /// times are ignored. `None`, the default, is an open loop: requests arrive when the trace says. At most
+    /// Requests outstanding at a time in a closed loop, in which the next one arrives when one completes and the
+    /// trace's times are ignored. `None`, the default, is an open loop: requests arrive when the trace says. At most
     /// [`MAX_QUEUE_DEPTH`].
     pub queue_depth: Option<u32>,
     /// The order in which the disk performs the operations in its queue. Default [`Scheduler::Fcfs`].

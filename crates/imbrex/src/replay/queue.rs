@@ -1,5 +1,5 @@
-//! The operations that are planned and not complete: those in the queue of the disk, and behind them those for which the
-//! queue has no room yet.
+//! The operations that are planned and not complete: those in the queue of the disk, and behind them those for which
+//! the queue has no room yet.
 //!
 //! Operations enter the queue in planning order. One whose footprint conflicts with that of an earlier one in the queue
 //! waits in its place until that one is complete (ordering rule 2); of the others the scheduler picks. So a plan of any
@@ -137,8 +137,8 @@ impl Queue {
         self.backlog.push_back(operation);
     }
 
-    /// Lets operations into the queue while there is room; says which of those in it is complete without any access to the
-    /// disk, if there is one.
+    /// Lets operations into the queue while there is room; says which of those in it is complete without any access to
+    /// the disk, if there is one.
     pub(super) fn admit(&mut self, media: &dyn Media) -> Option<usize> {
         while self.turns.len() < self.depth
             && let Some(operation) = self.backlog.pop_front()
@@ -195,7 +195,8 @@ impl Queue {
         turn.access.is_none()
     }
 
-    /// Takes an operation that needs no access any more out of the queue; those that waited for it alone may be picked now.
+    /// Takes an operation that needs no access any more out of the queue; those that waited for it alone may be picked
+    /// now.
     pub(super) fn complete(&mut self, number: usize) -> Operation {
         let Turn { entry, .. } = self.turns.remove(number);
         self.without_access -= 1;

@@ -1,13 +1,13 @@
 //! Plans performed through the queue of the disk.
 //!
-//! To the layer, a plan is performed when it is made, queue or not: its map is as planned, and without a journal a Reset
-//! or Free gives the space back where it stands in the plan. What the queue changes is when the disk does its part. Since
-//! operations that touch the same blocks keep their order, a place that is used again is written after all that was
-//! planned for it before, and every read finds what it would have found at once.
+//! To the layer, a plan is performed when it is made, queue or not: its map is as planned, and without a journal a
+//! Reset or Free gives the space back where it stands in the plan. What the queue changes is when the disk does its
+//! part. Since operations that touch the same blocks keep their order, a place that is used again is written after all
+//! that was planned for it before, and every read finds what it would have found at once.
 //!
-//! The journal is a barrier: before a block of it is written, everything planned before is performed, and nothing else is
-//! while it is written. That is more than rules 3 to 5 ask for, which let data that no record speaks of go on; such a
-//! device has idle moments that this one has not, and its journal costs less.
+//! The journal is a barrier: before a block of it is written, everything planned before is performed, and nothing else
+//! is while it is written. That is more than rules 3 to 5 ask for, which let data that no record speaks of go on; such
+//! a device has idle moments that this one has not, and its journal costs less.
 
 use super::content::Host;
 use super::error::Fault;

@@ -16,8 +16,8 @@ pub enum Scheduler {
     Fcfs,
     /// Upwards from where the last access began, by address, and then from the lowest again.
     CLook,
-    /// The shortest positioning time first: seek, settling and rotation, without the transfer. Accesses far from the others
-    /// may wait for as long as nearer ones keep arriving.
+    /// The shortest positioning time first: seek, settling and rotation, without the transfer. Accesses far from the
+    /// others may wait for as long as nearer ones keep arriving.
     Sptf,
 }
 
@@ -76,8 +76,8 @@ pub(crate) struct Access {
 mod tests {
     use super::*;
 
-    /// The picks from `blocks` until none is left; the head of the last access is where the next begins. Positioning takes as
-    /// long as the distance, and twenty more for a block that is a multiple of ten.
+    /// The picks from `blocks` until none is left; the head of the last access is where the next begins. Positioning
+    /// takes as long as the distance, and twenty more for a block that is a multiple of ten.
     fn order(scheduler: Scheduler, mut position: u64, blocks: &[u64]) -> Vec<u64> {
         let mut queue: Vec<Access> =
             blocks.iter().map(|&b| Access { at: Extent::new(Pba::disk(b), 3), write: false }).collect();

@@ -1,9 +1,9 @@
 //! The runner: takes requests in order of arrival, has the layer plan them, cleans when a write is blocked or the disk
 //! idle, and measures.
 //!
-//! Requests are planned in order of arrival, with one exception: while a write is blocked, reads that have arrived may be
-//! served after a cleaning step that allows it ([`Step::More`]), unless they touch the blocked write or a write before
-//! them. So the layer sees the writes in the order of the trace, whatever time things take.
+//! Requests are planned in order of arrival, with one exception: while a write is blocked, reads that have arrived may
+//! be served after a cleaning step that allows it ([`Step::More`]), unless they touch the blocked write or a write
+//! before them. So the layer sees the writes in the order of the trace, whatever time things take.
 //!
 //! In idle time, steps are performed whole: a request that arrives during one waits for its end.
 //!
@@ -100,8 +100,8 @@ impl Simulation {
     /// Serves all requests of `source` and sums up. When verifying, everything is read back at the end.
     ///
     /// # Errors
-    /// When the source fails, a request lies beyond the capacity, the layer or the disk refuses, or the observer asks to
-    /// stop.
+    /// When the source fails, a request lies beyond the capacity, the layer or the disk refuses, or the observer asks
+    /// to stop.
     pub fn run(mut self, source: &mut dyn TraceSource, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
         let mut ahead = self.look_ahead(source);
         loop {
@@ -297,7 +297,8 @@ impl Simulation {
         if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
     }
 
-    /// Reads everything back. Of a stack, what has been written: a cache would have to carry the whole disk through its flash.
+    /// Reads everything back. Of a stack, what has been written: a cache would have to carry the whole disk through its
+    /// flash.
     fn read_back(&mut self) -> Result<(), Fault> {
         self.machine.scheduled = None;
         self.machine.disk.set_free_of_charge(true);

@@ -11,8 +11,8 @@ use crate::drive::DrivePreset;
 use crate::layers::below::BelowConfig;
 use crate::layers::{self, ConfigError, LayerInfo};
 
-/// The devices under `setup.layer`, filled and ready: flash on which the layer there leaves room for the cache and for the
-/// journal, and the disk.
+/// The devices under `setup.layer`, filled and ready: flash on which the layer there leaves room for the cache and for
+/// the journal, and the disk.
 pub(super) fn device(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Result<Device, ReplayError> {
     let below = BelowConfig::read(setup.layer, setup.config)?;
     let options = ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, ..options.clone() };

@@ -10,8 +10,8 @@
 //! - One volume is read: the one chosen, or else that of the first request. Addresses of several volumes on one disk
 //!   would collide, and nothing in a file says how large its volumes are.
 //! - A request of no bytes is left out.
-//! - Each of these is counted in [`Irregularities`], as is a command that carries no data; everything else that is wrong
-//!   is a [`TraceError`] with the line or the byte where it stands.
+//! - Each of these is counted in [`Irregularities`], as is a command that carries no data; everything else that is
+//!   wrong is a [`TraceError`] with the line or the byte where it stands.
 
 mod error;
 mod format;

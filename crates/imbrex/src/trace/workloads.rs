@@ -38,8 +38,8 @@ pub fn built_in() -> &'static [BuiltIn] {
 }
 
 impl Workload {
-    /// What `name` names: a built-in workload or profile, a specification of either (a file ending in `.toml`; a profile has
-    /// a table `published`) or else a trace file.
+    /// What `name` names: a built-in workload or profile, a specification of either (a file ending in `.toml`; a
+    /// profile has a table `published`) or else a trace file.
     pub fn named(name: &str) -> Result<Self, TraceError> {
         if let Some(built_in) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return Ok(Self::Synthetic(built_in.spec()?));

@@ -1,5 +1,5 @@
-//! How long the model of a drive-managed drive takes to clean a band, against what was measured on the drive: 435.8 ms, and
-//! 0.728 ms more for each dirty block.
+//! How long the model of a drive-managed drive takes to clean a band, against what was measured on the drive: 435.8 ms,
+//! and 0.728 ms more for each dirty block.
 
 use super::writes::Writes;
 use super::{Row, ValidateError, Verdict};

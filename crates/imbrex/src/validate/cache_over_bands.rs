@@ -1,10 +1,10 @@
 //! A flash cache over a drive-managed disk against the closed form of the PORE report (§4): how much is rewritten for
 //! each block that leaves the cache.
 //!
-//! Blocks that leave for anywhere on the disk reach every band in each fill of the disk's own cache, so that all of the disk
-//! is rewritten for it: S_disk / S_wb. If for L_p blocks at a time they leave for an open region only, S_or / min(L_p, S_wb) is.
-//! The first is replayed through the stack, the second as what a cache with regions would write. Both forms take every band to
-//! be reached, which makes them up to 1 % larger than what happens.
+//! Blocks that leave for anywhere on the disk reach every band in each fill of the disk's own cache, so that all of the
+//! disk is rewritten for it: S_disk / S_wb. If for L_p blocks at a time they leave for an open region only, S_or /
+//! min(L_p, S_wb) is. The first is replayed through the stack, the second as what a cache with regions would write.
+//! Both forms take every band to be reached, which makes them up to 1 % larger than what happens.
 
 use super::drive_managed::skylight;
 use super::watch::Watch;
@@ -30,8 +30,8 @@ const FRAMES: u32 = 2000;
 const PERIODS: [(f64, f64); 3] = [(0.5, 5.0), (1.0, 10.0), (2.0, 20.0)];
 const REGIONS: u64 = 3;
 
-/// Replays random writes on `lru-cache` over `skylight`, and random writes to regions on `skylight`, and compares how much is
-/// rewritten for each block that leaves the flash with the closed form.
+/// Replays random writes on `lru-cache` over `skylight`, and random writes to regions on `skylight`, and compares how
+/// much is rewritten for each block that leaves the flash with the closed form.
 ///
 /// # Errors
 /// When a layer or the disk refuses.

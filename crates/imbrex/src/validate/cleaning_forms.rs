@@ -18,8 +18,8 @@ pub(super) fn greedy(alpha: f64, blocks: f64) -> f64 {
     blocks / (blocks - x + 1.0)
 }
 
-/// The principal branch of Lambert's function, w·e^w = x, for −1/e < x < 0, by Halley's iteration from the branch point's
-/// series.
+/// The principal branch of Lambert's function, w·e^w = x, for −1/e < x < 0, by Halley's iteration from the branch
+/// point's series.
 fn lambert_w(x: f64) -> f64 {
     let mut w = -1.0 + (2.0 * (1.0 + std::f64::consts::E * x)).max(0.0).sqrt();
     for _ in 0..50 {

@@ -149,8 +149,8 @@ fn check_response(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Result<
     })
 }
 
-/// Each pick, after those before were DiskSim's, with the platter where our own clock has it and the requests waiting that
-/// DiskSim had waiting.
+/// Each pick, after those before were DiskSim's, with the platter where our own clock has it and the requests waiting
+/// that DiskSim had waiting.
 fn check_picks(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Row {
     let mut mechanics = disk.mechanics.clone();
     let (mut theirs_ns, mut ours_ns, mut position, mut alike) = (0, 0, 0, 0);

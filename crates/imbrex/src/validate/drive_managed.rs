@@ -1,8 +1,8 @@
 //! The drive-managed disk against closed forms: uniformly random writes of single blocks over a full disk.
 //!
-//! A cache of C blocks or entries in front of N bands of B blocks is cleaned from its tail, all cached blocks of a band at a
-//! time. A band that has just been cleaned gets its next block after N writes, and that block reaches the tail after C more;
-//! so a band is rewritten once in N + C writes of which one in N was its own.
+//! A cache of C blocks or entries in front of N bands of B blocks is cleaned from its tail, all cached blocks of a band
+//! at a time. A band that has just been cleaned gets its next block after N writes, and that block reaches the tail
+//! after C more; so a band is rewritten once in N + C writes of which one in N was its own.
 
 use super::watch::{Totals, Watch};
 use super::writes::{BLOCK, Writes};
@@ -34,8 +34,8 @@ const POINTS: [Point; 4] = [
     Point { cache: 50_000, bands: 20, band_blocks: 5000, by_entries: true },
 ];
 
-/// Replays random writes on the `skylight` layer and compares rewrites, write amplification and the blocks that a rewrite
-/// gathers with their closed forms.
+/// Replays random writes on the `skylight` layer and compares rewrites, write amplification and the blocks that a
+/// rewrite gathers with their closed forms.
 ///
 /// # Errors
 /// When the layer or the disk refuses.
@@ -82,9 +82,9 @@ impl Point {
         ]
     }
 
-    /// Counts from one rewrite to another, many turns of the log later. Bands that were all filled at once are cleaned in
-    /// bursts, one in each turn: from the middle of one burst to that of another, time tells how long a turn is, while in a
-    /// fixed time the counts would jump with each burst. The cache is `cache` long.
+    /// Counts from one rewrite to another, many turns of the log later. Bands that were all filled at once are cleaned
+    /// in bursts, one in each turn: from the middle of one burst to that of another, time tells how long a turn is,
+    /// while in a fixed time the counts would jump with each burst. The cache is `cache` long.
     fn counts(&self, cache: u32) -> Result<Counts, ReplayError> {
         let half = u64::from(self.bands) / 2;
         let mut watch = Watch::new(5 * half, 45 * half);

@@ -1,10 +1,10 @@
 //! Write amplification on interlaced disks against closed forms.
 //!
-//! A uniform workload writes every block equally often, so the amplification is the mean, over all blocks, of what a write
-//! brings along. Where a bottom block lies under one block of each neighbour, that is the share of the bottom blocks times
-//! their mean number of neighbours. Where the arcs decide and requests begin and end with whole blocks on all tracks, a
-//! bottom write rewrites on each neighbour as many bytes as the top track is shorter; so every allocated top byte is
-//! rewritten as often as each of the two bottom arcs under it is written.
+//! A uniform workload writes every block equally often, so the amplification is the mean, over all blocks, of what a
+//! write brings along. Where a bottom block lies under one block of each neighbour, that is the share of the bottom
+//! blocks times their mean number of neighbours. Where the arcs decide and requests begin and end with whole blocks on
+//! all tracks, a bottom write rewrites on each neighbour as many bytes as the top track is shorter; so every allocated
+//! top byte is rewritten as often as each of the two bottom arcs under it is written.
 
 use super::Row;
 use super::writes::uniform;

@@ -1,7 +1,7 @@
 //! Log-structured bands against closed forms: write amplification under uniformly random writes of single blocks.
 //!
-//! Steady state over a full logical space, cleaned by age or greedily; Sf is the share of the physical blocks that the host
-//! does not get.
+//! Steady state over a full logical space, cleaned by age or greedily; Sf is the share of the physical blocks that the
+//! host does not get.
 //!
 //! The forms know no spare band, and the layers keep one empty. So there are two rules: within 2 % of the form at the
 //! nominal Sf, and within 1 % of it with the spare band taken off the physical blocks.
@@ -85,8 +85,8 @@ impl Point {
         }
     }
 
-    /// Blocks written for each block of the host, counted on the layer itself. Bands are compacted one by one, without a
-    /// write buffer, except where the layer is perturbed.
+    /// Blocks written for each block of the host, counted on the layer itself. Bands are compacted one by one, without
+    /// a write buffer, except where the layer is perturbed.
     fn measured(&self, compact_bands: u32) -> Result<f64, ValidateError> {
         let run = || {
             let media =

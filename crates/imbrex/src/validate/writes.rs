@@ -1,4 +1,5 @@
-//! What is written to compare with closed forms: uniformly random requests, and a trace that is made up as it is replayed.
+//! What is written to compare with closed forms: uniformly random requests, and a trace that is made up as it is
+//! replayed.
 
 use crate::block::Access;
 use crate::trace::synthetic::{ArrivalSpec, Pattern, SizeShare, StreamSpec, SyntheticSpec};

@@ -1,5 +1,5 @@
-//! Caches on flash in front of a disk: hits, evictions and the blocks read and written on each of the two devices, against lists
-//! and sets that take requests block by block.
+//! Caches on flash in front of a disk: hits, evictions and the blocks read and written on each of the two devices,
+//! against lists and sets that take requests block by block.
 //!
 //! The models know no frame, no plan and no record, only which blocks are in the cache and which of them are dirty.
 

@@ -1,7 +1,7 @@
 //! Bottom updates of the layers for interlaced disks, and the blocks they rewrite, against lists of tracks and arcs.
 //!
-//! The model places every block by enumerating tracks, and finds what lies over a write by comparing arcs one by one; the
-//! circumference is counted in units of which every block of either kind of track takes a whole number.
+//! The model places every block by enumerating tracks, and finds what lies over a write by comparing arcs one by one;
+//! the circumference is counted in units of which every block of either kind of track takes a whole number.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 

@@ -1,7 +1,9 @@
-//! Hits, rewrites, evictions, filler and re-queued blocks of each buffered layer against a count that shares nothing with it.
+//! Hits, rewrites, evictions, filler and re-queued blocks of each buffered layer against a count that shares nothing
+//! with it.
 //!
-//! The models keep lists, sets and a write pointer for each zone; they know no plan, no drive and no time. Layer and model
-//! must agree on every count for every reading that the layer offers. Layers for interlaced disks have a model of their own.
+//! The models keep lists, sets and a write pointer for each zone; they know no plan, no drive and no time. Layer and
+//! model must agree on every count for every reading that the layer offers. Layers for interlaced disks have a model of
+//! their own.
 
 mod amphisbaena;
 mod buffers;

@@ -13,8 +13,8 @@ pub struct Counts {
     /// Filler that was written again with its zone.
     pub padding_again: u64,
     pub requeued: u64,
-    /// Of a buffer with a hot and a cold part: hits in the hot one, its cleanings, chunks evicted, collections stopped, and
-    /// chunks that became hot and cold.
+    /// Of a buffer with a hot and a cold part: hits in the hot one, its cleanings, chunks evicted, collections stopped,
+    /// and chunks that became hot and cold.
     pub hot_cold: [u64; 6],
 }
 

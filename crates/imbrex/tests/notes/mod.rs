@@ -1,7 +1,8 @@
-//! A layer for testing the performing runner: idle time changes more notes than a journal block holds, all to one number.
+//! A layer for testing the performing runner: idle time changes more notes than a journal block holds, all to one
+//! number.
 //!
-//! With redo records they are durable together, and a recovery never finds two numbers. `page-ftl` relies on that when it
-//! switches a collected erase block, where a part of the records would do harm only now and then.
+//! With redo records they are durable together, and a recovery never finds two numbers. `page-ftl` relies on that when
+//! it switches a collected erase block, where a part of the records would do harm only now and then.
 
 use std::sync::Arc;
 

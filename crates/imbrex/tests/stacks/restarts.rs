@@ -1,5 +1,5 @@
-//! What a performing runner makes of a device below that has ended a life of its own: errors that were not about the blocks,
-//! and content that may be gone.
+//! What a performing runner makes of a device below that has ended a life of its own: errors that were not about the
+//! blocks, and content that may be gone.
 
 use imbrex::block::{Extent, Pba};
 use imbrex::perform::{Failure, IoKind};
@@ -9,8 +9,8 @@ use crate::served::{BLOCK, BLOCKS, SECOND, Served};
 /// How often recovery tries to read a block.
 const TRIES: u32 = 5;
 
-/// Has idle cleaning fail to read block 0 from the second device, and then so many probes of it, with the last of which the
-/// device says that it `restarts`, or does not. How often the block was probed.
+/// Has idle cleaning fail to read block 0 from the second device, and then so many probes of it, with the last of which
+/// the device says that it `restarts`, or does not. How often the block was probed.
 fn probed_in_vain(served: &mut Served, times: u32, restarts: bool) -> u32 {
     let suspect = Extent::new(Pba::new(SECOND, 0), 1);
     let mut probes = 0;

@@ -1,4 +1,5 @@
-//! Who is told that writes may be lost, when the life of a layer has ended: every client that there was, or else the next one.
+//! Who is told that writes may be lost, when the life of a layer has ended: every client that there was, or else the
+//! next one.
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba};

@@ -13,8 +13,8 @@ use imbrex::layers::{self, LayerInfo};
 use imbrex::replay::{ReplayError, ReplayOptions, Scheduler, Simulation, space};
 use proptest::prelude::*;
 
-/// A stage of a collection of `amphisbaena` is a chunk, and a move between its buffers too: of at most a quarter of the buffer,
-/// read and written.
+/// A stage of a collection of `amphisbaena` is a chunk, and a move between its buffers too: of at most a quarter of the
+/// buffer, read and written.
 const CHUNK: u64 = 2 * 60 / 4;
 
 fn bounded(

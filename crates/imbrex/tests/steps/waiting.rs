@@ -1,5 +1,5 @@
-//! What a request waits for while a step of cleaning is under way: for the operations of that step that it conflicts with,
-//! and for no other step.
+//! What a request waits for while a step of cleaning is under way: for the operations of that step that it conflicts
+//! with, and for no other step.
 
 use std::collections::BTreeMap;
 

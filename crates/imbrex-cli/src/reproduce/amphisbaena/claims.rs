@@ -1,5 +1,5 @@
-//! What the paper says. Where it names no number, the tolerance is a choice: half of the workloads for "most", five points or
-//! ten percent for "not sensitive".
+//! What the paper says. Where it names no number, the tolerance is a choice: half of the workloads for "most", five
+//! points or ten percent for "not sensitive".
 
 use super::AMPHISBAENA;
 use super::studies::{CHUNKS, LAMBDAS};

@@ -7,7 +7,8 @@ use super::paper::{Paper, Variant};
 
 /// Its evaluation, sections 6.2 to 6.4, and one study that the paper leaves out: what each mechanism is worth.
 ///
-/// The zones are empty at first: on full ones nothing could be appended and nothing be filled, and the paper shows both.
+/// The zones are empty at first: on full ones nothing could be appended and nothing be filled, and the paper shows
+/// both.
 pub const PAPER: Paper = Paper {
     name: "amphisbaena",
     title: "Amphisbaena: A Novel Persistent Buffer Management Strategy (Applied Sciences 2024, 14, 630)",

@@ -35,8 +35,8 @@ impl ZoneBuffer<Amphisbaena> {
         self.evict_victim(&[], plan)
     }
 
-    /// One step towards an empty buffer: hot blocks become cold ones, which fill the cold buffer before a zone leaves it, so that
-    /// zones leave with all they have.
+    /// One step towards an empty buffer: hot blocks become cold ones, which fill the cold buffer before a zone leaves
+    /// it, so that zones leave with all they have.
     pub(super) fn empty(&mut self, plan: &mut Plan) -> Step {
         self.go_on(&[], plan).or_else(|| self.cool(&[], plan)).unwrap_or_else(|| self.evict_victim(&[], plan))
     }
@@ -60,7 +60,8 @@ impl ZoneBuffer<Amphisbaena> {
         self.cool(waiting, plan).unwrap_or(Step::Wait)
     }
 
-    /// One step in which blocks leave the hot buffer, or towards a place for them in the cold one; nothing when none is hot.
+    /// One step in which blocks leave the hot buffer, or towards a place for them in the cold one; nothing when none is
+    /// hot.
     fn cool(&mut self, waiting: &[Request], plan: &mut Plan) -> Option<Step> {
         let slot = self.policy.roles.next_out()?;
         let Some(lba) = self.policy.chunks.table().owner(slot) else {

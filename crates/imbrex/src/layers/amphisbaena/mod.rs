@@ -1,25 +1,27 @@
 //! `amphisbaena`: a hot buffer of blocks and a cold buffer of chunks before shingled zones.
 //!
-//! Source: Amphisbaena (Appl. Sci. 2024, 14, 630), §5. Small requests and blocks that are soon written again go to the hot
-//! buffer (HFB), any block to any slot; others to the cold one (LFB), in which a chunk holds a chunk of a zone. Blocks leave the hot
-//! buffer for the cold one, and the cold one by zones: the chunks of a victim are collected in RAM, stage by stage, and
-//! appended to the zone or merged into it. Once in a period chunks change sides. `docs/layers/amphisbaena.md` has the rules,
-//! a worked example of the roles, and every decision that the paper leaves open with the field that takes it.
+//! Source: Amphisbaena (Appl. Sci. 2024, 14, 630), §5. Small requests and blocks that are soon written again go to the
+//! hot buffer (HFB), any block to any slot; others to the cold one (LFB), in which a chunk holds a chunk of a zone.
+//! Blocks leave the hot buffer for the cold one, and the cold one by zones: the chunks of a victim are collected in
+//! RAM, stage by stage, and appended to the zone or merged into it. Once in a period chunks change sides.
+//! `docs/layers/amphisbaena.md` has the rules, a worked example of the roles, and every decision that the paper leaves
+//! open with the field that takes it.
 //!
 //! # State
 //! - durable: that of every zone buffer (`zone_buffer/`), and which chunks of the buffer are loaned to the hot part
 //!   ([`Record::Note`](crate::plan::Record::Note), 64 chunks each);
-//! - soft: sizes of the last requests (`label`), roles, ghosts and shadows (`roles`), what is filler in the zones (`natives`), the
-//!   collection and the reallocation under way. After a crash the blocks in the hot buffer come in again by slot, as if it
-//!   were warming up, and nothing else is known; all that lies below a write pointer counts as content.
+//! - soft: sizes of the last requests (`label`), roles, ghosts and shadows (`roles`), what is filler in the zones
+//!   (`natives`), the collection and the reallocation under way. After a crash the blocks in the hot buffer come in
+//!   again by slot, as if it were warming up, and nothing else is known; all that lies below a write pointer counts as
+//!   content.
 //!
 //! # Invariants
 //! - those of every zone buffer;
-//! - I1: the bottom of R is SUP; I2: Q is the set of LUP blocks; I3: ghosts and shadows are in R alone, and no more than
-//!   their limit; I4: no more SUP blocks than their share, no more blocks than slots;
+//! - I1: the bottom of R is SUP; I2: Q is the set of LUP blocks; I3: ghosts and shadows are in R alone, and no more
+//!   than their limit; I4: no more SUP blocks than their share, no more blocks than slots;
 //! - a block in the hot buffer has a role, and no other block in a slot has one;
-//! - a cold chunk is empty, or holds live blocks of one chunk of a zone, each at its place, and no other chunk holds any of
-//!   that one;
+//! - a cold chunk is empty, or holds live blocks of one chunk of a zone, each at its place, and no other chunk holds
+//!   any of that one;
 //! - a chunk changes sides when it is empty and nothing of it is pending;
 //! - what is counted of each zone (chunks, blocks, those with an older copy) is what lies in the cold buffer.
 //!
@@ -105,8 +107,8 @@ struct Amphisbaena {
     /// The chunk of a zone from which its collection goes on, and how many have been collected.
     next_chunk: u64,
     collected_chunks: u32,
-    /// Reused for the blocks that leave the hot buffer together, with their slots, and for the slots that the blocks of a
-    /// write leave.
+    /// Reused for the blocks that leave the hot buffer together, with their slots, and for the slots that the blocks of
+    /// a write leave.
     leaving: Vec<(Lba, u32)>,
     superseded: Vec<u32>,
     /// Whether all records have been applied, so that it is known what lies where.

@@ -119,8 +119,8 @@ impl Natives {
         self.recount(native, cold);
     }
 
-    /// A zone has been written up to `pointer`, the `collected` offsets anew and what was never written with filler; `cold`
-    /// are the offsets of the blocks that are still in the cold buffer.
+    /// A zone has been written up to `pointer`, the `collected` offsets anew and what was never written with filler;
+    /// `cold` are the offsets of the blocks that are still in the cold buffer.
     pub fn destaged(&mut self, native: u32, pointer: u32, collected: &[u32], cold: impl Iterator<Item = u32>) {
         let Native { pointer: before, valid, .. } = self.natives[native as usize];
         let (old, new) = collected.split_at(collected.partition_point(|&offset| offset < before));

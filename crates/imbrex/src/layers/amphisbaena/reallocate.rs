@@ -1,4 +1,5 @@
-//! Chunks change sides: once in a period the hot buffer borrows some for its ghosts, or gives back what it does not use.
+//! Chunks change sides: once in a period the hot buffer borrows some for its ghosts, or gives back what it does not
+//! use.
 
 use super::Amphisbaena;
 use super::config::ReturnIf;

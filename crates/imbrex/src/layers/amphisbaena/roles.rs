@@ -1,8 +1,8 @@
 //! Phase 2: the roles of blocks, by how soon they are written again (LIRS on writes).
 //!
 //! The resident list R orders blocks of all roles by their last write; the filter list Q holds the LUP blocks, in the
-//! order in which they leave. A block in the hot buffer goes by its slot; what is only remembered goes by a number behind
-//! the slots.
+//! order in which they leave. A block in the hot buffer goes by its slot; what is only remembered goes by a number
+//! behind the slots.
 
 use super::config::{DemoteTo, DemoteWhen, RoleRules};
 use super::remembered::{Kind, Remembered};

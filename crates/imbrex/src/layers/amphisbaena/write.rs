@@ -1,4 +1,5 @@
-//! Planning a write: past the buffer, into the block's slot, or into the part of the buffer that its label and role say.
+//! Planning a write: past the buffer, into the block's slot, or into the part of the buffer that its label and role
+//! say.
 
 use super::Amphisbaena;
 use super::chunks::Place as ColdPlace;

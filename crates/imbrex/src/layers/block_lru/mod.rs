@@ -1,9 +1,9 @@
 //! `block-lru`: buffered blocks in order of their last write; the zone of the least recently written one is evicted.
 //!
-//! Source: ZoneAlloy's "improved block-based LRU" (HotStorage 2019, §3.3), a baseline there. Plain block LRU would evict one
-//! block at a time and pay a zone rewrite for it. The improvement: *every* buffered block of that block's zone is evicted
-//! with the one rewrite. Free slots then lie scattered over the buffer, so that what a request writes does too: the reason
-//! why the paper goes on to logs.
+//! Source: ZoneAlloy's "improved block-based LRU" (HotStorage 2019, §3.3), a baseline there. Plain block LRU would
+//! evict one block at a time and pay a zone rewrite for it. The improvement: *every* buffered block of that block's
+//! zone is evicted with the one rewrite. Free slots then lie scattered over the buffer, so that what a request writes
+//! does too: the reason why the paper goes on to logs.
 //!
 //! A block that is buffered is updated in its slot; any other takes a free slot. When none is free, the zone of the
 //! least recently written block leaves.
@@ -17,9 +17,9 @@
 //! - the recency list holds exactly the live slots; the free set exactly the free ones.
 //!
 //! # Decisions where the paper is silent
-//! - *Which free slot* (`allocate`): a run of new blocks takes the first of the 64 lowest free runs that holds it whole, or
-//!   else the lowest free slots (`first-fit`); or always the lowest free slots, one after the other (`lowest`). Time
-//!   depends on it, counts do not.
+//! - *Which free slot* (`allocate`): a run of new blocks takes the first of the 64 lowest free runs that holds it
+//!   whole, or else the lowest free slots (`first-fit`); or always the lowest free slots, one after the other
+//!   (`lowest`). Time depends on it, counts do not.
 //! - *What renews a block*: a write. A read does not, unless `reads_count` says so.
 //! - *When to clean*, *writes at the write pointer*, *spare zones*, *a rewrite's length*, *trim*: as in
 //!   [`fifo-log`](super::fifo_log). Idle time (`idle_free`) evicts as a blocked write does.

@@ -190,7 +190,8 @@ impl Config {
         Ok((pool, chunks as u32))
     }
 
-    /// Conventional zones that the kernel's metadata takes: two sets of a super block, the chunks' map and the zones' bitmaps.
+    /// Conventional zones that the kernel's metadata takes: two sets of a super block, the chunks' map and the zones'
+    /// bitmaps.
     fn metadata(&self, conventional: u64, zones: Zones) -> u64 {
         if self.metadata_zones == MetadataZones::None {
             return 0;

@@ -1,51 +1,54 @@
 //! `dm-zoned`: the device-mapper target of the Linux kernel, versions 5.9 to 6.x.
 //!
-//! Source: `drivers/md/dm-zoned-{target,metadata,reclaim}.c` of the kernel and what it does under test; the words and the
-//! code are our own. The disk is divided into *chunks* as long as its zones. A chunk has a *data zone*, conventional or
-//! sequential, and, while that is sequential, perhaps a *buffer zone*, which is conventional. A block has the same offset in
-//! its chunk and in its zones, and is valid in at most one of them.
+//! Source: `drivers/md/dm-zoned-{target,metadata,reclaim}.c` of the kernel and what it does under test; the words and
+//! the code are our own. The disk is divided into *chunks* as long as its zones. A chunk has a *data zone*,
+//! conventional or sequential, and, while that is sequential, perhaps a *buffer zone*, which is conventional. A block
+//! has the same offset in its chunk and in its zones, and is valid in at most one of them.
 //!
 //! # Writes
-//! The first write to a chunk gives it a free conventional zone for its data. A write to a conventional data zone is made in
-//! place. A write to a sequential one is made there if it begins at the write pointer, else in the buffer zone, which is
-//! allocated when it is first needed. What a write or a trim leaves without valid blocks is freed at once.
+//! The first write to a chunk gives it a free conventional zone for its data. A write to a conventional data zone is
+//! made in place. A write to a sequential one is made there if it begins at the write pointer, else in the buffer zone,
+//! which is allocated when it is first needed. What a write or a trim leaves without valid blocks is freed at once.
 //!
 //! # Reclaim
-//! One chunk at a time. The victim is the least recently used conventional *data* zone, else the buffered chunk whose data
-//! zone has the most valid blocks; once no reserved zone is left, the least recently used buffered chunk comes before both.
+//! One chunk at a time. The victim is the least recently used conventional *data* zone, else the buffered chunk whose
+//! data zone has the most valid blocks; once no reserved zone is left, the least recently used buffered chunk comes
+//! before both.
 //! - A conventional data zone is copied to a free sequential zone, holes filled with zeros.
-//! - If no valid block of the buffer lies before the write pointer of the data zone, it is appended there, holes filled.
+//! - If no valid block of the buffer lies before the write pointer of the data zone, it is appended there, holes
+//!   filled.
 //! - Else the valid blocks of the data zone are copied into the holes of the buffer zone, which becomes the data zone.
 //!
 //! # State
 //! - durable: the zones of each chunk, two validity bits a block, lost blocks (`records.rs`);
-//! - soft: write pointers, free lists, recency, the chunk being reclaimed. After a crash zones count as used in the order of
-//!   their chunks, as after the kernel has loaded its map.
+//! - soft: write pointers, free lists, recency, the chunk being reclaimed. After a crash zones count as used in the
+//!   order of their chunks, as after the kernel has loaded its map.
 //!
 //! # Invariants
-//! - a zone belongs to one chunk in one role, or to nobody; a buffer zone is conventional and its chunk's data zone is not;
+//! - a zone belongs to one chunk in one role, or to nobody; a buffer zone is conventional and its chunk's data zone is
+//!   not;
 //! - a block is valid in one zone at most; what is valid in a sequential zone lies before its write pointer;
 //! - the map of a chunk switches once all its blocks are copied, by one record; an interrupted job changes no map.
 //!
 //! # Liveness
-//! Zones are as many as chunks and reserved zones together. When all conventional zones are taken and no sequential one is
-//! free, then as many chunks are buffered as there are reserved zones, one at least: either its buffer is appended, which
-//! frees a conventional zone, or it is merged, which frees a sequential one for the next conventional data zone.
+//! Zones are as many as chunks and reserved zones together. When all conventional zones are taken and no sequential one
+//! is free, then as many chunks are buffered as there are reserved zones, one at least: either its buffer is appended,
+//! which frees a conventional zone, or it is merged, which frees a sequential one for the next conventional data zone.
 //!
 //! # Decisions
-//! - *When busy reclaim stops* (`until`). The kernel has an upper threshold (50 %) and compares it, but remembers nothing
-//!   between two zones and runs at or below the lower one only (30 %): `low`, which is what the real one does. With `high`
-//!   it goes on until the upper one is reached.
-//! - *The throttle*. The kernel's is a share of time; a layer has no clock. Here reclaim under way while the host writes may
-//!   write `throttle` blocks for every 100 of the host, in steps; as many as the host below half of `reclaim_low`. Without
-//!   limit in the gaps between requests and while a write waits for a zone.
-//! - *A chunk that is used while it is reclaimed* (`in_use`): the job is given up and what it copied is void (`give-up`, since
-//!   5.8), or the write waits for its end (`wait`, before). Zones it has begun to write are reset; a write pointer that it
-//!   moved stays.
+//! - *When busy reclaim stops* (`until`). The kernel has an upper threshold (50 %) and compares it, but remembers
+//!   nothing between two zones and runs at or below the lower one only (30 %): `low`, which is what the real one does.
+//!   With `high` it goes on until the upper one is reached.
+//! - *The throttle*. The kernel's is a share of time; a layer has no clock. Here reclaim under way while the host
+//!   writes may write `throttle` blocks for every 100 of the host, in steps; as many as the host below half of
+//!   `reclaim_low`. Without limit in the gaps between requests and while a write waits for a zone.
+//! - *A chunk that is used while it is reclaimed* (`in_use`): the job is given up and what it copied is void
+//!   (`give-up`, since 5.8), or the write waits for its end (`wait`, before). Zones it has begun to write are reset; a
+//!   write pointer that it moved stays.
 //! - *Reads* renew the recency of their chunk's zones and interrupt its reclaim, as in the kernel (`reads_count`).
-//! - *Metadata* (`metadata_zones`): the kernel takes two sets of conventional zones for map and bitmaps. They are left out of
-//!   the layer's space but not written. With a journal in front of the layer's space they are that journal, and nothing is
-//!   left out.
+//! - *Metadata* (`metadata_zones`): the kernel takes two sets of conventional zones for map and bitmaps. They are left
+//!   out of the layer's space but not written. With a journal in front of the layer's space they are that journal, and
+//!   nothing is left out.
 //! - *Reserved zones*: 16, but fewer than there are conventional zones, as the kernel's tool formats a disk.
 //! - *A read-only data zone* is never appended to; its chunk is merged into the buffer, and the zone is not used again.
 

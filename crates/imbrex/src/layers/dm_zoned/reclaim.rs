@@ -70,9 +70,9 @@ impl DmZoned {
         }
     }
 
-    /// The chunk to reclaim. Without a reserved zone left, a buffered sequential zone comes first, so that a zone to move
-    /// conventional data to comes free. Otherwise the least recently used conventional data zone, else the buffered chunk
-    /// whose data zone has the most valid blocks.
+    /// The chunk to reclaim. Without a reserved zone left, a buffered sequential zone comes first, so that a zone to
+    /// move conventional data to comes free. Otherwise the least recently used conventional data zone, else the
+    /// buffered chunk whose data zone has the most valid blocks.
     fn victim(&self) -> Option<u32> {
         let chunk = |zone| owned(self.pool.owner(zone));
         // The scan of all sequential zones is for where there is something to find.

@@ -1,8 +1,8 @@
 //! The durable state as records: applying them, and restating them for a checkpoint.
 //!
 //! A zone's role is a [`Record::Unit`], a host write a [`Record::Map`]. When a zone changes its role the blocks need no
-//! records of their own: they keep their offsets. A checkpoint states the validity of 64 blocks as one [`Record::Note`], and
-//! runs of whole words as one `Map`.
+//! records of their own: they keep their offsets. A checkpoint states the validity of 64 blocks as one
+//! [`Record::Note`], and runs of whole words as one `Map`.
 
 use super::DmZoned;
 use super::chunks::Role;
@@ -15,7 +15,8 @@ use crate::plan::{Plan, Record, Unit};
 pub(super) const WORD: u32 = 64;
 /// Words that a key can tell apart.
 pub(super) const MOST_WORDS: u64 = 1 << 31;
-/// Words of a region. With both roles, the chunk's zones and the most lost blocks that is less than a journal entry holds.
+/// Words of a region. With both roles, the chunk's zones and the most lost blocks that is less than a journal entry
+/// holds.
 const REGION_WORDS: u32 = 96;
 
 /// How a [`Record::Unit`] says whose zone it is.
@@ -63,8 +64,8 @@ impl DmZoned {
         Role::BOTH.iter().for_each(|&role| self.chunks.invalidate(at, role));
     }
 
-    /// Blocks are valid where a record puts them. While a checkpoint is being folded a zone may still be nobody's; what is
-    /// valid in it then follows with its chunk's region.
+    /// Blocks are valid where a record puts them. While a checkpoint is being folded a zone may still be nobody's; what
+    /// is valid in it then follows with its chunk's region.
     fn apply_map(&mut self, at: Extent<Lba>, to: Pba) -> Result<(), Corrupt> {
         let wrong = || Corrupt(format!("a record puts {at:?} at {to:?}, where it cannot be"));
         let (zone, offset) = self.pool.locate(to).ok_or_else(wrong)?;
@@ -100,8 +101,8 @@ impl DmZoned {
         Ok(())
     }
 
-    /// A zone's role changes. A buffer zone that becomes the data zone, or is given up, has been merged with the data zone:
-    /// all valid blocks lie in what is the data zone then.
+    /// A zone's role changes. A buffer zone that becomes the data zone, or is given up, has been merged with the data
+    /// zone: all valid blocks lie in what is the data zone then.
     fn apply_role(&mut self, unit: Unit, is: u32) -> Result<(), Corrupt> {
         let wrong = || Corrupt(format!("a record gives {unit:?} the role {is}; one of the two does not exist"));
         let zone = self.pool.find(unit).ok_or_else(wrong)?;
@@ -206,7 +207,8 @@ impl DmZoned {
         emit(whole, plan);
     }
 
-    /// The most records that restating everything takes: a word of validity for all data zones and all conventional ones.
+    /// The most records that restating everything takes: a word of validity for all data zones and all conventional
+    /// ones.
     pub(super) fn most_records_of_all(&self) -> u64 {
         let words = u64::from(self.words_of_chunk());
         let regions = words.div_ceil(u64::from(REGION_WORDS));

@@ -208,8 +208,8 @@ impl ZonePool {
         self.free[kind as usize].push_back(zone);
     }
 
-    /// Mirrors the drive's report. Of the zones that nobody owns the first sequential ones are reserved; those that were
-    /// written are reset first.
+    /// Mirrors the drive's report. Of the zones that nobody owns the first sequential ones are reserved; those that
+    /// were written are reset first.
     pub fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
         self.free.iter_mut().for_each(VecDeque::clear);
         self.is_free.fill(false);

@@ -1,10 +1,10 @@
 //! `fifo-log`: a circular log in front of shingled zones, updated in place and cleaned from its tail.
 //!
 //! Source: ZoneAlloy's "in-place FIFO log" (HotStorage 2019, §3.3; called Fluid elsewhere). Writes that would break the
-//! sequential rule go to a persistent buffer of conventional blocks, the H-Buffer. A block that is buffered is updated in
-//! its slot; any other takes the slot at the log's head. When room is short, the block at the tail is looked at: a hole
-//! is passed; otherwise *every* buffered block of its native zone is evicted with one zone rewrite, or, when all of them
-//! lie at or behind the zone's write pointer, by appending there.
+//! sequential rule go to a persistent buffer of conventional blocks, the H-Buffer. A block that is buffered is updated
+//! in its slot; any other takes the slot at the log's head. When room is short, the block at the tail is looked at: a
+//! hole is passed; otherwise *every* buffered block of its native zone is evicted with one zone rewrite, or, when all
+//! of them lie at or behind the zone's write pointer, by appending there.
 //!
 //! # State
 //! - durable: that of every zone buffer (`zone_buffer/`): what lies in which slot, where native zones lie;
@@ -17,17 +17,17 @@
 //!
 //! # Decisions where the paper is silent
 //! - *When to clean* (`clean_for`): each block of a request takes a slot as it comes, and cleaning starts when there is
-//!   none (`block`); or a request waits until all its new blocks fit (`request`). With `request` its earlier blocks cannot
-//!   be updated in place after their zone was evicted for its later ones, so hits and evictions differ.
+//!   none (`block`); or a request waits until all its new blocks fit (`request`). With `request` its earlier blocks
+//!   cannot be updated in place after their zone was evicted for its later ones, so hits and evictions differ.
 //! - *Writes at the write pointer* (`at_pointer`): they bypass the log, as the paper says, even when an older copy is
 //!   buffered; that copy becomes a hole (`direct`). Or a buffered block is updated in its slot first (`buffered`).
-//! - *Spare zones* (`spare_zones`): the paper reads, resets and rewrites in place, which loses the zone to a power cut. With
-//!   at least one spare zone the new image is written there and the map switches. 0 is the paper's order, planned as one
-//!   uninterruptible step and refused by the performing runner.
+//! - *Spare zones* (`spare_zones`): the paper reads, resets and rewrites in place, which loses the zone to a power cut.
+//!   With at least one spare zone the new image is written there and the map switches. 0 is the paper's order, planned
+//!   as one uninterruptible step and refused by the performing runner.
 //! - *Interruption* (`interruptible`): whether reads may be served between the steps of an eviction.
 //! - *A rewrite's length*: up to the write pointer or the last buffered block, whichever is further; filler between.
-//! - *Idle time* (`idle_free`): the paper cleans only when room is short (0). Otherwise idle time is used until that share
-//!   of the slots is free.
+//! - *Idle time* (`idle_free`): the paper cleans only when room is short (0). Otherwise idle time is used until that
+//!   share of the slots is free.
 //! - *Trim*: a buffered block is dropped only if no older copy would reappear under it.
 
 use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, INTERRUPTIBLE};

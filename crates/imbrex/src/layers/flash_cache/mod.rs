@@ -1,32 +1,33 @@
 //! What layers share that cache single blocks on flash in front of a disk, and write them back.
 //!
-//! Every block has a home: the block of the same number on the device behind, which is written in place. The flash is cut
-//! into *frames* of one block. A block is cached in one frame or in none; it is *dirty* if its home is older and *clean* if
-//! its home holds the same. Reads and writes look into the cache first. Which frames a block may take, which block leaves
-//! when there is none, and when, is a layer's [`Policy`]; everything else is here, once.
+//! Every block has a home: the block of the same number on the device behind, which is written in place. The flash is
+//! cut into *frames* of one block. A block is cached in one frame or in none; it is *dirty* if its home is older and
+//! *clean* if its home holds the same. Reads and writes look into the cache first. Which frames a block may take, which
+//! block leaves when there is none, and when, is a layer's [`Policy`]; everything else is here, once.
 //!
 //! # State
-//! - durable: the frame of each dirty block ([`Record::Map`] when it becomes dirty, [`Record::Unmap`] when it is home), lost
-//!   blocks;
+//! - durable: the frame of each dirty block ([`Record::Map`] when it becomes dirty, [`Record::Unmap`] when it is home),
+//!   lost blocks;
 //! - soft: clean blocks, which are gone after a crash; what is leaving; whatever the policy keeps beside the frames.
 //!
 //! # Invariants
 //! - a frame holds a block exactly when the block maps to it; dirty frames hold a block;
 //! - a block is never both cached and lost;
 //! - a frame that a durable record may name is written only with newer data of its block: a dirty block is updated in
-//!   its frame, and a frame whose block was written back is *pending* until its Free has taken effect. A clean block's frame
-//!   is named by no record, so it may be overwritten by its own block, which makes that dirty, or by another one;
+//!   its frame, and a frame whose block was written back is *pending* until its Free has taken effect. A clean block's
+//!   frame is named by no record, so it may be overwritten by its own block, which makes that dirty, or by another one;
 //! - what is leaving is dirty until the plan that writes it home.
 //!
 //! # Leaving
-//! A clean block leaves at no cost. Dirty blocks that leave together are ordered by number and leave in steps of `step_blocks`:
-//! the frames are read into RAM, what is there is written home, neighbours in one operation, then unmapped, and the
-//! frames are given up. Each step is complete in itself, and a crash after it finds the rest in the cache.
+//! A clean block leaves at no cost. Dirty blocks that leave together are ordered by number and leave in steps of
+//! `step_blocks`: the frames are read into RAM, what is there is written home, neighbours in one operation, then
+//! unmapped, and the frames are given up. Each step is complete in itself, and a crash after it finds the rest in the
+//! cache.
 //!
 //! # Reading what is not cached
 //! Home is read into RAM once; host and frames get their copies from there. A read never waits for a frame: blocks that
-//! find none, neither free nor with a clean block that gives way, are read past the cache. `read_allocate = false` reads
-//! everything past it. If home cannot be read, the frames are given up again.
+//! find none, neither free nor with a clean block that gives way, are read past the cache. `read_allocate = false`
+//! reads everything past it. If home cannot be read, the frames are given up again.
 //!
 //! # Trim
 //! Changes nothing. A dirty block must stay, or older content would come back from home.
@@ -54,8 +55,8 @@ pub const FREE_RUNS: u32 = 64;
 
 /// Which frames blocks take, and which blocks leave.
 pub trait Policy: Sized + Send {
-    /// Neighbouring free frames for as many blocks from the front of `run`, at least one, as find them: the first frame and
-    /// how many.
+    /// Neighbouring free frames for as many blocks from the front of `run`, at least one, as find them: the first frame
+    /// and how many.
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)>;
 
     /// The frame of the clean block that leaves so that `lba` finds one, if that is whose turn it is.

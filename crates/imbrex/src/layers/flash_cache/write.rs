@@ -33,8 +33,8 @@ impl<P: Policy> FlashCache<P> {
         done
     }
 
-    /// Neighbouring frames for as many blocks from the front of `run`, which is not cached, as find them at once; a clean
-    /// block may have to leave.
+    /// Neighbouring frames for as many blocks from the front of `run`, which is not cached, as find them at once; a
+    /// clean block may have to leave.
     #[inline]
     pub(super) fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
         if let Some(found) = self.policy.free_for(run) {

@@ -1,22 +1,23 @@
 //! `in-place`: shingled zones without any buffer, where every non-sequential write is a zone rewrite.
 //!
-//! Source: the device model that the papers start from (ZoneAlloy §2, Amphisbaena §2): a write at a zone's write pointer
-//! is written, any other reads the zone, merges and writes it again. It is the naive shingled disk to compare with.
+//! Source: the device model that the papers start from (ZoneAlloy §2, Amphisbaena §2): a write at a zone's write
+//! pointer is written, any other reads the zone, merges and writes it again. It is the naive shingled disk to compare
+//! with.
 //!
 //! # State
 //! - durable: the physical zone of each native zone ([`Record::Unit`]), lost blocks;
 //! - soft: the rewrite being prepared: a spare zone that holds the native zone's blocks in front of the blocked write.
 //!
 //! # How a write is served
-//! With spare zones a blocked write makes `clean` copy what lies in front of it into a spare zone, step by step; then the
-//! write itself plans the host's blocks, what follows them, the switch of the map and the reset of the old zone. So the
-//! request completes when its rewrite does, as the papers have it.
+//! With spare zones a blocked write makes `clean` copy what lies in front of it into a spare zone, step by step; then
+//! the write itself plans the host's blocks, what follows them, the switch of the map and the reset of the old zone. So
+//! the request completes when its rewrite does, as the papers have it.
 //!
 //! # Decisions
-//! - *Spare zones* (`spare_zones`): 0 reads, resets and rewrites in place in one step, as the papers do, and cannot be served
-//!   live.
-//! - *A write ahead of the pointer* (`ahead`): rewrites the zone like any other non-sequential write (`rewrite`), or fills
-//!   the gap and appends (`pad`).
+//! - *Spare zones* (`spare_zones`): 0 reads, resets and rewrites in place in one step, as the papers do, and cannot be
+//!   served live.
+//! - *A write ahead of the pointer* (`ahead`): rewrites the zone like any other non-sequential write (`rewrite`), or
+//!   fills the gap and appends (`pad`).
 //! - Each request costs one rewrite in each zone it touches, however many blocks it has there.
 //! - *Trim* changes nothing.
 
@@ -116,7 +117,8 @@ impl InPlace {
         }
     }
 
-    /// Plans that `to` of a native zone is written up to `until` with what the zone holds, in steps of the RAM there is.
+    /// Plans that `to` of a native zone is written up to `until` with what the zone holds, in steps of the RAM there
+    /// is.
     fn carry(&mut self, native: u32, target: u32, from: u32, until: u32, plan: &mut Plan) {
         let held = self.zones.pointer(self.zones.physical(native));
         let mut at = from;

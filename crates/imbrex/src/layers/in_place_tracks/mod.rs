@@ -5,26 +5,27 @@
 //! - fixed: the order in which logical blocks fill the tracks, and how many of them there are.
 //!
 //! # Invariants
-//! - Logical block *n* lies where the order says, always; a block of the disk is *allocated* if its logical block is below
-//!   the capacity. What is not allocated holds nothing and is never saved.
+//! - Logical block *n* lies where the order says, always; a block of the disk is *allocated* if its logical block is
+//!   below the capacity. What is not allocated holds nothing and is never saved.
 //! - What a bottom update destroys and is allocated has been read before, and is written back in the same plan.
 //!
 //! # How a write is served
-//! Track by track. A top track is written. So is a bottom track under which, and this is the point, nothing allocated is
-//! destroyed. Otherwise: read what will be destroyed on the neighbour towards the outside and on the other one, write the
-//! bottom track, write both back (`Why::Neighbour`). Such an update is a plan by itself and its writes are redo moves: a
-//! power cut between the bottom track and the last neighbour would leave blocks destroyed that nobody was writing.
+//! Track by track. A top track is written. So is a bottom track under which, and this is the point, nothing allocated
+//! is destroyed. Otherwise: read what will be destroyed on the neighbour towards the outside and on the other one,
+//! write the bottom track, write both back (`Why::Neighbour`). Such an update is a plan by itself and its writes are
+//! redo moves: a power cut between the bottom track and the last neighbour would leave blocks destroyed that nobody was
+//! writing.
 //!
 //! # Decisions
-//! - *Valid means allocated* (TrackLace §2.2), whether written or not, and trims change nothing. Allocation is looked at
-//!   block by block, also on the track that is allocated in part.
+//! - *Valid means allocated* (TrackLace §2.2), whether written or not, and trims change nothing. Allocation is looked
+//!   at block by block, also on the track that is allocated in part.
 //! - *Utilisation* (`utilisation`): the part of the blocks that is allocated; the paper's default is 99 %.
 //! - *A request over several bottom tracks* is as many updates, one after the other: a top track between two of them is
 //!   read and rewritten for each. The paper counts so, and says nothing of merging.
-//! - *Long updates* (`update_blocks`): a whole track at a time, or cut into pieces, which a small journal needs: its images
-//!   are then small. Pieces round to more neighbour blocks.
-//! - *Two reads and three writes in that order*: the paper names the five and no order. Reads come first, or there would
-//!   be nothing left to read.
+//! - *Long updates* (`update_blocks`): a whole track at a time, or cut into pieces, which a small journal needs: its
+//!   images are then small. Pieces round to more neighbour blocks.
+//! - *Two reads and three writes in that order*: the paper names the five and no order. Reads come first, or there
+//!   would be nothing left to read.
 //! - *A neighbour that cannot be read* is lost and stays so until it is overwritten; updates leave it out.
 
 use crate::block::{Address, Extent, Lba, Pba, Request};

@@ -42,7 +42,8 @@ pub(super) struct Bands {
 }
 
 impl Bands {
-    /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be said.
+    /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be
+    /// said.
     pub fn new(zones: Zones, score: Score, roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
         let kept = if score == Score::Greedy { Victims::ByLive } else { Victims::ByAge };
@@ -219,8 +220,8 @@ impl Bands {
         }
     }
 
-    /// Takes over what the drive reports, plans the reset of bands without live blocks, and returns the band to go on with:
-    /// of those begun, the one with the most room.
+    /// Takes over what the drive reports, plans the reset of bands without live blocks, and returns the band to go on
+    /// with: of those begun, the one with the most room.
     pub fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<Option<u32>, Corrupt> {
         let mut begun: Option<u32> = None;
         self.pool.clear();

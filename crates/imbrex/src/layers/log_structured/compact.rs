@@ -263,7 +263,8 @@ impl LogStructured {
         }
     }
 
-    /// Nothing lies on a band that begins to take copies. A fold that began in the middle may have taken copies for blocks.
+    /// Nothing lies on a band that begins to take copies. A fold that began in the middle may have taken copies for
+    /// blocks.
     fn evacuate(&mut self, band: u32) {
         let mut offset = 0;
         while self.bands.live(band) > 0 && offset < self.bands.blocks() {

@@ -1,21 +1,21 @@
 //! `log-greedy`, `log-fifo`, `log-cost-benefit`: everything is appended to bands, and bands are compacted.
 //!
-//! Source: the band compaction of Jones, Amer, Miller, Long, Pitchumani and Strong, "Classifying Data to Reduce Long-Term
-//! Data Movement in Shingled Write Disks" (ACM TOS 12(1), 2016), §§3–5, whose baseline Empty is greedy; cost–benefit is
-//! that of the log-structured file system, which the paper names as a comparison. A band is a sequential zone. No block
-//! has a native place: the full map says where each lies. When no band takes more, the bands with the best score are
-//! compacted: their live blocks are read and appended to a spare band, and the bands are reset.
+//! Source: the band compaction of Jones, Amer, Miller, Long, Pitchumani and Strong, "Classifying Data to Reduce
+//! Long-Term Data Movement in Shingled Write Disks" (ACM TOS 12(1), 2016), §§3–5, whose baseline Empty is greedy;
+//! cost–benefit is that of the log-structured file system, which the paper names as a comparison. A band is a
+//! sequential zone. No block has a native place: the full map says where each lies. When no band takes more, the bands
+//! with the best score are compacted: their live blocks are read and appended to a spare band, and the bands are reset.
 //!
-//! The three layers differ in the score: `log-fifo` takes the band closed longest ago, `log-greedy` the one with the fewest
-//! live blocks, `log-cost-benefit` the one with the most (1 − u)·age / (1 + u), where u is its share of live blocks and age
-//! the blocks the host has written since its youngest block was.
+//! The three layers differ in the score: `log-fifo` takes the band closed longest ago, `log-greedy` the one with the
+//! fewest live blocks, `log-cost-benefit` the one with the most (1 − u)·age / (1 + u), where u is its share of live
+//! blocks and age the blocks the host has written since its youngest block was.
 //!
 //! # State
 //! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
 //!   hold copies ([`Record::Unit`]), and which blocks these are copies of;
 //! - soft: heat (overwrites since the block was last compacted), age, the order of candidates, the active band. After a
-//!   crash all blocks are cold, bands count as closed in the order of their numbers, and the one begun with the most room
-//!   is the active one;
+//!   crash all blocks are cold, bands count as closed in the order of their numbers, and the one begun with the most
+//!   room is the active one;
 //! - in RAM only: the write buffer, if there is one (`buffer_bands`).
 //!
 //! # Invariants
@@ -24,31 +24,32 @@
 //! - closed bands, and only they, are candidates; a copy does not count until its band becomes data.
 //!
 //! # Compaction and crashes
-//! A copy that is recorded block by block would cost its spare band when the power fails half-way: part of the blocks lie
-//! there, the others no longer fit. So copies change no map. The target is recorded as *copying*, the victims as *victims*;
-//! each `Map` into a copying band is a note that only counts when one record makes the band *data*: at that moment every
-//! copied block that still lies on a victim moves. A crash before finds the victims whole and empties the target; a crash
-//! after it finds the target whole. What the host has written or forgotten meanwhile lies on no victim and does not move.
-//! With `spare_bands = 0` the victims are read, reset and written back from RAM in steps that nobody may interrupt, as in
-//! the paper: the power must not fail.
+//! A copy that is recorded block by block would cost its spare band when the power fails half-way: part of the blocks
+//! lie there, the others no longer fit. So copies change no map. The target is recorded as *copying*, the victims as
+//! *victims*; each `Map` into a copying band is a note that only counts when one record makes the band *data*: at that
+//! moment every copied block that still lies on a victim moves. A crash before finds the victims whole and empties the
+//! target; a crash after it finds the target whole. What the host has written or forgotten meanwhile lies on no victim
+//! and does not move. With `spare_bands = 0` the victims are read, reset and written back from RAM in steps that nobody
+//! may interrupt, as in the paper: the power must not fail.
 //!
 //! # Space
-//! The host's capacity is that share of all bands that `spare_fraction` leaves, and at most all but the spare bands and one
-//! block. So `spare_bands` bands are permanently reserved out of the spare fraction; the rest of it is dead blocks.
+//! The host's capacity is that share of all bands that `spare_fraction` leaves, and at most all but the spare bands and
+//! one block. So `spare_bands` bands are permanently reserved out of the spare fraction; the rest of it is dead blocks.
 //!
 //! # Decisions where the paper is silent
-//! - *Spare bands* (`spare_bands`): the paper has none. With them, as many of the best `compact_bands` bands are compacted
-//!   together as fit the empty ones among the spare bands with their live blocks, but at least one.
-//! - *Write buffer* (`buffer_bands`, `buffered_heat`): the paper's two bands of RAM. When it is full, the more numerous of hot
-//!   blocks (overwritten since they were last compacted) and cold ones (also in a tie) is written, hot ones hottest first,
-//!   cold ones in order of arrival, until the active band is full or there are no more of them. By default there is none,
-//!   as in every other layer: a write is complete when it is on the disk.
-//! - *The older copy of a block in the buffer* (`buffer_volatile`): it stays live until the block lands, since a power cut
-//!   would need it; where the buffer outlives the power, as the paper's has to, it is dead at once and never compacted.
-//! - *Moved blocks* (`sequence`): written as they lay, or hottest first as in the paper, which with the same blocks in the
-//!   same bands moves no more but reads them apart later. The host goes on in the last band written.
-//! - *Reading a victim*: dead stretches of less than [`READ_THROUGH`] blocks between live ones are read along; the head has
-//!   to pass them anyway.
+//! - *Spare bands* (`spare_bands`): the paper has none. With them, as many of the best `compact_bands` bands are
+//!   compacted together as fit the empty ones among the spare bands with their live blocks, but at least one.
+//! - *Write buffer* (`buffer_bands`, `buffered_heat`): the paper's two bands of RAM. When it is full, the more numerous
+//!   of hot blocks (overwritten since they were last compacted) and cold ones (also in a tie) is written, hot ones
+//!   hottest first, cold ones in order of arrival, until the active band is full or there are no more of them. By
+//!   default there is none, as in every other layer: a write is complete when it is on the disk.
+//! - *The older copy of a block in the buffer* (`buffer_volatile`): it stays live until the block lands, since a power
+//!   cut would need it; where the buffer outlives the power, as the paper's has to, it is dead at once and never
+//!   compacted.
+//! - *Moved blocks* (`sequence`): written as they lay, or hottest first as in the paper, which with the same blocks in
+//!   the same bands moves no more but reads them apart later. The host goes on in the last band written.
+//! - *Reading a victim*: dead stretches of less than [`READ_THROUGH`] blocks between live ones are read along; the head
+//!   has to pass them anyway.
 //! - *Ties*: the band that came to its number of live blocks first, for large bands to its bucket of the index; under
 //!   cost–benefit the lowest number. An empty band of the lowest number is opened first.
 //! - *Age*: a band that takes compacted blocks is as young as the youngest victim.
@@ -171,7 +172,8 @@ impl LogStructured {
         }
     }
 
-    /// The effect of [`Record::Map`] into a band of data: the blocks of `at` lie in the slots from `slot` on, of one band.
+    /// The effect of [`Record::Map`] into a band of data: the blocks of `at` lie in the slots from `slot` on, of one
+    /// band.
     #[inline]
     fn map(&mut self, at: Extent<Lba>, slot: u64) {
         self.bands.wrote(at, slot);

@@ -1,8 +1,8 @@
 //! The durable state as records: applying them, restating them for a checkpoint, and beginning a life with them.
 //!
-//! A checkpoint restates roles first, then the copies, then the map region by region. So a fold that began in the middle of
-//! a compaction and took copies for blocks is put right by the regions that follow, and whatever a region that comes before
-//! the switch leaves on a victim is moved by the switch.
+//! A checkpoint restates roles first, then the copies, then the map region by region. So a fold that began in the
+//! middle of a compaction and took copies for blocks is put right by the regions that follow, and whatever a region
+//! that comes before the switch leaves on a victim is moved by the switch.
 
 use super::LogStructured;
 use super::bands::Role;

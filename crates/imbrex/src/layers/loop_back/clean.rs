@@ -48,7 +48,8 @@ impl ZoneBuffer<LoopBack> {
         self.evict(coldest.unwrap_or(lba), plan)
     }
 
-    /// Plans that at most `most` blocks of hot zones at the tail lie at the head, unless passing holes gives room enough.
+    /// Plans that at most `most` blocks of hot zones at the tail lie at the head, unless passing holes gives room
+    /// enough.
     fn requeue(&mut self, most: u32, enough: u32, plan: &mut Plan) -> Step {
         self.blocks.given_up.clear();
         self.policy.moved.clear();

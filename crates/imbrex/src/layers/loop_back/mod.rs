@@ -1,9 +1,9 @@
 //! `loop-back`: a circular log in front of shingled zones whose tail re-queues the blocks of hot zones.
 //!
 //! Source: ZoneAlloy's "loop-back log" (HotStorage 2019, §3.3), called Fluid_loop in Amphisbaena's comparison. It is
-//! [`fifo-log`](super::fifo_log) with one difference: when the tail meets a block of a *hot* zone, the block is read and
-//! appended at the head, because a hot zone's blocks would come back soon after they were evicted: the rewrite would be
-//! paid and little space gained. Zone-Swap (§3.4) is no part of it.
+//! [`fifo-log`](super::fifo_log) with one difference: when the tail meets a block of a *hot* zone, the block is read
+//! and appended at the head, because a hot zone's blocks would come back soon after they were evicted: the rewrite
+//! would be paid and little space gained. Zone-Swap (§3.4) is no part of it.
 //!
 //! A zone is hot when its blocks lie only in the more recently used half of the buffered blocks. All blocks are in one
 //! list by recency with a pointer at its middle; each zone counts its blocks in the less recently used half, and is hot
@@ -20,22 +20,23 @@
 //! - the host's blocks leave the reserve free, so re-queueing never waits for space that only cleaning can give.
 //!
 //! # Re-queueing and crashes
-//! A block that is re-queued lies twice until the record of its new place is durable; only then is its old slot free. So
-//! re-queueing needs slots before it gives any back. It takes them from a *reserve* of `requeue_blocks` slots that the host
-//! never gets; while these are pending the step says [`Step::Wait`]. At the end of a step the reserve is as large as before.
+//! A block that is re-queued lies twice until the record of its new place is durable; only then is its old slot free.
+//! So re-queueing needs slots before it gives any back. It takes them from a *reserve* of `requeue_blocks` slots that
+//! the host never gets; while these are pending the step says [`Step::Wait`]. At the end of a step the reserve is as
+//! large as before.
 //!
 //! # Termination
-//! Of an odd number of blocks the middle one counts as old, so at least half of the buffered blocks belong to zones that
-//! are not hot, and one cycle of the tail evicts at least one zone. When a whole request has to fit (`clean_for`), that may
-//! be too little: once as many blocks have been re-queued as are buffered, the zone of the least recently used block is
-//! evicted, and the tail begins another cycle.
+//! Of an odd number of blocks the middle one counts as old, so at least half of the buffered blocks belong to zones
+//! that are not hot, and one cycle of the tail evicts at least one zone. When a whole request has to fit (`clean_for`),
+//! that may be too little: once as many blocks have been re-queued as are buffered, the zone of the least recently used
+//! block is evicted, and the tail begins another cycle.
 //!
 //! # Decisions where the paper is silent
 //! - *What is re-queued*: only the blocks that the tail reaches, not the rest of their zone.
 //! - *Recency*: re-queueing does not change it. A write does; a read does not, unless `reads_count` says so.
-//! - *The reserve* (`requeue_blocks`): so many slots, which is also how many hot blocks are read at the tail before they are
-//!   written at the head. By default a 64th of the slots, at least 1 and at most 128 (512 KiB of 4 KiB blocks); never more
-//!   than half of the slots, so that a log of a single slot never re-queues.
+//! - *The reserve* (`requeue_blocks`): so many slots, which is also how many hot blocks are read at the tail before
+//!   they are written at the head. By default a 64th of the slots, at least 1 and at most 128 (512 KiB of 4 KiB
+//!   blocks); never more than half of the slots, so that a log of a single slot never re-queues.
 //! - Everything else is decided as in `fifo-log`.
 
 mod clean;

@@ -1,11 +1,11 @@
 //! `lru-cache`: a write-back cache of blocks on flash; the least recently used block leaves.
 //!
-//! Source: the plain policy that PORE (MSST 2017, in the reproduction report §3) is plugged into and held against: ordinary
-//! least-recently-used replacement, whose dirty victims go to the disk one by one, wherever they belong.
+//! Source: the plain policy that PORE (MSST 2017, in the reproduction report §3) is plugged into and held against:
+//! ordinary least-recently-used replacement, whose dirty victims go to the disk one by one, wherever they belong.
 //!
 //! A block that is not cached takes any free frame. When none is free, the coldest block leaves: at no cost if it is
-//! clean, else together with the next `evict_blocks - 1` coldest ones, the dirty ones among them being written home in order
-//! of block number.
+//! clean, else together with the next `evict_blocks - 1` coldest ones, the dirty ones among them being written home in
+//! order of block number.
 //!
 //! # State
 //! - durable: that of every flash cache (`flash_cache/`);
@@ -16,16 +16,17 @@
 //! - the recency list holds exactly the frames with a block; the free set exactly the free ones.
 //!
 //! # Decisions where the report is silent
-//! - *How many leave at once* (`evict_blocks`): the report's framework evicts block by block (1). More share the way to the disk and,
-//!   live, the journal's commit. At most `step_blocks` do.
+//! - *How many leave at once* (`evict_blocks`): the report's framework evicts block by block (1). More share the way to
+//!   the disk and, live, the journal's commit. At most `step_blocks` do.
 //! - *A write of several blocks* that blocks finds the victims for as many of its blocks as follow each other uncached:
 //!   the same ones that would leave one by one, but written home together.
 //! - *What renews a block*: a write; a read too, unless `reads_count` says otherwise.
-//! - *Reads allocate* (`read_allocate`), as in the framework; in the report's own simulator they do not. A read does not
-//!   wait for a frame, and a frame that a dirty block leaves is not free in the same plan, so reads keep `read_reserve` frames
-//!   free for the next read: after one that was not all cached the coldest blocks leave until so many frames are free or
-//!   pending. With 0 a read takes free frames, and those of clean blocks that are the coldest.
-//! - *Which free frame*: the first of the 64 lowest free runs that holds the whole run of new blocks, or else the lowest.
+//! - *Reads allocate* (`read_allocate`), as in the framework; in the report's own simulator they do not. A read does
+//!   not wait for a frame, and a frame that a dirty block leaves is not free in the same plan, so reads keep
+//!   `read_reserve` frames free for the next read: after one that was not all cached the coldest blocks leave until so
+//!   many frames are free or pending. With 0 a read takes free frames, and those of clean blocks that are the coldest.
+//! - *Which free frame*: the first of the 64 lowest free runs that holds the whole run of new blocks, or else the
+//!   lowest.
 //! - *Idle time* is not used.
 
 use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
@@ -122,8 +123,8 @@ struct LruCache {
 }
 
 impl LruCache {
-    /// How many of the coldest frames leave so that `wanted` are free: a clean one alone, `evict_blocks` from a dirty one on,
-    /// and no more than one step of `most`, so that whatever is to leave has left when the step is planned.
+    /// How many of the coldest frames leave so that `wanted` are free: a clean one alone, `evict_blocks` from a dirty
+    /// one on, and no more than one step of `most`, so that whatever is to leave has left when the step is planned.
     fn leaving(&self, wanted: u32, most: u32, frames: &Frames) -> usize {
         let (mut leaving, mut together, evicted) = (0, 0, self.evict_blocks.min(most));
         for frame in self.recency.in_order() {

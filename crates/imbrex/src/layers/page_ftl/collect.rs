@@ -40,8 +40,8 @@ impl PageFtl {
         }
     }
 
-    /// One step: copies live pages, or switches the map when all are copied. The switch is a plan of its own, because its
-    /// records are durable at once and must not be before the copies.
+    /// One step: copies live pages, or switches the map when all are copied. The switch is a plan of its own, because
+    /// its records are durable at once and must not be before the copies.
     pub(super) fn collect(&mut self, mut collection: Collection, plan: &mut Plan) -> Step {
         if collection.next == self.pages() {
             self.switch(collection, plan);

@@ -1,37 +1,38 @@
 //! `page-ftl`: a flash translation layer that maps every page, and collects the erase block with the fewest live pages.
 //!
-//! Source: greedy cleaning of a page-mapped log (Desnoyers, ACM TOS 2014, whose closed form it is held against), with the
-//! flash of the PORE reproduction report (§3: `erase_block` moves what is valid first, then erases).
+//! Source: greedy cleaning of a page-mapped log (Desnoyers, ACM TOS 2014, whose closed form it is held against), with
+//! the flash of the PORE reproduction report (§3: `erase_block` moves what is valid first, then erases).
 //!
-//! What the host writes goes to the next page of the *frontier*, the one erase block that is open. When that is full, a free
-//! erase block becomes the frontier, as long as `spare_units` remain free or about to be. Otherwise the write is blocked and
-//! a *collection* makes room: it copies the live pages of the closed erase block that has the fewest to a free one, which
-//! then becomes the frontier with the pages that are left, and erases the victim.
+//! What the host writes goes to the next page of the *frontier*, the one erase block that is open. When that is full, a
+//! free erase block becomes the frontier, as long as `spare_units` remain free or about to be. Otherwise the write is
+//! blocked and a *collection* makes room: it copies the live pages of the closed erase block that has the fewest to a
+//! free one, which then becomes the frontier with the pages that are left, and erases the victim.
 //!
 //! # State
 //! - durable: the place of each block ([`Record::Map`]), lost blocks;
-//! - soft: what each erase block is ([`UnitPool`]), the frontier, the collection under way. After a crash an erase block
-//!   without live pages is free, or erased if anything was programmed; any other one is closed, also when pages are left.
+//! - soft: what each erase block is ([`UnitPool`]), the frontier, the collection under way. After a crash an erase
+//!   block without live pages is free, or erased if anything was programmed; any other one is closed, also when pages
+//!   are left.
 //!
 //! # Invariants
 //! - a page is live exactly when a block maps to it, and the live pages of an erase block are counted right;
 //! - a block is never both mapped and lost;
 //! - *some erase block holds no live page, after every record*: the host opens a free one only if another is free or
-//!   pending, and a collection moves all pages of its victim with records that are durable together. Without that, a crash
-//!   in the middle of a collection would leave live pages in victim and target both, garbage behind them, and nowhere to
-//!   write: a few crashes in a row would fill the drive.
+//!   pending, and a collection moves all pages of its victim with records that are durable together. Without that, a
+//!   crash in the middle of a collection would leave live pages in victim and target both, garbage behind them, and
+//!   nowhere to write: a few crashes in a row would fill the drive.
 //!
 //! # A collection
-//! Its steps copy at most `step_blocks` pages and change no map. When all are copied, one plan maps those that the host has not
-//! trimmed since and resets the victim. The host writes nothing meanwhile, since there is no room for it; reads are
-//! served between two steps.
+//! Its steps copy at most `step_blocks` pages and change no map. When all are copied, one plan maps those that the host
+//! has not trimmed since and resets the victim. The host writes nothing meanwhile, since there is no room for it; reads
+//! are served between two steps.
 //!
 //! # Decisions where sources are silent
-//! - *Over-provisioning* (`over_provisioning`) is the spare part of the physical pages, as the closed forms count it, not
-//!   of the logical ones. At least `spare_units + 1` erase blocks are kept back, however small it is.
+//! - *Over-provisioning* (`over_provisioning`) is the spare part of the physical pages, as the closed forms count it,
+//!   not of the logical ones. At least `spare_units + 1` erase blocks are kept back, however small it is.
 //! - *Equally many live pages*: the erase block that has had so many for longest.
-//! - *One frontier*: pages of the host follow collected ones in the same erase block, as in the closed form. Drives that
-//!   keep them apart gain on skewed writes.
+//! - *One frontier*: pages of the host follow collected ones in the same erase block, as in the closed form. Drives
+//!   that keep them apart gain on skewed writes.
 //! - *When to collect*: when a write is blocked, never in idle time. A collection that was begun goes on in idle time.
 //! - *Free erase blocks* are used in turn, the one that has been free for longest first.
 //! - *A trimmed block* reads as zeros from then on, a lost one too.
@@ -153,7 +154,8 @@ impl PageFtl {
         self.units.zone_blocks
     }
 
-    /// Whether the host may open an erase block: another one must remain empty, or be so as soon as its reset is durable.
+    /// Whether the host may open an erase block: another one must remain empty, or be so as soon as its reset is
+    /// durable.
     fn may_open(&self) -> bool {
         self.pool.free() > 0 && self.pool.free() + self.pool.pending() > self.config.spare_units
     }

@@ -5,8 +5,8 @@
 //!
 //! # What it does
 //! Logical blocks fill the bottom tracks first, then every other top track, then the other top tracks, always from the
-//! outside inwards. A block never moves. Its bottom track is free of penalty as long as no allocated block lies over what
-//! is written; otherwise those blocks are read, the bottom track is written, and they are written back.
+//! outside inwards. A block never moves. Its bottom track is free of penalty as long as no allocated block lies over
+//! what is written; otherwise those blocks are read, the bottom track is written, and they are written back.
 //!
 //! # State, invariants and how a write is served
 //! Those of `in_place_tracks`, which this layer gives its order.

@@ -1,7 +1,7 @@
 //! `seagate-two-phase`: interlaced tracks in two phases, bottom tracks updated in place.
 //!
-//! Source: Gao, Zhu and Gage (US patents 9 728 206 and 9 508 362, Seagate) as TrackLace (IEEE TC 2021) §7.2 describes it;
-//! nobody published measurements of it.
+//! Source: Gao, Zhu and Gage (US patents 9 728 206 and 9 508 362, Seagate) as TrackLace (IEEE TC 2021) §7.2 describes
+//! it; nobody published measurements of it.
 //!
 //! # What it does
 //! Logical blocks fill the bottom tracks first and then the top tracks, from the outside inwards. Beyond that it is

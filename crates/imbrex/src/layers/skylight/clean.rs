@@ -125,8 +125,8 @@ impl Skylight {
         }
     }
 
-    /// The band's content lies in the scratch band from now on, and its own place is emptied. An empty one waits as well:
-    /// until the record is durable a crash finds the band there.
+    /// The band's content lies in the scratch band from now on, and its own place is emptied. An empty one waits as
+    /// well: until the record is durable a crash finds the band there.
     fn switch(&mut self, job: &mut Job, scratch: u32, plan: &mut Plan) {
         self.record_place(job.band, scratch, plan);
         self.evict_copied(job, plan);
@@ -153,8 +153,8 @@ impl Skylight {
         }
     }
 
-    /// A band has been emptied: the scratch band, or one whose content is to come from there. One that was written again in
-    /// the plan that reset it is not empty.
+    /// A band has been emptied: the scratch band, or one whose content is to come from there. One that was written
+    /// again in the plan that reset it is not empty.
     pub(super) fn emptied(&mut self, band: u32) {
         if Some(band) == self.home.scratch() {
             self.home.empty(band);
@@ -180,8 +180,8 @@ impl Skylight {
         self.home.advance(to, end - from);
     }
 
-    /// Plans that RAM holds a stretch of the band as it is to be: what the band holds, zeros behind that, and over both what
-    /// the cache holds, read in the order in which it lies there.
+    /// Plans that RAM holds a stretch of the band as it is to be: what the band holds, zeros behind that, and over both
+    /// what the cache holds, read in the order in which it lies there.
     fn collect(&mut self, job: &Job, from: u32, to: u32, plan: &mut Plan) {
         let band = self.home.logical(job.band);
         let (home, held) = self.home.content(job.band);

@@ -1,16 +1,16 @@
-//! `skylight`: the inside of a drive-managed disk. Logical blocks have fixed places in bands, and a persistent cache takes
-//! the writes.
+//! `skylight`: the inside of a drive-managed disk. Logical blocks have fixed places in bands, and a persistent cache
+//! takes the writes.
 //!
-//! Source: Aghayev and Desnoyers, "Skylight: A Window on Shingled Disk Operation" (FAST 2015), which opened two such drives.
-//! The map from logical blocks to bands is static. Writes are appended to a persistent cache at the outer edge, a log
-//! that is full when its blocks or the entries of its map run out, whichever is first. It is cleaned from its tail: *all* cached
-//! blocks of the band of the tail's block are gathered, the band is read, merged, written to a scratch band and then in
-//! place. The drive cleans when it has been idle for a while, and when a write finds no room. A stream that covers a
-//! band from its start to its end goes past the cache.
+//! Source: Aghayev and Desnoyers, "Skylight: A Window on Shingled Disk Operation" (FAST 2015), which opened two such
+//! drives. The map from logical blocks to bands is static. Writes are appended to a persistent cache at the outer edge,
+//! a log that is full when its blocks or the entries of its map run out, whichever is first. It is cleaned from its
+//! tail: *all* cached blocks of the band of the tail's block are gathered, the band is read, merged, written to a
+//! scratch band and then in place. The drive cleans when it has been idle for a while, and when a write finds no room.
+//! A stream that covers a band from its start to its end goes past the cache.
 //!
 //! # State
-//! - durable: which blocks are in the cache and where ([`Record::Map`]); whether the content of a band lies in the scratch
-//!   band ([`Record::Unit`]); lost blocks;
+//! - durable: which blocks are in the cache and where ([`Record::Map`]); whether the content of a band lies in the
+//!   scratch band ([`Record::Unit`]); lost blocks;
 //! - in RAM: the band being written anew, and a stream that gathers; the latter is durable after a flush only;
 //! - soft: head, tail and entries of the log, the job under way, the run of blocks that the last writes form.
 //!
@@ -21,29 +21,33 @@
 //! - a block written after a job copied it stays in the cache when the job ends.
 //!
 //! # A job
-//! 1. *Gather*, in steps: a stretch of the band and its cached blocks are read into RAM and written to the scratch band. The
-//!    last step's plan says that the band lies there, that the cached blocks copied are cached no longer, and resets the band.
+//! 1. *Gather*, in steps: a stretch of the band and its cached blocks are read into RAM and written to the scratch
+//!    band. The last step's plan says that the band lies there, that the cached blocks copied are cached no longer, and
+//!    resets the band.
 //! 2. *Empty*: nothing until the reset has taken effect, which is after these records.
-//! 3. *Restore*, in steps: RAM is written in place. The last plan says that the band lies there, and resets the scratch band.
+//! 3. *Restore*, in steps: RAM is written in place. The last plan says that the band lies there, and resets the scratch
+//!    band.
 //!
-//! So a band is moved three times, as the drive does. A crash finds a whole band in one place or the other; the restoring
-//! is then begun again, from the scratch band instead of RAM.
+//! So a band is moved three times, as the drive does. A crash finds a whole band in one place or the other; the
+//! restoring is then begun again, from the scratch band instead of RAM.
 //!
 //! # Decisions where the paper is silent
-//! - *Entries* (`map_entries`): one for each extent of a write as it arrived, cut at the ends of bands and of the log. They are
-//!   neither merged nor split: an entry partly overwritten is still one, and one that is dead counts until the tail has
-//!   passed it, as its slots do; both come back in the order of the log. After a crash each run of live blocks is one.
+//! - *Entries* (`map_entries`): one for each extent of a write as it arrived, cut at the ends of bands and of the log.
+//!   They are neither merged nor split: an entry partly overwritten is still one, and one that is dead counts until the
+//!   tail has passed it, as its slots do; both come back in the order of the log. After a crash each run of live blocks
+//!   is one.
 //! - *Overwriting*: a block in the cache is appended again and the old copy is dead. The tail passes dead blocks, so a
 //!   band is cleaned when its oldest *live* block is reached.
-//! - *A rewrite's length*: up to the band's write pointer or its last cached block, whichever is further, with zeros between.
+//! - *A rewrite's length*: up to the band's write pointer or its last cached block, whichever is further, with zeros
+//!   between.
 //! - *Order of gathering*: the band first, then cached blocks in the order of the log, stretch by stretch.
-//! - *Streams* (`stream_blocks`): a write belongs to one if it and those directly before it, each beginning where the last
-//!   ended, are that many blocks. Its blocks at a band's write pointer are written there at once. From the start of a band
-//!   that is written they gather in RAM, other writes notwithstanding; when the band is whole it is written as in a job
-//!   that has nothing to read. A stream that ends early, a write into what gathers, the next stream, idle time or a flush send
-//!   what has gathered to the cache. Bands longer than a quarter of the cache do not gather.
-//! - *Scratch* (`scratch`): without a scratch band the last gathering step resets the band and writes it in place: two transfers
-//!   instead of three, and the band is lost to a power cut.
+//! - *Streams* (`stream_blocks`): a write belongs to one if it and those directly before it, each beginning where the
+//!   last ended, are that many blocks. Its blocks at a band's write pointer are written there at once. From the start
+//!   of a band that is written they gather in RAM, other writes notwithstanding; when the band is whole it is written
+//!   as in a job that has nothing to read. A stream that ends early, a write into what gathers, the next stream, idle
+//!   time or a flush send what has gathered to the cache. Bands longer than a quarter of the cache do not gather.
+//! - *Scratch* (`scratch`): without a scratch band the last gathering step resets the band and writes it in place: two
+//!   transfers instead of three, and the band is lost to a power cut.
 //! - *Idle time* (`idle_ms`): measured to begin after 1 to 1.5 s; the cache is then cleaned until it is empty.
 //! - *Trim* changes nothing.
 
@@ -276,8 +280,8 @@ impl TranslationLayer for Skylight {
         (end.0 < self.capacity()).then_some(end.0 + 1)
     }
 
-    /// An entry is one run of blocks, or two once another has overwritten its middle; what a flush sends to the cache may
-    /// be cut by writes since.
+    /// An entry is one run of blocks, or two once another has overwritten its middle; what a flush sends to the cache
+    /// may be cut by writes since.
     fn most_records(&self) -> u64 {
         let slots = u64::from(self.cache.table().slots());
         let runs = 2 * u64::from(self.config.map_entries) + u64::from(self.home.longest());

@@ -42,8 +42,8 @@ impl Skylight {
         gathered + self.job.as_ref().filter(|job| job.volatile).map_or(0, |job| job.end)
     }
 
-    /// Whether a block that is not part of a stream can be taken: a slot and an entry are free beside those that are kept
-    /// for what lies in RAM. What gathers may need two entries, since the log's end parts it.
+    /// Whether a block that is not part of a stream can be taken: a slot and an entry are free beside those that are
+    /// kept for what lies in RAM. What gathers may need two entries, since the log's end parts it.
     pub fn has_room(&self) -> bool {
         let entries = if self.stream.is_some() { 2 } else { 0 };
         self.cache.has_entry(entries) && self.cache.room(self.reserved(), 1) > 0
@@ -77,7 +77,8 @@ impl Skylight {
         Some(self.gather(run, host, plan))
     }
 
-    /// Plans that as many blocks of `run`, which continues the stream that gathers, as slots can be kept for go into RAM.
+    /// Plans that as many blocks of `run`, which continues the stream that gathers, as slots can be kept for go into
+    /// RAM.
     pub fn gather(&mut self, run: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
         let room = self.cache.room(self.reserved(), run.blocks);
         let Some(stream) = &mut self.stream else { return 0 };
@@ -110,8 +111,8 @@ impl Skylight {
         self.put_all(run, Place::At(Pba::ram(u64::from(stream.ram))), plan);
     }
 
-    /// Where in RAM the first block of `at`, which lies in one band, has its newest content, if it does; and for how many
-    /// blocks from there on the answer is the same.
+    /// Where in RAM the first block of `at`, which lies in one band, has its newest content, if it does; and for how
+    /// many blocks from there on the answer is the same.
     pub fn in_ram(&self, at: Extent<Lba>) -> (Option<Pba>, u32) {
         let (band, offset) = self.home.locate(at.start);
         if let Some(stream) = self.stream.as_ref().filter(|stream| stream.band == band) {

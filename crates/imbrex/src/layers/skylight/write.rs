@@ -5,8 +5,8 @@ use crate::block::{Extent, Lba};
 use crate::plan::{Place, Plan, Record, Why};
 
 impl Skylight {
-    /// Plans as many blocks from the front of `run`, which lies in one band, as fit; `host` is its first block's number in
-    /// the request. `hits` grows by those that were in the cache.
+    /// Plans as many blocks from the front of `run`, which lies in one band, as fit; `host` is its first block's number
+    /// in the request. `hits` grows by those that were in the cache.
     pub(super) fn write_run(
         &mut self,
         run: Extent<Lba>,

@@ -1,11 +1,11 @@
 //! `skylight-zones`: native zones are hashed to buffer zones, which are filled in order and written back whole.
 //!
 //! Source: the baseline "Skylight" of Amphisbaena (Appl. Sci. 2024, §6.1), modelled there on what Skylight (Aghayev,
-//! Shafaei, Desnoyers; ACM TOS 2015) found inside a drive-managed disk. The persistent buffer is cut into *buffer zones*;
-//! native zone `n` belongs to buffer zone `n` mod their number. A block that would break the sequential rule is appended in
-//! its buffer zone, also if it is buffered already: the new copy supersedes the old one. When a buffer zone is full and
-//! one of its blocks is written, *all* blocks in it are written back to all native zones they belong to, one rewrite or
-//! append each, and it is empty again.
+//! Shafaei, Desnoyers; ACM TOS 2015) found inside a drive-managed disk. The persistent buffer is cut into *buffer
+//! zones*; native zone `n` belongs to buffer zone `n` mod their number. A block that would break the sequential rule is
+//! appended in its buffer zone, also if it is buffered already: the new copy supersedes the old one. When a buffer zone
+//! is full and one of its blocks is written, *all* blocks in it are written back to all native zones they belong to,
+//! one rewrite or append each, and it is empty again.
 //!
 //! # State
 //! - durable: that of every zone buffer (`zone_buffer/`);
@@ -18,24 +18,25 @@
 //!   mark is free, so no slot is written twice before the zone was empty.
 //!
 //! # Writing a buffer zone back
-//! Native zones leave in the order in which their oldest live copies lie in the buffer zone, each by an eviction in bounded
-//! steps whose last plan switches the map. However many there are, the write that found the buffer zone full waits for all
-//! of them, as in the paper; between the steps reads are served, from the buffer until the native zone has switched
-//! and from the native zone afterwards. The fill mark goes back to the start once every slot's Free has taken effect
-//! ([`Step::Wait`] until then), which is after the records that moved the blocks are durable. A crash on the way finds some native
-//! zones written back and the other blocks in their slots.
+//! Native zones leave in the order in which their oldest live copies lie in the buffer zone, each by an eviction in
+//! bounded steps whose last plan switches the map. However many there are, the write that found the buffer zone full
+//! waits for all of them, as in the paper; between the steps reads are served, from the buffer until the native zone
+//! has switched and from the native zone afterwards. The fill mark goes back to the start once every slot's Free has
+//! taken effect ([`Step::Wait`] until then), which is after the records that moved the blocks are durable. A crash on
+//! the way finds some native zones written back and the other blocks in their slots.
 //!
 //! # Decisions where the paper is silent
 //! - *Length of a buffer zone* (`zone_slots`): a sixteenth of the buffer, at least 256 blocks (1 MiB of 4 KiB blocks),
-//!   because with a buffer of 1 % of the range many workloads have less than one zone of 256 MiB. The buffer is cut into
-//!   as many equal zones of at least that length as it has room for; the few slots left over are not used.
-//! - *A superseded copy* is never written back and counts as a hit when it is superseded. Its slot is given up at once and
-//!   used again only when the buffer zone has been emptied: it costs that much room.
-//! - *Writes at the write pointer* (`at_pointer`): they bypass the buffer, even when an older copy is buffered, which is
-//!   then superseded (`direct`); or a buffered block is appended in the buffer again (`buffered`).
-//! - *A request* is appended as far as its buffer zone has room; then the buffer zone is written back and the rest follows.
-//! - *Idle time* (`idle_free`): the paper writes back only full buffer zones (0). Otherwise idle time empties, fullest first,
-//!   those of which less than that share is free.
+//!   because with a buffer of 1 % of the range many workloads have less than one zone of 256 MiB. The buffer is cut
+//!   into as many equal zones of at least that length as it has room for; the few slots left over are not used.
+//! - *A superseded copy* is never written back and counts as a hit when it is superseded. Its slot is given up at once
+//!   and used again only when the buffer zone has been emptied: it costs that much room.
+//! - *Writes at the write pointer* (`at_pointer`): they bypass the buffer, even when an older copy is buffered, which
+//!   is then superseded (`direct`); or a buffered block is appended in the buffer again (`buffered`).
+//! - *A request* is appended as far as its buffer zone has room; then the buffer zone is written back and the rest
+//!   follows.
+//! - *Idle time* (`idle_free`): the paper writes back only full buffer zones (0). Otherwise idle time empties, fullest
+//!   first, those of which less than that share is free.
 //! - *Spare zones*, *a rewrite's length*, *trim*: as in [`fifo-log`](super::fifo_log).
 
 mod buffer_zones;
@@ -116,8 +117,8 @@ impl SkylightZones {
 }
 
 impl ZoneBuffer<SkylightZones> {
-    /// Plans that as many blocks from the front of `rest` as are not direct and find room are appended, and adds those that
-    /// were buffered already to `hits`.
+    /// Plans that as many blocks from the front of `rest` as are not direct and find room are appended, and adds those
+    /// that were buffered already to `hits`.
     fn append_again(&mut self, rest: Extent<Lba>, host: u32, hits: &mut u32, plan: &mut Plan) -> u32 {
         let room = self.policy.zones.room(self.policy.zone_of(rest.start));
         let run = self.indirect(rest).first(room);

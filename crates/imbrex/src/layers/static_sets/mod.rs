@@ -1,13 +1,13 @@
 //! `static-sets`: a write-back cache on flash in sets that serve fixed bands; a full set is written home whole.
 //!
-//! Source: the baseline "Skylight" of the PORE reproduction report (§6, after Skylight, ACM TOS 2015): the flash is mapped
-//! statically to regions of the disk, and when a set is full all that is in it is reclaimed, so that what belongs together is
-//! written together.
+//! Source: the baseline "Skylight" of the PORE reproduction report (§6, after Skylight, ACM TOS 2015): the flash is
+//! mapped statically to regions of the disk, and when a set is full all that is in it is reclaimed, so that what
+//! belongs together is written together.
 //!
-//! The frames are cut into `sets` sets of equal length. Block `b` belongs to band `b / band_blocks`, and band `n` to set
-//! `n` mod their number. A block that is not cached takes a free frame of its set, or the frame of the clean block that came to the
-//! set first. When a set has only dirty blocks it is full, and a write that needs one of its frames has to wait until *all*
-//! of them are written home, band by band in order of block number, and given up.
+//! The frames are cut into `sets` sets of equal length. Block `b` belongs to band `b / band_blocks`, and band `n` to
+//! set `n` mod their number. A block that is not cached takes a free frame of its set, or the frame of the clean block
+//! that came to the set first. When a set has only dirty blocks it is full, and a write that needs one of its frames
+//! has to wait until *all* of them are written home, band by band in order of block number, and given up.
 //!
 //! # State
 //! - durable: that of every flash cache (`flash_cache/`);
@@ -24,8 +24,8 @@
 //! - *What a band is* (`band_blocks`): 7680 blocks, 30 MiB of 4 KiB blocks, in the middle of what was measured inside
 //!   drives; the bands of the disk behind may have other lengths.
 //! - *Which set is written home*: the full one; what its steps write is known when the first begins.
-//! - *Clean blocks* (`read_allocate`): in the report's simulator reads do not insert. Here they do, but only where no dirty
-//!   block has to leave, and clean blocks give way to any other: so reads move no write home earlier.
+//! - *Clean blocks* (`read_allocate`): in the report's simulator reads do not insert. Here they do, but only where no
+//!   dirty block has to leave, and clean blocks give way to any other: so reads move no write home earlier.
 //! - *Idle time* is not used.
 
 use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};

@@ -96,7 +96,8 @@ pub fn read<C: DeserializeOwned>(layer: &LayerInfo, config: &toml::Table) -> Res
 }
 
 impl<P: Policy> ZoneBuffer<P> {
-    /// An empty buffer of `layer` on `space`, with the policy that `policy` makes for the slots and native zones there are.
+    /// An empty buffer of `layer` on `space`, with the policy that `policy` makes for the slots and native zones there
+    /// are.
     pub fn new(
         layer: &LayerInfo,
         space: &Space,

@@ -75,8 +75,8 @@ impl<P: Policy> ZoneBuffer<P> {
         self.eviction.as_ref().filter(|eviction| !eviction.is_writing()).map(|eviction| eviction.native)
     }
 
-    /// Plans that the block at `offset` of the zone whose blocks are being collected is read from `slot` into RAM. Offsets
-    /// ascend.
+    /// Plans that the block at `offset` of the zone whose blocks are being collected is read from `slot` into RAM.
+    /// Offsets ascend.
     pub fn collect(&mut self, offset: u32, slot: u32, plan: &mut Plan) {
         debug_assert!(self.collected.last().is_none_or(|last| *last < offset));
         let ram = Pba::ram(self.collected.len() as u64);

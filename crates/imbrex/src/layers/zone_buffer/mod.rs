@@ -1,8 +1,8 @@
 //! What layers share that keep single blocks in a persistent buffer in front of shingled zones.
 //!
-//! Blocks that would break the sequential rule lie in slots of conventional space. A zone leaves the buffer as a whole: all
-//! its buffered blocks are appended at its write pointer, or the zone is rewritten with them. Which slot a block takes and
-//! which zone leaves when there is no room is a layer's [`Policy`]; everything else is here, once.
+//! Blocks that would break the sequential rule lie in slots of conventional space. A zone leaves the buffer as a whole:
+//! all its buffered blocks are appended at its write pointer, or the zone is rewritten with them. Which slot a block
+//! takes and which zone leaves when there is no room is a layer's [`Policy`]; everything else is here, once.
 //!
 //! # State
 //! - durable: the place of each buffered block ([`Record::Map`]), the physical zone of each native zone
@@ -12,14 +12,14 @@
 //! # Invariants
 //! - a slot is live exactly when a block maps to it;
 //! - a block is never both buffered and lost;
-//! - while a zone is being evicted nothing is written at its pointer by the host, and a block updated after it was copied
-//!   stays buffered when the zone switches.
+//! - while a zone is being evicted nothing is written at its pointer by the host, and a block updated after it was
+//!   copied stays buffered when the zone switches.
 //!
 //! # An eviction
-//! It copies the zone in steps of `step_blocks` blocks, which change no map: old content and buffered blocks are read into
-//! RAM and written to a spare zone, or behind the zone's own write pointer if no buffered block lies before it. The last
-//! step's plan switches the zone, unmaps every block that was copied and not updated since, and frees its slot. Without
-//! spare zones the zone is read, reset and written back in one step.
+//! It copies the zone in steps of `step_blocks` blocks, which change no map: old content and buffered blocks are read
+//! into RAM and written to a spare zone, or behind the zone's own write pointer if no buffered block lies before it.
+//! The last step's plan switches the zone, unmaps every block that was copied and not updated since, and frees its
+//! slot. Without spare zones the zone is read, reset and written back in one step.
 
 pub mod config;
 mod evict;
@@ -78,8 +78,8 @@ pub trait Policy: Slots + Sized + Send {
         0
     }
 
-    /// The blocks at the `collected` offsets of a native zone, and filler wherever nothing was, have been written to it, whose
-    /// write pointer is now `pointer`.
+    /// The blocks at the `collected` offsets of a native zone, and filler wherever nothing was, have been written to
+    /// it, whose write pointer is now `pointer`.
     fn destaged(&mut self, _native: u32, _pointer: u32, _collected: &[u32]) {}
 
     /// Applies a [`Record::Note`]; says whether it is one of its own.
@@ -103,15 +103,15 @@ pub trait Policy: Slots + Sized + Send {
     /// Plans one step towards room for a blocked write of `at`, behind which others are `waiting`.
     fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, waiting: &[Request], plan: &mut Plan) -> Step;
 
-    /// Plans one step towards so much free space that nothing needs to be cleaned ahead, or towards an empty buffer if `all` is to
-    /// be cleaned.
+    /// Plans one step towards so much free space that nothing needs to be cleaned ahead, or towards an empty buffer if
+    /// `all` is to be cleaned.
     fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step;
 }
 
 /// A policy under which all blocks are alike.
 pub trait Takes: Policy {
-    /// Takes adjacent slots for as many blocks from the front of `run`, at least one, as find them: the first slot and how
-    /// many. The blocks are of one zone.
+    /// Takes adjacent slots for as many blocks from the front of `run`, at least one, as find them: the first slot and
+    /// how many. The blocks are of one zone.
     fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)>;
 }
 

@@ -14,7 +14,8 @@ impl<P: Policy> ZoneBuffer<P> {
         self.zones.writable_at(native)
     }
 
-    /// Plans what of `rest` goes straight to its zone's write pointer; `host` is its first block's number in the request.
+    /// Plans what of `rest` goes straight to its zone's write pointer; `host` is its first block's number in the
+    /// request.
     pub fn write_direct(&mut self, rest: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
         let (native, offset) = self.zones.native_of(rest.start);
         if self.direct_offset(native) != Some(offset) {
@@ -43,7 +44,8 @@ impl<P: Policy> ZoneBuffer<P> {
         }
     }
 
-    /// The blocks from the front of `rest`, whose first is not direct, that lie in its zone and before the write pointer.
+    /// The blocks from the front of `rest`, whose first is not direct, that lie in its zone and before the write
+    /// pointer.
     pub fn indirect(&self, rest: Extent<Lba>) -> Extent<Lba> {
         let (native, offset) = self.zones.native_of(rest.start);
         let pointer = self.direct_offset(native).filter(|pointer| *pointer > offset);

@@ -2,10 +2,10 @@
 //! `MAJOR,MINOR CPU SEQUENCE SECONDS.NANOSECONDS PID ACTION RWBS SECTOR + SECTORS [PROCESS]`, sectors of 512 bytes.
 //!
 //! A request passes through many events. Those of one action are taken for requests: `Q` (queued) or, if chosen, `D`
-//! (issued); all others are passed over. RWBS says what is asked for: after an `F` for a flush that goes first, `R` is a
-//! read and `W` a write, whatever letters follow; anything else, such as `D` (discard), and an event without sectors, such
-//! as a flush, is a command without data. A volume is `MAJOR,MINOR`. The names of input files before the events and the
-//! summary after them are passed over.
+//! (issued); all others are passed over. RWBS says what is asked for: after an `F` for a flush that goes first, `R` is
+//! a read and `W` a write, whatever letters follow; anything else, such as `D` (discard), and an event without sectors,
+//! such as a flush, is a command without data. A volume is `MAJOR,MINOR`. The names of input files before the events
+//! and the summary after them are passed over.
 
 use super::Fault;
 use super::fields::{Blanks, decimal, is_decimal, is_number, sectors, wrong_word};

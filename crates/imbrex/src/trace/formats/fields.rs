@@ -1,5 +1,5 @@
-//! The fields of a line: numbers, decimal times, words. Times are whole numbers of nanoseconds from the first digit on; no
-//! binary fraction ever rounds them.
+//! The fields of a line: numbers, decimal times, words. Times are whole numbers of nanoseconds from the first digit on;
+//! no binary fraction ever rounds them.
 
 use super::{Fault, Problem, too_large};
 use crate::block::Access;

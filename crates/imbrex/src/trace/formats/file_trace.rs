@@ -6,8 +6,8 @@ use super::{Fault, Format, Input, Record, stream_error, too_large};
 use crate::block::Access;
 use crate::trace::{Irregularities, TraceError, TraceInfo, TraceRequest, TraceSource};
 
-/// Requests among which those of a format in order of completion are put in order of time. A request that was overtaken by
-/// more than this arrives together with its predecessor, as in every format.
+/// Requests among which those of a format in order of completion are put in order of time. A request that was overtaken
+/// by more than this arrives together with its predecessor, as in every format.
 pub const SORT_WINDOW: usize = 4096;
 
 /// A request whose arrival is not yet known.

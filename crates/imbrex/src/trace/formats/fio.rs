@@ -7,9 +7,9 @@
 //! | 3 | `TIME FILE add\|open\|close` | `TIME FILE ACTION OFFSET LENGTH` |
 //!
 //! Offset and length are in bytes, times in microseconds since the log began. `read`, `write` and `trim` are requests;
-//! `sync`, `datasync`, `syncfs` and `sync_file_range` are commands without data. Version 2 knows time only from its action
-//! `wait`, whose offset is the microseconds to pass since the `wait` before; below 100 they are not waited for, as fio's
-//! manual has it. What stands between two waits arrives at once. Version 3 has no `wait`. A volume is a file.
+//! `sync`, `datasync`, `syncfs` and `sync_file_range` are commands without data. Version 2 knows time only from its
+//! action `wait`, whose offset is the microseconds to pass since the `wait` before; below 100 they are not waited for,
+//! as fio's manual has it. What stands between two waits arrives at once. Version 3 has no `wait`. A volume is a file.
 
 use super::fields::{Blanks, number, text, wrong_word};
 use super::lines::{Line, LineFormat, LineRequest};

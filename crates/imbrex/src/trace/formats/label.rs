@@ -1,5 +1,6 @@
 //! Generated requests in formats of text say so by the name of their volume, so that the label survives in files that
-//! Imbrex writes: the host in MSR lines, the LUN in SYSTOR '17 lines. Where volumes are chosen from, the chosen one counts.
+//! Imbrex writes: the host in MSR lines, the LUN in SYSTOR '17 lines. Where volumes are chosen from, the chosen one
+//! counts.
 
 use super::lines::{Line, LineFormat};
 use super::msr::Msr;

@@ -1,8 +1,8 @@
 //! Trace files. Formats and compressions are told by content; a file's name means nothing.
 //!
-//! A `Format` takes one line or record at a time from the `Input`; what is the same for every format (arrivals, requests
-//! of no bytes, errors with their place) is done once, by `FileTrace`, and what is the same for every format of text
-//! (counting lines, choosing a volume) by `Lines`. `docs/traces.md` describes the formats for their users.
+//! A `Format` takes one line or record at a time from the `Input`; what is the same for every format (arrivals,
+//! requests of no bytes, errors with their place) is done once, by `FileTrace`, and what is the same for every format
+//! of text (counting lines, choosing a volume) by `Lines`. `docs/traces.md` describes the formats for their users.
 
 mod alibaba;
 mod blkparse;

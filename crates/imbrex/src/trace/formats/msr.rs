@@ -1,8 +1,8 @@
 //! MSR Cambridge CSV (SNIA IOTTA): one request a line,
 //! `timestamp,host,disk,Read|Write,offset,size,response`; timestamp and response in 100 ns, offset and size in bytes.
 //!
-//! A line that names the columns may come first. A volume is `host,disk`. The response time is the original disk's and is
-//! not looked at. A host called `synthetic` says that no host ever made these requests.
+//! A line that names the columns may come first. A volume is `host,disk`. The response time is the original disk's and
+//! is not looked at. A host called `synthetic` says that no host ever made these requests.
 
 use super::Fault;
 use super::fields::{Commas, is_number, number, wrong_word};

@@ -1,9 +1,9 @@
 //! Which format a file is in, told by how it begins.
 //!
-//! Binary formats are told by the version in their records. Of a text, the first line that is not empty decides, which must
-//! name the columns of a format or follow its form exactly. No line follows two forms: `fio` begins with words, `blkparse`
-//! with `MAJOR,MINOR` and a blank, DiskSim has no comma; of those with commas, the type is a letter or word in the second,
-//! third or fourth field, and a number only for Tencent.
+//! Binary formats are told by the version in their records. Of a text, the first line that is not empty decides, which
+//! must name the columns of a format or follow its form exactly. No line follows two forms: `fio` begins with words,
+//! `blkparse` with `MAJOR,MINOR` and a blank, DiskSim has no comma; of those with commas, the type is a letter or word
+//! in the second, third or fourth field, and a number only for Tencent.
 
 use super::PARQUET_MAGIC;
 use super::alibaba::Alibaba;

@@ -1,6 +1,6 @@
 //! The Storage Performance Council's trace format, in which the UMass repository publishes: one request a line,
-//! `ASU,LBA,size,opcode,timestamp` and whatever fields follow; addresses in blocks of 512 bytes, size in bytes, opcode `r`
-//! or `w` in either case, timestamp in seconds.
+//! `ASU,LBA,size,opcode,timestamp` and whatever fields follow; addresses in blocks of 512 bytes, size in bytes, opcode
+//! `r` or `w` in either case, timestamp in seconds.
 //!
 //! A volume is an application-specific unit (ASU).
 

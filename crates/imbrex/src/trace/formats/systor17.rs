@@ -1,5 +1,5 @@
-//! SYSTOR '17 CSV (SNIA IOTTA): one request a line, `Timestamp,Response,IOType,LUN,Offset,Size`; times in seconds, offset
-//! and size in bytes, the type `R` or `W`.
+//! SYSTOR '17 CSV (SNIA IOTTA): one request a line, `Timestamp,Response,IOType,LUN,Offset,Size`; times in seconds,
+//! offset and size in bytes, the type `R` or `W`.
 //!
 //! A line that names the columns may come first. A volume is a LUN; `synthetic` in the place of its number says that
 //! no host ever made these requests. Lines stand in order of completion, timestamps are of

@@ -1,8 +1,8 @@
 //! Tencent CBS traces (SNIA IOTTA): one request a line, `Timestamp,Offset,Size,IOType,VolumeID`; timestamp in seconds,
 //! offset and size in sectors of 512 bytes, type 0 for a read and 1 for a write.
 //!
-//! A line that names the columns may come first. All requests of a second arrive together: nothing finer is known.
-//! Five numbers are no mark, so the content tells this format only when the first has the ten digits of a date after 2001.
+//! A line that names the columns may come first. All requests of a second arrive together: nothing finer is known. Five
+//! numbers are no mark, so the content tells this format only when the first has the ten digits of a date after 2001.
 
 use super::Fault;
 use super::fields::{Commas, is_number, number, sectors, wrong_word};

@@ -58,8 +58,8 @@ pub(super) struct Vscsi {
 }
 
 impl Vscsi {
-    /// The version that wrote `head`, if one did. Version 1 goes first: where its version stands, version 2 has the high
-    /// bytes of the number of scatter-gather elements, which are zero.
+    /// The version that wrote `head`, if one did. Version 1 goes first: where its version stands, version 2 has the
+    /// high bytes of the number of scatter-gather elements, which are zero.
     pub(super) fn recognise(head: &[u8]) -> Option<TraceFormat> {
         [TraceFormat::Vscsi1, TraceFormat::Vscsi2].into_iter().find(|format| Self::new(*format).layout.fits(head))
     }

@@ -1,7 +1,7 @@
 //! The four columns of a trace in a file of any schema, and their values.
 //!
-//! Integers may be of any width and sign, as INT32 or INT64; arrivals may also be timestamps in nanoseconds. A column may
-//! be nullable as long as nothing in it is null. What stands in other columns does not matter.
+//! Integers may be of any width and sign, as INT32 or INT64; arrivals may also be timestamps in nanoseconds. A column
+//! may be nullable as long as nothing in it is null. What stands in other columns does not matter.
 
 use std::sync::Arc;
 

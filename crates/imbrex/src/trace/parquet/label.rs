@@ -10,9 +10,9 @@
 //! | `imbrex.duration_ns` | when the last one arrives |
 //! | `imbrex.checksum` | CRC-32C of the requests, then CRC-32C of it and of the values above, in hexadecimal |
 //!
-//! Checksums count only in files that Imbrex wrote itself, which their `created_by` and the name of their schema tell, one
-//! of which is enough. Other programs may carry the keys over to a file whose requests they changed; of these keys only
-//! `imbrex.synthetic` is believed.
+//! Checksums count only in files that Imbrex wrote itself, which their `created_by` and the name of their schema tell,
+//! one of which is enough. Other programs may carry the keys over to a file whose requests they changed; of these keys
+//! only `imbrex.synthetic` is believed.
 
 use ::parquet::file::metadata::{FileMetaData, KeyValue};
 

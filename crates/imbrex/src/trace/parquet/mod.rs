@@ -12,8 +12,8 @@
 //! checksum are in `label.rs`. Files of other writers are read when they have the columns, in any order and of any
 //! integer type; see `columns.rs`. `docs/parquet.md` describes all of it for users.
 //!
-//! Pages are decoded a batch at a time, so that memory depends on the size of a page and not on that of the file. What a
-//! decoder must be able to rely on is checked in `pages.rs`, page by page.
+//! Pages are decoded a batch at a time, so that memory depends on the size of a page and not on that of the file. What
+//! a decoder must be able to rely on is checked in `pages.rs`, page by page.
 
 mod columns;
 mod label;

@@ -1,8 +1,8 @@
 //! The generator of a profile's requests.
 //!
 //! Per request the numbers are drawn in this order, which is part of the promise that a seed gives the same requests
-//! everywhere: the gap to its predecessor, the access, then for the first of a run of new extents the length of the next run,
-//! for an old one which it is.
+//! everywhere: the gap to its predecessor, the access, then for the first of a run of new extents the length of the
+//! next run, for an old one which it is.
 
 use super::growth::{Growth, Touch};
 use super::places::{Kind, Places};

@@ -2,7 +2,8 @@
 
 use crate::trace::synthetic::random::Random;
 
-/// New extents of one access. They come in runs, and after a share `x` of the requests there are about `x^growth` of all.
+/// New extents of one access. They come in runs, and after a share `x` of the requests there are about `x^growth` of
+/// all.
 pub(super) struct Growth {
     requests: f64,
     extents: f64,

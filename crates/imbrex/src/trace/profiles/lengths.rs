@@ -9,9 +9,9 @@ pub(super) const LONGEST_BLOCKS: u64 = 1 << (LEVELS - 1);
 /// The fractional part of the golden ratio: its multiples spread over the unit interval more evenly than any other's.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// Powers of two of blocks, each `q` times as frequent as its half. The longest are cut off at eight times the mean: one
-/// much longer extent that happens to be popular would move the mean length of requests. For the same reason lengths are
-/// not drawn at random but spread evenly.
+/// Powers of two of blocks, each `q` times as frequent as its half. The longest are cut off at eight times the mean:
+/// one much longer extent that happens to be popular would move the mean length of requests. For the same reason
+/// lengths are not drawn at random but spread evenly.
 #[derive(Clone, Debug)]
 pub(super) struct Lengths {
     /// Share of the lengths up to and including each.

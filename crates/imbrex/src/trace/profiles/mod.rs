@@ -1,35 +1,35 @@
 //! Published volumes as synthetic workloads: generated from their published statistics and a documented model.
 //!
-//! A [`Profile`] states which figures of a volume are *published*, which are *chosen* because nobody published them, and
-//! the parameters of the *model* that turns figures into requests. No disk ever saw the result, and whatever shows it
-//! says *synthetic*.
+//! A [`Profile`] states which figures of a volume are *published*, which are *chosen* because nobody published them,
+//! and the parameters of the *model* that turns figures into requests. No disk ever saw the result, and whatever shows
+//! it says *synthetic*.
 //!
 //! # The model
 //!
 //! Requests begin and end at 4 KiB blocks. Each is a write with probability `write_ratio`, and touches one *extent*: a
 //! run of blocks that is always written or read as a whole. A request either touches a new extent or one of before.
 //!
-//! - **New extents** do not overlap any other. A written one is *hot*, which may be written again, or written *once*. With
-//!   `u` the update ratio, `m` the mean write length and `r` = `new_length_ratio` (new extents are longer than rewritten
-//!   ones, as on every real volume that was looked at), the share of writes that are new is `1 / (1 + r·u / (1 − u))`,
-//!   their mean length `m·(1 − u + r·u)`, and that of rewrites and so of hot extents a `r`-th of it. `hot_lba_share` then
-//!   tells how many of the new extents are hot and how long the others are. What is left of `unique_offsets` are new
-//!   reads. New extents come in runs of `run_extents` on average, and after a share `x` of the requests there are
-//!   `x^growth` of them.
+//! - **New extents** do not overlap any other. A written one is *hot*, which may be written again, or written *once*.
+//!   With `u` the update ratio, `m` the mean write length and `r` = `new_length_ratio` (new extents are longer than
+//!   rewritten ones, as on every real volume that was looked at), the share of writes that are new is
+//!   `1 / (1 + r·u / (1 − u))`, their mean length `m·(1 − u + r·u)`, and that of rewrites and so of hot extents a
+//!   `r`-th of it. `hot_lba_share` then tells how many of the new extents are hot and how long the others are. What is
+//!   left of `unique_offsets` are new reads. New extents come in runs of `run_extents` on average, and after a share
+//!   `x` of the requests there are `x^growth` of them.
 //! - **Old extents**: a rewrite touches a hot extent; a read that is not new touches a hot extent with probability
 //!   `reads_of_written` and otherwise one read before. Which one is *near*: the one touched `d` requests of its kind
 //!   ago, `ln d` uniform; or, with probability `distant`, far: the next one in order of first use (`scan` of the far
-//!   ones), or any with equal probability. Near ones lie within 8 % of the volume's distinct offsets, so that an LRU cache
-//!   of 10 % hits them: `distant` is what makes the LRU miss ratio.
-//! - **Lengths** are powers of two of blocks, up to 1 MiB; each is `q` times as frequent as its half, `q` such that the mean
-//!   is right.
-//! - **Places**: the range is cut into slots of 1 MiB. Written extents lie in a share `written_zones` of the 256 MiB zones,
-//!   packed into the first `fill` of each slot in order of first use, hot ones and others in different slots, slots in
-//!   random order; read extents fill whole slots of the other zones. The first written extent ends the range.
+//!   ones), or any with equal probability. Near ones lie within 8 % of the volume's distinct offsets, so that an LRU
+//!   cache of 10 % hits them: `distant` is what makes the LRU miss ratio.
+//! - **Lengths** are powers of two of blocks, up to 1 MiB; each is `q` times as frequent as its half, `q` such that the
+//!   mean is right.
+//! - **Places**: the range is cut into slots of 1 MiB. Written extents lie in a share `written_zones` of the 256 MiB
+//!   zones, packed into the first `fill` of each slot in order of first use, hot ones and others in different slots,
+//!   slots in random order; read extents fill whole slots of the other zones. The first written extent ends the range.
 //! - **Arrivals**: the mean rate is requests over duration, in bursts of 3 s with pauses of 9 s on average.
 //!
-//! A shortened profile keeps ratios, lengths, range and rate; the distinct offsets, and with them what "near" means, shrink
-//! like the requests. A buffer that is a percentage of the range is then larger relative to what is written.
+//! A shortened profile keeps ratios, lengths, range and rate; the distinct offsets, and with them what "near" means,
+//! shrink like the requests. A buffer that is a percentage of the range is then larger relative to what is written.
 
 mod figures;
 mod generator;
@@ -77,7 +77,8 @@ pub struct Model {
     pub written_zones: f64,
     /// Share of each of their slots that is used.
     pub fill: f64,
-    /// Share of the hot extents that are in fact written again before the trace ends; `hot_lba_share` counts only these.
+    /// Share of the hot extents that are in fact written again before the trace ends; `hot_lba_share` counts only
+    /// these.
     #[serde(default = "all")]
     pub rewritten: f64,
     /// New extents come in runs of so many on average; at least 1.

@@ -99,8 +99,8 @@ impl Area {
         Self { slots, given: 0, used }
     }
 
-    /// The first block of the next slot. The profile was checked to need no slot twice; a draw that is far above its mean
-    /// begins anew.
+    /// The first block of the next slot. The profile was checked to need no slot twice; a draw that is far above its
+    /// mean begins anew.
     fn give(&mut self) -> u64 {
         let slot = self.slots[self.given % self.slots.len()];
         self.given += 1;

@@ -1,8 +1,8 @@
 //! Which blocks were read and which were written, and a number for each written one.
 //!
 //! Blocks are kept in pages of 64 that exist where something was touched; numbers in lines of 16 that exist where
-//! something was written. A block touched alone takes some 60 bytes and 64 more if it is written, blocks in runs one and
-//! four.
+//! something was written. A block touched alone takes some 60 bytes and 64 more if it is written, blocks in runs one
+//! and four.
 
 use std::ops::Range;
 
@@ -53,7 +53,8 @@ impl Footprint {
         self.pages.len().max(self.lines.len()) + more <= Self::MOST
     }
 
-    /// The numbers that blocks have, or [`UNNUMBERED`]. Step by step for all of them, so that their cache misses overlap.
+    /// The numbers that blocks have, or [`UNNUMBERED`]. Step by step for all of them, so that their cache misses
+    /// overlap.
     pub fn numbers(&self, blocks: impl Iterator<Item = Lba>) -> Vec<u32> {
         let page = |block: Lba| (self.index.get(&(block.0 / PAGE)).copied(), (block.0 % PAGE) as usize);
         let pages: Vec<_> = blocks.map(page).collect();

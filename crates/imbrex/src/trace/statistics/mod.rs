@@ -1,12 +1,12 @@
 //! Statistics of a trace: what papers tell about the workloads they use, and what decides how a layer fares on them.
 //!
-//! One pass over the requests makes a [`Collection`]; from it [`TraceStatistics`] are computed for any sizes of cache and
-//! buffer. `docs/trace-stat.md` defines every number. Blocks are of 4 KiB, and one touched by a single byte counts. A
-//! trim counts as a request and in the duration, and nowhere else.
+//! One pass over the requests makes a [`Collection`]; from it [`TraceStatistics`] are computed for any sizes of cache
+//! and buffer. `docs/trace-stat.md` defines every number. Blocks are of 4 KiB, and one touched by a single byte counts.
+//! A trim counts as a request and in the duration, and nowhere else.
 //!
-//! Memory does not depend on the address range but on what is touched: 4 bytes for each request, 20 to 40 for each distinct
-//! start offset, 1 for each distinct block that is read and some 22 for each that is written where blocks lie in runs; a
-//! block far from all others takes 60 if it is read and 150 if it is written. The parts state their own.
+//! Memory does not depend on the address range but on what is touched: 4 bytes for each request, 20 to 40 for each
+//! distinct start offset, 1 for each distinct block that is read and some 22 for each that is written where blocks lie
+//! in runs; a block far from all others takes 60 if it is read and 150 if it is written. The parts state their own.
 
 pub mod caches;
 mod footprint;
@@ -256,8 +256,8 @@ impl Gathered {
         Ok(())
     }
 
-    /// Loads what the requests' first blocks need, for its effect on the cache: one request after the other would wait for
-    /// several cache misses, each for the one before it.
+    /// Loads what the requests' first blocks need, for its effect on the cache: one request after the other would wait
+    /// for several cache misses, each for the one before it.
     fn touch(&self, ahead: &[TraceRequest]) -> u64 {
         let first = |request: &TraceRequest| request.blocks(BLOCK_BYTES).start;
         self.updates.touch(&self.footprint.numbers(ahead.iter().map(first)))

@@ -1,8 +1,9 @@
 //! How many others were renewed since: the order in which things were last renewed, as a set of time slots.
 //!
 //! Every renewal takes the next slot and gives up the one that the thing held before. How many things were renewed in
-//! between is how many slots are held after the old one: exact, in one cache miss and a walk through a Fenwick tree that
-//! stays in the cache, since a leaf of it counts a cache line of slots. When the slots are used up they are numbered anew.
+//! between is how many slots are held after the old one: exact, in one cache miss and a walk through a Fenwick tree
+//! that stays in the cache, since a leaf of it counts a cache line of slots. When the slots are used up they are
+//! numbered anew.
 //!
 //! Memory: half a byte for each thing, in slots and tree, and the slot itself, which the owner of the thing keeps.
 

@@ -1,7 +1,7 @@
 //! How often written blocks are written again, and how many other blocks are written in between.
 //!
-//! Memory: 16 bytes for each distinct written block, 4 to 8 for its number in the footprint where blocks lie in runs, and
-//! half a byte to order them.
+//! Memory: 16 bytes for each distinct written block, 4 to 8 for its number in the footprint where blocks lie in runs,
+//! and half a byte to order them.
 
 use serde::{Serialize, Serializer};
 

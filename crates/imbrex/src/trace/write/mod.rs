@@ -1,7 +1,7 @@
 //! Writing traces.
 //!
-//! A [`TraceWriter`] takes requests in order of arrival and lays them down in a [`WriteFormat`]. What a format cannot hold
-//! is an error, except fractions of its unit of time: these are cut off and counted.
+//! A [`TraceWriter`] takes requests in order of arrival and lays them down in a [`WriteFormat`]. What a format cannot
+//! hold is an error, except fractions of its unit of time: these are cut off and counted.
 
 mod text;
 

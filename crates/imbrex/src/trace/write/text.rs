@@ -1,7 +1,7 @@
 //! Traces as lines of text.
 //!
-//! What the formats ask for and a trace does not say is filled in: response times are 0, the volume is number 0 of a host
-//! `trace`, or of a host `synthetic`; LUN 0, or a LUN `synthetic`. Arrivals count from 0.
+//! What the formats ask for and a trace does not say is filled in: response times are 0, the volume is number 0 of a
+//! host `trace`, or of a host `synthetic`; LUN 0, or a LUN `synthetic`. Arrivals count from 0.
 
 use std::io::{self, Write};
 

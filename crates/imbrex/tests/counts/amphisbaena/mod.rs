@@ -310,8 +310,8 @@ impl Amphisbaena {
         self.counts.hot_cold[5] += 1;
     }
 
-    /// Writes a block, or cleans once. While room is made, what is known may be forgotten, a block in the cold buffer be
-    /// evicted, and a write pointer come to the block.
+    /// Writes a block, or cleans once. While room is made, what is known may be forgotten, a block in the cold buffer
+    /// be evicted, and a write pointer come to the block.
     fn write_block(&mut self, block: u64, hot: bool) -> bool {
         let was_cold = self.cold.contains(&block);
         if let Some(&place) = self.hot.get(&block) {

@@ -12,8 +12,8 @@ pub struct Split {
 }
 
 impl Split {
-    /// Of `slots` slots, at least one. Shares are rounded to chunks, of which each part has at least one; a single slot is
-    /// cold.
+    /// Of `slots` slots, at least one. Shares are rounded to chunks, of which each part has at least one; a single slot
+    /// is cold.
     pub fn new(slots: u32, chunk_blocks: u32, (start, most): (f64, f64)) -> Self {
         let chunk_blocks = chunk_blocks.min(slots / 4).max(1);
         let chunks = slots / chunk_blocks;

@@ -1,13 +1,15 @@
 //! ARC, the adaptive replacement cache (Megiddo & Modha, FAST'03, Figure 4).
 //!
-//! Four lists: T1 holds what was accessed once of late and T2 what was accessed more often; B1 and B2 hold the numbers, not
-//! the data, of what T1 and T2 dropped last. The target size `p` of T1 grows with hits in B1 and shrinks with hits in B2.
+//! Four lists: T1 holds what was accessed once of late and T2 what was accessed more often; B1 and B2 hold the numbers,
+//! not the data, of what T1 and T2 dropped last. The target size `p` of T1 grows with hits in B1 and shrinks with hits
+//! in B2.
 //!
-//! B1 continues T1, and B2 continues T2: what is dropped from T1 is less recent than all of T1 and more recent than all of
-//! B1. So two recency lists with a mark in each are the four lists.
+//! B1 continues T1, and B2 continues T2: what is dropped from T1 is less recent than all of T1 and more recent than all
+//! of B1. So two recency lists with a mark in each are the four lists.
 //!
-//! Decisions. The paper leaves open how the quotient by which `p` moves is rounded; here it is rounded down, and `p` is a
-//! whole number, as in libCacheSim. The quotient is taken before the hit leaves its ghost list, as the paper's order says.
+//! Decisions. The paper leaves open how the quotient by which `p` moves is rounded; here it is rounded down, and `p` is
+//! a whole number, as in libCacheSim. The quotient is taken before the hit leaves its ghost list, as the paper's order
+//! says.
 
 use super::window::Window;
 use super::{Policy, Sequence};

@@ -1,8 +1,9 @@
 //! Miss ratios of caches over the start offsets of a trace's requests: a fingerprint of its locality.
 //!
-//! Sizes are ignored, reads and writes count alike, and the first access to an offset is a miss. A cache is a percentage
-//! of the distinct offsets, rounded down, and holds at least one; so its size is known only after the whole trace has been
-//! seen. The offsets are therefore kept as a [`Sequence`] of small numbers, and the policies run over that.
+//! Sizes are ignored, reads and writes count alike, and the first access to an offset is a miss. A cache is a
+//! percentage of the distinct offsets, rounded down, and holds at least one; so its size is known only after the whole
+//! trace has been seen. The offsets are therefore kept as a [`Sequence`] of small numbers, and the policies run over
+//! that.
 //!
 //! Memory: 4 bytes for each request, and while a policy runs 4 to 5 for each distinct offset: a recency list needs no
 //! links, since its order is that of the sequence itself (see `window.rs`).
@@ -80,8 +81,8 @@ impl MissRatios {
     }
 }
 
-/// The size of a cache that is a percentage of the distinct offsets. What a last binary digit takes away is given back, so
-/// that 7 % of 100 is 7.
+/// The size of a cache that is a percentage of the distinct offsets. What a last binary digit takes away is given back,
+/// so that 7 % of 100 is 7.
 fn entries(percent: f64, distinct: u32) -> u32 {
     ((f64::from(distinct) * percent / 100.0 + 1e-6).floor() as u32).clamp(1, distinct.max(1))
 }

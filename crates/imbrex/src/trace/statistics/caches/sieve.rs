@@ -1,5 +1,5 @@
-//! SIEVE (Zhang et al., NSDI'24, Algorithm 1): a queue whose members stay where they are, and a hand that moves from the
-//! oldest to the newest, spares what was accessed since it last came by, and drops the first that was not.
+//! SIEVE (Zhang et al., NSDI'24, Algorithm 1): a queue whose members stay where they are, and a hand that moves from
+//! the oldest to the newest, spares what was accessed since it last came by, and drops the first that was not.
 //!
 //! The hand remembers the member it passed last, so links in one direction are enough. A hit sets a byte.
 

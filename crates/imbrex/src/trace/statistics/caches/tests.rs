@@ -31,8 +31,8 @@ fn lru_by_hand() {
     assert_eq!(hits(&accesses, Lru::new(&sequence(&accesses), 3)), "...h..hh");
 }
 
-/// The queue, oldest first and visited marked, before the accesses 4 and on: 1' 2 3; the hand spares 1 and drops 2:
-/// 1 [3] 4; 5 drops 3: 1 [4] 5; a hit on 1 and a visit of 4: 1' [4'] 5; 6 spares 4, drops 5 and begins anew: [1'] 4 6; 7
+/// The queue, oldest first and visited marked, before the accesses 4 and on: 1' 2 3; the hand spares 1 and drops 2: 1
+/// [3] 4; 5 drops 3: 1 [4] 5; a hit on 1 and a visit of 4: 1' [4'] 5; 6 spares 4, drops 5 and begins anew: [1'] 4 6; 7
 /// spares 1 and drops 4: 1 [6] 7.
 #[test]
 fn sieve_by_hand() {
@@ -40,8 +40,8 @@ fn sieve_by_hand() {
     assert_eq!(hits(&accesses, Sieve::new(&sequence(&accesses), 3)), "...h..hh..hh.");
 }
 
-/// c = 2. 1 1: T2 1. 2: T1 2. 3: REPLACE with p = 0 drops 2 to B1; T1 3. 2 is a hit in B1: p = 1, T1 is not over p, so T2
-/// drops 1 to B2; T2 2. 1 is a hit in B2: p = 0, T1 drops 3 to B1; T2 2 1. 2 and 1 hit, 3 is a ghost.
+/// c = 2. 1 1: T2 1. 2: T1 2. 3: REPLACE with p = 0 drops 2 to B1; T1 3. 2 is a hit in B1: p = 1, T1 is not over p, so
+/// T2 drops 1 to B2; T2 2. 1 is a hit in B2: p = 0, T1 drops 3 to B1; T2 2 1. 2 and 1 hit, 3 is a ghost.
 #[test]
 fn arc_by_hand() {
     let accesses = [1, 1, 2, 3, 2, 1, 2, 1, 3];
