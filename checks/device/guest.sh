@@ -43,6 +43,8 @@ life() {
     mount /dev/nbd0 /mnt || finish "failed: mount after a kill"
     verify second
     verify third
+    printf x | dd of=/mnt/third1 bs=1 seek=4097 conv=notrunc 2> /dev/null
+    ! md5sum -c -s /tmp/third.sums || finish "failed: nobody notices a changed byte"
     umount /mnt
     check_files
     leave TERM
