@@ -158,7 +158,10 @@ impl Prepared {
         let Some((file, preset)) = self.file.take() else { return Ok(()) };
         let of = |source| PlaceError::Image { path: self.path.clone(), source };
         let len = Image::<File>::len(&preset).map_err(|e| of(e.into()))?;
-        file.set_len(0).and_then(|()| file.set_len(len)).map_err(|e| of(e.into()))?;
+        file.set_len(0).and_then(|()| file.set_len(len)).map_err(|e| match e.kind() {
+            io::ErrorKind::FileTooLarge => of(ImageError::TooLong(len)),
+            _ => of(e.into()),
+        })?;
         self.store = Arc::new(Image::create(file, &preset).map_err(of)?);
         Ok(())
     }

@@ -68,6 +68,7 @@ fn it_says_how_it_stands_and_cleans_when_told_to() {
     let before = status(&control, Question::Status);
     assert_eq!((before.layer.as_str(), before.traffic.host_written), ("fifo-log", 400 * 4096));
     assert!(before.write_amplification.unwrap() > 1.0);
+    assert!((1 << 20..1 << 32).contains(&before.resident_bytes.unwrap()));
     assert_eq!(before.latency["write"].all.count, 400);
     assert_eq!(before.latency["flush"].all.count, 1);
     let buffered = before.runners[0].used_blocks.unwrap();

@@ -63,6 +63,7 @@ pub fn shown(status: &Status) -> String {
     lines.extend(status.runners.iter().map(|runner| space(runner, status.block_bytes)));
     lines.push(cleaning(status));
     lines.push(lives(status));
+    lines.extend(status.resident_bytes.map(|resident| format!("{} of memory", bytes(resident))));
     lines.push(format!("\n{}", table(["ms", "requests", "mean", "p50", "p99", "p99.9", "max"], latencies(status))));
     lines.join("\n") + "\n"
 }

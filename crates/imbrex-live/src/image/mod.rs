@@ -108,6 +108,9 @@ pub enum ImageError {
         /// Bytes that it takes.
         needed: u64,
     },
+    /// The file system below has no files that long.
+    #[error("the file system has no files of {0} bytes; use one that has (xfs, btrfs, tmpfs), or a smaller --capacity")]
+    TooLong(u64),
     /// The file cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),

@@ -76,6 +76,9 @@ impl Scrape {
         let status = &self.status;
         gauge(encoder, "capacity_bytes", "Bytes that clients see", status.capacity_bytes)?;
         gauge(encoder, "serving", "1 unless the volume cannot be used any more", u64::from(status.dead.is_none()))?;
+        if let Some(bytes) = status.resident_bytes {
+            gauge(encoder, "resident_bytes", "Memory that the server has in use", bytes)?;
+        }
         gauge(encoder, "units_read_only", "Units that can only be read", status.units_read_only)?;
         gauge(encoder, "units_lost", "Units that are lost", status.units_lost)?;
         let runners = || (0..).zip(&status.runners).map(|(number, runner): (u32, _)| (number.to_string(), runner));

@@ -30,6 +30,8 @@ pub struct Status {
     pub dead: Option<String>,
     /// How long it has been served.
     pub uptime_seconds: f64,
+    /// Memory that the server has in use, where the kernel says.
+    pub resident_bytes: Option<u64>,
     /// Bytes and operations.
     pub traffic: Traffic,
     /// Bytes written to the drives for each that clients wrote; nothing before they wrote any.
@@ -161,6 +163,7 @@ impl Service {
             read_only: self.read_only(),
             dead: engine.dead(),
             uptime_seconds: self.since.elapsed().as_secs_f64(),
+            resident_bytes: resident_bytes(),
             traffic,
             write_amplification: (traffic.host_written > 0)
                 .then(|| traffic.media_written as f64 / traffic.host_written as f64),
@@ -190,6 +193,13 @@ impl Service {
         }
         status
     }
+}
+
+/// Memory of this program that is not swapped out: the second number of its `statm`, in pages.
+fn resident_bytes() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
 }
 
 fn add(sums: &mut BTreeMap<String, u64>, counts: impl Iterator<Item = (&'static str, u64)>) {
