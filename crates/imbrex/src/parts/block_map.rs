@@ -1,24 +1,31 @@
 //! A sparse map from logical blocks to 32-bit places, for a persistent buffer that is small beside its disk.
 //!
-//! Most lookups of a buffer miss, and cleaning asks for all blocks of a zone in order; both are answered by one bit a
-//! block. The places themselves lie in a table of open addressing with twice as many entries as the buffer has slots,
-//! eight neighbouring blocks to a cache line. An array indexed by block would need no hash, but where 1 % of the blocks
-//! are buffered it takes 400 bytes and two misses for each; this takes 16 bytes and a bit.
+//! Most lookups of a buffer miss, and cleaning asks for all blocks of a zone in order; both are answered by a set of
+//! the mapped blocks. The places themselves lie in a hash table. An array indexed by block would need no hash, but where
+//! 1 % of the blocks are buffered it takes 400 bytes and two misses for each.
+//!
+//! Memory follows what is mapped. The table doubles when it is half full, and its entries move to the larger one a few
+//! at a time, with each block that is new: nobody waits for all of them.
 
-use super::bitmap::Bitmap;
+use super::place_table::{PLACE_BITS, PlaceTable};
+use super::sparse_bitmap::SparseBitmap;
 use crate::block::{Extent, Lba};
 
-/// Bits of an entry that hold the place; the rest hold the block's number plus one, so that 0 is no entry.
-const PLACE_BITS: u32 = 28;
-/// Neighbouring blocks that share a cache line of the table.
-const LINE: u64 = 8;
+/// Blocks that the first table has room for.
+const FIRST: u64 = 4096;
+/// Entries of the former table that are looked at with each new block. Two would do to be done when the next one is full.
+const AT_ONCE: usize = 8;
 
 /// Where each mapped logical block lies.
 #[derive(Clone)]
 pub struct BlockMap {
-    present: Bitmap,
-    entries: Vec<u64>,
+    present: SparseBitmap,
+    table: PlaceTable,
+    /// The table before, as long as not all of its entries have moved. Those before `moved` have.
+    former: Option<PlaceTable>,
+    moved: usize,
     mapped: u64,
+    most: u64,
 }
 
 impl BlockMap {
@@ -32,7 +39,8 @@ impl BlockMap {
     #[must_use]
     pub fn new(capacity: u64, most: u32) -> Self {
         assert!(capacity < 1 << (u64::BITS - PLACE_BITS) && most <= Self::PLACES);
-        Self { present: Bitmap::new(capacity), entries: vec![0; entries_for(most)], mapped: 0 }
+        let (present, most) = (SparseBitmap::new(capacity), u64::from(most));
+        Self { present, table: PlaceTable::for_blocks(most.min(FIRST)), former: None, moved: 0, mapped: 0, most }
     }
 
     /// Makes room for `most` mapped blocks at a time.
@@ -41,15 +49,7 @@ impl BlockMap {
     /// When that is more than [`BlockMap::PLACES`].
     pub fn widen(&mut self, most: u32) {
         assert!(most <= Self::PLACES);
-        let entries = entries_for(most);
-        if entries > self.entries.len() {
-            for entry in std::mem::replace(&mut self.entries, vec![0; entries]) {
-                if entry != 0 {
-                    let at = self.find(Lba((entry >> PLACE_BITS) - 1));
-                    self.entries[at] = entry;
-                }
-            }
-        }
+        self.most = self.most.max(most.into());
     }
 
     /// How many blocks are mapped.
@@ -62,48 +62,81 @@ impl BlockMap {
     #[inline]
     #[must_use]
     pub fn get(&self, lba: Lba) -> Option<u32> {
-        self.present.contains(lba.0).then(|| place_of(self.entries[self.find(lba)]))
+        if self.present.contains(lba.0) { self.place(lba) } else { None }
+    }
+
+    /// Where a mapped block lies.
+    #[inline]
+    fn place(&self, lba: Lba) -> Option<u32> {
+        self.table.get(lba).or_else(|| self.former.as_ref()?.get(lba))
     }
 
     /// Loads what [`BlockMap::get`] and [`BlockMap::set`] would need, for its effect on the cache.
     #[inline]
     #[must_use]
     pub fn touch(&self, lba: Lba) -> u64 {
-        self.present.touch(lba.0) ^ self.entries[self.home(lba)]
+        self.present.touch(lba.0) ^ self.table.touch(lba)
     }
 
     /// Loads what looking up every mapped block of `range` would need. Lookups branch on what they find and so wait for
     /// each other's cache misses; these loads do not.
     #[must_use]
     pub fn touch_range(&self, range: Extent<Lba>) -> u64 {
-        self.blocks(range).fold(0, |sum, lba| sum ^ self.entries[self.home(lba)])
+        self.blocks(range).fold(0, |sum, lba| sum ^ self.table.touch(lba))
     }
 
     /// Maps the block and returns its former place.
     #[inline]
     pub fn set(&mut self, lba: Lba, to: u32) -> Option<u32> {
         debug_assert!(to < Self::PLACES);
-        let new = self.present.insert(lba.0);
-        let at = self.find(lba);
-        let was = self.entries[at];
-        self.entries[at] = (lba.0 + 1) << PLACE_BITS | u64::from(to);
-        self.mapped += u64::from(new);
-        debug_assert!(2 * self.mapped <= self.entries.len() as u64);
-        (!new).then(|| place_of(was))
+        if self.present.insert(lba.0) {
+            self.mapped += 1;
+            debug_assert!(self.mapped <= self.most);
+            self.make_room();
+            self.table.set(lba, to);
+            return None;
+        }
+        let moved = self.former.as_mut().and_then(|former| former.remove(lba));
+        self.table.set(lba, to).or(moved)
     }
 
     /// Unmaps the block and returns its former place.
     #[inline]
     pub fn remove(&mut self, lba: Lba) -> Option<u32> {
-        if !self.present.contains(lba.0) {
+        if !self.present.remove(lba.0) {
             return None;
         }
-        self.present.remove(lba.0);
         self.mapped -= 1;
-        let at = self.find(lba);
-        let was = place_of(self.entries[at]);
-        self.close_gap(at);
-        Some(was)
+        self.table.remove(lba).or_else(|| self.former.as_mut()?.remove(lba))
+    }
+
+    /// Sees to it that the table is at most half full with another entry, and moves entries to it.
+    #[inline]
+    fn make_room(&mut self) {
+        if self.former.is_some() {
+            self.move_entries(AT_ONCE);
+        }
+        if 2 * self.mapped > self.table.len() as u64 {
+            self.move_entries(usize::MAX);
+            let larger = PlaceTable::for_blocks((self.table.len() as u64).min(self.most));
+            self.former = Some(std::mem::replace(&mut self.table, larger));
+            self.moved = 0;
+        }
+    }
+
+    /// Moves the next entries of the former table, looking at so many of its places.
+    fn move_entries(&mut self, places: usize) {
+        let Some(former) = &mut self.former else { return };
+        let end = former.len().min(self.moved.saturating_add(places));
+        for at in self.moved..end {
+            while let Some((lba, to)) = former.take(at) {
+                self.table.set(lba, to);
+            }
+        }
+        self.moved = end;
+        if end == former.len() {
+            self.former = None;
+        }
     }
 
     /// Unmaps every block of `range`, telling `each` what lay where.
@@ -131,7 +164,7 @@ impl BlockMap {
 
     /// The mapped blocks of `range` and their places, ascending.
     pub fn range(&self, range: Extent<Lba>) -> impl Iterator<Item = (Lba, u32)> {
-        self.blocks(range).map(|lba| (lba, place_of(self.entries[self.find(lba)])))
+        self.blocks(range).filter_map(|lba| Some((lba, self.place(lba)?)))
     }
 
     /// The first mapped block in `[from, end)`.
@@ -145,65 +178,6 @@ impl BlockMap {
     pub fn last(&self, range: Extent<Lba>) -> Option<Lba> {
         self.present.last(range.start.0, range.end().0).map(Lba)
     }
-
-    /// The entry where the search for a block begins. Lines are scattered by the golden ratio, blocks of a line are
-    /// not.
-    #[inline]
-    fn home(&self, lba: Lba) -> usize {
-        let lines = self.entries.len() as u64 / LINE;
-        let scattered = (lba.0 / LINE).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The product's upper half: the part of the lines that `scattered` is of all numbers.
-        let line = ((u128::from(scattered) * u128::from(lines)) >> u64::BITS) as u64;
-        (line * LINE + lba.0 % LINE) as usize
-    }
-
-    /// The block's entry, or the empty one where it would be put.
-    #[inline]
-    fn find(&self, lba: Lba) -> usize {
-        let mut at = self.home(lba);
-        while self.entries[at] != 0 && self.entries[at] >> PLACE_BITS != lba.0 + 1 {
-            at = self.after(at);
-        }
-        at
-    }
-
-    /// The entry behind another; behind the last comes the first.
-    #[inline]
-    fn after(&self, at: usize) -> usize {
-        if at + 1 == self.entries.len() { 0 } else { at + 1 }
-    }
-
-    /// Empties an entry and moves those behind it that a search would no longer reach.
-    #[inline]
-    fn close_gap(&mut self, gap: usize) {
-        let entries = self.entries.len();
-        let behind = |from: usize, at: usize| if at >= from { at - from } else { at + entries - from };
-        let mut gap = gap;
-        let mut at = gap;
-        loop {
-            at = self.after(at);
-            let entry = self.entries[at];
-            if entry == 0 {
-                break;
-            }
-            let home = self.home(Lba((entry >> PLACE_BITS) - 1));
-            // The entry may move into the gap unless its home lies behind the gap.
-            if behind(home, at) >= behind(gap, at) {
-                self.entries[gap] = entry;
-                gap = at;
-            }
-        }
-        self.entries[gap] = 0;
-    }
-}
-
-/// Twice as many as are ever mapped, in whole lines.
-fn entries_for(most: u32) -> usize {
-    (2 * u64::from(most)).next_multiple_of(LINE).max(2 * LINE) as usize
-}
-
-fn place_of(entry: u64) -> u32 {
-    (entry & ((1 << PLACE_BITS) - 1)) as u32
 }
 
 #[cfg(test)]
@@ -221,6 +195,29 @@ mod tests {
         }
         assert_eq!(map.mapped(), 1000);
         assert!((0..1000u32).all(|block| map.get(Lba(u64::from(block) * 37)) == Some(block)));
+    }
+
+    /// Entries are on their way from one table to the next most of the time.
+    #[test]
+    fn behaves_like_a_map_while_it_grows() {
+        let (mut map, mut plain) = (BlockMap::new(1 << 30, 200_000), BTreeMap::new());
+        let (mut state, mut on_the_way) = (1_u64, 0);
+        for step in 0..300_000_u32 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let lba = Lba((state >> 40) % 40_000 * 25_000 % (1 << 30));
+            if state >> 62 == 0 {
+                assert_eq!(map.remove(lba), plain.remove(&lba));
+            } else {
+                assert_eq!(map.set(lba, step), plain.insert(lba, step));
+            }
+            on_the_way += u32::from(map.former.is_some());
+            let other = Lba((state >> 20) % 40_000 * 25_000 % (1 << 30));
+            assert_eq!(map.get(other), plain.get(&other).copied());
+        }
+        assert_eq!(map.mapped(), plain.len() as u64);
+        assert!(on_the_way > 1000 && plain.iter().all(|(lba, to)| map.get(*lba) == Some(*to)));
+        assert!(map.table.len() as u64 <= 8 * map.mapped(), "memory follows what is mapped");
+        assert_eq!(map.range(Extent::new(Lba(0), u32::MAX)).collect::<Vec<_>>(), plain.into_iter().collect::<Vec<_>>());
     }
 
     proptest! {

@@ -1,0 +1,205 @@
+//! A set of few numbers from all over a large range: memory follows the members, not the range.
+//!
+//! The range is cut into groups of as many numbers as a cache line has bits. A group without members is a zero in the
+//! list of groups, four bytes; any other has a line, which it gives back with its last member.
+
+/// Numbers of a group.
+const GROUP: u64 = 512;
+const WORDS: usize = GROUP as usize / 64;
+/// Lines that take memory at a time.
+const CHUNK: usize = 1024;
+
+/// One bit for each number of a group.
+type Line = [u64; WORDS];
+
+/// Which of `len` numbers are in the set.
+#[derive(Clone, Debug, Default)]
+pub struct SparseBitmap {
+    /// For each group the number of its line, counted from 1; 0 if it has none.
+    lines: Vec<u32>,
+    chunks: Vec<Box<[Line]>>,
+    /// Lines given back.
+    free: Vec<u32>,
+}
+
+/// The word of a line that a number lies in, and its bit.
+fn place(at: u64) -> (usize, u64) {
+    ((at % GROUP / 64) as usize, 1 << (at % 64))
+}
+
+impl SparseBitmap {
+    /// The empty set of numbers below `len`.
+    #[must_use]
+    pub fn new(len: u64) -> Self {
+        Self { lines: vec![0; len.div_ceil(GROUP) as usize], ..Self::default() }
+    }
+
+    /// Whether `at` is in the set.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, at: u64) -> bool {
+        let (word, bit) = place(at);
+        self.line_of(at / GROUP).is_some_and(|line| line[word] & bit != 0)
+    }
+
+    /// The word that `at` is in, for its effect on the cache.
+    #[inline]
+    #[must_use]
+    pub fn touch(&self, at: u64) -> u64 {
+        self.line_of(at / GROUP).map_or(0, |line| line[place(at).0])
+    }
+
+    /// Adds `at`; says whether it is new.
+    #[inline]
+    pub fn insert(&mut self, at: u64) -> bool {
+        let group = (at / GROUP) as usize;
+        if self.lines[group] == 0 {
+            self.lines[group] = self.new_line();
+        }
+        let (word, bit) = place(at);
+        let word = &mut self.line_mut(group)[word];
+        let was = *word;
+        *word |= bit;
+        was & bit == 0
+    }
+
+    /// Takes `at` out; says whether it was in.
+    #[inline]
+    pub fn remove(&mut self, at: u64) -> bool {
+        let group = (at / GROUP) as usize;
+        if self.lines.get(group).is_none_or(|line| *line == 0) {
+            return false;
+        }
+        let (word, bit) = place(at);
+        let line = self.line_mut(group);
+        let was = line[word];
+        line[word] &= !bit;
+        if *line == [0; WORDS] {
+            self.free.push(std::mem::take(&mut self.lines[group]));
+        }
+        was & bit != 0
+    }
+
+    /// The least member in `[from, end)`.
+    #[inline]
+    #[must_use]
+    pub fn next(&self, from: u64, end: u64) -> Option<u64> {
+        let mut from = from;
+        while from < end {
+            let group = from / GROUP;
+            let found = self.line_of(group).and_then(|line| first_of(line, (from % GROUP) as usize));
+            if let Some(within) = found {
+                let at = group * GROUP + within as u64;
+                return (at < end).then_some(at);
+            }
+            from = (self.next_group(group + 1)?) * GROUP;
+        }
+        None
+    }
+
+    /// The greatest member in `[from, end)`.
+    #[must_use]
+    pub fn last(&self, from: u64, end: u64) -> Option<u64> {
+        let mut end = end.min(self.lines.len() as u64 * GROUP);
+        while end > from {
+            let group = (end - 1) / GROUP;
+            let found = self.line_of(group).and_then(|line| last_of(line, ((end - 1) % GROUP) as usize));
+            if let Some(within) = found {
+                let at = group * GROUP + within as u64;
+                return (at >= from).then_some(at);
+            }
+            end = group * GROUP;
+        }
+        None
+    }
+
+    /// The first group from `group` on that has members.
+    fn next_group(&self, group: u64) -> Option<u64> {
+        let behind = self.lines.get(group as usize..)?.iter().position(|line| *line != 0)?;
+        Some(group + behind as u64)
+    }
+
+    #[inline]
+    fn line_of(&self, group: u64) -> Option<&Line> {
+        let number = self.lines.get(group as usize)?.checked_sub(1)? as usize;
+        Some(&self.chunks[number / CHUNK][number % CHUNK])
+    }
+
+    /// The line of a group that has one.
+    #[inline]
+    fn line_mut(&mut self, group: usize) -> &mut Line {
+        let number = self.lines[group] as usize - 1;
+        &mut self.chunks[number / CHUNK][number % CHUNK]
+    }
+
+    /// A line of zeros, by its number counted from 1.
+    fn new_line(&mut self) -> u32 {
+        if self.free.is_empty() {
+            let first = (self.chunks.len() * CHUNK) as u32;
+            self.chunks.push(vec![[0; WORDS]; CHUNK].into());
+            self.free.extend((1..=CHUNK as u32).rev().map(|number| first + number));
+        }
+        self.free.pop().unwrap_or_else(|| unreachable!("there are some now"))
+    }
+}
+
+/// The first bit of a line from `from` on.
+#[inline]
+fn first_of(line: &Line, from: usize) -> Option<usize> {
+    let mut bits = line[from / 64] & (u64::MAX << (from % 64));
+    let mut word = from / 64;
+    while bits == 0 {
+        word += 1;
+        bits = *line.get(word)?;
+    }
+    Some(word * 64 + bits.trailing_zeros() as usize)
+}
+
+/// The last bit of a line up to `until`.
+fn last_of(line: &Line, until: usize) -> Option<usize> {
+    let mut bits = line[until / 64] & (u64::MAX >> (63 - until % 64));
+    let mut word = until / 64;
+    while bits == 0 {
+        word = word.checked_sub(1)?;
+        bits = line[word];
+    }
+    Some(word * 64 + 63 - bits.leading_zeros() as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn memory_follows_the_members() {
+        let mut bits = SparseBitmap::new(1 << 32);
+        for round in 0..3 {
+            (0..5000).for_each(|i| assert!(bits.insert((i * 800_011 + round) % (1 << 32))));
+            assert_eq!(bits.chunks.len(), 5, "lines are given back and taken again");
+            (0..5000).for_each(|i| assert!(bits.remove((i * 800_011 + round) % (1 << 32))));
+        }
+        assert_eq!((bits.next(0, 1 << 32), bits.free.len()), (None, 5 * CHUNK));
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_an_ordered_set(steps in prop::collection::vec((any::<bool>(), 0u64..20_000, 0u64..9_000), 1..200)) {
+            let (mut bits, mut plain) = (SparseBitmap::new(20_000), BTreeSet::new());
+            for (add, at, length) in steps {
+                // Some groups fill up, and others stay without members.
+                let at = if at % 3 == 0 { at % 700 } else { at };
+                if add {
+                    prop_assert_eq!(bits.insert(at), plain.insert(at));
+                } else {
+                    prop_assert_eq!(bits.remove(at), plain.remove(&at));
+                }
+                prop_assert_eq!(bits.contains(at), plain.contains(&at));
+                let (from, end) = (at / 2, at / 2 + length);
+                prop_assert_eq!(bits.next(from, end), plain.range(from..end).next().copied());
+                prop_assert_eq!(bits.last(from, end), plain.range(from..end).next_back().copied());
+            }
+        }
+    }
+}
