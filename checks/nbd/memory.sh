@@ -31,7 +31,7 @@ for layer in $LAYERS; do
     echo "$layer: served with $before MiB"
     for gib in $(seq "$GIBS"); do
         fio --name=writes --ioengine=nbd --uri="$(uri "$layer")" --rw=randwrite --bs=4k --iodepth=32 --size=18000g \
-            --io_size=1g --randseed="$gib" --norandommap --output="$work/fio" || fail "fio on $layer"
+            --io_size=1g --randrepeat=0 --norandommap --output="$work/fio" || fail "fio on $layer"
         awk -v gib="$gib" -v now="$(mib "$layer")" -v before="$before" -v blocks="$(mapped "$layer")" -v layer="$layer" \
             'BEGIN { held = blocks * 4096 / 2 ^ 30; printf "%s: %d GiB written, %d MiB, %.1f for each GiB mapped\n", layer, gib, now, (now - before) / held }'
     done
