@@ -92,7 +92,7 @@ impl SparseBitmap {
                 let at = group * GROUP + within as u64;
                 return (at < end).then_some(at);
             }
-            from = (self.next_group(group + 1)?) * GROUP;
+            from = self.next_group(group + 1, end.div_ceil(GROUP))? * GROUP;
         }
         None
     }
@@ -113,10 +113,11 @@ impl SparseBitmap {
         None
     }
 
-    /// The first group from `group` on that has members.
-    fn next_group(&self, group: u64) -> Option<u64> {
-        let behind = self.lines.get(group as usize..)?.iter().position(|line| *line != 0)?;
-        Some(group + behind as u64)
+    /// The first group in `[from, end)` that has members.
+    fn next_group(&self, from: u64, end: u64) -> Option<u64> {
+        let end = (end as usize).min(self.lines.len());
+        let behind = self.lines.get(from as usize..end)?.iter().position(|line| *line != 0)?;
+        Some(from + behind as u64)
     }
 
     #[inline]
