@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
-use imbrex::layers::{self, LayerInfo, Recording};
+use imbrex::layers::{self, LayerInfo};
 use imbrex::plan::Why;
+use imbrex::recording::Recording;
 use imbrex_live::engine::{Cleaning, Engine, EngineOptions};
 use imbrex_live::image::Image;
 use imbrex_live::store::Store;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use imbrex::drive::DrivePreset;
-use imbrex::layers::{self, LayerInfo, Recording};
+use imbrex::layers::{self, LayerInfo};
+use imbrex::recording::Recording;
 use imbrex::replay::{BufferSize, Observer, ReplayOptions, Scheduler, Setup};
 use imbrex::trace::synthetic::Pattern;
 use imbrex::trace::{TraceRequest, Workload};

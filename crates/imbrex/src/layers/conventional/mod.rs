@@ -5,8 +5,9 @@
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use crate::layers::{ConfigError, LayerInfo, Recording, configure};
+use crate::layers::{ConfigError, LayerInfo, configure};
 use crate::plan::{Place, Plan, Record, Why};
+use crate::recording::Recording;
 use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {

@@ -3,7 +3,8 @@
 use super::DmZoned;
 use super::records::{MOST_WORDS, WORD};
 use super::zones::ZonePool;
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
+use crate::layers::{ConfigError, Field, LayerInfo, STEP_BLOCKS, configure};
+use crate::recording::Recording;
 use crate::space::{Space, Zones};
 
 pub(in crate::layers) const INFO: LayerInfo = LayerInfo {

@@ -25,14 +25,13 @@ use std::ops::ControlFlow;
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
-use crate::layers::{
-    ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS, configure, rewrite_survives, zone_map,
-};
+use crate::layers::{ConfigError, Field, LayerInfo, SPARE_ZONES, STEP_BLOCKS, configure, rewrite_survives, zone_map};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::parts::zone_pass::ZonePass;
 use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::recording::Recording;
 use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {

@@ -45,13 +45,14 @@ use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, CLEAN_FOR, IDLE
 use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
+use crate::layers::{ConfigError, Field, LayerInfo, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::recency::{Crossing, RecencyHalves};
 use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
 use crate::plan::Plan;
+use crate::recording::Recording;
 use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {

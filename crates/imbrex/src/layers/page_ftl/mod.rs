@@ -44,12 +44,13 @@ use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{
     Condition, Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation,
 };
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
+use crate::layers::{ConfigError, Field, LayerInfo, STEP_BLOCKS, configure};
 use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::unit_pool::{Reuse, UnitPool, Victims};
 use crate::plan::{Place, Plan, Record, Why};
+use crate::recording::Recording;
 use crate::space::{Space, Zones};
 use collect::Collection;
 

@@ -11,9 +11,10 @@
 //! # State, invariants and how a write is served
 //! Those of `in_place_tracks`, which this layer gives its order.
 
+use super::LayerInfo;
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
-use super::{LayerInfo, Recording};
 use crate::parts::track_order::Phase;
+use crate::recording::Recording;
 use crate::tracks::Side;
 
 const PHASES: [Phase; 2] =

@@ -62,11 +62,12 @@ use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{
     Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
 };
-use crate::layers::{LayerInfo, Recording};
+use crate::layers::LayerInfo;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::recording::Recording;
 use cache::Cache;
 use clean::Job;
 use config::Config;

@@ -45,10 +45,11 @@ use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, IDLE_FREE, INTE
 use super::zone_buffer::{Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
+use crate::layers::{ConfigError, Field, LayerInfo, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::plan::{Event, Plan};
+use crate::recording::Recording;
 use crate::space::Space;
 use buffer_zones::BufferZones;
 

@@ -35,9 +35,10 @@ use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
 use super::zone_buffer::config::{INTERRUPTIBLE, read};
 use crate::block::{Extent, Lba, unit_and_offset};
 use crate::layer::Violation;
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS};
+use crate::layers::{ConfigError, Field, LayerInfo, STEP_BLOCKS};
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
+use crate::recording::Recording;
 use crate::space::Space;
 
 /// What is known of this layer.
