@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::{ConfigError, Field, LayerInfo, configure};
+use super::config;
+use super::{ConfigError, Field, LayerInfo};
 use crate::buffer_size::BufferSize;
 
 /// The preset of the flash.
@@ -86,7 +87,7 @@ impl BelowConfig {
     /// [`ConfigError::Field`] names what is wrong.
     pub fn read(layer: &LayerInfo, config: &toml::Table) -> Result<Self, ConfigError> {
         let below = config.iter().filter(|(key, _)| KEYS.contains(&key.as_str()));
-        configure(layer.name, &below.map(|(key, value)| (key.clone(), value.clone())).collect())
+        config::read(layer, &below.map(|(key, value)| (key.clone(), value.clone())).collect())
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod amphisbaena;
 pub mod below;
 pub mod block_lru;
+mod config;
 pub mod conventional;
 pub mod dm_zoned;
 pub mod fifo_log;
@@ -22,7 +23,7 @@ mod zone_buffer;
 
 use std::borrow::Cow;
 
-use serde::de::DeserializeOwned;
+pub use config::{ConfigError, Field, READ_ALLOCATE};
 
 use crate::layer::{TranslationLayer, Unsafe};
 use crate::parts::zone_map::ZoneMap;
@@ -49,48 +50,6 @@ pub struct LayerInfo {
 }
 
 type Build = fn(&Space, &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError>;
-
-/// A configuration field of a layer.
-pub struct Field {
-    /// The key.
-    pub key: &'static str,
-    /// The default, as it would be written.
-    pub default: &'static str,
-    /// What it does.
-    pub meaning: &'static str,
-    /// Values worth trying on tiny disks, for the crash explorer and the property tests; none if it is not to be
-    /// varied.
-    pub samples: &'static [&'static str],
-}
-
-/// Why a layer cannot be made.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// There is no such layer.
-    #[error("there is no layer '{name}'; known are {known}")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// A field is unknown or has a wrong value.
-    #[error("layer {layer}: {reason}")]
-    Field {
-        /// The layer.
-        layer: &'static str,
-        /// What is wrong and what would be right.
-        reason: String,
-    },
-    /// The drive does not give what the layer needs.
-    #[error("layer {layer} does not fit the drive: {reason}")]
-    Space {
-        /// The layer.
-        layer: &'static str,
-        /// What is missing and how to provide it.
-        reason: String,
-    },
-}
 
 /// Every layer, in the order in which it is listed.
 pub const ALL: &[LayerInfo] = &[
@@ -135,32 +94,6 @@ impl LayerInfo {
         (self.build)(space, &own)
     }
 }
-
-/// Reads a layer's configuration; unknown fields are errors.
-fn configure<C: DeserializeOwned>(layer: &'static str, config: &toml::Table) -> Result<C, ConfigError> {
-    toml::Value::Table(config.clone())
-        .try_into()
-        .map_err(|e: toml::de::Error| ConfigError::Field { layer, reason: e.message().to_owned() })
-}
-
-/// The field of every layer that rewrites zones.
-const SPARE_ZONES: Field = Field {
-    key: "spare_zones",
-    default: "1",
-    meaning: "zones kept free to rewrite into; 0: read, reset, rewrite",
-    samples: &["1", "2"],
-};
-
-/// The key of the field that says whether a cache takes a copy of what is read from home.
-pub const READ_ALLOCATE: &str = "read_allocate";
-
-/// The field of every layer that cleans in steps.
-const STEP_BLOCKS: Field = Field {
-    key: "step_blocks",
-    default: "4096",
-    meaning: "blocks one cleaning step moves at most",
-    samples: &["1", "3", "64"],
-};
 
 /// The native zones of a layer that keeps `spare` of the drive's zones free.
 fn zone_map(layer: &'static str, space: &Space, spare: u32) -> Result<ZoneMap, ConfigError> {

@@ -7,8 +7,9 @@ use super::label::Label;
 use super::natives::Natives;
 use super::roles::Roles;
 use super::{Amphisbaena, INFO};
+use crate::layers::config;
 use crate::layers::zone_buffer::ZoneBuffer;
-use crate::layers::zone_buffer::config::{self, BufferConfig};
+use crate::layers::zone_buffer::config::BufferConfig;
 use crate::layers::{ConfigError, Field};
 use crate::space::Space;
 

@@ -40,11 +40,11 @@ mod remembered;
 mod roles;
 mod write;
 
-use super::zone_buffer::config::INTERRUPTIBLE;
 use super::zone_buffer::{Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Corrupt, Step, Violation};
-use crate::layers::{LayerInfo, SPARE_ZONES, STEP_BLOCKS};
+use crate::layers::LayerInfo;
+use crate::layers::config::{INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;

@@ -28,5 +28,5 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Interlaced,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(InPlaceTracks::new("seagate-two-phase", &PHASES, space, config)?)),
+    build: |space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
 };

@@ -41,11 +41,12 @@
 
 mod buffer_zones;
 
-use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, IDLE_FREE, INTERRUPTIBLE};
+use super::zone_buffer::config::{AT_POINTER, BufferConfig, IDLE_FREE};
 use super::zone_buffer::{Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
-use crate::layers::{ConfigError, Field, LayerInfo, SPARE_ZONES, STEP_BLOCKS};
+use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
+use crate::layers::{ConfigError, Field, LayerInfo};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::plan::{Event, Plan};
