@@ -102,7 +102,7 @@ fn every_layer_serves_and_is_found_again() {
 }
 
 /// Layers that buffer what clients write and can do without.
-const BUFFERS: [&str; 6] = ["fifo-log", "loop-back", "block-lru", "skylight-zones", "amphisbaena", "skylight"];
+const BUFFERS: [&str; 6] = ["fifo-log", "loop-back", "block-lru", "hashed-zones", "amphisbaena", "skylight"];
 
 #[test]
 fn cleaning_that_was_asked_for_ends_and_leaves_buffers_empty() {

@@ -8,6 +8,7 @@ pub mod conventional;
 pub mod dm_zoned;
 pub mod fifo_log;
 mod flash_cache;
+pub mod hashed_zones;
 pub mod in_place;
 mod in_place_tracks;
 mod log_structured;
@@ -17,7 +18,6 @@ pub mod page_ftl;
 pub mod seagate;
 pub mod seagate_two_phase;
 pub mod skylight;
-pub mod skylight_zones;
 pub mod static_sets;
 mod zone_buffer;
 
@@ -58,7 +58,7 @@ pub const ALL: &[LayerInfo] = &[
     fifo_log::INFO,
     loop_back::INFO,
     block_lru::INFO,
-    skylight_zones::INFO,
+    hashed_zones::INFO,
     amphisbaena::INFO,
     dm_zoned::INFO,
     log_structured::GREEDY,
