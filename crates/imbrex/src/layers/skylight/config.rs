@@ -6,6 +6,7 @@ use super::home::Home;
 use super::stream::Detector;
 use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
 use crate::layers::{ConfigError, Field};
+use crate::parts::bitmap::Bitmap;
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
 use crate::parts::step_size::StepSize;
@@ -100,7 +101,7 @@ impl Skylight {
             detector: Detector::default(),
             stream: None,
             job: None,
-            copied: vec![0; longest.div_ceil(64) as usize],
+            copied: Bitmap::new(u64::from(longest)),
             newer: Vec::with_capacity(longest.min(config.step_blocks) as usize),
             home,
             step: StepSize::new(config.step_blocks),

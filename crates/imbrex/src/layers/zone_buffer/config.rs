@@ -2,6 +2,7 @@
 
 use super::{Policy, ZoneBuffer};
 use crate::layers::{ConfigError, Field, LayerInfo, zone_map};
+use crate::parts::bitmap::Bitmap;
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
 use crate::parts::step_size::StepSize;
@@ -94,7 +95,7 @@ impl<P: Policy> ZoneBuffer<P> {
             name: layer.name,
             policy: policy(slots, &zones),
             blocks: BufferedBlocks::new(space.conventional, slots, zones.capacity()),
-            copied: vec![0; zones.zone_blocks().div_ceil(64) as usize],
+            copied: Bitmap::new(u64::from(zones.zone_blocks())),
             collected: Vec::new(),
             zones,
             eviction: None,
