@@ -181,7 +181,7 @@ fn readable(at: Extent<Pba>, unit: Unit, is: UnitState, end: u32) -> Result<(), 
     }
 }
 
-/// Refuses a write at block `offset` of a unit of so many `blocks` that is not at its write `pointer` or passes its end.
+/// Refuses a write at block `offset` of a unit of so many `blocks` that is not at its `pointer` or passes its end.
 fn appends(at: Extent<Pba>, unit: Unit, (offset, blocks): (u32, u32), pointer: u32) -> Result<(), Illegal> {
     if offset != pointer {
         Err(Illegal::OffPointer { at, unit, pointer })
