@@ -359,7 +359,10 @@ mod tests {
         let evicted = |overwritten: bool| {
             let (mut blocks, mut slots) = begun(&before);
             let mut plan = Plan::new();
-            blocks.evict(run(10, 6), overwritten, |offset| offset != 2, &mut slots, &mut plan);
+            let mut copied = Bitmap::new(6);
+            copied.insert_run(0, 6);
+            copied.remove(2);
+            blocks.evict(run(10, 6), overwritten, &copied, &mut slots, &mut plan);
             blocks.check(&slots).unwrap();
             assert_eq!(blocks.map.range(run(0, 99)).collect::<Vec<_>>(), [(Lba(12), 2)]);
             assert_eq!(plan.ops().last(), Some(&Op::Count(Event::Evicted, 3)));
