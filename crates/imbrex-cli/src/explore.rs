@@ -9,8 +9,9 @@ use std::thread;
 use anyhow::{Result, bail};
 use clap::Args;
 use imbrex::explore::{self, Finding, Options, Subject, Tally};
-use imbrex::layers::{LayerInfo, Recording};
+use imbrex::layers::LayerInfo;
 use imbrex::perform::rules::{Rule, Rules};
+use imbrex::recording::Recording;
 use imbrex_live::explore::on_images;
 use serde::Serialize;
 

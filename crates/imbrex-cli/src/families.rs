@@ -42,7 +42,7 @@ const PARTS: &[Part] = &[
             "fifo-log",
             "loop-back",
             "block-lru",
-            "skylight-zones",
+            "hashed-zones",
             "amphisbaena",
             "dm-zoned",
         ],

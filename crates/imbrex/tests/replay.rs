@@ -11,9 +11,10 @@ use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use imbrex::layers::{self, Recording, find};
+use imbrex::layers::{self, find};
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
+use imbrex::recording::Recording;
 use imbrex::replay::{
     Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Row, Setup, Simulation, Window,
     replay,

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use imbrex::layers::Recording;
 use imbrex::perform::Failure;
+use imbrex::recording::Recording;
 
 use crate::engine::{Cleaning, Engine};
 use crate::overlay::Overlay;

@@ -12,8 +12,9 @@ use super::stack;
 use crate::block::{Address, Pba};
 use crate::buffer_size::BufferSize;
 use crate::drive::{DriveError, DrivePreset, DriveTiming};
-use crate::layers::{LayerInfo, Recording};
+use crate::layers::LayerInfo;
 use crate::mechanics::{FlashTimes, Mechanics};
+use crate::recording::Recording;
 use crate::space::Space;
 use crate::trace::Workload;
 

@@ -7,7 +7,8 @@ use super::stack;
 use crate::block::Pba;
 use crate::drive::DrivePreset;
 use crate::layers::below::BelowConfig;
-use crate::layers::{self, ConfigError, LayerInfo, Recording};
+use crate::layers::{self, ConfigError, LayerInfo};
+use crate::recording::Recording;
 use crate::space::{Home, Space};
 
 /// How often a drive is enlarged before it is given up to find one that is large enough.

@@ -26,7 +26,7 @@ use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Setup, replay};
 use imbrex::trace::{TraceRequest, Workload};
 
 use amphisbaena::{Amphisbaena, Readings};
-use buffers::{BlockLru, FifoLog, LoopBack, SkylightZones};
+use buffers::{BlockLru, FifoLog, HashedZones, LoopBack};
 use dm_zoned::{DmZoned, Settings};
 use model::{Buffer, Buffered, Counts, Disk, Model};
 
@@ -57,7 +57,7 @@ const READINGS: [(&str, &[&str]); 6] = [
         ],
     ),
     (
-        "skylight-zones",
+        "hashed-zones",
         &["zone_slots = 17", "at_pointer = 'buffered'\nzone_slots = 40", "spare_zones = 0\nstep_blocks = 7"],
     ),
     (
@@ -116,7 +116,7 @@ fn model(layer: &str, disk: Disk, slots: u64, config: &toml::Table) -> Box<dyn M
         "fifo-log" => buffered(disk, FifoLog::new(slots), config),
         "loop-back" => buffered(disk, LoopBack::new(slots, number("requeue_blocks").unwrap_or(0)), config),
         "block-lru" => buffered(disk, BlockLru::new(slots), config),
-        "skylight-zones" => Box::new(SkylightZones::new(disk, slots, number("zone_slots").unwrap_or(0))),
+        "hashed-zones" => Box::new(HashedZones::new(disk, slots, number("zone_slots").unwrap_or(0))),
         _ => panic!("{layer} has no model"),
     }
 }

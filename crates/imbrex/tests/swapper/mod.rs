@@ -7,9 +7,9 @@ use std::sync::Arc;
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
 use imbrex::explore::{Drawing, Subject};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use imbrex::layers::Recording;
 use imbrex::perform::rules::Rule;
 use imbrex::plan::{Place, Plan, Record, Why};
+use imbrex::recording::Recording;
 use imbrex::space::Space;
 
 /// Blocks of the host's data that wait in RAM; two more are for swapping.

@@ -30,7 +30,7 @@
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use crate::layers::{ConfigError, Field, configure};
+use crate::layers::{ConfigError, Field, LayerInfo, config};
 use crate::parts::lost::LostBlocks;
 use crate::parts::track_order::{Phase, TrackOrder};
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -79,19 +79,19 @@ pub(super) struct InPlaceTracks {
 impl InPlaceTracks {
     /// A layer on the interlaced tracks of `space`, in the order of `phases`.
     pub(super) fn new(
-        layer: &'static str,
+        layer: &LayerInfo,
         phases: &[Phase],
         space: &Space,
         config: &toml::Table,
     ) -> Result<Self, ConfigError> {
-        let Config { utilisation, update_blocks } = configure(layer, config)?;
+        let Config { utilisation, update_blocks } = config::read(layer, config)?;
         let Some(tracks) = space.tracks else {
             let reason = "it needs interlaced tracks; choose an interlaced drive".to_owned();
-            return Err(ConfigError::Space { layer, reason });
+            return Err(ConfigError::Space { layer: layer.name, reason });
         };
         if !(utilisation > 0.0 && utilisation <= 1.0) {
             let reason = format!("utilisation is {utilisation}; choose a part of the disk above 0, up to 1");
-            return Err(ConfigError::Field { layer, reason });
+            return Err(ConfigError::Field { layer: layer.name, reason });
         }
         let capacity = ((tracks.interlaced_blocks() as f64 * utilisation) as u64).max(1);
         let update_blocks = if update_blocks == 0 { tracks.bottom_blocks } else { update_blocks };

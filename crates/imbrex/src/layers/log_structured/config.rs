@@ -1,6 +1,7 @@
 //! What can be chosen about a log over bands, and what the choice leaves to the host.
 
-use crate::layers::{ConfigError, Field, LayerInfo, STEP_BLOCKS, configure};
+use crate::layers::config::{self, STEP_BLOCKS};
+use crate::layers::{ConfigError, Field, LayerInfo};
 use crate::parts::block_map::BlockMap;
 use crate::parts::full_map::FullMap;
 use crate::space::{Space, Zones};
@@ -106,7 +107,7 @@ pub(super) fn read(
     space: &Space,
     config: &toml::Table,
 ) -> Result<(Config, Zones, u64), ConfigError> {
-    let config: Config = configure(layer.name, config)?;
+    let config: Config = config::read(layer, config)?;
     let layer = layer.name;
     if config.step_blocks == 0 || config.compact_bands == 0 || !(0.0..1.0).contains(&config.spare_fraction) {
         let reason =

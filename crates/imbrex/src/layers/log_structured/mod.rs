@@ -64,11 +64,12 @@ mod records;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
-use crate::layers::{ConfigError, LayerInfo, Recording};
+use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::heat::Heat;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::recording::Recording;
 use crate::space::Space;
 use bands::Bands;
 use buffer::WriteBuffer;

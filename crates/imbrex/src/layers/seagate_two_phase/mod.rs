@@ -11,9 +11,10 @@
 //! # State, invariants and how a write is served
 //! Those of `in_place_tracks`, which this layer gives its order.
 
+use super::LayerInfo;
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
-use super::{LayerInfo, Recording};
 use crate::parts::track_order::Phase;
+use crate::recording::Recording;
 use crate::tracks::Side;
 
 const PHASES: [Phase; 2] =
@@ -27,5 +28,5 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Interlaced,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(InPlaceTracks::new("seagate-two-phase", &PHASES, space, config)?)),
+    build: |space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
 };

@@ -1,14 +1,8 @@
 //! Where new extents lie: nowhere twice, and clustered as the model says.
 
-use super::volume::Volume;
+use super::volume::{SLOT_BLOCKS, Volume, ZONE_BLOCKS};
 use super::{Model, pool::Place};
 use crate::trace::synthetic::random::Random;
-
-/// Blocks of a 256 MiB zone.
-pub(super) const ZONE_BLOCKS: u64 = 65_536;
-
-/// Blocks of a 1 MiB slot.
-pub(super) const SLOT_BLOCKS: u64 = 256;
 
 /// Slots in random order, given out one after the other.
 struct Area {

@@ -23,7 +23,7 @@ pub enum Compression {
 
 impl Compression {
     /// What a decoder may take, whatever the file asks for. 128 MiB is zstd's own limit, and twice what `xz -9` needs.
-    pub(in crate::trace) const MEMORY_BYTES: u64 = 128 << 20;
+    pub(super) const MEMORY_BYTES: u64 = 128 << 20;
     /// Bytes [`Compression::of`] needs to see.
     pub(super) const MAGIC_BYTES: usize = 6;
 
@@ -77,7 +77,7 @@ impl Compression {
     }
 
     /// Compresses what is written, into `sink`.
-    pub(in crate::trace) fn encode<W: Write>(self, sink: W) -> io::Result<Encoder<W>> {
+    pub(super) fn encode<W: Write>(self, sink: W) -> io::Result<Encoder<W>> {
         Ok(match self {
             Self::None => Encoder::Plain(sink),
             Self::Zstd => Encoder::Zstd(zstd::Encoder::new(sink, zstd::DEFAULT_COMPRESSION_LEVEL)?),
@@ -91,7 +91,7 @@ impl Compression {
 const XZ_PRESET: u32 = 6;
 
 /// A compressor.
-pub(in crate::trace) enum Encoder<W: Write> {
+pub(super) enum Encoder<W: Write> {
     Plain(W),
     Zstd(zstd::Encoder<'static, W>),
     Gzip(GzEncoder<W>),
@@ -100,7 +100,7 @@ pub(in crate::trace) enum Encoder<W: Write> {
 
 impl<W: Write> Encoder<W> {
     /// Writes what ends a file.
-    pub(in crate::trace) fn finish(self) -> io::Result<()> {
+    pub(super) fn finish(self) -> io::Result<()> {
         let mut sink = match self {
             Self::Plain(sink) => sink,
             Self::Zstd(encoder) => encoder.finish()?,

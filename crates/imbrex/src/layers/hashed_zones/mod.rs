@@ -1,4 +1,4 @@
-//! `skylight-zones`: native zones are hashed to buffer zones, which are filled in order and written back whole.
+//! `hashed-zones`: native zones are hashed to buffer zones, which are filled in order and written back whole.
 //!
 //! Source: the baseline "Skylight" of Amphisbaena (Appl. Sci. 2024, §6.1), modelled there on what Skylight (Aghayev,
 //! Shafaei, Desnoyers; ACM TOS 2015) found inside a drive-managed disk. The persistent buffer is cut into *buffer
@@ -41,19 +41,21 @@
 
 mod buffer_zones;
 
-use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, IDLE_FREE, INTERRUPTIBLE};
+use super::zone_buffer::config::{AT_POINTER, BufferConfig, IDLE_FREE};
 use super::zone_buffer::{Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
+use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
+use crate::layers::{ConfigError, Field, LayerInfo};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::plan::{Event, Plan};
+use crate::recording::Recording;
 use crate::space::Space;
 use buffer_zones::BufferZones;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
-    name: "skylight-zones",
+    name: "hashed-zones",
     family: "shingled",
     source: "Amphisbaena (Appl. Sci. 2024) §6.1, its baseline Skylight (ACM TOS 2015)",
     summary: "Zones are hashed to buffer zones, which are appended to and written back whole when full.",
@@ -87,22 +89,22 @@ struct Config {
     zone_slots: u32,
 }
 
-fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<SkylightZones>, ConfigError> {
+fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<HashedZones>, ConfigError> {
     let Config { buffer, zone_slots } = config::read(&INFO, config)?;
     ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
         let default = (slots / DEFAULT_PART).max(DEFAULT_LEAST);
         let least = if zone_slots == 0 { default } else { zone_slots };
-        SkylightZones { zones: BufferZones::new(slots, least), zone_blocks: zones.zone_blocks() }
+        HashedZones { zones: BufferZones::new(slots, least), zone_blocks: zones.zone_blocks() }
     })
 }
 
-struct SkylightZones {
+struct HashedZones {
     zones: BufferZones,
     /// Blocks of a native zone.
     zone_blocks: u32,
 }
 
-impl SkylightZones {
+impl HashedZones {
     /// The buffer zone of a block.
     #[inline]
     fn zone_of(&self, lba: Lba) -> u32 {
@@ -116,7 +118,7 @@ impl SkylightZones {
     }
 }
 
-impl ZoneBuffer<SkylightZones> {
+impl ZoneBuffer<HashedZones> {
     /// Plans that as many blocks from the front of `rest` as are not direct and find room are appended, and adds those
     /// that were buffered already to `hits`.
     fn append_again(&mut self, rest: Extent<Lba>, host: u32, hits: &mut u32, plan: &mut Plan) -> u32 {
@@ -140,7 +142,7 @@ impl ZoneBuffer<SkylightZones> {
     }
 }
 
-impl Slots for SkylightZones {
+impl Slots for HashedZones {
     fn table(&self) -> &SlotTable {
         self.zones.table()
     }
@@ -158,7 +160,7 @@ impl Slots for SkylightZones {
     }
 }
 
-impl Policy for SkylightZones {
+impl Policy for HashedZones {
     fn recovered(&mut self) {
         self.zones.recovered();
     }
@@ -200,7 +202,7 @@ impl Policy for SkylightZones {
     }
 }
 
-impl Takes for SkylightZones {
+impl Takes for HashedZones {
     fn take(&mut self, run: Extent<Lba>) -> Option<(u32, u32)> {
         self.zones.append(self.zone_of(run.start), run)
     }

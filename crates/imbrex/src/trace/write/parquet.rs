@@ -10,17 +10,17 @@ use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::{ColumnPath, Type};
 
-use super::label::{Checksum, metadata};
-use super::{COLUMNS, CREATOR, GROUP_ROWS, SCHEMA_NAME};
+use super::{TraceWriter, WriteError, WriteFormat, Written, refuse_trims};
 use crate::block::Access;
-use crate::trace::write::{TraceWriter, WriteError, WriteFormat, Written, refuse_trims};
+use crate::trace::parquet::label::{Checksum, metadata};
+use crate::trace::parquet::{COLUMNS, CREATOR, GROUP_ROWS, SCHEMA_NAME};
 use crate::trace::{TraceInfo, TraceRequest};
 
 /// Decoding takes the same time at every level, and higher ones save little.
 const ZSTD_LEVEL: i32 = 3;
 
 /// Writes row groups of [`GROUP_ROWS`] requests.
-pub(in crate::trace) struct ParquetWriter<W: Write + Send> {
+pub(super) struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     source: TraceInfo,
     /// The row group to come.
@@ -30,7 +30,7 @@ pub(in crate::trace) struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    pub(in crate::trace) fn begin(source: &TraceInfo, sink: W) -> Result<Self, WriteError> {
+    pub(super) fn begin(source: &TraceInfo, sink: W) -> Result<Self, WriteError> {
         let begun =
             schema().and_then(|schema| SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties()?)));
         Ok(Self {
