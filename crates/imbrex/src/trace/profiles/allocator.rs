@@ -1,7 +1,7 @@
 //! Where new extents lie: nowhere twice, and clustered as the model says.
 
 use super::volume::Volume;
-use super::{Model, pool::Place};
+use super::{Model, pool::CompactExtent};
 use crate::trace::synthetic::random::Random;
 
 /// Blocks of a 256 MiB zone.
@@ -26,7 +26,7 @@ struct Cursor {
 }
 
 /// The places of all kinds of extents.
-pub(super) struct Places {
+pub(super) struct Allocator {
     written: Area,
     read: Area,
     hot: Cursor,
@@ -47,7 +47,7 @@ pub(super) enum Kind {
     Read,
 }
 
-impl Places {
+impl Allocator {
     pub(super) fn new(volume: &Volume, model: &Model, random: &mut Random) -> Self {
         // The last slot is left to the extent that ends the range.
         let slots = (volume.range_blocks / SLOT_BLOCKS - 1) as u32;
@@ -71,12 +71,12 @@ impl Places {
     }
 
     /// The place of a new extent of `blocks` blocks.
-    pub(super) fn place(&mut self, kind: Kind, blocks: u16) -> Place {
+    pub(super) fn allocate(&mut self, kind: Kind, blocks: u16) -> CompactExtent {
         let length = u64::from(blocks);
         if kind != Kind::Read
             && let Some(end) = self.end.take()
         {
-            return Place { block: (end - length) as u32, blocks };
+            return CompactExtent { block: (end - length) as u32, blocks };
         }
         let (area, cursor) = match kind {
             Kind::Hot => (&mut self.written, &mut self.hot),
@@ -89,7 +89,7 @@ impl Places {
         }
         let block = cursor.next as u32;
         cursor.next += length;
-        Place { block, blocks }
+        CompactExtent { block, blocks }
     }
 }
 
