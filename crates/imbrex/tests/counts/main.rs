@@ -400,7 +400,10 @@ fn sample(format: &str, requests: usize) -> PathBuf {
 fn counts_agree_on_samples() {
     for (format, buffer) in [("vscsi1", "16MiB"), ("msr", "4MiB")] {
         let counts = compare_on_file(sample(format, 8000), buffer);
-        assert!(counts.iter().all(|counts| counts.hits > 1000 && counts.rmw > 100), "{counts:?}");
+        assert!(counts.iter().all(|counts| counts.hits > 200), "{counts:?}");
+        // All but dm-zoned rewrite zones; its buffer is not filled by so few writes.
+        let rewriting = counts.iter().filter(|counts| counts.rmw > 100).count();
+        assert_eq!(rewriting, counts.len() - 2, "{counts:?}");
     }
 }
 
