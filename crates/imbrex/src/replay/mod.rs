@@ -49,7 +49,7 @@ pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, W
 pub use outcome::{Below, ByReason, CleaningTime, HotAndCold, Latency, LatencyMs, Outcome};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
-pub use series::Row;
+pub use series::WindowOutcome;
 pub use setup::{Setup, disk, replay, space};
 pub use simulation::Simulation;
 pub use sizing::{fits, sized};
@@ -62,7 +62,7 @@ pub trait Observer {
     }
 
     /// Called with each row of the series, if one is wanted.
-    fn row(&mut self, _row: &Row) {}
+    fn row(&mut self, _row: &WindowOutcome) {}
 }
 
 /// Nobody watches.

@@ -11,7 +11,7 @@ use crate::plan::Event;
 /// One window. A request counts in the window in which it completes, together with all the disk did since the request
 /// before it; a window in which none completed has no row.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Row {
+pub struct WindowOutcome {
     /// When the window begins, in seconds of simulated time.
     pub start_s: f64,
     /// Requests.
@@ -44,7 +44,7 @@ pub(super) struct Series {
     seen: Totals,
     seen_ns: u64,
     /// Rows that nobody has been told of.
-    rows: Vec<Row>,
+    rows: Vec<WindowOutcome>,
 }
 
 impl Series {
@@ -84,7 +84,7 @@ impl Series {
         if requests == 0 {
             return;
         }
-        self.rows.push(Row {
+        self.rows.push(WindowOutcome {
             start_s: self.start_ns as f64 / 1e9,
             requests,
             mean_read_ms: mean_ms(&from.host.read, &to.host.read),

@@ -8,7 +8,7 @@
 
 use super::cleaning_forms::{by_age, greedy};
 use super::writes::uniform;
-use super::{Row, ValidateError, Verdict};
+use super::{Comparison, ValidateError, Verdict};
 use crate::block::Pba;
 use crate::layers;
 use crate::media::{Shingled, ZonedSpec};
@@ -37,7 +37,7 @@ struct Point {
 ///
 /// # Errors
 /// When a replay fails.
-pub fn log_cleaning() -> Result<Vec<Row>, ValidateError> {
+pub fn log_cleaning() -> Result<Vec<Comparison>, ValidateError> {
     points().into_iter().map(|point| Ok(point.row(point.measured(1)?))).collect()
 }
 
@@ -69,11 +69,11 @@ impl Point {
         if self.greedy { greedy(alpha, f64::from(self.band_blocks)) } else { by_age(alpha) }
     }
 
-    fn row(&self, measured: f64) -> Row {
+    fn row(&self, measured: f64) -> Comparison {
         let (nominal, corrected) = (self.expected(0), self.expected(1));
         let error = |expected: f64| (measured - expected).abs() / expected;
         let holds = error(nominal) <= NOMINAL && error(corrected) <= CORRECTED;
-        Row {
+        Comparison {
             disk: self.layer().into(),
             check: self.name(),
             expected: Some(nominal),
@@ -123,7 +123,7 @@ const BARE: ZonedSpec = ZonedSpec { zones: 0, zone_blocks: 0, conventional_zones
 struct Last(f64);
 
 impl Observer for Last {
-    fn row(&mut self, row: &replay::Row) {
+    fn row(&mut self, row: &replay::WindowOutcome) {
         let written = row.media_write_blocks.get(Why::Host) + row.media_write_blocks.get(Why::Migrate);
         self.0 = written as f64 / row.host_write_blocks as f64;
     }

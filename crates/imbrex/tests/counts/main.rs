@@ -16,7 +16,7 @@ mod model;
 mod two_devices;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use imbrex::block::Access;
 use imbrex::drive::{DrivePreset, MediaSpec};
@@ -24,6 +24,7 @@ use imbrex::layers;
 use imbrex::plan::Why;
 use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Setup, replay};
 use imbrex::trace::{TraceRequest, Workload};
+use test_material::beside;
 
 use amphisbaena::{Amphisbaena, Readings};
 use buffers::{BlockLru, FifoLog, HashedZones, LoopBack};
@@ -369,25 +370,49 @@ fn re_queueing_saves_the_rewrites_of_hot_zones() {
     assert!(loop_back.requeued > 300 && loop_back.rmw * 3 < fifo.rmw * 2, "{fifo:?} {loop_back:?}");
 }
 
+/// Holds every layer against its model on a trace file and a large drive; returns what each counted.
+fn compare_on_file(path: PathBuf, buffer: &str) -> Vec<Counts> {
+    let drive = DrivePreset::named("exos-x18z").expect("a known drive");
+    let buffer = buffer.parse().expect("a size");
+    let name = path.display().to_string();
+    let workload = Workload::File(path.into());
+    let mut all = Vec::new();
+    for (layer, readings) in READINGS {
+        for config in ["", readings[0]] {
+            // The model of dm-zoned keeps every block that was ever written in a set.
+            let prefill = if layer == "dm-zoned" { 0.0 } else { 1.0 };
+            let counts = compare(layer, &workload, &drive, buffer, prefill, config);
+            println!("{name}, {layer} {config:?}: {counts:?}");
+            all.push(counts);
+        }
+    }
+    all
+}
+
+/// Writes a sample of a format to a file.
+fn sample(format: &str, requests: usize) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{format}.sample"));
+    std::fs::write(&path, test_material::traces::sample(format, requests).content).expect("a file can be written");
+    path
+}
+
+#[test]
+fn counts_agree_on_samples() {
+    for (format, buffer) in [("vscsi1", "16MiB"), ("msr", "4MiB")] {
+        let counts = compare_on_file(sample(format, 8000), buffer);
+        assert!(counts.iter().all(|counts| counts.hits > 200), "{counts:?}");
+        // All but dm-zoned rewrite zones; its buffer is not filled by so few writes.
+        let rewriting = counts.iter().filter(|counts| counts.rmw > 100).count();
+        assert_eq!(rewriting, counts.len() - 2, "{counts:?}");
+    }
+}
+
 #[test]
 fn counts_agree_on_real_traces() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    if !folder.exists() {
-        println!("skipped: there are no traces in {}", folder.display());
-        return;
-    }
-    let drive = DrivePreset::named("exos-x18z").unwrap();
+    let Some(folder) = beside("the counts of zone buffers on real traces", "traces") else { return };
     for (name, buffer) in
         [("cloudphysics.vscsi.zst", "1%"), ("msr-rsrch_1.csv.zst", "16MiB"), ("msr-hm_1-writes.csv.zst", "4MiB")]
     {
-        let workload = Workload::File(folder.join(name).into());
-        for (layer, readings) in READINGS {
-            for config in ["", readings[0]] {
-                // The model of dm-zoned keeps every block that was ever written in a set.
-                let prefill = if layer == "dm-zoned" { 0.0 } else { 1.0 };
-                let counts = compare(layer, &workload, &drive, buffer.parse().unwrap(), prefill, config);
-                println!("{name}, buffer {buffer}, {layer} {config:?}: {counts:?}");
-            }
-        }
+        compare_on_file(folder.join(name), buffer);
     }
 }

@@ -1,6 +1,7 @@
 //! A layer for testing the performing runner: writes wait in RAM, and idle time swaps blocks in place.
 //!
-//! The layers of the library do not keep the host's data in RAM yet, nor do their redo moves change the map.
+//! Layers of the library keep the host's data in RAM too, but overwrite nothing that is mapped, and their redo moves do
+//! not change the map.
 
 use std::sync::Arc;
 

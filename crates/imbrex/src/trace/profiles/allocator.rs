@@ -1,7 +1,7 @@
 //! Where new extents lie: nowhere twice, and clustered as the model says.
 
 use super::volume::{SLOT_BLOCKS, Volume, ZONE_BLOCKS};
-use super::{Model, pool::Place};
+use super::{Model, pool::CompactExtent};
 use crate::trace::synthetic::random::Random;
 
 /// Slots in random order, given out one after the other.
@@ -20,7 +20,7 @@ struct Cursor {
 }
 
 /// The places of all kinds of extents.
-pub(super) struct Places {
+pub(super) struct Allocator {
     written: Area,
     read: Area,
     hot: Cursor,
@@ -41,7 +41,7 @@ pub(super) enum Kind {
     Read,
 }
 
-impl Places {
+impl Allocator {
     pub(super) fn new(volume: &Volume, model: &Model, random: &mut Random) -> Self {
         // The last slot is left to the extent that ends the range.
         let slots = (volume.range_blocks / SLOT_BLOCKS - 1) as u32;
@@ -65,12 +65,12 @@ impl Places {
     }
 
     /// The place of a new extent of `blocks` blocks.
-    pub(super) fn place(&mut self, kind: Kind, blocks: u16) -> Place {
+    pub(super) fn allocate(&mut self, kind: Kind, blocks: u16) -> CompactExtent {
         let length = u64::from(blocks);
         if kind != Kind::Read
             && let Some(end) = self.end.take()
         {
-            return Place { block: (end - length) as u32, blocks };
+            return CompactExtent { block: (end - length) as u32, blocks };
         }
         let (area, cursor) = match kind {
             Kind::Hot => (&mut self.written, &mut self.hot),
@@ -83,7 +83,7 @@ impl Places {
         }
         let block = cursor.next as u32;
         cursor.next += length;
-        Place { block, blocks }
+        CompactExtent { block, blocks }
     }
 }
 

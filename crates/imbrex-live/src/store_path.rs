@@ -21,7 +21,7 @@ use crate::zoned_device::{self, ZonedDevice};
 
 /// Why a path is no store.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum StorePathError {
     /// It cannot be opened, made or locked.
     #[error("cannot {doing} {path}: {source}")]
     Io {
@@ -74,7 +74,7 @@ pub enum PlaceError {
 ///
 /// # Errors
 /// When there is none, it is damaged, or somebody else has it.
-pub fn open(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
+pub fn open(path: &Path) -> Result<Arc<dyn Store>, StorePathError> {
     opened(path, File::options().read(true).write(true))
 }
 
@@ -82,20 +82,20 @@ pub fn open(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn open_to_read(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
+pub fn open_to_read(path: &Path) -> Result<Arc<dyn Store>, StorePathError> {
     opened(path, File::options().read(true))
 }
 
-fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, PlaceError> {
+fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, StorePathError> {
     if is_device(path) {
-        return device(path, options).map_err(|source| PlaceError::Device { path: path.to_owned(), source });
+        return device(path, options).map_err(|source| StorePathError::Device { path: path.to_owned(), source });
     }
     let (file, metadata) = locked(path, "open", options)?;
     if metadata.is_file() {
-        let image = Image::open(file).map_err(|source| PlaceError::Image { path: path.to_owned(), source })?;
+        let image = Image::open(file).map_err(|source| StorePathError::Image { path: path.to_owned(), source })?;
         return Ok(Arc::new(image));
     }
-    Err(PlaceError::Kind(path.to_owned()))
+    Err(StorePathError::Kind(path.to_owned()))
 }
 
 /// Locks the store at `path`, which is to be formatted: an image of the drive that `preset` describes, or a block
@@ -103,17 +103,17 @@ fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, Plac
 ///
 /// # Errors
 /// When the path cannot be used so.
-pub fn prepare(path: &Path, preset: Option<&DrivePreset>, force: bool) -> Result<Prepared, PlaceError> {
+pub fn prepare(path: &Path, preset: Option<&DrivePreset>, force: bool) -> Result<Prepared, StorePathError> {
     match preset {
         None if is_device(path) => {
             let store = open(path)?;
             if let Some(what) = found(path, store.as_ref())?.filter(|_| !force) {
-                return Err(PlaceError::Occupied { path: path.to_owned(), what });
+                return Err(StorePathError::Occupied { path: path.to_owned(), what });
             }
             Ok(Prepared { path: path.to_owned(), store, file: None, is_new: false })
         }
-        Some(_) if is_device(path) => Err(PlaceError::IsDrive(path.to_owned())),
-        None => Err(PlaceError::NeedsDrive(path.to_owned())),
+        Some(_) if is_device(path) => Err(StorePathError::IsDrive(path.to_owned())),
+        None => Err(StorePathError::NeedsDrive(path.to_owned())),
         Some(preset) => image(path, preset, force),
     }
 }
@@ -154,9 +154,9 @@ impl Prepared {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn make(&mut self) -> Result<(), PlaceError> {
+    pub fn make(&mut self) -> Result<(), StorePathError> {
         let Some((file, preset)) = self.file.take() else { return Ok(()) };
-        let of = |source| PlaceError::Image { path: self.path.clone(), source };
+        let of = |source| StorePathError::Image { path: self.path.clone(), source };
         let len = Image::<File>::len(&preset).map_err(|e| of(e.into()))?;
         file.set_len(0).and_then(|()| file.set_len(len)).map_err(|e| match e.kind() {
             io::ErrorKind::FileTooLarge => of(ImageError::TooLong(len)),
@@ -181,25 +181,25 @@ impl Drop for Prepared {
     }
 }
 
-fn image(path: &Path, preset: &DrivePreset, force: bool) -> Result<Prepared, PlaceError> {
-    let draft = Image::draft(preset).map_err(|source| PlaceError::Image { path: path.to_owned(), source })?;
+fn image(path: &Path, preset: &DrivePreset, force: bool) -> Result<Prepared, StorePathError> {
+    let draft = Image::draft(preset).map_err(|source| StorePathError::Image { path: path.to_owned(), source })?;
     let is_new = !path.exists();
     let (file, metadata) = locked(path, "make", File::options().read(true).write(true).create(true).truncate(false))?;
     if !metadata.is_file() {
-        return Err(PlaceError::Kind(path.to_owned()));
+        return Err(StorePathError::Kind(path.to_owned()));
     }
     if metadata.len() > 0 && !force {
         let what = signature::find(&file, &[]).ok().flatten();
         let what = what.map_or_else(|| format!("{} bytes", metadata.len()), str::to_owned);
-        return Err(PlaceError::Occupied { path: path.to_owned(), what });
+        return Err(StorePathError::Occupied { path: path.to_owned(), what });
     }
     let file = Some((file, preset.clone()));
     Ok(Prepared { path: path.to_owned(), store: Arc::new(draft), file, is_new })
 }
 
 /// What is on a block device, if it is something that is known or cannot be read.
-fn found(path: &Path, store: &dyn Store) -> Result<Option<String>, PlaceError> {
-    let io = |source| PlaceError::Io { doing: "open", path: path.to_owned(), source };
+fn found(path: &Path, store: &dyn Store) -> Result<Option<String>, StorePathError> {
+    let io = |source| StorePathError::Io { doing: "open", path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
     let media = store.media();
     let second = Unit::disk(1);
@@ -214,12 +214,12 @@ fn found(path: &Path, store: &dyn Store) -> Result<Option<String>, PlaceError> {
 }
 
 /// Opens a file and locks it.
-fn locked(path: &Path, doing: &'static str, options: &fs::OpenOptions) -> Result<(File, Metadata), PlaceError> {
-    let io = |source| PlaceError::Io { doing, path: path.to_owned(), source };
+fn locked(path: &Path, doing: &'static str, options: &fs::OpenOptions) -> Result<(File, Metadata), StorePathError> {
+    let io = |source| StorePathError::Io { doing, path: path.to_owned(), source };
     let file = options.open(path).map_err(io)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => return Err(PlaceError::InUse(path.to_owned())),
+        Err(rustix::io::Errno::WOULDBLOCK) => return Err(StorePathError::InUse(path.to_owned())),
         Err(e) => return Err(io(e.into())),
     }
     let metadata = file.metadata().map_err(io)?;
@@ -247,15 +247,15 @@ mod tests {
         };
         make(false).unwrap();
         let store = open(&path).unwrap();
-        assert!(matches!(open(&path), Err(PlaceError::InUse(_))));
-        assert!(matches!(make(true), Err(PlaceError::InUse(_))));
+        assert!(matches!(open(&path), Err(StorePathError::InUse(_))));
+        assert!(matches!(make(true), Err(StorePathError::InUse(_))));
         drop(store);
-        assert!(matches!(make(false), Err(PlaceError::Occupied { .. })));
+        assert!(matches!(make(false), Err(StorePathError::Occupied { .. })));
         let before = fs::read(&path).unwrap();
         drop(prepare(&path, Some(&preset), true).unwrap());
         assert_eq!(fs::read(&path).unwrap(), before, "what is not made destroys nothing");
         make(true).unwrap();
-        assert!(matches!(prepare(&path, None, true), Err(PlaceError::NeedsDrive(_))));
-        assert!(matches!(open(folder.path()), Err(PlaceError::Io { .. })));
+        assert!(matches!(prepare(&path, None, true), Err(StorePathError::NeedsDrive(_))));
+        assert!(matches!(open(folder.path()), Err(StorePathError::Io { .. })));
     }
 }
