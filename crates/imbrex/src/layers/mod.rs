@@ -69,6 +69,7 @@ pub struct LayerInfo {
 type Build = fn(&Space, &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError>;
 
 /// A configuration field of a layer.
+#[derive(Copy, Clone)]
 pub struct Field {
     /// The key.
     pub key: &'static str,
