@@ -70,7 +70,7 @@ fn layers_that_need_no_conventional_zones_are_served_without() {
         }
         served.push(info.name);
     }
-    assert_eq!(served, ["in-place", "log-greedy", "log-fifo", "log-cost-benefit"]);
+    assert_eq!(served, ["in-place", "log-greedy", "log-fifo", "log-cost-benefit", "log-choices"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use super::LayerInfo;
 
 /// A configuration field of a layer.
+#[derive(Copy, Clone)]
 pub struct Field {
     /// The key.
     pub key: &'static str,

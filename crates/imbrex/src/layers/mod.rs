@@ -64,6 +64,7 @@ pub const ALL: &[LayerInfo] = &[
     log_structured::GREEDY,
     log_structured::FIFO,
     log_structured::COST_BENEFIT,
+    log_structured::CHOICES,
     skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,

@@ -2,8 +2,8 @@
 //! with it.
 //!
 //! The models keep lists, sets and a write pointer for each zone; they know no plan, no drive and no time. Layer and
-//! model must agree on every count for every reading that the layer offers. Layers for interlaced disks have a model of
-//! their own.
+//! model must agree on every count for every reading that the layer offers. Layers for interlaced disks and logs over
+//! bands have models of their own.
 
 mod amphisbaena;
 mod buffers;
@@ -11,6 +11,7 @@ mod dm_zoned;
 mod drive_managed;
 mod flash_cache;
 mod interlaced;
+mod logs;
 mod model;
 #[path = "../fixture/two_devices.rs"]
 mod two_devices;

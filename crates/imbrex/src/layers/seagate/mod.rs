@@ -18,14 +18,14 @@
 
 use super::LayerInfo;
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
-use crate::parts::track_order::Phase;
+use crate::parts::track_order::{Direction::Inwards, Phase};
 use crate::recording::Recording;
 use crate::tracks::Side;
 
 const PHASES: [Phase; 3] = [
-    Phase { side: Side::Bottom, first: 0, step: 1 },
-    Phase { side: Side::Top, first: 0, step: 2 },
-    Phase { side: Side::Top, first: 1, step: 2 },
+    Phase { side: Side::Bottom, first: 0, step: 1, direction: Inwards },
+    Phase { side: Side::Top, first: 0, step: 2, direction: Inwards },
+    Phase { side: Side::Top, first: 1, step: 2, direction: Inwards },
 ];
 
 pub(super) const INFO: LayerInfo = LayerInfo {

@@ -1,6 +1,5 @@
 //! What a profile's figures come to: every number that the generator needs.
 
-use super::allocator::{SLOT_BLOCKS, ZONE_BLOCKS};
 use super::lengths::{LONGEST_BLOCKS, Lengths};
 use super::{Figures, Profile};
 use crate::trace::TraceError;
