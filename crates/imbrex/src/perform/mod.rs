@@ -118,7 +118,7 @@ impl Performer {
         self.advance();
     }
 
-    /// Says that writes which were acknowledged before this start may be lost, and that this has been reported to nobody.
+    /// Says that writes which were acknowledged before this start may be lost, and that this was reported to nobody.
     pub fn presume_loss(&mut self) {
         self.core.losses.presume();
     }
