@@ -1,5 +1,5 @@
-//! When a life of the layer has ended and answered writes may be lost, somebody is told: a flush, or else whoever stops
-//! the server.
+//! When a life of the layer has ended and acknowledged writes may be lost, that is reported: by a flush, or else to
+//! whoever stops the server.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::File;
@@ -69,7 +69,7 @@ impl Store for Failing {
     }
 }
 
-/// An engine that has answered a write which is lost: the next one failed, and ended the layer's life.
+/// An engine that has acknowledged a write which is lost: the next one failed, and ended the layer's life.
 fn after_a_loss() -> Engine {
     let preset = DrivePreset::named("conventional-7200").unwrap().with_capacity(64 << 20).unwrap();
     let file = tempfile::tempfile().unwrap();
@@ -88,12 +88,12 @@ fn after_a_loss() -> Engine {
 }
 
 #[test]
-fn whoever_stops_it_is_told_what_nobody_else_was() {
+fn whoever_stops_it_gets_the_report_that_nobody_has() {
     assert_eq!(after_a_loss().stop(), Err(Failure::Io));
 }
 
 #[test]
-fn a_client_that_comes_back_is_told() {
+fn a_loss_is_reported_to_a_client_that_comes_back() {
     let engine = after_a_loss();
     engine.forget(1);
     assert_eq!(engine.flush(2), Err(Failure::Io));
@@ -102,7 +102,7 @@ fn a_client_that_comes_back_is_told() {
 }
 
 #[test]
-fn a_write_that_is_durable_by_itself_tells_of_no_other() {
+fn a_write_that_is_durable_by_itself_reports_no_other() {
     let engine = after_a_loss();
     assert_eq!(engine.durably(1, || engine.write_bytes(1, 0, &[3; BLOCK])), Ok(()));
     assert_eq!(engine.flush(1), Err(Failure::Io));

@@ -1,5 +1,5 @@
-//! Who is told that writes may be lost, when the life of a layer has ended: every client that there was, or else the
-//! next one.
+//! To whom it is reported that acknowledged writes may be lost, when the life of a layer has ended: every client that
+//! there was, or else the next one.
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba};
@@ -8,7 +8,7 @@ use imbrex::perform::{Failure, Request};
 use crate::served::{BLOCK, Served};
 
 const DONE: Result<Bytes, Failure> = Ok(Bytes::new());
-const TOLD: Result<Bytes, Failure> = Err(Failure::Io);
+const REPORTED: Result<Bytes, Failure> = Err(Failure::Io);
 
 /// A client writes, and what it wrote is lost.
 fn lose(served: &mut Served, client: u32) {
@@ -31,57 +31,57 @@ fn flush(served: &mut Served, client: u32) -> Result<Bytes, Failure> {
 }
 
 #[test]
-fn every_client_that_there_was_is_told_once() {
+fn a_loss_is_reported_once_to_every_client_that_there_was() {
     let mut served = Served::new();
     assert_eq!(flush(&mut served, 2), DONE);
     lose(&mut served, 1);
     for client in [1, 2] {
-        assert_eq!(flush(&mut served, client), TOLD);
+        assert_eq!(flush(&mut served, client), REPORTED);
         assert_eq!(flush(&mut served, client), DONE);
     }
 }
 
 #[test]
-fn a_late_client_is_told_if_nobody_has_been() {
+fn a_late_client_gets_the_report_if_nobody_has() {
     let mut served = Served::new();
     lose(&mut served, 1);
-    assert_eq!(flush(&mut served, 2), TOLD);
+    assert_eq!(flush(&mut served, 2), REPORTED);
     assert_eq!(flush(&mut served, 3), DONE);
-    assert_eq!(flush(&mut served, 1), TOLD);
+    assert_eq!(flush(&mut served, 1), REPORTED);
 }
 
 #[test]
-fn what_a_client_that_has_gone_was_not_told_the_next_one_is() {
+fn a_report_that_a_client_has_not_got_when_it_goes_is_for_the_next_one() {
     let mut served = Served::new();
     assert_eq!(flush(&mut served, 2), DONE);
     lose(&mut served, 1);
-    assert_eq!(flush(&mut served, 2), TOLD);
+    assert_eq!(flush(&mut served, 2), REPORTED);
     served.performer.forget(2);
     assert_eq!(flush(&mut served, 3), DONE);
     served.performer.forget(1);
-    assert_eq!(flush(&mut served, 4), TOLD);
+    assert_eq!(flush(&mut served, 4), REPORTED);
     assert_eq!(flush(&mut served, 5), DONE);
 }
 
 #[test]
-fn nobody_is_told_where_nothing_can_be_lost() {
+fn nothing_is_reported_where_nothing_can_be_lost() {
     let mut served = Served::new();
     served.fill();
     restart(&mut served);
     assert_eq!(flush(&mut served, 0), DONE);
     lose(&mut served, 0);
     restart(&mut served);
-    assert_eq!(flush(&mut served, 0), TOLD);
+    assert_eq!(flush(&mut served, 0), REPORTED);
     assert_eq!(flush(&mut served, 0), DONE);
 }
 
 #[test]
-fn a_flush_for_the_sake_of_one_write_fails_with_its_life_and_tells_of_no_other() {
+fn a_flush_for_the_sake_of_one_write_fails_with_its_life_and_reports_no_other() {
     let mut served = Served::new();
     assert_eq!(served.ask(Request::Fua { life: 0 }), DONE);
     lose(&mut served, 0);
-    assert_eq!(served.ask(Request::Fua { life: 0 }), TOLD);
+    assert_eq!(served.ask(Request::Fua { life: 0 }), REPORTED);
     assert_eq!(served.ask(Request::Fua { life: 1 }), DONE);
-    assert_eq!(served.ask(Request::Flush), TOLD);
+    assert_eq!(served.ask(Request::Flush), REPORTED);
     assert_eq!(served.ask(Request::Flush), DONE);
 }
