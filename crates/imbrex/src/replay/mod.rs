@@ -9,7 +9,7 @@
 //!
 //! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it
 //! clean; `machine` performs plans on a `device`, follows the `filler`, and keeps `journal` and `content` where asked
-//! for; `metrics` counts, and `outcome` and `series` say it.
+//! for; `sweep` fills the disk before and reads it back after; `metrics` counts, and `outcome` and `series` say it.
 //!
 //! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `scheduled` performs plans
 //! through the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
@@ -39,6 +39,7 @@ mod setup;
 mod simulation;
 mod sizing;
 mod stack;
+mod sweep;
 
 use std::ops::ControlFlow;
 

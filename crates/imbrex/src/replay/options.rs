@@ -20,7 +20,8 @@ pub struct ReplayOptions {
     /// beyond that waits before the queue, and while anything does, nothing more is planned. Without meaning under
     /// [`Scheduler::Fcfs`]. At most [`MAX_SCHEDULER_DEPTH`]. Default 32, the commands that a SATA drive queues.
     pub scheduler_depth: u32,
-    /// The part of the capacity that is written, in order and free of charge, before the first request. Default 1.
+    /// The part of the capacity that is written, in order and free of charge, before the first request; rounded down to
+    /// whole zones, bands (to what the longest one has) or erase blocks where the drive has any. Default 1.
     pub prefill: f64,
     /// Whether the layer is offered idle time. Default yes.
     pub idle: bool,

@@ -30,8 +30,6 @@ use crate::layer::TranslationLayer;
 use crate::plan::{Event, Plan};
 use crate::trace::TraceSource;
 
-/// Blocks of a write when the disk is filled or read back.
-const SWEEP_BLOCKS: u32 = 1 << 16;
 /// Requests between two calls of the observer; a power of two.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
@@ -287,39 +285,6 @@ impl Simulation {
         self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)
     }
 
-    /// Fills the disk. In a stack the devices below are full already.
-    fn prefill(&mut self) -> Result<(), Fault> {
-        if self.machine.disk.is_stack() {
-            return Ok(());
-        }
-        let blocks = (self.layer.capacity() as f64 * self.options.prefill) as u64;
-        sweep(blocks, |at| self.write(at, None))?;
-        if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
-    }
-
-    /// Reads everything back. Of a stack, what has been written: a cache would have to carry the whole disk through its
-    /// flash.
-    fn read_back(&mut self) -> Result<(), Fault> {
-        self.machine.scheduled = None;
-        self.machine.disk.set_free_of_charge(true);
-        self.layer.check()?;
-        let only_written = self.machine.disk.is_stack();
-        sweep(self.layer.capacity(), |at| if only_written { self.read_written(at) } else { self.read(at) })?;
-        self.machine.disk.below_mut().iter_mut().try_for_each(Self::read_back)
-    }
-
-    fn read_written(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
-        let mut rest = at;
-        while let Some(content) = self.machine.content.as_ref().filter(|_| !rest.is_empty()) {
-            let (is_written, blocks) = content.is_written(rest);
-            if is_written {
-                self.read(rest.first(blocks))?;
-            }
-            rest = rest.skip(blocks);
-        }
-        Ok(())
-    }
-
     /// Everything counted so far. In a stack the media are those of the devices below.
     fn totals(&self) -> Totals {
         let mut media = self.machine.counters;
@@ -344,17 +309,6 @@ impl Simulation {
     fn error(&self, moment: Moment, fault: Fault) -> ReplayError {
         ReplayError::Layer { layer: self.name.clone(), moment, fault: Box::new(fault) }
     }
-}
-
-/// Calls `each` with the first `blocks` blocks, run by run.
-fn sweep(blocks: u64, mut each: impl FnMut(Extent<Lba>) -> Result<(), Fault>) -> Result<(), Fault> {
-    let mut start = 0;
-    while start < blocks {
-        let run = (blocks - start).min(u64::from(SWEEP_BLOCKS));
-        each(Extent::new(Lba(start), run as u32))?;
-        start += run;
-    }
-    Ok(())
 }
 
 /// Whether the layer can do with this journal.
