@@ -136,10 +136,15 @@ impl Device {
         self.block_bytes
     }
 
-    /// How long the disk, or the busiest device of a stack, has been busy in all.
+    /// How long the disk, or the busiest device of a stack, has been busy since that was last forgotten.
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
         self.below().iter().map(Simulation::busy_ns).fold(self.busy_ns, u64::max)
+    }
+
+    /// Counts how long the disk is busy anew. In a stack the devices below count that for themselves.
+    pub(super) fn forget_busy(&mut self) {
+        self.busy_ns = 0;
     }
 
     /// How long units have been emptied since the last access or the beginning of the last request.

@@ -46,7 +46,7 @@ use std::ops::ControlFlow;
 pub use crate::buffer_size::{BadBufferSize, BufferSize};
 pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
-pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, Window};
+pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, WarmUp, Window};
 pub use outcome::{Below, ByReason, CleaningTime, HotAndCold, Latency, LatencyMs, Outcome};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
@@ -61,6 +61,9 @@ pub trait Observer {
     fn progress(&mut self, _requests: u64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+
+    /// Called when the warm-up is over, if there is one.
+    fn warmed_up(&mut self) {}
 
     /// Called with each row of the series, if one is wanted.
     fn row(&mut self, _row: &Row) {}

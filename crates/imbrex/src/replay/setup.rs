@@ -1,5 +1,6 @@
 //! From a drive, a layer and a workload to a running simulation.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::Observer;
@@ -7,6 +8,7 @@ use super::device::{Device, Timing};
 use super::error::ReplayError;
 use super::options::ReplayOptions;
 use super::outcome::Outcome;
+use super::series::Row;
 use super::simulation::Simulation;
 use super::stack;
 use crate::block::{Address, Pba};
@@ -15,7 +17,7 @@ use crate::drive::{DriveError, DrivePreset, DriveTiming};
 use crate::layers::{LayerInfo, Recording};
 use crate::mechanics::{FlashTimes, Mechanics};
 use crate::space::Space;
-use crate::trace::Workload;
+use crate::trace::{TraceSource, Workload};
 
 /// What is replayed on what.
 #[derive(Copy, Clone)]
@@ -40,9 +42,7 @@ pub struct Setup<'a> {
 pub fn replay(setup: &Setup<'_>, options: &ReplayOptions, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
     let simulation = setup.simulation(options)?;
     let mut source = setup.workload.open()?;
-    let begun = Instant::now();
-    let outcome = simulation.run(&mut *source, observer)?;
-    Ok(outcome.timed(begun.elapsed().as_secs_f64()))
+    simulation.run_timed(&mut *source, observer)
 }
 
 impl Setup<'_> {
@@ -65,7 +65,7 @@ impl Setup<'_> {
         }
         let range_bytes = match self.buffer {
             BufferSize::Percent(_) => self.workload.range()?.range_bytes,
-            BufferSize::Bytes(_) => 0,
+            BufferSize::Bytes(_) | BufferSize::Blocks(_) => 0,
         };
         let blocks = self.buffer.blocks(range_bytes, self.drive.block_bytes);
         u32::try_from(blocks).map_err(|_| ReplayError::Option {
@@ -75,7 +75,38 @@ impl Setup<'_> {
     }
 }
 
+/// Notes when the measured part of a replay begins.
+struct Stopwatch<'a> {
+    observer: &'a mut dyn Observer,
+    begun: Instant,
+}
+
+impl Observer for Stopwatch<'_> {
+    fn progress(&mut self, requests: u64) -> ControlFlow<()> {
+        self.observer.progress(requests)
+    }
+
+    fn warmed_up(&mut self) {
+        self.begun = Instant::now();
+        self.observer.warmed_up();
+    }
+
+    fn row(&mut self, row: &Row) {
+        self.observer.row(row);
+    }
+}
+
 impl Simulation {
+    /// Like [`Simulation::run`], and measures how long that takes on the wall's clock, without the warm-up.
+    ///
+    /// # Errors
+    /// Those of [`Simulation::run`].
+    pub fn run_timed(self, source: &mut dyn TraceSource, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
+        let mut watch = Stopwatch { observer, begun: Instant::now() };
+        let outcome = self.run(source, &mut watch)?;
+        Ok(outcome.timed(watch.begun.elapsed().as_secs_f64()))
+    }
+
     /// A layer of the library as configured, with a buffer of so many blocks, on an empty `disk`.
     ///
     /// # Errors

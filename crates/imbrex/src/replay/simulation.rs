@@ -46,6 +46,8 @@ pub struct Simulation {
     pub(super) blocked: Cleaning,
     pub(super) idle: Cleaning,
     series: Option<Series>,
+    /// When the warm-up ended, or 0: what is measured begins there. None while the simulation warms up.
+    measured_from_ns: Option<u64>,
 }
 
 impl Simulation {
@@ -77,14 +79,14 @@ impl Simulation {
             latencies: Latencies::new(),
             blocked: Cleaning::default(),
             idle: Cleaning::default(),
-            series: options.window.map(Series::new),
+            series: options.window.map(|window| Series::new(window, options.warm_up.is_some())),
+            measured_from_ns: options.warm_up.is_none().then_some(0),
         };
         simulation.machine.disk.set_free_of_charge(true);
         simulation.begin().map_err(|fault| simulation.error(Moment::Start, fault))?;
         simulation.prefill().map_err(|fault| simulation.error(Moment::Prefill, fault))?;
         simulation.machine.disk.set_free_of_charge(false);
-        simulation.machine.counters = Counters::default();
-        simulation.blocked = Cleaning::default();
+        simulation.forget_counts();
         simulation.machine.scheduled = Scheduled::new(options.scheduler, options.scheduler_depth);
         Ok(simulation)
     }
@@ -111,8 +113,11 @@ impl Simulation {
                 break;
             }
             let next = ahead.current();
-            self.serve_next(&next, &mut ahead).map_err(|fault| self.request_error(next.number, fault))?;
+            self.serve_next(&next, &mut ahead, observer).map_err(|fault| self.request_error(next.number, fault))?;
             self.report(&next, observer)?;
+        }
+        if self.measured_from_ns.is_none() {
+            self.measure_nothing(&ahead)?;
         }
         if let Some(series) = &mut self.series {
             series.finish(observer);
@@ -134,8 +139,8 @@ impl Simulation {
             series.hand_out(observer);
         }
         let is_time = served.number.is_multiple_of(PROGRESS_EVERY);
-        if is_time && observer.progress(self.host.requests()) == ControlFlow::Break(()) {
-            return Err(ReplayError::Stopped { requests: self.host.requests() });
+        if is_time && observer.progress(served.number) == ControlFlow::Break(()) {
+            return Err(ReplayError::Stopped { requests: served.number });
         }
         Ok(())
     }
@@ -146,11 +151,20 @@ impl Simulation {
             capacity: self.layer.capacity(),
             beyond: self.options.beyond,
         };
-        Lookahead::new(source, addressing, self.options.queue_depth, self.options.warm)
+        Lookahead::new(source, addressing, &self.options)
     }
 
-    fn serve_next(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
+    fn serve_next(
+        &mut self,
+        next: &Pending,
+        ahead: &mut Lookahead<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Fault> {
         self.arrive(next.arrival_ns)?;
+        if self.measured_from_ns.is_none() && ahead.is_after_warm_up(next.number) {
+            self.end_warm_up();
+            observer.warmed_up();
+        }
         self.serve(next, ahead)?;
         self.check_now_and_then(next.number)
     }
@@ -164,6 +178,42 @@ impl Simulation {
         }
         self.machine.begin_request(arrival_ns);
         Ok(())
+    }
+
+    /// The first request after the warm-up begins: what is complete by now is left out of all figures.
+    fn end_warm_up(&mut self) {
+        let (now_ns, totals) = (self.machine.now_ns, self.totals());
+        if let Some(series) = &mut self.series {
+            series.end_warm_up(now_ns, totals);
+        }
+        self.measure_from(now_ns);
+    }
+
+    /// The trace is over, and no request after the warm-up came to its turn: there is none, or reads let past a blocked
+    /// write were all.
+    fn measure_nothing(&mut self, ahead: &Lookahead<'_>) -> Result<(), ReplayError> {
+        if !ahead.is_after_warm_up(ahead.requests()) {
+            return Err(self.options.all_warm_up(ahead.requests()));
+        }
+        self.end_warm_up();
+        Ok(())
+    }
+
+    /// Counts from `now_ns` on, here and in the devices of a stack. A drive may have been given something to do until
+    /// later, which was counted when it was asked.
+    fn measure_from(&mut self, now_ns: u64) {
+        self.forget_counts();
+        let is_stack = self.machine.disk.is_stack();
+        self.measured_from_ns = Some(if is_stack { now_ns } else { now_ns.max(self.machine.latest_ns()) });
+        self.machine.disk.below_mut().iter_mut().for_each(|device| device.measure_from(now_ns));
+    }
+
+    /// Counts anew.
+    fn forget_counts(&mut self) {
+        self.machine.counters = Counters::default();
+        self.machine.disk.forget_busy();
+        (self.host, self.latencies) = (HostTotals::default(), Latencies::new());
+        (self.blocked, self.idle) = (Cleaning::default(), Cleaning::default());
     }
 
     /// When verifying, checks the layer after every so many requests.
@@ -298,7 +348,10 @@ impl Simulation {
     fn outcome(&self) -> Outcome {
         let below = self.machine.disk.below().iter();
         let devices = below.map(|device| Below { layer: device.name.clone(), outcome: device.outcome() }).collect();
-        Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), &self.machine, devices)
+        // A device of a stack may have been asked nothing since the warm-up.
+        let measured_ns = self.machine.latest_ns().saturating_sub(self.measured_from_ns.unwrap_or(0));
+        let time = (measured_ns, self.machine.disk.busy_ns());
+        Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), time, devices)
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.

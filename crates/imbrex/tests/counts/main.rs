@@ -85,7 +85,7 @@ const READINGS: [(&str, &[&str]); 6] = [
 
 fn counted(outcome: &Outcome) -> Counts {
     Counts {
-        hits: (outcome.write_hit_ratio * outcome.host_write_blocks as f64).round() as u64,
+        hits: outcome.write_hit_blocks,
         direct: outcome.direct_blocks,
         rmw: outcome.rmw,
         rmw_free: outcome.rmw_free,
@@ -268,7 +268,7 @@ fn compare_drive_managed(
     let setup = Setup { drive, layer, config: &config, buffer: BufferSize::Bytes(1), workload };
     let outcome = replay(&setup, &options, &mut ()).expect("it replays");
     let counted = drive_managed::Counts {
-        hits: (outcome.write_hit_ratio * outcome.host_write_blocks as f64).round() as u64,
+        hits: outcome.write_hit_blocks,
         direct: outcome.direct_blocks,
         rmw: outcome.rmw,
         evicted: outcome.evicted_blocks,
