@@ -42,8 +42,9 @@ pub struct Stat {
     /// Sizes of the caches whose miss ratios are shown, in percent of the distinct start offsets
     #[arg(long, value_name = "PERCENTS", value_delimiter = ',', value_parser = cache, default_value = "10%")]
     cache: Vec<f64>,
-    /// The persistent buffer that update periods are set against: a size, or a percentage of the address range
-    #[arg(long, value_name = "SIZE|PERCENT", default_value = "1%")]
+    /// The persistent buffer that update periods are set against: a size, blocks such as 4096blocks, or a percentage of
+    /// the address range
+    #[arg(long, value_name = "SIZE|BLOCKS|PERCENT", default_value = "1%")]
     buffer: BufferSize,
     /// Traces at a time, each in memory of its own
     #[arg(long, value_name = "N", default_value = "1")]
