@@ -4,8 +4,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
-use super::metrics::{Cleaning, Counters, Latencies, Served};
-use super::series::Totals;
+use super::metrics::{Cleaning, Counters, Latencies, Served, Totals};
 use crate::plan::{Event, Why};
 
 /// What a replay measured. Prefilling, reading back after verification, and what was complete when the warm-up ended are

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Observer;
-use super::metrics::{Counters, HostTotals, Served};
+use super::metrics::{Served, Totals};
 use super::options::Window;
 use super::outcome::{ByReason, ratio};
 use crate::plan::Event;
@@ -31,13 +31,6 @@ pub struct Row {
     pub rmw: u64,
     /// Whether it is part of the warm-up, which the outcome leaves out.
     pub warm_up: bool,
-}
-
-/// Everything that is counted, at one time.
-#[derive(Copy, Clone, Default, Debug)]
-pub(super) struct Totals {
-    pub media: Counters,
-    pub host: HostTotals,
 }
 
 pub(super) struct Series {

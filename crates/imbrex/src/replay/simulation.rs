@@ -16,15 +16,14 @@ use super::Observer;
 use super::content::{Content, Host};
 use super::device::Device;
 use super::error::{Fault, Moment, ReplayError};
-use super::journal::Journal;
+use super::journal::{self, Journal};
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
-use super::metrics::{Cleaning, Counters, HostTotals, Latencies};
+use super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
 use super::options::ReplayOptions;
-use super::outcome::{Below, Outcome};
+use super::outcome::Outcome;
 use super::scheduled::Scheduled;
-use super::series::{Series, Totals};
-use super::setup::JOURNAL_START;
+use super::series::Series;
 use crate::block::{Access, Extent, Lba, Request};
 use crate::layer::TranslationLayer;
 use crate::plan::{Event, Plan};
@@ -63,7 +62,7 @@ impl Simulation {
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
         options.check(&disk)?;
-        let journal = options.as_live.then(|| Journal::new(JOURNAL_START, options.journal_blocks, disk.block_bytes()));
+        let journal = options.as_live.then(|| Journal::new(journal::START, options.journal_blocks, disk.block_bytes()));
         if let Some(journal) = &journal {
             check_journal(journal, &*layer)?;
         }
@@ -201,7 +200,7 @@ impl Simulation {
 
     /// Counts from `now_ns` on, here and in the devices of a stack. A drive may have been given something to do until
     /// later, which was counted when it was asked.
-    fn measure_from(&mut self, now_ns: u64) {
+    pub(super) fn measure_from(&mut self, now_ns: u64) {
         self.forget_counts();
         let is_stack = self.machine.disk.is_stack();
         self.measured_from_ns = Some(if is_stack { now_ns } else { now_ns.max(self.machine.latest_ns()) });
@@ -336,7 +335,7 @@ impl Simulation {
     }
 
     /// Everything counted so far. In a stack the media are those of the devices below.
-    fn totals(&self) -> Totals {
+    pub(super) fn totals(&self) -> Totals {
         let mut media = self.machine.counters;
         if self.machine.disk.is_stack() {
             media.forget_blocks();
@@ -345,9 +344,8 @@ impl Simulation {
         Totals { media, host: self.host }
     }
 
-    fn outcome(&self) -> Outcome {
-        let below = self.machine.disk.below().iter();
-        let devices = below.map(|device| Below { layer: device.name.clone(), outcome: device.outcome() }).collect();
+    pub(super) fn outcome(&self) -> Outcome {
+        let devices = self.machine.disk.below().iter().map(|device| device.measured()).collect();
         // A device of a stack may have been asked nothing since the warm-up.
         let measured_ns = self.machine.latest_ns().saturating_sub(self.measured_from_ns.unwrap_or(0));
         let time = (measured_ns, self.machine.disk.busy_ns());

@@ -54,7 +54,7 @@ impl Simulation {
         self.layer.check()?;
         let only_written = self.machine.disk.is_stack();
         sweep(self.layer.capacity(), 1, |at| if only_written { self.read_written(at) } else { self.read(at) })?;
-        self.machine.disk.below_mut().iter_mut().try_for_each(Self::read_back)
+        self.machine.disk.below_mut().iter_mut().try_for_each(|device| device.read_back())
     }
 
     fn read_written(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
