@@ -72,7 +72,8 @@ fn a_run_has_every_field_of_its_schema() {
                        /options/prefill /host_write_blocks /media_write_blocks/host /media_write_blocks/destage \
                        /media_read_blocks/collect /write_amplification /latency_ms/mean /latency_ms/p50 \
                        /latency_ms/p95 /latency_ms/p99 /latency_ms/p999 /latency_ms/max /latency_ms/read/mean \
-                       /latency_ms/write/max /write_hit_blocks /write_hit_ratio /zone_blocks /conventional_zones /rmw /rmw_free /padding_blocks /padding_again_blocks /replay_seconds \
+                       /latency_ms/write/max /write_hit_blocks /write_hit_ratio /zone_blocks \
+                       /conventional_zones /rmw /rmw_free /padding_blocks /padding_again_blocks /replay_seconds \
                        /blocks_per_second";
         for field in numbers.split_whitespace() {
             assert!(run.pointer(field).is_some_and(Value::is_number), "{field} of {run}");

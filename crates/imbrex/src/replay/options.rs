@@ -128,10 +128,10 @@ impl ReplayOptions {
     }
 }
 
-/// The beginning of a trace that is left out of the figures. It ends when the runner begins the first request behind it:
-/// that request counts, and whatever was complete before does not, idle time before it included. What is under way at
-/// that moment – requests in the disk's queue, and what a device of a stack goes on with – counts from there on; reads
-/// that were let past a blocked write at the end of the warm-up do not.
+/// The beginning of a trace that is left out of the figures. It ends when the runner begins the first request behind
+/// it: that request counts, and whatever was complete before does not, idle time before it included. What is under way
+/// at that moment – requests in the disk's queue, and what a device of a stack does with idle time that began before –
+/// counts from there on; reads that were let past a blocked write at the end of the warm-up do not.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUp {

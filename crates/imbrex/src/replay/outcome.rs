@@ -7,8 +7,8 @@ use serde::ser::SerializeMap;
 use super::metrics::{Cleaning, Counters, Latencies, Served, Totals};
 use crate::plan::{Event, Why};
 
-/// What a replay measured. Prefilling, reading back after verification, and what was complete when the warm-up ended are
-/// not in it.
+/// What a replay measured. Prefilling, reading back after verification, and what was complete when the warm-up ended
+/// are not in it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Outcome {
     /// Requests served.
