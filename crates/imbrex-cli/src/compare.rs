@@ -28,7 +28,7 @@ pub struct Compare {
     #[arg(default_value = "conventional,in-place,fifo-log")]
     layers: Vec<&'static LayerInfo>,
     /// All layers of a family of disks instead, each on a drive of its kind that is as large as the workload needs
-    #[arg(long, value_enum, conflicts_with_all = ["layers", "drive"])]
+    #[arg(long, value_enum, conflicts_with_all = ["layers", "drive", "zone_size", "conventional_zones"])]
     family: Option<Family>,
     /// Runs at a time; the default is the number of cores
     #[arg(long, value_name = "N")]

@@ -3,6 +3,7 @@
 
 mod bench;
 mod compare;
+mod duration;
 mod explore;
 mod families;
 mod list;

@@ -82,20 +82,22 @@ fn facts(row: &Row) -> String {
     let block_bytes = u64::from(row.block_bytes);
     let config: Vec<_> = row.config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let config = if config.is_empty() { "defaults".to_owned() } else { config.join(", ") };
-    pairs(
-        ["run", ">"],
-        [
-            ("workload", format!("{}, {}", row.trace_format, bytes(row.range_bytes))),
-            ("configuration", config),
-            ("capacity", bytes(row.capacity_blocks * block_bytes)),
-            ("buffer", bytes(row.buffer_blocks * block_bytes)),
-            ("requests", count(outcome.requests)),
-            ("simulated time", format!("{} s", number(outcome.simulated_seconds))),
-            ("disk busy", percent(outcome.disk_busy_ratio)),
-            ("replay took", format!("{} s", number(outcome.replay_seconds))),
-            ("blocks replayed per second", count(outcome.blocks_per_second as u64)),
-        ],
-    )
+    let zones = row.zone_blocks.zip(row.conventional_zones).map(|(blocks, conventional)| {
+        let (zones, size) = (row.drive_blocks / u64::from(blocks), bytes(u64::from(blocks) * block_bytes));
+        ("zones", format!("{} of {size}, {} conventional", count(zones), count(conventional.into())))
+    });
+    let facts = [
+        ("workload", format!("{}, {}", row.trace_format, bytes(row.range_bytes))),
+        ("configuration", config),
+        ("capacity", bytes(row.capacity_blocks * block_bytes)),
+        ("buffer", bytes(row.buffer_blocks * block_bytes)),
+        ("requests", count(outcome.requests)),
+        ("simulated time", format!("{} s", number(outcome.simulated_seconds))),
+        ("disk busy", percent(outcome.disk_busy_ratio)),
+        ("replay took", format!("{} s", number(outcome.replay_seconds))),
+        ("blocks replayed per second", count(outcome.blocks_per_second as u64)),
+    ];
+    pairs(["run", ">"], facts.into_iter().chain(zones))
 }
 
 fn latencies(row: &Row) -> String {
@@ -142,6 +144,7 @@ fn events(row: &Row) -> String {
         ["event", ">"],
         [
             ("write amplification", number(outcome.write_amplification)),
+            ("write hits, blocks", count(outcome.write_hit_blocks)),
             ("write hits, of blocks", percent(outcome.write_hit_ratio)),
             ("write hits, of whole requests", percent(outcome.write_hit_ratio_requests)),
             ("blocks read from the buffer", count(outcome.read_hit_blocks)),

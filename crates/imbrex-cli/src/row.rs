@@ -1,11 +1,12 @@
 //! The result of a run as it is written. `docs/json.md` describes every field; its version changes with them.
 
-use imbrex::drive::DrivePreset;
+use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers::LayerInfo;
-use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Scheduler};
+use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Scheduler, WarmUp};
 use imbrex::trace::Irregularities;
 use serde::Serialize;
 
+use crate::duration;
 use crate::setup::Chosen;
 use crate::table;
 use crate::workload::Known;
@@ -28,6 +29,8 @@ pub struct Row {
     pub config: toml::Table,
     pub drive: String,
     pub drive_blocks: u64,
+    pub zone_blocks: Option<u32>,
+    pub conventional_zones: Option<u32>,
     pub block_bytes: u32,
     pub capacity_blocks: u64,
     pub buffer: Option<BufferSize>,
@@ -62,6 +65,10 @@ impl Row {
         (drive, capacity_blocks, buffer_blocks): (&DrivePreset, u64, u64),
         outcome: Outcome,
     ) -> Self {
+        let (zone_blocks, conventional_zones) = match drive.media {
+            MediaSpec::Zoned { zone_blocks, conventional_zones, .. } => (Some(zone_blocks), Some(conventional_zones)),
+            _ => (None, None),
+        };
         Self {
             schema: SCHEMA,
             trace: workload.info.name.clone(),
@@ -75,6 +82,8 @@ impl Row {
             config,
             drive: drive.name.clone(),
             drive_blocks: drive.blocks(),
+            zone_blocks,
+            conventional_zones,
             block_bytes: drive.block_bytes,
             capacity_blocks,
             buffer: layer.buffered.then_some(chosen.buffer),
@@ -114,6 +123,13 @@ impl Row {
         let mut line = format!("{load}; {} prefilled", table::percent(options.prefill));
         if options.scheduler != Scheduler::Fcfs {
             line = format!("{line}; {} queue of {}", options.scheduler.name(), options.scheduler_depth);
+        }
+        match options.warm_up {
+            Some(WarmUp::Requests(requests)) => {
+                line += &format!("; without the first {} requests", table::count(requests))
+            }
+            Some(WarmUp::Ns(ns)) => line += &format!("; without the first {}", duration::shown(ns)),
+            None => {}
         }
         let said = [(!options.idle, "no idle time"), (options.as_live, "journal priced"), (options.verify, "verified")];
         for (_, what) in said.iter().filter(|(is, _)| *is) {

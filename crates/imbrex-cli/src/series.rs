@@ -9,25 +9,18 @@ use imbrex::replay::{self, Observer, Window};
 use imbrex::trace::TraceInfo;
 use serde::Serialize;
 
+use crate::duration::{nanoseconds, whole};
 use crate::new_file::NewFile;
 use crate::output::{cell, columns};
 
 /// The version of [`Point`].
 const SCHEMA: &str = "imbrex.series/1";
 
-/// Units of a window of time, in nanoseconds. A longer suffix comes before one that it ends in.
-const UNITS: [(&str, u64); 4] =
-    [("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000), ("h", 3_600_000_000_000)];
-
 /// A window as it is written on the command line.
 pub fn window(text: &str) -> Result<Window, String> {
-    let number = |digits: &str| digits.parse().ok().filter(|n: &u64| *n > 0);
-    if let Some(requests) = text.strip_suffix("req").and_then(number) {
-        return Ok(Window::Requests(requests));
-    }
-    let time = |(suffix, ns): &(&str, u64)| text.strip_suffix(suffix).and_then(number)?.checked_mul(*ns);
+    let requests = text.strip_suffix("req").and_then(whole).map(Window::Requests);
     let remedy = || "write a time such as 500ms, 60s, 5min or 1h, or a number of requests such as 1000req".to_owned();
-    UNITS.iter().find_map(time).map(Window::Ns).ok_or_else(remedy)
+    requests.or_else(|| nanoseconds(text).map(Window::Ns)).ok_or_else(remedy)
 }
 
 /// A window's numbers and what they belong to.

@@ -4,18 +4,18 @@ use std::fmt;
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
-use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use imbrex::drive::DrivePreset;
+use imbrex::drive::{ConventionalZones, DrivePreset, Shape};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::replay::{
     self, Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, Observer, ReplayError, ReplayOptions, Scheduler,
-    Setup, Simulation, Window,
+    Setup, Simulation, WarmUp, Window,
 };
 use imbrex::trace::Workload;
 
+use crate::duration::{nanoseconds, whole};
 use crate::progress::Progress;
 use crate::row::Row;
 use crate::workload::Known;
@@ -29,8 +29,14 @@ pub struct SetupArguments {
     /// Shrink or stretch the drive to SIZE, such as 64GiB or 2TB; rates and seek times stay
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub capacity: Option<u64>,
-    /// The persistent buffer: a size, or a percentage of the workload's address range
-    #[arg(long, value_name = "SIZE|PERCENT", default_value = "1%")]
+    /// Give the zones of a zoned drive SIZE, such as 64MiB; conventional zones keep their share
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    zone_size: Option<u64>,
+    /// Make the first N zones of a zoned drive conventional, or PERCENT of them, such as 1%
+    #[arg(long, value_name = "N|PERCENT")]
+    conventional_zones: Option<ConventionalZones>,
+    /// The persistent buffer: a size, blocks such as 4096blocks, or a percentage of the workload's address range
+    #[arg(long, value_name = "SIZE|BLOCKS|PERCENT", default_value = "1%")]
     buffer: BufferSize,
     /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
@@ -51,9 +57,12 @@ pub struct SetupArguments {
     #[arg(long, value_name = "N", default_value_t = ReplayOptions::default().scheduler_depth)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SCHEDULER_DEPTH)))]
     scheduler_depth: u32,
-    /// The part of the capacity, from 0 to 1, that is written before the first request, free of charge
+    /// The part of the capacity, from 0 to 1, that is written before the first request, free of charge, in whole zones
     #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = part)]
     prefill: f64,
+    /// Leave the first N requests out of the figures, or those of the first TIME of the trace, such as 30s, 10min or 2h
+    #[arg(long, value_name = "N|TIME", value_parser = warm_up)]
+    warm_up: Option<WarmUp>,
     /// Offer the layers no idle time to clean in
     #[arg(long)]
     no_idle: bool,
@@ -154,7 +163,7 @@ impl Case {
     ) -> Result<(DrivePreset, Simulation), ReplayError> {
         let block_bytes = u64::from(self.drive.block_bytes);
         // The range is known: what is a percentage of it needs no second reading of the workload.
-        let buffer = BufferSize::Bytes(buffer_blocks.saturating_mul(block_bytes));
+        let buffer = BufferSize::Blocks(buffer_blocks);
         let on = |drive| Setup { drive, layer: self.layer, config, buffer, workload }.simulation(options);
         let needed = range_bytes.div_ceil(block_bytes);
         if self.fit != Fit::Workload {
@@ -215,6 +224,12 @@ pub fn size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A warm-up on the command line.
+fn warm_up(text: &str) -> Result<WarmUp, String> {
+    let remedy = || "write a number of requests such as 10000, or a time such as 500ms, 30s, 10min or 2h".to_owned();
+    whole(text).map(WarmUp::Requests).or_else(|| nanoseconds(text).map(WarmUp::Ns)).ok_or_else(remedy)
+}
+
 fn part(text: &str) -> Result<f64, String> {
     let part = text.parse().ok().filter(|part| (0.0..=1.0).contains(part));
     part.ok_or_else(|| "write a number from 0 to 1".to_owned())
@@ -240,10 +255,9 @@ pub fn setting(text: &str) -> Result<Setting, String> {
 impl SetupArguments {
     /// The drive that was chosen, for `layers`.
     pub fn cases(&self, layers: &[&'static LayerInfo]) -> Result<Vec<Case>> {
-        let mut drive = named_drive(&self.drive)?;
-        if let Some(bytes) = self.capacity {
-            drive = drive.with_capacity(bytes)?;
-        }
+        let (capacity_bytes, zone_bytes) = (self.capacity, self.zone_size);
+        let shape = Shape { capacity_bytes, zone_bytes, conventional_zones: self.conventional_zones };
+        let drive = named_drive(&self.drive)?.shaped(&shape)?;
         Ok(layers.iter().map(|layer| Case { layer, drive: drive.clone(), fit: Fit::Given }).collect())
     }
 
@@ -255,6 +269,7 @@ impl SetupArguments {
             scheduler: self.scheduler.into(),
             scheduler_depth: self.scheduler_depth,
             prefill: self.prefill,
+            warm_up: self.warm_up,
             idle: !self.no_idle,
             verify: self.verify,
             as_live: self.as_live,
@@ -294,7 +309,7 @@ impl Chosen {
     /// may be.
     fn check(&self, case: &Case) -> Result<(), ReplayError> {
         let buffer_blocks = match self.buffer {
-            BufferSize::Bytes(_) => self.buffer.blocks(0, case.drive.block_bytes),
+            BufferSize::Bytes(_) | BufferSize::Blocks(_) => self.buffer.blocks(0, case.drive.block_bytes),
             BufferSize::Percent(_) => 1,
         };
         let config = self.config(case.layer);
@@ -319,12 +334,12 @@ impl Chosen {
         let (range_bytes, block_bytes) = (workload.range.range_bytes, case.drive.block_bytes);
         let buffer_blocks = if layer.buffered { self.buffer.blocks(range_bytes, block_bytes) } else { 0 };
         let mut run = || -> Result<_, ReplayError> {
+            self.options.check_warm_up(&workload.range)?;
             let size = (range_bytes, buffer_blocks);
             let (drive, simulation) = case.simulation(&config, workload.workload(), size, &self.options)?;
             let capacity_blocks = simulation.capacity();
             let mut source = workload.open(progress)?;
-            let begun = Instant::now();
-            let outcome = simulation.run(&mut source, observer)?.timed(begun.elapsed().as_secs_f64());
+            let outcome = simulation.run_timed(&mut source, observer)?;
             Ok((drive, capacity_blocks, outcome))
         };
         let (drive, capacity_blocks, outcome) = run().map_err(|e| match e {

@@ -7,7 +7,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use program::imbrex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Its standard output, when it must succeed.
 fn printed(arguments: &str) -> String {
@@ -72,7 +72,8 @@ fn a_run_has_every_field_of_its_schema() {
                        /options/prefill /host_write_blocks /media_write_blocks/host /media_write_blocks/destage \
                        /media_read_blocks/collect /write_amplification /latency_ms/mean /latency_ms/p50 \
                        /latency_ms/p95 /latency_ms/p99 /latency_ms/p999 /latency_ms/max /latency_ms/read/mean \
-                       /latency_ms/write/max /write_hit_ratio /rmw /rmw_free /padding_blocks /padding_again_blocks /replay_seconds \
+                       /latency_ms/write/max /write_hit_blocks /write_hit_ratio /zone_blocks \
+                       /conventional_zones /rmw /rmw_free /padding_blocks /padding_again_blocks /replay_seconds \
                        /blocks_per_second";
         for field in numbers.split_whitespace() {
             assert!(run.pointer(field).is_some_and(Value::is_number), "{field} of {run}");
@@ -80,6 +81,43 @@ fn a_run_has_every_field_of_its_schema() {
     }
     assert!(runs[2]["rmw"].as_u64().unwrap() > 0, "the log of {} was never cleaned", runs[2]);
     assert_eq!((&runs[2]["layer"], &runs[2]["buffer"]), (&"fifo-log".into(), &"1MiB".into()));
+}
+
+#[test]
+fn a_drive_and_a_buffer_are_given_in_numbers() {
+    let shape = "--zone-size 2MiB --conventional-zones 10% --buffer 300blocks";
+    let runs = json(&format!("compare uniform --beyond wrap --requests 500 --capacity 1GiB {shape}"));
+    for run in runs.as_array().unwrap() {
+        assert_eq!((&run["zone_blocks"], &run["conventional_zones"]), (&512.into(), &51.into()));
+        assert_eq!(run["drive_blocks"], 1 << 18);
+    }
+    assert_eq!((&runs[2]["buffer"], &runs[2]["buffer_blocks"]), (&"300blocks".into(), &300.into()));
+    let banded = json("compare uniform --beyond wrap --requests 50 --drive small-banded --layers skylight");
+    assert_eq!((&banded[0]["zone_blocks"], &banded[0]["conventional_zones"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_warm_up_is_left_out() {
+    // With one request at a time no read is let past a write.
+    let runs = json(&format!("{SMALL} --warm-up 1500 --queue-depth 1"));
+    for run in runs.as_array().unwrap() {
+        assert_eq!((&run["requests"], &run["options"]["warm_up"]), (&500.into(), &json!({"requests": 1500})));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("series.json");
+    let series = format!("--series {} --window 1000req", path.display());
+    let report = printed(&format!(
+        "replay uniform --requests 2000 --beyond wrap --drive small-zoned --layer fifo-log --buffer 1MiB \
+                                   --warm-up 1s {series}"
+    ));
+    assert!(report.contains("without the first 1 s"), "{report}");
+    let rows: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let requests = |warm_up: bool| -> u64 {
+        let of_kind = rows.as_array().unwrap().iter().filter(|row| row["warm_up"] == warm_up);
+        of_kind.map(|row| row["requests"].as_u64().unwrap()).sum()
+    };
+    assert!(requests(true) > 0 && requests(false) > 0 && requests(true) + requests(false) == 2000, "{rows}");
+    assert!(rows.as_array().unwrap().iter().all(|row| row["write_amplification"].as_f64().unwrap() >= 1.0), "{rows}");
 }
 
 #[test]

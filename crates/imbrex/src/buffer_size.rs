@@ -1,4 +1,5 @@
-//! The size of a persistent buffer as it is asked for: so many bytes, or a part of an address range.
+//! The size of a persistent buffer as it is asked for: so many bytes or blocks, or a part of an address
+//! range.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,6 +14,8 @@ pub enum BufferSize {
     Percent(f64),
     /// So many bytes.
     Bytes(u64),
+    /// So many blocks of the drive.
+    Blocks(u64),
 }
 
 impl BufferSize {
@@ -29,6 +32,7 @@ impl BufferSize {
                 (if (exact - near).abs() < 1e-6 { near } else { exact.ceil() }) as u64
             }
             Self::Bytes(bytes) => bytes.div_ceil(block),
+            Self::Blocks(blocks) => blocks,
         }
         .max(1)
     }
@@ -36,7 +40,10 @@ impl BufferSize {
 
 /// A text that is no buffer size.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("'{0}' is no buffer size; write a percentage of the address range as 1% or a size as 64MiB, 1GiB or 2GB")]
+#[error(
+    "'{0}' is no buffer size; write a percentage of the address range as 1%, a size as 64MiB, 1GiB or 2GB, or a whole \
+     number of blocks as 4096blocks"
+)]
 pub struct BadBufferSize(String);
 
 /// Suffixes and their bytes; the longer ones first, so that `MiB` is not taken for `B`.
@@ -64,6 +71,9 @@ impl FromStr for BufferSize {
         if let Some(percent) = text.trim().strip_suffix('%') {
             return number(percent).map(Self::Percent);
         }
+        if let Some(digits) = text.trim().strip_suffix("blocks") {
+            return digits.trim().parse().ok().filter(|blocks| *blocks > 0).map(Self::Blocks).ok_or_else(bad);
+        }
         for (suffix, bytes) in UNITS {
             if let Some(digits) = text.trim().strip_suffix(suffix) {
                 return Ok(Self::Bytes((number(digits)? * bytes as f64).ceil() as u64));
@@ -77,6 +87,7 @@ impl fmt::Display for BufferSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Percent(percent) => write!(f, "{percent}%"),
+            Self::Blocks(blocks) => write!(f, "{blocks}blocks"),
             Self::Bytes(bytes) => {
                 let (suffix, unit) = UNITS[..4].iter().rev().find(|(_, unit)| bytes % unit == 0).unwrap_or(&UNITS[8]);
                 write!(f, "{}{suffix}", bytes / unit)
@@ -110,12 +121,14 @@ mod tests {
             ("1.5GiB", BufferSize::Bytes(3 << 29)),
             ("2GB", BufferSize::Bytes(2_000_000_000)),
             ("512", BufferSize::Bytes(512)),
+            ("4096blocks", BufferSize::Blocks(4096)),
+            ("7 blocks", BufferSize::Blocks(7)),
         ] {
             let read: BufferSize = text.parse().unwrap();
             assert_eq!(read, size);
             assert_eq!(read.to_string().parse(), Ok(size));
         }
-        for text in ["", "%", "-1%", "0", "1 parsec", "infB", "NaN%"] {
+        for text in ["", "%", "-1%", "0", "1 parsec", "infB", "NaN%", "blocks", "0blocks", "1.5blocks", "-1blocks"] {
             assert!(text.parse::<BufferSize>().is_err(), "{text}");
         }
     }
@@ -126,5 +139,6 @@ mod tests {
         assert_eq!(BufferSize::Percent(1.0).blocks(6400 * 4096 + 1, 4096), 65);
         assert_eq!(BufferSize::Percent(1.0).blocks(0, 4096), 1);
         assert_eq!(BufferSize::Bytes(4097).blocks(0, 4096), 2);
+        assert_eq!(BufferSize::Blocks(4097).blocks(1, 512), 4097);
     }
 }

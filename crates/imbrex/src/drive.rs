@@ -6,6 +6,7 @@
 mod banded;
 mod interlaced;
 mod media_spec;
+mod shape;
 mod written;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use crate::mechanics::{GeometryError, Mechanics, SECTOR_BYTES};
 use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
 use crate::recording::Recording;
 pub use media_spec::MediaSpec;
+pub use shape::{BadConventionalZones, ConventionalZones, Shape};
 use written::Written;
 pub use written::{DriveTiming, TimingSpec};
 
@@ -235,26 +237,6 @@ impl DrivePreset {
             MediaSpec::Flash { .. } => "flash",
         };
         DriveError::Unsuited { name: self.name.clone(), is, needed }
-    }
-
-    /// The same drive with another capacity: `bytes` rounded down to whole blocks, zones or erase blocks. Conventional
-    /// zones and rewritable erase blocks keep their share. The mechanics keep rates and heads and change their
-    /// cylinders, so the drive is the same in small; a seek curve from three data-sheet numbers is stretched over them.
-    ///
-    /// # Errors
-    /// When nothing is left of the drive or of one of its kinds of zone.
-    pub fn with_capacity(&self, bytes: u64) -> Result<Self, DriveError> {
-        let scaled = || {
-            let media = self.media.with_blocks(bytes / u64::from(self.block_bytes.max(1)))?;
-            let timing = match &self.timing {
-                TimingSpec::Disk(mechanics) => TimingSpec::Disk(mechanics.scaled(media.blocks(), self.blocks())),
-                TimingSpec::Flash(flash) => TimingSpec::Flash(flash.clone()),
-            };
-            Ok(Self { media, timing, ..self.clone() })
-        };
-        let scaled = scaled().map_err(|source| DriveError::Impossible { name: self.name.clone(), source })?;
-        scaled.validate()?;
-        Ok(scaled)
     }
 
     fn validate_block_size(&self) -> Result<(), GeometryError> {

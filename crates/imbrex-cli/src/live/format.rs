@@ -37,8 +37,9 @@ pub struct Format {
     /// Shrink or stretch that drive to SIZE, such as 64GiB or 2TB; once for each image
     #[arg(long = "capacity", value_name = "SIZE", value_parser = size)]
     capacities: Vec<u64>,
-    /// The persistent buffer, or the cache: a size, or a percentage of the drive; without it all the room there is
-    #[arg(long, value_name = "SIZE|PERCENT")]
+    /// The persistent buffer, or the cache: a size, blocks such as 4096blocks, or a percentage of the drive; without it
+    /// all the room there is
+    #[arg(long, value_name = "SIZE|BLOCKS|PERCENT")]
     buffer: Option<BufferSize>,
     /// Blocks of each copy of the journal; without it as many as the map needs
     #[arg(long, value_name = "N")]

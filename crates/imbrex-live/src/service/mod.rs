@@ -49,7 +49,7 @@ pub enum ServiceError {
     NoStore,
     /// A path is no store.
     #[error(transparent)]
-    Place(#[from] StorePathError),
+    Store(#[from] StorePathError),
     /// The stores are no volume that can be served.
     #[error("{stores}: {source}")]
     Volume {

@@ -135,14 +135,18 @@ impl MediaSpec {
     }
 }
 
-fn too_small(blocks: u64) -> GeometryError {
+pub(super) fn too_small(blocks: u64) -> GeometryError {
     let remedy = "give room for a block, or for one sequential zone or erase block beside those written in place";
     GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy)
 }
 
 /// How many units of `unit_blocks` fit `blocks` blocks, and how many of them are written in place, when so many of the
 /// units were.
-fn with_units(blocks: u64, unit_blocks: u32, (units, in_place): (u32, u32)) -> Result<(u32, u32), GeometryError> {
+pub(super) fn with_units(
+    blocks: u64,
+    unit_blocks: u32,
+    (units, in_place): (u32, u32),
+) -> Result<(u32, u32), GeometryError> {
     let remedy = "describe larger zones or erase blocks, or a smaller drive";
     let new = u32::try_from(blocks / u64::from(unit_blocks.max(1)))
         .map_err(|_| GeometryError::new("capacity", format!("{blocks} blocks are too many"), remedy))?;

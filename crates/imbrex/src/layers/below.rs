@@ -43,7 +43,7 @@ pub const DISK_CONFIG: Field =
 pub const DISK_BUFFER: Field = Field {
     key: "disk_buffer",
     default: "\"1%\"",
-    meaning: "the persistent buffer of that layer, if it has one: a size, or a percentage of the workload's address range",
+    meaning: "the persistent buffer of that layer, if it has one: a size, blocks, or a percentage of the address range",
     samples: &[],
 };
 

@@ -4,17 +4,63 @@
 //! had that time to clean. So the devices of a stack work at the same time, each in the order in which it is asked, and
 //! the layer above goes on from one operation of a plan to the next when the device says that the first is complete.
 
+use super::device::Device;
 use super::error::Fault;
+use super::metrics::Totals;
+use super::outcome::Below;
 use super::simulation::Simulation;
+use super::stacked::Stacked;
 use crate::block::{Access, Request};
 
-impl Simulation {
-    /// Serves a request of the layer above that comes at `now_ns`; when it is complete.
-    pub(super) fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault> {
+impl Device {
+    /// The devices that the layers of `below` make of their drives, numbered from
+    /// [`Pba::DISK`](crate::block::Pba::DISK). Their blocks are equally long; there is at least one.
+    #[must_use]
+    pub fn stack(below: Vec<Simulation>) -> Self {
+        Self::of(below.into_iter().map(|device| Box::new(device) as Box<dyn Stacked>).collect())
+    }
+}
+
+impl Stacked for Simulation {
+    fn capacity(&self) -> u64 {
+        self.layer.capacity()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        self.machine.disk.block_bytes()
+    }
+
+    fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault> {
         self.serve_from(request, now_ns)
             .map_err(|fault| Fault::Below { layer: self.name.clone(), fault: Box::new(fault) })
     }
 
+    fn busy_ns(&self) -> u64 {
+        self.machine.disk.busy_ns()
+    }
+
+    fn set_free_of_charge(&mut self, free: bool) {
+        self.machine.disk.set_free_of_charge(free);
+    }
+
+    fn measure_from(&mut self, now_ns: u64) {
+        Self::measure_from(self, now_ns);
+    }
+
+    fn totals(&self) -> Totals {
+        Self::totals(self)
+    }
+
+    fn measured(&self) -> Below {
+        Below { layer: self.name.clone(), outcome: self.outcome() }
+    }
+
+    fn read_back(&mut self) -> Result<(), Fault> {
+        Self::read_back(self)
+    }
+}
+
+impl Simulation {
     fn serve_from(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault> {
         self.arrive(now_ns)?;
         self.machine.disk.request_begins();
@@ -24,21 +70,9 @@ impl Simulation {
             Access::Trim => self.trim(request.at)?,
         }
         let done_ns = self.done_ns(request.access);
-        self.served(&request, request.at.blocks * self.block_bytes(), done_ns - now_ns);
+        let bytes = request.at.blocks * self.machine.disk.block_bytes();
+        self.served(&request, bytes, done_ns - now_ns);
         self.check_now_and_then(self.host.requests())?;
         Ok(done_ns)
-    }
-
-    /// Bytes of a block.
-    pub(super) fn block_bytes(&self) -> u32 {
-        self.machine.disk.block_bytes()
-    }
-
-    pub(super) fn busy_ns(&self) -> u64 {
-        self.machine.disk.busy_ns()
-    }
-
-    pub(super) fn set_free_of_charge(&mut self, free: bool) {
-        self.machine.disk.set_free_of_charge(free);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::error::Fault;
 use super::scheduler::Access;
-use super::simulation::Simulation;
+use super::stacked::Stacked;
 use crate::block::{self, Extent, Pba};
 use crate::media::{Illegal, Joined, Media};
 use crate::plan::Unit;
@@ -58,7 +58,7 @@ pub struct Device {
 enum Work {
     Drive(Box<dyn Timing>),
     /// Requests of the devices, numbered from [`Pba::DISK`].
-    Stack(Vec<Simulation>),
+    Stack(Vec<Box<dyn Stacked>>),
 }
 
 impl Device {
@@ -68,12 +68,10 @@ impl Device {
         Self::with(media, Work::Drive(timing), block_bytes)
     }
 
-    /// The devices that the layers of `below` make of their drives, numbered from [`Pba::DISK`]. Their blocks are
-    /// equally long; there is at least one.
-    #[must_use]
-    pub fn stack(below: Vec<Simulation>) -> Self {
-        let media = Joined::new(below.iter().map(Simulation::capacity));
-        let block_bytes = below.first().map_or(SECTOR_BYTES, Simulation::block_bytes);
+    /// A stack of these devices, numbered from [`Pba::DISK`]. Their blocks are equally long; there is at least one.
+    pub(super) fn of(below: Vec<Box<dyn Stacked>>) -> Self {
+        let media = Joined::new(below.iter().map(|device| device.capacity()));
+        let block_bytes = below.first().map_or(SECTOR_BYTES, |device| device.block_bytes());
         debug_assert!(below.iter().all(|device| device.block_bytes() == block_bytes));
         Self::with(Box::new(media), Work::Stack(below), block_bytes)
     }
@@ -99,16 +97,16 @@ impl Device {
         &*self.media
     }
 
-    /// The simulations below, if this is a stack.
-    pub(super) fn below(&self) -> &[Simulation] {
+    /// The devices below, if this is a stack.
+    pub(super) fn below(&self) -> &[Box<dyn Stacked>] {
         match &self.work {
             Work::Drive(_) => &[],
             Work::Stack(below) => below,
         }
     }
 
-    /// The simulations below, if this is a stack.
-    pub(super) fn below_mut(&mut self) -> &mut [Simulation] {
+    /// The devices below, if this is a stack.
+    pub(super) fn below_mut(&mut self) -> &mut [Box<dyn Stacked>] {
         match &mut self.work {
             Work::Drive(_) => &mut [],
             Work::Stack(below) => below,
@@ -136,10 +134,15 @@ impl Device {
         self.block_bytes
     }
 
-    /// How long the disk, or the busiest device of a stack, has been busy in all.
+    /// How long the disk, or the busiest device of a stack, has been busy since that was last forgotten.
     #[must_use]
     pub fn busy_ns(&self) -> u64 {
-        self.below().iter().map(Simulation::busy_ns).fold(self.busy_ns, u64::max)
+        self.below().iter().map(|device| device.busy_ns()).fold(self.busy_ns, u64::max)
+    }
+
+    /// Counts how long the disk is busy anew. In a stack the devices below count that for themselves.
+    pub(super) fn forget_busy(&mut self) {
+        self.busy_ns = 0;
     }
 
     /// How long units have been emptied since the last access or the beginning of the last request.
@@ -238,7 +241,7 @@ impl Device {
 }
 
 /// Has a device of a stack serve an access as a request.
-fn ask(below: &mut [Simulation], at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Fault> {
+fn ask(below: &mut [Box<dyn Stacked>], at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Fault> {
     let index = usize::from(at.start.device() - Pba::DISK);
     let at = Extent::new(block::Lba(at.start.block()), at.blocks);
     let access = if write { block::Access::Write } else { block::Access::Read };

@@ -9,8 +9,10 @@ use std::collections::VecDeque;
 
 use crate::block::{Address, Extent, Pba};
 use crate::perform::journal::entry_blocks;
-use crate::plan::Unit;
+use crate::plan::{Place, Unit};
 
+/// Where the journal begins: at the front of the conventional space.
+pub(super) const START: Pba = Pba::disk(0);
 /// Resets and frees that wait at most; more of them force the journal block out.
 const MAX_WAITING: usize = 4096;
 
@@ -107,6 +109,11 @@ impl Journal {
         self.since_checkpoint += blocks;
         Extent::new(start, blocks as u32)
     }
+}
+
+/// Whether a move's source is read before the redo entry: it is part of the entry, or leaves no mark on the media.
+pub(super) fn is_staged(to: &Place, redo: bool) -> bool {
+    redo || !matches!(to, Place::At(target) if !target.is_ram())
 }
 
 #[cfg(test)]

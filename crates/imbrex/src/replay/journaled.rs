@@ -1,7 +1,7 @@
 //! What a journal adds to performing plans: redo entries, commits and checkpoints.
 
 use super::error::Fault;
-use super::journal::Journal;
+use super::journal::{Journal, is_staged};
 use super::machine::Machine;
 use crate::block::Extent;
 use crate::layer::{TranslationLayer, Violation};
@@ -82,9 +82,4 @@ impl Machine {
         }
         Ok(())
     }
-}
-
-/// Whether a move's source is read before the redo entry: it is part of the entry, or leaves no mark on the media.
-pub(super) fn is_staged(to: &Place, redo: bool) -> bool {
-    redo || !matches!(to, Place::At(target) if !target.is_ram())
 }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::error::ReplayError;
-use super::options::Beyond;
+use super::options::{Beyond, ReplayOptions, WarmUp};
 use crate::block::{Access, Extent, Lba, Request};
 use crate::layer::TranslationLayer;
 use crate::trace::{TraceRequest, TraceSource};
@@ -71,29 +71,39 @@ pub(super) struct Lookahead<'a> {
     requests: Vec<Request>,
     read: u64,
     at_end: bool,
+    warm_up: Option<WarmUp>,
+    /// The number of the first request after the warm-up, once it is known.
+    first_measured: Option<u64>,
 }
 
 impl<'a> Lookahead<'a> {
     /// Begins at the next request of `source`; with a queue depth in a closed loop.
-    pub(super) fn new(
-        source: &'a mut dyn TraceSource,
-        addressing: Addressing,
-        queue_depth: Option<u32>,
-        warm: bool,
-    ) -> Self {
-        let closed = queue_depth.map(|depth| Loop { free_since: (0..depth).map(|_| 0).collect(), arrived: 0 });
+    pub(super) fn new(source: &'a mut dyn TraceSource, addressing: Addressing, options: &ReplayOptions) -> Self {
+        let closed = options.queue_depth.map(|depth| Loop { free_since: (0..depth).map(|_| 0).collect(), arrived: 0 });
         Self {
             source,
             addressing,
             closed,
-            warm,
+            warm: options.warm,
             current: Pending::NONE,
             held: VecDeque::with_capacity(WINDOW),
             batch: Vec::with_capacity(BATCH),
             requests: Vec::with_capacity(BATCH),
             read: 0,
             at_end: false,
+            warm_up: options.warm_up,
+            first_measured: None,
         }
+    }
+
+    /// Requests that the trace has, as far as it has been read.
+    pub(super) fn requests(&self) -> u64 {
+        self.read
+    }
+
+    /// Whether the request of this number in the trace, which has been read, comes after the warm-up.
+    pub(super) fn is_after_warm_up(&self, number: u64) -> bool {
+        self.first_measured.is_some_and(|first| number >= first)
     }
 
     /// Sees to it that the requests that may wait are known. What is read from the trace, the layer is shown to warm
@@ -180,6 +190,14 @@ impl<'a> Lookahead<'a> {
             self.read += 1;
             let request = self.addressing.request(traced, self.read)?;
             self.requests.push(request);
+            let is_warm_up = match self.warm_up {
+                Some(WarmUp::Requests(requests)) => self.read <= requests,
+                Some(WarmUp::Ns(ns)) => traced.arrival_ns < ns,
+                None => false,
+            };
+            if !is_warm_up && self.first_measured.is_none() {
+                self.first_measured = Some(self.read);
+            }
             let mut arrival_ns = traced.arrival_ns;
             if let Some(closed) = &mut self.closed {
                 arrival_ns = closed.free_since.pop_front().unwrap_or(u64::MAX);

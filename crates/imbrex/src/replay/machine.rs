@@ -1,7 +1,7 @@
 //! What plans are performed on: the disk, RAM, the clock and, if asked for, the journal and the check of content.
 //!
 //! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
-//! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `scheduled`.
+//! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `queued`.
 //! RAM costs nothing, and a reset what the drive says. The drive is busy for that time and whoever comes next waits; a
 //! request is complete without it, and a read when the host has it. Through a queue a reset goes before everything that
 //! is ready. Without a journal a Reset or Free takes effect where it stands in the plan; with one, when the records
@@ -11,8 +11,7 @@ use super::content::{Content, Delivery, Host};
 use super::device::Device;
 use super::error::Fault;
 use super::filler::Filler;
-use super::journal::{Effect, Journal};
-use super::journaled::is_staged;
+use super::journal::{Effect, Journal, is_staged};
 use super::metrics::Counters;
 use super::queue::What;
 use super::scheduled::Scheduled;

@@ -89,6 +89,13 @@ impl HostTotals {
     }
 }
 
+/// Everything that is counted, at one time.
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct Totals {
+    pub media: Counters,
+    pub host: HostTotals,
+}
+
 /// The distributions of latency. Trims touch no media and stay out.
 pub(super) struct Latencies {
     pub read: Histogram<u64>,

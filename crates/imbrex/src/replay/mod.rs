@@ -9,12 +9,13 @@
 //!
 //! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it
 //! clean; `machine` performs plans on a `device`, follows the `filler`, and keeps `journal` and `content` where asked
-//! for; `metrics` counts, and `outcome` and `series` say it.
+//! for; `sweep` fills the disk before and reads it back after; `metrics` counts, and `outcome` and `series` say it.
 //!
-//! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `scheduled` performs plans
+//! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `queued` performs plans
 //! through the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
 //!
-//! In a stack, the devices under a layer are simulations themselves (`below`).
+//! In a stack, the devices under a layer are simulations themselves: `device` knows what is asked of one (`stacked`),
+//! and `below` is a simulation that answers. `setup` puts all of this together, in the `room` that a drive gives a layer.
 
 mod below;
 mod cleaning;
@@ -32,25 +33,29 @@ mod metrics;
 mod options;
 mod outcome;
 mod queue;
+mod queued;
+mod room;
 mod scheduled;
 mod scheduler;
 mod series;
 mod setup;
 mod simulation;
 mod sizing;
-mod stack;
+mod stacked;
+mod sweep;
 
 use std::ops::ControlFlow;
 
 pub use crate::buffer_size::{BadBufferSize, BufferSize};
 pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
-pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, Window};
+pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, WarmUp, Window};
 pub use outcome::{Below, ByReason, CleaningTime, HotAndCold, Latency, LatencyMs, Outcome};
+pub use room::{disk, space};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
 pub use series::WindowOutcome;
-pub use setup::{Setup, disk, replay, space};
+pub use setup::{Setup, replay};
 pub use simulation::Simulation;
 pub use sizing::{fits, sized};
 
@@ -60,6 +65,9 @@ pub trait Observer {
     fn progress(&mut self, _requests: u64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
+
+    /// Called when the warm-up is over, if there is one.
+    fn warmed_up(&mut self) {}
 
     /// Called with each row of the series, if one is wanted.
     fn row(&mut self, _row: &WindowOutcome) {}

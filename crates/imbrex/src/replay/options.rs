@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::device::Device;
 use super::error::ReplayError;
 use super::scheduler::Scheduler;
+use crate::trace::TraceRange;
 
 /// What can be chosen about a replay, apart from the drive, the layer and the workload.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -20,8 +21,11 @@ pub struct ReplayOptions {
     /// beyond that waits before the queue, and while anything does, nothing more is planned. Without meaning under
     /// [`Scheduler::Fcfs`]. At most [`MAX_SCHEDULER_DEPTH`]. Default 32, the commands that a SATA drive queues.
     pub scheduler_depth: u32,
-    /// The part of the capacity that is written, in order and free of charge, before the first request. Default 1.
+    /// The part of the capacity that is written, in order and free of charge, before the first request; rounded down to
+    /// whole zones, bands (to what the longest one has) or erase blocks where the drive has any. Default 1.
     pub prefill: f64,
+    /// The beginning of the trace that is replayed and left out of all figures. Default none.
+    pub warm_up: Option<WarmUp>,
     /// Whether the layer is offered idle time. Default yes.
     pub idle: bool,
     /// How long the disk must have been idle before the layer is offered the rest of the gap. Default 10 ms, about what
@@ -60,6 +64,7 @@ impl Default for ReplayOptions {
             scheduler: Scheduler::Fcfs,
             scheduler_depth: 32,
             prefill: 1.0,
+            warm_up: None,
             idle: true,
             idle_after_ns: 10_000_000,
             verify: false,
@@ -74,6 +79,25 @@ impl Default for ReplayOptions {
 }
 
 impl ReplayOptions {
+    /// Whether a workload goes on after the warm-up.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_warm_up(&self, range: &TraceRange) -> Result<(), ReplayError> {
+        let goes_on = match self.warm_up {
+            None => true,
+            Some(WarmUp::Requests(requests)) => requests < range.requests,
+            Some(WarmUp::Ns(ns)) => ns <= range.duration_ns && range.requests > 0,
+        };
+        if goes_on { Ok(()) } else { Err(self.all_warm_up(range.requests)) }
+    }
+
+    /// The error that a trace of so many requests is over before the warm-up is.
+    pub(super) fn all_warm_up(&self, requests: u64) -> ReplayError {
+        let reason = format!("it covers the whole trace of {requests} requests; choose a shorter one");
+        ReplayError::Option { option: "warm_up", reason }
+    }
+
     /// Whether every option makes sense on `disk`.
     pub(super) fn check(&self, disk: &Device) -> Result<(), ReplayError> {
         let wrong = |option, reason: String| Err(ReplayError::Option { option, reason });
@@ -102,6 +126,19 @@ impl ReplayOptions {
         }
         Ok(())
     }
+}
+
+/// The beginning of a trace that is left out of the figures. It ends when the runner begins the first request behind
+/// it: that request counts, and whatever was complete before does not, idle time before it included. What is under way
+/// at that moment – requests in the disk's queue, and what a device of a stack does with idle time that began before –
+/// counts from there on; reads that were let past a blocked write at the end of the warm-up do not.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarmUp {
+    /// So many requests.
+    Requests(u64),
+    /// The requests that the trace has before so many nanoseconds, in a closed loop too.
+    Ns(u64),
 }
 
 /// What to do with a request beyond the layer's capacity.

@@ -4,12 +4,11 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
-use super::machine::Machine;
-use super::metrics::{Cleaning, Counters, Latencies, Served};
-use super::series::Totals;
+use super::metrics::{Cleaning, Counters, Latencies, Served, Totals};
 use crate::plan::{Event, Why};
 
-/// What a replay measured. Prefilling, and reading back after verification, are not in it.
+/// What a replay measured. Prefilling, reading back after verification, and what was complete when the warm-up ended
+/// are not in it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Outcome {
     /// Requests served.
@@ -36,7 +35,9 @@ pub struct Outcome {
     pub write_amplification: f64,
     /// Time from arrival to completion.
     pub latency_ms: LatencyMs,
-    /// Written blocks that updated a buffered block, of all written blocks.
+    /// Written blocks that updated a buffered block.
+    pub write_hit_blocks: u64,
+    /// The same, of all written blocks.
     pub write_hit_ratio: f64,
     /// Writes all of whose blocks updated buffered blocks, of all writes.
     pub write_hit_ratio_requests: f64,
@@ -63,11 +64,11 @@ pub struct Outcome {
     pub blocked_cleaning: CleaningTime,
     /// Cleaning in idle time.
     pub idle_cleaning: CleaningTime,
-    /// Simulated time from 0 to the last completion.
+    /// Simulated time from 0, or from the end of the warm-up, to the last completion.
     pub simulated_seconds: f64,
     /// The part of that time in which the disk, or the busiest device of a stack, was busy.
     pub disk_busy_ratio: f64,
-    /// Wall-clock time of the replay, prefilling left out; 0 if nobody measured it.
+    /// Wall-clock time of the replay, prefilling and warm-up left out; 0 if nobody measured it.
     pub replay_seconds: f64,
     /// Host blocks replayed in each second of it.
     pub blocks_per_second: f64,
@@ -168,7 +169,7 @@ impl Outcome {
         totals: &Totals,
         latencies: &Latencies,
         (blocked, idle): (&Cleaning, &Cleaning),
-        machine: &Machine,
+        (measured_ns, busy_ns): (u64, u64),
         devices: Vec<Below>,
     ) -> Self {
         let (media, host) = (&totals.media, &totals.host);
@@ -186,6 +187,7 @@ impl Outcome {
             media_write_blocks,
             write_amplification: ratio(media_write_blocks.total(), host.write.blocks),
             latency_ms: LatencyMs::new(latencies, &host.read, &host.write),
+            write_hit_blocks: media.event(Event::WriteHit),
             write_hit_ratio: ratio(media.event(Event::WriteHit), host.write.blocks),
             write_hit_ratio_requests: ratio(host.write_hit_requests, host.write.requests),
             read_hit_blocks: media.event(Event::ReadHit),
@@ -199,8 +201,10 @@ impl Outcome {
             resets: media.resets,
             blocked_cleaning: CleaningTime::new(blocked),
             idle_cleaning: CleaningTime::new(idle),
-            simulated_seconds: machine.latest_ns() as f64 / 1e9,
-            disk_busy_ratio: ratio(machine.disk.busy_ns(), machine.latest_ns()),
+            simulated_seconds: measured_ns as f64 / 1e9,
+            // What a device of a stack did with the idle time before the first request that is measured is known, and
+            // counted, only when that request asks something of it.
+            disk_busy_ratio: ratio(busy_ns.min(measured_ns), measured_ns),
             replay_seconds: 0.0,
             blocks_per_second: 0.0,
             devices,
@@ -287,6 +291,6 @@ impl Serialize for ByReason {
 }
 
 /// `part` of `whole`; 0 of nothing.
-fn ratio(part: u64, whole: u64) -> f64 {
+pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

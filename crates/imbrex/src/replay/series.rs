@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use super::Observer;
-use super::metrics::{Counters, HostTotals, Served};
+use super::metrics::{Served, Totals};
 use super::options::Window;
-use super::outcome::ByReason;
+use super::outcome::{ByReason, ratio};
 use crate::plan::Event;
 
 /// One window. A request counts in the window in which it completes, together with all the disk did since the request
-/// before it; a window in which none completed has no row.
+/// before it; a window in which none completed has no row. The window in which the warm-up ends is cut there: it has a
+/// row up to then and another from then on, and windows of requests begin anew.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WindowOutcome {
     /// When the window begins, in seconds of simulated time.
@@ -24,15 +25,12 @@ pub struct WindowOutcome {
     pub host_write_blocks: u64,
     /// Blocks written to the media.
     pub media_write_blocks: ByReason,
+    /// Blocks written to the media for each block the host wrote; 0 if it wrote none.
+    pub write_amplification: f64,
     /// Zones that were read, merged and rewritten.
     pub rmw: u64,
-}
-
-/// Everything that is counted, at one time.
-#[derive(Copy, Clone, Default, Debug)]
-pub(super) struct Totals {
-    pub media: Counters,
-    pub host: HostTotals,
+    /// Whether it is part of the warm-up, which the outcome leaves out.
+    pub warm_up: bool,
 }
 
 pub(super) struct Series {
@@ -43,14 +41,16 @@ pub(super) struct Series {
     opened: Totals,
     seen: Totals,
     seen_ns: u64,
+    is_warm_up: bool,
     /// Rows that nobody has been told of.
     rows: Vec<WindowOutcome>,
 }
 
 impl Series {
-    pub(super) fn new(window: Window) -> Self {
+    /// In windows of this length; with a warm-up, until [`Series::end_warm_up`].
+    pub(super) fn new(window: Window, is_warm_up: bool) -> Self {
         let (opened, seen) = (Totals::default(), Totals::default());
-        Self { window, index: 0, start_ns: 0, opened, seen, seen_ns: 0, rows: Vec::new() }
+        Self { window, index: 0, start_ns: 0, opened, seen, seen_ns: 0, is_warm_up, rows: Vec::new() }
     }
 
     /// A request is complete and with it `totals` reached. Whatever was added since the last call belongs to the window
@@ -65,6 +65,18 @@ impl Series {
             (self.index, self.start_ns, self.opened) = (index, start_ns, self.seen);
         }
         (self.seen, self.seen_ns) = (totals, now_ns);
+    }
+
+    /// The warm-up ends at `now_ns` with these totals; from here on they are counted from nothing.
+    pub(super) fn end_warm_up(&mut self, now_ns: u64, totals: Totals) {
+        self.seen = totals;
+        self.close();
+        (self.opened, self.seen) = (Totals::default(), Totals::default());
+        (self.start_ns, self.seen_ns, self.is_warm_up) = (now_ns, now_ns, false);
+        self.index = match self.window {
+            Window::Ns(ns) => now_ns / ns.max(1),
+            Window::Requests(_) => 0,
+        };
     }
 
     /// Hands out the windows that are over.
@@ -84,14 +96,18 @@ impl Series {
         if requests == 0 {
             return;
         }
+        let host_write_blocks = to.host.write.blocks - from.host.write.blocks;
+        let media_write_blocks = ByReason::between(&from.media.written, &to.media.written);
         self.rows.push(WindowOutcome {
             start_s: self.start_ns as f64 / 1e9,
             requests,
             mean_read_ms: mean_ms(&from.host.read, &to.host.read),
             mean_write_ms: mean_ms(&from.host.write, &to.host.write),
-            host_write_blocks: to.host.write.blocks - from.host.write.blocks,
-            media_write_blocks: ByReason::between(&from.media.written, &to.media.written),
+            host_write_blocks,
+            media_write_blocks,
+            write_amplification: ratio(media_write_blocks.total(), host_write_blocks),
             rmw: to.media.event(Event::Rmw) - from.media.event(Event::Rmw),
+            warm_up: self.is_warm_up,
         });
     }
 }

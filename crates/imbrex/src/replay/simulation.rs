@@ -16,22 +16,19 @@ use super::Observer;
 use super::content::{Content, Host};
 use super::device::Device;
 use super::error::{Fault, Moment, ReplayError};
-use super::journal::Journal;
+use super::journal::{self, Journal};
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
-use super::metrics::{Cleaning, Counters, HostTotals, Latencies};
+use super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
 use super::options::ReplayOptions;
-use super::outcome::{Below, Outcome};
+use super::outcome::Outcome;
 use super::scheduled::Scheduled;
-use super::series::{Series, Totals};
-use super::setup::JOURNAL_START;
+use super::series::Series;
 use crate::block::{Access, Extent, Lba, Request};
 use crate::layer::TranslationLayer;
 use crate::plan::{Event, Plan};
 use crate::trace::TraceSource;
 
-/// Blocks of a write when the disk is filled or read back.
-const SWEEP_BLOCKS: u32 = 1 << 16;
 /// Requests between two calls of the observer; a power of two.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
@@ -48,6 +45,8 @@ pub struct Simulation {
     pub(super) blocked: Cleaning,
     pub(super) idle: Cleaning,
     series: Option<Series>,
+    /// When the warm-up ended, or 0: what is measured begins there. None while the simulation warms up.
+    measured_from_ns: Option<u64>,
 }
 
 impl Simulation {
@@ -63,7 +62,7 @@ impl Simulation {
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
         options.check(&disk)?;
-        let journal = options.as_live.then(|| Journal::new(JOURNAL_START, options.journal_blocks, disk.block_bytes()));
+        let journal = options.as_live.then(|| Journal::new(journal::START, options.journal_blocks, disk.block_bytes()));
         if let Some(journal) = &journal {
             check_journal(journal, &*layer)?;
         }
@@ -79,14 +78,14 @@ impl Simulation {
             latencies: Latencies::new(),
             blocked: Cleaning::default(),
             idle: Cleaning::default(),
-            series: options.window.map(Series::new),
+            series: options.window.map(|window| Series::new(window, options.warm_up.is_some())),
+            measured_from_ns: options.warm_up.is_none().then_some(0),
         };
         simulation.machine.disk.set_free_of_charge(true);
         simulation.begin().map_err(|fault| simulation.error(Moment::Start, fault))?;
         simulation.prefill().map_err(|fault| simulation.error(Moment::Prefill, fault))?;
         simulation.machine.disk.set_free_of_charge(false);
-        simulation.machine.counters = Counters::default();
-        simulation.blocked = Cleaning::default();
+        simulation.forget_counts();
         simulation.machine.scheduled = Scheduled::new(options.scheduler, options.scheduler_depth);
         Ok(simulation)
     }
@@ -113,8 +112,11 @@ impl Simulation {
                 break;
             }
             let next = ahead.current();
-            self.serve_next(&next, &mut ahead).map_err(|fault| self.request_error(next.number, fault))?;
+            self.serve_next(&next, &mut ahead, observer).map_err(|fault| self.request_error(next.number, fault))?;
             self.report(&next, observer)?;
+        }
+        if self.measured_from_ns.is_none() {
+            self.measure_nothing(&ahead)?;
         }
         if let Some(series) = &mut self.series {
             series.finish(observer);
@@ -136,8 +138,8 @@ impl Simulation {
             series.hand_out(observer);
         }
         let is_time = served.number.is_multiple_of(PROGRESS_EVERY);
-        if is_time && observer.progress(self.host.requests()) == ControlFlow::Break(()) {
-            return Err(ReplayError::Stopped { requests: self.host.requests() });
+        if is_time && observer.progress(served.number) == ControlFlow::Break(()) {
+            return Err(ReplayError::Stopped { requests: served.number });
         }
         Ok(())
     }
@@ -148,11 +150,20 @@ impl Simulation {
             capacity: self.layer.capacity(),
             beyond: self.options.beyond,
         };
-        Lookahead::new(source, addressing, self.options.queue_depth, self.options.warm)
+        Lookahead::new(source, addressing, &self.options)
     }
 
-    fn serve_next(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
+    fn serve_next(
+        &mut self,
+        next: &Pending,
+        ahead: &mut Lookahead<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Fault> {
         self.arrive(next.arrival_ns)?;
+        if self.measured_from_ns.is_none() && ahead.is_after_warm_up(next.number) {
+            self.end_warm_up();
+            observer.warmed_up();
+        }
         self.serve(next, ahead)?;
         self.check_now_and_then(next.number)
     }
@@ -166,6 +177,42 @@ impl Simulation {
         }
         self.machine.begin_request(arrival_ns);
         Ok(())
+    }
+
+    /// The first request after the warm-up begins: what is complete by now is left out of all figures.
+    fn end_warm_up(&mut self) {
+        let (now_ns, totals) = (self.machine.now_ns, self.totals());
+        if let Some(series) = &mut self.series {
+            series.end_warm_up(now_ns, totals);
+        }
+        self.measure_from(now_ns);
+    }
+
+    /// The trace is over, and no request after the warm-up came to its turn: there is none, or reads let past a blocked
+    /// write were all.
+    fn measure_nothing(&mut self, ahead: &Lookahead<'_>) -> Result<(), ReplayError> {
+        if !ahead.is_after_warm_up(ahead.requests()) {
+            return Err(self.options.all_warm_up(ahead.requests()));
+        }
+        self.end_warm_up();
+        Ok(())
+    }
+
+    /// Counts from `now_ns` on, here and in the devices of a stack. A drive may have been given something to do until
+    /// later, which was counted when it was asked.
+    pub(super) fn measure_from(&mut self, now_ns: u64) {
+        self.forget_counts();
+        let is_stack = self.machine.disk.is_stack();
+        self.measured_from_ns = Some(if is_stack { now_ns } else { now_ns.max(self.machine.latest_ns()) });
+        self.machine.disk.below_mut().iter_mut().for_each(|device| device.measure_from(now_ns));
+    }
+
+    /// Counts anew.
+    fn forget_counts(&mut self) {
+        self.machine.counters = Counters::default();
+        self.machine.disk.forget_busy();
+        (self.host, self.latencies) = (HostTotals::default(), Latencies::new());
+        (self.blocked, self.idle) = (Cleaning::default(), Cleaning::default());
     }
 
     /// When verifying, checks the layer after every so many requests.
@@ -287,41 +334,8 @@ impl Simulation {
         self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)
     }
 
-    /// Fills the disk. In a stack the devices below are full already.
-    fn prefill(&mut self) -> Result<(), Fault> {
-        if self.machine.disk.is_stack() {
-            return Ok(());
-        }
-        let blocks = (self.layer.capacity() as f64 * self.options.prefill) as u64;
-        sweep(blocks, |at| self.write(at, None))?;
-        if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
-    }
-
-    /// Reads everything back. Of a stack, what has been written: a cache would have to carry the whole disk through its
-    /// flash.
-    fn read_back(&mut self) -> Result<(), Fault> {
-        self.machine.scheduled = None;
-        self.machine.disk.set_free_of_charge(true);
-        self.layer.check()?;
-        let only_written = self.machine.disk.is_stack();
-        sweep(self.layer.capacity(), |at| if only_written { self.read_written(at) } else { self.read(at) })?;
-        self.machine.disk.below_mut().iter_mut().try_for_each(Self::read_back)
-    }
-
-    fn read_written(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
-        let mut rest = at;
-        while let Some(content) = self.machine.content.as_ref().filter(|_| !rest.is_empty()) {
-            let (is_written, blocks) = content.is_written(rest);
-            if is_written {
-                self.read(rest.first(blocks))?;
-            }
-            rest = rest.skip(blocks);
-        }
-        Ok(())
-    }
-
     /// Everything counted so far. In a stack the media are those of the devices below.
-    fn totals(&self) -> Totals {
+    pub(super) fn totals(&self) -> Totals {
         let mut media = self.machine.counters;
         if self.machine.disk.is_stack() {
             media.forget_blocks();
@@ -330,10 +344,12 @@ impl Simulation {
         Totals { media, host: self.host }
     }
 
-    fn outcome(&self) -> Outcome {
-        let below = self.machine.disk.below().iter();
-        let devices = below.map(|device| Below { layer: device.name.clone(), outcome: device.outcome() }).collect();
-        Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), &self.machine, devices)
+    pub(super) fn outcome(&self) -> Outcome {
+        let devices = self.machine.disk.below().iter().map(|device| device.measured()).collect();
+        // A device of a stack may have been asked nothing since the warm-up.
+        let measured_ns = self.machine.latest_ns().saturating_sub(self.measured_from_ns.unwrap_or(0));
+        let time = (measured_ns, self.machine.disk.busy_ns());
+        Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), time, devices)
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.
@@ -344,17 +360,6 @@ impl Simulation {
     fn error(&self, moment: Moment, fault: Fault) -> ReplayError {
         ReplayError::Layer { layer: self.name.clone(), moment, fault: Box::new(fault) }
     }
-}
-
-/// Calls `each` with the first `blocks` blocks, run by run.
-fn sweep(blocks: u64, mut each: impl FnMut(Extent<Lba>) -> Result<(), Fault>) -> Result<(), Fault> {
-    let mut start = 0;
-    while start < blocks {
-        let run = (blocks - start).min(u64::from(SWEEP_BLOCKS));
-        each(Extent::new(Lba(start), run as u32))?;
-        start += run;
-    }
-    Ok(())
 }
 
 /// Whether the layer can do with this journal.

@@ -2,8 +2,7 @@
 
 use super::error::ReplayError;
 use super::options::ReplayOptions;
-use super::setup::{disk, space};
-use super::stack;
+use super::room::{disk, space};
 use crate::block::Pba;
 use crate::drive::DrivePreset;
 use crate::layers::below::BelowConfig;
@@ -65,7 +64,7 @@ pub fn fits(
     }
     let below = BelowConfig::read(layer, config)?;
     let home = fits(drive, layers::find(&below.disk_layer)?, &below.disk_config, 1, options)?;
-    stack::flash(layer, &below, (drive, buffer_blocks), options)?;
+    flash(layer, &below, (drive, buffer_blocks), options)?;
     let space = Space {
         conventional: Pba::disk(0),
         conventional_blocks: buffer_blocks.into(),
@@ -76,6 +75,24 @@ pub fn fits(
         buffer_blocks,
     };
     Ok(layer.build(&space, config)?.capacity())
+}
+
+/// The preset of the flash in the size that leaves room for `cache_blocks`.
+pub(super) fn flash(
+    cache: &LayerInfo,
+    below: &BelowConfig,
+    (disk, cache_blocks): (&DrivePreset, u32),
+    options: &ReplayOptions,
+) -> Result<DrivePreset, ReplayError> {
+    let preset = DrivePreset::named(&below.flash_drive)?;
+    if preset.block_bytes != disk.block_bytes {
+        let (flash, disk) = (preset.block_bytes, disk.block_bytes);
+        let reason = format!("blocks of the flash have {flash} bytes, those of the disk {disk}; they must be equal");
+        return Err(ConfigError::Space { layer: cache.name, reason }.into());
+    }
+    let journal = if options.as_live { options.journal_blocks } else { 0 };
+    let needed = u64::from(cache_blocks) + u64::from(journal);
+    sized(&preset, (layers::find(&below.flash_layer)?, &below.flash_config), (needed, 0), options)
 }
 
 #[cfg(test)]

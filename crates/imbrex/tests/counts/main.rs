@@ -87,7 +87,7 @@ const READINGS: [(&str, &[&str]); 6] = [
 
 fn counted(outcome: &Outcome) -> Counts {
     Counts {
-        hits: (outcome.write_hit_ratio * outcome.host_write_blocks as f64).round() as u64,
+        hits: outcome.write_hit_blocks,
         direct: outcome.direct_blocks,
         rmw: outcome.rmw,
         rmw_free: outcome.rmw_free,
@@ -175,7 +175,7 @@ fn compare(
     let outcome = replay(&setup, &options, &mut ()).expect("it replays");
     let MediaSpec::Zoned { zone_blocks, .. } = drive.media else { panic!("a zoned drive") };
     let zone_blocks = u64::from(zone_blocks);
-    let filled = (capacity as f64 * prefill) as u64;
+    let filled = (capacity as f64 * prefill) as u64 / zone_blocks * zone_blocks;
     let pointer =
         (0..capacity / zone_blocks).map(|z| filled.saturating_sub(z * zone_blocks).min(zone_blocks)).collect();
     let direct_first = config.get("at_pointer").and_then(|v| v.as_str()) != Some("buffered");
@@ -270,7 +270,7 @@ fn compare_drive_managed(
     let setup = Setup { drive, layer, config: &config, buffer: BufferSize::Bytes(1), workload };
     let outcome = replay(&setup, &options, &mut ()).expect("it replays");
     let counted = drive_managed::Counts {
-        hits: (outcome.write_hit_ratio * outcome.host_write_blocks as f64).round() as u64,
+        hits: outcome.write_hit_blocks,
         direct: outcome.direct_blocks,
         rmw: outcome.rmw,
         evicted: outcome.evicted_blocks,
@@ -289,7 +289,9 @@ fn compare_drive_managed(
     let lengths = bands.iter().flat_map(|run| (0..run.bands).map(|_| u64::from(run.band_blocks)));
     let mut model = drive_managed::Drive::new(lengths.skip(usize::from(limits.has_scratch)), limits);
     let capacity = setup.simulation(&options).expect("it fits").capacity();
-    let filled = (capacity as f64 * prefill) as u64;
+    let wanted = (capacity as f64 * prefill) as u64;
+    let longest = u64::from(bands.iter().map(|run| run.band_blocks).max().expect("it has bands"));
+    let filled = if wanted < capacity { wanted / longest * longest } else { capacity };
     (0..filled.div_ceil(1 << 16)).for_each(|i| model.write(i << 16, (filled - (i << 16)).min(1 << 16)));
     model.counts = drive_managed::Counts::default();
     for request in requests(workload).iter().filter(|request| request.access == Access::Write) {

@@ -270,10 +270,10 @@ impl TranslationLayer for InPlaceTracks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layers::Recording;
     use crate::media::Interlaced;
     use crate::parts::track_order::Direction;
     use crate::plan::Op;
+    use crate::recording::Recording;
     use crate::tracks::{Overlap, Tracks};
 
     /// Two phases, of which a field of the layer's own turns the second round.

@@ -1,0 +1,90 @@
+//! The whole disk, run by run: filled before the first request, and read back after the last.
+
+use super::content::Host;
+use super::error::Fault;
+use super::simulation::Simulation;
+use crate::bands::Bands;
+use crate::block::{Extent, Lba};
+use crate::layer::Step;
+use crate::media::Media;
+use crate::space::Space;
+
+/// Blocks that are written or read at a time, nearly.
+const RUN_BLOCKS: u32 = 1 << 16;
+
+impl Simulation {
+    /// Fills the disk, so that nothing of that is left in a buffer: whole zones, each with a write that covers it, are
+    /// what mechanisms let past their buffers, and what a layer keeps in RAM is flushed. In a stack the devices below
+    /// are full already.
+    pub(super) fn prefill(&mut self) -> Result<(), Fault> {
+        if self.machine.disk.is_stack() {
+            return Ok(());
+        }
+        let (capacity, unit) = (self.layer.capacity(), unit_blocks(self.machine.disk.media()));
+        let wanted = (capacity as f64 * self.options.prefill) as u64;
+        let blocks = if wanted < capacity { wanted - wanted % u64::from(unit) } else { capacity };
+        sweep(blocks, unit, |at| self.write(at, None))?;
+        self.flush()?;
+        if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
+    }
+
+    /// Has the layer move what lies in RAM to the media, as far as there is room.
+    fn flush(&mut self) -> Result<(), Fault> {
+        loop {
+            self.plan.clear();
+            let step = self.layer.flush(&mut self.plan);
+            self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
+            match step {
+                Step::More | Step::Hold => {}
+                Step::Done | Step::Nothing => return Ok(()),
+                Step::Wait => {
+                    if !self.machine.commit_early(&mut *self.layer)? {
+                        return Err(Fault::Stuck);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads everything back. Of a stack, what has been written: a cache would have to carry the whole disk through its
+    /// flash.
+    pub(super) fn read_back(&mut self) -> Result<(), Fault> {
+        self.machine.scheduled = None;
+        self.machine.disk.set_free_of_charge(true);
+        self.layer.check()?;
+        let only_written = self.machine.disk.is_stack();
+        sweep(self.layer.capacity(), 1, |at| if only_written { self.read_written(at) } else { self.read(at) })?;
+        self.machine.disk.below_mut().iter_mut().try_for_each(|device| device.read_back())
+    }
+
+    fn read_written(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
+        let mut rest = at;
+        while let Some(content) = self.machine.content.as_ref().filter(|_| !rest.is_empty()) {
+            let (is_written, blocks) = content.is_written(rest);
+            if is_written {
+                self.read(rest.first(blocks))?;
+            }
+            rest = rest.skip(blocks);
+        }
+        Ok(())
+    }
+}
+
+/// What is filled as a whole: a zone or an erase block, or as much as the longest band has; elsewhere a block.
+fn unit_blocks(media: &dyn Media) -> u32 {
+    let space = Space::of(media, 0);
+    let band = |bands: &Bands| bands.longest().map(|band| bands.extent(band).blocks);
+    space.zones.map(|zones| zones.zone_blocks).or_else(|| space.bands.as_ref().and_then(band)).unwrap_or(1)
+}
+
+/// Calls `each` with the first `blocks` blocks, in runs of whole units of `unit` blocks.
+fn sweep(blocks: u64, unit: u32, mut each: impl FnMut(Extent<Lba>) -> Result<(), Fault>) -> Result<(), Fault> {
+    let length = unit * (RUN_BLOCKS / unit).max(1);
+    let mut start = 0;
+    while start < blocks {
+        let run = (blocks - start).min(u64::from(length));
+        each(Extent::new(Lba(start), run as u32))?;
+        start += run;
+    }
+    Ok(())
+}
