@@ -1,4 +1,4 @@
-//! What the states of the performing runner share: operations that are out, replies, clients.
+//! What stays while lives of the layer come and go: operations that are out, requests, replies, losses.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,7 +10,7 @@ use super::{Counts, Failure, Io, IoKind, Reply, Request, Setup};
 use crate::block::Pba;
 use crate::layer::TranslationLayer;
 
-/// What stays while layers come and go.
+/// What recovery and serving share.
 pub(super) struct Core {
     pub setup: Setup,
     pub next_io: u64,

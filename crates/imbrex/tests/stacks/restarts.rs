@@ -2,7 +2,7 @@
 //! blocks, and content that may be gone.
 
 use imbrex::block::{Extent, Pba};
-use imbrex::perform::{Failure, IoKind};
+use imbrex::perform::{Failure, IoKind, Request};
 
 use crate::served::{BLOCK, BLOCKS, SECOND, Served};
 
@@ -81,4 +81,46 @@ fn a_drive_that_cannot_be_flushed_is_given_up_with_a_remedy() {
     assert_eq!(flushes, TRIES);
     let why = "recovery ended: the drive failed to make durable what was written, 5 times; mend it and serve it again";
     assert_eq!(served.performer.dead(), Some(why));
+}
+
+#[test]
+fn failures_of_a_drive_add_up_over_the_stages_of_recovery() {
+    let mut served = Served::new();
+    served.performer.device_restarted();
+    let (mut flushes, mut reports) = (0, 0);
+    served.settle(|_, kind| {
+        flushes += u32::from(matches!(kind, IoKind::Flush));
+        reports += u32::from(matches!(kind, IoKind::Report));
+        matches!(kind, IoKind::Report) || (matches!(kind, IoKind::Flush) && flushes <= 2)
+    });
+    assert_eq!((flushes, reports), (2 + 2, TRIES - 2), "two flushes that fail, one before and one after the images");
+    let why = "recovery ended: the drive failed to say how its zones stand, 5 times; mend it and serve it again";
+    assert_eq!(served.performer.dead(), Some(why));
+}
+
+/// Ends the life of the layer, and has so many lives after it fail to write their first entry.
+fn fail_starts(served: &mut Served, times: u64) {
+    let lives = served.performer.counts().rebuilds;
+    served.performer.device_restarted();
+    served.settle(|performer, kind| matches!(kind, IoKind::Write(..)) && performer.counts().rebuilds - lives <= times);
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_is_given_up_after_five_starts() {
+    let mut served = Served::new();
+    fail_starts(&mut served, u64::MAX);
+    assert_eq!(served.performer.counts().rebuilds, 1 + 5);
+    let why = "the first commit of 5 lives in a row failed: the journal cannot be written";
+    assert_eq!(served.performer.dead(), Some(why));
+    assert_eq!(served.ask(Request::Flush), Err(Failure::Dead(why.to_owned())));
+}
+
+#[test]
+fn a_start_that_succeeds_makes_up_for_those_that_failed() {
+    let mut served = Served::new();
+    for _ in 0..2 {
+        fail_starts(&mut served, 4);
+        assert!(served.performer.is_serving());
+    }
+    assert_eq!(served.performer.counts().rebuilds, 2 * (1 + 4));
 }
