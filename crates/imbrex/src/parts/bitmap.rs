@@ -208,6 +208,8 @@ mod tests {
                     plain.retain(|n| !(from..end).contains(n));
                 }
             }
+            bits.clear();
+            prop_assert_eq!((bits.next(0, 20_000), bits.insert_run(0, 20_000)), (None, 20_000));
         }
     }
 }
