@@ -11,6 +11,7 @@ mod uses;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use circles::Circle;
 use source::Sources;
@@ -33,15 +34,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The sources of all crates, and their uses.
-fn project() -> (Sources, Vec<Use>) {
+/// The sources of all crates, and their uses, read once.
+static PROJECT: LazyLock<(Sources, Vec<Use>)> = LazyLock::new(|| {
     let mut sources = Sources::default();
     for name in CRATES {
         sources.add_crate(&name.replace('-', "_"), &root().join("crates").join(name).join("src"));
     }
     let uses = uses::all(&sources);
     (sources, uses)
-}
+});
 
 /// What is wrong about the `circles`, of which some are `known`.
 fn complaints(circles: &[Circle], known: &[&str], sources: &Sources) -> Vec<String> {
@@ -53,15 +54,15 @@ fn complaints(circles: &[Circle], known: &[&str], sources: &Sources) -> Vec<Stri
 
 #[test]
 fn no_modules_form_a_circle() {
-    let (sources, uses) = project();
-    let wrong = complaints(&circles::all(&uses), TEMPORARILY_KNOWN_CIRCLES, &sources);
+    let (sources, uses) = &*PROJECT;
+    let wrong = complaints(&circles::all(uses), TEMPORARILY_KNOWN_CIRCLES, sources);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn who_knows_whom_is_as_the_architecture_says() {
-    let (sources, uses) = project();
+    let (sources, uses) = &*PROJECT;
     let document = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
-    let wrong = table::disagreements(&document, &sources, &uses);
+    let wrong = table::disagreements(&document, sources, uses);
     assert!(wrong.is_empty(), "docs/architecture.md, \"Where things live\":\n{}", wrong.join("\n"));
 }
