@@ -13,6 +13,7 @@ mod log_structured;
 pub mod loop_back;
 pub mod lru_cache;
 pub mod page_ftl;
+pub mod samples;
 pub mod seagate;
 pub mod seagate_two_phase;
 pub mod skylight;
@@ -76,8 +77,8 @@ pub struct Field {
     pub default: &'static str,
     /// What it does.
     pub meaning: &'static str,
-    /// Values worth trying on tiny disks, for the crash explorer and the property tests; none if it is not to be
-    /// varied.
+    /// Values worth trying on tiny disks, as they would be written, for the crash explorer and the property tests; none
+    /// if it is not to be varied. One with which the layer does not survive power loss is left to the latter.
     pub samples: &'static [&'static str],
 }
 
@@ -106,6 +107,18 @@ pub enum ConfigError {
         /// The layer.
         layer: &'static str,
         /// What is missing and how to provide it.
+        reason: String,
+    },
+    /// A field lists a sample that is no value of it.
+    #[error("layer {layer}, field {field}, sample {sample}: {reason}")]
+    Sample {
+        /// The layer.
+        layer: String,
+        /// The field's key.
+        field: &'static str,
+        /// The sample as it is listed.
+        sample: String,
+        /// What is wrong with it.
         reason: String,
     },
 }
@@ -166,7 +179,7 @@ const SPARE_ZONES: Field = Field {
     key: "spare_zones",
     default: "1",
     meaning: "zones kept free to rewrite into; 0: read, reset, rewrite",
-    samples: &["1", "2"],
+    samples: &["1", "2", "0"],
 };
 
 /// The key of the field that says whether a cache takes a copy of what is read from home.
@@ -177,7 +190,7 @@ const STEP_BLOCKS: Field = Field {
     key: "step_blocks",
     default: "4096",
     meaning: "blocks one cleaning step moves at most",
-    samples: &["1", "3", "64"],
+    samples: &["1", "3", "7", "64"],
 };
 
 /// The native zones of a layer that keeps `spare` of the drive's zones free.
