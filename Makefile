@@ -1,6 +1,6 @@
 # The README's second command is `make test`: everything that CI checks. At the end it says what was left out because
 # its material or its programs could not be had.
-.PHONY: test everything tools format lint docs fuzz check-dm-zoned check-device compare-device check-nbd
+.PHONY: test soak everything tools format lint docs fuzz check-dm-zoned check-device compare-device check-nbd
 
 test:
 	@checks/left-out.sh $(MAKE) --no-print-directory everything
@@ -10,6 +10,10 @@ everything: format lint docs
 	@checks/dm-zoned/run.sh
 	@checks/device/run.sh
 	@checks/nbd/run.sh
+
+# What takes too long for every change: 100 000 power cuts a layer, long properties, fuzzing. SOAK_SEED varies it.
+soak:
+	@checks/soak.sh
 
 # A minimal toolchain comes without these two.
 tools:
@@ -40,13 +44,15 @@ compare-device:
 check-nbd:
 	@checks/nbd/run.sh
 
-# Each fuzz target for a short while; needs a nightly toolchain and `cargo install cargo-fuzz`. Not part of `make test`.
+# Each fuzz target for a short while; needs a nightly toolchain and `cargo install cargo-fuzz`. `make soak` runs it too,
+# for longer. FUZZ_SEED is the seed of all targets, 0 another one each time.
 FUZZ_SECONDS ?= 20
+FUZZ_SEED ?= 1
 fuzz:
 	@for target in $$(cargo +nightly fuzz list); do \
 		echo "fuzzing $$target for $(FUZZ_SECONDS) s"; \
 		mkdir -p fuzz/corpus/$$target; \
 		cargo +nightly fuzz run --sanitizer none $$target fuzz/corpus/$$target $$(ls -d fuzz/seeds/$$target 2>/dev/null) -- \
-			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -rss_limit_mb=1024 \
+			-seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -rss_limit_mb=1024 \
 			-verbosity=0 || exit 1; \
 	done

@@ -4,13 +4,15 @@
 
 mod fixture;
 
-use fixture::two_devices::{Journal, TwoDevices, space};
 use std::sync::Arc;
 
+use fixture::random::any_choices;
+use fixture::two_devices::{Journal, TwoDevices, space};
 use imbrex::block::{Address, Extent, Lba, Pba};
 use imbrex::explore::{Drawing, Finding, Options, Subject, Tally, explore};
 use imbrex::layer::{Pressure, Step};
-use imbrex::layers::{LayerInfo, lru_cache, static_sets};
+use imbrex::layers::samples::sampled;
+use imbrex::layers::{self, LayerInfo, lru_cache, static_sets};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::plan::{Op, Place, Plan, Record, Why};
 use imbrex::recording::Recording;
@@ -19,28 +21,9 @@ use proptest::prelude::*;
 
 const BLOCKS: u64 = 300;
 
-/// Each cache and the configurations it is tested in.
-const CACHES: [(&LayerInfo, &[&str]); 2] = [
-    (
-        &lru_cache::INFO,
-        &[
-            "",
-            "evict_blocks = 3\nstep_blocks = 5\nread_reserve = 2",
-            "read_reserve = 0\nstep_blocks = 1",
-            "reads_count = false\ninterruptible = false",
-            "read_allocate = false\nevict_blocks = 7",
-        ],
-    ),
-    (
-        &static_sets::INFO,
-        &[
-            "sets = 3\nband_blocks = 10",
-            "sets = 1\nstep_blocks = 3",
-            "sets = 16\nband_blocks = 7\ninterruptible = false",
-            "sets = 2\nband_blocks = 50\nread_allocate = false\nstep_blocks = 2",
-        ],
-    ),
-];
+fn caches() -> impl Iterator<Item = &'static LayerInfo> {
+    layers::ALL.iter().filter(|info| info.recording == Recording::Cached)
+}
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -67,7 +50,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn caches_keep_what_was_written(
@@ -75,27 +58,28 @@ proptest! {
         frames in prop_oneof![Just(1u32), 2u32..6, 6u32..60],
         between in prop::option::of(extent()),
         late in any::<bool>(),
+        choices in any_choices(),
     ) {
-        for (info, configs) in CACHES {
-            for config in configs {
-                let journal = if late { Journal::Late } else { Journal::AtOnce };
-                let mut devices = TwoDevices::new(info, config, frames, BLOCKS, journal);
-                devices.between = between;
-                for act in &acts {
-                    match *act {
-                        Act::Read(at) => devices.read(at),
-                        Act::Write(at) => devices.write(at),
-                        Act::Commit(None) => devices.commit(),
-                        Act::Commit(Some(items)) => devices.commit_some(items),
-                        Act::Crash(mut dice) if late => devices.crash(|| {
-                            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                            dice >> 63 == 0
-                        }),
-                        Act::Crash(_) => {}
-                    }
+        for info in caches() {
+            let fits = |config: &toml::Table| info.build(&space(frames, BLOCKS), config).map(|_| true);
+            let config = sampled(info.name, info.fields, choices.each(), fits).unwrap();
+            let journal = if late { Journal::Late } else { Journal::AtOnce };
+            let mut devices = TwoDevices::new(info, &config.to_string(), frames, BLOCKS, journal);
+            devices.between = between;
+            for act in &acts {
+                match *act {
+                    Act::Read(at) => devices.read(at),
+                    Act::Write(at) => devices.write(at),
+                    Act::Commit(None) => devices.commit(),
+                    Act::Commit(Some(items)) => devices.commit_some(items),
+                    Act::Crash(mut dice) if late => devices.crash(|| {
+                        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                        dice >> 63 == 0
+                    }),
+                    Act::Crash(_) => {}
                 }
-                devices.read(Extent::new(Lba(0), BLOCKS as u32));
             }
+            devices.read(Extent::new(Lba(0), BLOCKS as u32));
         }
     }
 }
@@ -182,7 +166,7 @@ fn records_that_contradict_the_state_are_refused() {
 
 #[test]
 fn a_lost_block_is_an_error_until_it_is_written() {
-    for (info, _) in CACHES {
+    for info in caches() {
         let mut cache = build(info, "", 8);
         cache.apply(&Record::Lost(at(20, 2))).unwrap();
         cache.recovered(&imbrex::layer::UnitReport::default(), &mut Plan::new()).unwrap();
@@ -241,7 +225,7 @@ fn go(info: &'static LayerInfo, cuts: u64, rules: Rules) -> Result<Tally, Findin
 
 #[test]
 fn caches_survive() {
-    for (info, _) in CACHES {
+    for info in caches() {
         let tally = go(info, 3000, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
         println!("{}: {tally:?}", info.name);
         let Tally { cuts_in_recovery, rebuilds, checkpoints, .. } = tally;
@@ -251,7 +235,7 @@ fn caches_survive() {
 
 #[test]
 fn caches_need_the_rules() {
-    for (info, _) in CACHES {
+    for info in caches() {
         for rule in [Rule::ConflictsInOrder, Rule::RecordsAfterMoves, Rule::ReuseAfterRecords] {
             match go(info, 20_000, Rules::without(rule)) {
                 Ok(tally) => panic!("{} without rule {}: {tally:?}", info.name, rule.number()),

@@ -1,19 +1,16 @@
-//! The disk's queue: orders worked out by hand, and what must not depend on the scheduler.
+//! The disk's queue: orders worked out by hand.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod fixture;
 
 use std::sync::{Arc, Mutex};
 
-use fixture::random::{any_options, any_request, configs, survives, trace_over};
 use fixture::{Flat, Listed, SECTOR_NS, SEEK_NS, request, simulate};
 use imbrex::block::{Access, Pba};
-use imbrex::layers::{self, LayerInfo, find};
+use imbrex::layers::find;
 use imbrex::media::Conventional;
-use imbrex::plan::Why;
 use imbrex::replay::{Device, Outcome, ReplayError, ReplayOptions, Scheduler, Simulation, Timing};
 use imbrex::trace::TraceRequest;
-use proptest::prelude::*;
 
 const READ: Access = Access::Read;
 const WRITE: Access = Access::Write;
@@ -111,120 +108,5 @@ fn depths_without_meaning_are_refused() {
         let options = ReplayOptions { scheduler: Scheduler::Sptf, scheduler_depth, ..ReplayOptions::default() };
         let refused = simulate(find("conventional").unwrap(), "", 0, &options).err();
         assert!(matches!(refused, Some(ReplayError::Option { option: "scheduler_depth", .. })));
-    }
-}
-
-fn outcome(
-    info: &'static LayerInfo,
-    config: &str,
-    buffer_blocks: u32,
-    options: &ReplayOptions,
-    requests: &[(u64, Access, f64, u32)],
-) -> Result<Outcome, TestCaseError> {
-    let live = options.as_live && survives(config);
-    let options = ReplayOptions { as_live: live, ..options.clone() };
-    let run = || {
-        let simulation = simulate(info, config, buffer_blocks, &options)?;
-        let trace = trace_over(simulation.capacity(), requests);
-        simulation.run(&mut Listed::new(trace), &mut ())
-    };
-    run().map_err(|error| TestCaseError::fail(format!("{} {config:?} {options:?}: {error}", info.name)))
-}
-
-/// What plans add up to, apart from reads of the host, which are served from where the block lies when they are
-/// planned.
-fn counts(outcome: &Outcome) -> [u64; 13] {
-    let (written, read) = (&outcome.media_write_blocks, &outcome.media_read_blocks);
-    [
-        written.total(),
-        written.get(Why::Host),
-        written.get(Why::Destage),
-        written.get(Why::Metadata),
-        read.get(Why::Collect),
-        outcome.rmw,
-        outcome.rmw_free,
-        outcome.evicted_blocks,
-        outcome.direct_blocks,
-        outcome.padding_blocks,
-        outcome.resets,
-        outcome.blocked_cleaning.episodes,
-        outcome.blocked_cleaning.steps,
-    ]
-}
-
-/// Fields with which counts depend on time: on when reads are planned, or on what waits.
-const BY_TIME: [&str; 2] = ["reads_count", "checkpoints"];
-
-/// The configuration without what makes counts depend on time unless the layer is told otherwise.
-fn whatever_the_time(info: &LayerInfo, config: &str) -> String {
-    let silent = info
-        .fields
-        .iter()
-        .filter(|field| BY_TIME.contains(&field.key) && field.default == "true" && !config.contains(field.key));
-    silent.fold(config.to_owned(), |config, field| format!("{config}\n{} = false", field.key))
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
-
-    /// A queue of one operation is no queue: the outcome is that of serving in order, to the nanosecond.
-    #[test]
-    fn a_queue_of_one_changes_nothing(
-        requests in prop::collection::vec(any_request(), 1..200),
-        options in any_options(),
-        buffer_blocks in 1u32..60,
-    ) {
-        for info in layers::ALL {
-            for config in configs(info.name) {
-                let run = |scheduler| {
-                    let options = ReplayOptions { scheduler, scheduler_depth: 1, ..options.clone() };
-                    outcome(info, config, buffer_blocks, &options, &requests)
-                };
-                let in_order = run(Scheduler::Fcfs)?;
-                for scheduler in REORDERING {
-                    prop_assert_eq!(&run(scheduler)?, &in_order, "{} {:?}", info.name, config);
-                }
-            }
-        }
-    }
-
-    /// The order in which writes are planned does not depend on the scheduler, and so no count of theirs does, as long
-    /// as no idle time is offered, reads change nothing — those that overtake a blocked write are planned at other
-    /// moments — and no cleaning looks at what waits.
-    #[test]
-    fn counts_do_not_depend_on_the_scheduler(
-        requests in prop::collection::vec(any_request(), 1..200),
-        options in any_options(),
-        buffer_blocks in 1u32..60,
-    ) {
-        for info in layers::ALL {
-            for config in configs(info.name).iter().filter(|config| !config.contains("reads_count = true")) {
-                let config = whatever_the_time(info, config);
-                let run = |scheduler| {
-                    let options = ReplayOptions { scheduler, idle: false, ..options.clone() };
-                    Ok::<_, TestCaseError>(counts(&outcome(info, &config, buffer_blocks, &options, &requests)?))
-                };
-                let in_order = run(Scheduler::Fcfs)?;
-                for scheduler in REORDERING {
-                    prop_assert_eq!(run(scheduler)?, in_order, "{} {:?}", info.name, config);
-                }
-            }
-        }
-    }
-
-    /// Verifying changes nothing but what is known.
-    #[test]
-    fn verification_changes_no_times(
-        requests in prop::collection::vec(any_request(), 1..100),
-        options in any_options(),
-        buffer_blocks in 1u32..60,
-    ) {
-        for info in layers::ALL {
-            let run = |verify| {
-                let options = ReplayOptions { verify, ..options.clone() };
-                outcome(info, "", buffer_blocks, &options, &requests)
-            };
-            prop_assert_eq!(run(true)?, run(false)?, "{}", info.name);
-        }
     }
 }

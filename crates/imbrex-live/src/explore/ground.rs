@@ -7,7 +7,7 @@ use bytes::Bytes;
 use imbrex::block::{Extent, Lba, Pba};
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
-use imbrex::explore::{BLOCK, Dice, Drawn, Ground, ON_DISK, ON_FLASH, Room, configuration, draw};
+use imbrex::explore::{BLOCK, Dice, Drawing, Drawn, Ground, ON_DISK, ON_FLASH, Room, configuration, draw};
 use imbrex::layer::Condition;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::media::{Illegal, Media};
@@ -183,14 +183,17 @@ fn file(preset: &DrivePreset, rules: Rules) -> Result<Volatile, String> {
 
 /// Drives for a layer with `more` blocks than the least that are reserved, and the layer's configuration and buffer.
 fn drives(
-    info: &LayerInfo,
+    info: &'static LayerInfo,
     more: u32,
     dice: &mut Dice,
 ) -> Result<(Vec<DrivePreset>, toml::Table, Option<BufferSize>), String> {
     let buffer = dice.between(4, 40) as u32;
     let reserved = RESERVED + more;
     let bytes = |blocks: u32| BufferSize::Bytes(u64::from(blocks) * BLOCK as u64);
-    let mut config = configuration(info.fields, dice);
+    let configuration = |info: &'static LayerInfo, dice: &mut Dice| {
+        configuration(&Drawing::layer(info), dice).map_err(|e| e.to_string())
+    };
+    let mut config = configuration(info, dice)?;
     if info.recording == Recording::Zoned && dice.one_in(3) {
         return Ok((vec![sequential(reserved, dice).preset()], config, Some(bytes(buffer))));
     }
@@ -202,7 +205,7 @@ fn drives(
     let on_flash = layers::find(ON_FLASH).map_err(|e| e.to_string())?;
     let on_disk = layers::find(dice.pick::<&str>(&ON_DISK)).map_err(|e| e.to_string())?;
     config.insert("disk_layer".to_owned(), on_disk.name.into());
-    config.insert("disk_config".to_owned(), configuration(on_disk.fields, dice).into());
+    config.insert("disk_config".to_owned(), configuration(on_disk, dice)?.into());
     config.insert("disk_buffer".to_owned(), format!("{}KiB", buffer * BLOCK as u32 / 1024).into());
     let room = |blocks| Room { reserved, buffer, blocks };
     let flash = draw(on_flash.recording, &room(reserved + buffer), dice);

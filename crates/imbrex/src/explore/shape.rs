@@ -8,6 +8,7 @@ use super::dice::Dice;
 use super::disks::{self, Drawn, Room};
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
+use crate::layers::samples::{ample_space, sampled};
 use crate::layers::{self, ConfigError, Field};
 use crate::media::{Joined, Media};
 use crate::perform::rules::Rules;
@@ -76,7 +77,7 @@ impl Shape {
         if drawing.recording == Recording::Interlaced {
             journal += IMAGES;
         }
-        let config = configuration(drawing.fields, dice);
+        let config = configuration(drawing, dice)?;
         let sequential = drawing.recording == Recording::Zoned && dice.one_in(2);
         let sequential = sequential.then(|| all_sequential(journal, copies, dice)).transpose()?;
         let fits = |(space, ..): &(Space, Ground, u32)| (drawing.build)(space, &config).is_ok();
@@ -178,16 +179,16 @@ impl Shape {
     }
 }
 
-/// A value for each field that runs vary.
-pub fn configuration(fields: &[Field], dice: &mut Dice) -> toml::Table {
-    let mut config = toml::Table::new();
-    for field in fields.iter().filter(|field| !field.samples.is_empty()) {
-        let sample = dice.pick(field.samples);
-        if let Ok(mut table) = toml::from_str::<toml::Table>(&format!("value = {sample}")) {
-            config.extend(table.remove("value").map(|value| (field.key.to_owned(), value)));
-        }
-    }
-    config
+/// A sample for each field that runs vary, together such that the layer survives power loss.
+///
+/// # Errors
+/// A sample that the layer does not take.
+pub fn configuration(drawing: &Drawing, dice: &mut Dice) -> Result<toml::Table, ConfigError> {
+    let space = ample_space();
+    let survives =
+        |config: &toml::Table| (drawing.build)(&space, config).map(|layer| layer.survives_power_loss().is_ok());
+    let choose = |field: &'static Field| (!field.samples.is_empty()).then(|| *dice.pick(field.samples));
+    sampled(&drawing.name, drawing.fields, choose, survives)
 }
 
 /// A drive, and the part of it that is left beside a journal.

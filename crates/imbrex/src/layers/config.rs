@@ -13,8 +13,8 @@ pub struct Field {
     pub default: &'static str,
     /// What it does.
     pub meaning: &'static str,
-    /// Values worth trying on tiny disks, for the crash explorer and the property tests; none if it is not to be
-    /// varied.
+    /// Values worth trying on tiny disks, as they would be written, for the crash explorer and the property tests; none
+    /// if it is not to be varied. One with which the layer does not survive power loss is left to the latter.
     pub samples: &'static [&'static str],
 }
 
@@ -45,6 +45,18 @@ pub enum ConfigError {
         /// What is missing and how to provide it.
         reason: String,
     },
+    /// A field lists a sample that is no value of it.
+    #[error("layer {layer}, field {field}, sample {sample}: {reason}")]
+    Sample {
+        /// The layer.
+        layer: String,
+        /// The field's key.
+        field: &'static str,
+        /// The sample as it is listed.
+        sample: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 /// Reads the configuration of `layer`; fields that it does not list are errors.
@@ -64,7 +76,7 @@ pub const SPARE_ZONES: Field = Field {
     key: "spare_zones",
     default: "1",
     meaning: "zones kept free to rewrite into; 0: read, reset, rewrite",
-    samples: &["1", "2"],
+    samples: &["1", "2", "0"],
 };
 
 /// The key of the field that says whether a cache takes a copy of what is read from home.
@@ -75,7 +87,7 @@ pub const STEP_BLOCKS: Field = Field {
     key: "step_blocks",
     default: "4096",
     meaning: "blocks one cleaning step moves at most",
-    samples: &["1", "3", "64"],
+    samples: &["1", "3", "7", "64"],
 };
 
 /// The field of every layer whose cleaning reads may interrupt.

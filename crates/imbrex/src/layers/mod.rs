@@ -15,6 +15,7 @@ mod log_structured;
 pub mod loop_back;
 pub mod lru_cache;
 pub mod page_ftl;
+pub mod samples;
 pub mod seagate;
 pub mod seagate_two_phase;
 pub mod skylight;

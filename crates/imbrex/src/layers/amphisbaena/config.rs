@@ -101,7 +101,7 @@ pub(super) const PERIOD: Field = Field {
     key: "period",
     default: "10000",
     meaning: "write requests between two reallocations",
-    samples: &["1", "7", "30"],
+    samples: &["1", "3", "7", "30"],
 };
 
 pub(super) const ROUND_UP: Field = Field {

@@ -39,7 +39,7 @@ pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
             key: "throttle",
             default: "75",
             meaning: "blocks that busy reclaim writes for 100 of the host; 100 below half of reclaim_low",
-            samples: &["1", "75"],
+            samples: &["1", "10", "75"],
         },
         Field {
             key: "idle_seconds",
@@ -69,7 +69,7 @@ pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
             key: "metadata_zones",
             default: "\"kernel\"",
             meaning: "\"kernel\": as many conventional zones as its map and bitmaps take are left out; \"none\"",
-            samples: &[],
+            samples: &["\"kernel\"", "\"none\""],
         },
     ],
     build: |space, config| Ok(Box::new(DmZoned::new(space, config)?)),

@@ -54,19 +54,19 @@ pub(super) const FIELDS: &[Field] = &[
         key: "spare_fraction",
         default: "0.15",
         meaning: "share of the bands' blocks that the host does not get",
-        samples: &["0.15", "0.3", "0.5"],
+        samples: &["0.15", "0.3", "0.5", "0.0"],
     },
     Field {
         key: "spare_bands",
         default: "1",
         meaning: "empty bands kept to compact into; 0: victims wait in RAM, as in the paper",
-        samples: &["1", "2"],
+        samples: &["1", "2", "0"],
     },
     Field {
         key: "compact_bands",
         default: "2",
         meaning: "bands compacted together at most, if their live blocks fit the spare bands",
-        samples: &["1", "2", "4"],
+        samples: &["1", "2", "3"],
     },
     Field {
         key: "buffer_bands",
@@ -78,7 +78,7 @@ pub(super) const FIELDS: &[Field] = &[
         key: "buffer_volatile",
         default: "true",
         meaning: "whether the write buffer is lost with the power, so that older copies on bands stay live; the paper's is not",
-        samples: &["true"],
+        samples: &["true", "false"],
     },
     Field {
         key: "buffered_heat",

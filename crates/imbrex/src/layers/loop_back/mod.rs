@@ -74,7 +74,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
             key: "requeue_blocks",
             default: "0",
             meaning: "slots kept to re-queue into at a time; 0: 1/64 of all, 128 at most",
-            samples: &["0", "1", "2", "8"],
+            samples: &["0", "1", "3", "8"],
         },
         READS_COUNT,
     ],

@@ -57,7 +57,7 @@ pub const INFO: LayerInfo = LayerInfo {
             key: "sets",
             default: "16",
             meaning: "sets the cache is cut into, at most one for each frame",
-            samples: &["16", "1", "3"],
+            samples: &["16", "1", "2", "3"],
         },
         Field {
             key: "band_blocks",

@@ -1,5 +1,6 @@
 //! What a request waits for while a step of cleaning is under way: for the operations of that step that it conflicts
 //! with, and for no other step.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use std::collections::BTreeMap;
 
