@@ -1,7 +1,7 @@
 #!/bin/bash
 # What `make test` does in hundreds, in tens of thousands: power cuts for every layer, the property tests, kills of
 # served volumes and the fuzz targets. SOAK_SEED, 1 unless told otherwise, is what all but the kills start from; what
-# fails prints how it is replayed. Less than half an hour on two idle cores.
+# fails prints how it is replayed. The explorations take some twenty minutes of processor time, the properties ten.
 #
 # MEMORY_CUTS and IMAGE_CUTS are the cuts of each layer on drives in memory and on images, CASES those of each property,
 # FUZZ_SECONDS the time of each fuzz target.
