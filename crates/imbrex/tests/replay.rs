@@ -14,8 +14,8 @@ use imbrex::layers::find;
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::replay::{
-    Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Simulation, Window,
-    WindowOutcome,
+    Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Setup, Simulation, Window,
+    WindowOutcome, replay,
 };
 use imbrex::trace::{TraceRequest, Workload};
 

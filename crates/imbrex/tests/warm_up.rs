@@ -1,21 +1,14 @@
-//! The beginning of a replay left out of its figures: worked out by hand, and as a difference of two replays.
+//! The beginning of a replay left out of its figures, worked out by hand.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod fixture;
 
-use std::iter::zip;
-
-use fixture::random::{any_options, any_request, configs, survives, trace_over};
 use fixture::{Listed, SECTOR_NS, SEEK_NS, request, simulate};
 use imbrex::block::Access;
-use imbrex::layers::{self, find};
-use imbrex::plan::Why;
-use imbrex::replay::{
-    ByReason, CleaningTime, Observer, Outcome, ReplayError, ReplayOptions, Scheduler, WarmUp, Window, WindowOutcome,
-};
+use imbrex::layers::find;
+use imbrex::replay::{Observer, Outcome, ReplayError, ReplayOptions, Scheduler, WarmUp, Window, WindowOutcome};
 use imbrex::trace::TraceRequest;
-use proptest::prelude::*;
 
 const READ: Access = Access::Read;
 const WRITE: Access = Access::Write;
@@ -124,79 +117,4 @@ fn the_series_says_which_windows_are_warm_up() {
     assert_eq!(outcome.requests, 2);
     let (rows, _) = series(Window::Ns(8 * FAR), WarmUp::Requests(1));
     assert_eq!(rows, [(0.0, 1, true), (s(2 * FAR), 3, false), (s(8 * FAR), 1, false)]);
-}
-
-/// What a replay counts, at every level.
-fn counts(outcome: &Outcome, with_resets: bool) -> Vec<u64> {
-    let by_reason = |blocks: &ByReason| Why::ALL.map(|why| blocks.get(why));
-    let cleaning = |time: &CleaningTime| [time.episodes, time.steps, time.total_ns];
-    let split = outcome.hot_cold;
-    let mut all = vec![
-        outcome.requests,
-        outcome.read_requests,
-        outcome.write_requests,
-        outcome.trim_requests,
-        outcome.host_read_blocks,
-        outcome.host_write_blocks,
-        outcome.host_read_bytes,
-        outcome.host_write_bytes,
-        outcome.write_hit_blocks,
-        (outcome.write_hit_ratio_requests * outcome.write_requests as f64).round() as u64,
-        outcome.read_hit_blocks,
-        outcome.rmw,
-        outcome.rmw_free,
-        outcome.evicted_blocks,
-        outcome.direct_blocks,
-        outcome.padding_blocks,
-        outcome.padding_again_blocks,
-        split.hot_hit_blocks,
-        split.hot_cleanings,
-        split.evicted_chunks,
-        split.chunks_to_hot,
-        split.chunks_to_cold,
-        if with_resets { outcome.resets } else { 0 },
-    ];
-    all.extend(by_reason(&outcome.media_read_blocks).into_iter().chain(by_reason(&outcome.media_write_blocks)));
-    all.extend(cleaning(&outcome.blocked_cleaning).into_iter().chain(cleaning(&outcome.idle_cleaning)));
-    all.extend(outcome.devices.iter().flat_map(|device| counts(&device.outcome, with_resets)));
-    all
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
-
-    /// Of two traces, one after the other, a replay that warms up with the first counts what a replay of both counts
-    /// and one of the first does not. With one request at a time, none is under way when the warm-up ends.
-    #[test]
-    fn a_warm_up_is_subtracted(
-        requests in prop::collection::vec(any_request(), 2..200),
-        share in 0.0..1.0,
-        options in any_options(),
-        buffer_blocks in 1u32..60,
-    ) {
-        let first = 1 + ((requests.len() - 1) as f64 * share) as usize;
-        for info in layers::ALL {
-            for config in configs(info.name) {
-                let as_live = options.as_live && survives(config);
-                let options = ReplayOptions { as_live, queue_depth: Some(1), check_every: 0, ..options.clone() };
-                let run = |length: usize, warm_up| {
-                    let options = ReplayOptions { warm_up, ..options.clone() };
-                    let simulation = simulate(info, config, buffer_blocks, &options).unwrap();
-                    let trace = trace_over(simulation.capacity(), &requests[..length]);
-                    let outcome = simulation.run(&mut Listed::new(trace), &mut ()).unwrap();
-                    // Nobody waits for a reset in the disk's queue.
-                    (counts(&outcome, options.scheduler == Scheduler::Fcfs), outcome)
-                };
-                let ((both, whole), (begun, part)) = (run(requests.len(), None), run(first, None));
-                let (measured, outcome) = run(requests.len(), Some(WarmUp::Requests(first as u64)));
-                let expected: Vec<_> = zip(both, begun).map(|(both, begun)| both - begun).collect();
-                prop_assert_eq!(measured, expected, "{} {:?} {:?}", info.name, config, options);
-                if outcome.devices.is_empty() && options.scheduler == Scheduler::Fcfs {
-                    let seconds = whole.simulated_seconds - part.simulated_seconds;
-                    prop_assert!((outcome.simulated_seconds - seconds).abs() < 1e-6);
-                }
-                prop_assert!(outcome.disk_busy_ratio <= 1.0);
-            }
-        }
-    }
 }

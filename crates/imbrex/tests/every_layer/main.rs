@@ -9,8 +9,10 @@ mod bounded;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod power;
+mod prefill;
 mod promises;
 mod queue;
+mod warm_up;
 
 use std::env;
 use std::fmt::Debug;
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         each("keeps_its_promises", promises::keeps_its_promises),
         each("keeps_them_in_steps_of_any_size", promises::keeps_them_in_steps_of_any_size),
         each("is_replayed_from_a_preset_and_a_workload", promises::is_replayed_from_a_preset_and_a_workload),
+        each("has_empty_buffers_when_prefilled", prefill::has_empty_buffers_when_prefilled),
+        each("leaves_a_warm_up_out", warm_up::leaves_a_warm_up_out),
         each("sees_no_queue_of_one", queue::sees_no_queue_of_one),
         each("counts_the_same_under_any_scheduler", queue::counts_the_same_under_any_scheduler),
         each("takes_no_longer_when_verified", queue::takes_no_longer_when_verified),
