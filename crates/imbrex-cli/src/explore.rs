@@ -9,8 +9,9 @@ use std::thread;
 use anyhow::{Result, bail};
 use clap::Args;
 use imbrex::explore::{self, Finding, Options, Subject, Tally};
-use imbrex::layers::{LayerInfo, Recording};
+use imbrex::layers::LayerInfo;
 use imbrex::perform::rules::{Rule, Rules};
+use imbrex::recording::Recording;
 use imbrex_live::explore::on_images;
 use serde::Serialize;
 
@@ -56,11 +57,11 @@ pub struct Explore {
 /// The number of a rule whose absence a layer can show.
 fn rule(text: &str) -> Result<u8, String> {
     match text.parse() {
-        Ok(6..=7) => {
-            Err("rules 6 and 7 are about the host's data in RAM and about overwriting what is mapped, which no layer does; \
-                          the library's tests show that their absence is caught"
-                .to_owned())
-        }
+        Ok(6..=7) => Err(
+            "rules 6 and 7 bind layers, and every layer keeps them; the library's tests have one that does not, and \
+                 show that it is caught"
+                .to_owned(),
+        ),
         Ok(number @ 1..=10) => Ok(number),
         _ => Err("the rules are numbered from 1 to 10".to_owned()),
     }

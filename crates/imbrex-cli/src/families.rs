@@ -42,7 +42,7 @@ const PARTS: &[Part] = &[
             "fifo-log",
             "loop-back",
             "block-lru",
-            "skylight-zones",
+            "hashed-zones",
             "amphisbaena",
             "dm-zoned",
         ],
@@ -52,7 +52,7 @@ const PARTS: &[Part] = &[
         family: Family::Banded,
         drive: "exos-x18z",
         fit: Fit::Workload,
-        layers: &["conventional", "log-greedy", "log-fifo", "log-cost-benefit"],
+        layers: &["conventional", "log-greedy", "log-fifo", "log-cost-benefit", "log-choices"],
     },
     Part {
         family: Family::Interlaced,

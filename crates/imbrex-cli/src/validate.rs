@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use imbrex::validate::{self, Row, Verdict};
+use imbrex::validate::{self, Comparison, Verdict};
 use serde::Serialize;
 
 use crate::output::{Format, OutputArguments};
@@ -67,9 +67,9 @@ impl Validate {
     }
 }
 
-impl From<Row> for Check {
-    fn from(row: Row) -> Self {
-        let Row { disk, check, expected, measured, error, unit, verdict, note } = row;
+impl From<Comparison> for Check {
+    fn from(row: Comparison) -> Self {
+        let Comparison { disk, check, expected, measured, error, unit, verdict, note } = row;
         let (verdict, note) = match verdict {
             Verdict::Pass => ("pass", note),
             Verdict::Fail => ("fail", note),

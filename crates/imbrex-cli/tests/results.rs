@@ -217,7 +217,7 @@ fn what_there_is_can_be_listed() {
 #[test]
 fn the_mechanics_are_validated() {
     let table = printed("validate");
-    assert!(table.contains("70 passed, 0 failed, 6 skipped; name DiskSim"), "{table}");
+    assert!(table.contains("75 passed, 0 failed, 6 skipped; name DiskSim"), "{table}");
     assert_eq!(json("validate")[0]["verdict"], "pass");
 }
 

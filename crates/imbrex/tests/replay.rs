@@ -11,12 +11,13 @@ use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use imbrex::layers::{self, Recording, find};
+use imbrex::layers::{self, find};
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
+use imbrex::recording::Recording;
 use imbrex::replay::{
-    Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Row, Setup, Simulation, Window,
-    replay,
+    Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Setup, Simulation, Window,
+    WindowOutcome, replay,
 };
 use imbrex::trace::{TraceRequest, Workload};
 use proptest::prelude::*;
@@ -92,7 +93,7 @@ fn options_without_meaning_are_refused() {
 
 #[derive(Default)]
 struct Watch {
-    rows: Vec<Row>,
+    rows: Vec<WindowOutcome>,
     stop: bool,
 }
 
@@ -101,7 +102,7 @@ impl Observer for Watch {
         if self.stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn row(&mut self, row: &Row) {
+    fn row(&mut self, row: &WindowOutcome) {
         self.rows.push(row.clone());
     }
 }

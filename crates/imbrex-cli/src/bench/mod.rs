@@ -49,7 +49,7 @@ enum Format {
 
 /// One measured or derived number.
 #[derive(Serialize)]
-struct Row {
+struct Measurement {
     name: String,
     value: f64,
     unit: &'static str,
@@ -73,14 +73,14 @@ const QUICK: Scale = Scale { requests: 3 << 16, lead_in: 1 << 16, traced: 1 << 1
 
 /// The rows so far.
 struct Report {
-    rows: Vec<Row>,
+    rows: Vec<Measurement>,
     /// Whether somebody watches.
     talks: bool,
 }
 
 impl Report {
     fn add(&mut self, name: impl Into<String>, value: f64, unit: &'static str, note: impl Into<String>) {
-        self.rows.push(Row { name: name.into(), value, unit, note: note.into() });
+        self.rows.push(Measurement { name: name.into(), value, unit, note: note.into() });
     }
 
     fn begin(&self, what: &str) {
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     print(&report.rows, args)
 }
 
-fn print(rows: &[Row], args: &Args) -> anyhow::Result<()> {
+fn print(rows: &[Measurement], args: &Args) -> anyhow::Result<()> {
     if args.format == Format::Json {
         let all = serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "rows": rows });
         println!("{}", serde_json::to_string_pretty(&all)?);

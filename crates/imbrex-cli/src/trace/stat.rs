@@ -20,7 +20,7 @@ use crate::table::{bytes, count, grid, number, percent};
 use crate::trace_file::TraceFileArguments;
 use crate::workload::{self, Watched};
 
-/// The version of [`Row`].
+/// The version of [`TraceReport`].
 const SCHEMA: &str = "imbrex.trace-stat/1";
 
 /// Show what traces are like: volume, footprint, locality, how and when blocks are written again
@@ -54,7 +54,7 @@ pub struct Stat {
 
 /// One trace.
 #[derive(Serialize)]
-struct Row {
+struct TraceReport {
     schema: &'static str,
     trace: String,
     trace_format: String,
@@ -88,7 +88,7 @@ impl Stat {
         output.write(&rows, || shown(&rows))
     }
 
-    fn row(&self, workload: &Workload, progress: &Progress) -> Result<Row> {
+    fn row(&self, workload: &Workload, progress: &Progress) -> Result<TraceReport> {
         let mut source = Watched::new(workload, self.requests, progress)?;
         let info = source.info().clone();
         let mut caches = self.cache.clone();
@@ -103,7 +103,7 @@ impl Stat {
             piece.reach(done as f64 / total);
             if stop::is_asked_for() { Err(anyhow!("stopped")) } else { Ok(()) }
         })?;
-        Ok(Row {
+        Ok(TraceReport {
             schema: SCHEMA,
             synthetic: info.is_synthetic(),
             trace: info.name,
@@ -118,7 +118,7 @@ impl Stat {
 }
 
 /// A table with a column for each trace, and one more for what is published of it.
-fn shown(rows: &[Row]) -> String {
+fn shown(rows: &[TraceReport]) -> String {
     let classes = rows.iter().map(|row| row.statistics.update_period.distribution.len()).max().unwrap_or(0);
     let mut columns = Vec::new();
     for row in rows {
@@ -147,7 +147,7 @@ pub(super) fn line(name: &str, value: String) -> Line {
 }
 
 /// What is shown of a trace; of all traces the same in the same order.
-fn lines(row: &Row, classes: usize) -> Vec<Line> {
+fn lines(row: &TraceReport, classes: usize) -> Vec<Line> {
     [statistic_lines(&row.statistics), periods(row, classes)].concat()
 }
 
@@ -212,7 +212,7 @@ fn locality(s: &TraceStatistics) -> Vec<Line> {
     misses.collect()
 }
 
-fn periods(row: &Row, classes: usize) -> Vec<Line> {
+fn periods(row: &TraceReport, classes: usize) -> Vec<Line> {
     let periods = &row.statistics.update_period;
     let mut lines = vec![
         line("mean update period, blocks", number(periods.mean)),

@@ -10,8 +10,9 @@ mod setup;
 use std::sync::Arc;
 
 use imbrex::block::Extent;
-use imbrex::layers::{self, ConfigError, LayerInfo, READ_ALLOCATE, Recording};
+use imbrex::layers::{self, ConfigError, LayerInfo, READ_ALLOCATE};
 use imbrex::perform::StackSetup;
+use imbrex::recording::Recording;
 
 use crate::frame;
 use crate::layout::{self, NoRoom};

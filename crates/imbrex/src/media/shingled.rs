@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Illegal, Media, resettable, within};
+use super::{Illegal, Media, appends, readable, resettable, within};
 use crate::block::{Extent, Pba, unit_and_offset};
 use crate::layer::{Condition, UnitState};
 use crate::plan::Unit;
@@ -116,12 +116,7 @@ impl Shingled {
     fn write_sequential(&mut self, zone: u32, offset: u32, at: Extent<Pba>) -> Result<(), Illegal> {
         let unit = self.unit(zone);
         let pointer = self.zones[zone as usize].pointer;
-        if offset != pointer {
-            return Err(Illegal::OffPointer { at, unit, pointer });
-        }
-        if at.blocks > self.spec.zone_blocks - offset {
-            return Err(Illegal::Crosses { at, unit });
-        }
+        appends(at, unit, (offset, self.spec.zone_blocks), pointer)?;
         let was_active = self.is_active(zone);
         let full = pointer + at.blocks == self.spec.zone_blocks;
         if !was_active && !full && self.spec.max_active > 0 && self.active >= self.spec.max_active {
@@ -141,14 +136,7 @@ impl Media for Shingled {
     fn read(&self, at: Extent<Pba>) -> Result<(), Illegal> {
         within(at, self.blocks())?;
         self.each_zone(at, |zone, offset, blocks| {
-            let UnitState { condition, pointer } = self.zones[zone as usize];
-            if condition == Condition::Offline {
-                Err(Illegal::Bad { unit: self.unit(zone), condition })
-            } else if offset + blocks > pointer {
-                Err(Illegal::Unwritten { at, unit: self.unit(zone), pointer })
-            } else {
-                Ok(())
-            }
+            readable(at, self.unit(zone), self.zones[zone as usize], offset + blocks)
         })
     }
 

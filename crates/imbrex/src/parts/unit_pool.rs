@@ -4,6 +4,7 @@
 //! there.
 
 use super::bitmap::Bitmap;
+use super::dense_set::DenseSet;
 use super::full_map::FullMap;
 use super::recency::RecencyList;
 use super::victim_index::VictimIndex;
@@ -37,6 +38,7 @@ enum Free {
 enum Closed {
     ByAge(RecencyList),
     ByLive(VictimIndex),
+    ForDraws(DenseSet),
 }
 
 /// Which free unit is used next.
@@ -55,6 +57,8 @@ pub enum Victims {
     ByAge,
     /// By their live blocks.
     ByLive,
+    /// So that each is found by its place, to draw from them.
+    ForDraws,
 }
 
 /// The units of a device and what each is.
@@ -82,6 +86,7 @@ impl UnitPool {
             closed: match victims {
                 Victims::ByAge => Closed::ByAge(RecencyList::new(units)),
                 Victims::ByLive => Closed::ByLive(VictimIndex::new(units, unit_blocks)),
+                Victims::ForDraws => Closed::ForDraws(DenseSet::new(units)),
             },
         }
     }
@@ -97,6 +102,7 @@ impl UnitPool {
         match &mut self.closed {
             Closed::ByAge(units) => units.clear(),
             Closed::ByLive(units) => units.clear(),
+            Closed::ForDraws(units) => units.clear(),
         }
     }
 
@@ -147,6 +153,7 @@ impl UnitPool {
         match &mut self.closed {
             Closed::ByAge(units) => units.push(unit),
             Closed::ByLive(units) => units.insert(unit, live),
+            Closed::ForDraws(units) => units.insert(unit),
         }
     }
 
@@ -163,7 +170,7 @@ impl UnitPool {
     pub fn least_live(&self) -> Option<(u32, u32)> {
         match &self.closed {
             Closed::ByLive(units) => units.lowest(),
-            Closed::ByAge(_) => None,
+            Closed::ByAge(_) | Closed::ForDraws(_) => None,
         }
     }
 
@@ -171,9 +178,18 @@ impl UnitPool {
     pub fn by_age(&self) -> impl Iterator<Item = u32> {
         let units = match &self.closed {
             Closed::ByAge(units) => Some(units.in_order()),
-            Closed::ByLive(_) => None,
+            Closed::ByLive(_) | Closed::ForDraws(_) => None,
         };
         units.into_iter().flatten()
+    }
+
+    /// Of units kept for draws, the closed ones, in an order that means nothing.
+    #[must_use]
+    pub fn drawn_from(&self) -> &[u32] {
+        match &self.closed {
+            Closed::ForDraws(units) => units.members(),
+            Closed::ByAge(_) | Closed::ByLive(_) => &[],
+        }
     }
 
     /// Opens a closed unit, to empty it or to write on.
@@ -194,6 +210,7 @@ impl UnitPool {
             match &mut self.closed {
                 Closed::ByAge(units) => units.remove(unit),
                 Closed::ByLive(units) => units.remove(unit),
+                Closed::ForDraws(units) => units.remove(unit),
             }
         }
     }
@@ -218,6 +235,7 @@ impl UnitPool {
             let is_listed = match &self.closed {
                 Closed::ByAge(units) => units.contains(unit),
                 Closed::ByLive(units) => units.live(unit).is_some(),
+                Closed::ForDraws(units) => units.contains(unit),
             };
             let is_counted = match &self.closed {
                 Closed::ByLive(units) if is_listed => units.live(unit) == Some(live),
@@ -287,6 +305,19 @@ mod tests {
         pool.check(&map(8, 3, &[])).unwrap();
         pool.clear();
         assert_eq!((pool.by_age().next(), pool.pending()), (None, 0));
+    }
+
+    #[test]
+    fn closed_units_are_kept_for_draws() {
+        let mut pool = UnitPool::new(3, 4, Reuse::Lowest, Victims::ForDraws);
+        [2, 0, 1].into_iter().for_each(|unit| pool.close(unit, 0));
+        pool.reopen(2);
+        assert_eq!(pool.drawn_from(), [1, 0]);
+        pool.give_up(0);
+        assert_eq!((pool.drawn_from(), pool.least_live(), pool.by_age().next()), (&[1][..], None, None));
+        pool.check(&map(8, 3, &[])).unwrap();
+        pool.clear();
+        assert!(pool.drawn_from().is_empty());
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct Simulation {
     pub(super) blocked: Cleaning,
     pub(super) idle: Cleaning,
     series: Option<Series>,
+    /// When the last request that arrived by itself did; none in a closed loop.
+    last_arrival_ns: Option<u64>,
 }
 
 impl Simulation {
@@ -80,6 +82,7 @@ impl Simulation {
             blocked: Cleaning::default(),
             idle: Cleaning::default(),
             series: options.window.map(Series::new),
+            last_arrival_ns: None,
         };
         simulation.machine.disk.set_free_of_charge(true);
         simulation.begin().map_err(|fault| simulation.error(Moment::Start, fault))?;
@@ -113,6 +116,7 @@ impl Simulation {
                 break;
             }
             let next = ahead.current();
+            self.last_arrival_ns = self.options.queue_depth.is_none().then_some(next.arrival_ns);
             self.serve_next(&next, &mut ahead).map_err(|fault| self.request_error(next.number, fault))?;
             self.report(&next, observer)?;
         }
@@ -333,7 +337,9 @@ impl Simulation {
     fn outcome(&self) -> Outcome {
         let below = self.machine.disk.below().iter();
         let devices = below.map(|device| Below { layer: device.name.clone(), outcome: device.outcome() }).collect();
-        Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), &self.machine, devices)
+        let outcome =
+            Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), &self.machine, devices);
+        Outcome { arrival_seconds: self.last_arrival_ns.map(|ns| ns as f64 / 1e9), ..outcome }
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.

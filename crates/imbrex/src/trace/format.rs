@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::TraceError;
-
 /// How requests are written down.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TraceFormat {
@@ -34,6 +32,16 @@ pub enum TraceFormat {
     Synthetic,
 }
 
+/// A name that is no format's.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no trace format {name:?}; the formats are {known}")]
+pub struct NoSuchFormat {
+    /// What was asked for.
+    pub name: String,
+    /// What there is.
+    pub known: String,
+}
+
 /// A format of trace files as it is listed and chosen.
 #[derive(Copy, Clone, Debug)]
 pub struct FormatInfo {
@@ -48,6 +56,9 @@ pub struct FormatInfo {
     /// What a file of it holds.
     pub holds: &'static str,
 }
+
+/// What a Parquet file begins with.
+pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
 
 /// The formats of trace files.
 pub const FORMATS: &[FormatInfo] = &[
@@ -144,11 +155,11 @@ impl fmt::Display for TraceFormat {
 }
 
 impl FromStr for TraceFormat {
-    type Err = TraceError;
+    type Err = NoSuchFormat;
 
-    fn from_str(key: &str) -> Result<Self, TraceError> {
+    fn from_str(key: &str) -> Result<Self, NoSuchFormat> {
         let found = FORMATS.iter().find(|info| info.key == key);
-        found.map(|info| info.format).ok_or_else(|| TraceError::NoSuchFormat {
+        found.map(|info| info.format).ok_or_else(|| NoSuchFormat {
             name: key.into(),
             known: FORMATS.iter().map(|info| info.key).collect::<Vec<_>>().join(", "),
         })

@@ -5,8 +5,9 @@
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use crate::layers::{ConfigError, LayerInfo, Recording, configure};
+use crate::layers::{ConfigError, LayerInfo, config};
 use crate::plan::{Place, Plan, Record, Why};
+use crate::recording::Recording;
 use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
@@ -31,7 +32,7 @@ struct Conventional {
 
 impl Conventional {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let Config {} = configure(INFO.name, config)?;
+        let Config {} = config::read(&INFO, config)?;
         if space.conventional_blocks == 0 {
             let reason = "it needs conventional blocks and the drive has none".to_owned();
             return Err(ConfigError::Space { layer: INFO.name, reason });

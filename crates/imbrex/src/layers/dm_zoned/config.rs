@@ -3,7 +3,9 @@
 use super::DmZoned;
 use super::records::{MOST_WORDS, WORD};
 use super::zones::ZonePool;
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
+use crate::layers::config::{self, STEP_BLOCKS};
+use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::recording::Recording;
 use crate::space::{Space, Zones};
 
 pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
@@ -144,7 +146,7 @@ const BITS: u64 = 4096 * 8;
 
 impl Config {
     pub fn read(table: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Self = configure(INFO.name, table)?;
+        let config: Self = config::read(&INFO, table)?;
         let wrong = |reason: &str| Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() });
         if config.step_blocks == 0 || config.reserved_zones == 0 {
             return wrong("step_blocks and reserved_zones must be at least 1");

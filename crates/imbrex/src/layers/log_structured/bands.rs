@@ -1,10 +1,10 @@
 //! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
-use super::config::Score;
+use super::score::{Score, benefit_per_cost};
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
 use crate::parts::full_map::FullMap;
-use crate::parts::unit_pool::{Reuse, UnitPool, Victims};
+use crate::parts::unit_pool::{Reuse, UnitPool};
 use crate::plan::{Plan, Unit};
 use crate::space::Zones;
 
@@ -46,13 +46,12 @@ impl Bands {
     /// said.
     pub fn new(zones: Zones, score: Score, roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
-        let kept = if score == Score::Greedy { Victims::ByLive } else { Victims::ByAge };
         Self {
-            zones,
-            score,
             bands: vec![Band { written: 0, role: Role::Data, youngest: 0 }; count as usize],
             map: FullMap::new(capacity, count, blocks),
-            pool: UnitPool::new(count, blocks, Reuse::Lowest, kept),
+            pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
+            zones,
+            score,
             copying: Vec::with_capacity(roles),
             victims: Vec::with_capacity(roles),
             clock: 0,
@@ -160,6 +159,9 @@ impl Bands {
 
     /// Makes a candidate a victim.
     pub fn leave(&mut self, band: u32) {
+        if let Score::Choices(draw) = &mut self.score {
+            draw.took(self.map.live(band) < self.zones.zone_blocks);
+        }
         self.pool.reopen(band);
     }
 
@@ -180,28 +182,25 @@ impl Bands {
     }
 
     /// The candidate to compact next, if compacting candidates can gain a slot at all.
-    pub fn best(&self) -> Option<u32> {
-        let gains = |&band: &u32| self.live(band) < self.zones.zone_blocks;
+    pub fn best(&mut self) -> Option<u32> {
+        let full = self.zones.zone_blocks;
+        let gains = |&band: &u32| self.map.live(band) < full;
         let mut closed = self.pool.by_age();
-        match self.score {
+        match &mut self.score {
             Score::Greedy => self.pool.least_live().map(|(band, _)| band).filter(gains),
             // The oldest may have no dead slot, but then another must.
             Score::Fifo => {
                 let oldest = closed.next()?;
                 (gains(&oldest) || closed.any(|band| gains(&band))).then_some(oldest)
             }
-            Score::CostBenefit => closed.filter(gains).max_by(|&a, &b| {
+            Score::CostBenefit => {
+                let age = |band: u32| self.clock - self.bands[band as usize].youngest;
+                let value = |band| benefit_per_cost(self.map.live(band), full, age(band));
                 // Of equals the lowest number.
-                self.benefit_per_cost(a).total_cmp(&self.benefit_per_cost(b)).then(b.cmp(&a))
-            }),
+                closed.filter(gains).max_by(|&a, &b| value(a).total_cmp(&value(b)).then(b.cmp(&a)))
+            }
+            Score::Choices(draw) => draw.best(self.pool.drawn_from(), full, |band| self.map.live(band)),
         }
-    }
-
-    /// (1 − u)·age / (1 + u), with the share u of live blocks.
-    fn benefit_per_cost(&self, band: u32) -> f64 {
-        let (live, full) = (f64::from(self.live(band)), f64::from(self.zones.zone_blocks));
-        let age = (self.clock - self.youngest(band)) as f64;
-        (full - live) * (1.0 + age) / (full + live)
     }
 
     /// The effect of a change of role; nothing is adopted here.

@@ -33,13 +33,14 @@ use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRI
 use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
 use super::flash_cache::frames::Frames;
 use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
-use super::zone_buffer::config::{INTERRUPTIBLE, read};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS};
+use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
+use crate::layers::{ConfigError, Field, LayerInfo};
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
 use crate::plan::Plan;
+use crate::recording::Recording;
 use crate::space::Space;
 
 /// What is known of this layer.
@@ -99,7 +100,7 @@ impl Default for Config {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<LruCache>, ConfigError> {
-    let Config { cache, reads_count, evict_blocks, read_reserve } = read(&INFO, config)?;
+    let Config { cache, reads_count, evict_blocks, read_reserve } = config::read(&INFO, config)?;
     if evict_blocks == 0 {
         let reason = "evict_blocks must be at least 1".to_owned();
         return Err(ConfigError::Field { layer: INFO.name, reason });

@@ -44,12 +44,14 @@ use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{
     Condition, Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation,
 };
-use crate::layers::{ConfigError, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
+use crate::layers::config::{self, STEP_BLOCKS};
+use crate::layers::{ConfigError, Field, LayerInfo};
 use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::unit_pool::{Reuse, UnitPool, Victims};
 use crate::plan::{Place, Plan, Record, Why};
+use crate::recording::Recording;
 use crate::space::{Space, Zones};
 use collect::Collection;
 
@@ -115,7 +117,7 @@ struct PageFtl {
 
 impl PageFtl {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Config = configure(INFO.name, config)?;
+        let config: Config = config::read(&INFO, config)?;
         if !(0.0..1.0).contains(&config.over_provisioning) || config.spare_units == 0 || config.step_blocks == 0 {
             let reason = "over_provisioning must be a part below 1, spare_units and step_blocks at least 1".to_owned();
             return Err(ConfigError::Field { layer: INFO.name, reason });

@@ -16,15 +16,16 @@
 //! - *Several groups*: a phase goes through all of them before the next begins; the paper looks at one.
 //! - What it shares with `seagate-two-phase`: see there.
 
+use super::LayerInfo;
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
-use super::{LayerInfo, Recording};
-use crate::parts::track_order::Phase;
+use crate::parts::track_order::{Direction::Inwards, Phase};
+use crate::recording::Recording;
 use crate::tracks::Side;
 
 const PHASES: [Phase; 3] = [
-    Phase { side: Side::Bottom, first: 0, step: 1 },
-    Phase { side: Side::Top, first: 0, step: 2 },
-    Phase { side: Side::Top, first: 1, step: 2 },
+    Phase { side: Side::Bottom, first: 0, step: 1, direction: Inwards },
+    Phase { side: Side::Top, first: 0, step: 2, direction: Inwards },
+    Phase { side: Side::Top, first: 1, step: 2, direction: Inwards },
 ];
 
 pub(super) const INFO: LayerInfo = LayerInfo {
@@ -35,5 +36,5 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Interlaced,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(InPlaceTracks::new("seagate", &PHASES, space, config)?)),
+    build: |space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
 };

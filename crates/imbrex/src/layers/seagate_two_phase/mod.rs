@@ -11,13 +11,16 @@
 //! # State, invariants and how a write is served
 //! Those of `in_place_tracks`, which this layer gives its order.
 
+use super::LayerInfo;
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
-use super::{LayerInfo, Recording};
-use crate::parts::track_order::Phase;
+use crate::parts::track_order::{Direction::Inwards, Phase};
+use crate::recording::Recording;
 use crate::tracks::Side;
 
-const PHASES: [Phase; 2] =
-    [Phase { side: Side::Bottom, first: 0, step: 1 }, Phase { side: Side::Top, first: 0, step: 1 }];
+const PHASES: [Phase; 2] = [
+    Phase { side: Side::Bottom, first: 0, step: 1, direction: Inwards },
+    Phase { side: Side::Top, first: 0, step: 1, direction: Inwards },
+];
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "seagate-two-phase",
@@ -27,5 +30,5 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Interlaced,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(InPlaceTracks::new("seagate-two-phase", &PHASES, space, config)?)),
+    build: |space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
 };

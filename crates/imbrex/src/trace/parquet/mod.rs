@@ -16,31 +16,29 @@
 //! a decoder must be able to rely on is checked in `pages.rs`, page by page.
 
 mod columns;
-mod label;
+pub(super) mod label;
 mod pages;
 mod reader;
 #[cfg(test)]
 mod tests;
-mod writer;
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
 
 use bytes::Bytes;
 use reader::ParquetTrace;
-pub(super) use writer::ParquetWriter;
 
-use super::formats::PARQUET_MAGIC;
+use super::format::PARQUET_MAGIC;
 use super::{TraceError, TraceSource};
 
 /// The columns, in the order in which they are written.
-const COLUMNS: [&str; 4] = ["arrival_ns", "offset_bytes", "bytes", "write"];
+pub(super) const COLUMNS: [&str; 4] = ["arrival_ns", "offset_bytes", "bytes", "write"];
 
 /// The name of the schema of files that Imbrex writes.
-const SCHEMA_NAME: &str = "imbrex_trace";
+pub(super) const SCHEMA_NAME: &str = "imbrex_trace";
 
 /// What `created_by` begins with in files that Imbrex writes.
-const CREATOR: &str = "imbrex ";
+pub(super) const CREATOR: &str = "imbrex ";
 
 /// Rows of a row group, which is what the writer keeps in memory: 6 MiB of requests.
 pub const GROUP_ROWS: usize = 1 << 18;

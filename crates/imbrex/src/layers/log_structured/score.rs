@@ -1,0 +1,134 @@
+//! Which band is compacted next.
+
+use crate::parts::random::Random;
+use crate::parts::unit_pool::Victims;
+
+/// What makes a closed band the best one to compact.
+#[derive(Clone, Debug)]
+pub(super) enum Score {
+    /// That it was closed longest ago.
+    Fifo,
+    /// That it has the fewest live blocks: the paper's Empty.
+    Greedy,
+    /// That it has the most (1 − u)·age / (1 + u).
+    CostBenefit,
+    /// That it has the fewest live blocks of those drawn.
+    Choices(Draw),
+}
+
+impl Score {
+    /// How closed bands have to be kept for it.
+    pub fn keeps(&self) -> Victims {
+        match self {
+            Self::Greedy => Victims::ByLive,
+            Self::Fifo | Self::CostBenefit => Victims::ByAge,
+            Self::Choices(_) => Victims::ForDraws,
+        }
+    }
+}
+
+/// (1 − u)·age / (1 + u), with the share u of live blocks, for a band of `full` blocks.
+pub(super) fn benefit_per_cost(live: u32, full: u32, age: u64) -> f64 {
+    let (live, full) = (f64::from(live), f64::from(full));
+    (full - live) * (1.0 + age as f64) / (full + live)
+}
+
+/// Bands drawn at random, each from all closed ones, so that one may be drawn twice.
+#[derive(Clone, Debug)]
+pub(super) struct Draw {
+    choices: u32,
+    random: Random,
+    /// Whether the last victim had no dead block, so that compacting it gained nothing.
+    in_vain: bool,
+}
+
+impl Draw {
+    /// `choices` bands at a time, at least one, by the stream of `seed`.
+    pub fn new(choices: u32, seed: u64) -> Self {
+        Self { choices, random: Random::new(seed), in_vain: false }
+    }
+
+    /// Of the bands drawn from `closed` the one with the fewest live blocks, the first drawn of equals; nothing if
+    /// every closed band has `full` live blocks. If those drawn do and the last victim did, it is the next in order
+    /// with a dead block.
+    pub fn best(&mut self, closed: &[u32], full: u32, live: impl Fn(u32) -> u32) -> Option<u32> {
+        if closed.is_empty() {
+            return None;
+        }
+        let drawn = (0..self.choices).map(|_| self.random.below(closed.len() as u64) as usize);
+        let best = drawn.min_by_key(|&place| live(closed[place]))?;
+        if live(closed[best]) < full {
+            return Some(closed[best]);
+        }
+        let mut in_turn = closed[best..].iter().chain(&closed[..best]).copied();
+        let gaining = in_turn.find(|&band| live(band) < full)?;
+        Some(if self.in_vain { gaining } else { closed[best] })
+    }
+
+    /// A band has become a victim, with or without a dead block.
+    pub fn took(&mut self, has_dead: bool) {
+        self.in_vain = !has_dead;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: u32 = 8;
+    /// Live blocks by band.
+    const LIVE: [u32; 6] = [5, 8, 2, 8, 7, 8];
+    const CLOSED: [u32; 6] = [4, 1, 0, 5, 2, 3];
+
+    fn live(band: u32) -> u32 {
+        LIVE[band as usize]
+    }
+
+    /// How often each band is the best.
+    fn chosen(choices: u32) -> [f64; 6] {
+        let mut draw = Draw::new(choices, 1);
+        let mut counts = [0.0; 6];
+        for _ in 0..60_000 {
+            counts[draw.best(&CLOSED, FULL, live).unwrap() as usize] += 1.0 / 60_000.0;
+        }
+        counts
+    }
+
+    #[test]
+    fn the_best_of_some_is_chosen_as_often_as_the_law_says() {
+        for choices in [1, 2, 10] {
+            // With replacement, the best of d has more than n live blocks if all d have.
+            let more = |n: u32| (LIVE.iter().filter(|&&live| live > n).count() as f64 / 6.0).powi(choices as i32);
+            let chosen = chosen(choices);
+            for (band, live) in [(2, 2), (0, 5), (4, 7)] {
+                let expected = more(live - 1) - more(live);
+                assert!((chosen[band] - expected).abs() < 0.01, "{choices}: {chosen:?}, {expected}");
+            }
+            // Of equals each alike.
+            let full = [1, 3, 5].map(|band: usize| chosen[band]);
+            assert!(full.iter().all(|share| (share - more(7) / 3.0).abs() < 0.01), "{choices}: {full:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_gained_twice_in_a_row_only_if_nothing_can_be() {
+        let mut draw = Draw::new(1, 1);
+        let mut in_vain = 0;
+        for _ in 0..1000 {
+            let band = draw.best(&CLOSED, FULL, live).unwrap();
+            let has_dead = live(band) < FULL;
+            assert!(has_dead || in_vain == 0, "band {band}");
+            in_vain = u32::from(!has_dead);
+            draw.took(has_dead);
+        }
+        assert_eq!(draw.best(&[1, 5, 3], FULL, live), None);
+        assert_eq!(draw.best(&[], FULL, live), None);
+    }
+
+    #[test]
+    fn an_age_counts_for_more_the_emptier_a_band_is() {
+        assert!(benefit_per_cost(2, FULL, 10) > benefit_per_cost(5, FULL, 10));
+        assert!(benefit_per_cost(5, FULL, 100) > benefit_per_cost(2, FULL, 10));
+        assert!(benefit_per_cost(FULL, FULL, 1000).abs() < f64::EPSILON);
+    }
+}

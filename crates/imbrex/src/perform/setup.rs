@@ -1,0 +1,30 @@
+//! What the runner needs to know of a store.
+
+use super::rules::Rules;
+use crate::block::{Extent, Pba};
+use crate::layer::TranslationLayer;
+use crate::media::Media;
+
+/// What the runner needs to know of a store.
+pub struct Setup {
+    /// Makes the layer, empty.
+    pub make: Box<dyn Fn() -> Box<dyn TranslationLayer> + Send>,
+    /// The recording, for what a write touches and destroys. Its state is not used.
+    pub media: Box<dyn Media>,
+    /// Conventional blocks, or whole sequential zones, that hold the journal ring, and those that hold further copies
+    /// of it: at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
+    /// anything.
+    pub journal: Vec<Extent<Pba>>,
+    /// Bytes of a block.
+    pub block_bytes: usize,
+    /// The number that tells this store's journal blocks from those of another.
+    pub identity: u64,
+    /// Records gathered before a commit starts of its own accord.
+    pub gather: usize,
+    /// Blocks that a journal entry has at most, unless one region of a checkpoint or one redo plan alone needs more.
+    pub entry_blocks: usize,
+    /// Which ordering rules are kept: all, unless the crash explorer is being tested.
+    pub rules: Rules,
+    /// Whether every record is kept so that [`Performer::check`] can fold them. Memory then grows without bound.
+    pub audit: bool,
+}
