@@ -10,13 +10,7 @@ fail() {
 skip() {
     [ "${!required:-0}" != 1 ] || fail "$1, and $required does not let it be skipped"
     echo "$check skipped: $1"
-    left_out "$check" "$1"
     exit 0
-}
-
-# Has it counted that a check is left out, and why, where left-out.sh counts.
-left_out() {
-    [ -z "${IMBREX_LEFT_OUT:-}" ] || printf '%s\t%s\n' "$1" "$2" >> "$IMBREX_LEFT_OUT"
 }
 
 program() { PATH=$PATH:/sbin:/usr/sbin command -v "$1"; }

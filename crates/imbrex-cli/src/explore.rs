@@ -9,9 +9,8 @@ use std::thread;
 use anyhow::{Result, bail};
 use clap::Args;
 use imbrex::explore::{self, Finding, Options, Subject, Tally};
-use imbrex::layers::LayerInfo;
+use imbrex::layers::{LayerInfo, Recording};
 use imbrex::perform::rules::{Rule, Rules};
-use imbrex::recording::Recording;
 use imbrex_live::explore::on_images;
 use serde::Serialize;
 
@@ -20,7 +19,7 @@ use crate::parallel;
 use crate::progress::Progress;
 use crate::setup::layer;
 use crate::stop;
-use crate::table::{count, table};
+use crate::table::{count, paragraphs, table};
 
 /// The version of [`Exploration`].
 const SCHEMA: &str = "imbrex.exploration/1";
@@ -57,11 +56,11 @@ pub struct Explore {
 /// The number of a rule whose absence a layer can show.
 fn rule(text: &str) -> Result<u8, String> {
     match text.parse() {
-        Ok(6..=7) => Err(
-            "rules 6 and 7 bind layers, and every layer keeps them; the library's tests have one that does not, and \
-                 show that it is caught"
-                .to_owned(),
-        ),
+        Ok(6..=7) => {
+            Err("rules 6 and 7 are about the host's data in RAM and about overwriting what is mapped, which no layer does; \
+                          the library's tests show that their absence is caught"
+                .to_owned())
+        }
         Ok(number @ 1..=10) => Ok(number),
         _ => Err("the rules are numbered from 1 to 10".to_owned()),
     }
@@ -193,13 +192,17 @@ impl Explore {
             ("redo images written again", replayed),
         ];
         let without = self.rule().map(|rule| format!(", without rule {}: {}", rule.number(), rule.text()));
-        format!(
-            "{}{}, seeds {} to {}{}\n\n{}",
+        let head = format!(
+            "{}{}, seeds {} to {}{}",
             result.layer,
             if result.image { " on images" } else { "" },
             result.first_seed,
             result.last_seed,
             without.unwrap_or_default(),
+        );
+        format!(
+            "{}\n\n{}",
+            paragraphs(&head),
             table(["survived", ">"], rows.map(|(what, number)| [what.to_owned(), count(number)]))
         )
     }

@@ -3,10 +3,12 @@
 
 mod bench;
 mod compare;
+mod comparison;
 mod explore;
 mod families;
 mod list;
 mod live;
+mod names;
 mod new_file;
 mod new_folder;
 mod output;
@@ -18,6 +20,7 @@ mod row;
 mod series;
 mod setup;
 mod stop;
+mod story;
 mod table;
 mod trace;
 mod trace_file;

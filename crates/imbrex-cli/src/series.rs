@@ -38,7 +38,7 @@ struct Point<'a> {
     synthetic: bool,
     layer: &'static str,
     #[serde(flatten)]
-    row: &'a replay::WindowOutcome,
+    row: &'a replay::Row,
 }
 
 /// The file of a series, if one is wanted.
@@ -78,7 +78,7 @@ impl<'a> Series<'a> {
 }
 
 impl Observer for Series<'_> {
-    fn row(&mut self, row: &replay::WindowOutcome) {
+    fn row(&mut self, row: &replay::Row) {
         let Some(writing) = &mut self.0 else { return };
         if writing.failed.is_none() {
             writing.failed = writing.write(row).err();
@@ -87,7 +87,7 @@ impl Observer for Series<'_> {
 }
 
 impl Writing<'_> {
-    fn write(&mut self, row: &replay::WindowOutcome) -> io::Result<()> {
+    fn write(&mut self, row: &replay::Row) -> io::Result<()> {
         let (trace, synthetic) = (self.workload.name.as_str(), self.workload.is_synthetic());
         let point = Point { schema: SCHEMA, trace, synthetic, layer: self.layer, row };
         let is_first = self.rows == 0;

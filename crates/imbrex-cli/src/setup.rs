@@ -20,17 +20,22 @@ use crate::progress::Progress;
 use crate::row::Row;
 use crate::workload::Known;
 
+/// The drive that is taken when none is named.
+const DRIVE: &str = "exos-x18z";
+/// The buffer that is taken when none is asked for, in percent of the workload's range: the 1 % of Amphisbaena (§6.1).
+const BUFFER_PERCENT: f64 = 1.0;
+
 /// The options of a replay.
 #[derive(Args)]
 pub struct SetupArguments {
-    /// The drive: a name from `imbrex list drives`, or a preset ending in .toml
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "exos-x18z")]
-    drive: String,
+    /// The drive: a name from `imbrex list drives`, or a preset ending in .toml; otherwise exos-x18z
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    drive: Option<String>,
     /// Shrink or stretch the drive to SIZE, such as 64GiB or 2TB; rates and seek times stay
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub capacity: Option<u64>,
     /// The persistent buffer: a size, or a percentage of the workload's address range
-    #[arg(long, value_name = "SIZE|PERCENT", default_value = "1%")]
+    #[arg(long, value_name = "SIZE|PERCENT", default_value_t = BufferSize::Percent(BUFFER_PERCENT))]
     buffer: BufferSize,
     /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
@@ -240,17 +245,30 @@ pub fn setting(text: &str) -> Result<Setting, String> {
 impl SetupArguments {
     /// The drive that was chosen, for `layers`.
     pub fn cases(&self, layers: &[&'static LayerInfo]) -> Result<Vec<Case>> {
-        let mut drive = named_drive(&self.drive)?;
+        let mut drive = named_drive(self.drive.as_deref().unwrap_or(DRIVE))?;
         if let Some(bytes) = self.capacity {
             drive = drive.with_capacity(bytes)?;
         }
         Ok(layers.iter().map(|layer| Case { layer, drive: drive.clone(), fit: Fit::Given }).collect())
     }
 
+    /// Whether they say something about the disk or what is on it.
+    pub fn is_about_a_disk(&self) -> bool {
+        let is_own_buffer = self.buffer != BufferSize::Percent(BUFFER_PERCENT);
+        self.drive.is_some() || self.capacity.is_some() || is_own_buffer || !self.settings.is_empty()
+    }
+
     /// What was chosen, for runs of `cases`.
     pub fn choose(&self, cases: &[Case], window: Option<Window>) -> Result<Chosen> {
         Setting::check(&self.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
-        let options = ReplayOptions {
+        let chosen = Chosen { buffer: self.buffer, options: self.options(window), settings: self.settings.clone() };
+        cases.iter().try_for_each(|case| chosen.check(case))?;
+        Ok(chosen)
+    }
+
+    /// How requests are replayed, whatever the layer and the drive.
+    pub fn options(&self, window: Option<Window>) -> ReplayOptions {
+        ReplayOptions {
             queue_depth: self.queue_depth,
             scheduler: self.scheduler.into(),
             scheduler_depth: self.scheduler_depth,
@@ -265,10 +283,7 @@ impl SetupArguments {
             },
             window,
             ..ReplayOptions::default()
-        };
-        let chosen = Chosen { buffer: self.buffer, options, settings: self.settings.clone() };
-        cases.iter().try_for_each(|case| chosen.check(case))?;
-        Ok(chosen)
+        }
     }
 }
 
@@ -332,7 +347,8 @@ impl Chosen {
             ReplayError::Trace(_) | ReplayError::Drive(_) | ReplayError::Config(_) => anyhow!("{e}"),
             _ => anyhow!("{} on {}: {e}", workload.info.name, layer.name),
         })?;
-        Ok(Row::new(self, workload, (layer, config), (&drive, capacity_blocks, buffer_blocks), outcome))
+        let (drive, buffer) = ((&drive, capacity_blocks), (self.buffer, buffer_blocks));
+        Ok(Row::new(workload, (layer, config), drive, buffer, (&self.options, outcome)))
     }
 
     fn config(&self, layer: &LayerInfo) -> toml::Table {

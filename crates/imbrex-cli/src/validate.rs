@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use imbrex::validate::{self, Comparison, Verdict};
+use imbrex::validate::{self, Row, Verdict};
 use serde::Serialize;
 
 use crate::output::{Format, OutputArguments};
-use crate::table::table;
+use crate::table::{paragraphs, table};
 
 /// The version of [`Check`].
 const SCHEMA: &str = "imbrex.check/1";
@@ -59,7 +59,7 @@ impl Validate {
         if self.output.format != Format::Table {
             eprintln!("{summary}");
         }
-        output.write(&checks, || format!("{}\n\n{summary}", shown(&checks)))?;
+        output.write(&checks, || format!("{}\n\n{}", shown(&checks), paragraphs(&summary)))?;
         if of("fail") > 0 {
             bail!("{} of {} checks failed", of("fail"), checks.len());
         }
@@ -67,9 +67,9 @@ impl Validate {
     }
 }
 
-impl From<Comparison> for Check {
-    fn from(row: Comparison) -> Self {
-        let Comparison { disk, check, expected, measured, error, unit, verdict, note } = row;
+impl From<Row> for Check {
+    fn from(row: Row) -> Self {
+        let Row { disk, check, expected, measured, error, unit, verdict, note } = row;
         let (verdict, note) = match verdict {
             Verdict::Pass => ("pass", note),
             Verdict::Fail => ("fail", note),

@@ -9,7 +9,7 @@ fn a_quick_run_reports_every_kind_of_row() {
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = all["rows"].as_array().unwrap();
     let layers =
-        ["conventional", "fifo-log", "loop-back", "block-lru", "hashed-zones", "log-greedy", "skylight", "seagate"];
+        ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones", "log-greedy", "skylight", "seagate"];
     let others = ["bare lookups", "straight line", "decoding", "decoding Parquet", "generator", "peak memory"];
     for kind in layers.iter().chain(&others) {
         let row = rows.iter().find(|row| row["name"].as_str().is_some_and(|name| name.starts_with(kind)));

@@ -51,7 +51,7 @@ fn a_volume_in_use_and_no_volume_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &str| imbrex(folder.path(), arguments);
     run("format a.img --drive tiny-conventional --capacity 16MiB --layer conventional").success();
-    let store = imbrex_live::store_path::open(&folder.path().join("a.img")).unwrap();
+    let store = imbrex_live::place::open(&folder.path().join("a.img")).unwrap();
     for command in ["check", "inspect", "dump"] {
         assert!(said(&run(&format!("{command} a.img")).code(1)).contains("in use"));
         assert!(said(&run(&format!("{command} b.img")).code(1)).contains("b.img"));

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use imbrex::block::{Extent, Pba};
 use imbrex::layer::UnitReport;
+use imbrex::layers::Recording;
 use imbrex::media::{Conventional, Media};
 use imbrex::plan::Unit;
-use imbrex::recording::Recording;
 
 use crate::direct::{DeviceError, DirectDevice};
 use crate::store::{Store, StoreError};

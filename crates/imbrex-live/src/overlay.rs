@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::{Bytes, BytesMut};
 use imbrex::block::{Extent, Pba};
 use imbrex::layer::UnitReport;
+use imbrex::layers::Recording;
 use imbrex::media::Media;
 use imbrex::plan::Unit;
-use imbrex::recording::Recording;
 
 use crate::active;
 use crate::store::{Store, StoreError};

@@ -5,10 +5,10 @@ use std::io;
 use bytes::Bytes;
 use imbrex::block::{Extent, Pba};
 use imbrex::layer::UnitReport;
+use imbrex::layers::Recording;
 use imbrex::media::{Illegal, Media};
 use imbrex::perform::{IoKind, IoResult};
 use imbrex::plan::Unit;
-use imbrex::recording::Recording;
 
 /// A drive. Its device number is [`Pba::DISK`]. Operations may be called from any number of threads; the runner keeps
 /// those in order that need it.

@@ -31,8 +31,8 @@ fn survive(names: &[&str]) {
 
 const IN_PLACE: &[&str] = &["conventional", "in-place", "seagate", "seagate-two-phase"];
 const BUFFERS: &[&str] = &["fifo-log", "loop-back", "block-lru"];
-const ZONES: &[&str] = &["hashed-zones", "amphisbaena", "dm-zoned", "skylight"];
-const LOGS: &[&str] = &["log-greedy", "log-fifo", "log-cost-benefit", "log-choices", "page-ftl"];
+const ZONES: &[&str] = &["skylight-zones", "amphisbaena", "dm-zoned", "skylight"];
+const LOGS: &[&str] = &["log-greedy", "log-fifo", "log-cost-benefit", "page-ftl"];
 const STACKS: [&[&str]; 2] = [&["lru-cache"], &["static-sets"]];
 
 #[test]

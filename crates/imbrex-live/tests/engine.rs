@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::plan::Why;
-use imbrex::recording::Recording;
 use imbrex_live::engine::{Cleaning, Engine, EngineOptions};
 use imbrex_live::image::Image;
 use imbrex_live::store::Store;
@@ -70,7 +69,7 @@ fn layers_that_need_no_conventional_zones_are_served_without() {
         }
         served.push(info.name);
     }
-    assert_eq!(served, ["in-place", "log-greedy", "log-fifo", "log-cost-benefit", "log-choices"]);
+    assert_eq!(served, ["in-place", "log-greedy", "log-fifo", "log-cost-benefit"]);
 }
 
 #[test]
@@ -102,7 +101,7 @@ fn every_layer_serves_and_is_found_again() {
 }
 
 /// Layers that buffer what clients write and can do without.
-const BUFFERS: [&str; 6] = ["fifo-log", "loop-back", "block-lru", "hashed-zones", "amphisbaena", "skylight"];
+const BUFFERS: [&str; 6] = ["fifo-log", "loop-back", "block-lru", "skylight-zones", "amphisbaena", "skylight"];
 
 #[test]
 fn cleaning_that_was_asked_for_ends_and_leaves_buffers_empty() {

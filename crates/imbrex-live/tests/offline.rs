@@ -7,7 +7,6 @@ use imbrex::explore::{BLOCK, Dice, Ground, content};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::perform::rules::Rules;
 use imbrex::perform::{Failure, Request};
-use imbrex::recording::Recording;
 use imbrex_live::explore::{Images, Part};
 use imbrex_live::offline::{self, Checked, Mapped, Problem, check, repair};
 use imbrex_live::solo::Solo;
@@ -51,7 +50,7 @@ fn a_volume_in_use_is_whole_and_looking_changes_nothing() {
         let mut states = offline::layers(&volume).unwrap();
         let host = states.last_mut().unwrap();
         let (mapped, capacity) = (Mapped::of(host), images.capacity());
-        assert!(mapped.blocks() == capacity || info.recording == Recording::Cached, "{}", info.name);
+        assert!(mapped.blocks() == capacity || info.recording == layers::Recording::Cached, "{}", info.name);
         images.cut(&mut Dice::new(1));
     }
 }
@@ -83,7 +82,7 @@ fn every_damaged_copy_is_named_and_repaired() {
 #[test]
 fn blocks_that_cannot_be_read_go_on_record_and_no_others() {
     // Without a record of it the first would be found again and again; the others' blocks lie below a cache.
-    let recorded = |info: &&LayerInfo| info.name != "conventional" && info.recording != Recording::Cached;
+    let recorded = |info: &&LayerInfo| info.name != "conventional" && info.recording != layers::Recording::Cached;
     for info in layers::ALL.iter().filter(recorded) {
         let (mut images, volume) = used(info);
         let runs = Mapped::of(&mut offline::layers(&volume).unwrap()[0]).runs;

@@ -12,9 +12,9 @@ use std::time::Duration;
 use imbrex::drive::DrivePreset;
 use imbrex::layers;
 use imbrex_live::engine::Cleaning;
+use imbrex_live::place;
 use imbrex_live::service::control::{Question, Reply, ask};
 use imbrex_live::service::{Service, ServiceOptions, Status};
-use imbrex_live::store_path;
 use imbrex_live::volume::{self, FormatOptions};
 use tempfile::TempDir;
 
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 fn formatted(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("a.img");
     let preset = DrivePreset::named("small-zoned").unwrap().with_capacity(128 << 20).unwrap();
-    let mut prepared = store_path::prepare(&path, Some(&preset), false).unwrap();
+    let mut prepared = place::prepare(&path, Some(&preset), false).unwrap();
     let config: toml::Table = "step_blocks = 64".parse().unwrap();
     let layer = layers::find("fifo-log").unwrap();
     let options = FormatOptions { layer, config: &config, buffer: None, journal_blocks: None };
@@ -165,7 +165,7 @@ fn a_cache_that_is_only_read_is_not_filled() {
     let mut members = Vec::new();
     for (name, preset) in [("flash.img", drive("ssd-pore", 256)), ("disk.img", drive("small-banded", 64))] {
         let path = folder.path().join(name);
-        let mut prepared = store_path::prepare(&path, Some(&preset), false).unwrap();
+        let mut prepared = place::prepare(&path, Some(&preset), false).unwrap();
         prepared.make().unwrap();
         members.push(prepared.store());
         prepared.keep();

@@ -11,9 +11,9 @@ mod written;
 use serde::{Deserialize, Serialize};
 
 use crate::block::Pba;
+use crate::layers::Recording;
 use crate::mechanics::{GeometryError, Mechanics, SECTOR_BYTES};
 use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
-use crate::recording::Recording;
 pub use media_spec::MediaSpec;
 use written::Written;
 pub use written::{DriveTiming, TimingSpec};

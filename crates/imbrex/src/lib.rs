@@ -15,7 +15,6 @@ pub mod media;
 pub mod parts;
 pub mod perform;
 pub mod plan;
-pub mod recording;
 pub mod replay;
 pub mod space;
 pub mod trace;

@@ -10,10 +10,9 @@ use std::sync::Arc;
 use imbrex::block::{Address, Extent, Lba, Pba};
 use imbrex::explore::{Drawing, Finding, Options, Subject, Tally, explore};
 use imbrex::layer::{Pressure, Step};
-use imbrex::layers::{LayerInfo, lru_cache, static_sets};
+use imbrex::layers::{LayerInfo, Recording, lru_cache, static_sets};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::plan::{Op, Place, Plan, Record, Why};
-use imbrex::recording::Recording;
 use imbrex::space::{Home, Space};
 use proptest::prelude::*;
 

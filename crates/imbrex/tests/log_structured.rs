@@ -49,7 +49,7 @@ fn moved(config: &str) -> u64 {
 
 #[test]
 fn blocks_of_512_bytes_are_compacted_under_every_score() {
-    for layer in ["log-greedy", "log-fifo", "log-cost-benefit", "log-choices"] {
+    for layer in ["log-greedy", "log-fifo", "log-cost-benefit"] {
         let outcome = outcome(layer, "spare_bands = 0\nbuffer_volatile = false");
         assert!(outcome.media_write_blocks.get(Why::Migrate) > 0, "{layer}");
         assert!(outcome.media_write_blocks.get(Why::Destage) > 0, "{layer}");

@@ -11,13 +11,12 @@ use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use imbrex::layers::{self, find};
+use imbrex::layers::{self, Recording, find};
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
-use imbrex::recording::Recording;
 use imbrex::replay::{
-    Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Setup, Simulation, Window,
-    WindowOutcome, replay,
+    Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Row, Setup, Simulation, Window,
+    replay,
 };
 use imbrex::trace::{TraceRequest, Workload};
 use proptest::prelude::*;
@@ -93,7 +92,7 @@ fn options_without_meaning_are_refused() {
 
 #[derive(Default)]
 struct Watch {
-    rows: Vec<WindowOutcome>,
+    rows: Vec<Row>,
     stop: bool,
 }
 
@@ -102,7 +101,7 @@ impl Observer for Watch {
         if self.stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn row(&mut self, row: &WindowOutcome) {
+    fn row(&mut self, row: &Row) {
         self.rows.push(row.clone());
     }
 }

@@ -1,20 +1,25 @@
-//! The readers on real traces, where they are at hand: their owners' terms forbid shipping them. `samples.rs` is what the
-//! repository itself can hold the readers against.
+//! The readers on real traces, where they are at hand: their owners' terms forbid shipping them.
 
 use std::collections::HashSet;
+use std::io::{self, Write};
+use std::path::Path;
 
 use imbrex::block::Access;
 use imbrex::trace::statistics::{StatisticsOptions, TraceStatistics};
 use imbrex::trace::{
     BlockEvent, FileOptions, Irregularities, TraceFile, TraceFormat, TraceRange, TraceRequest, Workload,
 };
-use test_material::beside;
 
 const GIB: f64 = (1u64 << 30) as f64;
 
 /// A trace; `None`, and a word about it, where the traces are missing.
 fn workload(file: &str, options: FileOptions) -> Option<Workload> {
-    let folder = beside(&format!("the readers on {file}"), "traces")?;
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces"));
+    if !folder.is_dir() {
+        // Written past the test harness, which hides what a passing test prints.
+        let _ = writeln!(io::stderr(), "skipped {file}: there is no folder {}", folder.display());
+        return None;
+    }
     Some(Workload::File(TraceFile { path: folder.join(file), options }))
 }
 

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use imbrex::drive::DrivePreset;
-use imbrex::layers::{self, LayerInfo};
-use imbrex::recording::Recording;
+use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::replay::{BufferSize, Observer, ReplayOptions, Scheduler, Setup};
 use imbrex::trace::synthetic::Pattern;
 use imbrex::trace::{TraceRequest, Workload};
@@ -28,7 +27,7 @@ pub const BUFFER_PERCENT: u64 = 1;
 const DISKSIM: f64 = 159_000.0;
 
 const LAYERS: [&str; 8] =
-    ["conventional", "fifo-log", "loop-back", "block-lru", "hashed-zones", "log-greedy", "skylight", "seagate"];
+    ["conventional", "fifo-log", "loop-back", "block-lru", "skylight-zones", "log-greedy", "skylight", "seagate"];
 /// The schedulers that pick from a queue. It is always full: the requests arrive faster than the disk serves them.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 

@@ -4,9 +4,8 @@ use anyhow::Context;
 use imbrex::block::{Address, Extent, Lba};
 use imbrex::drive::DrivePreset;
 use imbrex::layer::TranslationLayer;
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::plan::Record;
-use imbrex::recording::Recording;
 use imbrex::replay::{ReplayOptions, disk, space};
 
 use super::Report;

@@ -20,6 +20,7 @@ use each::Chosen;
 use serde::Serialize;
 
 use crate::setup::{Setting, setting};
+use crate::table::table;
 
 /// What `imbrex bench` takes.
 #[derive(clap::Args)]
@@ -49,7 +50,7 @@ enum Format {
 
 /// One measured or derived number.
 #[derive(Serialize)]
-struct Measurement {
+struct Row {
     name: String,
     value: f64,
     unit: &'static str,
@@ -73,14 +74,14 @@ const QUICK: Scale = Scale { requests: 3 << 16, lead_in: 1 << 16, traced: 1 << 1
 
 /// The rows so far.
 struct Report {
-    rows: Vec<Measurement>,
+    rows: Vec<Row>,
     /// Whether somebody watches.
     talks: bool,
 }
 
 impl Report {
     fn add(&mut self, name: impl Into<String>, value: f64, unit: &'static str, note: impl Into<String>) {
-        self.rows.push(Measurement { name: name.into(), value, unit, note: note.into() });
+        self.rows.push(Row { name: name.into(), value, unit, note: note.into() });
     }
 
     fn begin(&self, what: &str) {
@@ -106,21 +107,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     print(&report.rows, args)
 }
 
-fn print(rows: &[Measurement], args: &Args) -> anyhow::Result<()> {
+fn print(rows: &[Row], args: &Args) -> anyhow::Result<()> {
     if args.format == Format::Json {
         let all = serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "rows": rows });
         println!("{}", serde_json::to_string_pretty(&all)?);
         return Ok(());
     }
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_header(["measured", "value", "unit", "note"]);
-    for row in rows {
-        table.add_row([&row.name, &shown(row.value), row.unit, &row.note]);
-    }
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(comfy_table::CellAlignment::Right);
-    }
-    println!("{table}");
+    let cells = |row: &Row| [row.name.clone(), shown(row.value), row.unit.to_owned(), row.note.clone()];
+    println!("{}", table(["measured", ">value", "unit", "note"], rows.iter().map(cells)));
     Ok(())
 }
 

@@ -42,7 +42,7 @@ struct What {
 
 /// A record or an image in a journal, or a run of the map.
 #[derive(Serialize)]
-struct Item {
+struct Row {
     layer: String,
     /// The number of the journal block at which the entry begins.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ impl Dump {
             return output.write(&volume.superblocks, || superblocks(&volume.superblocks));
         }
         let layers = offline::layers(&volume)?;
-        let rows: Vec<Item> = if self.what.map {
+        let rows: Vec<Row> = if self.what.map {
             layers.into_iter().flat_map(map).collect()
         } else {
             layers.iter().flat_map(journal).collect()
@@ -81,7 +81,7 @@ fn superblocks(superblocks: &[Superblock]) -> String {
     superblocks.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-impl Item {
+impl Row {
     fn new(layer: &str, kind: &'static str) -> Self {
         let layer = layer.to_owned();
         let (entry, epoch, lba, blocks, device, place, key, value) = (None, None, None, None, None, None, None, None);
@@ -97,35 +97,35 @@ impl Item {
     }
 }
 
-fn map(mut state: LayerState) -> Vec<Item> {
+fn map(mut state: LayerState) -> Vec<Row> {
     let runs = Mapped::of(&mut state).runs.into_iter();
-    runs.map(|run| Item::new(&state.name, "map").of(Extent::new(run.lba, run.at.blocks)).at(run.at.start)).collect()
+    runs.map(|run| Row::new(&state.name, "map").of(Extent::new(run.lba, run.at.blocks)).at(run.at.start)).collect()
 }
 
-fn journal(state: &LayerState) -> Vec<Item> {
+fn journal(state: &LayerState) -> Vec<Row> {
     let mut rows = Vec::new();
     for entry in &state.journal.entries {
-        let numbered = |row: Item| Item { entry: Some(entry.start), epoch: Some(entry.epoch), ..row };
+        let numbered = |row: Row| Row { entry: Some(entry.start), epoch: Some(entry.epoch), ..row };
         rows.extend(entry.entry.records.iter().map(|record| numbered(row(&state.name, record))));
-        rows.extend(entry.entry.images.iter().map(|(at, _)| numbered(Item::new(&state.name, "image").at(*at))));
+        rows.extend(entry.entry.images.iter().map(|(at, _)| numbered(Row::new(&state.name, "image").at(*at))));
     }
     rows
 }
 
-fn row(layer: &str, record: &Record) -> Item {
+fn row(layer: &str, record: &Record) -> Row {
     match *record {
-        Record::Map { at, to } => Item::new(layer, "map").of(at).at(to),
-        Record::Unmap(at) => Item::new(layer, "unmap").of(at),
-        Record::Lost(at) => Item::new(layer, "lost").of(at),
+        Record::Map { at, to } => Row::new(layer, "map").of(at).at(to),
+        Record::Unmap(at) => Row::new(layer, "unmap").of(at),
+        Record::Lost(at) => Row::new(layer, "lost").of(at),
         Record::Unit { unit, is } => {
             let (device, key, value) = (Some(unit.device), Some(unit.index.into()), Some(is.into()));
-            Item { device, key, value, ..Item::new(layer, "unit") }
+            Row { device, key, value, ..Row::new(layer, "unit") }
         }
-        Record::Note { key, value } => Item { key: Some(key.into()), value: Some(value), ..Item::new(layer, "note") },
+        Record::Note { key, value } => Row { key: Some(key.into()), value: Some(value), ..Row::new(layer, "note") },
     }
 }
 
-fn shown(rows: &[Item]) -> String {
+fn shown(rows: &[Row]) -> String {
     let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
     table(
         ["layer", ">entry", "what", ">block", ">blocks", ">device", ">place", ">key", ">value"],

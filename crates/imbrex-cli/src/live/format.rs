@@ -9,7 +9,7 @@ use imbrex::drive::DrivePreset;
 use imbrex::layers::LayerInfo;
 use imbrex_live::engine::{Engine, EngineOptions};
 use imbrex_live::layout::COPIES;
-use imbrex_live::store_path::{self, Prepared};
+use imbrex_live::place::{self, Prepared};
 use imbrex_live::superblock::Layered;
 use imbrex_live::volume::{self, FormatOptions, Members, Volume};
 use serde::Serialize;
@@ -78,7 +78,7 @@ struct Member {
 impl Format {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
-        let images = self.stores.iter().filter(|store| !store_path::is_device(store)).count();
+        let images = self.stores.iter().filter(|store| !place::is_device(store)).count();
         for (what, given) in [("--drive", self.drives.len()), ("--capacity", self.capacities.len())] {
             if given > images {
                 bail!("{what} is given {given} times for {images} images; a device is a drive itself and takes none");
@@ -103,15 +103,15 @@ impl Format {
 
     fn prepare(&self, number: usize) -> Result<Prepared> {
         let preset = self.preset(number)?;
-        Ok(store_path::prepare(&self.stores[number], preset.as_ref(), self.force)?)
+        Ok(place::prepare(&self.stores[number], preset.as_ref(), self.force)?)
     }
 
     /// The drive that an image emulates: the one that is named for it, counting images only.
     fn preset(&self, number: usize) -> Result<Option<DrivePreset>> {
-        if store_path::is_device(&self.stores[number]) {
+        if place::is_device(&self.stores[number]) {
             return Ok(None);
         }
-        let image = self.stores[..number].iter().filter(|store| !store_path::is_device(store)).count();
+        let image = self.stores[..number].iter().filter(|store| !place::is_device(store)).count();
         let Some(name) = self.drives.get(image) else { return Ok(None) };
         let preset = named_drive(name)?;
         Ok(Some(match self.capacities.get(image) {

@@ -13,11 +13,11 @@ pub mod status;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use imbrex_live::store_path;
+use imbrex_live::place;
 use imbrex_live::volume::Volume;
 
 /// The volume on stores that nobody else has.
 fn open_volume(stores: &[PathBuf]) -> Result<Volume> {
-    let members = stores.iter().map(|path| store_path::open(path)).collect::<Result<_, _>>()?;
+    let members = stores.iter().map(|path| place::open(path)).collect::<Result<_, _>>()?;
     Ok(Volume::open(members)?)
 }

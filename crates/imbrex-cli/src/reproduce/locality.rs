@@ -79,8 +79,8 @@ fn pick(source: &mut dyn TraceSource, every: u64) -> Result<Vec<Write>> {
 
 /// The version of [`Period`].
 const PERIODS: &str = "imbrex.update-periods/1";
-/// The version of [`ShownWrite`].
-const WRITE_RANGE: &str = "imbrex.write-range/1";
+/// The version of [`Place`].
+const PLACES: &str = "imbrex.write-range/1";
 
 /// A class of periods.
 #[derive(Serialize)]
@@ -96,7 +96,7 @@ struct Period {
 
 /// A write that is shown.
 #[derive(Serialize)]
-struct ShownWrite {
+struct Place {
     schema: &'static str,
     workload: &'static str,
     synthetic: bool,
@@ -117,13 +117,13 @@ pub fn write(localities: &[Locality], (periods, ranges): (&str, &str), folder: &
     };
     let rows: Vec<_> = localities.iter().flat_map(of_workload).collect();
     folder.write(&format!("figure-{periods}-update-periods.csv"), &csv(&rows)?)?;
-    let shown = localities.iter().flat_map(|locality| {
+    let places = localities.iter().flat_map(|locality| {
         let (workload, synthetic) = (locality.workload, locality.synthetic);
-        let shown = move |write: &Write| {
+        let place = move |write: &Write| {
             let Write { number: write, offset_bytes } = *write;
-            ShownWrite { schema: WRITE_RANGE, workload, synthetic, write, offset_bytes }
+            Place { schema: PLACES, workload, synthetic, write, offset_bytes }
         };
-        locality.writes.iter().map(shown)
+        locality.writes.iter().map(place)
     });
-    folder.write(&format!("figure-{ranges}-write-range.csv"), &csv(&shown.collect::<Vec<_>>())?)
+    folder.write(&format!("figure-{ranges}-write-range.csv"), &csv(&places.collect::<Vec<_>>())?)
 }

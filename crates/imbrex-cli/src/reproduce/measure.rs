@@ -1,6 +1,7 @@
 //! How claims are measured: what can be asked of a paper's runs.
 
 use super::metric::Metric;
+use super::results::Results;
 
 /// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside
 /// it in its first study.
@@ -135,6 +136,45 @@ impl Measure {
             }
             Self::Periods { is_long: false } => "largest share of blocks with short update periods".to_owned(),
             Self::Periods { is_long: true } => "largest share of blocks with long update periods".to_owned(),
+        }
+    }
+
+    /// Measures it.
+    pub fn of(&self, results: &Results) -> Measured {
+        match *self {
+            Self::MeanReduction(metric) => results.mean_reduction(metric),
+            Self::Reduction { metric, workload, against } => {
+                Measured::alone(results.reduction(metric, workload, against))
+            }
+            Self::Rank { metric, workload, against } => results.rank(metric, workload, against),
+            Self::Lead { metric, workload } => results.lead(metric, workload),
+            Self::Saving { metric, workload } => results.saving(metric, workload),
+            Self::Best { metric, on } => {
+                results.count(on, |workload| results.is_best(metric, workload, results.subject(), &results.others()))
+            }
+            Self::BestOther { other, metric, on } => {
+                let rest: Vec<_> = results.others().into_iter().filter(|name| *name != other).collect();
+                results.count(on, |workload| results.is_best(metric, workload, other, &rest))
+            }
+            Self::Rises { metric, study, on } => {
+                results.count(on, |workload| results.ends(metric, study, workload).map(|(first, last)| last > first))
+            }
+            Self::Falls { metric, study, on } => {
+                results.count(on, |workload| results.ends(metric, study, workload).map(|(first, last)| last < first))
+            }
+            Self::Peaks { metric, study, at, on } => {
+                let rest: Vec<_> = results.variants_of(study).into_iter().filter(|name| *name != at).collect();
+                results.count(on, |workload| results.is_best(metric, workload, at, &rest))
+            }
+            Self::Steady { metric, study, within, on } => {
+                results.count(on, |workload| Some(results.spread(metric, study, workload)? <= within))
+            }
+            Self::Larger { metric, than, on } => results.count(on, |workload| {
+                let [one, other] = [metric, than].map(|metric| results.value(workload, results.subject(), metric));
+                Some(one? > other?)
+            }),
+            Self::Smallest { metric, among } => results.smallest(metric, among),
+            Self::Periods { is_long } => results.periods(is_long),
         }
     }
 }

@@ -65,46 +65,7 @@ impl Results {
                 return Measured { value: None, note };
             }
         }
-        self.measure(measure)
-    }
-
-    /// Measures it, whether the runs are long enough to tell or not.
-    fn measure(&self, measure: &Measure) -> Measured {
-        match *measure {
-            Measure::MeanReduction(metric) => self.mean_reduction(metric),
-            Measure::Reduction { metric, workload, against } => {
-                Measured::alone(self.reduction(metric, workload, against))
-            }
-            Measure::Rank { metric, workload, against } => self.rank(metric, workload, against),
-            Measure::Lead { metric, workload } => self.lead(metric, workload),
-            Measure::Saving { metric, workload } => self.saving(metric, workload),
-            Measure::Best { metric, on } => {
-                self.count(on, |workload| self.is_best(metric, workload, self.subject(), &self.others()))
-            }
-            Measure::BestOther { other, metric, on } => {
-                let rest: Vec<_> = self.others().into_iter().filter(|name| *name != other).collect();
-                self.count(on, |workload| self.is_best(metric, workload, other, &rest))
-            }
-            Measure::Rises { metric, study, on } => {
-                self.count(on, |workload| self.ends(metric, study, workload).map(|(first, last)| last > first))
-            }
-            Measure::Falls { metric, study, on } => {
-                self.count(on, |workload| self.ends(metric, study, workload).map(|(first, last)| last < first))
-            }
-            Measure::Peaks { metric, study, at, on } => {
-                let rest: Vec<_> = self.variants_of(study).into_iter().filter(|name| *name != at).collect();
-                self.count(on, |workload| self.is_best(metric, workload, at, &rest))
-            }
-            Measure::Steady { metric, study, within, on } => {
-                self.count(on, |workload| Some(self.spread(metric, study, workload)? <= within))
-            }
-            Measure::Larger { metric, than, on } => self.count(on, |workload| {
-                let [one, other] = [metric, than].map(|metric| self.value(workload, self.subject(), metric));
-                Some(one? > other?)
-            }),
-            Measure::Smallest { metric, among } => self.smallest(metric, among),
-            Measure::Periods { is_long } => self.periods(is_long),
-        }
+        measure.of(self)
     }
 
     /// What these workloads are, and how many requests they have in all.

@@ -27,8 +27,8 @@ use machine::{Machine, Shared};
 use pace::Pace;
 pub use watch::{Kind, StepTimes};
 
-/// The client in whose name the engine itself flushes in the end. It comes late, so that a loss is reported to it only if it
-/// was to nobody else.
+/// The client in whose name the engine itself flushes in the end. It comes late, so that it is told only what nobody
+/// else was.
 const SELF: u32 = u32::MAX;
 
 /// How an engine works.
@@ -118,8 +118,8 @@ impl Engine {
         work::call(&self.shared, client, request)
     }
 
-    /// Does what a client asked for, and makes that durable before it is answered (FUA). Anything else that may be
-    /// lost is still reported by a flush.
+    /// Does what a client asked for, and makes that durable before it is answered (FUA). Of anything else that may be
+    /// lost a flush still tells.
     ///
     /// # Errors
     /// When it failed or may be lost.
@@ -129,7 +129,7 @@ impl Engine {
         self.shared.timed(Kind::Flush, || self.call(client, Request::Fua { life }).map(drop))
     }
 
-    /// Says that writes which were acknowledged before this start may be lost, and that clients which do not know it
+    /// Says that writes which were answered before this start may be lost, and that clients which have not been told
     /// are going to come back: the first flush fails.
     pub fn presume_loss(&self) {
         self.shared.machine().stack.presume_loss();
@@ -222,7 +222,7 @@ impl Engine {
     /// Answers what is under way, makes everything durable, writes a checkpoint and ends. Later requests fail.
     ///
     /// # Errors
-    /// When what was acknowledged could not be made durable, or may have been lost before and that was not reported.
+    /// When what was answered could not be made durable, or may have been lost before and nobody has been told.
     pub fn stop(&self) -> Result<(), Failure> {
         if self.shared.stopping.swap(true, Ordering::Relaxed) {
             return Ok(());

@@ -9,12 +9,11 @@ use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::explore::{BLOCK, Dice, Drawn, Ground, ON_DISK, ON_FLASH, Room, configuration, draw};
 use imbrex::layer::Condition;
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::media::{Illegal, Media};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::perform::{IoKind, IoResult, Stack, StackSetup};
 use imbrex::plan::{Op, Place, Plan, Unit};
-use imbrex::recording::Recording;
 
 use super::volatile::{Ends, Volatile};
 use crate::image::Image;

@@ -24,9 +24,9 @@ use bytes::Bytes;
 use imbrex::block::{Extent, Pba};
 use imbrex::drive::{DriveError, DrivePreset};
 use imbrex::layer::{Condition, UnitReport};
+use imbrex::layers::Recording;
 use imbrex::media::Media;
 use imbrex::plan::Unit;
-use imbrex::recording::Recording;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
+use imbrex::layers::Recording;
 use imbrex::perform::Failure;
-use imbrex::recording::Recording;
 
 use crate::engine::{Cleaning, Engine};
 use crate::overlay::Overlay;
+use crate::place::{self, PlaceError};
 use crate::store::Store;
-use crate::store_path::{self, StorePathError};
 use crate::volume::{Members, Volume, VolumeError};
 use control::Control;
 use http::Http;
@@ -49,7 +49,7 @@ pub enum ServiceError {
     NoStore,
     /// A path is no store.
     #[error(transparent)]
-    Place(#[from] StorePathError),
+    Place(#[from] PlaceError),
     /// The stores are no volume that can be served.
     #[error("{stores}: {source}")]
     Volume {
@@ -164,11 +164,11 @@ impl Service {
     }
 }
 
-fn member(path: &Path, options: &ServiceOptions) -> Result<Arc<dyn Store>, StorePathError> {
+fn member(path: &Path, options: &ServiceOptions) -> Result<Arc<dyn Store>, PlaceError> {
     if !options.read_only {
-        return store_path::open(path);
+        return place::open(path);
     }
-    let below = store_path::open_to_read(path)?;
+    let below = place::open_to_read(path)?;
     Ok(Arc::new(Overlay::new(below, options.overlay_bytes)))
 }
 

@@ -3,10 +3,9 @@
 use imbrex::buffer_size::BufferSize;
 use imbrex::layer::{Condition, TranslationLayer};
 use imbrex::layers::below::{BelowConfig, DISK_LAYER, FLASH_LAYER};
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::perform::{Setup, Stack, journal_need};
 use imbrex::plan::Unit;
-use imbrex::recording::Recording;
 use uuid::Uuid;
 
 use super::{GATHER, Members, Volume, VolumeError, setup};

@@ -10,9 +10,8 @@ mod setup;
 use std::sync::Arc;
 
 use imbrex::block::Extent;
-use imbrex::layers::{self, ConfigError, LayerInfo, READ_ALLOCATE};
+use imbrex::layers::{self, ConfigError, LayerInfo, READ_ALLOCATE, Recording};
 use imbrex::perform::StackSetup;
-use imbrex::recording::Recording;
 
 use crate::frame;
 use crate::layout::{self, NoRoom};

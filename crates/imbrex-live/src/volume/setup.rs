@@ -2,11 +2,10 @@
 
 use imbrex::block::{Extent, Pba};
 use imbrex::layer::TranslationLayer;
-use imbrex::layers::{self, ConfigError, LayerInfo};
+use imbrex::layers::{self, ConfigError, LayerInfo, Recording};
 use imbrex::media::{Joined, Media};
 use imbrex::perform::rules::Rules;
 use imbrex::perform::{Setup, StackSetup};
-use imbrex::recording::Recording;
 use imbrex::space::Space;
 
 use super::{ENTRY_BLOCKS, GATHER, Members, VolumeError, kind};

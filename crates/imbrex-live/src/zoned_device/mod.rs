@@ -13,9 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use imbrex::block::{Extent, Pba};
 use imbrex::layer::UnitReport;
+use imbrex::layers::Recording;
 use imbrex::media::{Media, Shingled};
 use imbrex::plan::Unit;
-use imbrex::recording::Recording;
 
 use crate::active;
 use crate::direct::{DeviceError, DirectDevice};

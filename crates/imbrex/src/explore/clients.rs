@@ -17,19 +17,19 @@ pub(super) enum Fate {
     Fails,
 }
 
-/// Clients, and what has not been reported to them yet.
+/// Clients, and what they have not been told yet.
 pub(super) struct Clients {
     present: [u32; CLIENTS],
     /// What the next flush gives of each client that has asked for something.
     fates: BTreeMap<u32, Fate>,
     /// What that of the next client gives.
-    unreported: Fate,
+    untold: Fate,
 }
 
 impl Clients {
     pub fn new() -> Self {
         let present = std::array::from_fn(|number| number as u32);
-        Self { present, fates: BTreeMap::new(), unreported: Fate::Succeeds }
+        Self { present, fates: BTreeMap::new(), untold: Fate::Succeeds }
     }
 
     /// The client that asks next, and one that has gone in its favour, unless that is `busy`.
@@ -40,34 +40,34 @@ impl Clients {
         let leaves = (dice.one_in(30) && !busy(*client)).then_some(*client);
         if let Some(gone) = leaves {
             *client = newest + 1;
-            self.unreported = self.unreported.max(self.fates.remove(&gone).unwrap_or(Fate::Succeeds));
+            self.untold = self.untold.max(self.fates.remove(&gone).unwrap_or(Fate::Succeeds));
         }
         (*client, leaves)
     }
 
     /// A client asks for something.
     pub fn asks(&mut self, client: u32) {
-        self.fates.entry(client).or_insert(self.unreported);
+        self.fates.entry(client).or_insert(self.untold);
     }
 
     /// A client asks for a flush: what it must give, which the one after it does not give too.
     pub fn flushes(&mut self, client: u32) -> Fate {
-        self.fates.insert(client, Fate::Succeeds).unwrap_or(self.unreported)
+        self.fates.insert(client, Fate::Succeeds).unwrap_or(self.untold)
     }
 
     /// A flush has failed as it had to.
-    pub fn reported(&mut self) {
-        self.unreported = Fate::Succeeds;
+    pub fn told(&mut self) {
+        self.untold = Fate::Succeeds;
     }
 
-    /// A life has ended before a flush could report to a client what it was to.
-    pub fn not_reported(&mut self, client: u32, fate: Fate) {
+    /// A life has ended before a flush could tell a client what it was to.
+    pub fn not_told(&mut self, client: u32, fate: Fate) {
         self.fates.entry(client).and_modify(|owed| *owed = fate.max(*owed));
     }
 
     /// A life has ended, and answered writes may be lost, or none that the model is sure of.
     pub fn life_ended(&mut self, is_lossy: bool) {
         let fate = if is_lossy { Fate::Fails } else { Fate::Open };
-        self.fates.values_mut().chain([&mut self.unreported]).for_each(|owed| *owed = fate.max(*owed));
+        self.fates.values_mut().chain([&mut self.untold]).for_each(|owed| *owed = fate.max(*owed));
     }
 }

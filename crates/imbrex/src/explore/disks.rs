@@ -4,7 +4,7 @@ use super::dice::Dice;
 use super::shape::BLOCK;
 use crate::bands::BandRun;
 use crate::drive::{DrivePreset, MediaSpec};
-use crate::recording::Recording;
+use crate::layers::Recording;
 use crate::tracks::{Overlap, Tracks};
 
 /// What a drive must have room for, in blocks.

@@ -28,9 +28,8 @@ pub use shape::{BLOCK, ON_DISK, ON_FLASH, configuration};
 use std::sync::Arc;
 
 use crate::layer::TranslationLayer;
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Field, LayerInfo, Recording};
 use crate::perform::rules::Rules;
-use crate::recording::Recording;
 use crate::space::Space;
 
 /// Makes a layer for a run.

@@ -31,8 +31,8 @@ enum Asked {
     Flush {
         covered: Covered,
         fate: Fate,
-        /// The client to which the flush reports what was lost, and of what fate it was before anything else went wrong.
-        reports: Option<(u32, Fate)>,
+        /// The client that the flush tells what was lost, and of what fate it was before anything else went wrong.
+        tells: Option<(u32, Fate)>,
     },
 }
 
@@ -177,9 +177,9 @@ impl Run {
             self.model.life_ended();
             for asked in self.asked.values_mut() {
                 match asked {
-                    Asked::Flush { fate, reports, .. } => {
+                    Asked::Flush { fate, tells, .. } => {
                         *fate = Fate::Fails;
-                        reports.take().into_iter().for_each(|(client, fate)| self.clients.not_reported(client, fate));
+                        tells.take().into_iter().for_each(|(client, fate)| self.clients.not_told(client, fate));
                     }
                     Asked::Read(expected, _) => expected.iter_mut().for_each(|e| self.model.doubt(e)),
                     Asked::Write(..) | Asked::Trim(_) => {}
@@ -222,14 +222,14 @@ impl Run {
                 self.model.trim_ends(at);
                 Ok(())
             }
-            Asked::Flush { covered, fate, reports } => match result {
+            Asked::Flush { covered, fate, tells } => match result {
                 Ok(_) if fate == Fate::Fails => Err("a flush succeeded after the layer's life had ended".to_owned()),
                 Ok(_) => {
                     self.model.flush_ends(&covered);
                     Ok(())
                 }
                 Err(_) if fate > Fate::Succeeds => {
-                    reports.iter().for_each(|_| self.clients.reported());
+                    tells.iter().for_each(|_| self.clients.told());
                     Ok(())
                 }
                 // Of a disk that is worn out; any other has been found out above.
@@ -259,13 +259,13 @@ impl Run {
             }
             80..86 => {
                 let (covered, fate) = (self.model.flush_begins(), self.clients.flushes(client));
-                (Asked::Flush { covered, fate, reports: Some((client, fate)) }, Request::Flush)
+                (Asked::Flush { covered, fate, tells: Some((client, fate)) }, Request::Flush)
             }
             86..88 => {
                 let (covered, ended) = (self.model.flush_begins(), u64::from(self.dice.one_in(4)));
                 let life = self.seen.rebuilds.saturating_sub(ended);
                 let fate = if life < self.seen.rebuilds { Fate::Fails } else { Fate::Succeeds };
-                (Asked::Flush { covered, fate, reports: None }, Request::Fua { life })
+                (Asked::Flush { covered, fate, tells: None }, Request::Fua { life })
             }
             _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
         };
@@ -278,9 +278,8 @@ impl Run {
     fn client(&mut self) -> u32 {
         let asked = &self.asked;
         let waits = |client| {
-            let reports =
-                |asked: &Asked| matches!(asked, Asked::Flush { reports: Some((whom, _)), .. } if *whom == client);
-            asked.values().any(reports)
+            let tells = |asked: &Asked| matches!(asked, Asked::Flush { tells: Some((whom, _)), .. } if *whom == client);
+            asked.values().any(tells)
         };
         let (client, gone) = self.clients.next(waits, &mut self.dice);
         gone.into_iter().for_each(|gone| self.performer.forget(gone));

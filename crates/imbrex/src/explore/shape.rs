@@ -8,11 +8,10 @@ use super::dice::Dice;
 use super::disks::{self, Drawn, Room};
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
-use crate::layers::{self, ConfigError, Field};
+use crate::layers::{self, ConfigError, Field, Recording};
 use crate::media::{Joined, Media};
 use crate::perform::rules::Rules;
 use crate::perform::{Setup, StackSetup, journal_need};
-use crate::recording::Recording;
 use crate::space::{Home, Space, Zones};
 
 /// Bytes of a block: two sectors, so that one can be torn.

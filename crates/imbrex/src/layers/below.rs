@@ -1,5 +1,4 @@
-//! What lies below a layer for [`Recording::Cached`](crate::recording::Recording::Cached): flash and a disk, each behind
-//! a layer.
+//! What lies below a layer for [`Recording::Cached`](super::Recording::Cached): flash and a disk, each behind a layer.
 //!
 //! The layer itself does not see these fields: whoever sets a stack up reads them and makes the devices.
 
@@ -7,8 +6,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::config;
-use super::{ConfigError, Field, LayerInfo};
+use super::{ConfigError, Field, LayerInfo, configure};
 use crate::buffer_size::BufferSize;
 
 /// The preset of the flash.
@@ -88,7 +86,7 @@ impl BelowConfig {
     /// [`ConfigError::Field`] names what is wrong.
     pub fn read(layer: &LayerInfo, config: &toml::Table) -> Result<Self, ConfigError> {
         let below = config.iter().filter(|(key, _)| KEYS.contains(&key.as_str()));
-        config::read(layer, &below.map(|(key, value)| (key.clone(), value.clone())).collect())
+        configure(layer.name, &below.map(|(key, value)| (key.clone(), value.clone())).collect())
     }
 }
 

@@ -3,12 +3,10 @@
 pub mod amphisbaena;
 pub mod below;
 pub mod block_lru;
-mod config;
 pub mod conventional;
 pub mod dm_zoned;
 pub mod fifo_log;
 mod flash_cache;
-pub mod hashed_zones;
 pub mod in_place;
 mod in_place_tracks;
 mod log_structured;
@@ -18,24 +16,72 @@ pub mod page_ftl;
 pub mod seagate;
 pub mod seagate_two_phase;
 pub mod skylight;
+pub mod skylight_zones;
 pub mod static_sets;
 mod zone_buffer;
 
 use std::borrow::Cow;
 
-pub use config::{ConfigError, Field, READ_ALLOCATE};
+use serde::de::DeserializeOwned;
 
 use crate::layer::{TranslationLayer, Unsafe};
 use crate::parts::zone_map::ZoneMap;
-use crate::recording::Recording;
 use crate::space::Space;
+
+/// The recording a layer is for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Recording {
+    /// Blocks written in place. On a preset with zones the same platters are taken without overlap.
+    Conventional,
+    /// Conventional and sequential zones.
+    Zoned,
+    /// The same, with the conventional space taken zone by zone.
+    WholeZones,
+    /// Bands behind a persistent cache, as inside a drive-managed disk.
+    Banded,
+    /// Bottom and top tracks.
+    Interlaced,
+    /// Erase blocks of pages, and some that are rewritten in place.
+    Flash,
+    /// Flash in front of a disk, each behind a layer of its own, so that both are written in place.
+    Cached,
+}
+
+/// A family of disks: layers are compared within one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// Host-managed shingled disks.
+    Shingled,
+    /// Bands, behind the cache of a drive-managed disk or as a log with a whole map.
+    Banded,
+    /// Interlaced disks.
+    Interlaced,
+    /// Flash, and flash in front of a disk.
+    Ssd,
+}
+
+impl Family {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 4] = [Self::Shingled, Self::Banded, Self::Interlaced, Self::Ssd];
+
+    /// The name used on the command line and in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shingled => "shingled",
+            Self::Banded => "banded",
+            Self::Interlaced => "interlaced",
+            Self::Ssd => "ssd",
+        }
+    }
+}
 
 /// What is known of a layer before one is made.
 pub struct LayerInfo {
     /// The name used on the command line and in results.
     pub name: &'static str,
-    /// The family of disks it is for.
-    pub family: &'static str,
+    /// The family of disks it is for; none for the yardstick of them all.
+    pub family: Option<Family>,
     /// Where the mechanism comes from.
     pub source: &'static str,
     /// One sentence.
@@ -51,6 +97,48 @@ pub struct LayerInfo {
 
 type Build = fn(&Space, &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError>;
 
+/// A configuration field of a layer.
+pub struct Field {
+    /// The key.
+    pub key: &'static str,
+    /// The default, as it would be written.
+    pub default: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+    /// Values worth trying on tiny disks, for the crash explorer and the property tests; none if it is not to be
+    /// varied.
+    pub samples: &'static [&'static str],
+}
+
+/// Why a layer cannot be made.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// There is no such layer.
+    #[error("there is no layer '{name}'; known are {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A field is unknown or has a wrong value.
+    #[error("layer {layer}: {reason}")]
+    Field {
+        /// The layer.
+        layer: &'static str,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// The drive does not give what the layer needs.
+    #[error("layer {layer} does not fit the drive: {reason}")]
+    Space {
+        /// The layer.
+        layer: &'static str,
+        /// What is missing and how to provide it.
+        reason: String,
+    },
+}
+
 /// Every layer, in the order in which it is listed.
 pub const ALL: &[LayerInfo] = &[
     conventional::INFO,
@@ -58,13 +146,12 @@ pub const ALL: &[LayerInfo] = &[
     fifo_log::INFO,
     loop_back::INFO,
     block_lru::INFO,
-    hashed_zones::INFO,
+    skylight_zones::INFO,
     amphisbaena::INFO,
     dm_zoned::INFO,
     log_structured::GREEDY,
     log_structured::FIFO,
     log_structured::COST_BENEFIT,
-    log_structured::CHOICES,
     skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,
@@ -95,6 +182,32 @@ impl LayerInfo {
         (self.build)(space, &own)
     }
 }
+
+/// Reads a layer's configuration; unknown fields are errors.
+fn configure<C: DeserializeOwned>(layer: &'static str, config: &toml::Table) -> Result<C, ConfigError> {
+    toml::Value::Table(config.clone())
+        .try_into()
+        .map_err(|e: toml::de::Error| ConfigError::Field { layer, reason: e.message().to_owned() })
+}
+
+/// The field of every layer that rewrites zones.
+const SPARE_ZONES: Field = Field {
+    key: "spare_zones",
+    default: "1",
+    meaning: "zones kept free to rewrite into; 0: read, reset, rewrite",
+    samples: &["1", "2"],
+};
+
+/// The key of the field that says whether a cache takes a copy of what is read from home.
+pub const READ_ALLOCATE: &str = "read_allocate";
+
+/// The field of every layer that cleans in steps.
+const STEP_BLOCKS: Field = Field {
+    key: "step_blocks",
+    default: "4096",
+    meaning: "blocks one cleaning step moves at most",
+    samples: &["1", "3", "64"],
+};
 
 /// The native zones of a layer that keeps `spare` of the drive's zones free.
 fn zone_map(layer: &'static str, space: &Space, spare: u32) -> Result<ZoneMap, ConfigError> {

@@ -16,7 +16,6 @@
 //!
 //! Times are ns, sectors 512 bytes. Nothing here knows what the media allow or what a layer does.
 
-mod build;
 mod flash;
 mod interlaced;
 mod linear;

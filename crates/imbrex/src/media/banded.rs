@@ -6,7 +6,7 @@
 //! before it is written again. What lies below the pointer is read in any order. Bands differ in length and are many;
 //! they have no limit on how many are open.
 
-use super::{Illegal, Media, appends, readable, resettable, within};
+use super::{Illegal, Media, resettable, within};
 use crate::bands::{BandRun, Bands};
 use crate::block::{Extent, Pba};
 use crate::layer::{Condition, UnitState};
@@ -61,7 +61,13 @@ impl Media for Banded {
             let (index, offset) = self.place(rest.start);
             let unit = self.unit(index);
             let part = rest.first(self.extent_of(unit).blocks - offset);
-            readable(at, unit, self.units[index as usize], offset + part.blocks)?;
+            let UnitState { condition, pointer } = self.units[index as usize];
+            if condition == Condition::Offline {
+                return Err(Illegal::Bad { unit, condition });
+            }
+            if offset + part.blocks > pointer {
+                return Err(Illegal::Unwritten { at, unit, pointer });
+            }
             rest = rest.skip(part.blocks);
         }
         Ok(())
@@ -71,18 +77,20 @@ impl Media for Banded {
         within(at, self.blocks())?;
         let (index, offset) = self.place(at.start);
         let unit = self.unit(index);
-        let blocks = self.extent_of(unit).blocks;
-        let state = &mut self.units[index as usize];
-        match state.condition {
-            Condition::Sequential => {
-                appends(at, unit, (offset, blocks), state.pointer)?;
-                state.pointer += at.blocks;
-                Ok(())
-            }
-            Condition::Conventional if at.blocks > blocks - offset => Err(Illegal::Crosses { at, unit }),
-            Condition::Conventional => Ok(()),
-            condition => Err(Illegal::Bad { unit, condition }),
+        let UnitState { condition, pointer } = self.units[index as usize];
+        if !matches!(condition, Condition::Conventional | Condition::Sequential) {
+            return Err(Illegal::Bad { unit, condition });
         }
+        if condition == Condition::Sequential && offset != pointer {
+            return Err(Illegal::OffPointer { at, unit, pointer });
+        }
+        if at.blocks > self.extent_of(unit).blocks - offset {
+            return Err(Illegal::Crosses { at, unit });
+        }
+        if condition == Condition::Sequential {
+            self.units[index as usize].pointer += at.blocks;
+        }
+        Ok(())
     }
 
     fn reset(&mut self, unit: Unit) -> Result<(), Illegal> {

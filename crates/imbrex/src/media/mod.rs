@@ -172,26 +172,6 @@ fn resettable(unit: Unit, condition: Option<Condition>) -> Result<(), Illegal> {
     }
 }
 
-/// Refuses a read up to block `end` of a unit that is offline or not written so far.
-fn readable(at: Extent<Pba>, unit: Unit, is: UnitState, end: u32) -> Result<(), Illegal> {
-    match is.condition {
-        condition @ Condition::Offline => Err(Illegal::Bad { unit, condition }),
-        _ if end > is.pointer => Err(Illegal::Unwritten { at, unit, pointer: is.pointer }),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a write at block `offset` of a unit of so many `blocks` that is not at its `pointer` or passes its end.
-fn appends(at: Extent<Pba>, unit: Unit, (offset, blocks): (u32, u32), pointer: u32) -> Result<(), Illegal> {
-    if offset != pointer {
-        Err(Illegal::OffPointer { at, unit, pointer })
-    } else if at.blocks > blocks - offset {
-        Err(Illegal::Crosses { at, unit })
-    } else {
-        Ok(())
-    }
-}
-
 /// Refuses blocks beyond the device.
 fn within(at: Extent<Pba>, blocks: u64) -> Result<(), Illegal> {
     if at.start.block() + u64::from(at.blocks) <= blocks { Ok(()) } else { Err(Illegal::Beyond { at, blocks }) }

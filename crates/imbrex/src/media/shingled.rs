@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Illegal, Media, appends, readable, resettable, within};
+use super::{Illegal, Media, resettable, within};
 use crate::block::{Extent, Pba, unit_and_offset};
 use crate::layer::{Condition, UnitState};
 use crate::plan::Unit;
@@ -116,7 +116,12 @@ impl Shingled {
     fn write_sequential(&mut self, zone: u32, offset: u32, at: Extent<Pba>) -> Result<(), Illegal> {
         let unit = self.unit(zone);
         let pointer = self.zones[zone as usize].pointer;
-        appends(at, unit, (offset, self.spec.zone_blocks), pointer)?;
+        if offset != pointer {
+            return Err(Illegal::OffPointer { at, unit, pointer });
+        }
+        if at.blocks > self.spec.zone_blocks - offset {
+            return Err(Illegal::Crosses { at, unit });
+        }
         let was_active = self.is_active(zone);
         let full = pointer + at.blocks == self.spec.zone_blocks;
         if !was_active && !full && self.spec.max_active > 0 && self.active >= self.spec.max_active {
@@ -136,7 +141,14 @@ impl Media for Shingled {
     fn read(&self, at: Extent<Pba>) -> Result<(), Illegal> {
         within(at, self.blocks())?;
         self.each_zone(at, |zone, offset, blocks| {
-            readable(at, self.unit(zone), self.zones[zone as usize], offset + blocks)
+            let UnitState { condition, pointer } = self.zones[zone as usize];
+            if condition == Condition::Offline {
+                Err(Illegal::Bad { unit: self.unit(zone), condition })
+            } else if offset + blocks > pointer {
+                Err(Illegal::Unwritten { at, unit: self.unit(zone), pointer })
+            } else {
+                Ok(())
+            }
         })
     }
 

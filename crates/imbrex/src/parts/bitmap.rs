@@ -106,11 +106,6 @@ impl Bitmap {
         removed
     }
 
-    /// Takes everything out.
-    pub fn clear(&mut self) {
-        self.remove_run(0, self.words.len() as u64 * 64);
-    }
-
     /// How many of `[from, end)` are in the set.
     #[must_use]
     pub fn count(&self, from: u64, end: u64) -> u64 {

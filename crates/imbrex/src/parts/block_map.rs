@@ -1,4 +1,4 @@
-//! A sparse map from logical blocks to 28-bit places, for a persistent buffer that is small beside its disk.
+//! A sparse map from logical blocks to 32-bit places, for a persistent buffer that is small beside its disk.
 //!
 //! Most lookups of a buffer miss, and cleaning asks for all blocks of a zone in order; both are answered by a set of
 //! the mapped blocks. The places themselves lie in a hash table. An array indexed by block would need no hash, but where

@@ -4,14 +4,13 @@
 //! block takes is a layer's choice, behind [`Slots`]. A slot is live exactly when a block maps to it, and a block is
 //! never both buffered and lost.
 
-use super::bitmap::Bitmap;
 use super::block_map::BlockMap;
 use super::lost::LostBlocks;
 use super::map_runs::MapRuns;
 use super::slot_table::SlotTable;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Corrupt, REGION_RECORDS, Violation, within};
-use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::plan::{Event, Plan, Record};
 
 /// The slots of a buffer.
 pub trait Slots {
@@ -120,40 +119,6 @@ impl BufferedBlocks {
         self.lost.remove(at);
     }
 
-    /// Plans a read of `at` whose first block goes to `host`: what is buffered from its slot, which `hit` is told, and
-    /// the rest as `home` plans it. Says how many blocks are buffered.
-    #[inline]
-    pub fn read(
-        &self,
-        at: Extent<Lba>,
-        host: u32,
-        plan: &mut Plan,
-        mut hit: impl FnMut(u32),
-        mut home: impl FnMut(Extent<Lba>, u32, &mut Plan),
-    ) -> u32 {
-        let (mut next, mut hits) = (at.start, 0);
-        let number = |lba: Lba| host + lba.since(at.start) as u32;
-        for (lba, slot) in self.map.range(at) {
-            if lba > next {
-                home(Extent::between(next, lba), number(next), plan);
-            }
-            plan.copy(Place::At(self.place_of(slot)), Place::Host(number(lba)), 1, Why::Host);
-            hit(slot);
-            hits += 1;
-            next = lba.plus(1);
-        }
-        if next < at.end() {
-            home(Extent::between(next, at.end()), number(next), plan);
-        }
-        hits
-    }
-
-    /// The buffered blocks of `at` with their slots, when so many are looked up that the map is better touched first.
-    pub fn many(&self, at: Extent<Lba>) -> impl Iterator<Item = (Lba, u32)> + '_ {
-        std::hint::black_box(self.map.touch_range(at));
-        self.map.range(at)
-    }
-
     /// Notes the slots of `at` as those that the plan gives up.
     pub fn note_given_up(&mut self, at: Extent<Lba>) {
         self.given_up.clear();
@@ -179,19 +144,19 @@ impl BufferedBlocks {
     }
 
     /// Plans that the blocks of `at` are not buffered any more, except those that were written since they were copied
-    /// home; `copied` has the offsets in `at`. Lost blocks stay lost, unless all of `at` was `overwritten`.
+    /// home; `copied` is asked by the offset in `at`. Lost blocks stay lost, unless all of `at` was `overwritten`.
     pub fn evict(
         &mut self,
         at: Extent<Lba>,
         overwritten: bool,
-        copied: &Bitmap,
+        copied: impl Fn(u32) -> bool,
         slots: &mut impl Slots,
         plan: &mut Plan,
     ) {
         self.given_up.clear();
         let mut rest = at;
         while !rest.is_empty() {
-            let stays = self.map.blocks(rest).find(|lba| !copied.contains(lba.since(at.start)));
+            let stays = self.map.blocks(rest).find(|lba| !copied(lba.since(at.start) as u32));
             let run = Extent::between(rest.start, stays.unwrap_or(rest.end()));
             self.unmap_evicted(run, overwritten, slots, plan);
             rest = rest.skip((run.blocks + 1).min(rest.blocks));
@@ -359,10 +324,7 @@ mod tests {
         let evicted = |overwritten: bool| {
             let (mut blocks, mut slots) = begun(&before);
             let mut plan = Plan::new();
-            let mut copied = Bitmap::new(6);
-            copied.insert_run(0, 6);
-            copied.remove(2);
-            blocks.evict(run(10, 6), overwritten, &copied, &mut slots, &mut plan);
+            blocks.evict(run(10, 6), overwritten, |offset| offset != 2, &mut slots, &mut plan);
             blocks.check(&slots).unwrap();
             assert_eq!(blocks.map.range(run(0, 99)).collect::<Vec<_>>(), [(Lba(12), 2)]);
             assert_eq!(plan.ops().last(), Some(&Op::Count(Event::Evicted, 3)));

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::full_map::FullMap;
-use crate::block::{Address, Extent, Lba, Pba};
+use crate::block::{Extent, Lba};
 use crate::layer::{REGION_RECORDS, Violation};
-use crate::plan::{Place, Plan, Record, Why};
+use crate::plan::{Plan, Record};
 
 /// A set of lost blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,34 +56,6 @@ impl LostBlocks {
         }
     }
 
-    /// Plans a read for the host of `at`, which lies from `place` on and is written up to so many blocks: what is not
-    /// written reads as zeros, what is lost as an error. The first block goes to `host`.
-    #[inline]
-    pub fn read(&self, at: Extent<Lba>, (place, written): (Pba, u32), host: u32, plan: &mut Plan) {
-        if !self.any(at) {
-            return read_written(at.blocks, (place, written), host, plan);
-        }
-        self.runs(at, |part, lost| {
-            let from = part.start.since(at.start) as u32;
-            if lost {
-                plan.copy(Place::Lost, Place::Host(host + from), part.blocks, Why::Host);
-            } else {
-                let lies = (place.plus(u64::from(from)), written.saturating_sub(from));
-                read_written(part.blocks, lies, host + from, plan);
-            }
-        });
-    }
-
-    /// Plans that `at`, which lies from `place` on, is collected from block `ram` of RAM on; zeros stand in for what is
-    /// lost.
-    pub fn collect(&self, at: Extent<Lba>, place: Pba, ram: Pba, plan: &mut Plan) {
-        self.runs(at, |part, lost| {
-            let from = part.start.since(at.start);
-            let source = if lost { Place::Zero } else { Place::At(place.plus(from)) };
-            plan.copy(source, Place::At(ram.plus(from)), part.blocks, Why::Collect);
-        });
-    }
-
     /// Where a region of a checkpoint that starts at `start` ends, so that its records are at most half of
     /// [`REGION_RECORDS`].
     #[must_use]
@@ -119,18 +91,6 @@ impl LostBlocks {
             both.is_none()
         });
         both.map_or(Ok(()), |at| Err(Violation(format!("{at:?} is mapped, and some of it is lost"))))
-    }
-}
-
-/// Plans a read of blocks that lie from a place on and are written up to so many.
-#[inline]
-fn read_written(blocks: u32, (place, written): (Pba, u32), host: u32, plan: &mut Plan) {
-    let written = written.min(blocks);
-    if written > 0 {
-        plan.copy(Place::At(place), Place::Host(host), written, Why::Host);
-    }
-    if written < blocks {
-        plan.copy(Place::Zero, Place::Host(host + written), blocks - written, Why::Host);
     }
 }
 

@@ -1,4 +1,4 @@
-//! A hash table from logical blocks to 28-bit places, by open addressing.
+//! A hash table from logical blocks to 32-bit places, by open addressing.
 //!
 //! Eight neighbouring blocks share a cache line. Whoever uses it keeps it at most half full.
 

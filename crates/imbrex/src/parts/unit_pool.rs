@@ -4,7 +4,6 @@
 //! there.
 
 use super::bitmap::Bitmap;
-use super::dense_set::DenseSet;
 use super::full_map::FullMap;
 use super::recency::RecencyList;
 use super::victim_index::VictimIndex;
@@ -38,7 +37,6 @@ enum Free {
 enum Closed {
     ByAge(RecencyList),
     ByLive(VictimIndex),
-    ForDraws(DenseSet),
 }
 
 /// Which free unit is used next.
@@ -57,8 +55,6 @@ pub enum Victims {
     ByAge,
     /// By their live blocks.
     ByLive,
-    /// So that each is found by its place, to draw from them.
-    ForDraws,
 }
 
 /// The units of a device and what each is.
@@ -86,7 +82,6 @@ impl UnitPool {
             closed: match victims {
                 Victims::ByAge => Closed::ByAge(RecencyList::new(units)),
                 Victims::ByLive => Closed::ByLive(VictimIndex::new(units, unit_blocks)),
-                Victims::ForDraws => Closed::ForDraws(DenseSet::new(units)),
             },
         }
     }
@@ -102,7 +97,6 @@ impl UnitPool {
         match &mut self.closed {
             Closed::ByAge(units) => units.clear(),
             Closed::ByLive(units) => units.clear(),
-            Closed::ForDraws(units) => units.clear(),
         }
     }
 
@@ -153,7 +147,6 @@ impl UnitPool {
         match &mut self.closed {
             Closed::ByAge(units) => units.push(unit),
             Closed::ByLive(units) => units.insert(unit, live),
-            Closed::ForDraws(units) => units.insert(unit),
         }
     }
 
@@ -170,7 +163,7 @@ impl UnitPool {
     pub fn least_live(&self) -> Option<(u32, u32)> {
         match &self.closed {
             Closed::ByLive(units) => units.lowest(),
-            Closed::ByAge(_) | Closed::ForDraws(_) => None,
+            Closed::ByAge(_) => None,
         }
     }
 
@@ -178,18 +171,9 @@ impl UnitPool {
     pub fn by_age(&self) -> impl Iterator<Item = u32> {
         let units = match &self.closed {
             Closed::ByAge(units) => Some(units.in_order()),
-            Closed::ByLive(_) | Closed::ForDraws(_) => None,
+            Closed::ByLive(_) => None,
         };
         units.into_iter().flatten()
-    }
-
-    /// Of units kept for draws, the closed ones, in an order that means nothing.
-    #[must_use]
-    pub fn drawn_from(&self) -> &[u32] {
-        match &self.closed {
-            Closed::ForDraws(units) => units.members(),
-            Closed::ByAge(_) | Closed::ByLive(_) => &[],
-        }
     }
 
     /// Opens a closed unit, to empty it or to write on.
@@ -210,7 +194,6 @@ impl UnitPool {
             match &mut self.closed {
                 Closed::ByAge(units) => units.remove(unit),
                 Closed::ByLive(units) => units.remove(unit),
-                Closed::ForDraws(units) => units.remove(unit),
             }
         }
     }
@@ -235,7 +218,6 @@ impl UnitPool {
             let is_listed = match &self.closed {
                 Closed::ByAge(units) => units.contains(unit),
                 Closed::ByLive(units) => units.live(unit).is_some(),
-                Closed::ForDraws(units) => units.contains(unit),
             };
             let is_counted = match &self.closed {
                 Closed::ByLive(units) if is_listed => units.live(unit) == Some(live),
@@ -305,19 +287,6 @@ mod tests {
         pool.check(&map(8, 3, &[])).unwrap();
         pool.clear();
         assert_eq!((pool.by_age().next(), pool.pending()), (None, 0));
-    }
-
-    #[test]
-    fn closed_units_are_kept_for_draws() {
-        let mut pool = UnitPool::new(3, 4, Reuse::Lowest, Victims::ForDraws);
-        [2, 0, 1].into_iter().for_each(|unit| pool.close(unit, 0));
-        pool.reopen(2);
-        assert_eq!(pool.drawn_from(), [1, 0]);
-        pool.give_up(0);
-        assert_eq!((pool.drawn_from(), pool.least_live(), pool.by_age().next()), (&[1][..], None, None));
-        pool.check(&map(8, 3, &[])).unwrap();
-        pool.clear();
-        assert!(pool.drawn_from().is_empty());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use crate::block::{Extent, Lba, Pba, unit_and_offset};
 use crate::layer::{Condition, Corrupt, REGION_RECORDS, UnitReport, Violation};
 use crate::parts::lost::LostBlocks;
-use crate::plan::{Plan, Record, Unit};
+use crate::plan::{Place, Plan, Record, Unit, Why};
 use crate::space::Zones;
 
 const NOBODY: u32 = u32::MAX;
@@ -241,10 +241,33 @@ impl ZoneMap {
         while !rest.is_empty() {
             let (native, offset) = self.native_of(rest.start);
             let run = rest.first(self.zones.zone_blocks - offset);
-            let physical = self.physical(native);
-            let lies = (self.block(physical, offset), self.pointer(physical).saturating_sub(offset));
-            lost.read(run, lies, host + (run.start.0 - at.start.0) as u32, plan);
+            let base = host + (run.start.0 - at.start.0) as u32;
+            if lost.any(run) {
+                lost.runs(run, |part, lost| {
+                    let base = base + (part.start.0 - run.start.0) as u32;
+                    if lost {
+                        plan.copy(Place::Lost, Place::Host(base), part.blocks, Why::Host);
+                    } else {
+                        self.read_run(part, base, plan);
+                    }
+                });
+            } else {
+                self.read_run(run, base, plan);
+            }
+            debug_assert!(native < self.natives());
             rest = rest.skip(run.blocks);
+        }
+    }
+
+    fn read_run(&self, run: Extent<Lba>, host: u32, plan: &mut Plan) {
+        let (native, offset) = self.native_of(run.start);
+        let physical = self.physical(native);
+        let written = self.pointer(physical).saturating_sub(offset).min(run.blocks);
+        if written > 0 {
+            plan.copy(Place::At(self.block(physical, offset)), Place::Host(host), written, Why::Host);
+        }
+        if written < run.blocks {
+            plan.copy(Place::Zero, Place::Host(host + written), run.blocks - written, Why::Host);
         }
     }
 

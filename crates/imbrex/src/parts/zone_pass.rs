@@ -34,8 +34,13 @@ impl ZonePass<'_> {
     pub fn collect(&self, plan: &mut Plan) {
         let (base, held) = self.old;
         if self.from < held {
-            let run = self.zone.skip(self.from).first(self.to.min(held) - self.from);
-            self.lost.collect(run, base.plus(u64::from(self.from)), Pba::ram(u64::from(self.ram)), plan);
+            let first = self.zone.start.plus(u64::from(self.from));
+            let run = Extent::new(first, self.to.min(held) - self.from);
+            self.lost.runs(run, |part, lost| {
+                let offset = (part.start.0 - self.zone.start.0) as u32;
+                let from = if lost { Place::Zero } else { Place::At(base.plus(u64::from(offset))) };
+                plan.copy(from, self.ram(offset), part.blocks, Why::Collect);
+            });
         }
         for &(offset, place) in self.newer {
             debug_assert!((self.from..self.to).contains(&offset));

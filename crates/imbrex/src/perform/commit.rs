@@ -1,27 +1,64 @@
-//! Making records durable: group commit.
+//! Making records durable: group commit, checkpoint, and what may happen only afterwards.
 //!
 //! A commit takes what is queued up to a point, waits for the moves planned before that point, flushes the device,
-//! writes the entries, flushes again, and is durable. What may happen only then – resets and frees take effect, redo
-//! moves write, flushes are answered – is up to whoever takes its items back.
+//! writes the entries, flushes again, and then lets resets and frees take effect, redo moves write, and flushes be
+//! answered. When half the ring is in use, commits carry regions of a checkpoint as well; when the last region is
+//! durable the ring's tail moves to where the checkpoint began.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use super::core::{Core, Purpose};
-use super::execution::Execution;
-use super::items::{Item, Items, What};
-use super::journal::{self, Entry};
-use super::ring::{Due, Ring};
+use super::journal::{self, Entry, Header};
 use super::room::redo_entry_blocks;
 use super::rules::Rule;
-use super::{IoKind, Setup};
-use crate::block::Pba;
-use crate::plan::Record;
+use super::running::Running;
+use super::{Core, IoKind, IoResult, Purpose, Setup};
+use crate::block::{Extent, Pba};
+use crate::plan::{Op, Plan, Record, Unit};
+
+/// Something that waits for the journal.
+pub(super) struct Item {
+    /// Moves with lower numbers were planned before it.
+    pub before: u64,
+    pub what: What,
+}
+
+pub(super) enum What {
+    Record(Record),
+    /// A region of a checkpoint: one entry holds all of it.
+    Region(Vec<Record>),
+    /// Redo moves, if there are any, and redo records: one entry holds the images and the records.
+    Redo {
+        moves: Vec<u64>,
+        records: Vec<Record>,
+        /// Blocks of the images.
+        images: u32,
+    },
+    Reset(Unit),
+    Free(Extent<Pba>),
+    /// A flush to be answered.
+    Barrier(u64),
+}
+
+impl Item {
+    /// Whether somebody waits for it, so that a commit starts for its sake.
+    pub fn is_urgent(&self) -> bool {
+        matches!(self.what, What::Barrier(_) | What::Redo { .. })
+    }
+
+    /// The redo moves it waits for, if there are any.
+    fn redo_moves(&self) -> Option<&[u64]> {
+        match &self.what {
+            What::Redo { moves, .. } => Some(moves),
+            _ => None,
+        }
+    }
+}
 
 /// A commit under way.
-struct Commit {
-    items: Vec<Item>,
+pub(super) struct Commit {
+    pub items: Vec<Item>,
     before: u64,
     phase: Phase,
     /// The checkpoint's beginning, if its last region is in this commit.
@@ -46,202 +83,258 @@ enum Phase {
     FlushJournal,
 }
 
-/// What waits for the journal, the commit under way, and the journal's ring.
-pub(super) struct Commits {
-    items: Items,
-    under_way: Option<Commit>,
-    ring: Ring,
-    /// Journal blocks that the largest redo entry takes.
-    redo_entry_blocks: usize,
-}
-
 /// Items that may wait for the journal before no more is planned.
-fn most_items(setup: &Setup) -> usize {
+pub(super) fn most_items(setup: &Setup) -> usize {
     2 * setup.gather
 }
 
-impl Commits {
-    /// Of a layer whose redo moves write at most so many blocks of a plan.
-    pub fn new(setup: &Setup, ring: Ring, most_redo_blocks: u32) -> Self {
-        let redo_entry_blocks = redo_entry_blocks(setup.block_bytes, most_redo_blocks);
-        Self { items: Items::default(), under_way: None, ring, redo_entry_blocks }
+impl Running {
+    /// Begins or continues a commit. Says whether it has ended, which takes no device operation when it has nothing to
+    /// write: whoever waited for space must be asked again, since no completion will.
+    ///
+    /// # Errors
+    /// The reason when the ring has no room left.
+    pub(super) fn advance_commit(&mut self, core: &mut Core) -> Result<bool, String> {
+        if self.commit.is_none() && self.wants_commit(core.setup.gather) {
+            self.begin_commit(core);
+        }
+        if self.commit.as_ref().is_some_and(|c| c.phase == Phase::Moves) {
+            self.leave_moves(core);
+        }
+        if self.commit.as_ref().is_some_and(|c| c.phase == Phase::Ready) {
+            self.write_entries(core)?;
+            return Ok(self.commit.is_none());
+        }
+        Ok(false)
     }
 
-    pub fn items(&self) -> &Items {
-        &self.items
-    }
-
-    pub fn items_mut(&mut self) -> &mut Items {
-        &mut self.items
-    }
-
-    pub fn ring(&self) -> &Ring {
-        &self.ring
-    }
-
-    pub fn ring_mut(&mut self) -> &mut Ring {
-        &mut self.ring
-    }
-
-    pub fn is_under_way(&self) -> bool {
-        self.under_way.is_some()
-    }
-
-    /// Whether there is room for the items of another plan.
-    pub fn have_room(&self, setup: &Setup) -> bool {
-        self.items.len() < most_items(setup) && !self.owe_checkpoint() && !self.have_many_images(setup)
-    }
-
-    /// Whether space may come back when something is durable that is not.
-    pub fn may_give_space(&self) -> bool {
-        self.is_under_way() || self.items.give_space()
+    pub(super) fn has_uncommitted(&self) -> bool {
+        self.commit.is_some() || self.items.iter().any(|i| matches!(i.what, What::Reset(_) | What::Free(_)))
     }
 
     /// Whether planning has to pause until the rest of a checkpoint is on its way: it restates what was planned, so it
     /// cannot come before a redo plan in the queue, and redo plans without a pause would never let it come at all.
-    fn owe_checkpoint(&self) -> bool {
-        self.ring.needs_checkpoint() && self.under_way.as_ref().is_none_or(|commit| commit.completes.is_none())
+    pub(super) fn owes_checkpoint(&self) -> bool {
+        self.ring.needs_checkpoint() && self.commit.as_ref().is_none_or(|commit| commit.completes.is_none())
     }
 
     /// Whether images wait for the journal that, with those of another plan, would be more than it keeps room for.
-    fn have_many_images(&self, setup: &Setup) -> bool {
+    pub(super) fn has_many_images(&self, setup: &Setup) -> bool {
         if self.redo_entry_blocks == 0 {
             return false;
         }
-        let items = self.items.iter().chain(self.under_way.iter().flat_map(|commit| &commit.items));
-        let blocks = items.filter_map(Item::redo).map(|redo| redo_entry_blocks(setup.block_bytes, redo.images));
+        let items = self.items.iter().chain(self.commit.iter().flat_map(|commit| &commit.items));
+        let blocks = items.map(|item| match item.what {
+            What::Redo { images, .. } => redo_entry_blocks(setup.block_bytes, images),
+            _ => 0,
+        });
         blocks.sum::<usize>() > self.redo_entry_blocks
     }
 
-    /// Whether a commit is due for the sake of the queue or the ring.
-    pub fn are_due(&self, gather: usize) -> bool {
-        self.ring.due() == Due::Rest || self.items.len() >= gather || self.items.has_urgent()
+    fn wants_commit(&self, gather: usize) -> bool {
+        self.starting
+            || self.closing
+            || self.ring.needs_checkpoint()
+            || self.items.len() >= gather
+            || (self.awaiting_space && !self.items.is_empty())
+            || self.urgent > 0
     }
 
-    /// Begins a commit; `next` is the number of the operation that is planned next.
-    pub fn begin(&mut self, completes: Option<u64>, next: u64) {
-        let items = self.items.take_commit();
-        let before = items.iter().map(|item| item.before).max().unwrap_or(next);
-        self.under_way =
+    fn begin_commit(&mut self, core: &Core) {
+        let redo = self.items.iter().position(|item| matches!(item.what, What::Redo { .. }));
+        let completes = if redo.is_none() { self.add_checkpoint(core) } else { None };
+        let cut = redo.map_or(self.items.len(), |at| at + 1);
+        let items: Vec<Item> = self.items.drain(..cut).collect();
+        self.urgent -= items.iter().filter(|item| item.is_urgent()).count();
+        let before = items.iter().map(|item| item.before).max().unwrap_or(self.next_seq);
+        self.commit =
             Some(Commit { items, before, phase: Phase::Moves, completes, entries: 0, steps: VecDeque::new() });
     }
 
-    /// Goes on once the moves planned before the commit are done.
-    pub fn leave_moves(&mut self, core: &mut Core, execution: &mut Execution) {
-        let keeps = core.setup.rules.keeps(Rule::RecordsAfterMoves);
-        let Some(commit) = self.under_way.as_mut().filter(|commit| commit.phase == Phase::Moves) else { return };
-        if keeps && execution.operations().oldest().is_some_and(|oldest| oldest < commit.before) {
-            return;
+    /// Adds regions of a checkpoint when the ring fills up. Where the checkpoint began, if this was its last region.
+    fn add_checkpoint(&mut self, core: &Core) -> Option<u64> {
+        if !self.ring.wants_checkpoint() && !self.closing {
+            return None;
         }
-        let redo = || commit.items.iter().filter_map(Item::redo);
-        if let Some(redo) = redo().next() {
-            execution.take_images(&redo.moves, core.setup.block_bytes);
+        let records = self.items.iter().filter(|item| matches!(item.what, What::Record(_))).count();
+        let goal = if self.ring.needs_checkpoint() || self.closing { usize::MAX } else { 2 * records };
+        let (start, mut region) = self.ring.checkpoint.take().unwrap_or((self.ring.head, 0));
+        let mut restated = 0;
+        loop {
+            let mut plan = Plan::new();
+            let next = self.layer.restate(region, &mut plan);
+            let records: Vec<Record> = plan
+                .ops()
+                .iter()
+                .filter_map(|op| match op {
+                    Op::Record { record, .. } => Some(*record),
+                    _ => None,
+                })
+                .collect();
+            restated += records.len();
+            if !records.is_empty() {
+                records.iter().for_each(|record| self.remember(core, *record));
+                self.push_item(What::Region(records));
+            }
+            match next {
+                None => {
+                    self.closing = false;
+                    return Some(start);
+                }
+                Some(_) if restated > goal => {
+                    self.ring.checkpoint = next.map(|next| (start, next));
+                    return None;
+                }
+                Some(next) => region = next,
+            }
         }
-        if !redo().all(|redo| execution.images(&redo.moves, core.setup.block_bytes).is_some()) {
-            return;
-        }
-        commit.phase = if keeps && execution.take_unflushed() {
-            core.issue(Purpose::Commit, IoKind::Flush);
-            Phase::FlushData
-        } else {
-            Phase::Ready
-        };
     }
 
-    /// Writes the records of a commit that is ready for it; `begins_life` if it is the first of a life. With none to
-    /// write the commit is done: then its items.
-    ///
-    /// # Errors
-    /// The reason when the ring has no room left.
-    pub fn write(
-        &mut self,
-        core: &mut Core,
-        execution: &Execution,
-        begins_life: bool,
-    ) -> Result<Option<Vec<Item>>, String> {
-        let Some(commit) = self.under_way.as_mut().filter(|commit| commit.phase == Phase::Ready) else {
-            return Ok(None);
-        };
-        let mut entries = commit.entries(&core.setup, execution);
-        // An empty one is written where a new life or the end of a redo plan must be noted.
-        if entries[0] == Entry::default() && !begins_life && !self.ring.is_unmarked() {
+    /// Goes on once the moves planned before the commit are done.
+    fn leave_moves(&mut self, core: &mut Core) {
+        let keeps = core.setup.rules.keeps(Rule::RecordsAfterMoves);
+        let Some(commit) = &self.commit else { return };
+        let moves_done = self.order.oldest().is_none_or(|oldest| oldest >= commit.before) || !keeps;
+        if !moves_done {
+            return;
+        }
+        if let Some(moves) = commit.items.iter().find_map(Item::redo_moves) {
+            let moves = moves.to_vec();
+            self.take_images(&moves, core.setup.block_bytes);
+        }
+        let Some(commit) = &self.commit else { return };
+        let images_known = commit.items.iter().all(|item| match &item.what {
+            What::Redo { moves, .. } => self.images(moves, core.setup.block_bytes).is_some(),
+            _ => true,
+        });
+        if !images_known {
+            return;
+        }
+        if self.dirty && keeps {
+            self.dirty = false;
+            self.set_phase(Phase::FlushData);
+            core.issue(Purpose::Commit, IoKind::Flush);
+        } else {
+            self.set_phase(Phase::Ready);
+        }
+    }
+
+    fn set_phase(&mut self, phase: Phase) {
+        if let Some(commit) = &mut self.commit {
+            commit.phase = phase;
+        }
+    }
+
+    /// Takes the result of a device operation of the commit.
+    pub(super) fn commit_result(&mut self, core: &mut Core, result: &IoResult) {
+        if matches!(result, IoResult::Failed) && core.setup.rules.keeps(Rule::FailuresEnd) {
+            self.failed = true;
+        }
+        let Some(phase) = self.commit.as_ref().map(|c| c.phase).filter(|_| !self.failed) else { return };
+        match phase {
+            Phase::Moves | Phase::Ready => {}
+            Phase::FlushData => self.set_phase(Phase::Ready),
+            Phase::Write { left: 1 } => self.next_step(core),
+            Phase::Write { left } => self.set_phase(Phase::Write { left: left - 1 }),
+            Phase::FlushJournal => self.committed(core),
+        }
+    }
+
+    /// Writes the commit's records. With none to write the commit is done.
+    fn write_entries(&mut self, core: &mut Core) -> Result<(), String> {
+        let entries = self.entries(core);
+        let Some(commit) = &mut self.commit else { return Ok(()) };
+        commit.entries = entries.len() as u64;
+        let completes = commit.completes;
+        let durable = self.ring.end;
+        let mut steps = VecDeque::new();
+        for (i, entry) in entries.iter().enumerate() {
+            let closes = i + 1 == entries.len();
+            // Recovery accepts a commit only whole, so the checkpoint's last entry may say that it is.
+            if closes {
+                self.ring.tail = completes.unwrap_or(self.ring.tail);
+                self.ring.unmarked = !entry.images.is_empty();
+            }
+            let header = Header {
+                identity: core.setup.identity,
+                start: self.ring.head,
+                epoch: self.ring.epoch,
+                tail: self.ring.tail,
+                durable,
+                redone: durable,
+                gap: (self.ring.head - self.ring.end) as u32,
+                closes,
+                ..Header::default()
+            };
+            let blocks = journal::encode(entry, header, core.setup.block_bytes);
+            if self.ring.used() + blocks.len() as u64 > self.ring.capacity() {
+                return Err("the journal is full; format the store with a larger one".to_owned());
+            }
+            self.ring.write(core.setup.media.as_ref(), &blocks, &mut steps);
+        }
+        if steps.is_empty() {
+            self.committed(core);
+        } else {
+            commit.steps = steps;
+            self.next_step(core);
+        }
+        Ok(())
+    }
+
+    /// Begins the next step of writing; after the last one, makes all of them durable.
+    fn next_step(&mut self, core: &mut Core) {
+        let Some(commit) = &mut self.commit else { return };
+        let step = commit.steps.pop_front();
+        commit.phase = step.as_ref().map_or(Phase::FlushJournal, |step| Phase::Write { left: step.len() });
+        for kind in step.unwrap_or_else(|| vec![IoKind::Flush]) {
+            core.issue(Purpose::Commit, kind);
+        }
+    }
+
+    /// The commit's records and images as entries; an empty one where a new life or the end of a redo plan must be
+    /// noted.
+    fn entries(&self, core: &Core) -> Vec<Entry> {
+        let mut entries = vec![Entry::default()];
+        for item in self.commit.iter().flat_map(|commit| &commit.items) {
+            let (records, images) = match &item.what {
+                What::Record(record) => (std::slice::from_ref(record), Vec::new()),
+                What::Region(records) => (records.as_slice(), Vec::new()),
+                What::Redo { moves, records, .. } => {
+                    (records.as_slice(), self.images(moves, core.setup.block_bytes).unwrap_or_default())
+                }
+                What::Reset(_) | What::Free(_) | What::Barrier(_) => continue,
+            };
+            add_to_entries(&mut entries, records, images, &core.setup);
+        }
+        if entries[0] == Entry::default() && !self.starting && !self.ring.unmarked {
             entries.clear();
         }
-        commit.entries = entries.len() as u64;
-        commit.steps = self.ring.add(&core.setup, &entries, commit.completes)?;
-        if commit.steps.is_empty() {
-            return Ok(self.end(core));
-        }
-        commit.next_step(core);
-        Ok(None)
+        entries
     }
 
-    /// A device operation of the commit has been done. The commit's items, if that makes it durable.
-    pub fn operation_done(&mut self, core: &mut Core) -> Option<Vec<Item>> {
-        let commit = self.under_way.as_mut()?;
-        if commit.phase == Phase::FlushJournal {
-            return self.end(core);
-        }
-        commit.operation_done(core);
-        None
-    }
-
-    /// The commit is durable. Its items.
-    fn end(&mut self, core: &mut Core) -> Option<Vec<Item>> {
-        let commit = self.under_way.take()?;
+    /// The commit is durable: lets happen what waited for it.
+    fn committed(&mut self, core: &mut Core) {
+        let Some(commit) = self.commit.take() else { return };
         core.counts.commits += commit.entries;
         if commit.entries > 0 {
-            self.ring.entries_durable();
+            self.ring.durable_tail = self.ring.tail;
         }
         if commit.completes.is_some() {
             core.counts.checkpoints += 1;
             self.ring.checkpointed();
         }
-        Some(commit.items)
-    }
-
-    /// Takes the flushes that wait to be answered; nothing will be durable any more.
-    pub fn take_flushes(&mut self) -> Vec<u64> {
-        let items = self.items.take_all().chain(self.under_way.take().into_iter().flat_map(|commit| commit.items));
-        let flush = |item: Item| if let What::Flush(flush) = item.what { Some(flush.id) } else { None };
-        items.filter_map(flush).collect()
-    }
-}
-
-impl Commit {
-    /// The commit's records and images as entries: at least one, which may be empty.
-    fn entries(&self, setup: &Setup, execution: &Execution) -> Vec<Entry> {
-        let mut entries = vec![Entry::default()];
-        for item in &self.items {
-            let (records, images) = match &item.what {
-                What::Record(record) => (std::slice::from_ref(record), Vec::new()),
-                What::Region(records) => (records.as_slice(), Vec::new()),
-                What::Redo(redo) => {
-                    (redo.records.as_slice(), execution.images(&redo.moves, setup.block_bytes).unwrap_or_default())
-                }
-                What::Reset(_) | What::Free(_) | What::Flush(_) => continue,
-            };
-            add_to_entries(&mut entries, records, images, setup);
+        self.starting = false;
+        for item in commit.items {
+            match item.what {
+                What::Record(_) | What::Region(_) => {}
+                What::Redo { moves, .. } => self.release(core, &moves),
+                What::Reset(unit) => self.release_reset(core, unit),
+                What::Free(space) => self.space_freed(space),
+                What::Barrier(id) => self.flushed(core, id),
+            }
         }
-        entries
-    }
-
-    fn operation_done(&mut self, core: &mut Core) {
-        match self.phase {
-            Phase::FlushData => self.phase = Phase::Ready,
-            Phase::Write { left: 1 } => self.next_step(core),
-            Phase::Write { left } => self.phase = Phase::Write { left: left - 1 },
-            Phase::Moves | Phase::Ready | Phase::FlushJournal => {}
-        }
-    }
-
-    /// Begins the next step of writing; after the last one, makes all of them durable.
-    fn next_step(&mut self, core: &mut Core) {
-        let step = self.steps.pop_front();
-        self.phase = step.as_ref().map_or(Phase::FlushJournal, |step| Phase::Write { left: step.len() });
-        for kind in step.unwrap_or_else(|| vec![IoKind::Flush]) {
-            core.issue(Purpose::Commit, kind);
-        }
+        // Space may have come back or may be coming: the layer knows, and is asked again.
+        self.awaiting_space = false;
     }
 }
 

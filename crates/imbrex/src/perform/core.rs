@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use super::losses::Losses;
 use super::progress::{Steps, Tally};
-use super::{Counts, Failure, Io, IoKind, Reply, Request, Setup};
+use super::{Counts, Failure, Io, IoKind, Reply, Request, Setup, State};
 use crate::block::Pba;
-use crate::layer::TranslationLayer;
 
 /// What stays while layers come and go.
 pub(super) struct Core {
@@ -24,13 +22,18 @@ pub(super) struct Core {
     /// Places that could not be read and hold nothing that is needed, until they are written again: stale copies, and
     /// blocks that are recorded as lost. When a life ends, the next one finds out about them again.
     pub blank: BTreeSet<Pba>,
-    /// Requests that nobody has planned, in order of arrival.
-    pub queue: Queue,
-    /// Acknowledged writes that may be lost.
-    pub losses: Losses,
+    /// Clients seen, and whether their next flush must fail because writes may be lost.
+    pub clients: BTreeMap<u32, bool>,
+    /// Whether writes may be lost of which nobody has been told, or of which somebody has not been told who has gone:
+    /// then that is for whoever comes next.
+    pub untold: bool,
+    /// Writes that were replied to.
+    pub answered: u64,
+    /// How many of them are durable, or may be lost and told to be.
+    pub vouched: u64,
     pub counts: Counts,
     /// Lives in a row that ended before their first commit was durable.
-    pub failed_starts: u32,
+    pub stillborn: u32,
     pub tally: Tally,
     /// Those that have begun.
     pub steps: Steps,
@@ -61,27 +64,6 @@ pub(super) struct Pending {
 pub(super) type Queue = VecDeque<(u64, Pending)>;
 
 impl Core {
-    /// Of a store on which `layer` is to be served.
-    pub fn new(setup: Setup, layer: &dyn TranslationLayer) -> Self {
-        Self {
-            setup,
-            next_io: 0,
-            out: VecDeque::new(),
-            taken: BTreeMap::new(),
-            purposes: BTreeMap::new(),
-            replies: VecDeque::new(),
-            blank: BTreeSet::new(),
-            queue: Queue::new(),
-            losses: Losses::default(),
-            counts: Counts::default(),
-            failed_starts: 0,
-            tally: Tally::default(),
-            steps: Steps::default(),
-            step_bound: None,
-            step_blocks: layer.step_blocks(),
-        }
-    }
-
     pub fn issue(&mut self, purpose: Purpose, kind: IoKind) {
         self.issue_for(None, purpose, kind);
     }
@@ -105,18 +87,30 @@ impl Core {
         self.replies.push_back(Reply { id, result });
     }
 
-    /// Whether the drive has been asked for nothing that it has not done.
-    pub fn is_idle(&self) -> bool {
-        self.purposes.is_empty() && self.taken.is_empty()
+    /// A client is there.
+    pub fn meet(&mut self, client: u32) {
+        self.clients.entry(client).or_insert(self.untold);
     }
 
-    /// Answers every flush that nobody has planned with an error.
-    pub fn fail_queued_flushes(&mut self) {
-        let is_flush = |request: &Request| matches!(request, Request::Flush | Request::Fua { .. });
-        let queue = std::mem::take(&mut self.queue).into_iter();
-        let (flushes, others): (Queue, Queue) = queue.partition(|(_, pending)| is_flush(&pending.request));
-        self.queue = others;
-        flushes.into_iter().for_each(|(id, _)| self.reply(id, Err(Failure::Io)));
+    /// A client has gone.
+    pub fn forget(&mut self, client: u32) {
+        self.untold |= self.clients.remove(&client) == Some(true);
+    }
+
+    /// Whether a flush of a client must fail. It is told by that, and so somebody has been.
+    pub fn tell(&mut self, client: u32) -> bool {
+        let must_fail = self.clients.insert(client, false).unwrap_or(self.untold);
+        self.untold &= !must_fail;
+        must_fail
+    }
+
+    /// A layer's life has ended, and with it whatever no flush had made durable.
+    pub fn lose(&mut self) {
+        if self.answered > self.vouched {
+            self.vouched = self.answered;
+            self.untold = true;
+            self.clients.values_mut().for_each(|must_fail| *must_fail = true);
+        }
     }
 
     /// Forgets operations that the edge has not fetched.
@@ -126,10 +120,11 @@ impl Core {
     }
 
     /// Gives the store up: everything waiting is answered with the reason.
-    pub fn die(&mut self, why: &str) {
-        for (id, _) in std::mem::take(&mut self.queue) {
-            self.reply(id, Err(Failure::Dead(why.to_owned())));
+    pub fn die(&mut self, why: String, queue: &mut Queue) -> State {
+        for (id, _) in queue.drain(..) {
+            self.reply(id, Err(Failure::Dead(why.clone())));
         }
         self.recall();
+        State::Dead(why)
     }
 }

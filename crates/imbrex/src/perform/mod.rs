@@ -7,17 +7,11 @@
 //!
 //! | file | ordering rules |
 //! |---|---|
-//! | `running.rs` | 1 (one clean plan at a time), 8 (flush), 10 (failures) |
-//! | `life/` | 1 (plans in order), 4 (resets and frees after records), 10 (failures) |
-//! | `order.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
-//! | `items.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
-//! | `recover/`, `scan.rs`, `chain.rs`, `copies.rs` | what recovery makes of the journal |
-//! | `losses.rs` | 10 (to whom a loss is reported) |
+//! | `numbering.rs`, `running.rs` | 1 (plans in order, one clean plan at a time), 8 (flush), 10 (failures) |
+//! | `order.rs`, `operation.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait for their entry) |
+//! | `commit.rs` | 3 (records after moves), 4 (resets and frees after records), 5 (redo entries) |
+//! | `recover.rs`, `scan.rs`, `chain.rs`, `copies.rs` | what recovery makes of the journal |
 //! | `stack.rs` | runners on runners: 8 (lower devices first), 10 |
-//!
-//! Each of them knows those below it only: [`Performer`] goes from recovery to serving and back; `running.rs` decides
-//! what is planned, and asks a `life` of the layer for it; a life has its plans carried out by `execution.rs` and made
-//! durable by `commit.rs`.
 //!
 //! Rules 6, 7 and 9 bind layers and stores; rule 6 is checked here.
 
@@ -25,39 +19,75 @@ mod chain;
 mod commit;
 mod copies;
 mod core;
-mod execution;
-mod items;
 pub mod journal;
-mod life;
-mod losses;
-mod operations;
+mod numbering;
+mod operation;
 mod order;
 mod progress;
 mod protocol;
 mod reading;
 mod recover;
-mod requests;
+mod request;
 mod ring;
 mod room;
 pub mod rules;
 mod running;
 mod scan;
-mod setup;
 mod stack;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::block::Pba;
+use crate::block::{Extent, Pba};
 use crate::layer::{Pressure, TranslationLayer, UnitReport, Violation};
-use core::{Core, Pending};
-pub use progress::{Counts, Offered, Progress, Steps, Tally};
+use crate::media::Media;
+use core::{Core, Pending, Purpose, Queue};
+pub use progress::{Offered, Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
-use recover::{NewLife, Recovery};
+use recover::Recovery;
 pub use room::journal_need;
-use running::{End, Running};
-pub use setup::Setup;
+use rules::Rules;
+use running::Running;
 pub use stack::{Stack, StackSetup};
+
+/// What the runner needs to know of a store.
+pub struct Setup {
+    /// Makes the layer, empty.
+    pub make: Box<dyn Fn() -> Box<dyn TranslationLayer> + Send>,
+    /// The recording, for what a write touches and destroys. Its state is not used.
+    pub media: Box<dyn Media>,
+    /// Conventional blocks, or whole sequential zones, that hold the journal ring, and those that hold further copies
+    /// of it: at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
+    /// anything.
+    pub journal: Vec<Extent<Pba>>,
+    /// Bytes of a block.
+    pub block_bytes: usize,
+    /// The number that tells this store's journal blocks from those of another.
+    pub identity: u64,
+    /// Records gathered before a commit starts of its own accord.
+    pub gather: usize,
+    /// Blocks that a journal entry has at most, unless one region of a checkpoint or one redo plan alone needs more.
+    pub entry_blocks: usize,
+    /// Which ordering rules are kept: all, unless the crash explorer is being tested.
+    pub rules: Rules,
+    /// Whether every record is kept so that [`Performer::check`] can fold them. Memory then grows without bound.
+    pub audit: bool,
+}
+
+/// Counts of what the runner has done, for tests and status.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Journal entries made durable.
+    pub commits: u64,
+    /// Whole checkpoints completed.
+    pub checkpoints: u64,
+    /// Journal entries that recovery read.
+    pub entries_read: u64,
+    /// Redo images written at recovery.
+    pub replayed: u64,
+    /// Layer lives ended by a failed operation.
+    pub rebuilds: u64,
+}
 
 /// The performing runner.
 pub struct Performer {
@@ -77,8 +107,7 @@ impl Performer {
     /// # Errors
     /// The reason when the layer cannot be served live or its map does not fit the journal.
     pub fn format(setup: Setup) -> Result<Self, String> {
-        let recovery = Recovery::format(&setup);
-        Self::start(setup, recovery)
+        Self::start(setup, Recovery::format())
     }
 
     /// Starts on a formatted store: reads the journal first.
@@ -94,14 +123,32 @@ impl Performer {
     /// # Errors
     /// Those of [`Performer::open`].
     pub fn open_suspecting(setup: Setup, suspects: BTreeSet<Pba>) -> Result<Self, String> {
-        Self::start(setup, Recovery::open(suspects))
+        Self::start(setup, Recovery::open(suspects, Queue::new()))
     }
 
     fn start(setup: Setup, recovery: Recovery) -> Result<Self, String> {
         let layer = (setup.make)();
         layer.survives_power_loss().map_err(|e| e.to_string())?;
         room::fits(&setup, layer.as_ref())?;
-        let core = Core::new(setup, layer.as_ref());
+        let core = Core {
+            setup,
+            next_io: 0,
+            out: VecDeque::new(),
+            taken: BTreeMap::new(),
+            purposes: BTreeMap::new(),
+            replies: VecDeque::new(),
+            blank: BTreeSet::new(),
+            clients: BTreeMap::new(),
+            untold: false,
+            answered: 0,
+            vouched: 0,
+            counts: Counts::default(),
+            stillborn: 0,
+            tally: Tally::default(),
+            steps: Steps::default(),
+            step_bound: None,
+            step_blocks: layer.step_blocks(),
+        };
         let mut performer = Self { core, state: State::Recovering(Box::new(recovery)) };
         performer.advance();
         Ok(performer)
@@ -109,23 +156,27 @@ impl Performer {
 
     /// Takes a request of `client`, to be answered under the number `id`.
     pub fn submit(&mut self, client: u32, id: u64, request: Request) {
-        self.core.losses.meet(client);
-        if let State::Dead(why) = &self.state {
-            self.core.reply(id, Err(Failure::Dead(why.clone())));
-        } else {
-            self.core.queue.push_back((id, Pending { client, request }));
+        self.core.meet(client);
+        let pending = Pending { client, request };
+        match &mut self.state {
+            State::Recovering(recovery) => recovery.queue.push_back((id, pending)),
+            State::Running(running) => running.queue.push_back((id, pending)),
+            State::Dead(why) => {
+                let result = Err(Failure::Dead(why.clone()));
+                self.core.replies.push_back(Reply { id, result });
+            }
         }
         self.advance();
     }
 
-    /// Says that writes which were acknowledged before this start may be lost, and that this was reported to nobody.
+    /// Says that writes which were answered before this start may be lost, and that nobody has been told.
     pub fn presume_loss(&mut self) {
-        self.core.losses.presume();
+        self.core.untold = true;
     }
 
     /// Forgets a client that has gone. If a flush of it would have to fail, so does the first one of the next client.
     pub fn forget(&mut self, client: u32) {
-        self.core.losses.forget(client);
+        self.core.forget(client);
     }
 
     /// Says that the disk has been idle for `ns` nanoseconds: one step of cleaning may be planned.
@@ -142,7 +193,7 @@ impl Performer {
     #[must_use]
     pub fn idle_after_ns(&self) -> u64 {
         match &self.state {
-            State::Running(running) => running.life().layer().idle_after_ns(),
+            State::Running(running) => running.layer.idle_after_ns(),
             State::Recovering(_) | State::Dead(_) => 0,
         }
     }
@@ -180,7 +231,7 @@ impl Performer {
     /// operation fails.
     pub fn device_restarted(&mut self) {
         match &mut self.state {
-            State::Running(running) => running.device_restarted(),
+            State::Running(running) => running.failed = true,
             // It flushes before and after what it does, and begins again when a flush fails.
             State::Recovering(recovery) => recovery.device_restarted(),
             State::Dead(_) => {}
@@ -196,7 +247,7 @@ impl Performer {
     /// Asks for a checkpoint, whatever the journal's length: whoever opens the store next has less to read.
     pub fn checkpoint(&mut self) {
         if let State::Running(running) = &mut self.state {
-            running.ask_for_checkpoint();
+            running.closing = true;
         }
         self.advance();
     }
@@ -210,7 +261,7 @@ impl Performer {
     /// The layer, to be asked where blocks lie. Nobody carries out what it plans then.
     pub fn layer(&mut self) -> Option<&mut dyn TranslationLayer> {
         match &mut self.state {
-            State::Running(running) => Some(running.layer_mut()),
+            State::Running(running) => Some(running.layer.as_mut()),
             State::Recovering(_) | State::Dead(_) => None,
         }
     }
@@ -234,7 +285,7 @@ impl Performer {
     /// Whether requests are being served, rather than recovery running.
     #[must_use]
     pub fn is_serving(&self) -> bool {
-        matches!(&self.state, State::Running(running) if running.life().is_serving())
+        matches!(&self.state, State::Running(running) if running.is_serving())
     }
 
     /// Why the store cannot be used, if it cannot.
@@ -258,9 +309,9 @@ impl Performer {
         let mut progress = Progress { tally: self.core.tally, ..Progress::default() };
         progress.journal_blocks = self.core.setup.journal.first().map_or(0, |copy| copy.blocks.into());
         if let State::Running(running) = &self.state {
-            progress.journal_used = running.life().journal_used();
-            progress.blocked = running.blocked() as u64;
-            progress.occupancy = running.life().layer().occupancy();
+            progress.journal_used = running.ring.used();
+            progress.blocked = running.unplanned.len() as u64;
+            progress.occupancy = running.layer.occupancy();
         }
         progress
     }
@@ -268,7 +319,7 @@ impl Performer {
     /// The steps of cleaning.
     #[must_use]
     pub fn steps(&self) -> Steps {
-        let under_way = matches!(&self.state, State::Running(running) if running.life().is_cleaning());
+        let under_way = matches!(&self.state, State::Running(running) if running.cleaning > 0);
         Steps { under_way: under_way.into(), ..self.core.steps }
     }
 
@@ -283,7 +334,7 @@ impl Performer {
     pub fn bound_step(&mut self, blocks: u32) {
         self.core.step_bound = Some(blocks);
         if let State::Running(running) = &mut self.state {
-            running.layer_mut().bound_step(blocks);
+            running.layer.bound_step(blocks);
         }
     }
 
@@ -293,7 +344,7 @@ impl Performer {
     /// The first [`Violation`] found.
     pub fn check(&self) -> Result<(), Violation> {
         match &self.state {
-            State::Running(running) => running.life().check(&self.core.setup),
+            State::Running(running) => running.check(&self.core.setup),
             _ => Ok(()),
         }
     }
@@ -302,8 +353,8 @@ impl Performer {
     fn advance(&mut self) {
         loop {
             let next = match &mut self.state {
-                State::Recovering(recovery) => recovery.advance(&mut self.core).map(|end| self.begin(end)),
-                State::Running(running) => running.advance(&mut self.core).map(|end| self.go_on(end)),
+                State::Recovering(recovery) => recovery.advance(&mut self.core),
+                State::Running(running) => running.advance(&mut self.core),
                 State::Dead(_) => None,
             };
             match next {
@@ -311,26 +362,5 @@ impl Performer {
                 None => return,
             }
         }
-    }
-
-    /// What follows on recovery.
-    fn begin(&mut self, recovered: Result<NewLife, String>) -> State {
-        match recovered {
-            Ok(life) => State::Running(Box::new(Running::new(&mut self.core, life))),
-            Err(why) => self.die(why),
-        }
-    }
-
-    /// What follows on serving.
-    fn go_on(&mut self, end: End) -> State {
-        match end {
-            End::Life(suspects) => State::Recovering(Box::new(Recovery::open(suspects))),
-            End::GivenUp(why) => self.die(why),
-        }
-    }
-
-    fn die(&mut self, why: String) -> State {
-        self.core.die(&why);
-        State::Dead(why)
     }
 }

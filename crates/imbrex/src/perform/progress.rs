@@ -3,21 +3,6 @@
 use crate::layer::Occupancy;
 use crate::plan::{Event, Op, Plan, Why};
 
-/// Counts of what the runner has done, for tests and status.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Journal entries made durable.
-    pub commits: u64,
-    /// Whole checkpoints completed.
-    pub checkpoints: u64,
-    /// Journal entries that recovery read.
-    pub entries_read: u64,
-    /// Redo images written at recovery.
-    pub replayed: u64,
-    /// Layer lives ended by a failed operation.
-    pub rebuilds: u64,
-}
-
 /// What plans were made of, added up.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {

@@ -57,7 +57,7 @@ pub enum Request {
     /// Make every write that has been replied to durable.
     Flush,
     /// The same for the sake of writes that were submitted in a life of the layer (FUA), which were lost if that has
-    /// ended. [`super::Counts::rebuilds`] is the number of a life. What else was lost is left for a flush to report.
+    /// ended. [`super::Counts::rebuilds`] is the number of a life. What else was lost is left to be told by a flush.
     Fua {
         /// The life.
         life: u64,

@@ -10,10 +10,9 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
+use super::IoKind;
 use super::chain::Chain;
-use super::journal::{self, Entry, Header};
 use super::scan::Scan;
-use super::{IoKind, Setup};
 use crate::block::{Address, Extent, Pba};
 use crate::layer::UnitReport;
 use crate::media::Media;
@@ -44,7 +43,7 @@ impl Slots {
     }
 
     /// Blocks that may lie between tail and head.
-    fn capacity(&self) -> u64 {
+    pub fn capacity(&self) -> u64 {
         self.length().saturating_sub(self.zone_blocks.unwrap_or(0).into())
     }
 
@@ -90,113 +89,51 @@ impl Slots {
     }
 }
 
-/// A checkpoint under way.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Checkpoint {
-    /// Where it began.
-    pub start: u64,
-    /// The region that comes next.
-    pub region: u64,
-}
-
-/// How much of a checkpoint the next commit is to carry.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Due {
-    Nothing,
-    /// As much as its records ask for.
-    Part,
-    /// All that is left.
-    Rest,
-}
-
 /// The journal ring as the runner knows it. Sequence numbers count blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
     slots: Slots,
-    epoch: u32,
+    pub epoch: u32,
     /// Where the next entry goes.
-    head: u64,
+    pub head: u64,
     /// Where the last entry ended.
-    end: u64,
+    pub end: u64,
     /// Where recovery is to begin, as the next entry says.
-    tail: u64,
+    pub tail: u64,
     /// Where recovery begins as long as no further entry is durable.
-    durable_tail: u64,
+    pub durable_tail: u64,
     /// Blocks that must be free when a commit begins that completes no checkpoint.
     reserve: u64,
     /// Blocks that the last checkpoint took, and what was committed meanwhile.
     last_checkpoint: u64,
-    checkpoint: Option<Checkpoint>,
-    /// Whether somebody has asked for a checkpoint.
-    is_checkpoint_asked: bool,
+    /// Where the checkpoint under way began, and the region it has come to.
+    pub checkpoint: Option<(u64, u64)>,
     /// Whether a durable redo entry has not been marked as done.
-    is_unmarked: bool,
+    pub unmarked: bool,
 }
 
 impl Ring {
     /// The ring that recovery found.
     pub fn new(slots: Slots, reserve: u64, chain: &Chain, (media, units): (&dyn Media, &UnitReport)) -> Self {
         let Chain { head: end, tail, epoch, .. } = *chain;
-        Self {
-            epoch,
-            head: slots.resume(end, media, units),
-            slots,
-            end,
-            tail,
-            durable_tail: tail,
-            reserve,
-            last_checkpoint: 0,
-            checkpoint: None,
-            is_checkpoint_asked: false,
-            is_unmarked: false,
-        }
+        let head = slots.resume(end, media, units);
+        let (durable_tail, last_checkpoint, checkpoint) = (tail, 0, None);
+        Self { slots, reserve, epoch, head, end, tail, durable_tail, last_checkpoint, checkpoint, unmarked: false }
     }
 
     pub fn used(&self) -> u64 {
         self.head - self.durable_tail
     }
 
-    /// Whether the next entry has to mark redo moves as done.
-    pub fn is_unmarked(&self) -> bool {
-        self.is_unmarked
+    pub fn capacity(&self) -> u64 {
+        self.slots.capacity()
     }
 
-    /// The next commit is to complete a checkpoint, however full the ring is.
-    pub fn ask_for_checkpoint(&mut self) {
-        self.is_checkpoint_asked = true;
-    }
-
-    /// What the next commit is to carry. A checkpoint should be under way when half of what may be in use is, or so
-    /// much more than a checkpoint takes that whoever recovers would read little else.
-    pub fn due(&self) -> Due {
+    /// Whether a checkpoint should be under way: half of what may be in use is, or so much more than a checkpoint takes
+    /// that whoever recovers would read little else.
+    pub fn wants_checkpoint(&self) -> bool {
         let worthwhile = (OF_CHECKPOINTS * self.last_checkpoint).max(WORTHWHILE);
-        if self.needs_checkpoint() || self.is_checkpoint_asked {
-            Due::Rest
-        } else if self.used() * 2 >= self.slots.room().saturating_sub(self.reserve) || self.used() >= worthwhile {
-            Due::Part
-        } else {
-            Due::Nothing
-        }
-    }
-
-    /// Whether the ring is so full that the checkpoint must be completed by the next commit.
-    pub fn needs_checkpoint(&self) -> bool {
-        self.used() + self.reserve >= self.slots.room()
-    }
-
-    /// The checkpoint to go on with, or a new one.
-    pub fn resume_checkpoint(&mut self) -> Checkpoint {
-        self.checkpoint.take().unwrap_or(Checkpoint { start: self.head, region: 0 })
-    }
-
-    /// Keeps a checkpoint for the next commit to go on with.
-    pub fn keep_checkpoint(&mut self, checkpoint: Checkpoint) {
-        self.checkpoint = Some(checkpoint);
-    }
-
-    /// The last region of a checkpoint is planned.
-    pub fn checkpoint_planned(&mut self) {
-        self.is_checkpoint_asked = false;
+        self.used() * 2 >= self.slots.room().saturating_sub(self.reserve) || self.used() >= worthwhile
     }
 
     /// The checkpoint under way is durable.
@@ -204,53 +141,13 @@ impl Ring {
         self.last_checkpoint = self.used();
     }
 
-    /// Every entry that was added is durable.
-    pub fn entries_durable(&mut self) {
-        self.durable_tail = self.tail;
-    }
-
-    /// Adds the entries of a commit; `completes` is where a checkpoint began of which it holds the last region. The
-    /// writes, step by step: the operations of a step may be under way together.
-    ///
-    /// # Errors
-    /// The reason when the ring has no room left.
-    pub fn add(
-        &mut self,
-        setup: &Setup,
-        entries: &[Entry],
-        completes: Option<u64>,
-    ) -> Result<VecDeque<Vec<IoKind>>, String> {
-        let durable = self.end;
-        let mut steps = VecDeque::new();
-        for (i, entry) in entries.iter().enumerate() {
-            let closes = i + 1 == entries.len();
-            // Recovery accepts a commit only whole, so the checkpoint's last entry may say that it is.
-            if closes {
-                self.tail = completes.unwrap_or(self.tail);
-                self.is_unmarked = !entry.images.is_empty();
-            }
-            let header = Header {
-                identity: setup.identity,
-                start: self.head,
-                epoch: self.epoch,
-                tail: self.tail,
-                durable,
-                redone: durable,
-                gap: (self.head - self.end) as u32,
-                closes,
-                ..Header::default()
-            };
-            let blocks = journal::encode(entry, header, setup.block_bytes);
-            if self.used() + blocks.len() as u64 > self.slots.capacity() {
-                return Err("the journal is full; format the store with a larger one".to_owned());
-            }
-            self.write(setup.media.as_ref(), &blocks, &mut steps);
-        }
-        Ok(steps)
+    /// Whether the checkpoint must be completed by the next commit.
+    pub fn needs_checkpoint(&self) -> bool {
+        self.used() + self.reserve >= self.slots.room()
     }
 
     /// Adds the writes of an entry's blocks to `steps`: the operations of a step may be under way together.
-    fn write(&mut self, media: &dyn Media, mut blocks: &[Bytes], steps: &mut VecDeque<Vec<IoKind>>) {
+    pub fn write(&mut self, media: &dyn Media, mut blocks: &[Bytes], steps: &mut VecDeque<Vec<IoKind>>) {
         while !blocks.is_empty() {
             let (piece, rest) = blocks.split_at(self.slots.run(self.head).min(blocks.len()));
             let content = Bytes::from(piece.concat());

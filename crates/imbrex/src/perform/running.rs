@@ -1,163 +1,232 @@
-//! Serving: planning requests and cleaning, and what becomes of them when a life of the layer ends.
+//! Serving: planning requests and cleaning, and what becomes of them when an operation fails.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
-use super::core::{Core, Pending, Purpose};
-use super::life::{Life, Serves};
-use super::recover::NewLife;
-use super::requests::Part;
+use super::commit::{self, Commit, Item, What};
+use super::numbering::Made;
+use super::operation::Operation;
+use super::order::Order;
+use super::recover::Recovery;
+use super::request::Active;
+use super::ring::Ring;
+use super::room;
 use super::rules::Rule;
-use super::{Failure, IoResult, Offered, Request};
+use super::{Core, Failure, IoResult, Offered, Purpose, Queue, Request, Setup, State};
 use crate::block::{self, Access, Extent, Lba, Pba};
-use crate::layer::{Pressure, Step, TranslationLayer};
-use crate::plan::Plan;
+use crate::layer::{Pressure, Step, TranslationLayer, Violation};
+use crate::plan::{Op, Plan, Record};
 
-/// Requests that may wait for room before no more are taken from the queue.
-const UNPLANNED_LIMIT: usize = 1024;
+/// Operations of plans that may be under way before no more are planned.
+const OPERATIONS_LIMIT: usize = 1024;
 
 /// Lives in a row that end before their first commit is durable, after which the store is given up: nothing would
 /// change.
-const FAILED_STARTS_LIMIT: u32 = 5;
+const STILLBORN_LIMIT: u32 = 5;
 
 /// A write or trim of which blocks remain to be planned.
-struct Unplanned {
-    id: u64,
-    access: Access,
-    at: Extent<Lba>,
+pub(super) struct Unplanned {
+    pub id: u64,
+    pub access: Access,
+    pub at: Extent<Lba>,
     /// Blocks planned so far.
-    done: u32,
+    pub done: u32,
 }
 
-/// What a flush covers.
+/// What a flush vouches for.
 #[derive(Copy, Clone)]
-enum Covers {
-    /// Everything that was acknowledged; a loss is reported to `client`.
+pub(super) enum Covers {
+    /// Everything that was replied to; `client` is told what was lost.
     All { client: u32 },
-    /// What was acknowledged in one life of the layer.
+    /// What was replied to in one life of the layer.
     Life(u64),
-}
-
-/// What a step of a flush came to.
-enum Flushed {
-    /// The layer has more to move.
-    More,
-    /// The layer waits for space.
-    Waits {
-        /// Whether it has moved anything.
-        moved: bool,
-    },
-    /// The layer has nothing left to move.
-    Done,
-    Answered(Result<Bytes, Failure>),
-}
-
-/// How serving ends.
-pub(super) enum End {
-    /// The layer's life has, and a new one may begin: these places could not be read.
-    Life(BTreeSet<Pba>),
-    /// The store cannot be used.
-    GivenUp(String),
 }
 
 /// A layer that serves requests.
 pub(super) struct Running {
-    life: Life,
+    pub layer: Box<dyn TranslationLayer>,
+    pub ram: Vec<Bytes>,
+    pub plan: Plan,
+    /// A plan kept back to be numbered after its successor; only with rule 1 switched off.
+    pub kept_back: Option<Made>,
+    pub next_seq: u64,
+    pub order: Order,
+    pub operations: BTreeMap<u64, Operation>,
+    pub ready: VecDeque<u64>,
+    pub requests: BTreeMap<u64, Active>,
+    pub queue: Queue,
     /// Writes and trims in order; the first may be blocked.
-    unplanned: VecDeque<Unplanned>,
+    pub unplanned: VecDeque<Unplanned>,
     /// Flushes whose layer is not done.
-    flushing: VecDeque<(u64, Covers)>,
+    pub flushing: VecDeque<(u64, Covers)>,
+    /// For each flush that waits for the journal, how many writes had been replied to.
+    pub vouching: VecDeque<u64>,
+    /// Moves of the clean plan in flight.
+    pub cleaning: u32,
+    /// Whether the layer waits for space to come back.
+    pub awaiting_space: bool,
+    /// Whether something was written since the last device flush was issued.
+    pub dirty: bool,
+    pub items: VecDeque<Item>,
+    /// Of them, those that somebody waits for.
+    pub urgent: usize,
+    pub commit: Option<Commit>,
+    pub ring: Ring,
+    /// Journal blocks that the largest redo entry takes.
+    pub redo_entry_blocks: usize,
+    /// Whether the entry that begins this life is not durable yet.
+    pub starting: bool,
+    /// Whether a checkpoint was asked for.
+    pub closing: bool,
+    pub failed: bool,
+    pub suspects: BTreeSet<Pba>,
+    /// Places that should hold what could not be read for a request of the host, until they are written.
+    pub unread: BTreeSet<Pba>,
+    /// What the layer did that no layer may do.
+    pub broken: Option<String>,
+    /// When auditing: the records that were folded to begin this life and all planned since.
+    pub history: Vec<Record>,
 }
 
 impl Running {
-    pub fn new(core: &mut Core, new: NewLife) -> Self {
-        Self { life: Life::begin(core, new), unplanned: VecDeque::new(), flushing: VecDeque::new() }
+    pub fn new(
+        layer: Box<dyn TranslationLayer>,
+        setup: &Setup,
+        ring: Ring,
+        queue: Queue,
+        history: Vec<Record>,
+    ) -> Self {
+        let redo_entry_blocks = room::redo_entry_blocks(setup.block_bytes, layer.most_redo_blocks());
+        let ram = vec![Bytes::from(vec![0; setup.block_bytes]); layer.ram_blocks() as usize];
+        Self {
+            layer,
+            ram,
+            plan: Plan::new(),
+            kept_back: None,
+            next_seq: 0,
+            order: Order::default(),
+            operations: BTreeMap::new(),
+            ready: VecDeque::new(),
+            requests: BTreeMap::new(),
+            queue,
+            unplanned: VecDeque::new(),
+            flushing: VecDeque::new(),
+            vouching: VecDeque::new(),
+            cleaning: 0,
+            awaiting_space: false,
+            dirty: false,
+            items: VecDeque::new(),
+            urgent: 0,
+            commit: None,
+            ring,
+            redo_entry_blocks,
+            starting: true,
+            closing: false,
+            failed: false,
+            suspects: BTreeSet::new(),
+            unread: BTreeSet::new(),
+            broken: None,
+            history: if setup.audit { history } else { Vec::new() },
+        }
     }
 
-    pub fn life(&self) -> &Life {
-        &self.life
+    /// Takes the plan of the layer's [`TranslationLayer::recovered`].
+    pub fn begin(&mut self, core: &mut Core, plan: Plan) {
+        self.number(core, &Made { plan, request: None, cleaning: false });
     }
 
-    pub fn layer_mut(&mut self) -> &mut dyn TranslationLayer {
-        self.life.layer_mut()
-    }
-
-    /// How many writes wait for room or for their turn.
-    pub fn blocked(&self) -> usize {
-        self.unplanned.len()
-    }
-
-    /// A device may have lost what it has completed since its last flush. Rule 10.
-    pub fn device_restarted(&mut self) {
-        self.life.end();
-    }
-
-    pub fn ask_for_checkpoint(&mut self) {
-        self.life.ask_for_checkpoint();
+    pub fn is_serving(&self) -> bool {
+        !self.starting && !self.failed
     }
 
     /// Takes the result of a device operation.
     pub fn completed(&mut self, core: &mut Core, purpose: Purpose, result: IoResult) {
-        self.life.completed(core, purpose, result);
+        match purpose {
+            Purpose::Commit => self.commit_result(core, &result),
+            Purpose::Operation(seq) if !self.failed => self.operation_result(core, seq, result),
+            Purpose::Operation(_) | Purpose::Recovery(_) => {}
+        }
     }
 
-    /// Does all that can be done without the edge. How serving ends, if it has.
-    pub fn advance(&mut self, core: &mut Core) -> Option<End> {
+    /// Does all that can be done without the edge. The next state when this life has ended.
+    pub fn advance(&mut self, core: &mut Core) -> Option<State> {
         loop {
-            if self.life.is_ending() {
+            if self.failed {
                 core.recall();
-                return core.taken.is_empty().then(|| self.end(core));
+                return core.taken.is_empty().then(|| self.end_life(core));
             }
-            self.life.start_ready(core);
-            let planned = self.life.has_begun() && self.plan_more(core);
-            let committed = match self.life.advance_commit(core) {
+            self.start_ready(core);
+            let planned = !self.starting && self.plan_more(core);
+            let committed = match self.broken.take().map_or(Ok(()), Err).and_then(|()| self.advance_commit(core)) {
                 Ok(committed) => committed,
                 Err(why) => {
                     self.fail_all(core);
-                    return Some(End::GivenUp(why));
+                    let mut queue = std::mem::take(&mut self.queue);
+                    return Some(core.die(why, &mut queue));
                 }
             };
-            let goes_on = planned || committed || self.life.any_ready() || self.life.is_ending();
-            if !goes_on && !self.life.number_kept_back(core) {
-                return None;
+            if planned || committed || !self.ready.is_empty() || self.failed {
+                continue;
+            }
+            match self.kept_back.take() {
+                Some(made) => self.number_kept(core, &made),
+                None => return None,
             }
         }
     }
 
-    /// Rule 10: answers what was under way with errors; the layer is to be rebuilt.
-    fn end(&mut self, core: &mut Core) -> End {
+    /// Rule 10: answers what was under way with errors and begins to rebuild the layer.
+    fn end_life(&mut self, core: &mut Core) -> State {
         self.fail_all(core);
-        core.losses.end_life();
+        core.lose();
         core.counts.rebuilds += 1;
-        core.failed_starts = if self.life.has_begun() { 0 } else { core.failed_starts + 1 };
-        if core.failed_starts == FAILED_STARTS_LIMIT {
-            return End::GivenUp(format!(
-                "the first commit of {FAILED_STARTS_LIMIT} lives in a row failed: the journal cannot be written"
-            ));
+        core.stillborn = if self.starting { core.stillborn + 1 } else { 0 };
+        if core.stillborn == STILLBORN_LIMIT {
+            let why =
+                format!("the first commit of {STILLBORN_LIMIT} lives in a row failed: the journal cannot be written");
+            return core.die(why, &mut std::mem::take(&mut self.queue));
         }
         // What was found to hold nothing that is needed, or recorded as lost, was so in this life, of which not all is
         // durable.
         let mut suspects = std::mem::take(&mut core.blank);
-        suspects.append(&mut self.life.take_suspects());
-        End::Life(suspects)
+        suspects.append(&mut self.suspects);
+        State::Recovering(Box::new(Recovery::open(suspects, std::mem::take(&mut self.queue))))
     }
 
     /// Answers every request that was planned, and every flush, with an error. A flush that merely waited must fail
-    /// too: it would confirm writes that were acknowledged before it and are gone now.
+    /// too: it would vouch for writes that were answered before it and are gone now.
     fn fail_all(&mut self, core: &mut Core) {
-        self.life.requests_mut().fail_all(core);
-        let flushes = self.flushing.drain(..).map(|(id, _)| id).chain(self.life.take_flushes());
-        flushes.for_each(|id| core.reply(id, Err(Failure::Io)));
-        core.fail_queued_flushes();
+        for (id, _) in std::mem::take(&mut self.requests) {
+            core.reply(id, Err(Failure::Io));
+        }
+        self.urgent = 0;
+        let items = self.items.drain(..).chain(self.commit.take().into_iter().flat_map(|c| c.items));
+        let mut flushes: Vec<u64> = self.flushing.drain(..).map(|(id, _)| id).collect();
+        flushes.extend(items.filter_map(|item| match item.what {
+            What::Barrier(id) => Some(id),
+            _ => None,
+        }));
+        self.queue.retain(|(id, pending)| {
+            let is_flush = matches!(pending.request, Request::Flush | Request::Fua { .. });
+            flushes.extend(is_flush.then_some(*id));
+            !is_flush
+        });
+        flushes.into_iter().for_each(|id| core.reply(id, Err(Failure::Io)));
+    }
+
+    /// Whether the operations under way and the records that wait for the journal leave room for another plan.
+    fn may_plan(&self, core: &Core) -> bool {
+        let room = self.order.len() < OPERATIONS_LIMIT && self.items.len() < commit::most_items(&core.setup);
+        room && !self.owes_checkpoint() && !self.has_many_images(&core.setup)
     }
 
     /// Plans what can be planned; says whether anything was.
     fn plan_more(&mut self, core: &mut Core) -> bool {
         let mut planned = self.plan_blocked(core);
-        while self.life.may_plan(&core.setup)
-            && self.unplanned.len() < UNPLANNED_LIMIT
-            && let Some((id, pending)) = core.queue.pop_front()
+        while self.may_plan(core)
+            && self.unplanned.len() < OPERATIONS_LIMIT
+            && let Some((id, pending)) = self.queue.pop_front()
         {
             self.accept(core, id, pending);
             planned = true;
@@ -165,84 +234,51 @@ impl Running {
         planned | self.plan_flushes(core)
     }
 
-    fn accept(&mut self, core: &mut Core, id: u64, Pending { client, request }: Pending) {
-        match request {
-            Request::Flush => self.flushing.push_back((id, Covers::All { client })),
-            Request::Fua { life } => self.flushing.push_back((id, Covers::Life(life))),
-            Request::Read(at) => self.accept_access(core, id, Access::Read, at, Bytes::new()),
-            Request::Write(at, data) => self.accept_access(core, id, Access::Write, at, data),
-            Request::Trim(at) => self.accept_access(core, id, Access::Trim, at, Bytes::new()),
-        }
-    }
-
-    fn accept_access(&mut self, core: &mut Core, id: u64, access: Access, at: Extent<Lba>, data: Bytes) {
-        let bytes = at.blocks as usize * core.setup.block_bytes;
-        let fits = access != Access::Write || data.len() == bytes;
-        if at.is_empty() || !at.is_within(self.life.layer().capacity()) || !fits {
-            return core.reply(id, Err(Failure::OutOfRange));
-        }
-        let is_read = access == Access::Read;
-        self.life.requests_mut().begin(id, data, if is_read { bytes } else { 0 });
-        if is_read {
-            let serves = Serves::Request(Part { id, first: 0 });
-            self.life.plan(core, serves, |layer, plan| layer.read(at, plan));
-            self.life.requests_mut().planned_whole(core, id);
-        } else {
-            self.unplanned.push_back(Unplanned { id, access, at, done: 0 });
-            self.plan_blocked(core);
-        }
-    }
-
     /// Plans writes and trims in order, cleaning when the first is blocked.
-    fn plan_blocked(&mut self, core: &mut Core) -> bool {
+    pub fn plan_blocked(&mut self, core: &mut Core) -> bool {
         let (mut any, mut promised) = (false, false);
-        while self.life.may_plan(&core.setup)
-            && let Some(&Unplanned { id, at, done, .. }) = self.unplanned.front()
+        while self.may_plan(core)
+            && let Some(&Unplanned { id, access, at, done }) = self.unplanned.front()
         {
+            let mut plan = std::mem::take(&mut self.plan);
             let rest = at.skip(done);
-            let taken = self.plan_first(core);
+            let taken = match access {
+                Access::Trim => self.layer.trim(rest, &mut plan),
+                _ => self.layer.write(rest, &mut plan),
+            };
+            self.enqueue(core, plan, Some((id, done)), false);
             any = true;
-            if taken > 0 {
-                promised = false;
+            if taken == 0 {
+                if promised {
+                    self.broken = Some(format!("the layer said that a write of {rest:?} fits, and took none of it"));
+                    return any;
+                }
+                match self.clean(core, Pressure::Blocked(rest)) {
+                    Some(Step::Done) => promised = true,
+                    Some(Step::Nothing) => {
+                        self.unplanned.pop_front();
+                        self.fail_full(core, id);
+                    }
+                    Some(Step::More | Step::Hold) => return any,
+                    Some(Step::Wait) | None => return promised,
+                }
                 continue;
             }
-            if promised {
-                self.life.break_off(format!("the layer said that a write of {rest:?} fits, and took none of it"));
-                return any;
+            promised = false;
+            if let Some(front) = self.unplanned.front_mut() {
+                front.done += taken;
             }
-            match self.clean(core, Pressure::Blocked(rest)) {
-                Some(Step::Done) => promised = true,
-                Some(Step::Nothing) => {
-                    self.unplanned.pop_front();
-                    self.life.requests_mut().fail_full(core, id);
-                }
-                Some(Step::More | Step::Hold) => return any,
-                Some(Step::Wait) | None => return promised,
+            if done + taken == at.blocks {
+                self.unplanned.pop_front();
+                self.planned_whole(core, id);
             }
         }
         any
     }
 
-    /// Has the layer plan what it can of the first write or trim; says how many blocks that was.
-    fn plan_first(&mut self, core: &mut Core) -> u32 {
-        let Some(first) = self.unplanned.front_mut() else { return 0 };
-        let Unplanned { id, access, at, done } = *first;
-        let serves = Serves::Request(Part { id, first: done });
-        let taken = self.life.plan(core, serves, |layer, plan| match access {
-            Access::Trim => layer.trim(at.skip(done), plan),
-            _ => layer.write(at.skip(done), plan),
-        });
-        first.done += taken;
-        if taken > 0 && first.done == at.blocks {
-            self.unplanned.pop_front();
-            self.life.requests_mut().planned_whole(core, id);
-        }
-        taken
-    }
-
     /// One clean step, unless one is in flight or space has yet to come back. Rule 1.
     fn clean(&mut self, core: &mut Core, why: Pressure) -> Option<Step> {
-        if self.life.is_cleaning() || self.life.awaits_space() {
+        if self.cleaning > 0 || self.awaiting_space {
             return None;
         }
         let waiting: Vec<block::Request> = self
@@ -251,18 +287,23 @@ impl Running {
             .take(64)
             .map(|u| block::Request { access: u.access, at: u.at.skip(u.done) })
             .collect();
-        let step = self.life.plan(core, Serves::Cleaning, |layer, plan| layer.clean(why, &waiting, plan));
-        let is_blocked = matches!(why, Pressure::Blocked(_));
-        let may_be_full = step == Step::Nothing && is_blocked && self.life.may_get_space();
-        if step == Step::Wait || may_be_full {
-            self.life.await_space();
+        let mut plan = std::mem::take(&mut self.plan);
+        let step = self.layer.clean(why, &waiting, &mut plan);
+        self.enqueue(core, plan, None, true);
+        match step {
+            Step::Wait => self.awaiting_space = true,
+            Step::Nothing if matches!(why, Pressure::Blocked(_)) && self.has_uncommitted() => {
+                self.awaiting_space = true;
+                return None;
+            }
+            _ => {}
         }
-        (!may_be_full).then_some(step)
+        Some(step)
     }
 
     /// A step that no write waits for.
     pub fn clean_ahead(&mut self, core: &mut Core, why: Pressure) -> Offered {
-        let may = self.life.is_serving() && self.unplanned.is_empty() && self.life.may_plan(&core.setup);
+        let may = self.is_serving() && self.unplanned.is_empty() && self.may_plan(core);
         match may.then(|| self.clean(core, why)).flatten() {
             None => Offered::Later,
             Some(Step::Nothing) => Offered::Declined,
@@ -274,48 +315,81 @@ impl Running {
     fn plan_flushes(&mut self, core: &mut Core) -> bool {
         let mut any = false;
         while let Some(&(id, covers)) = self.flushing.front() {
-            match self.flush(core, covers) {
-                Flushed::More => {}
-                Flushed::Waits { moved } => {
-                    self.life.await_space();
-                    return any | moved;
+            let is_lost = match covers {
+                Covers::All { client } => core.tell(client),
+                Covers::Life(life) => life != core.counts.rebuilds,
+            };
+            let result = if is_lost {
+                Err(Failure::Io)
+            } else if !core.setup.rules.keeps(Rule::FlushWaits) {
+                Ok(Bytes::new())
+            } else if self.awaiting_space {
+                return any;
+            } else {
+                let (step, moved) = self.flush_layer(core);
+                any |= moved;
+                match step {
+                    Step::Done => {
+                        self.flushing.pop_front();
+                        self.vouching.push_back(core.answered);
+                        self.push_item(What::Barrier(id));
+                        any = true;
+                        continue;
+                    }
+                    Step::Nothing if !self.has_uncommitted() => Err(Failure::Full),
+                    Step::More | Step::Hold if moved => continue,
+                    _ => {
+                        self.awaiting_space = true;
+                        return any;
+                    }
                 }
-                Flushed::Done => {
-                    self.flushing.pop_front();
-                    self.life.queue_flush(core, id);
-                }
-                Flushed::Answered(result) => {
-                    self.flushing.pop_front();
-                    core.reply(id, result);
-                }
-            }
+            };
             any = true;
+            self.flushing.pop_front();
+            core.reply(id, result);
         }
         any
     }
 
-    /// One step of the layer's flush, unless the flush can be answered without it.
-    fn flush(&mut self, core: &mut Core, covers: Covers) -> Flushed {
-        let is_lost = match covers {
-            Covers::All { client } => core.losses.report(client),
-            Covers::Life(life) => life != core.counts.rebuilds,
-        };
-        if is_lost {
-            return Flushed::Answered(Err(Failure::Io));
-        }
-        if !core.setup.rules.keeps(Rule::FlushWaits) {
-            return Flushed::Answered(Ok(Bytes::new()));
-        }
-        if self.life.awaits_space() {
-            return Flushed::Waits { moved: false };
-        }
-        let flush = |layer: &mut dyn TranslationLayer, plan: &mut Plan| (layer.flush(plan), !plan.is_empty());
-        let (step, moved) = self.life.plan(core, Serves::Everybody, flush);
-        match step {
-            Step::Done => Flushed::Done,
-            Step::Nothing if !self.life.may_get_space() => Flushed::Answered(Err(Failure::Full)),
-            Step::More | Step::Hold if moved => Flushed::More,
-            _ => Flushed::Waits { moved },
-        }
+    /// What a flush covers is durable.
+    pub fn flushed(&mut self, core: &mut Core, id: u64) {
+        core.vouched = self.vouching.pop_front().unwrap_or(core.vouched);
+        core.reply(id, Ok(Bytes::new()));
     }
+
+    /// One step of the layer's flush, and whether it planned anything.
+    fn flush_layer(&mut self, core: &mut Core) -> (Step, bool) {
+        let mut plan = std::mem::take(&mut self.plan);
+        let step = self.layer.flush(&mut plan);
+        let moved = !plan.is_empty();
+        self.enqueue(core, plan, None, false);
+        (step, moved)
+    }
+
+    /// Verifies the layer, and that folding the records gives its state.
+    pub fn check(&self, setup: &Setup) -> Result<(), Violation> {
+        self.layer.check()?;
+        if !setup.audit {
+            return Ok(());
+        }
+        let mut folded = (setup.make)();
+        for record in &self.history {
+            folded.apply(record).map_err(|e| Violation(format!("a record does not fold: {e}")))?;
+        }
+        let (folded, planned) = (restated(folded.as_ref()), restated(self.layer.as_ref()));
+        if folded != planned {
+            return Err(Violation(format!("the fold of the records is {folded:?}, the layer's state {planned:?}")));
+        }
+        Ok(())
+    }
+}
+
+/// The records that describe a layer's whole durable state.
+fn restated(layer: &dyn TranslationLayer) -> Vec<Op> {
+    let mut plan = Plan::new();
+    let mut next = Some(0);
+    while let Some(from) = next {
+        next = layer.restate(from, &mut plan);
+    }
+    plan.ops().to_vec()
 }

@@ -97,7 +97,7 @@ impl Stack {
         self.settle();
     }
 
-    /// Says that writes which were acknowledged before this start may be lost, and that this was reported to nobody.
+    /// Says that writes which were answered before this start may be lost, and that nobody has been told.
     pub fn presume_loss(&mut self) {
         self.top.presume_loss();
     }

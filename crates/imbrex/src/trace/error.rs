@@ -90,6 +90,14 @@ pub enum TraceError {
         /// The option that chooses it.
         option: &'static str,
     },
+    /// A name that is no format's.
+    #[error("there is no trace format {name:?}; the formats are {known}")]
+    NoSuchFormat {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// A letter that is no event's.
     #[error("{name:?} is no event that can be counted; write Q (queued) or D (issued)")]
     NoSuchEvent {

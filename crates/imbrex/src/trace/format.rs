@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::TraceError;
+
 /// How requests are written down.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum TraceFormat {
@@ -32,16 +34,6 @@ pub enum TraceFormat {
     Synthetic,
 }
 
-/// A name that is no format's.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("there is no trace format {name:?}; the formats are {known}")]
-pub struct NoSuchFormat {
-    /// What was asked for.
-    pub name: String,
-    /// What there is.
-    pub known: String,
-}
-
 /// A format of trace files as it is listed and chosen.
 #[derive(Copy, Clone, Debug)]
 pub struct FormatInfo {
@@ -56,9 +48,6 @@ pub struct FormatInfo {
     /// What a file of it holds.
     pub holds: &'static str,
 }
-
-/// What a Parquet file begins with.
-pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
 
 /// The formats of trace files.
 pub const FORMATS: &[FormatInfo] = &[
@@ -155,11 +144,11 @@ impl fmt::Display for TraceFormat {
 }
 
 impl FromStr for TraceFormat {
-    type Err = NoSuchFormat;
+    type Err = TraceError;
 
-    fn from_str(key: &str) -> Result<Self, NoSuchFormat> {
+    fn from_str(key: &str) -> Result<Self, TraceError> {
         let found = FORMATS.iter().find(|info| info.key == key);
-        found.map(|info| info.format).ok_or_else(|| NoSuchFormat {
+        found.map(|info| info.format).ok_or_else(|| TraceError::NoSuchFormat {
             name: key.into(),
             known: FORMATS.iter().map(|info| info.key).collect::<Vec<_>>().join(", "),
         })

@@ -13,7 +13,6 @@
 //! - Each of these is counted in [`Irregularities`], as is a command that carries no data; everything else that is
 //!   wrong is a [`TraceError`] with the line or the byte where it stands.
 
-mod compression;
 mod error;
 mod format;
 pub mod formats;
@@ -27,9 +26,9 @@ pub mod workloads;
 pub mod write;
 
 use crate::block::{Access, Extent, Lba};
-pub use compression::Compression;
 pub use error::{Position, Problem, TraceError};
-pub use format::{FORMATS, FormatInfo, NoSuchFormat, TraceFormat};
+pub use format::{FORMATS, FormatInfo, TraceFormat};
+pub use formats::Compression;
 use profiles::{Profile, ProfileSource};
 use serde::Serialize;
 use synthetic::{Generator, SyntheticSpec};

@@ -2,7 +2,7 @@
 //! and 0.728 ms more for each dirty block.
 
 use super::writes::Writes;
-use super::{Comparison, ValidateError, Verdict};
+use super::{Row, ValidateError, Verdict};
 use crate::block::Pba;
 use crate::drive::DrivePreset;
 use crate::explore::Dice;
@@ -24,7 +24,7 @@ const PLACES: [(&str, f64); 3] = [("outer", 0.01), ("middle", 0.5), ("inner", 0.
 ///
 /// # Errors
 /// When the preset is broken, or the layer or the disk refuses.
-pub fn band_rewrite() -> Result<Vec<Comparison>, ValidateError> {
+pub fn band_rewrite() -> Result<Vec<Row>, ValidateError> {
     PLACES.iter().try_fold(Vec::new(), |mut rows, &(place, part)| {
         let [few, many] = DIRTY.map(|dirty| clean_ms(part, dirty));
         let (few, many) = (few.map_err(error)?, many.map_err(error)?);
@@ -41,9 +41,9 @@ fn error(source: ReplayError) -> ValidateError {
 }
 
 /// Shown without a verdict: it is not known which bands were measured, nor how the drive gathers.
-fn row(check: &str, expected: f64, measured: f64) -> Comparison {
+fn row(check: &str, expected: f64, measured: f64) -> Row {
     let verdict = Verdict::Skipped("for information: the bands that were measured are not known".to_owned());
-    Comparison { verdict, ..Comparison::close(DRIVE, check, (expected, measured), 0.0, "ms") }
+    Row { verdict, ..Row::close(DRIVE, check, (expected, measured), 0.0, "ms") }
 }
 
 /// How long it takes to clean the band at that part of the capacity, of which so many blocks were written one by one.

@@ -9,7 +9,7 @@
 use super::drive_managed::skylight;
 use super::watch::Watch;
 use super::writes::{BLOCK, Writes};
-use super::{Comparison, ValidateError};
+use super::{Row, ValidateError};
 use crate::bands::BandRun;
 use crate::block::Pba;
 use crate::explore::Dice;
@@ -35,7 +35,7 @@ const REGIONS: u64 = 3;
 ///
 /// # Errors
 /// When a layer or the disk refuses.
-pub fn cache_over_bands() -> Result<Vec<Comparison>, ValidateError> {
+pub fn cache_over_bands() -> Result<Vec<Row>, ValidateError> {
     let error = |run: &str, source| ValidateError::Replay {
         disk: "lru-cache".into(),
         run: run.to_owned(),
@@ -53,14 +53,8 @@ pub fn cache_over_bands() -> Result<Vec<Comparison>, ValidateError> {
     Ok(rows)
 }
 
-fn row(disk: &str, run: String, expected: f64, measured: f64) -> Comparison {
-    Comparison::within_percent(
-        disk,
-        &format!("rewritten for each block, {run}"),
-        (expected, measured),
-        PERCENT,
-        "blocks",
-    )
+fn row(disk: &str, run: String, expected: f64, measured: f64) -> Row {
+    Row::within_percent(disk, &format!("rewritten for each block, {run}"), (expected, measured), PERCENT, "blocks")
 }
 
 /// The drive-managed disk.

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::disk_folder::{DiskFolder, Run, Served};
-use super::{Comparison, ValidateError, Verdict, queue_replay};
+use super::{Row, ValidateError, Verdict, queue_replay};
 use crate::replay::{Access, Scheduler};
 
 /// A request's time may deviate by less than this.
@@ -25,7 +25,7 @@ const RESPONSE_LIMIT: f64 = 0.01;
 ///
 /// # Errors
 /// When the measurements cannot be read. A wrong simulator is no error but a row that fails.
-pub fn disksim(dir: &Path) -> Result<Vec<Comparison>, ValidateError> {
+pub fn disksim(dir: &Path) -> Result<Vec<Row>, ValidateError> {
     let mut rows = Vec::new();
     for disk in DiskFolder::read_all(dir)? {
         rows.extend(check_disk(&disk)?);
@@ -33,9 +33,9 @@ pub fn disksim(dir: &Path) -> Result<Vec<Comparison>, ValidateError> {
     Ok(rows)
 }
 
-fn check_disk(disk: &DiskFolder) -> Result<Vec<Comparison>, ValidateError> {
+fn check_disk(disk: &DiskFolder) -> Result<Vec<Row>, ValidateError> {
     let count = |check, expected: u64, measured: u64, unit| {
-        Comparison::close(&disk.name, check, (expected as f64, measured as f64), 0.0, unit)
+        Row::close(&disk.name, check, (expected as f64, measured as f64), 0.0, unit)
     };
     let mut rows = vec![
         count("capacity", disk.params.capacity_sectors, disk.mechanics.sectors(), "sectors"),
@@ -48,14 +48,16 @@ fn check_disk(disk: &DiskFolder) -> Result<Vec<Comparison>, ValidateError> {
             Some(scheduler) => rows.extend(check_open(disk, run, scheduler)?),
         }
     }
-    rows.extend(disk.unmeasured.iter().map(|trace| {
-        Comparison::skipped(&disk.name, trace.clone(), None, "ms", "there is no result for this trace".into())
-    }));
+    rows.extend(
+        disk.unmeasured.iter().map(|trace| {
+            Row::skipped(&disk.name, trace.clone(), None, "ms", "there is no result for this trace".into())
+        }),
+    );
     Ok(rows)
 }
 
 /// Where sectors lie, exactly, and at which angle they begin.
-fn check_map(disk: &DiskFolder) -> [Comparison; 2] {
+fn check_map(disk: &DiskFolder) -> [Row; 2] {
     let mut alike = 0;
     let mut worst: f64 = 0.0;
     for sample in &disk.samples {
@@ -68,8 +70,8 @@ fn check_map(disk: &DiskFolder) -> [Comparison; 2] {
     }
     let all = disk.samples.len() as f64;
     [
-        Comparison::close(&disk.name, "map: cylinder, head, sector", (all, alike.into()), 0.0, "sectors"),
-        Comparison::close(&disk.name, "map: angle", (0.0, worst), ANGLE_LIMIT, "turns"),
+        Row::close(&disk.name, "map: cylinder, head, sector", (all, alike.into()), 0.0, "sectors"),
+        Row::close(&disk.name, "map: angle", (0.0, worst), ANGLE_LIMIT, "turns"),
     ]
 }
 
@@ -78,7 +80,7 @@ fn check_map(disk: &DiskFolder) -> [Comparison; 2] {
 /// DiskSim's angles drift by some ns per request, so each request must start with the platter where DiskSim had it:
 /// at the end of the previous request's last sector. Our own completion is that moment on our own clock, and so service
 /// times are compared, not completions. A turn more or less in one request does not reach the next.
-fn check_closed(disk: &DiskFolder, run: &Run) -> Comparison {
+fn check_closed(disk: &DiskFolder, run: &Run) -> Row {
     let mut mechanics = disk.mechanics.clone();
     let turn_ns = (disk.params.rotation_ms * 1e6 + 0.5) as u64;
     let (mut now_ns, mut total_ns, mut expected_ns, mut flips) = (0, 0, 0, 0);
@@ -102,7 +104,7 @@ fn check_closed(disk: &DiskFolder, run: &Run) -> Comparison {
     let micros = |ns: u64| ns as f64 / 1e3;
     let percentile = |p: usize| micros(errors.get(errors.len() * p / 100).copied().unwrap_or(0));
     let (p50, p99) = (percentile(50), percentile(99));
-    Comparison {
+    Row {
         disk: disk.name.clone(),
         check: format!("{}: service time", run.name),
         expected: Some(micros(expected_ns) / requests as f64),
@@ -117,7 +119,7 @@ fn check_closed(disk: &DiskFolder, run: &Run) -> Comparison {
 }
 
 /// An open trace under a scheduler: its mean response, and each pick.
-fn check_open(disk: &DiskFolder, run: &Run, name: &str) -> Result<Vec<Comparison>, ValidateError> {
+fn check_open(disk: &DiskFolder, run: &Run, name: &str) -> Result<Vec<Row>, ValidateError> {
     // DiskSim's name for C-LOOK says what it sorts by.
     let scheduler = match name {
         "fcfs" => Scheduler::Fcfs,
@@ -126,22 +128,22 @@ fn check_open(disk: &DiskFolder, run: &Run, name: &str) -> Result<Vec<Comparison
         other => {
             let check = format!("{}: mean response, {other}", run.name);
             let why = format!("the {other} scheduler is not modelled");
-            return Ok(vec![Comparison::skipped(&disk.name, check, Some(mean_ms(run)), "ms", why)]);
+            return Ok(vec![Row::skipped(&disk.name, check, Some(mean_ms(run)), "ms", why)]);
         }
     };
     Ok(vec![check_response(disk, run, scheduler)?, check_picks(disk, run, scheduler)])
 }
 
 /// The mean response, and how far the order of service agrees.
-fn check_response(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Result<Comparison, ValidateError> {
+fn check_response(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Result<Row, ValidateError> {
     let (measured, accesses) = queue_replay::replay(disk, run, scheduler).map_err(|source| {
         let (disk, run) = (disk.name.clone(), run.name.clone());
         ValidateError::Replay { disk, run, source: Box::new(source) }
     })?;
     let (expected, check) = (mean_ms(run), format!("{}: mean response, {}", run.name, scheduler.name()));
-    let row = Comparison::close(&disk.name, &check, (expected, measured), expected * RESPONSE_LIMIT, "ms");
+    let row = Row::close(&disk.name, &check, (expected, measured), expected * RESPONSE_LIMIT, "ms");
     let (alike, requests) = (alike(run, &accesses), run.requests.len());
-    Ok(Comparison {
+    Ok(Row {
         note: format!("within 1 %, our clock running free; {alike} of {requests} served in the same place"),
         ..row
     })
@@ -149,7 +151,7 @@ fn check_response(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Result<
 
 /// Each pick, after those before were DiskSim's, with the platter where our own clock has it and the requests waiting
 /// that DiskSim had waiting.
-fn check_picks(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Comparison {
+fn check_picks(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Row {
     let mut mechanics = disk.mechanics.clone();
     let (mut theirs_ns, mut ours_ns, mut position, mut alike) = (0, 0, 0, 0);
     let mut waiting: Vec<&Served> = run.requests.iter().collect();
@@ -171,11 +173,8 @@ fn check_picks(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Comparison
     let requests = run.requests.len();
     let check = format!("{}: picks, {}", run.name, scheduler.name());
     let allowed = (requests * PICKS_PER_MILLE / 1000) as f64;
-    let row = Comparison::close(&disk.name, &check, (requests as f64, alike as f64), allowed, "requests");
-    Comparison {
-        note: "each after DiskSim's before it; at most 0.1 % differ, where two are equally good".into(),
-        ..row
-    }
+    let row = Row::close(&disk.name, &check, (requests as f64, alike as f64), allowed, "requests");
+    Row { note: "each after DiskSim's before it; at most 0.1 % differ, where two are equally good".into(), ..row }
 }
 
 /// The requests in the order in which DiskSim served them.

@@ -6,7 +6,7 @@
 
 use super::watch::{Totals, Watch};
 use super::writes::{BLOCK, Writes};
-use super::{Comparison, ValidateError};
+use super::{Row, ValidateError};
 use crate::bands::BandRun;
 use crate::block::Pba;
 use crate::explore::Dice;
@@ -39,7 +39,7 @@ const POINTS: [Point; 4] = [
 ///
 /// # Errors
 /// When the layer or the disk refuses.
-pub fn drive_managed() -> Result<Vec<Comparison>, ValidateError> {
+pub fn drive_managed() -> Result<Vec<Row>, ValidateError> {
     let mut rows = Vec::new();
     for point in POINTS {
         let counts = point.counts(point.cache).map_err(|source| point.error(source))?;
@@ -67,18 +67,12 @@ impl Point {
         ValidateError::Replay { disk: "skylight".into(), run: self.name(), source: Box::new(source) }
     }
 
-    fn rows(&self, counts: &Counts) -> Vec<Comparison> {
+    fn rows(&self, counts: &Counts) -> Vec<Row> {
         let [c, n, b] = [self.cache, self.bands, self.band_blocks].map(f64::from);
         let rmw = 1.0 / (1.0 + c / n);
         let gathered = 1.0 + (b - 1.0) * (1.0 - (-c / (n * b)).exp());
         let row = |check: &str, expected: f64, measured: f64, unit| {
-            Comparison::within_percent(
-                "skylight",
-                &format!("{check}, {}", self.name()),
-                (expected, measured),
-                PERCENT,
-                unit,
-            )
+            Row::within_percent("skylight", &format!("{check}, {}", self.name()), (expected, measured), PERCENT, unit)
         };
         vec![
             row("rewrites per write", rmw, counts.rmw, "bands"),

@@ -1,7 +1,7 @@
 //! The write amplification of `page-ftl` under uniform random writes of single pages, against the closed form of greedy
 //! cleaning with erase blocks of finite length (Desnoyers, ACM TOS 2014).
 
-use super::Comparison;
+use super::Row;
 use super::cleaning_forms::greedy;
 use super::writes::uniform;
 use crate::drive::{DrivePreset, MediaSpec, TimingSpec};
@@ -23,14 +23,14 @@ const PERCENT: f64 = 2.0;
 ///
 /// # Errors
 /// When the layer fails.
-pub fn greedy_pages() -> Result<Vec<Comparison>, ReplayError> {
+pub fn greedy_pages() -> Result<Vec<Row>, ReplayError> {
     [0.07, 0.2].into_iter().map(|spare| row(spare, measured(spare)?)).collect()
 }
 
-fn row(spare: f64, measured: f64) -> Result<Comparison, ReplayError> {
+fn row(spare: f64, measured: f64) -> Result<Row, ReplayError> {
     let expected = greedy(1.0 / (1.0 - spare), f64::from(PAGES));
     let check = format!("write amplification at {spare} spare");
-    Ok(Comparison::within_percent("page-ftl", &check, (expected, measured), PERCENT, "x"))
+    Ok(Row::within_percent("page-ftl", &check, (expected, measured), PERCENT, "x"))
 }
 
 /// Notes the pages that were programmed in the last window.
@@ -40,7 +40,7 @@ struct LastWindow {
 }
 
 impl Observer for LastWindow {
-    fn row(&mut self, row: &replay::WindowOutcome) {
+    fn row(&mut self, row: &replay::Row) {
         self.amplification = row.media_write_blocks.total() as f64 / row.requests as f64;
     }
 }

@@ -6,7 +6,7 @@
 //! all tracks, a bottom write rewrites on each neighbour as many bytes as the top track is shorter; so every allocated
 //! top byte is rewritten as often as each of the two bottom arcs under it is written.
 
-use super::Comparison;
+use super::Row;
 use super::writes::uniform;
 use crate::buffer_size::BufferSize;
 use crate::drive::DrivePreset;
@@ -70,12 +70,12 @@ fn cases() -> Vec<Case> {
 ///
 /// # Errors
 /// When a built-in preset is broken, or a layer.
-pub fn interlaced() -> Result<Vec<Comparison>, ReplayError> {
+pub fn interlaced() -> Result<Vec<Row>, ReplayError> {
     let row = |case: &Case| {
         let drive = DrivePreset::named(case.drive)?.with_capacity(DISK_BYTES)?;
         let Case { layer, utilisation, kib, expected, .. } = *case;
         let check = format!("{layer}, {kib} KiB writes, {:.0} % allocated: WA", 100.0 * utilisation);
-        Ok(Comparison::within_percent(case.drive, &check, (expected, case.measured(&drive)?), PERCENT, "x"))
+        Ok(Row::within_percent(case.drive, &check, (expected, case.measured(&drive)?), PERCENT, "x"))
     };
     cases().iter().map(row).collect()
 }
@@ -124,7 +124,7 @@ mod tests {
         let MediaSpec::Interlaced(tracks) = &mut drive.media else { panic!("an interlaced drive") };
         *tracks = change(*tracks);
         let measured = case.measured(&drive).unwrap();
-        Comparison::within_percent("wrong", "WA", (case.expected, measured), PERCENT, "x").verdict
+        Row::within_percent("wrong", "WA", (case.expected, measured), PERCENT, "x").verdict
     }
 
     #[test]

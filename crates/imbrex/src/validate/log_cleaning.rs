@@ -1,14 +1,14 @@
 //! Log-structured bands against closed forms: write amplification under uniformly random writes of single blocks.
 //!
-//! Steady state over a full logical space, cleaned by age, greedily or by the best of some bands drawn; Sf is the share of the physical blocks that the
+//! Steady state over a full logical space, cleaned by age or greedily; Sf is the share of the physical blocks that the
 //! host does not get.
 //!
 //! The forms know no spare band, and the layers keep one empty. So there are two rules: within 2 % of the form at the
 //! nominal Sf, and within 1 % of it with the spare band taken off the physical blocks.
 
-use super::cleaning_forms::{by_age, by_choices, greedy};
+use super::cleaning_forms::{by_age, greedy};
 use super::writes::uniform;
-use super::{Comparison, ValidateError, Verdict};
+use super::{Row, ValidateError, Verdict};
 use crate::block::Pba;
 use crate::layers;
 use crate::media::{Shingled, ZonedSpec};
@@ -24,100 +24,56 @@ const MEASURED: u64 = 3;
 const NOMINAL: f64 = 0.02;
 const CORRECTED: f64 = 0.01;
 
-/// Which band is cleaned.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Rule {
-    Age,
-    Greedy,
-    /// The best of so many drawn.
-    Choices(u32),
-}
-
 /// A disk of `bands` bands of `band_blocks` blocks of which the host does not get the share `spare`.
 #[derive(Copy, Clone)]
 struct Point {
     bands: u32,
     band_blocks: u32,
     spare: f64,
-    rule: Rule,
+    greedy: bool,
 }
 
-/// Compares `log-fifo`, `log-greedy` and `log-choices` with the closed forms.
+/// Compares `log-fifo` and `log-greedy` with the closed forms.
 ///
 /// # Errors
 /// When a replay fails.
-pub fn log_cleaning() -> Result<Vec<Comparison>, ValidateError> {
+pub fn log_cleaning() -> Result<Vec<Row>, ValidateError> {
     points().into_iter().map(|point| Ok(point.row(point.measured(1)?))).collect()
 }
 
 /// Small bands where the form does not ask for large ones; enough of them that one spare band is little.
 fn points() -> Vec<Point> {
-    let fifo = [0.07, 0.10, 0.15, 0.20, 0.30, 0.50].map(|spare| Point {
-        bands: 4096,
-        band_blocks: 16,
-        spare,
-        rule: Rule::Age,
-    });
+    let fifo =
+        [0.07, 0.10, 0.15, 0.20, 0.30, 0.50].map(|spare| Point { bands: 4096, band_blocks: 16, spare, greedy: false });
     let bands = [(16, 4096), (64, 2048), (256, 1536)];
     let greedy = bands.into_iter().flat_map(|(band_blocks, bands)| {
-        [0.07, 0.10, 0.20, 0.30].map(|spare| Point { bands, band_blocks, spare, rule: Rule::Greedy })
+        [0.07, 0.10, 0.20, 0.30].map(|spare| Point { bands, band_blocks, spare, greedy: true })
     });
-    let drawn =
-        [(16, 4096, 0.10, 2), (16, 4096, 0.10, 10), (64, 2048, 0.20, 1), (64, 2048, 0.20, 2), (64, 2048, 0.20, 10)];
-    let drawn = drawn.map(|(band_blocks, bands, spare, choices)| Point {
-        bands,
-        band_blocks,
-        spare,
-        rule: Rule::Choices(choices),
-    });
-    fifo.into_iter().chain(greedy).chain(drawn).collect()
+    fifo.into_iter().chain(greedy).collect()
 }
 
 impl Point {
     fn layer(&self) -> &'static str {
-        match self.rule {
-            Rule::Age => "log-fifo",
-            Rule::Greedy => "log-greedy",
-            Rule::Choices(_) => "log-choices",
-        }
+        if self.greedy { "log-greedy" } else { "log-fifo" }
     }
 
     fn name(&self) -> String {
-        let spare = format!("write amplification, Sf {:.2}", self.spare);
-        match self.rule {
-            Rule::Age => spare,
-            Rule::Greedy => format!("{spare}, bands of {}", self.band_blocks),
-            Rule::Choices(choices) => format!("{spare}, bands of {}, best of {choices}", self.band_blocks),
-        }
+        let blocks = if self.greedy { format!(", bands of {}", self.band_blocks) } else { String::new() };
+        format!("write amplification, Sf {:.2}{blocks}", self.spare)
     }
 
     /// The form, with so many bands taken off the physical blocks.
     fn expected(&self, without_bands: u32) -> f64 {
         let physical = f64::from(self.bands - without_bands) / f64::from(self.bands);
         let alpha = physical / (1.0 - self.spare);
-        match self.rule {
-            Rule::Age => by_age(alpha),
-            Rule::Greedy => greedy(alpha, f64::from(self.band_blocks)),
-            Rule::Choices(choices) => by_choices(alpha, self.band_blocks, choices),
-        }
+        if self.greedy { greedy(alpha, f64::from(self.band_blocks)) } else { by_age(alpha) }
     }
 
-    fn config(&self, compact_bands: u32) -> toml::Table {
-        let mut config = toml::Table::new();
-        config.insert("spare_fraction".into(), self.spare.into());
-        config.insert("compact_bands".into(), compact_bands.into());
-        config.insert("buffer_bands".into(), 0.into());
-        if let Rule::Choices(choices) = self.rule {
-            config.insert("choices".into(), choices.into());
-        }
-        config
-    }
-
-    fn row(&self, measured: f64) -> Comparison {
+    fn row(&self, measured: f64) -> Row {
         let (nominal, corrected) = (self.expected(0), self.expected(1));
         let error = |expected: f64| (measured - expected).abs() / expected;
         let holds = error(nominal) <= NOMINAL && error(corrected) <= CORRECTED;
-        Comparison {
+        Row {
             disk: self.layer().into(),
             check: self.name(),
             expected: Some(nominal),
@@ -137,7 +93,9 @@ impl Point {
                 Shingled::new(Pba::DISK, ZonedSpec { zones: self.bands, zone_blocks: self.band_blocks, ..BARE });
             let disk = Device::new(Box::new(media), Box::new(NoTime), BLOCK_BYTES);
             let options = ReplayOptions::default();
-            let config = self.config(compact_bands);
+            let config =
+                format!("spare_fraction = {:?}\ncompact_bands = {compact_bands}\nbuffer_bands = 0", self.spare);
+            let config = config.parse().unwrap_or_default();
             let layer = layers::find(self.layer())?.build(&space(&disk, 0, &options)?, &config)?;
             let blocks = layer.capacity();
             let options = ReplayOptions { window: Some(Window::Requests(LEAD_IN * blocks)), ..options };
@@ -165,7 +123,7 @@ const BARE: ZonedSpec = ZonedSpec { zones: 0, zone_blocks: 0, conventional_zones
 struct Last(f64);
 
 impl Observer for Last {
-    fn row(&mut self, row: &replay::WindowOutcome) {
+    fn row(&mut self, row: &replay::Row) {
         let written = row.media_write_blocks.get(Why::Host) + row.media_write_blocks.get(Why::Migrate);
         self.0 = written as f64 / row.host_write_blocks as f64;
     }
@@ -183,20 +141,11 @@ mod tests {
         }
     }
 
-    /// One choice more, and greedy cleaning instead of ten.
-    #[test]
-    fn another_number_of_choices_is_found_out() {
-        let of = |rule| Point { bands: 4096, band_blocks: 16, spare: 0.10, rule };
-        let measured = |rule| of(rule).measured(1).unwrap();
-        assert_eq!(of(Rule::Choices(2)).row(measured(Rule::Choices(3))).verdict, Verdict::Fail);
-        assert_eq!(of(Rule::Choices(10)).row(measured(Rule::Greedy)).verdict, Verdict::Fail);
-    }
-
     /// Greedy cleaning held to the form of cleaning by age, and two bands at a time where one is meant.
     #[test]
     fn another_rule_is_found_out() {
-        let point = Point { bands: 4096, band_blocks: 16, spare: 0.10, rule: Rule::Greedy };
-        let by_age = Point { rule: Rule::Age, ..point };
+        let point = Point { bands: 4096, band_blocks: 16, spare: 0.10, greedy: true };
+        let by_age = Point { greedy: false, ..point };
         assert_eq!(by_age.row(point.measured(1).unwrap()).verdict, Verdict::Fail);
         let roomier = Point { spare: 0.11, ..point };
         assert_eq!(point.row(roomier.measured(1).unwrap()).verdict, Verdict::Fail);

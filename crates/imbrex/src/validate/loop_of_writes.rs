@@ -7,7 +7,7 @@
 //! written, and no chunk changes sides. So the hits in the hot buffer are those blocks, in every round but the first.
 
 use super::writes::{BLOCK, Writes};
-use super::{Comparison, ValidateError};
+use super::{Row, ValidateError};
 use crate::block::Pba;
 use crate::layers;
 use crate::media::{Shingled, ZonedSpec};
@@ -26,7 +26,7 @@ const ROUNDS: u64 = 20;
 ///
 /// # Errors
 /// When a replay fails.
-pub fn loop_of_writes() -> Result<Vec<Comparison>, ValidateError> {
+pub fn loop_of_writes() -> Result<Vec<Row>, ValidateError> {
     let with = [0.1, 0.3, 0.5].map(|lambda| (format!("λ {lambda}"), format!("lambda = {lambda}"), kept(lambda)));
     let without = ("no phase 2".to_owned(), "phase_two = false".to_owned(), 0.0);
     with.into_iter().chain([without]).map(|(name, config, kept)| Ok(row(&name, kept, measured(&config)?))).collect()
@@ -37,9 +37,9 @@ fn kept(lambda: f64) -> f64 {
     HOT - (lambda * HOT).round()
 }
 
-fn row(name: &str, kept: f64, measured: f64) -> Comparison {
+fn row(name: &str, kept: f64, measured: f64) -> Row {
     let check = format!("hits in the hot part in a loop, {name}");
-    Comparison::close(LAYER, &check, ((ROUNDS - 1) as f64 * kept, measured), 0.0, "blocks")
+    Row::close(LAYER, &check, ((ROUNDS - 1) as f64 * kept, measured), 0.0, "blocks")
 }
 
 fn measured(config: &str) -> Result<f64, ValidateError> {

@@ -1,7 +1,7 @@
 //! Holds the simulator against numbers it had no part in: published seek curves, closed forms for what layers count,
 //! and what DiskSim computed for the same requests on the same disks.
 //!
-//! A check is a [`Comparison`]; a table of rows is the answer to "why should I believe the times?". This is a checking tool,
+//! A check is a [`Row`]; a table of rows is the answer to "why should I believe the times?". This is a checking tool,
 //! so unlike the rest of the library it reads files, all of them in `disk_folder`.
 
 mod band_rewrite;
@@ -38,7 +38,7 @@ use crate::replay::ReplayError;
 
 /// One comparison.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Comparison {
+pub struct Row {
     /// The disk or layer it is about.
     pub disk: String,
     /// What is compared.
@@ -69,7 +69,7 @@ pub enum Verdict {
     Skipped(String),
 }
 
-impl Comparison {
+impl Row {
     /// A comparison of two numbers that passes if they are at most `tolerance` apart.
     fn close(disk: &str, check: &str, (expected, measured): (f64, f64), tolerance: f64, unit: &'static str) -> Self {
         let error = (measured - expected).abs();

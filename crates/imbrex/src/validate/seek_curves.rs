@@ -1,6 +1,6 @@
 //! Seek curves against what is published about them.
 
-use super::Comparison;
+use super::Row;
 use crate::drive::{DriveError, DrivePreset, DriveTiming, TimingSpec};
 use crate::mechanics::{Mechanics, SeekSpec};
 
@@ -12,14 +12,14 @@ const CONTINUUM: u32 = 50_000;
 ///
 /// # Errors
 /// When a built-in preset is broken.
-pub fn seek_curves() -> Result<Vec<Comparison>, DriveError> {
+pub fn seek_curves() -> Result<Vec<Row>, DriveError> {
     let mut rows = Vec::new();
     for (name, text) in DrivePreset::built_in() {
         let preset = DrivePreset::parse(name, text)?;
         let (DriveTiming::Disk(drive), TimingSpec::Disk(spec)) = (preset.timing()?, &preset.timing) else { continue };
         let cylinders = drive.cylinders();
         let mut compare = |check: &str, expected, measured, tolerance| {
-            rows.push(Comparison::close(name, check, (expected, measured), tolerance, "ms"));
+            rows.push(Row::close(name, check, (expected, measured), tolerance, "ms"));
         };
         let seek_ms = |distance| drive.seek_ns(distance) as f64 / 1e6;
         if *name == "hp97560" {
@@ -68,6 +68,6 @@ mod tests {
         let text = DrivePreset::built_in().iter().find(|(name, _)| *name == "hp97560").unwrap().1;
         let wrong = DrivePreset::parse("wrong", &text.replace("knee_cylinders = 383", "knee_cylinders = 300")).unwrap();
         let mean = mean_seek_ms(&wrong.mechanics().unwrap());
-        assert_eq!(Comparison::close("wrong", "mean seek", (12.83, mean), 0.005, "ms").verdict, Verdict::Fail);
+        assert_eq!(Row::close("wrong", "mean seek", (12.83, mean), 0.005, "ms").verdict, Verdict::Fail);
     }
 }

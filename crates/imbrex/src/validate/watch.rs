@@ -30,7 +30,7 @@ impl Watch {
 }
 
 impl Observer for Watch {
-    fn row(&mut self, row: &replay::WindowOutcome) {
+    fn row(&mut self, row: &replay::Row) {
         self.now.writes += row.requests;
         self.now.rmw += row.rmw;
         self.now.in_place += row.media_write_blocks.get(Why::Destage);

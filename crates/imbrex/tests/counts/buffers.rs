@@ -205,13 +205,13 @@ impl Buffer for BlockLru {
 }
 
 /// Copies in order of arrival, by buffer zone.
-pub struct HashedZones {
+pub struct SkylightZones {
     disk: Disk,
     length: usize,
     zones: Vec<Vec<u64>>,
 }
 
-impl HashedZones {
+impl SkylightZones {
     pub fn new(disk: Disk, slots: u64, zone_slots: u64) -> Self {
         let least = if zone_slots == 0 { (slots / 16).max(256) } else { zone_slots };
         let count = (slots / least).max(1);
@@ -239,7 +239,7 @@ impl HashedZones {
     }
 }
 
-impl Model for HashedZones {
+impl Model for SkylightZones {
     fn write(&mut self, first: u64, blocks: u64) {
         (first..first + blocks).for_each(|block| self.write_block(block));
     }

@@ -5,10 +5,10 @@
 mod fills;
 #[path = "../fixture/mod.rs"]
 mod fixture;
-mod losses;
 mod restarts;
 mod served;
 mod sides;
+mod told;
 
 use fixture::random::any_request;
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate};
@@ -117,7 +117,7 @@ fn no_cut_loses_what_was_flushed() {
     assert!(tally.cuts_in_recovery > 50 && tally.rebuilds > 50 && tally.checkpoints > 20, "{tally:?}");
 }
 
-/// Runs that lose a flushed block when the layer above does not know.
+/// Runs that lose a flushed block when the layer above is not told.
 #[test]
 fn a_life_that_ends_below_ends_the_one_above() {
     let tally = explore(&sides::subject(), &Options { cuts: 100, seed: 700, rules: Rules::all() }, |_| true).unwrap();

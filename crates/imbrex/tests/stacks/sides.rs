@@ -8,9 +8,9 @@ use std::sync::Arc;
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
 use imbrex::explore::{Drawing, Subject};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::layers::Recording;
 use imbrex::parts::lost::LostBlocks;
 use imbrex::plan::{Place, Plan, Record, Why};
-use imbrex::recording::Recording;
 use imbrex::space::Space;
 
 pub struct Sides {

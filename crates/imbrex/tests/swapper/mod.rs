@@ -1,16 +1,15 @@
 //! A layer for testing the performing runner: writes wait in RAM, and idle time swaps blocks in place.
 //!
-//! Layers of the library keep the host's data in RAM too, but overwrite nothing that is mapped, and their redo moves do
-//! not change the map.
+//! The layers of the library do not keep the host's data in RAM yet, nor do their redo moves change the map.
 
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
 use imbrex::explore::{Drawing, Subject};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::layers::Recording;
 use imbrex::perform::rules::Rule;
 use imbrex::plan::{Place, Plan, Record, Why};
-use imbrex::recording::Recording;
 use imbrex::space::Space;
 
 /// Blocks of the host's data that wait in RAM; two more are for swapping.

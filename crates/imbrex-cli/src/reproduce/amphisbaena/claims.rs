@@ -93,7 +93,7 @@ pub const CLAIMS: &[Claim] = &[
         measure: Measure::Lead { metric: Metric::Hits, workload: "src2_2" },
     },
     best_other("A4c", "loop-back comes second on most traces", LOOP_BACK, Scope::All, MOST),
-    best_other("A4d", "hashed-zones comes second on src2_2", "hashed-zones", Scope::One("src2_2"), 1.0),
+    best_other("A4d", "skylight-zones comes second on src2_2", "skylight-zones", Scope::One("src2_2"), 1.0),
     best("A5a", "write amplification is the lowest on every trace", Metric::WriteAmplification, Scope::All, 8.0),
     Claim {
         id: "A5b",

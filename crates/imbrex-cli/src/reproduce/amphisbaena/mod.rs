@@ -27,7 +27,7 @@ const VARIANTS: &[Variant] = &[
     own(AMPHISBAENA, &[]),
     Variant { name: "fifo-log", layer: "fifo-log", settings: &[] },
     Variant { name: "loop-back", layer: "loop-back", settings: &[] },
-    Variant { name: "hashed-zones", layer: "hashed-zones", settings: &[] },
+    Variant { name: "skylight-zones", layer: "skylight-zones", settings: &[] },
     own("128 KiB", &["amphisbaena.chunk_blocks=32"]),
     own("256 KiB", &["amphisbaena.chunk_blocks=64"]),
     own("512 KiB", &["amphisbaena.chunk_blocks=128"]),

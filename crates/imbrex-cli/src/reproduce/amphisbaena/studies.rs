@@ -8,7 +8,7 @@ pub const STUDIES: &[Study] = &[
     Study {
         name: "strategies",
         title: "Four strategies (section 6.2)",
-        variants: &[AMPHISBAENA, "fifo-log", "loop-back", "hashed-zones"],
+        variants: &[AMPHISBAENA, "fifo-log", "loop-back", "skylight-zones"],
         figures: STRATEGIES,
     },
     Study {
@@ -53,7 +53,7 @@ const STRATEGIES: &[Figure] = &[
         name: "hits",
         metrics: &[Metric::HotHits, Metric::ColdHits],
         is_relative: false,
-        says: "the most on all eight; on src2_2 at least 5.8 % above hashed-zones, which comes second there",
+        says: "the most on all eight; on src2_2 at least 5.8 % above skylight-zones, which comes second there",
     },
     Figure {
         number: "14",

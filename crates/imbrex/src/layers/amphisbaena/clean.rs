@@ -1,7 +1,7 @@
 //! Making room: blocks that leave the hot buffer for chunks of the cold one, and zones that leave the cold buffer.
 
 use super::Amphisbaena;
-use super::chunks::ColdSlot;
+use super::chunks::Place as ColdPlace;
 use super::config::Victims;
 use super::write::Target;
 use crate::block::{Access, Extent, Lba, Pba, Request};
@@ -67,11 +67,11 @@ impl ZoneBuffer<Amphisbaena> {
         let Some(lba) = self.policy.chunks.table().owner(slot) else {
             unreachable!("a block with a role lies in its slot")
         };
-        match self.policy.chunks.cold_slot(lba) {
-            ColdSlot::Usable(_) => self.policy.leaving.push((lba, slot)),
-            ColdSlot::Pending => return Some(Step::Wait),
-            ColdSlot::NoChunk if self.policy.chunks.has_free_chunk() => self.choose_leaving(lba),
-            ColdSlot::NoChunk => return Some(self.free_chunk(waiting, plan)),
+        match self.policy.chunks.place_of(lba) {
+            ColdPlace::Slot(_) => self.policy.leaving.push((lba, slot)),
+            ColdPlace::Pending => return Some(Step::Wait),
+            ColdPlace::Nowhere if self.policy.chunks.has_free_chunk() => self.choose_leaving(lba),
+            ColdPlace::Nowhere => return Some(self.free_chunk(waiting, plan)),
         }
         self.move_to_cold(plan);
         plan.count(Event::HotCleaned, 1);
@@ -111,10 +111,10 @@ impl ZoneBuffer<Amphisbaena> {
 
     /// One step towards a place in the cold buffer for a block.
     fn free_cold_place(&mut self, lba: Lba, waiting: &[Request], plan: &mut Plan) -> Step {
-        match self.policy.chunks.cold_slot(lba) {
-            ColdSlot::Usable(_) => Step::Done,
-            ColdSlot::Pending => Step::Wait,
-            ColdSlot::NoChunk => self.free_chunk(waiting, plan),
+        match self.policy.chunks.place_of(lba) {
+            ColdPlace::Slot(_) => Step::Done,
+            ColdPlace::Pending => Step::Wait,
+            ColdPlace::Nowhere => self.free_chunk(waiting, plan),
         }
     }
 

@@ -1,10 +1,16 @@
-//! The configuration: its fields, their values, and which of them are refused.
+//! The configuration, and how the layer is made from it.
 
 use serde::Deserialize;
 
-use super::INFO;
-use crate::layers::zone_buffer::config::BufferConfig;
+use super::chunks::{Chunks, Split};
+use super::label::Label;
+use super::natives::Natives;
+use super::roles::Roles;
+use super::{Amphisbaena, INFO};
+use crate::layers::zone_buffer::ZoneBuffer;
+use crate::layers::zone_buffer::config::{self, BufferConfig};
 use crate::layers::{ConfigError, Field};
+use crate::space::Space;
 
 pub(super) const BYPASS: Field = Field {
     key: "bypass",
@@ -269,9 +275,34 @@ impl Default for Config {
     }
 }
 
+pub(super) fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<Amphisbaena>, ConfigError> {
+    let config: Config = config::read(&INFO, config)?;
+    config.check()?;
+    let buffer = config.buffer.clone();
+    ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
+        let split = Split::new(slots, config.chunk_blocks, (config.hot_start, config.hot_most));
+        let rules = config.role_rules();
+        Amphisbaena {
+            label: Label::new(config.window, config.hot_below),
+            roles: Roles::new(rules, zones.capacity(), split.slots(), split.most_hot * split.chunk_blocks),
+            chunks: Chunks::new(split, zones),
+            natives: Natives::new(zones),
+            shift: None,
+            returning: Vec::with_capacity(split.chunks as usize),
+            requests: 0,
+            ghost_hits: 0,
+            next_chunk: 0,
+            collected_chunks: 0,
+            leaving: Vec::with_capacity(split.chunk_blocks as usize),
+            superseded: Vec::new(),
+            is_ready: false,
+            config,
+        }
+    })
+}
+
 impl Config {
-    /// Refuses values that mean nothing.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ConfigError> {
         let shares = [self.lambda, self.hot_start, self.hot_most];
         let is_wrong = self.chunk_blocks == 0
             || self.window == 0
@@ -288,7 +319,7 @@ impl Config {
         Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() })
     }
 
-    pub fn role_rules(&self) -> RoleRules {
+    fn role_rules(&self) -> RoleRules {
         RoleRules {
             phase_two: self.phase_two,
             lambda: self.lambda,

@@ -40,18 +40,16 @@ mod remembered;
 mod roles;
 mod write;
 
+use super::zone_buffer::config::INTERRUPTIBLE;
 use super::zone_buffer::{Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Corrupt, Step, Violation};
-use crate::layers::config::{INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{self, ConfigError, LayerInfo};
+use crate::layers::{Family, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
 use crate::plan::Plan;
-use crate::recording::Recording;
-use crate::space::Space;
-use chunks::{Chunks, Kind, Split};
+use chunks::{Chunks, Kind};
 use config::Config;
 use label::Label;
 use natives::Natives;
@@ -60,7 +58,7 @@ use roles::Roles;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "amphisbaena",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "Amphisbaena (Appl. Sci. 2024)",
     summary: "Blocks that are soon written again lie in a hot buffer, others in a cold one that leaves by chunks of a zone.",
     recording: Recording::Zoned,
@@ -91,7 +89,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         config::LEAST_COLLECTED,
         config::IDLE_FREE,
     ],
-    build: |space, config| Ok(Box::new(build(space, config)?)),
+    build: |space, config| Ok(Box::new(config::build(space, config)?)),
 };
 
 struct Amphisbaena {
@@ -115,32 +113,6 @@ struct Amphisbaena {
     superseded: Vec<u32>,
     /// Whether all records have been applied, so that it is known what lies where.
     is_ready: bool,
-}
-
-fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<Amphisbaena>, ConfigError> {
-    let config: Config = layers::config::read(&INFO, config)?;
-    config.check()?;
-    let buffer = config.buffer.clone();
-    ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
-        let split = Split::new(slots, config.chunk_blocks, (config.hot_start, config.hot_most));
-        let rules = config.role_rules();
-        Amphisbaena {
-            label: Label::new(config.window, config.hot_below),
-            roles: Roles::new(rules, zones.capacity(), split.slots(), split.most_hot * split.chunk_blocks),
-            chunks: Chunks::new(split, zones),
-            natives: Natives::new(zones),
-            shift: None,
-            returning: Vec::with_capacity(split.chunks as usize),
-            requests: 0,
-            ghost_hits: 0,
-            next_chunk: 0,
-            collected_chunks: 0,
-            leaving: Vec::with_capacity(split.chunk_blocks as usize),
-            superseded: Vec::new(),
-            is_ready: false,
-            config,
-        }
-    })
 }
 
 impl Amphisbaena {

@@ -4,7 +4,7 @@ use super::*;
 use crate::block::{Access, Pba};
 use crate::layer::{Condition, Pressure, TranslationLayer, UnitReport, UnitState};
 use crate::plan::{Event, Op, Record, Unit};
-use crate::space::Zones;
+use crate::space::{Space, Zones};
 
 /// Sequential zones behind as many conventional blocks as one of them has.
 const ZONES: Zones = Zones { first: Unit::disk(1), count: 9, zone_blocks: 64 };
@@ -26,7 +26,7 @@ impl Run {
             home: None,
             buffer_blocks: slots,
         };
-        let layer = build(&space, &config.parse().unwrap()).unwrap();
+        let layer = config::build(&space, &config.parse().unwrap()).unwrap();
         Self { layer, records: Vec::new(), counts: Vec::new() }
     }
 

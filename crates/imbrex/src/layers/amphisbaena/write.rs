@@ -2,7 +2,7 @@
 //! say.
 
 use super::Amphisbaena;
-use super::chunks::ColdSlot;
+use super::chunks::Place as ColdPlace;
 use super::config::Bypass;
 use crate::block::{Extent, Lba};
 use crate::layers::zone_buffer::ZoneBuffer;
@@ -131,10 +131,10 @@ impl Amphisbaena {
 
     /// The slot for a cold block, if its chunk is buffered or can be.
     pub(super) fn cold_slot(&mut self, lba: Lba) -> Option<u32> {
-        match self.chunks.cold_slot(lba) {
-            ColdSlot::Usable(slot) => Some(slot),
-            ColdSlot::Pending => None,
-            ColdSlot::NoChunk => {
+        match self.chunks.place_of(lba) {
+            ColdPlace::Slot(slot) => Some(slot),
+            ColdPlace::Pending => None,
+            ColdPlace::Nowhere => {
                 let slot = self.chunks.admit(lba)?;
                 self.natives.chunk_came(self.natives.locate(lba).0);
                 Some(slot)

@@ -24,23 +24,21 @@
 //! - *When to clean*, *writes at the write pointer*, *spare zones*, *a rewrite's length*, *trim*: as in
 //!   [`fifo-log`](super::fifo_log). Idle time (`idle_free`) evicts as a blocked write does.
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, READS_COUNT};
+use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, INTERRUPTIBLE, READS_COUNT};
 use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
-use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
 use crate::parts::slot_table::SlotTable;
 use crate::plan::Plan;
-use crate::recording::Recording;
 use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "block-lru",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "ZoneAlloy (HotStorage 2019) §3.3, improved block-based LRU",
     summary: "Blocks are buffered anywhere; the zone of the least recently written one is evicted.",
     recording: Recording::Zoned,

@@ -5,14 +5,13 @@
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use crate::layers::{ConfigError, LayerInfo, config};
+use crate::layers::{ConfigError, LayerInfo, Recording, configure};
 use crate::plan::{Place, Plan, Record, Why};
-use crate::recording::Recording;
 use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "conventional",
-    family: "conventional",
+    family: None,
     source: "the baseline of every paper",
     summary: "Blocks lie where their numbers say and are overwritten in place.",
     recording: Recording::Conventional,
@@ -32,7 +31,7 @@ struct Conventional {
 
 impl Conventional {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let Config {} = config::read(&INFO, config)?;
+        let Config {} = configure(INFO.name, config)?;
         if space.conventional_blocks == 0 {
             let reason = "it needs conventional blocks and the drive has none".to_owned();
             return Err(ConfigError::Space { layer: INFO.name, reason });

@@ -3,14 +3,12 @@
 use super::DmZoned;
 use super::records::{MOST_WORDS, WORD};
 use super::zones::ZonePool;
-use crate::layers::config::{self, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
-use crate::recording::Recording;
+use crate::layers::{ConfigError, Family, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
 use crate::space::{Space, Zones};
 
 pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
     name: "dm-zoned",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "Linux 5.9-6.x, drivers/md/dm-zoned-*.c",
     summary: "Whole conventional zones buffer sequential ones and take first writes; reclaim moves zone by zone.",
     recording: Recording::WholeZones,
@@ -146,7 +144,7 @@ const BITS: u64 = 4096 * 8;
 
 impl Config {
     pub fn read(table: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Self = config::read(&INFO, table)?;
+        let config: Self = configure(INFO.name, table)?;
         let wrong = |reason: &str| Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() });
         if config.step_blocks == 0 || config.reserved_zones == 0 {
             return wrong("step_blocks and reserved_zones must be at least 1");

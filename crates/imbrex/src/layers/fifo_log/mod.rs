@@ -30,22 +30,20 @@
 //!   share of the slots is free.
 //! - *Trim*: a buffered block is dropped only if no older copy would reappear under it.
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE};
+use super::zone_buffer::config::{self, AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, INTERRUPTIBLE};
 use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
-use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, LayerInfo};
+use crate::layers::{ConfigError, Family, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::slot_table::SlotTable;
 use crate::plan::Plan;
-use crate::recording::Recording;
 use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "fifo-log",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "ZoneAlloy (HotStorage 2019) §3.3, in-place FIFO log; also Fluid",
     summary: "A circular log absorbs non-sequential writes; its tail decides which zone is rewritten.",
     recording: Recording::Zoned,

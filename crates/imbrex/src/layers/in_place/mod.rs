@@ -25,19 +25,19 @@ use std::ops::ControlFlow;
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
-use crate::layers::config::{self, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo, rewrite_survives, zone_map};
+use crate::layers::{
+    ConfigError, Family, Field, LayerInfo, Recording, SPARE_ZONES, STEP_BLOCKS, configure, rewrite_survives, zone_map,
+};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::parts::zone_pass::ZonePass;
 use crate::plan::{Event, Place, Plan, Record, Why};
-use crate::recording::Recording;
 use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "in-place",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "the device model of ZoneAlloy §2 and Amphisbaena §2",
     summary: "No buffer: every write that is not at a write pointer rewrites its zone.",
     recording: Recording::Zoned,
@@ -94,7 +94,7 @@ struct InPlace {
 
 impl InPlace {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Config = config::read(&INFO, config)?;
+        let config: Config = configure(INFO.name, config)?;
         if config.step_blocks == 0 {
             let reason = "step_blocks must be at least 1".to_owned();
             return Err(ConfigError::Field { layer: INFO.name, reason });

@@ -2,8 +2,7 @@
 //!
 //! # State
 //! - durable: lost blocks;
-//! - fixed: the order in which logical blocks fill the tracks, and how many of them there are. The order is what these
-//!   layers differ in: each gives its own when it is made, a list of phases, constant or made up from its fields.
+//! - fixed: the order in which logical blocks fill the tracks, and how many of them there are.
 //!
 //! # Invariants
 //! - Logical block *n* lies where the order says, always; a block of the disk is *allocated* if its logical block is
@@ -31,7 +30,7 @@
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
-use crate::layers::{ConfigError, Field, LayerInfo, config};
+use crate::layers::{ConfigError, Field, configure};
 use crate::parts::lost::LostBlocks;
 use crate::parts::track_order::{Phase, TrackOrder};
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -54,9 +53,8 @@ pub(super) const FIELDS: &[Field] = &[
     },
 ];
 
-/// The values of these fields. A layer may list others beside them.
 #[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 struct Config {
     utilisation: f64,
     update_blocks: u32,
@@ -81,19 +79,19 @@ pub(super) struct InPlaceTracks {
 impl InPlaceTracks {
     /// A layer on the interlaced tracks of `space`, in the order of `phases`.
     pub(super) fn new(
-        layer: &LayerInfo,
+        layer: &'static str,
         phases: &[Phase],
         space: &Space,
         config: &toml::Table,
     ) -> Result<Self, ConfigError> {
-        let Config { utilisation, update_blocks } = config::read(layer, config)?;
+        let Config { utilisation, update_blocks } = configure(layer, config)?;
         let Some(tracks) = space.tracks else {
             let reason = "it needs interlaced tracks; choose an interlaced drive".to_owned();
-            return Err(ConfigError::Space { layer: layer.name, reason });
+            return Err(ConfigError::Space { layer, reason });
         };
         if !(utilisation > 0.0 && utilisation <= 1.0) {
             let reason = format!("utilisation is {utilisation}; choose a part of the disk above 0, up to 1");
-            return Err(ConfigError::Field { layer: layer.name, reason });
+            return Err(ConfigError::Field { layer, reason });
         }
         let capacity = ((tracks.interlaced_blocks() as f64 * utilisation) as u64).max(1);
         let update_blocks = if update_blocks == 0 { tracks.bottom_blocks } else { update_blocks };
@@ -264,69 +262,5 @@ impl TranslationLayer for InPlaceTracks {
 
     fn check(&self) -> Result<(), Violation> {
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::layers::Recording;
-    use crate::media::Interlaced;
-    use crate::parts::track_order::Direction;
-    use crate::plan::Op;
-    use crate::tracks::{Overlap, Tracks};
-
-    /// Two phases, of which a field of the layer's own turns the second round.
-    const TURNING: LayerInfo = LayerInfo {
-        name: "turning",
-        family: "interlaced",
-        source: "this test",
-        summary: "Bottom tracks inwards, then top tracks either way.",
-        recording: Recording::Interlaced,
-        buffered: false,
-        fields: &[FIELDS[0], FIELDS[1], Field { key: "turned", default: "false", meaning: "", samples: &[] }],
-        build: |space, config| {
-            #[derive(serde::Deserialize)]
-            struct Own {
-                turned: bool,
-            }
-            let Own { turned } = config::read(&TURNING, config)?;
-            let direction = if turned { Direction::Outwards } else { Direction::Inwards };
-            let bottom = Phase { side: Side::Bottom, first: 0, step: 1, direction: Direction::Inwards };
-            let top = Phase { side: Side::Top, direction, ..bottom };
-            Ok(Box::new(InPlaceTracks::new(&TURNING, &[bottom, top], space, config)?))
-        },
-    };
-
-    /// Whether a write to the first block of each bottom track has to save what lies over it.
-    fn updates(config: &str) -> Vec<bool> {
-        let tracks = Tracks {
-            conventional_tracks: 0,
-            groups: 1,
-            bottom_tracks: 8,
-            top_tracks: 8,
-            bottom_blocks: 5,
-            top_blocks: 4,
-            skew_blocks: 0,
-            overlap: Overlap::Angle,
-        };
-        let space = Space::of(&Interlaced::new(Pba::DISK, tracks), 0);
-        let mut layer = TURNING.build(&space, &config.parse().unwrap()).unwrap();
-        let mut update = |lba| {
-            let mut plan = Plan::new();
-            assert_eq!(layer.write(Extent::new(Lba(lba), 1), &mut plan), 1);
-            plan.ops().contains(&Op::Count(Event::Rmw, 1))
-        };
-        (0..8).map(|bottom| update(bottom * 5)).collect()
-    }
-
-    #[test]
-    fn a_field_of_the_layer_decides_the_order() {
-        // All 40 bottom blocks, and the first 16 top blocks of the order, which are those of four tracks.
-        let half = |turned| updates(&format!("utilisation = 0.7778\nturned = {turned}"));
-        assert_eq!(half(false), [true, true, true, true, true, false, false, false]);
-        assert_eq!(half(true), [false, false, false, false, true, true, true, true]);
-        assert_eq!(updates("utilisation = 1.0\nturned = true"), [true; 8]);
-        assert_eq!(updates("utilisation = 0.55\nturned = true"), [false; 8]);
     }
 }

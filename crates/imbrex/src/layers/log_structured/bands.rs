@@ -1,10 +1,10 @@
 //! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
-use super::score::{Score, benefit_per_cost};
+use super::config::Score;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
 use crate::parts::full_map::FullMap;
-use crate::parts::unit_pool::{Reuse, UnitPool};
+use crate::parts::unit_pool::{Reuse, UnitPool, Victims};
 use crate::plan::{Plan, Unit};
 use crate::space::Zones;
 
@@ -46,12 +46,13 @@ impl Bands {
     /// said.
     pub fn new(zones: Zones, score: Score, roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
+        let kept = if score == Score::Greedy { Victims::ByLive } else { Victims::ByAge };
         Self {
-            bands: vec![Band { written: 0, role: Role::Data, youngest: 0 }; count as usize],
-            map: FullMap::new(capacity, count, blocks),
-            pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
             zones,
             score,
+            bands: vec![Band { written: 0, role: Role::Data, youngest: 0 }; count as usize],
+            map: FullMap::new(capacity, count, blocks),
+            pool: UnitPool::new(count, blocks, Reuse::Lowest, kept),
             copying: Vec::with_capacity(roles),
             victims: Vec::with_capacity(roles),
             clock: 0,
@@ -159,9 +160,6 @@ impl Bands {
 
     /// Makes a candidate a victim.
     pub fn leave(&mut self, band: u32) {
-        if let Score::Choices(draw) = &mut self.score {
-            draw.took(self.map.live(band) < self.zones.zone_blocks);
-        }
         self.pool.reopen(band);
     }
 
@@ -182,25 +180,28 @@ impl Bands {
     }
 
     /// The candidate to compact next, if compacting candidates can gain a slot at all.
-    pub fn best(&mut self) -> Option<u32> {
-        let full = self.zones.zone_blocks;
-        let gains = |&band: &u32| self.map.live(band) < full;
+    pub fn best(&self) -> Option<u32> {
+        let gains = |&band: &u32| self.live(band) < self.zones.zone_blocks;
         let mut closed = self.pool.by_age();
-        match &mut self.score {
+        match self.score {
             Score::Greedy => self.pool.least_live().map(|(band, _)| band).filter(gains),
             // The oldest may have no dead slot, but then another must.
             Score::Fifo => {
                 let oldest = closed.next()?;
                 (gains(&oldest) || closed.any(|band| gains(&band))).then_some(oldest)
             }
-            Score::CostBenefit => {
-                let age = |band: u32| self.clock - self.bands[band as usize].youngest;
-                let value = |band| benefit_per_cost(self.map.live(band), full, age(band));
+            Score::CostBenefit => closed.filter(gains).max_by(|&a, &b| {
                 // Of equals the lowest number.
-                closed.filter(gains).max_by(|&a, &b| value(a).total_cmp(&value(b)).then(b.cmp(&a)))
-            }
-            Score::Choices(draw) => draw.best(self.pool.drawn_from(), full, |band| self.map.live(band)),
+                self.benefit_per_cost(a).total_cmp(&self.benefit_per_cost(b)).then(b.cmp(&a))
+            }),
         }
+    }
+
+    /// (1 − u)·age / (1 + u), with the share u of live blocks.
+    fn benefit_per_cost(&self, band: u32) -> f64 {
+        let (live, full) = (f64::from(self.live(band)), f64::from(self.zones.zone_blocks));
+        let age = (self.clock - self.youngest(band)) as f64;
+        (full - live) * (1.0 + age) / (full + live)
     }
 
     /// The effect of a change of role; nothing is adopted here.

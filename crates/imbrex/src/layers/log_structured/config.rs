@@ -1,10 +1,20 @@
 //! What can be chosen about a log over bands, and what the choice leaves to the host.
 
-use crate::layers::config::{self, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Field, LayerInfo, STEP_BLOCKS, configure};
 use crate::parts::block_map::BlockMap;
 use crate::parts::full_map::FullMap;
 use crate::space::{Space, Zones};
+
+/// Which bands are compacted.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Score {
+    /// Those closed longest ago.
+    Fifo,
+    /// Those with the fewest live blocks: the paper's Empty.
+    Greedy,
+    /// Those with the most (1 − u)·age / (1 + u).
+    CostBenefit,
+}
 
 /// The order in which compaction writes the blocks of its victims.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
@@ -16,9 +26,8 @@ pub(super) enum Sequence {
     Heat,
 }
 
-/// The values of all fields. A layer that does not list one of them keeps its default.
 #[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct Config {
     pub spare_fraction: f64,
     pub spare_bands: u32,
@@ -28,8 +37,6 @@ pub(super) struct Config {
     pub buffered_heat: bool,
     pub sequence: Sequence,
     pub step_blocks: u32,
-    pub choices: u32,
-    pub seed: u64,
 }
 
 impl Default for Config {
@@ -43,8 +50,6 @@ impl Default for Config {
             buffered_heat: true,
             sequence: Sequence::Place,
             step_blocks: 4096,
-            choices: 10,
-            seed: 1,
         }
     }
 }
@@ -95,50 +100,17 @@ pub(super) const FIELDS: &[Field] = &[
     STEP_BLOCKS,
 ];
 
-const CHOICES: Field = Field {
-    key: "choices",
-    default: "10",
-    meaning: "bands drawn for each victim, of which the one with the fewest live blocks is compacted",
-    samples: &["10", "1", "2"],
-};
-
-const SEED: Field = Field {
-    key: "seed",
-    default: "1",
-    meaning: "which stream of random numbers the draws are made with",
-    samples: &["1", "2"],
-};
-
-/// The fields where victims are drawn.
-pub(super) const FIELDS_OF_DRAWS: &[Field] = &{
-    let mut fields = [CHOICES; FIELDS.len() + 2];
-    fields[1] = SEED;
-    let mut i = 0;
-    while i < FIELDS.len() {
-        fields[i + 2] = FIELDS[i];
-        i += 1;
-    }
-    fields
-};
-
-/// More choices than this are as good as greedy and only take time.
-const MOST_CHOICES: u32 = 1000;
-
 /// The configuration of `layer`, the bands there are and the host's capacity on them.
 pub(super) fn read(
     layer: &LayerInfo,
     space: &Space,
     config: &toml::Table,
 ) -> Result<(Config, Zones, u64), ConfigError> {
-    let config: Config = config::read(layer, config)?;
+    let config: Config = configure(layer.name, config)?;
     let layer = layer.name;
     if config.step_blocks == 0 || config.compact_bands == 0 || !(0.0..1.0).contains(&config.spare_fraction) {
         let reason =
             "step_blocks and compact_bands must be at least 1, spare_fraction at least 0 and below 1".to_owned();
-        return Err(ConfigError::Field { layer, reason });
-    }
-    if !(1..=MOST_CHOICES).contains(&config.choices) {
-        let reason = format!("choices is {}; draw at least 1 band and at most {MOST_CHOICES}", config.choices);
         return Err(ConfigError::Field { layer, reason });
     }
     let misfit = |reason: String| Err(ConfigError::Space { layer, reason });

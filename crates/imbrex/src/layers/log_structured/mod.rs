@@ -1,4 +1,4 @@
-//! `log-greedy`, `log-fifo`, `log-cost-benefit`, `log-choices`: everything is appended to bands, and bands are compacted.
+//! `log-greedy`, `log-fifo`, `log-cost-benefit`: everything is appended to bands, and bands are compacted.
 //!
 //! Source: the band compaction of Jones, Amer, Miller, Long, Pitchumani and Strong, "Classifying Data to Reduce
 //! Long-Term Data Movement in Shingled Write Disks" (ACM TOS 12(1), 2016), §§3–5, whose baseline Empty is greedy;
@@ -6,20 +6,16 @@
 //! sequential zone. No block has a native place: the full map says where each lies. When no band takes more, the bands
 //! with the best score are compacted: their live blocks are read and appended to a spare band, and the bands are reset.
 //!
-//! The layers differ in the score: `log-fifo` takes the band closed longest ago, `log-greedy` the one with the fewest
-//! live blocks, `log-cost-benefit` the one with the most (1 − u)·age / (1 + u), where u is its share of live blocks and
-//! age the blocks the host has written since its youngest block was. `log-choices` takes the one with the fewest live
-//! blocks of `choices` that it draws: the d-choices cleaning of Van Houdt ("A Mean Field Model for a Class of Garbage
-//! Collection Algorithms in Flash-based Solid State Drives", SIGMETRICS 2013, d-Choices GC) and of Li, Lee and Lui
-//! ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
-//! algorithm). One choice is random cleaning; with many it comes close to greedy, for a look at so many bands.
+//! The three layers differ in the score: `log-fifo` takes the band closed longest ago, `log-greedy` the one with the
+//! fewest live blocks, `log-cost-benefit` the one with the most (1 − u)·age / (1 + u), where u is its share of live
+//! blocks and age the blocks the host has written since its youngest block was.
 //!
 //! # State
 //! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
 //!   hold copies ([`Record::Unit`]), and which blocks these are copies of;
-//! - soft: heat (overwrites since the block was last compacted), age, the order of candidates, how far the draws have
-//!   come, the active band. After a crash all blocks are cold, bands count as closed in the order of their numbers, the
-//!   draws begin anew with the same seed, and the band begun with the most room is the active one;
+//! - soft: heat (overwrites since the block was last compacted), age, the order of candidates, the active band. After a
+//!   crash all blocks are cold, bands count as closed in the order of their numbers, and the one begun with the most
+//!   room is the active one;
 //! - in RAM only: the write buffer, if there is one (`buffer_bands`).
 //!
 //! # Invariants
@@ -56,13 +52,6 @@
 //!   has to pass them anyway.
 //! - *Ties*: the band that came to its number of live blocks first, for large bands to its bucket of the index; under
 //!   cost–benefit the lowest number. An empty band of the lowest number is opened first.
-//! - *Draws* (`choices`, `seed`): each is from all closed bands, also those drawn before for the same victim, as in Van
-//!   Houdt's model, where a victim has i live blocks or more with the d-th power of the share of bands that do. It takes
-//!   no memory, and where d bands are many of all there are they may still miss the best one. Of equals the first drawn
-//!   is taken. When several bands are compacted together, each is drawn for by itself.
-//! - *Bands without a dead block* are drawn like others, as in the model, and compacting one gains nothing. Only if the
-//!   last victim was such a band and all that are drawn are, the next in the list that has a dead block is taken
-//!   instead: so a write waits for a number of compactions that is limited, and not just probably so.
 //! - *Age*: a band that takes compacted blocks is as young as the youngest victim.
 //! - *Idle time* is not used, and what is in the write buffer at the end of a trace stays there.
 //! - *Trim* unmaps.
@@ -72,22 +61,19 @@ mod buffer;
 mod compact;
 mod config;
 mod records;
-mod score;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
-use crate::layers::{ConfigError, LayerInfo};
+use crate::layers::{ConfigError, Family, LayerInfo, Recording};
 use crate::parts::heat::Heat;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
-use crate::recording::Recording;
 use crate::space::Space;
 use bands::Bands;
 use buffer::WriteBuffer;
 use compact::Compaction;
-use config::{Config, FIELDS, FIELDS_OF_DRAWS, Sequence};
-use score::{Draw, Score};
+use config::{Config, FIELDS, Score, Sequence};
 
 /// Dead stretches shorter than this are read along with the live blocks around them.
 const READ_THROUGH: u32 = 64;
@@ -96,49 +82,35 @@ const SOURCE: &str = "Jones et al., ACM TOS 12(1), 2016, §§3–5";
 
 pub(super) const GREEDY: LayerInfo = LayerInfo {
     name: "log-greedy",
-    family: "log-structured bands",
+    family: Some(Family::Banded),
     source: SOURCE,
     summary: "Everything is appended; the bands with the fewest live blocks are compacted.",
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&GREEDY, |_| Score::Greedy, space, config)?)),
+    build: |space, config| Ok(Box::new(LogStructured::new(&GREEDY, Score::Greedy, space, config)?)),
 };
 
 pub(super) const FIFO: LayerInfo = LayerInfo {
     name: "log-fifo",
-    family: "log-structured bands",
+    family: Some(Family::Banded),
     source: SOURCE,
     summary: "Everything is appended; the bands closed longest ago are compacted.",
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&FIFO, |_| Score::Fifo, space, config)?)),
+    build: |space, config| Ok(Box::new(LogStructured::new(&FIFO, Score::Fifo, space, config)?)),
 };
 
 pub(super) const COST_BENEFIT: LayerInfo = LayerInfo {
     name: "log-cost-benefit",
-    family: "log-structured bands",
+    family: Some(Family::Banded),
     source: "the same, after Rosenblum and Ousterhout, ACM TOCS 10(1), 1992",
     summary: "Everything is appended; bands with old and few live blocks are compacted.",
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&COST_BENEFIT, |_| Score::CostBenefit, space, config)?)),
-};
-
-pub(super) const CHOICES: LayerInfo = LayerInfo {
-    name: "log-choices",
-    family: "log-structured bands",
-    source: "the same, after Van Houdt, SIGMETRICS 2013, and Li, Lee and Lui, SIGMETRICS 2013",
-    summary: "Everything is appended; the bands with the fewest live blocks of some drawn at random are compacted.",
-    recording: Recording::Zoned,
-    buffered: false,
-    fields: FIELDS_OF_DRAWS,
-    build: |space, config| {
-        let score = |config: &Config| Score::Choices(Draw::new(config.choices, config.seed));
-        Ok(Box::new(LogStructured::new(&CHOICES, score, space, config)?))
-    },
+    build: |space, config| Ok(Box::new(LogStructured::new(&COST_BENEFIT, Score::CostBenefit, space, config)?)),
 };
 
 struct LogStructured {
@@ -156,18 +128,13 @@ struct LogStructured {
 }
 
 impl LogStructured {
-    fn new(
-        info: &LayerInfo,
-        score: impl FnOnce(&Config) -> Score,
-        space: &Space,
-        config: &toml::Table,
-    ) -> Result<Self, ConfigError> {
+    fn new(info: &LayerInfo, score: Score, space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
         let (config, zones, capacity) = config::read(info, space, config)?;
         let band = zones.zone_blocks;
         let roles = (config.spare_bands + config.compact_bands) as usize;
         Ok(Self {
             name: info.name,
-            bands: Bands::new(zones, score(&config), roles, capacity),
+            bands: Bands::new(zones, score, roles, capacity),
             heat: (config.buffer_bands > 0 || config.sequence == Sequence::Heat).then(|| Heat::new(capacity)),
             active: None,
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),

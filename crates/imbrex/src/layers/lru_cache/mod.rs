@@ -33,20 +33,19 @@ use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRI
 use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
 use super::flash_cache::frames::Frames;
 use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
+use super::zone_buffer::config::{INTERRUPTIBLE, read};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
-use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo, Recording, STEP_BLOCKS};
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
 use crate::plan::Plan;
-use crate::recording::Recording;
 use crate::space::Space;
 
 /// What is known of this layer.
 pub const INFO: LayerInfo = LayerInfo {
     name: "lru-cache",
-    family: "flash cache",
+    family: Some(Family::Ssd),
     source: "the plain LRU that PORE (MSST 2017) is held against",
     summary: "Blocks are cached on flash; the least recently used one leaves and is written home if it is dirty.",
     recording: Recording::Cached,
@@ -100,7 +99,7 @@ impl Default for Config {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<LruCache>, ConfigError> {
-    let Config { cache, reads_count, evict_blocks, read_reserve } = config::read(&INFO, config)?;
+    let Config { cache, reads_count, evict_blocks, read_reserve } = read(&INFO, config)?;
     if evict_blocks == 0 {
         let reason = "evict_blocks must be at least 1".to_owned();
         return Err(ConfigError::Field { layer: INFO.name, reason });

@@ -44,20 +44,18 @@ use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{
     Condition, Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation,
 };
-use crate::layers::config::{self, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo, Recording, STEP_BLOCKS, configure};
 use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::unit_pool::{Reuse, UnitPool, Victims};
 use crate::plan::{Place, Plan, Record, Why};
-use crate::recording::Recording;
 use crate::space::{Space, Zones};
 use collect::Collection;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "page-ftl",
-    family: "flash",
+    family: Some(Family::Ssd),
     source: "greedy cleaning (Desnoyers, TOS 2014); flash of the PORE report",
     summary: "Pages are mapped one by one; the erase block with the fewest live pages is collected.",
     recording: Recording::Flash,
@@ -117,7 +115,7 @@ struct PageFtl {
 
 impl PageFtl {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Config = config::read(&INFO, config)?;
+        let config: Config = configure(INFO.name, config)?;
         if !(0.0..1.0).contains(&config.over_provisioning) || config.spare_units == 0 || config.step_blocks == 0 {
             let reason = "over_provisioning must be a part below 1, spare_units and step_blocks at least 1".to_owned();
             return Err(ConfigError::Field { layer: INFO.name, reason });

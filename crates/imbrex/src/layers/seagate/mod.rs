@@ -16,25 +16,24 @@
 //! - *Several groups*: a phase goes through all of them before the next begins; the paper looks at one.
 //! - What it shares with `seagate-two-phase`: see there.
 
-use super::LayerInfo;
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
-use crate::parts::track_order::{Direction::Inwards, Phase};
-use crate::recording::Recording;
+use super::{Family, LayerInfo, Recording};
+use crate::parts::track_order::Phase;
 use crate::tracks::Side;
 
 const PHASES: [Phase; 3] = [
-    Phase { side: Side::Bottom, first: 0, step: 1, direction: Inwards },
-    Phase { side: Side::Top, first: 0, step: 2, direction: Inwards },
-    Phase { side: Side::Top, first: 1, step: 2, direction: Inwards },
+    Phase { side: Side::Bottom, first: 0, step: 1 },
+    Phase { side: Side::Top, first: 0, step: 2 },
+    Phase { side: Side::Top, first: 1, step: 2 },
 ];
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "seagate",
-    family: "interlaced",
+    family: Some(Family::Interlaced),
     source: "Gao, Zhu and Gage (US 9 728 206), as TrackLace §2.1 has it",
     summary: "Bottom tracks, every other top track, the rest; bottom updates rewrite what lies over them.",
     recording: Recording::Interlaced,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
+    build: |space, config| Ok(Box::new(InPlaceTracks::new("seagate", &PHASES, space, config)?)),
 };

@@ -11,24 +11,21 @@
 //! # State, invariants and how a write is served
 //! Those of `in_place_tracks`, which this layer gives its order.
 
-use super::LayerInfo;
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
-use crate::parts::track_order::{Direction::Inwards, Phase};
-use crate::recording::Recording;
+use super::{Family, LayerInfo, Recording};
+use crate::parts::track_order::Phase;
 use crate::tracks::Side;
 
-const PHASES: [Phase; 2] = [
-    Phase { side: Side::Bottom, first: 0, step: 1, direction: Inwards },
-    Phase { side: Side::Top, first: 0, step: 1, direction: Inwards },
-];
+const PHASES: [Phase; 2] =
+    [Phase { side: Side::Bottom, first: 0, step: 1 }, Phase { side: Side::Top, first: 0, step: 1 }];
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "seagate-two-phase",
-    family: "interlaced",
+    family: Some(Family::Interlaced),
     source: "Gao, Zhu and Gage (US 9 728 206), as TrackLace §7.2 has it",
     summary: "Bottom tracks, then top tracks; bottom updates rewrite what lies over them.",
     recording: Recording::Interlaced,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
+    build: |space, config| Ok(Box::new(InPlaceTracks::new("seagate-two-phase", &PHASES, space, config)?)),
 };

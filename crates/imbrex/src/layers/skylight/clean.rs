@@ -47,14 +47,14 @@ impl Skylight {
         let last = self.blocks.map.last(blocks).map_or(0, |last| last.since(blocks.start) as u32 + 1);
         let ram = self.stream.as_ref().filter(|stream| stream.ram == 0).map_or(0, |_| self.home.longest());
         let end = last.max(self.home.pointer(band));
-        self.copied.clear();
+        self.copied.fill(0);
         self.job = Some(Job { band, end, ram, volatile: false, from_stream: false, stage: Stage::Gather(0) });
         self.job_step(plan)
     }
 
     /// Makes a job of a stream that has gathered its whole band.
     pub(super) fn begin_stream(&mut self, stream: &Stream) {
-        self.copied.insert_run(0, u64::from(self.home.length(stream.band)));
+        self.copied.fill(u64::MAX);
         let Stream { band, gathered, ram } = *stream;
         self.job = Some(Job { band, end: gathered, ram, volatile: true, from_stream: true, stage: Stage::Gather(0) });
     }
@@ -187,21 +187,29 @@ impl Skylight {
         let (home, held) = self.home.content(job.band);
         let offset = |lba: Lba| lba.since(band.start) as u32;
         if from < held {
-            let run = band.skip(from).first(to.min(held) - from);
-            self.blocks.lost.collect(run, home.plus(u64::from(from)), ram(job, from), plan);
+            self.blocks.lost.runs(band.skip(from).first(to.min(held) - from), |part, lost| {
+                let at = offset(part.start);
+                let source = if lost { Place::Zero } else { Place::At(home.plus(u64::from(at))) };
+                plan.copy(source, Place::At(ram(job, at)), part.blocks, Why::Collect);
+            });
         }
         let bare = from.max(held);
         if bare < to {
             plan.copy(Place::Zero, Place::At(ram(job, bare)), to - bare, Why::Collect);
         }
         let stretch = band.skip(from).first(to - from);
+        std::hint::black_box(self.blocks.map.touch_range(stretch));
         self.newer.clear();
-        self.newer.extend(self.blocks.many(stretch).map(|(lba, slot)| (slot, offset(lba))));
+        self.newer.extend(self.blocks.map.range(stretch).map(|(lba, slot)| (slot, offset(lba))));
         self.newer.sort_unstable();
         for &(slot, at) in &self.newer {
             plan.copy(Place::At(self.blocks.place_of(slot)), Place::At(ram(job, at)), 1, Why::Collect);
-            self.copied.insert(u64::from(at));
+            self.copied[at as usize / 64] |= 1 << (at % 64);
         }
+    }
+
+    pub(super) fn is_copied(&self, offset: u32) -> bool {
+        self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1
     }
 
     /// Notes that the copies a job may have made of these blocks of one band are old now.
@@ -209,13 +217,16 @@ impl Skylight {
         let Some(job) = &self.job else { return };
         let (band, offset) = self.home.locate(run.start);
         if band == job.band {
-            self.copied.remove_run(u64::from(offset), u64::from(offset + run.blocks));
+            for offset in offset..offset + run.blocks {
+                self.copied[offset as usize / 64] &= !(1 << (offset % 64));
+            }
         }
     }
 
     /// Plans that the blocks of the band are not in the cache any more, except those written since they were copied.
     fn evict_copied(&mut self, job: &Job, plan: &mut Plan) {
-        self.blocks.evict(self.home.logical(job.band), job.from_stream, &self.copied, &mut self.cache, plan);
+        let copied = |offset: u32| self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1;
+        self.blocks.evict(self.home.logical(job.band), job.from_stream, copied, &mut self.cache, plan);
         if job.from_stream {
             plan.count(Event::Direct, job.end);
         } else {
@@ -251,10 +262,13 @@ impl Skylight {
         job.volatile = false;
         let (band, end, ram) = (self.home.logical(job.band), job.end, job.ram);
         let mut from = 0;
-        while let Some(first) = self.copied.next(from, u64::from(end)) {
-            let to = self.copied.next_absent(first, u64::from(end));
-            let (first, blocks) = (first as u32, (to - first) as u32);
-            self.put_all(band.skip(first).first(blocks), Place::At(Pba::ram(u64::from(ram + first))), plan);
+        while from < end {
+            let newest = self.is_copied(from);
+            let to = (from..end).find(|offset| self.is_copied(*offset) != newest).unwrap_or(end);
+            if newest {
+                let source = Place::At(Pba::ram(u64::from(ram + from)));
+                self.put_all(band.skip(from).first(to - from), source, plan);
+            }
             from = to;
         }
     }

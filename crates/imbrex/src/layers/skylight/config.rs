@@ -4,9 +4,8 @@ use super::Skylight;
 use super::cache::Cache;
 use super::home::Home;
 use super::stream::Detector;
-use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field};
-use crate::parts::bitmap::Bitmap;
+use crate::layers::zone_buffer::config::INTERRUPTIBLE;
+use crate::layers::{ConfigError, Field, STEP_BLOCKS, configure};
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
 use crate::parts::step_size::StepSize;
@@ -81,7 +80,7 @@ const LEAST_ENTRIES: u32 = 4;
 impl Skylight {
     /// An empty layer on `space`.
     pub fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Config = config::read(&super::INFO, config)?;
+        let config: Config = configure(NAME, config)?;
         if config.step_blocks == 0 || config.stream_blocks == 0 || config.map_entries < LEAST_ENTRIES {
             let reason = "step_blocks and stream_blocks must be at least 1 and map_entries at least 4".to_owned();
             return Err(ConfigError::Field { layer: NAME, reason });
@@ -101,7 +100,7 @@ impl Skylight {
             detector: Detector::default(),
             stream: None,
             job: None,
-            copied: Bitmap::new(u64::from(longest)),
+            copied: vec![0; longest.div_ceil(64) as usize],
             newer: Vec::with_capacity(longest.min(config.step_blocks) as usize),
             home,
             step: StepSize::new(config.step_blocks),

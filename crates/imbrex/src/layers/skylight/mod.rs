@@ -62,13 +62,11 @@ use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{
     Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
 };
-use crate::layers::LayerInfo;
-use crate::parts::bitmap::Bitmap;
+use crate::layers::{Family, LayerInfo, Recording};
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
-use crate::recording::Recording;
 use cache::Cache;
 use clean::Job;
 use config::Config;
@@ -77,7 +75,7 @@ use stream::{Detector, Stream};
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "skylight",
-    family: "drive-managed",
+    family: Some(Family::Banded),
     source: "Skylight (FAST 2015)",
     summary: "Fixed places in bands behind a persistent cache, which is cleaned band by band from its tail.",
     recording: Recording::Banded,
@@ -95,8 +93,8 @@ struct Skylight {
     detector: Detector,
     stream: Option<Stream>,
     job: Option<Job>,
-    /// Offsets of the job's band whose newest content has been copied.
-    copied: Bitmap,
+    /// Offsets of the job's band whose newest content has been copied, one bit each.
+    copied: Vec<u64>,
     /// Reused for the cached blocks of one step, slot and offset.
     newer: Vec<(u32, u32)>,
 }
@@ -110,15 +108,46 @@ impl Skylight {
 
     /// Plans a read of blocks of one band of which none is in RAM alone; returns how many the cache had.
     fn read_cached(&self, at: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
-        self.blocks.read(at, host, plan, |_slot| {}, |run, host, plan| self.read_home(run, host, plan))
+        let (mut next, mut hits) = (at.start, 0);
+        let number = |lba: Lba| host + lba.since(at.start) as u32;
+        for (lba, slot) in self.blocks.map.range(at) {
+            if lba > next {
+                self.read_home(Extent::between(next, lba), number(next), plan);
+            }
+            plan.copy(Place::At(self.blocks.place_of(slot)), Place::Host(number(lba)), 1, Why::Host);
+            hits += 1;
+            next = lba.plus(1);
+        }
+        if next < at.end() {
+            self.read_home(Extent::between(next, at.end()), number(next), plan);
+        }
+        hits
     }
 
     /// Plans a read of blocks of one band at their own places. What was never written reads as zeros.
     fn read_home(&self, at: Extent<Lba>, host: u32, plan: &mut Plan) {
         let (band, first) = self.home.locate(at.start);
         let (place, held) = self.home.content(band);
-        let lies = (place.plus(u64::from(first)), held.saturating_sub(first));
-        self.blocks.lost.read(at, lies, host, plan);
+        self.blocks.lost.runs(at, |part, lost| {
+            let from = part.start.since(at.start) as u32;
+            if lost {
+                plan.copy(Place::Lost, Place::Host(host + from), part.blocks, Why::Host);
+            } else {
+                let offset = first + from;
+                read_written(part, (place.plus(u64::from(offset)), held.saturating_sub(offset)), host + from, plan);
+            }
+        });
+    }
+}
+
+/// Plans a read of blocks that begin at a place from which on so many are written.
+fn read_written(at: Extent<Lba>, (place, written): (Pba, u32), host: u32, plan: &mut Plan) {
+    let written = written.min(at.blocks);
+    if written > 0 {
+        plan.copy(Place::At(place), Place::Host(host), written, Why::Host);
+    }
+    if written < at.blocks {
+        plan.copy(Place::Zero, Place::Host(host + written), at.blocks - written, Why::Host);
     }
 }
 

@@ -124,11 +124,8 @@ impl Skylight {
         let Some(job) = self.job.as_ref().filter(|job| job.band == band && job.volatile) else {
             return (None, at.blocks);
         };
-        let (from, end) = (u64::from(offset), u64::from(offset + at.blocks));
-        let newest = self.copied.contains(from);
-        let other =
-            if newest { self.copied.next_absent(from, end) } else { self.copied.next(from, end).unwrap_or(end) };
-        let same = (other - from) as u32;
+        let newest = self.is_copied(offset);
+        let same = (offset..offset + at.blocks).take_while(|o| self.is_copied(*o) == newest).count() as u32;
         (newest.then_some(Pba::ram(u64::from(job.ram + offset))), same)
     }
 }

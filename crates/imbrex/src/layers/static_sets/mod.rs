@@ -32,19 +32,18 @@ use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRI
 use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
 use super::flash_cache::frames::Frames;
 use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
+use super::zone_buffer::config::{INTERRUPTIBLE, read};
 use crate::block::{Extent, Lba, unit_and_offset};
 use crate::layer::Violation;
-use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo, Recording, STEP_BLOCKS};
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
-use crate::recording::Recording;
 use crate::space::Space;
 
 /// What is known of this layer.
 pub const INFO: LayerInfo = LayerInfo {
     name: "static-sets",
-    family: "flash cache",
+    family: Some(Family::Ssd),
     source: "the baseline Skylight of the PORE report",
     summary: "Bands are mapped to sets of flash frames; a set that is full of dirty blocks is written home whole.",
     recording: Recording::Cached,
@@ -91,7 +90,7 @@ impl Default for Config {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<StaticSets>, ConfigError> {
-    let Config { cache, sets, band_blocks } = config::read(&INFO, config)?;
+    let Config { cache, sets, band_blocks } = read(&INFO, config)?;
     if sets == 0 || band_blocks == 0 {
         let reason = "sets and band_blocks must be at least 1".to_owned();
         return Err(ConfigError::Field { layer: INFO.name, reason });

@@ -1,13 +1,21 @@
 //! The configuration that layers over a [`ZoneBuffer`] share, and how one is made from it.
 
+use serde::de::DeserializeOwned;
+
 use super::{Policy, ZoneBuffer};
-use crate::layers::{ConfigError, Field, LayerInfo, zone_map};
-use crate::parts::bitmap::Bitmap;
+use crate::layers::{ConfigError, Field, LayerInfo, configure, zone_map};
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::space::Space;
+
+pub const INTERRUPTIBLE: Field = Field {
+    key: "interruptible",
+    default: "true",
+    meaning: "reads may be served between the steps of an eviction",
+    samples: &["true", "false"],
+};
 
 pub const CLEAN_FOR: Field = Field {
     key: "clean_for",
@@ -76,6 +84,17 @@ impl Default for BufferConfig {
     }
 }
 
+/// Reads the configuration of `layer`; fields that it does not list are errors.
+pub fn read<C: DeserializeOwned>(layer: &LayerInfo, config: &toml::Table) -> Result<C, ConfigError> {
+    let known = |key: &String| layer.fields.iter().any(|field| field.key == key);
+    if let Some(key) = config.keys().find(|key| !known(key)) {
+        let known = layer.fields.iter().map(|field| field.key).collect::<Vec<_>>().join(", ");
+        let reason = format!("there is no field {key}; known are {known}");
+        return Err(ConfigError::Field { layer: layer.name, reason });
+    }
+    configure(layer.name, config)
+}
+
 impl<P: Policy> ZoneBuffer<P> {
     /// An empty buffer of `layer` on `space`, with the policy that `policy` makes for the slots and native zones there
     /// are.
@@ -95,7 +114,7 @@ impl<P: Policy> ZoneBuffer<P> {
             name: layer.name,
             policy: policy(slots, &zones),
             blocks: BufferedBlocks::new(space.conventional, slots, zones.capacity()),
-            copied: Bitmap::new(u64::from(zones.zone_blocks())),
+            copied: vec![0; zones.zone_blocks().div_ceil(64) as usize],
             collected: Vec::new(),
             zones,
             eviction: None,

@@ -82,7 +82,7 @@ impl<P: Policy> ZoneBuffer<P> {
         let ram = Pba::ram(self.collected.len() as u64);
         plan.copy(Place::At(self.slot_place(slot)), Place::At(ram), 1, Why::Collect);
         self.collected.push(offset);
-        self.copied.insert(u64::from(offset));
+        self.copied[offset as usize / 64] |= 1 << (offset % 64);
     }
 
     /// Begins to write what was collected of a zone.
@@ -102,7 +102,7 @@ impl<P: Policy> ZoneBuffer<P> {
     }
 
     fn begin(&mut self, native: u32, writing: Option<Writing>) {
-        self.copied.clear();
+        self.copied.fill(0);
         self.collected.clear();
         self.eviction = Some(Eviction { native, writing });
     }
@@ -183,10 +183,11 @@ impl<P: Policy> ZoneBuffer<P> {
         let stretch = zone.skip(from).first(to - from);
         let offset = |lba: Lba| (lba.0 - zone.start.0) as u32;
         self.newer.clear();
-        let places = self.blocks.many(stretch).map(|(lba, slot)| (offset(lba), self.blocks.place_of(slot)));
+        std::hint::black_box(self.blocks.map.touch_range(stretch));
+        let places = self.blocks.map.range(stretch).map(|(lba, slot)| (offset(lba), self.blocks.place_of(slot)));
         self.newer.extend(places);
         for (offset, _) in &self.newer {
-            self.copied.insert(u64::from(*offset));
+            self.copied[*offset as usize / 64] |= 1 << (offset % 64);
         }
     }
 
@@ -196,7 +197,8 @@ impl<P: Policy> ZoneBuffer<P> {
             Way::Rewrite => self.zones.switch(native, writing.target, plan),
             Way::Append | Way::InPlace => {}
         }
-        self.blocks.evict(self.zones.blocks_of(native), false, &self.copied, &mut self.policy, plan);
+        let copied = |offset: u32| self.copied[offset as usize / 64] >> (offset % 64) & 1 == 1;
+        self.blocks.evict(self.zones.blocks_of(native), false, copied, &mut self.policy, plan);
         plan.count(if writing.way == Way::Append { Event::RmwFree } else { Event::Rmw }, 1);
         self.policy.destaged(native, writing.end, &self.collected);
     }

@@ -27,18 +27,17 @@ mod write;
 
 use std::ops::ControlFlow;
 
-use crate::block::{Extent, Lba, Pba, Request};
+use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{
     Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
 };
 use crate::layers::rewrite_survives;
-use crate::parts::bitmap::Bitmap;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::parts::zone_pass::Newer;
-use crate::plan::{Event, Plan, Record};
+use crate::plan::{Event, Place, Plan, Record, Why};
 use config::BufferConfig;
 use evict::Eviction;
 
@@ -131,8 +130,8 @@ pub struct ZoneBuffer<P> {
     pub blocks: BufferedBlocks,
     pub zones: ZoneMap,
     eviction: Option<Eviction>,
-    /// Offsets of the zone under eviction whose newest content has been copied.
-    copied: Bitmap,
+    /// Offsets of the zone under eviction whose newest content has been copied, one bit each.
+    copied: Vec<u64>,
     /// Offsets of the blocks that have been collected for it in RAM, from block 0 on in this order.
     collected: Vec<u32>,
     /// Reused for the newer blocks of one step.
@@ -207,9 +206,21 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
-        let Self { policy, zones, blocks, .. } = self;
-        let home = |run: Extent<Lba>, host: u32, plan: &mut Plan| zones.read(run, host, &blocks.lost, plan);
-        let hits = blocks.read(at, 0, plan, |slot| policy.read(slot), home);
+        let mut next = at.start;
+        let mut hits = 0;
+        let host = |lba: Lba| (lba.0 - at.start.0) as u32;
+        for (lba, slot) in self.blocks.map.range(at) {
+            if lba > next {
+                self.zones.read(Extent::between(next, lba), host(next), &self.blocks.lost, plan);
+            }
+            plan.copy(Place::At(self.slot_place(slot)), Place::Host(host(lba)), 1, Why::Host);
+            self.policy.read(slot);
+            hits += 1;
+            next = lba.plus(1);
+        }
+        if next < at.end() {
+            self.zones.read(Extent::between(next, at.end()), host(next), &self.blocks.lost, plan);
+        }
         plan.count(Event::ReadHit, hits);
     }
 

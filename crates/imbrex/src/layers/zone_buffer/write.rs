@@ -38,7 +38,9 @@ impl<P: Policy> ZoneBuffer<P> {
         let Some(eviction) = &self.eviction else { return };
         let (native, offset) = self.zones.native_of(run.start);
         if native == eviction.native {
-            self.copied.remove_run(u64::from(offset), u64::from(offset + run.blocks));
+            for offset in offset..offset + run.blocks {
+                self.copied[offset as usize / 64] &= !(1 << (offset % 64));
+            }
         }
     }
 

@@ -2,11 +2,13 @@
 //! Imbrex writes: the host in MSR lines, the LUN in SYSTOR '17 lines. Where volumes are chosen from, the chosen one
 //! counts.
 
-use super::SYNTHETIC_VOLUME;
 use super::lines::{Line, LineFormat};
 use super::msr::Msr;
 use super::systor17::Systor17;
 use crate::trace::TraceFormat;
+
+/// The volume, or its host, of requests that were generated.
+pub(in crate::trace) const SYNTHETIC_VOLUME: &str = "synthetic";
 
 /// Whether the requests of the volume called `chosen`, or else of that of the first request in `head`, were generated.
 pub(super) fn is_synthetic(format: TraceFormat, head: &[u8], chosen: Option<&str>) -> bool {

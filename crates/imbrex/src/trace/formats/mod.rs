@@ -6,6 +6,7 @@
 
 mod alibaba;
 mod blkparse;
+mod compression;
 mod disksim;
 mod fields;
 mod file_trace;
@@ -27,23 +28,26 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+pub use compression::Compression;
+pub(super) use compression::Encoder;
 use file_trace::FileTrace;
 pub use file_trace::SORT_WINDOW;
 use input::Input;
+pub(super) use label::SYNTHETIC_VOLUME;
 use lines::{LineFormat, Lines};
 use measured::Counted;
 use vscsi::Vscsi;
 
 #[cfg(feature = "parquet")]
 use super::parquet;
-use super::{Compression, FileOptions, Position, Problem, TraceError, TraceFormat, TraceInfo, TraceSource};
+use super::{FileOptions, Position, Problem, TraceError, TraceFormat, TraceInfo, TraceSource};
 use crate::block::Access;
 
 /// Bytes in which a format shows itself: a line, or two records.
 const HEAD_BYTES: usize = 4096;
 
-/// The volume, or its host, of requests that were generated.
-pub(super) const SYNTHETIC_VOLUME: &str = "synthetic";
+/// What a Parquet file begins with.
+pub(super) const PARQUET_MAGIC: &[u8] = b"PAR1";
 
 /// Opens the trace file at `path`.
 pub fn open(path: &Path) -> Result<Box<dyn TraceSource>, TraceError> {

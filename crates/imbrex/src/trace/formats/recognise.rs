@@ -5,6 +5,7 @@
 //! `blkparse` with `MAJOR,MINOR` and a blank, DiskSim has no comma; of those with commas, the type is a letter or word
 //! in the second, third or fourth field, and a number only for Tencent.
 
+use super::PARQUET_MAGIC;
 use super::alibaba::Alibaba;
 use super::blkparse::Blkparse;
 use super::disksim::DiskSim;
@@ -16,7 +17,6 @@ use super::systor17::Systor17;
 use super::tencent::Tencent;
 use super::vscsi::Vscsi;
 use crate::trace::TraceFormat;
-use crate::trace::format::PARQUET_MAGIC;
 
 /// Fields that are looked at; no format needs more to be told.
 const FIELDS: usize = 8;

@@ -5,9 +5,10 @@
 //! no host ever made these requests. Lines stand in order of completion, timestamps are of
 //! the arrival: requests are put in order of time. The response time may be missing and is not looked at.
 
+use super::Fault;
 use super::fields::{Commas, access_letter, decimal, is_decimal, is_letter, is_number, number};
+use super::label::SYNTHETIC_VOLUME;
 use super::lines::{Line, LineFormat, LineRequest};
-use super::{Fault, SYNTHETIC_VOLUME};
 
 /// Decimal places from a second to a nanosecond.
 const PLACES: usize = 9;

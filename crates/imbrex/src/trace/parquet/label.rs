@@ -36,7 +36,7 @@ const CHECKSUM: &str = "imbrex.checksum";
 
 /// A running checksum of requests.
 #[derive(Default)]
-pub(in crate::trace) struct Checksum {
+pub(super) struct Checksum {
     crc: u32,
     requests: u64,
     duration_ns: u64,
@@ -47,7 +47,7 @@ pub(in crate::trace) struct Checksum {
 const ENCODED_BYTES: usize = 24;
 
 impl Checksum {
-    pub(in crate::trace) fn add(&mut self, requests: &[TraceRequest]) {
+    pub(super) fn add(&mut self, requests: &[TraceRequest]) {
         let Some(last) = requests.last() else { return };
         self.requests += requests.len() as u64;
         self.duration_ns = last.arrival_ns;
@@ -75,7 +75,7 @@ impl Promise {
 }
 
 /// The metadata of a file of requests from `source` that add up to `checksum`.
-pub(in crate::trace) fn metadata(source: &TraceInfo, checksum: &Checksum) -> Vec<KeyValue> {
+pub(super) fn metadata(source: &TraceInfo, checksum: &Checksum) -> Vec<KeyValue> {
     let name = source.name.rsplit(['/', '\\']).next().unwrap_or_default();
     let (requests, duration_ns) = (checksum.requests.to_string(), checksum.duration_ns.to_string());
     let (format, synthetic) = (source.format.to_string(), source.is_synthetic().to_string());

@@ -16,29 +16,31 @@
 //! a decoder must be able to rely on is checked in `pages.rs`, page by page.
 
 mod columns;
-pub(super) mod label;
+mod label;
 mod pages;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
 
 use bytes::Bytes;
 use reader::ParquetTrace;
+pub(super) use writer::ParquetWriter;
 
-use super::format::PARQUET_MAGIC;
+use super::formats::PARQUET_MAGIC;
 use super::{TraceError, TraceSource};
 
 /// The columns, in the order in which they are written.
-pub(super) const COLUMNS: [&str; 4] = ["arrival_ns", "offset_bytes", "bytes", "write"];
+const COLUMNS: [&str; 4] = ["arrival_ns", "offset_bytes", "bytes", "write"];
 
 /// The name of the schema of files that Imbrex writes.
-pub(super) const SCHEMA_NAME: &str = "imbrex_trace";
+const SCHEMA_NAME: &str = "imbrex_trace";
 
 /// What `created_by` begins with in files that Imbrex writes.
-pub(super) const CREATOR: &str = "imbrex ";
+const CREATOR: &str = "imbrex ";
 
 /// Rows of a row group, which is what the writer keeps in memory: 6 MiB of requests.
 pub const GROUP_ROWS: usize = 1 << 18;

@@ -4,9 +4,9 @@
 //! everywhere: the gap to its predecessor, the access, then for the first of a run of new extents the length of the
 //! next run, for an old one which it is.
 
-use super::allocator::{Allocator, Kind};
 use super::growth::{Growth, Touch};
-use super::pool::{CompactExtent, Pool};
+use super::places::{Kind, Places};
+use super::pool::{Place, Pool};
 use super::volume::BLOCK_BYTES;
 use super::{Model, Profile, Volume};
 use crate::block::Access;
@@ -28,7 +28,7 @@ pub struct ProfileSource {
     random: Random,
     left: u64,
     arrivals: Arrivals,
-    allocator: Allocator,
+    places: Places,
     hot: Pool,
     read: Pool,
     new_writes: Growth,
@@ -62,7 +62,7 @@ impl ProfileSource {
             },
             left: volume.requests,
             arrivals: Arrivals::new(&ArrivalSpec { mean_rate: volume.rate, bursts: Some(BURSTS) }),
-            allocator: Allocator::new(&volume, &model, &mut random),
+            places: Places::new(&volume, &model, &mut random),
             hot: Pool::new((near * of_written) as usize),
             read: Pool::new((near * (1.0 - of_written)) as usize),
             new_writes: growth(volume.write_ratio, volume.new_write_share),
@@ -79,13 +79,13 @@ impl ProfileSource {
     fn next(&mut self) -> TraceRequest {
         let arrival_ns = self.arrivals.next(&mut self.random);
         let write = self.random.chance(self.volume.write_ratio);
-        let (access, extent) = if write { (Access::Write, self.write()) } else { (Access::Read, self.read()) };
-        let offset_bytes = u64::from(extent.block) * BLOCK_BYTES;
-        TraceRequest { arrival_ns, offset_bytes, bytes: u32::from(extent.blocks) * BLOCK_BYTES as u32, access }
+        let (access, place) = if write { (Access::Write, self.write()) } else { (Access::Read, self.read()) };
+        let offset_bytes = u64::from(place.block) * BLOCK_BYTES;
+        TraceRequest { arrival_ns, offset_bytes, bytes: u32::from(place.blocks) * BLOCK_BYTES as u32, access }
     }
 
     #[inline]
-    fn write(&mut self) -> CompactExtent {
+    fn write(&mut self) -> Place {
         let random = &mut self.random;
         match self.new_writes.next(random) {
             Touch::Old if !self.hot.is_empty() => return self.hot.touch_any(&self.model, random),
@@ -93,12 +93,12 @@ impl ProfileSource {
             _ => self.writing = self.kind(),
         }
         let lengths = if self.writing == Kind::Hot { &mut self.volume.hot } else { &mut self.volume.once };
-        let extent = self.allocator.allocate(self.writing, lengths.next());
+        let place = self.places.place(self.writing, lengths.next());
         self.written += 1;
         if self.writing == Kind::Hot {
-            self.hot.add(extent);
+            self.hot.add(place);
         }
-        extent
+        place
     }
 
     /// What the next run of new writes consists of. A volume begins with something to write again.
@@ -108,7 +108,7 @@ impl ProfileSource {
     }
 
     #[inline]
-    fn read(&mut self) -> CompactExtent {
+    fn read(&mut self) -> Place {
         let random = &mut self.random;
         if self.new_reads.next(random) == Touch::Old {
             let pool = if random.chance(self.model.reads_of_written) { &mut self.hot } else { &mut self.read };
@@ -116,9 +116,9 @@ impl ProfileSource {
                 return pool.touch_any(&self.model, random);
             }
         }
-        let extent = self.allocator.allocate(Kind::Read, self.volume.read.next());
-        self.read.add(extent);
-        extent
+        let place = self.places.place(Kind::Read, self.volume.read.next());
+        self.read.add(place);
+        place
     }
 }
 

@@ -31,11 +31,11 @@
 //! A shortened profile keeps ratios, lengths, range and rate; the distinct offsets, and with them what "near" means,
 //! shrink like the requests. A buffer that is a percentage of the range is then larger relative to what is written.
 
-mod allocator;
 mod figures;
 mod generator;
 mod growth;
 mod lengths;
+mod places;
 mod pool;
 mod volume;
 

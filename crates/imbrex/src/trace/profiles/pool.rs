@@ -5,15 +5,15 @@ use crate::trace::synthetic::random::Random;
 
 /// An extent in blocks.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct CompactExtent {
+pub(super) struct Place {
     pub block: u32,
     pub blocks: u16,
 }
 
 /// The extents of a kind in order of first use, and those touched last.
 pub(super) struct Pool {
-    extents: Vec<CompactExtent>,
-    /// Indices of the extents touched last; a ring once it is full.
+    places: Vec<Place>,
+    /// Indices of the places touched last; a ring once it is full.
     recent: Vec<u32>,
     newest: usize,
     window: usize,
@@ -27,36 +27,36 @@ impl Pool {
     pub(super) fn new(window: usize) -> Self {
         let window = window.max(1);
         let log_window = libm::log(window as f64 + 1.0);
-        Self { extents: Vec::new(), recent: Vec::new(), newest: 0, window, log_window, scanned: 0 }
+        Self { places: Vec::new(), recent: Vec::new(), newest: 0, window, log_window, scanned: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.extents.len()
+        self.places.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.extents.is_empty()
+        self.places.is_empty()
     }
 
-    pub(super) fn add(&mut self, extent: CompactExtent) {
-        let index = self.extents.len() as u32;
-        self.extents.push(extent);
+    pub(super) fn add(&mut self, place: Place) {
+        let index = self.places.len() as u32;
+        self.places.push(place);
         self.touch(index);
     }
 
-    /// Touches an extent of a pool that has some.
+    /// Touches a place of a pool that has some.
     #[inline]
-    pub(super) fn touch_any(&mut self, model: &Model, random: &mut Random) -> CompactExtent {
+    pub(super) fn touch_any(&mut self, model: &Model, random: &mut Random) -> Place {
         let index = if !random.chance(model.distant) {
             self.near(random)
         } else if random.chance(model.scan) {
-            self.scanned = if self.scanned + 1 < self.extents.len() { self.scanned + 1 } else { 0 };
+            self.scanned = if self.scanned + 1 < self.places.len() { self.scanned + 1 } else { 0 };
             self.scanned as u32
         } else {
-            random.below(self.extents.len() as u64) as u32
+            random.below(self.places.len() as u64) as u32
         };
         self.touch(index);
-        self.extents[index as usize]
+        self.places[index as usize]
     }
 
     #[inline]
@@ -96,9 +96,9 @@ mod tests {
         scan: 1.0,
     };
 
-    fn pool(extents: u32, window: usize) -> Pool {
+    fn pool(places: u32, window: usize) -> Pool {
         let mut pool = Pool::new(window);
-        (0..extents).for_each(|block| pool.add(CompactExtent { block, blocks: 1 }));
+        (0..places).for_each(|block| pool.add(Place { block, blocks: 1 }));
         pool
     }
 
@@ -108,8 +108,8 @@ mod tests {
         let mut seen = [false; 100];
         for _ in 0..10_000 {
             // A fresh pool each time: touching moves the window.
-            let extent = pool(100, 16).touch_any(&MODEL, &mut random);
-            seen[extent.block as usize] = true;
+            let place = pool(100, 16).touch_any(&MODEL, &mut random);
+            seen[place.block as usize] = true;
         }
         assert!(seen[..84].iter().all(|seen| !seen));
         assert!(seen[85..].iter().all(|seen| *seen), "{seen:?}");

@@ -1,16 +1,11 @@
 //! What a profile's figures come to: every number that the generator needs.
 
 use super::lengths::{LONGEST_BLOCKS, Lengths};
+use super::places::{SLOT_BLOCKS, ZONE_BLOCKS};
 use super::{Figures, Profile};
 use crate::trace::TraceError;
 
 pub(super) const BLOCK_BYTES: u64 = 4096;
-
-/// Blocks of a 256 MiB zone.
-pub(super) const ZONE_BLOCKS: u64 = 65_536;
-
-/// Blocks of a 1 MiB slot.
-pub(super) const SLOT_BLOCKS: u64 = 256;
 
 /// Blocks of a GiB.
 const GIB_BLOCKS: f64 = 262_144.0;

@@ -1,27 +1,37 @@
-//! Random numbers of many kinds that are the same on every machine: from random bits, exact floating-point operations
-//! and `libm`. The standard library's logarithm is the platform's and may differ in the last bit.
+//! Random numbers that are the same on every machine: bits from xoshiro256++, everything else in integers, exact
+//! floating-point operations and `libm`. The standard library's logarithm is the platform's and may differ in the last
+//! bit.
 
-use crate::parts::random;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A seeded source of random numbers.
-pub(in crate::trace) struct Random(random::Random);
+pub(in crate::trace) struct Random(Xoshiro256PlusPlus);
 
 impl Random {
     pub(in crate::trace) fn new(seed: u64) -> Self {
-        Self(random::Random::new(seed))
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Uniform in `0..bound`, without bias. `bound` is not zero.
+    /// Uniform in `0..bound`, without bias (Lemire, TOMACS 2019). `bound` is not zero.
     #[inline]
     pub(in crate::trace) fn below(&mut self, bound: u64) -> u64 {
-        self.0.below(bound)
+        debug_assert!(bound > 0);
+        let mut product = u128::from(self.0.next_u64()) * u128::from(bound);
+        if (product as u64) < bound {
+            let least = bound.wrapping_neg() % bound;
+            while (product as u64) < least {
+                product = u128::from(self.0.next_u64()) * u128::from(bound);
+            }
+        }
+        (product >> 64) as u64
     }
 
     /// Uniform in `[0, 1)`, in steps of 2⁻⁵³.
     #[inline]
     pub(in crate::trace) fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1u64 << 53) as f64;
-        (self.0.bits() >> 11) as f64 * STEP
+        (self.0.next_u64() >> 11) as f64 * STEP
     }
 
     /// True with probability `share`.
@@ -69,5 +79,18 @@ impl<T> Weighted<T> {
         let at = if self.items.len() == 1 { 0 } else { random.below(self.total) };
         let index = self.items.partition_point(|(up_to, _)| *up_to <= at);
         &mut self.items[index].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_bounds_are_not_biased() {
+        // Without rejection, half of the draws below three quarters of 2^64 would be multiples of three.
+        let mut random = Random::new(1);
+        let multiples = (0..100_000).filter(|_| random.below(3 << 62).is_multiple_of(3)).count();
+        assert!((32_500..34_200).contains(&multiples), "{multiples}");
     }
 }

@@ -3,17 +3,15 @@
 //! A [`TraceWriter`] takes requests in order of arrival and lays them down in a [`WriteFormat`]. What a format cannot
 //! hold is an error, except fractions of its unit of time: these are cut off and counted.
 
-#[cfg(feature = "parquet")]
-mod parquet;
 mod text;
 
 use std::fmt;
 use std::io::{self, Write};
 
-#[cfg(feature = "parquet")]
-use parquet::ParquetWriter;
 use text::{Line, TextWriter};
 
+#[cfg(feature = "parquet")]
+use super::parquet::ParquetWriter;
 use super::{Compression, TraceInfo, TraceRequest};
 use crate::block::Access;
 
@@ -109,7 +107,7 @@ pub trait TraceWriter {
 }
 
 /// Refuses trims: no format here has a word for them. `first` is the number of the first of `requests`.
-fn refuse_trims(format: WriteFormat, first: u64, requests: &[TraceRequest]) -> Result<(), WriteError> {
+pub(super) fn refuse_trims(format: WriteFormat, first: u64, requests: &[TraceRequest]) -> Result<(), WriteError> {
     match requests.iter().position(|request| request.access == Access::Trim) {
         Some(at) => Err(WriteError::Trim { request: first + at as u64, format }),
         None => Ok(()),

@@ -8,8 +8,7 @@ use std::io::{self, Write};
 use super::{TraceWriter, WriteError, WriteFormat, Written, refuse_trims};
 use crate::block::Access;
 use crate::trace::TraceRequest;
-use crate::trace::compression::Encoder;
-use crate::trace::formats::SYNTHETIC_VOLUME;
+use crate::trace::formats::{Encoder, SYNTHETIC_VOLUME};
 
 /// Nanoseconds of a tick of MSR traces.
 const MSR_TICK_NS: u64 = 100;

@@ -38,15 +38,15 @@ struct Chunk {
     used: u32,
 }
 
-/// The slot that a cold block may be put into.
+/// Where a cold block may be put.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum ColdSlot {
+pub(super) enum Place {
     /// Its chunk is buffered, and its slot is free or holds it.
-    Usable(u32),
+    Slot(u32),
     /// Its chunk is buffered; its slot will be free.
     Pending,
     /// Its chunk is not buffered.
-    NoChunk,
+    Nowhere,
 }
 
 pub(super) struct Chunks {
@@ -154,17 +154,13 @@ impl Chunks {
         chunk * self.split.chunk_blocks..(chunk + 1) * self.split.chunk_blocks
     }
 
-    /// The slot that a block which is not hot may be put into.
+    /// Where a block that is not hot may be put.
     #[inline]
-    pub fn cold_slot(&self, lba: Lba) -> ColdSlot {
+    pub fn place_of(&self, lba: Lba) -> Place {
         let (chunk, place) = self.chunk_of(lba);
-        let Some(at) = self.index.get(Lba(chunk)) else { return ColdSlot::NoChunk };
+        let Some(at) = self.index.get(Lba(chunk)) else { return Place::Nowhere };
         let slot = at * self.split.chunk_blocks + place;
-        if self.table.is_free(slot) || self.table.owner(slot) == Some(lba) {
-            ColdSlot::Usable(slot)
-        } else {
-            ColdSlot::Pending
-        }
+        if self.table.is_free(slot) || self.table.owner(slot) == Some(lba) { Place::Slot(slot) } else { Place::Pending }
     }
 
     /// Gives the chunk of a block, which is not buffered, a free chunk of the buffer; returns the block's slot.

@@ -29,14 +29,14 @@ pub struct Arc<'a> {
     target: u32,
 }
 
-/// The list that a number is in.
+/// Where a number is.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum List {
+enum Place {
     T1,
     B1,
     T2,
     B2,
-    Neither,
+    Nowhere,
 }
 
 impl<'a> Arc<'a> {
@@ -47,24 +47,24 @@ impl<'a> Arc<'a> {
     }
 
     #[inline]
-    fn list_of(&self, number: u32) -> List {
+    fn place(&self, number: u32) -> Place {
         let last = self.last[number as usize];
         let (at, often) = (last >> 1, last & 1 == 1);
         let (data, ghosts) = if often { (&self.t2, &self.b2) } else { (&self.t1, &self.b1) };
         match (at >= data.from, at >= ghosts.from, often) {
-            (true, _, false) => List::T1,
-            (true, _, true) => List::T2,
-            (false, true, false) => List::B1,
-            (false, true, true) => List::B2,
-            (false, false, _) => List::Neither,
+            (true, _, false) => Place::T1,
+            (true, _, true) => Place::T2,
+            (false, true, false) => Place::B1,
+            (false, true, true) => Place::B2,
+            (false, false, _) => Place::Nowhere,
         }
     }
 
     /// The paper's REPLACE: drops one from T1 or T2 and remembers it in B1 or B2.
     #[inline]
-    fn replace(&mut self, hit: List) {
+    fn replace(&mut self, hit: Place) {
         let Self { numbers, last, t1, t2, target, .. } = self;
-        let over = t1.len > *target || (hit == List::B2 && t1.len == *target);
+        let over = t1.len > *target || (hit == Place::B2 && t1.len == *target);
         if t1.len > 0 && over {
             t1.pop(numbers, |number, at| last[number as usize] == at << 1);
             self.b1.len += 1;
@@ -88,12 +88,12 @@ impl<'a> Arc<'a> {
                 return;
             }
             self.b1.pop(numbers, is_member);
-            self.replace(List::Neither);
+            self.replace(Place::Nowhere);
         } else if all >= *entries {
             if all == 2 * *entries {
                 self.b2.pop(numbers, |number, at| last[number as usize] == at << 1 | 1);
             }
-            self.replace(List::Neither);
+            self.replace(Place::Nowhere);
         }
     }
 }
@@ -102,27 +102,27 @@ impl Policy for Arc<'_> {
     #[inline]
     fn access(&mut self, number: u32) -> bool {
         self.position += 1;
-        let list = self.list_of(number);
-        match list {
-            List::T1 => self.t1.len -= 1,
-            List::T2 => self.t2.len -= 1,
-            List::B1 => {
+        let place = self.place(number);
+        match place {
+            Place::T1 => self.t1.len -= 1,
+            Place::T2 => self.t2.len -= 1,
+            Place::B1 => {
                 let more = (self.b2.len / self.b1.len).max(1);
                 self.target = self.target.saturating_add(more).min(self.entries);
-                self.replace(list);
+                self.replace(place);
                 self.b1.len -= 1;
             }
-            List::B2 => {
+            Place::B2 => {
                 let less = (self.b1.len / self.b2.len).max(1);
                 self.target = self.target.saturating_sub(less);
-                self.replace(list);
+                self.replace(place);
                 self.b2.len -= 1;
             }
-            List::Neither => self.make_room(),
+            Place::Nowhere => self.make_room(),
         }
-        let often = list != List::Neither;
+        let often = place != Place::Nowhere;
         (if often { &mut self.t2 } else { &mut self.t1 }).len += 1;
         self.last[number as usize] = self.position << 1 | u32::from(often);
-        matches!(list, List::T1 | List::T2)
+        matches!(place, Place::T1 | Place::T2)
     }
 }

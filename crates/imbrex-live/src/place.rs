@@ -1,0 +1,261 @@
+//! From a path that a user names to a store, with a lock that nobody else can have.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use imbrex::drive::DrivePreset;
+use imbrex::plan::Unit;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::backing::Backing;
+use crate::block_device::BlockDevice;
+use crate::direct::{DeviceError, DirectDevice};
+use crate::image::{Image, ImageError};
+use crate::signature;
+use crate::store::Store;
+use crate::volume;
+use crate::zoned_device::{self, ZonedDevice};
+
+/// Why a path is no store.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// It cannot be opened, made or locked.
+    #[error("cannot {doing} {path}: {source}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// Another program has it.
+    #[error("{0} is in use: another program has locked it, perhaps one that serves it")]
+    InUse(PathBuf),
+    /// It is neither a regular file nor a block device.
+    #[error("{0} is neither an image nor a block device")]
+    Kind(PathBuf),
+    /// The file holds no usable image.
+    #[error("{path}: {source}")]
+    Image {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        source: ImageError,
+    },
+    /// The block device cannot be used.
+    #[error("{path}: {source}")]
+    Device {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        source: DeviceError,
+    },
+    /// Something is there that would be lost.
+    #[error("{path} holds {what}; add --force to destroy it")]
+    Occupied {
+        /// The path.
+        path: PathBuf,
+        /// What is there.
+        what: String,
+    },
+    /// A drive was described for something that is one.
+    #[error("{0} is a drive itself; leave --drive and --capacity out")]
+    IsDrive(PathBuf),
+    /// No drive was described for an image.
+    #[error("{0} is no block device, so an image is made there; say of which drive with --drive")]
+    NeedsDrive(PathBuf),
+}
+
+/// Opens the store at `path` for this program alone.
+///
+/// # Errors
+/// When there is none, it is damaged, or somebody else has it.
+pub fn open(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
+    opened(path, File::options().read(true).write(true))
+}
+
+/// The same, for a program that will not write to it.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_to_read(path: &Path) -> Result<Arc<dyn Store>, PlaceError> {
+    opened(path, File::options().read(true))
+}
+
+fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, PlaceError> {
+    if is_device(path) {
+        return device(path, options).map_err(|source| PlaceError::Device { path: path.to_owned(), source });
+    }
+    let (file, metadata) = locked(path, "open", options)?;
+    if metadata.is_file() {
+        let image = Image::open(file).map_err(|source| PlaceError::Image { path: path.to_owned(), source })?;
+        return Ok(Arc::new(image));
+    }
+    Err(PlaceError::Kind(path.to_owned()))
+}
+
+/// Locks the store at `path`, which is to be formatted: an image of the drive that `preset` describes, or a block
+/// device. What is there already may be destroyed only with `force`, and is not before [`Prepared::make`].
+///
+/// # Errors
+/// When the path cannot be used so.
+pub fn prepare(path: &Path, preset: Option<&DrivePreset>, force: bool) -> Result<Prepared, PlaceError> {
+    match preset {
+        None if is_device(path) => {
+            let store = open(path)?;
+            if let Some(what) = found(path, store.as_ref())?.filter(|_| !force) {
+                return Err(PlaceError::Occupied { path: path.to_owned(), what });
+            }
+            Ok(Prepared { path: path.to_owned(), store, file: None, is_new: false })
+        }
+        Some(_) if is_device(path) => Err(PlaceError::IsDrive(path.to_owned())),
+        None => Err(PlaceError::NeedsDrive(path.to_owned())),
+        Some(preset) => image(path, preset, force),
+    }
+}
+
+/// Whether there is a block device at `path`.
+#[must_use]
+pub fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
+}
+
+/// A block device of this machine, with zones or without.
+fn device(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, DeviceError> {
+    let device = DirectDevice::open(path, options)?;
+    Ok(if zoned_device::is_zoned(&device)? {
+        Arc::new(ZonedDevice::new(device)?)
+    } else {
+        Arc::new(BlockDevice::new(device)?)
+    })
+}
+
+/// A store that is about to be formatted. A file that was not there before is removed again unless it is kept.
+pub struct Prepared {
+    path: PathBuf,
+    store: Arc<dyn Store>,
+    /// The file and the drive to make an image of, until that is done.
+    file: Option<(File, DrivePreset)>,
+    is_new: bool,
+}
+
+impl Prepared {
+    /// The store; for a file before it is made, a drive that keeps nothing.
+    #[must_use]
+    pub fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store)
+    }
+
+    /// Makes the image, where it is to be one. What was in the file is gone.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn make(&mut self) -> Result<(), PlaceError> {
+        let Some((file, preset)) = self.file.take() else { return Ok(()) };
+        let of = |source| PlaceError::Image { path: self.path.clone(), source };
+        let len = Image::<File>::len(&preset).map_err(|e| of(e.into()))?;
+        file.set_len(0).and_then(|()| file.set_len(len)).map_err(|e| match e.kind() {
+            io::ErrorKind::FileTooLarge => of(ImageError::TooLong(len)),
+            _ => of(e.into()),
+        })?;
+        self.store = Arc::new(Image::create(file, &preset).map_err(of)?);
+        Ok(())
+    }
+
+    /// Leaves the file where it is.
+    pub fn keep(mut self) {
+        self.is_new = false;
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        if self.is_new {
+            // The error that led here is the one to report.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn image(path: &Path, preset: &DrivePreset, force: bool) -> Result<Prepared, PlaceError> {
+    let draft = Image::draft(preset).map_err(|source| PlaceError::Image { path: path.to_owned(), source })?;
+    let is_new = !path.exists();
+    let (file, metadata) = locked(path, "make", File::options().read(true).write(true).create(true).truncate(false))?;
+    if !metadata.is_file() {
+        return Err(PlaceError::Kind(path.to_owned()));
+    }
+    if metadata.len() > 0 && !force {
+        let what = signature::find(&file, &[]).ok().flatten();
+        let what = what.map_or_else(|| format!("{} bytes", metadata.len()), str::to_owned);
+        return Err(PlaceError::Occupied { path: path.to_owned(), what });
+    }
+    let file = Some((file, preset.clone()));
+    Ok(Prepared { path: path.to_owned(), store: Arc::new(draft), file, is_new })
+}
+
+/// What is on a block device, if it is something that is known or cannot be read.
+fn found(path: &Path, store: &dyn Store) -> Result<Option<String>, PlaceError> {
+    let io = |source| PlaceError::Io { doing: "open", path: path.to_owned(), source };
+    let file = File::open(path).map_err(io)?;
+    let media = store.media();
+    let second = Unit::disk(1);
+    let zones =
+        media.has_pointer(second).then(|| media.extent_of(second).start.block() * u64::from(store.block_bytes()));
+    let known = signature::find(&file as &dyn Backing, zones.as_slice());
+    Ok(match known {
+        Ok(Some(what)) => Some(what.to_owned()),
+        Ok(None) => volume::bears_superblock(store).then(|| "an Imbrex volume".to_owned()),
+        Err(e) => Some(format!("something that cannot be read ({e})")),
+    })
+}
+
+/// Opens a file and locks it.
+fn locked(path: &Path, doing: &'static str, options: &fs::OpenOptions) -> Result<(File, Metadata), PlaceError> {
+    let io = |source| PlaceError::Io { doing, path: path.to_owned(), source };
+    let file = options.open(path).map_err(io)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => return Err(PlaceError::InUse(path.to_owned())),
+        Err(e) => return Err(io(e.into())),
+    }
+    let metadata = file.metadata().map_err(io)?;
+    Ok((file, metadata))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn an_image_is_made_once_and_opened_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.img");
+        let preset = DrivePreset::named("tiny-zoned").unwrap();
+        drop(prepare(&path, Some(&preset), false).unwrap());
+        assert!(!path.exists(), "what was not formatted is no image");
+        let make = |force| {
+            let mut prepared = prepare(&path, Some(&preset), force)?;
+            prepared.make()?;
+            prepared.keep();
+            Ok(())
+        };
+        make(false).unwrap();
+        let store = open(&path).unwrap();
+        assert!(matches!(open(&path), Err(PlaceError::InUse(_))));
+        assert!(matches!(make(true), Err(PlaceError::InUse(_))));
+        drop(store);
+        assert!(matches!(make(false), Err(PlaceError::Occupied { .. })));
+        let before = fs::read(&path).unwrap();
+        drop(prepare(&path, Some(&preset), true).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), before, "what is not made destroys nothing");
+        make(true).unwrap();
+        assert!(matches!(prepare(&path, None, true), Err(PlaceError::NeedsDrive(_))));
+        assert!(matches!(open(folder.path()), Err(PlaceError::Io { .. })));
+    }
+}
