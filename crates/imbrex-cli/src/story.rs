@@ -229,7 +229,7 @@ pub fn shown(runs: &[Told]) -> String {
     );
     let program = env::args().next().unwrap_or_else(|| "imbrex".to_owned());
     let texts = [paragraphs(&head), comparison::shown(&named, &COLUMNS), paragraphs(LEGEND), paragraphs(&look)];
-    format!("{}\n\nNext, every layer for host-managed disks: {program} {NEXT}\n", texts.join("\n\n"))
+    format!("{}\n\nNext, every layer for host-managed disks:\n{program} {NEXT}\n", texts.join("\n\n"))
 }
 
 /// What the columns mean.

@@ -124,6 +124,6 @@ mod tests {
         let fast = [text("fast"), text("1 ms"), text("2 ms"), text("8")];
         let table = fitted(&["layer", ">mean", ">max", ">RMW"], [slow, fast], 100);
         assert_eq!(table.lines().nth(2), Some("slow   cannot keep up    7"), "{table}");
-        assert_eq!(table.lines().nth(3), Some("fast  1 ms       2 ms    8"), "{table}");
+        assert_eq!(table.lines().nth(3), Some("fast   1 ms      2 ms    8"), "{table}");
     }
 }
