@@ -20,7 +20,7 @@ use crate::parallel;
 use crate::progress::Progress;
 use crate::setup::layer;
 use crate::stop;
-use crate::table::{count, table};
+use crate::table::{count, paragraphs, table};
 
 /// The version of [`Exploration`].
 const SCHEMA: &str = "imbrex.exploration/1";
@@ -193,13 +193,17 @@ impl Explore {
             ("redo images written again", replayed),
         ];
         let without = self.rule().map(|rule| format!(", without rule {}: {}", rule.number(), rule.text()));
-        format!(
-            "{}{}, seeds {} to {}{}\n\n{}",
+        let head = format!(
+            "{}{}, seeds {} to {}{}",
             result.layer,
             if result.image { " on images" } else { "" },
             result.first_seed,
             result.last_seed,
             without.unwrap_or_default(),
+        );
+        format!(
+            "{}\n\n{}",
+            paragraphs(&head),
             table(["survived", ">"], rows.map(|(what, number)| [what.to_owned(), count(number)]))
         )
     }

@@ -2,23 +2,43 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
-use imbrex::layers;
+use clap::builder::PossibleValue;
+use imbrex::layers::{self, Family};
 
 use crate::setup::{Case, Fit, named_drive};
 
-/// A family of disks.
-#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
-pub enum Family {
-    /// Host-managed shingled disks: sequential zones beside conventional ones
-    Shingled,
-    /// Bands: behind the cache of a drive-managed disk, or as a log with a whole map
-    Banded,
-    /// Interlaced disks: top tracks over bottom tracks
-    Interlaced,
-    /// Flash, and flash in front of a drive-managed disk
-    Ssd,
-    /// All of them
+/// What `--family` takes.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub enum Families {
+    /// One of them.
+    Of(Family),
+    /// All of them.
     All,
+}
+
+impl ValueEnum for Families {
+    fn value_variants<'a>() -> &'a [Self] {
+        const {
+            &[
+                Self::Of(Family::ALL[0]),
+                Self::Of(Family::ALL[1]),
+                Self::Of(Family::ALL[2]),
+                Self::Of(Family::ALL[3]),
+                Self::All,
+            ]
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Of(Family::Shingled) => "Host-managed shingled disks: sequential zones beside conventional ones",
+            Self::Of(Family::Banded) => "Bands: behind the cache of a drive-managed disk, or as a log with a whole map",
+            Self::Of(Family::Interlaced) => "Interlaced disks: top tracks over bottom tracks",
+            Self::Of(Family::Ssd) => "Flash, and flash in front of a drive-managed disk",
+            Self::All => "All of them",
+        };
+        Some(PossibleValue::new(self.name()).help(help))
+    }
 }
 
 /// Layers that are compared on one drive.
@@ -69,11 +89,24 @@ const PARTS: &[Part] = &[
     },
 ];
 
-impl Family {
+impl Families {
+    /// The family of a layer; the yardstick is in all of them.
+    pub fn of(family: Option<Family>) -> Self {
+        family.map_or(Self::All, Self::Of)
+    }
+
+    /// How it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Of(family) => family.name(),
+            Self::All => "all",
+        }
+    }
+
     /// What to compare, without repetition.
     pub fn cases(self, capacity: Option<u64>) -> Result<Vec<Case>> {
         let mut cases: Vec<Case> = Vec::new();
-        for part in PARTS.iter().filter(|part| self == Self::All || part.family == self) {
+        for part in PARTS.iter().filter(|part| [Self::All, Self::Of(part.family)].contains(&self)) {
             let mut drive = named_drive(part.drive)?;
             if let Some(bytes) = capacity {
                 drive = drive.with_capacity(bytes)?;
@@ -96,9 +129,10 @@ mod tests {
 
     #[test]
     fn every_layer_is_in_a_family() {
-        let all = Family::All.cases(None).unwrap();
+        let all = Families::All.cases(None).unwrap();
         for info in layers::ALL {
-            assert!(all.iter().any(|case| case.layer.name == info.name), "{} is in no family", info.name);
+            let own = Families::of(info.family).cases(None).unwrap();
+            assert!(own.iter().any(|case| case.layer.name == info.name), "{} is not in its family", info.name);
         }
         let repeated = |at: usize| all[..at].iter().any(|other| other.is_same(&all[at]));
         assert!(!(0..all.len()).any(repeated), "nothing is compared twice");

@@ -9,8 +9,10 @@ use imbrex::trace::workloads::built_in;
 use imbrex::trace::{FORMATS, FormatInfo};
 use serde::Serialize;
 
+use crate::families::Families;
 use crate::output::{Output, OutputArguments};
-use crate::table::{bytes, count, percent, table};
+use crate::row::called;
+use crate::table::{bytes, count, paragraphs, percent, table};
 
 /// List the layers, drives, workloads or trace formats there are
 #[derive(Args)]
@@ -102,7 +104,8 @@ impl List {
 fn list_layers(output: Output) -> Result<()> {
     let layer = |info: &layers::LayerInfo| {
         let fields = info.fields.iter().map(|f| Field { key: f.key, default: f.default, meaning: f.meaning }).collect();
-        let layers::LayerInfo { name, family, source, summary, buffered, .. } = *info;
+        let layers::LayerInfo { name, source, summary, buffered, .. } = *info;
+        let family = Families::of(info.family).name();
         Layer { name, family, source, summary, buffered, fields }
     };
     let layers: Vec<_> = layers::ALL.iter().map(layer).collect();
@@ -169,8 +172,13 @@ fn list_workloads(output: Output) -> Result<()> {
     let workloads = built_in().iter().map(workload).chain(Profile::names().map(profile)).collect::<Result<Vec<_>>>()?;
     output.write(&workloads, || {
         let cells = |w: &Workload| {
-            let name = format!("{} (synthetic)", w.name);
-            [name, count(w.requests), bytes(w.range_bytes), percent(w.write_ratio), w.description.clone()]
+            [
+                called(w.name, w.synthetic),
+                count(w.requests),
+                bytes(w.range_bytes),
+                percent(w.write_ratio),
+                w.description.clone(),
+            ]
         };
         table(["workload", ">requests", ">range", ">writes", "description"], workloads.iter().map(cells))
     })
@@ -186,6 +194,7 @@ fn list_formats(output: Output) -> Result<()> {
         let cells = formats.iter().map(|f| [f.name, f.trace_format, f.recognised, f.holds].map(str::to_owned));
         let compressed = "Trace files but Parquet, which compresses itself, may be compressed with zstd, gzip or \
                           xz. Names mean nothing, content does.";
+        let compressed = paragraphs(compressed);
         format!("{}\n\n{compressed}", table(["format", "--trace-format", "recognised by", "holds"], cells))
     })
 }

@@ -3,11 +3,13 @@
 
 mod bench;
 mod compare;
+mod comparison;
 mod duration;
 mod explore;
 mod families;
 mod list;
 mod live;
+mod names;
 mod new_file;
 mod new_folder;
 mod output;
@@ -19,6 +21,7 @@ mod row;
 mod series;
 mod setup;
 mod stop;
+mod story;
 mod table;
 mod trace;
 mod trace_file;

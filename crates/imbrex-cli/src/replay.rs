@@ -9,13 +9,14 @@ use imbrex::layers::LayerInfo;
 use imbrex::plan::Why;
 use imbrex::replay::{Below, CleaningTime, HotAndCold, Latency, Window};
 
+use crate::names::Names;
 use crate::output::OutputArguments;
 use crate::progress::Progress;
 use crate::row::Row;
 use crate::series::{Series, window};
 use crate::setup::{SetupArguments, layer};
 use crate::stop;
-use crate::table::{bytes, count, number, percent, table};
+use crate::table::{bytes, count, milliseconds, nanoseconds, number, paragraphs, percent, seconds, table};
 use crate::trace_file::TraceFileArguments;
 use crate::workload::{self, Known};
 
@@ -65,12 +66,15 @@ impl Replay {
 fn report(row: &Row) -> String {
     let mut parts = vec![facts(row), latencies(row), blocks(row), events(row), cleaning(row)];
     parts.extend((!row.outcome.devices.is_empty()).then(|| devices(row)));
-    let mut text = format!("{} on {}\n{}; {}\n\n", row.workload(), row.layer, row.on_drive(), row.circumstances());
-    text += &parts.join("\n\n");
-    if let Some(mended) = row.mended() {
-        text += &format!("\n\n{mended}");
-    }
-    text + "\n"
+    let names = Names::of([row.trace.as_str()]);
+    let head = [
+        Some(format!("{} on {}", row.called(&names), row.layer)),
+        row.behind().map(|behind| format!("{behind} over which they arrived; how long they take then says little")),
+        Some(format!("{}; {}", row.on_drive(), row.circumstances())),
+    ];
+    parts.insert(0, paragraphs(&head.into_iter().flatten().collect::<Vec<_>>().join("\n")));
+    parts.extend(row.mended(&names).map(|mended| paragraphs(&mended)));
+    parts.join("\n\n") + "\n"
 }
 
 fn pairs<'a>(headings: [&str; 2], pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
@@ -92,9 +96,9 @@ fn facts(row: &Row) -> String {
         ("capacity", bytes(row.capacity_blocks * block_bytes)),
         ("buffer", bytes(row.buffer_blocks * block_bytes)),
         ("requests", count(outcome.requests)),
-        ("simulated time", format!("{} s", number(outcome.simulated_seconds))),
+        ("simulated time", seconds(outcome.simulated_seconds)),
         ("disk busy", percent(outcome.disk_busy_ratio)),
-        ("replay took", format!("{} s", number(outcome.replay_seconds))),
+        ("replay took", seconds(outcome.replay_seconds)),
         ("blocks replayed per second", count(outcome.blocks_per_second as u64)),
     ];
     pairs(["run", ">"], facts.into_iter().chain(zones))
@@ -103,12 +107,12 @@ fn facts(row: &Row) -> String {
 fn latencies(row: &Row) -> String {
     let latency = &row.outcome.latency_ms;
     let cells = |name: &str, requests: u64, l: &Latency| {
-        let [mean, p50, p95, p99, p999, max] = [l.mean, l.p50, l.p95, l.p99, l.p999, l.max].map(number);
+        let [mean, p50, p95, p99, p999, max] = [l.mean, l.p50, l.p95, l.p99, l.p999, l.max].map(milliseconds);
         [name.to_owned(), count(requests), mean, p50, p95, p99, p999, max]
     };
     let (reads, writes) = (row.outcome.read_requests, row.outcome.write_requests);
     table(
-        ["latency", ">requests", ">mean ms", ">p50", ">p95", ">p99", ">p99.9", ">max"],
+        ["latency", ">requests", ">mean", ">p50", ">p95", ">p99", ">p99.9", ">longest"],
         [
             cells("reads", reads, &latency.read),
             cells("writes", writes, &latency.write),
@@ -173,8 +177,8 @@ fn devices(row: &Row) -> String {
             size(outcome.media_read_blocks.total()),
             size(outcome.media_write_blocks.total()),
             count(outcome.rmw),
-            number(latency.read.mean),
-            number(latency.write.mean),
+            milliseconds(latency.read.mean),
+            milliseconds(latency.write.mean),
             percent(outcome.disk_busy_ratio),
         ]
     });
@@ -186,8 +190,8 @@ fn devices(row: &Row) -> String {
             ">media read",
             ">media written",
             ">RMW",
-            ">read ms",
-            ">write ms",
+            ">mean read",
+            ">mean write",
             ">busy",
         ],
         cells,
@@ -196,12 +200,11 @@ fn devices(row: &Row) -> String {
 
 fn cleaning(row: &Row) -> String {
     let cells = |name: &str, time: &CleaningTime| {
-        let seconds = time.total_ns as f64 / 1e9;
-        let mean_ms = if time.episodes == 0 { 0.0 } else { seconds * 1e3 / time.episodes as f64 };
-        [name.to_owned(), count(time.episodes), count(time.steps), number(seconds), number(mean_ms)]
+        let each = time.total_ns / time.episodes.max(1);
+        [name.to_owned(), count(time.episodes), count(time.steps), nanoseconds(time.total_ns), nanoseconds(each)]
     };
     table(
-        ["cleaning", ">times", ">steps", ">seconds in all", ">ms each"],
+        ["cleaning", ">times", ">steps", ">in all", ">each"],
         [cells("a write waits", &row.outcome.blocked_cleaning), cells("in idle time", &row.outcome.idle_cleaning)],
     )
 }

@@ -7,7 +7,7 @@ use imbrex::trace::Irregularities;
 use serde::Serialize;
 
 use crate::duration;
-use crate::setup::Chosen;
+use crate::names::Names;
 use crate::table;
 use crate::workload::Known;
 
@@ -57,13 +57,18 @@ pub fn mended(irregularities: &Irregularities, volume: Option<&str>) -> Option<S
     (!said.is_empty()).then_some(said)
 }
 
+/// A workload of this name as tables call it: what no disk ever saw is said to be synthetic.
+pub fn called(name: &str, synthetic: bool) -> String {
+    format!("{name}{}", if synthetic { " (synthetic)" } else { "" })
+}
+
 impl Row {
     pub fn new(
-        chosen: &Chosen,
         workload: &Known,
         (layer, config): (&LayerInfo, toml::Table),
-        (drive, capacity_blocks, buffer_blocks): (&DrivePreset, u64, u64),
-        outcome: Outcome,
+        (drive, capacity_blocks): (&DrivePreset, u64),
+        (buffer, buffer_blocks): (BufferSize, u64),
+        (options, outcome): (&ReplayOptions, Outcome),
     ) -> Self {
         let (zone_blocks, conventional_zones) = match drive.media {
             MediaSpec::Zoned { zone_blocks, conventional_zones, .. } => (Some(zone_blocks), Some(conventional_zones)),
@@ -86,21 +91,27 @@ impl Row {
             conventional_zones,
             block_bytes: drive.block_bytes,
             capacity_blocks,
-            buffer: layer.buffered.then_some(chosen.buffer),
+            buffer: layer.buffered.then_some(buffer),
             buffer_blocks,
-            options: chosen.options.clone(),
+            options: options.clone(),
             outcome,
         }
     }
 
-    /// The workload as tables name it.
-    pub fn workload(&self) -> String {
-        format!("{}{}", self.trace, if self.synthetic { " (synthetic)" } else { "" })
+    /// The workload as tables call it.
+    pub fn called(&self, names: &Names) -> String {
+        called(names.name(&self.trace), self.synthetic)
+    }
+
+    /// That the layer cannot keep up with the arrivals, if so; its latencies then grow with the workload.
+    pub fn behind(&self) -> Option<String> {
+        self.outcome.falls_behind().map(|times| format!("cannot keep up: {} × the time", table::number(times)))
     }
 
     /// What was mended in the trace and what was left out, if anything.
-    pub fn mended(&self) -> Option<String> {
-        mended(&self.irregularities, self.volume.as_deref()).map(|said| format!("{}: {said}", self.trace))
+    pub fn mended(&self, names: &Names) -> Option<String> {
+        let said = mended(&self.irregularities, self.volume.as_deref());
+        said.map(|said| format!("{}: {said}", names.name(&self.trace)))
     }
 
     /// The drive in the size that was taken.

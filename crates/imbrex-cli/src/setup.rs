@@ -20,12 +20,17 @@ use crate::progress::Progress;
 use crate::row::Row;
 use crate::workload::Known;
 
+/// The drive that is taken when none is named.
+const DRIVE: &str = "exos-x18z";
+/// The buffer that is taken when none is asked for, in percent of the workload's range: the 1 % of Amphisbaena (§6.1).
+const BUFFER_PERCENT: f64 = 1.0;
+
 /// The options of a replay.
 #[derive(Args)]
 pub struct SetupArguments {
-    /// The drive: a name from `imbrex list drives`, or a preset ending in .toml
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "exos-x18z")]
-    drive: String,
+    /// The drive: a name from `imbrex list drives`, or a preset ending in .toml; otherwise exos-x18z
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    drive: Option<String>,
     /// Shrink or stretch the drive to SIZE, such as 64GiB or 2TB; rates and seek times stay
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub capacity: Option<u64>,
@@ -36,7 +41,7 @@ pub struct SetupArguments {
     #[arg(long, value_name = "N|PERCENT")]
     conventional_zones: Option<ConventionalZones>,
     /// The persistent buffer: a size, blocks such as 4096blocks, or a percentage of the workload's address range
-    #[arg(long, value_name = "SIZE|BLOCKS|PERCENT", default_value = "1%")]
+    #[arg(long, value_name = "SIZE|BLOCKS|PERCENT", default_value_t = BufferSize::Percent(BUFFER_PERCENT))]
     buffer: BufferSize,
     /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
@@ -257,14 +262,29 @@ impl SetupArguments {
     pub fn cases(&self, layers: &[&'static LayerInfo]) -> Result<Vec<Case>> {
         let (capacity_bytes, zone_bytes) = (self.capacity, self.zone_size);
         let shape = Shape { capacity_bytes, zone_bytes, conventional_zones: self.conventional_zones };
-        let drive = named_drive(&self.drive)?.shaped(&shape)?;
+        let drive = named_drive(self.drive.as_deref().unwrap_or(DRIVE))?.shaped(&shape)?;
         Ok(layers.iter().map(|layer| Case { layer, drive: drive.clone(), fit: Fit::Given }).collect())
+    }
+
+    /// Whether they say something about the disk or what is on it.
+    pub fn is_about_a_disk(&self) -> bool {
+        let is_own_buffer = self.buffer != BufferSize::Percent(BUFFER_PERCENT);
+        let has_own_zones = self.zone_size.is_some() || self.conventional_zones.is_some();
+        let is_own_drive = self.drive.is_some() || self.capacity.is_some() || has_own_zones;
+        is_own_drive || is_own_buffer || !self.settings.is_empty()
     }
 
     /// What was chosen, for runs of `cases`.
     pub fn choose(&self, cases: &[Case], window: Option<Window>) -> Result<Chosen> {
         Setting::check(&self.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
-        let options = ReplayOptions {
+        let chosen = Chosen { buffer: self.buffer, options: self.options(window), settings: self.settings.clone() };
+        cases.iter().try_for_each(|case| chosen.check(case))?;
+        Ok(chosen)
+    }
+
+    /// How requests are replayed, whatever the layer and the drive.
+    pub fn options(&self, window: Option<Window>) -> ReplayOptions {
+        ReplayOptions {
             queue_depth: self.queue_depth,
             scheduler: self.scheduler.into(),
             scheduler_depth: self.scheduler_depth,
@@ -280,10 +300,7 @@ impl SetupArguments {
             },
             window,
             ..ReplayOptions::default()
-        };
-        let chosen = Chosen { buffer: self.buffer, options, settings: self.settings.clone() };
-        cases.iter().try_for_each(|case| chosen.check(case))?;
-        Ok(chosen)
+        }
     }
 }
 
@@ -347,7 +364,8 @@ impl Chosen {
             ReplayError::Trace(_) | ReplayError::Drive(_) | ReplayError::Config(_) => anyhow!("{e}"),
             _ => anyhow!("{} on {}: {e}", workload.info.name, layer.name),
         })?;
-        Ok(Row::new(self, workload, (layer, config), (&drive, capacity_blocks, buffer_blocks), outcome))
+        let (drive, buffer) = ((&drive, capacity_blocks), (self.buffer, buffer_blocks));
+        Ok(Row::new(workload, (layer, config), drive, buffer, (&self.options, outcome)))
     }
 
     fn config(&self, layer: &LayerInfo) -> toml::Table {

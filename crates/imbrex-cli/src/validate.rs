@@ -8,7 +8,7 @@ use imbrex::validate::{self, Comparison, Verdict};
 use serde::Serialize;
 
 use crate::output::{Format, OutputArguments};
-use crate::table::table;
+use crate::table::{paragraphs, table};
 
 /// The version of [`Check`].
 const SCHEMA: &str = "imbrex.check/1";
@@ -59,7 +59,7 @@ impl Validate {
         if self.output.format != Format::Table {
             eprintln!("{summary}");
         }
-        output.write(&checks, || format!("{}\n\n{summary}", shown(&checks)))?;
+        output.write(&checks, || format!("{}\n\n{}", shown(&checks), paragraphs(&summary)))?;
         if of("fail") > 0 {
             bail!("{} of {} checks failed", of("fail"), checks.len());
         }

@@ -31,17 +31,64 @@ fn masked(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn without_arguments_three_layers_are_compared_on_the_default_workload() {
+fn without_arguments_each_kind_of_disk_is_shown_at_its_worst_and_at_its_best() {
     let table = printed("compare --requests 3000");
-    for layer in ["conventional", "in-place", "fifo-log"] {
-        let line = table.lines().find(|line| line.contains(&format!(" {layer} "))).unwrap();
-        assert!(line.starts_with("default (synthetic)"), "{line}");
+    assert!(table.starts_with("hm_0 (synthetic) is modelled on"), "{table}");
+    for (role, times) in [("conventional", 3), ("naive: ", 4), ("best: ", 4), ("cannot keep up: ", 1)] {
+        assert_eq!(table.matches(role).count(), times + usize::from(role == "conventional") * 2, "{role}: {table}");
+    }
+    let json = json("compare --requests 3000");
+    assert_eq!(json.as_array().unwrap().len(), 11);
+    let next = table.lines().last().unwrap().split_once("imbrex ").unwrap().1;
+    assert!(printed(&format!("{next} --requests 300")).contains("amphisbaena"), "{next}");
+}
+
+#[test]
+fn what_is_said_of_the_disk_is_compared_on_the_same_workload() {
+    for options in ["--layers conventional,fifo-log", "--capacity 64GiB", "--buffer 2%"] {
+        let runs = json(&format!("compare {options} --requests 300"));
+        let is_own = |run: &Value| run["trace"] == "hm_0" && run["layer"] != "dm-zoned";
+        assert!(runs.as_array().unwrap().iter().all(is_own), "{options}");
+    }
+}
+
+#[test]
+fn a_layer_that_cannot_keep_up_is_said_to_instead_of_its_latency() {
+    let run = "compare --layers conventional,in-place --requests 2000";
+    let runs = json(run);
+    let behind = |run: &Value| {
+        let [simulated, arrival] = ["simulated_seconds", "arrival_seconds"].map(|name| run[name].as_f64().unwrap());
+        (simulated > 1.1 * arrival && simulated > arrival + 10.0).then(|| simulated / arrival)
+    };
+    assert_eq!(behind(&runs[0]), None);
+    let said = format!("cannot keep up: {:.1} × the time", behind(&runs[1]).unwrap());
+    let table = printed(run);
+    let line = table.lines().find(|line| line.trim_start().starts_with("in-place")).unwrap();
+    assert!(line.contains(&said), "{said}: {table}");
+    assert_eq!(table.matches("cannot keep up: ").count(), 1, "{table}");
+    // Whoever waits for an answer before the next request is never late.
+    let closed = format!("{run} --queue-depth 4");
+    assert!(json(&closed)[1]["arrival_seconds"].is_null());
+    assert!(!printed(&closed).contains("cannot keep up: "));
+}
+
+#[test]
+fn families_are_spelt_as_they_are_asked_for() {
+    let layers = json("list layers");
+    for family in ["shingled", "banded", "interlaced", "ssd", "all"] {
+        let compared = json(&format!("compare --family {family} --requests 20"));
+        let own: Vec<_> = layers.as_array().unwrap().iter().filter(|layer| layer["family"] == family).collect();
+        assert!(!own.is_empty(), "{family}");
+        for layer in own {
+            let is_compared = compared.as_array().unwrap().iter().any(|run| run["layer"] == layer["name"]);
+            assert!(is_compared, "{} is not in {family}", layer["name"]);
+        }
     }
 }
 
 #[test]
 fn on_the_default_workload_the_log_is_cleaned() {
-    let runs = json("compare --layers fifo-log");
+    let runs = json("compare default --layers fifo-log");
     assert!(runs[0]["rmw"].as_u64().unwrap() > 100, "{}", runs[0]["rmw"]);
     assert!(runs[0]["write_hit_ratio"].as_f64().unwrap() > 0.05);
 }
@@ -151,8 +198,9 @@ fn csv_and_table_show_the_numbers_of_json() {
             }
         }
         let (trace, layer) = (run["trace"].as_str().unwrap(), run["layer"].as_str().unwrap());
-        let line = table.lines().find(|line| line.starts_with(trace) && line.contains(layer)).unwrap();
-        let rmw: String = line.split_whitespace().nth(12).unwrap().replace(',', "");
+        let of_trace = table.lines().skip_while(|line| !line.starts_with(trace));
+        let line = of_trace.skip(1).find(|line| line.trim_start().starts_with(layer)).unwrap();
+        let rmw: String = line.split_whitespace().nth_back(1).unwrap().replace(',', "");
         assert_eq!(rmw, run["rmw"].to_string(), "{line}");
     }
 }
@@ -207,7 +255,7 @@ fn what_was_left_out_of_a_trace_is_said() {
     let compare = |options: &str| format!("compare {} --layers conventional {options}", trace.display());
     let table = printed(&compare(""));
     let said = "1 requests of other volumes than 3 left out (choose with --volume), 1 requests stamped earlier";
-    assert!(table.contains(said), "{table}");
+    assert!(table.replace('\n', " ").contains(said), "{table}");
     let run = json(&compare("--volume 1"))[0].clone();
     assert_eq!((&run["volume"], &run["requests"]), (&"1".into(), &1.into()));
     assert_eq!(run["irregularities"]["other_volumes"], 2);

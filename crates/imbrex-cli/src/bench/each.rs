@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use super::requests::{self, BLOCK_BYTES, InMemory};
 use super::{Args, Format, Scale, memory, shown};
-use crate::families::Family;
+use crate::families::Families;
 use crate::setup::{Case, Setting};
-use crate::table::table;
+use crate::table::{paragraphs, table};
 
 /// The version of [`Measured`].
 const SCHEMA: &str = "imbrex.layer-speed/1";
@@ -70,7 +70,7 @@ struct Measured {
 }
 
 pub fn run(args: &Args, scale: Scale) -> Result<()> {
-    let cases = Family::All.cases(None)?;
+    let cases = Families::All.cases(None)?;
     let chosen = |case: &&Case| args.layers.iter().any(|layer| layer.is(case.layer.name));
     let mut cases: Vec<&Case> = cases.iter().filter(chosen).collect();
     cases.sort_by_key(|case| layers::ALL.iter().position(|info| info.name == case.layer.name));
@@ -224,7 +224,7 @@ fn shown_rows(rows: &[Measured]) -> String {
         ">memory MiB",
         ">bytes a block",
     ];
-    table(headings, cells)
-        + "\n\nUniform writes of single blocks. Media: read and written. Memory: what the process grew by, drive and replay \
-           included;\na block: of the buffer or, without one, of the capacity.\n"
+    let legend = "Uniform writes of single blocks. Media: read and written. Memory: what the process grew by, drive \
+                  and replay included; a block: of the buffer or, without one, of the capacity.";
+    format!("{}\n\n{}\n", table(headings, cells), paragraphs(legend))
 }

@@ -20,6 +20,7 @@ use each::Chosen;
 use serde::Serialize;
 
 use crate::setup::{Setting, setting};
+use crate::table::table;
 
 /// What `imbrex bench` takes.
 #[derive(clap::Args)]
@@ -112,15 +113,8 @@ fn print(rows: &[Measurement], args: &Args) -> anyhow::Result<()> {
         println!("{}", serde_json::to_string_pretty(&all)?);
         return Ok(());
     }
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_header(["measured", "value", "unit", "note"]);
-    for row in rows {
-        table.add_row([&row.name, &shown(row.value), row.unit, &row.note]);
-    }
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(comfy_table::CellAlignment::Right);
-    }
-    println!("{table}");
+    let cells = |row: &Measurement| [row.name.clone(), shown(row.value), row.unit.to_owned(), row.note.clone()];
+    println!("{}", table(["measured", ">value", "unit", "note"], rows.iter().map(cells)));
     Ok(())
 }
 

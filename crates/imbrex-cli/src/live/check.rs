@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::open_volume;
 use crate::output::OutputArguments;
-use crate::table::{count, table};
+use crate::table::{count, paragraphs, table};
 
 /// The version of [`Report`].
 const SCHEMA: &str = "imbrex.checked/1";
@@ -95,5 +95,8 @@ fn shown(report: &Report) -> String {
     ];
     let counted = table([report.layer.as_str(), ">"], rows.map(|(what, number)| [what.to_owned(), count(number)]));
     let what = if report.repaired { "repaired" } else { "damaged" };
-    report.problems.iter().fold(counted, |text, problem| format!("{text}\n{what}: {problem}"))
+    report
+        .problems
+        .iter()
+        .fold(counted, |text, problem| format!("{text}\n{}", paragraphs(&format!("{what}: {problem}"))))
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::open_volume;
 use crate::output::OutputArguments;
-use crate::table::{bytes, count, percent, table};
+use crate::table::{bytes, count, paragraphs, percent, table};
 
 /// The version of [`Inspected`].
 const SCHEMA: &str = "imbrex.inspected/1";
@@ -218,5 +218,5 @@ fn shown(volume: &Inspected) -> String {
             [layer.layer.clone(), ring, used, entries, mapped, runs, lost, percent(*occupancy)]
         }),
     );
-    volume.stale.iter().fold(text, |text, what| format!("{text}\n{what} is damaged or old"))
+    volume.stale.iter().fold(text, |text, what| format!("{text}\n{}", paragraphs(&format!("{what} is damaged or old"))))
 }

@@ -9,7 +9,7 @@ use imbrex_live::service::control::{self, Question, Reply};
 use imbrex_live::service::{Latency, Runner, Status, Times};
 
 use super::socket;
-use crate::table::{bytes, count, table};
+use crate::table::{bytes, count, milliseconds, paragraphs, seconds, table};
 
 /// Show how a volume that is served stands
 #[derive(Args)]
@@ -57,15 +57,15 @@ pub fn shown(status: &Status) -> String {
         None => "served".to_owned(),
     };
     let mut lines = vec![
-        format!("{}, {}, {state} for {:.0} s", status.layer, bytes(status.capacity_bytes), status.uptime_seconds),
+        format!("{}, {}, {state} for {}", status.layer, bytes(status.capacity_bytes), seconds(status.uptime_seconds)),
         format!("\n{}", traffic(status)),
     ];
     lines.extend(status.runners.iter().map(|runner| space(runner, status.block_bytes)));
     lines.push(cleaning(status));
     lines.push(lives(status));
     lines.extend(status.resident_bytes.map(|resident| format!("{} of memory", bytes(resident))));
-    lines.push(format!("\n{}", table(["ms", "requests", "mean", "p50", "p99", "p99.9", "max"], latencies(status))));
-    lines.join("\n") + "\n"
+    let headings = ["latency", ">requests", ">mean", ">p50", ">p99", ">p99.9", ">longest"];
+    format!("{}\n\n{}\n", paragraphs(&lines.join("\n")), table(headings, latencies(status)))
 }
 
 fn traffic(status: &Status) -> String {
@@ -87,17 +87,17 @@ fn space(runner: &Runner, block_bytes: u32) -> String {
 
 fn cleaning(status: &Status) -> String {
     let cleaning = &status.cleaning;
-    let limit = cleaning
-        .limit_ms
-        .map_or(String::new(), |limit| format!(", {} of them longer than {limit:.0} ms", count(cleaning.over_limit)));
+    let limit = cleaning.limit_ms.map_or(String::new(), |limit| {
+        format!(", {} of them longer than {}", count(cleaning.over_limit), milliseconds(limit))
+    });
     let bound = cleaning
         .bound_blocks
         .map_or(String::new(), |blocks| format!("; the next moves at most {} blocks", count(blocks.into())));
     let steps = format!(
-        "{} steps of {:.1} ms, the longest {:.1} ms",
+        "{} steps of {}, the longest {}",
         count(cleaning.steps),
-        cleaning.mean_ms,
-        cleaning.longest_ms
+        milliseconds(cleaning.mean_ms),
+        milliseconds(cleaning.longest_ms)
     );
     format!("cleaning {}, throttle {} %: {steps}{limit}{bound}", cleaning.state, cleaning.throttle)
 }
@@ -109,12 +109,48 @@ fn lives(status: &Status) -> String {
 
 fn latencies(status: &Status) -> Vec<[String; 7]> {
     let row = |name: String, times: &Times| {
-        let ms = |time: f64| format!("{time:.3}");
-        let Times { mean_ms, p50_ms, p99_ms, p999_ms, max_ms, .. } = times;
-        [name, count(times.count), ms(*mean_ms), ms(*p50_ms), ms(*p99_ms), ms(*p999_ms), ms(*max_ms)]
+        let Times { mean_ms, p50_ms, p99_ms, p999_ms, max_ms, .. } = *times;
+        let [mean, p50, p99, p999, longest] = [mean_ms, p50_ms, p99_ms, p999_ms, max_ms].map(milliseconds);
+        [name, count(times.count), mean, p50, p99, p999, longest]
     };
     let rows = |(kind, Latency { all, beside_cleaning }): (&String, &Latency)| {
         [row(kind.clone(), all), row(format!("{kind} beside cleaning"), beside_cleaning)]
     };
     status.latency.iter().flat_map(rows).filter(|row| row[1] != "0").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::table::width;
+
+    fn times(ms: f64) -> serde_json::Value {
+        json!({ "count": 123_456_789, "mean_ms": 0.42, "p50_ms": 8.0, "p99_ms": ms, "p999_ms": ms, "max_ms": ms })
+    }
+
+    #[test]
+    fn a_status_fits_a_pipe_and_is_in_units_that_people_read() {
+        let both = json!({ "all": times(1234.0), "beside_cleaning": times(3_600_000.0) });
+        let runner = json!({ "journal_used": 4096, "journal_blocks": 16384, "used_blocks": 1_u64 << 30,
+            "space_blocks": 1_u64 << 31, "blocked_writes": 3 });
+        let traffic = json!({ "host_read": 1_u64 << 40, "host_written": 1_u64 << 40, "media_read": 1_u64 << 41,
+            "media_written": 1_u64 << 41, "resets": 0, "flushes": 0, "failures": 3 });
+        let cleaning = json!({ "state": "running", "throttle": 75, "steps": 123_456, "mean_ms": 12.5,
+            "longest_ms": 2500.0, "limit_ms": 100.0, "over_limit": 12, "bound_blocks": 4096 });
+        let why = "a reason that is long enough to go over the end of the line that it stands on, as some reasons do";
+        let status = serde_json::from_value(json!({
+            "schema": "", "layer": "log-cost-benefit", "capacity_bytes": 18_000_000_000_000_u64, "block_bytes": 4096,
+            "read_only": false, "dead": why, "uptime_seconds": 86_400.0, "resident_bytes": 1_u64 << 30,
+            "write_amplification": 12.5, "traffic": traffic, "events": {}, "moved_blocks": {}, "runners": [runner],
+            "cleaning": cleaning, "latency": { "read": both, "write": both }, "commits": 0, "checkpoints": 0,
+            "entries_read": 0, "images_replayed": 0, "lives_ended": 0, "units_read_only": 0, "units_lost": 0
+        }));
+        let text = shown(&status.unwrap());
+        assert!(text.lines().all(|line| line.chars().count() <= width()), "{text}");
+        for time in ["24.0 h", "420 µs", "8.00 ms", "1.23 s", "60.0 min", "2.50 s"] {
+            assert!(text.contains(time), "{time} is not in\n{text}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What a run is measured by.
 
 use crate::row::Row;
-use crate::table::{bytes, count, number, percent};
+use crate::table::{bytes, count, milliseconds, number, percent};
 
 /// A number that a run gives, or does not.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -120,9 +120,8 @@ impl Metric {
     pub fn shown(self, value: Option<f64>) -> String {
         match (self, value) {
             (_, None) => "-".to_owned(),
-            (Self::Latency | Self::WriteAmplification | Self::VictimSize | Self::ChunkUse, Some(value)) => {
-                number(value)
-            }
+            (Self::Latency, Some(ms)) => milliseconds(ms),
+            (Self::WriteAmplification | Self::VictimSize | Self::ChunkUse, Some(value)) => number(value),
             (_, Some(ratio)) if self.is_ratio() => percent(ratio),
             (Self::Padding | Self::PaddingAgain, Some(size)) => bytes(size as u64),
             (_, Some(whole)) => count(whole as u64),

@@ -32,6 +32,7 @@ use crate::progress::Progress;
 use crate::row::Row;
 use crate::setup::{Case, Chosen, Fit, named_drive};
 use crate::stop;
+use crate::table::paragraphs;
 use crate::workload::Known;
 use locality::Locality;
 use paper::Paper;
@@ -99,7 +100,7 @@ impl Reproduce {
         if self.format != Format::Table {
             eprintln!("{summary}");
         }
-        Output::standard(self.format).write(&findings, || format!("{text}\n{summary}"))
+        Output::standard(self.format).write(&findings, || format!("{text}\n{}", paragraphs(&summary)))
     }
 
     /// Every variant of the paper on every workload.

@@ -5,29 +5,32 @@ use super::figures::relative;
 use super::metric::Metric;
 use super::paper::{Figure, Study};
 use super::results::Results;
-use crate::table::{bytes, count, grid, number, percent, table};
+use crate::names::Names;
+use crate::row::{Row, called};
+use crate::table::{bytes, count, grid, number, paragraphs, percent, table};
 
 /// All of it.
 pub fn shown(results: &Results, findings: &[Finding]) -> String {
     let paper = results.paper;
-    let mut text = format!("{}\n", paper.title);
+    let mut text = format!("{}\n", paragraphs(paper.title));
     if let Some(row) = results.rows().next() {
-        text += &format!("{}; {}; buffer {}\n", row.on_drive(), row.circumstances(), paper.buffer);
+        let said = format!("{}; {}; buffer {}", row.on_drive(), row.circumstances(), paper.buffer);
+        text += &format!("{}\n", paragraphs(&said));
     }
     text += &format!("\n{}\n", workloads(results));
     for study in paper.studies {
-        text += &format!("\n{}\n", study.title);
+        text += &format!("\n{}\n", paragraphs(study.title));
         for figure in study.figures {
-            text += &format!("\n{}\n{}\n", figure.title(), bars(results, study, figure));
+            text += &format!("\n{}\n{}\n", paragraphs(&figure.title()), bars(results, study, figure));
             if !figure.says.is_empty() {
-                text += &format!("The paper: {}\n", figure.says);
+                text += &format!("{}\n", paragraphs(&format!("The paper: {}", figure.says)));
             }
         }
     }
     text += &format!("\nClaims\n\n{}\n", claims(findings));
     let notes = findings.iter().filter(|finding| !finding.note.is_empty());
     for Finding { id, note, .. } in notes {
-        text += &format!("{id}: {note}\n");
+        text += &format!("{}\n", paragraphs(&format!("{id}: {note}")));
     }
     text
 }
@@ -47,12 +50,13 @@ pub fn summary(findings: &[Finding]) -> String {
 }
 
 fn workloads(results: &Results) -> String {
+    let names = Names::of(results.rows().map(|row| row.trace.as_str()));
     let row = |workload: &&str| {
         let row = results.row(workload, results.subject())?;
         let outcome = &row.outcome;
         Some([
             (*workload).to_owned(),
-            if row.synthetic { "synthetic".to_owned() } else { row.trace.clone() },
+            if row.synthetic { "synthetic".to_owned() } else { names.name(&row.trace).to_owned() },
             count(outcome.requests),
             percent(outcome.write_requests as f64 / outcome.requests.max(1) as f64),
             bytes(outcome.host_write_bytes),
@@ -75,16 +79,15 @@ fn bars(results: &Results, study: &Study, figure: &Figure) -> String {
 }
 
 fn named(results: &Results, workload: &str) -> String {
-    results.row(workload, results.subject()).map_or_else(
-        || workload.to_owned(),
-        |row| {
-            if row.synthetic { format!("{workload} (synthetic)") } else { workload.to_owned() }
-        },
-    )
+    results.row(workload, results.subject()).map_or_else(|| workload.to_owned(), |row| called(workload, row.synthetic))
 }
 
 /// A bar in numbers: its parts from the bottom, or what it is and over what the first variant's is.
 fn bar(results: &Results, (study, figure): (&Study, &Figure), workload: &str, variant: &str) -> String {
+    let behind = results.row(workload, variant).and_then(Row::behind);
+    if let (Some(behind), [Metric::Latency]) = (behind, figure.metrics) {
+        return behind;
+    }
     let part = |metric: &Metric| metric.shown(results.value(workload, variant, *metric));
     let shown = figure.metrics.iter().map(part).collect::<Vec<_>>().join(" + ");
     match figure.metrics {

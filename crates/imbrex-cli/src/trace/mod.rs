@@ -3,6 +3,7 @@
 mod conversion;
 mod convert;
 mod generate;
+mod lines;
 mod published;
 mod stat;
 

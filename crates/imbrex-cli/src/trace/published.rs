@@ -3,7 +3,7 @@
 use imbrex::trace::Workload;
 use imbrex::trace::profiles::Figures;
 
-use super::stat::{Line, line};
+use super::lines::{Line, line};
 use crate::table::{count, number, percent};
 
 /// The published figures of a profile's volume.
@@ -58,7 +58,7 @@ mod tests {
     use imbrex::trace::statistics::{StatisticsOptions, TraceStatistics};
 
     use super::*;
-    use crate::trace::stat::statistic_lines;
+    use crate::trace::lines;
 
     #[test]
     fn every_figure_stands_beside_a_statistic() {
@@ -68,7 +68,7 @@ mod tests {
         figures.miss_10pct = Some(MissRatios { lru: 0.1, arc: 0.2, sieve: 0.3 });
         let mut source = Workload::Profile(Box::new(profile)).open().expect("a valid profile");
         let statistics = TraceStatistics::of(&mut *source, &StatisticsOptions::default()).expect("a workload");
-        let measured = statistic_lines(&statistics);
+        let measured = lines::of(&statistics);
         for (name, _) in shown(&figures) {
             assert!(measured.iter().any(|(known, _)| *known == name), "{name}");
         }

@@ -6,17 +6,18 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use imbrex::buffer_size::BufferSize;
 use imbrex::trace::profiles::Figures;
-use imbrex::trace::statistics::updates::period_name;
 use imbrex::trace::statistics::{Collection, StatisticsOptions, TraceStatistics};
 use imbrex::trace::{TraceSource, Workload};
 use serde::Serialize;
 
-use super::published;
+use super::{lines, published};
+use crate::names::Names;
 use crate::output::OutputArguments;
 use crate::parallel;
 use crate::progress::Progress;
+use crate::row::called;
 use crate::stop;
-use crate::table::{bytes, count, grid, number, percent};
+use crate::table::{grid, paragraphs};
 use crate::trace_file::TraceFileArguments;
 use crate::workload::{self, Watched};
 
@@ -120,11 +121,13 @@ impl Stat {
 /// A table with a column for each trace, and one more for what is published of it.
 fn shown(rows: &[TraceReport]) -> String {
     let classes = rows.iter().map(|row| row.statistics.update_period.distribution.len()).max().unwrap_or(0);
+    let names = Names::of(rows.iter().map(|row| row.trace.as_str()));
     let mut columns = Vec::new();
     for row in rows {
-        let measured = lines(row, classes);
+        let periods = lines::periods(&row.statistics.update_period, row.buffer, classes);
+        let measured = [lines::of(&row.statistics), periods].concat();
         let published = row.published.as_ref().map(|figures| published::beside(&measured, figures));
-        columns.push((format!(">{}{}", row.trace, if row.synthetic { " (synthetic)" } else { "" }), measured));
+        columns.push((format!(">{}", called(names.name(&row.trace), row.synthetic)), measured));
         columns.extend(published.map(|lines| (">published".to_owned(), lines)));
     }
     let headings: Vec<_> = ["statistic"].into_iter().chain(columns.iter().map(|(name, _)| name.as_str())).collect();
@@ -133,102 +136,8 @@ fn shown(rows: &[TraceReport]) -> String {
         [name].into_iter().chain(columns.iter().map(|(_, column)| column[at].1.clone())).collect::<Vec<_>>()
     };
     let table = grid(&headings, names.enumerate().map(line));
-    format!(
-        "{table}\n\nBlocks are of 4 KiB. Caches are over start offsets, sizes ignored. An update period is the number of \
-         other blocks\nwritten between two writes of a block; of a block, the mean. Long: longer than the buffer has blocks.\n"
-    )
-}
-
-/// A statistic as it is shown.
-pub(super) type Line = (String, String);
-
-pub(super) fn line(name: &str, value: String) -> Line {
-    (name.to_owned(), value)
-}
-
-/// What is shown of a trace; of all traces the same in the same order.
-fn lines(row: &TraceReport, classes: usize) -> Vec<Line> {
-    [statistic_lines(&row.statistics), periods(row, classes)].concat()
-}
-
-/// All but the update periods.
-pub(super) fn statistic_lines(statistics: &TraceStatistics) -> Vec<Line> {
-    [volume(statistics), addresses(statistics), rewriting(statistics), locality(statistics)].concat()
-}
-
-fn volume(s: &TraceStatistics) -> Vec<Line> {
-    let mended = &s.irregularities;
-    vec![
-        line("requests", count(s.requests)),
-        line("reads", count(s.reads)),
-        line("writes", count(s.writes)),
-        line("trims", count(s.trims)),
-        line("write ratio", percent(s.write_ratio)),
-        line("read, GiB", number(s.read_gib)),
-        line("written, GiB", number(s.written_gib)),
-        line("blocks read and written", count(s.blocks_4k)),
-        line("mean read, sectors of 512 B", number(s.read_len_sectors)),
-        line("mean write, sectors of 512 B", number(s.write_len_sectors)),
-        line("aligned to 4 KiB", percent(s.aligned_ratio)),
-        line("duration, s", number(s.duration_seconds)),
-        line("requests per second", number(s.requests_per_second)),
-        line("out of order", count(mended.out_of_order)),
-        line("of no bytes, left out", count(mended.zero_size)),
-        line("without data, left out", count(mended.without_data)),
-        line("put in order of time", count(mended.reordered)),
-        line("of other volumes, left out", count(mended.other_volumes)),
-    ]
-}
-
-fn addresses(s: &TraceStatistics) -> Vec<Line> {
-    vec![
-        line("address range", bytes(s.range_bytes)),
-        line("address range, GB", number(s.range_gb)),
-        line("address range, zones of 256 MiB", count(s.range_zones)),
-        line("lowest to highest byte", bytes(s.span_bytes)),
-        line("distinct blocks", count(s.footprint_blocks)),
-        line("distinct blocks read", count(s.footprint_read_blocks)),
-        line("distinct blocks written", count(s.footprint_written_blocks)),
-        line("distinct blocks written, GB", number(s.footprint_gb)),
-        line("distinct start offsets", count(s.unique_offsets)),
-    ]
-}
-
-fn rewriting(s: &TraceStatistics) -> Vec<Line> {
-    vec![
-        line("block writes", count(s.written_blocks_4k)),
-        line("of blocks written before", percent(s.update_ratio)),
-        line("blocks written more than once", percent(s.hot_lba_share)),
-        line("block writes to those", percent(s.hot_write_share)),
-    ]
-}
-
-fn locality(s: &TraceStatistics) -> Vec<Line> {
-    let misses = s.miss.iter().flat_map(|miss| {
-        let name = |policy| format!("{policy} misses, cache of {}%", miss.percent);
-        [("LRU", miss.lru), ("ARC", miss.arc), ("SIEVE", miss.sieve)]
-            .map(|(policy, ratio)| (name(policy), percent(ratio)))
-    });
-    misses.collect()
-}
-
-fn periods(row: &TraceReport, classes: usize) -> Vec<Line> {
-    let periods = &row.statistics.update_period;
-    let mut lines = vec![
-        line("mean update period, blocks", number(periods.mean)),
-        line(&format!("buffer of {}, blocks", row.buffer), count(periods.buffer_blocks)),
-        line("updated blocks", count(periods.updated_blocks)),
-    ];
-    for (name, share) in [("short", &periods.short), ("long", &periods.long)] {
-        lines.push((format!("with {name} periods"), percent(share.share)));
-        let updated =
-            [("once", share.updated_once), ("twice", share.updated_twice), ("more often", share.updated_more)];
-        lines.extend(updated.map(|(often, part)| (format!("  {name}, updated {often}"), percent(part))));
-    }
-    lines.extend((0..classes).map(|class| {
-        let here = periods.distribution.get(class);
-        let updates = here.map_or(0, |class| class.updates);
-        (format!("updates after {} blocks", period_name(class)), count(updates))
-    }));
-    lines
+    let legend = "Blocks are of 4 KiB. Caches are over start offsets, sizes ignored. An update period is the number of \
+                  other blocks written between two writes of a block; of a block, the mean. Long: longer than the \
+                  buffer has blocks.";
+    format!("{table}\n\n{}\n", paragraphs(legend))
 }

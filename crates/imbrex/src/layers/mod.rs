@@ -31,12 +31,41 @@ use crate::parts::zone_map::ZoneMap;
 use crate::recording::Recording;
 use crate::space::Space;
 
+/// A family of disks: layers are compared within one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// Host-managed shingled disks.
+    Shingled,
+    /// Bands, behind the cache of a drive-managed disk or as a log with a whole map.
+    Banded,
+    /// Interlaced disks.
+    Interlaced,
+    /// Flash, and flash in front of a disk.
+    Ssd,
+}
+
+impl Family {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 4] = [Self::Shingled, Self::Banded, Self::Interlaced, Self::Ssd];
+
+    /// The name used on the command line and in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shingled => "shingled",
+            Self::Banded => "banded",
+            Self::Interlaced => "interlaced",
+            Self::Ssd => "ssd",
+        }
+    }
+}
+
 /// What is known of a layer before one is made.
 pub struct LayerInfo {
     /// The name used on the command line and in results.
     pub name: &'static str,
-    /// The family of disks it is for.
-    pub family: &'static str,
+    /// The family of disks it is for; none for the yardstick of them all.
+    pub family: Option<Family>,
     /// Where the mechanism comes from.
     pub source: &'static str,
     /// One sentence.

@@ -7,6 +7,11 @@ use serde::ser::SerializeMap;
 use super::metrics::{Cleaning, Counters, Latencies, Served, Totals};
 use crate::plan::{Event, Why};
 
+/// A layer keeps up with its arrivals if it is late at their end by no more than this part of the time they took,
+const LATE_PART: f64 = 0.1;
+/// or by no more than this: as long as it takes to clean a few zones of 256 MiB, which may happen just then.
+const LATE_SECONDS: f64 = 10.0;
+
 /// What a replay measured. Prefilling, reading back after verification, and what was complete when the warm-up ended
 /// are not in it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -66,6 +71,8 @@ pub struct Outcome {
     pub idle_cleaning: CleaningTime,
     /// Simulated time from 0, or from the end of the warm-up, to the last completion.
     pub simulated_seconds: f64,
+    /// Simulated time from 0, or from the end of the warm-up, to the last arrival; none where requests do not arrive by themselves, as in a closed loop.
+    pub arrival_seconds: Option<f64>,
     /// The part of that time in which the disk, or the busiest device of a stack, was busy.
     pub disk_busy_ratio: f64,
     /// Wall-clock time of the replay, prefilling and warm-up left out; 0 if nobody measured it.
@@ -202,6 +209,7 @@ impl Outcome {
             blocked_cleaning: CleaningTime::new(blocked),
             idle_cleaning: CleaningTime::new(idle),
             simulated_seconds: measured_ns as f64 / 1e9,
+            arrival_seconds: None,
             // What a device of a stack did with the idle time before the first request that is measured is known, and
             // counted, only when that request asks something of it.
             disk_busy_ratio: ratio(busy_ns.min(measured_ns), measured_ns),
@@ -209,6 +217,16 @@ impl Outcome {
             blocks_per_second: 0.0,
             devices,
         }
+    }
+
+    /// How many times as long as requests arrived it took to serve them, if the layer cannot keep up with them: if it
+    /// was late by more than a tenth of that time and by more than 10 s. Its latencies then say how long the workload is,
+    /// and little about the layer.
+    #[must_use]
+    pub fn falls_behind(&self) -> Option<f64> {
+        let arrival = self.arrival_seconds.filter(|seconds| *seconds > 0.0)?;
+        let late = self.simulated_seconds - arrival;
+        (late > arrival * LATE_PART && late > LATE_SECONDS).then(|| self.simulated_seconds / arrival)
     }
 
     /// Adds how long the replay took on the wall's clock.

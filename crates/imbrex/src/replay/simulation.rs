@@ -47,6 +47,8 @@ pub struct Simulation {
     series: Option<Series>,
     /// When the warm-up ended, or 0: what is measured begins there. None while the simulation warms up.
     measured_from_ns: Option<u64>,
+    /// When the last request that arrived by itself did; none in a closed loop.
+    last_arrival_ns: Option<u64>,
 }
 
 impl Simulation {
@@ -80,6 +82,7 @@ impl Simulation {
             idle: Cleaning::default(),
             series: options.window.map(|window| Series::new(window, options.warm_up.is_some())),
             measured_from_ns: options.warm_up.is_none().then_some(0),
+            last_arrival_ns: None,
         };
         simulation.machine.disk.set_free_of_charge(true);
         simulation.begin().map_err(|fault| simulation.error(Moment::Start, fault))?;
@@ -112,6 +115,7 @@ impl Simulation {
                 break;
             }
             let next = ahead.current();
+            self.last_arrival_ns = self.options.queue_depth.is_none().then_some(next.arrival_ns);
             self.serve_next(&next, &mut ahead, observer).map_err(|fault| self.request_error(next.number, fault))?;
             self.report(&next, observer)?;
         }
@@ -346,10 +350,13 @@ impl Simulation {
 
     pub(super) fn outcome(&self) -> Outcome {
         let devices = self.machine.disk.below().iter().map(|device| device.measured()).collect();
+        let measured_from_ns = self.measured_from_ns.unwrap_or(0);
         // A device of a stack may have been asked nothing since the warm-up.
-        let measured_ns = self.machine.latest_ns().saturating_sub(self.measured_from_ns.unwrap_or(0));
+        let measured_ns = self.machine.latest_ns().saturating_sub(measured_from_ns);
+        let arrival_ns = self.last_arrival_ns.map(|ns| ns.saturating_sub(measured_from_ns));
         let time = (measured_ns, self.machine.disk.busy_ns());
-        Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), time, devices)
+        let outcome = Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), time, devices);
+        Outcome { arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), ..outcome }
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.

@@ -31,7 +31,7 @@ macro_rules! built_in {
 
 const BUILT_IN: &[BuiltIn] = built_in!["default", "uniform", "hot-cold", "zipf", "sequential"];
 
-/// The built-in workloads; the first is the one to use when none is asked for.
+/// The built-in workloads.
 #[must_use]
 pub fn built_in() -> &'static [BuiltIn] {
     BUILT_IN

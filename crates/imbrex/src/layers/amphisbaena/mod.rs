@@ -44,7 +44,7 @@ use super::zone_buffer::{Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Corrupt, Step, Violation};
 use crate::layers::config::{INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{self, ConfigError, LayerInfo};
+use crate::layers::{self, ConfigError, Family, LayerInfo};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
@@ -60,7 +60,7 @@ use roles::Roles;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "amphisbaena",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "Amphisbaena (Appl. Sci. 2024)",
     summary: "Blocks that are soon written again lie in a hot buffer, others in a cold one that leaves by chunks of a zone.",
     recording: Recording::Zoned,

@@ -29,7 +29,7 @@ use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
 use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
@@ -40,7 +40,7 @@ use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "block-lru",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "ZoneAlloy (HotStorage 2019) §3.3, improved block-based LRU",
     summary: "Blocks are buffered anywhere; the zone of the least recently written one is evicted.",
     recording: Recording::Zoned,

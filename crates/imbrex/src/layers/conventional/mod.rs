@@ -12,7 +12,7 @@ use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "conventional",
-    family: "conventional",
+    family: None,
     source: "the baseline of every paper",
     summary: "Blocks lie where their numbers say and are overwritten in place.",
     recording: Recording::Conventional,

@@ -4,13 +4,13 @@ use super::DmZoned;
 use super::records::{MOST_WORDS, WORD};
 use super::zones::ZonePool;
 use crate::layers::config::{self, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo};
 use crate::recording::Recording;
 use crate::space::{Space, Zones};
 
 pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
     name: "dm-zoned",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "Linux 5.9-6.x, drivers/md/dm-zoned-*.c",
     summary: "Whole conventional zones buffer sequential ones and take first writes; reclaim moves zone by zone.",
     recording: Recording::WholeZones,

@@ -35,7 +35,7 @@ use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
 use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, LayerInfo};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::slot_table::SlotTable;
@@ -45,7 +45,7 @@ use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "fifo-log",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "ZoneAlloy (HotStorage 2019) §3.3, in-place FIFO log; also Fluid",
     summary: "A circular log absorbs non-sequential writes; its tail decides which zone is rewritten.",
     recording: Recording::Zoned,

@@ -46,7 +46,7 @@ use super::zone_buffer::{Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
 use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::plan::{Event, Plan};
@@ -56,7 +56,7 @@ use buffer_zones::BufferZones;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "hashed-zones",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "Amphisbaena (Appl. Sci. 2024) §6.1, its baseline Skylight (ACM TOS 2015)",
     summary: "Zones are hashed to buffer zones, which are appended to and written back whole when full.",
     recording: Recording::Zoned,

@@ -26,7 +26,7 @@ use std::ops::ControlFlow;
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::config::{self, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo, rewrite_survives, zone_map};
+use crate::layers::{ConfigError, Family, Field, LayerInfo, rewrite_survives, zone_map};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
@@ -37,7 +37,7 @@ use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "in-place",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "the device model of ZoneAlloy §2 and Amphisbaena §2",
     summary: "No buffer: every write that is not at a write pointer rewrites its zone.",
     recording: Recording::Zoned,

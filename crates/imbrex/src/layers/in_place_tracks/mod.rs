@@ -270,6 +270,7 @@ impl TranslationLayer for InPlaceTracks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::Family;
     use crate::media::Interlaced;
     use crate::parts::track_order::Direction;
     use crate::plan::Op;
@@ -279,7 +280,7 @@ mod tests {
     /// Two phases, of which a field of the layer's own turns the second round.
     const TURNING: LayerInfo = LayerInfo {
         name: "turning",
-        family: "interlaced",
+        family: Some(Family::Interlaced),
         source: "this test",
         summary: "Bottom tracks inwards, then top tracks either way.",
         recording: Recording::Interlaced,

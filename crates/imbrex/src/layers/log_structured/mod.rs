@@ -76,7 +76,7 @@ mod score;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
-use crate::layers::{ConfigError, LayerInfo};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::parts::heat::Heat;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -96,7 +96,7 @@ const SOURCE: &str = "Jones et al., ACM TOS 12(1), 2016, §§3–5";
 
 pub(super) const GREEDY: LayerInfo = LayerInfo {
     name: "log-greedy",
-    family: "log-structured bands",
+    family: Some(Family::Banded),
     source: SOURCE,
     summary: "Everything is appended; the bands with the fewest live blocks are compacted.",
     recording: Recording::Zoned,
@@ -107,7 +107,7 @@ pub(super) const GREEDY: LayerInfo = LayerInfo {
 
 pub(super) const FIFO: LayerInfo = LayerInfo {
     name: "log-fifo",
-    family: "log-structured bands",
+    family: Some(Family::Banded),
     source: SOURCE,
     summary: "Everything is appended; the bands closed longest ago are compacted.",
     recording: Recording::Zoned,
@@ -118,7 +118,7 @@ pub(super) const FIFO: LayerInfo = LayerInfo {
 
 pub(super) const COST_BENEFIT: LayerInfo = LayerInfo {
     name: "log-cost-benefit",
-    family: "log-structured bands",
+    family: Some(Family::Banded),
     source: "the same, after Rosenblum and Ousterhout, ACM TOCS 10(1), 1992",
     summary: "Everything is appended; bands with old and few live blocks are compacted.",
     recording: Recording::Zoned,
@@ -129,7 +129,7 @@ pub(super) const COST_BENEFIT: LayerInfo = LayerInfo {
 
 pub(super) const CHOICES: LayerInfo = LayerInfo {
     name: "log-choices",
-    family: "log-structured bands",
+    family: Some(Family::Banded),
     source: "the same, after Van Houdt, SIGMETRICS 2013, and Li, Lee and Lui, SIGMETRICS 2013",
     summary: "Everything is appended; the bands with the fewest live blocks of some drawn at random are compacted.",
     recording: Recording::Zoned,

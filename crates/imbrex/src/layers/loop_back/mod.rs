@@ -46,7 +46,7 @@ use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
 use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo};
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::recency::{Crossing, RecencyHalves};
@@ -58,7 +58,7 @@ use crate::space::Space;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "loop-back",
-    family: "shingled",
+    family: Some(Family::Shingled),
     source: "ZoneAlloy (HotStorage 2019) §3.3, loop-back log; also Fluid_loop",
     summary: "A circular log whose tail appends blocks of hot zones again instead of evicting them.",
     recording: Recording::Zoned,

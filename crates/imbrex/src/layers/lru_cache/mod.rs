@@ -36,7 +36,7 @@ use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo};
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
 use crate::plan::Plan;
@@ -46,7 +46,7 @@ use crate::space::Space;
 /// What is known of this layer.
 pub const INFO: LayerInfo = LayerInfo {
     name: "lru-cache",
-    family: "flash cache",
+    family: Some(Family::Ssd),
     source: "the plain LRU that PORE (MSST 2017) is held against",
     summary: "Blocks are cached on flash; the least recently used one leaves and is written home if it is dirty.",
     recording: Recording::Cached,

@@ -45,7 +45,7 @@ use crate::layer::{
     Condition, Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation,
 };
 use crate::layers::config::{self, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo};
 use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -57,7 +57,7 @@ use collect::Collection;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "page-ftl",
-    family: "flash",
+    family: Some(Family::Ssd),
     source: "greedy cleaning (Desnoyers, TOS 2014); flash of the PORE report",
     summary: "Pages are mapped one by one; the erase block with the fewest live pages is collected.",
     recording: Recording::Flash,

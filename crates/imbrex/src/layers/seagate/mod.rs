@@ -16,8 +16,8 @@
 //! - *Several groups*: a phase goes through all of them before the next begins; the paper looks at one.
 //! - What it shares with `seagate-two-phase`: see there.
 
-use super::LayerInfo;
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
+use super::{Family, LayerInfo};
 use crate::parts::track_order::{Direction::Inwards, Phase};
 use crate::recording::Recording;
 use crate::tracks::Side;
@@ -30,7 +30,7 @@ const PHASES: [Phase; 3] = [
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "seagate",
-    family: "interlaced",
+    family: Some(Family::Interlaced),
     source: "Gao, Zhu and Gage (US 9 728 206), as TrackLace §2.1 has it",
     summary: "Bottom tracks, every other top track, the rest; bottom updates rewrite what lies over them.",
     recording: Recording::Interlaced,

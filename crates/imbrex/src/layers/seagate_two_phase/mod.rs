@@ -11,8 +11,8 @@
 //! # State, invariants and how a write is served
 //! Those of `in_place_tracks`, which this layer gives its order.
 
-use super::LayerInfo;
 use super::in_place_tracks::{FIELDS, InPlaceTracks};
+use super::{Family, LayerInfo};
 use crate::parts::track_order::{Direction::Inwards, Phase};
 use crate::recording::Recording;
 use crate::tracks::Side;
@@ -24,7 +24,7 @@ const PHASES: [Phase; 2] = [
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "seagate-two-phase",
-    family: "interlaced",
+    family: Some(Family::Interlaced),
     source: "Gao, Zhu and Gage (US 9 728 206), as TrackLace §7.2 has it",
     summary: "Bottom tracks, then top tracks; bottom updates rewrite what lies over them.",
     recording: Recording::Interlaced,

@@ -62,7 +62,7 @@ use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{
     Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
 };
-use crate::layers::LayerInfo;
+use crate::layers::{Family, LayerInfo};
 use crate::parts::bitmap::Bitmap;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
@@ -77,7 +77,7 @@ use stream::{Detector, Stream};
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "skylight",
-    family: "drive-managed",
+    family: Some(Family::Banded),
     source: "Skylight (FAST 2015)",
     summary: "Fixed places in bands behind a persistent cache, which is cleaned band by band from its tail.",
     recording: Recording::Banded,

@@ -35,7 +35,7 @@ use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
 use crate::block::{Extent, Lba, unit_and_offset};
 use crate::layer::Violation;
 use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, Family, Field, LayerInfo};
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
 use crate::recording::Recording;
@@ -44,7 +44,7 @@ use crate::space::Space;
 /// What is known of this layer.
 pub const INFO: LayerInfo = LayerInfo {
     name: "static-sets",
-    family: "flash cache",
+    family: Some(Family::Ssd),
     source: "the baseline Skylight of the PORE report",
     summary: "Bands are mapped to sets of flash frames; a set that is full of dirty blocks is written home whole.",
     recording: Recording::Cached,

@@ -1,0 +1,75 @@
+//! Runs beside each other: one table, in groups of one workload on one drive.
+
+use crate::row::Row;
+use crate::table::{Cell, count, grid, milliseconds, number, percent};
+
+/// All columns behind the first one.
+pub const COLUMNS: [&str; 9] =
+    [">mean", ">p50", ">p99", ">longest", ">vs conv.", ">WA", ">write hits", ">RMW", ">RMW-free"];
+
+/// What the headings mean.
+pub const LEGEND: &str = "Latency from arrival to completion of reads and writes; vs conv.: mean over that of the \
+    conventional layer on the same drive. A layer cannot keep up if it took more than 1.1 × the time over which the \
+    requests arrived, and 10 s more, to serve them. WA: blocks written to the media for each the host wrote. RMW: \
+    zones, bands or bottom tracks rewritten; RMW-free: zones appended to.";
+
+/// A run and what it is called.
+pub struct Named<'a> {
+    pub row: &'a Row,
+    pub name: String,
+    /// The line that it stands under, with others beside it.
+    pub under: String,
+}
+
+/// The table, with some of the columns.
+pub fn shown(runs: &[Named<'_>], columns: &[&str]) -> String {
+    let is_shown = |at: usize| at == 0 || columns.contains(&COLUMNS[at - 1]);
+    let headings = ["layer"].into_iter().chain(COLUMNS).enumerate().filter(|(at, _)| is_shown(*at));
+    let headings: Vec<_> = headings.map(|(_, heading)| heading).collect();
+    let mut lines = Vec::new();
+    for (at, run) in runs.iter().enumerate() {
+        if at == 0 || runs[at - 1].under != run.under {
+            lines.push(heading(&run.under, headings.len()));
+        }
+        let cells = cells(run, runs).into_iter().enumerate().filter(|(at, _)| is_shown(*at));
+        lines.push(cells.map(|(_, cell)| cell).collect::<Vec<_>>());
+    }
+    grid(&headings, lines)
+}
+
+/// A line over all columns.
+fn heading(said: &str, columns: usize) -> Vec<Cell> {
+    (0..columns).map(|at| if at == 0 { Cell::Text(said.to_owned()) } else { Cell::Continued }).collect()
+}
+
+/// Whether two runs can be held against each other.
+fn is_same_disk(a: &Row, b: &Row) -> bool {
+    (&a.trace, a.on_drive()) == (&b.trace, b.on_drive())
+}
+
+fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 10] {
+    let outcome = &run.row.outcome;
+    let [mean, p50, p99, longest, times] = latencies(run.row, runs);
+    let counts = [
+        number(outcome.write_amplification),
+        percent(outcome.write_hit_ratio),
+        count(outcome.rmw),
+        count(outcome.rmw_free),
+    ];
+    let [amplification, hits, rmw, rmw_free] = counts.map(Cell::Text);
+    [Cell::Text(format!("  {}", run.name)), mean, p50, p99, longest, times, amplification, hits, rmw, rmw_free]
+}
+
+/// Mean, median, 99th percentile, maximum, and the mean over that of the yardstick; or that they mean nothing.
+fn latencies(row: &Row, runs: &[Named<'_>]) -> [Cell; 5] {
+    if let Some(behind) = row.behind() {
+        return [Cell::Text(behind), Cell::Continued, Cell::Continued, Cell::Continued, Cell::Continued];
+    }
+    let latency = &row.outcome.latency_ms.all;
+    let is_yardstick = |other: &&Row| other.layer == "conventional" && is_same_disk(other, row);
+    let yardstick = runs.iter().map(|run| run.row).find(is_yardstick).filter(|yardstick| yardstick.behind().is_none());
+    let times = yardstick.map(|yardstick| latency.mean / yardstick.outcome.latency_ms.all.mean);
+    let times = times.filter(|times| times.is_finite()).map_or("-".to_owned(), |times| format!("{}×", number(times)));
+    let [mean, p50, p99, longest] = [latency.mean, latency.p50, latency.p99, latency.max].map(milliseconds);
+    [mean, p50, p99, longest, times].map(Cell::Text)
+}
