@@ -202,7 +202,7 @@ fn compare(layer: &'static str, config: &str) -> Counts {
     let spec =
         ZonedSpec { zones: BANDS as u32, zone_blocks: BAND as u32, conventional_zones: 0, max_open: 0, max_active: 0 };
     let disk = Device::new(Box::new(Shingled::new(Pba::DISK, spec)), Box::new(NoTime), 4096);
-    let options = ReplayOptions { verify: true, ..ReplayOptions::default() };
+    let options = ReplayOptions { verify: true, prefill: 1.0, ..ReplayOptions::default() };
     let simulation = Simulation::of((layers::find(layer).unwrap(), &config), 0, disk, &options).unwrap();
     let capacity = simulation.capacity();
     let workload = synthetic(&format!(
@@ -216,6 +216,8 @@ fn compare(layer: &'static str, config: &str) -> Counts {
         capacity * 4096
     ));
     let mut model = Log::new(layer, &config);
+    (0..capacity).for_each(|lba| model.write(lba));
+    model.counts = Counts::default();
     let outcome = simulation.run(workload.open().unwrap().as_mut(), &mut ()).unwrap();
     for request in requests(&workload).iter().filter(|request| request.access == Access::Write) {
         request.blocks(4096).iter().for_each(|lba| model.write(lba.0));
