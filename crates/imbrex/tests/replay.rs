@@ -15,7 +15,7 @@ use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::replay::{
     Beyond, BufferSize, Fault, Moment, Observer, Outcome, ReplayError, ReplayOptions, Setup, Simulation, Window,
-    WindowOutcome, replay,
+    WindowOutcome,
 };
 use imbrex::trace::{TraceRequest, Workload};
 
