@@ -137,7 +137,7 @@ impl Row {
         }
         match options.warm_up {
             Some(WarmUp::Requests(requests)) => {
-                line += &format!("; without the first {} requests", table::count(requests))
+                line += &format!("; without the first {} requests", table::count(requests));
             }
             Some(WarmUp::Ns(ns)) => line += &format!("; without the first {}", duration::shown(ns)),
             None => {}
