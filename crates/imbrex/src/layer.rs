@@ -202,6 +202,12 @@ pub trait TranslationLayer: Send {
     /// The most records that restating the whole state can take: what a checkpoint needs room for.
     fn most_records(&self) -> u64;
 
+    /// What a user may choose so that the journal of this layer can be shorter: what a message ends with that says what
+    /// takes the room in it.
+    fn shortens_journal(&self) -> &'static str {
+        "a smaller drive or buffer"
+    }
+
     /// How full the space is that it fills and cleans, if it has any. Cheap.
     fn occupancy(&self) -> Option<Occupancy> {
         None

@@ -8,7 +8,7 @@ use fixture::two_devices::{Journal, TwoDevices, space};
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba};
-use imbrex::explore::{Drawing, Finding, Options, Subject, Tally, explore};
+use imbrex::explore::{Candidate, Finding, Options, Subject, Tally, explore};
 use imbrex::layer::{Pressure, Step};
 use imbrex::layers::{LayerInfo, Recording, lru_cache, static_sets};
 use imbrex::perform::rules::{Rule, Rules};
@@ -226,7 +226,7 @@ fn on_one_disk(info: &'static LayerInfo) -> Subject {
         let conventional_blocks = u64::from(frames);
         info.build(&Space { conventional_blocks, home: Some(home), ..space.clone() }, config)
     };
-    Subject::in_memory(Drawing {
+    Subject::in_memory(Candidate {
         name: info.name.to_owned(),
         recording: Recording::Conventional,
         fields: info.fields,

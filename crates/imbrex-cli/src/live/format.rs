@@ -40,7 +40,7 @@ pub struct Format {
     /// The persistent buffer, or the cache: a size, or a percentage of the drive; without it all the room there is
     #[arg(long, value_name = "SIZE|PERCENT")]
     buffer: Option<BufferSize>,
-    /// Blocks of each copy of the journal; without it as many as the map needs
+    /// Blocks of each copy of the journal; without it as many as the layer needs, or more where the drive has room
     #[arg(long, value_name = "N")]
     journal_blocks: Option<u32>,
     /// Set a field of the layer's configuration, see `imbrex list layers`; may be repeated

@@ -6,12 +6,12 @@
 use std::sync::{Arc, OnceLock};
 
 use imbrex::block::{Extent, Lba};
-use imbrex::explore::{BLOCK, Dice, Ground, content};
+use imbrex::explore::{BLOCK, Devices, Dice, content};
 use imbrex::layers;
 use imbrex::perform::rules::Rules;
 use imbrex::perform::{IoResult, Request, Stack};
 
-use super::ground::Images;
+use super::images::Images;
 use super::parts::Part;
 use super::volatile::Volatile;
 use crate::image::Image;
@@ -37,7 +37,7 @@ fn used(name: &str) -> Result<Used, String> {
     let info = layers::find(name).map_err(|e| e.to_string())?;
     let mut images = Images::draw(info, Rules::all(), &mut Dice::new(2))?;
     let volume = images.make().map_err(|e| e.to_string())?;
-    let mut solo = Solo::open(&volume).map_err(|e| e.to_string())?;
+    let mut solo = volume.solo().map_err(|e| e.to_string())?;
     for version in 1..120 {
         let lba = Lba(version * 7 % images.capacity());
         let write = Request::Write(Extent::new(lba, 1), content::block(lba, version, BLOCK));

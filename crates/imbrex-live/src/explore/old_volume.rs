@@ -2,10 +2,10 @@
 
 use imbrex::block::{Extent, Lba};
 use imbrex::explore::content::Sector;
-use imbrex::explore::{BLOCK, Dice, Ground, content};
+use imbrex::explore::{BLOCK, Devices, Dice, content};
 use imbrex::perform::{Request, Stack};
 
-use super::ground::Images;
+use super::images::Images;
 use crate::solo::Solo;
 use crate::volume::Volume;
 
@@ -38,7 +38,7 @@ impl Images {
 
     fn solo(&self, volume: &Volume) -> Result<Solo, String> {
         let stack = Stack::open(self.patched(volume).map_err(|e| e.to_string())?)?;
-        Solo::begin(stack, self.members()).map_err(|e| e.to_string())
+        Solo::begin(stack, self.members())
     }
 
     /// Formats until the power fails, and looks at what is left.

@@ -9,7 +9,7 @@ const CLIENTS: usize = 2;
 
 /// What a flush must give.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Fate {
+pub(super) enum FlushMust {
     Succeeds,
     /// A life has ended, and nothing that the model is sure of was lost.
     Open,
@@ -21,15 +21,15 @@ pub(super) enum Fate {
 pub(super) struct Clients {
     present: [u32; CLIENTS],
     /// What the next flush gives of each client that has asked for something.
-    fates: BTreeMap<u32, Fate>,
+    fates: BTreeMap<u32, FlushMust>,
     /// What that of the next client gives.
-    untold: Fate,
+    untold: FlushMust,
 }
 
 impl Clients {
     pub fn new() -> Self {
         let present = std::array::from_fn(|number| number as u32);
-        Self { present, fates: BTreeMap::new(), untold: Fate::Succeeds }
+        Self { present, fates: BTreeMap::new(), untold: FlushMust::Succeeds }
     }
 
     /// The client that asks next, and one that has gone in its favour, unless that is `busy`.
@@ -40,7 +40,7 @@ impl Clients {
         let leaves = (dice.one_in(30) && !busy(*client)).then_some(*client);
         if let Some(gone) = leaves {
             *client = newest + 1;
-            self.untold = self.untold.max(self.fates.remove(&gone).unwrap_or(Fate::Succeeds));
+            self.untold = self.untold.max(self.fates.remove(&gone).unwrap_or(FlushMust::Succeeds));
         }
         (*client, leaves)
     }
@@ -51,23 +51,23 @@ impl Clients {
     }
 
     /// A client asks for a flush: what it must give, which the one after it does not give too.
-    pub fn flushes(&mut self, client: u32) -> Fate {
-        self.fates.insert(client, Fate::Succeeds).unwrap_or(self.untold)
+    pub fn flushes(&mut self, client: u32) -> FlushMust {
+        self.fates.insert(client, FlushMust::Succeeds).unwrap_or(self.untold)
     }
 
     /// A flush has failed as it had to.
     pub fn told(&mut self) {
-        self.untold = Fate::Succeeds;
+        self.untold = FlushMust::Succeeds;
     }
 
     /// A life has ended before a flush could tell a client what it was to.
-    pub fn not_told(&mut self, client: u32, fate: Fate) {
+    pub fn not_told(&mut self, client: u32, fate: FlushMust) {
         self.fates.entry(client).and_modify(|owed| *owed = fate.max(*owed));
     }
 
     /// A life has ended, and answered writes may be lost, or none that the model is sure of.
     pub fn life_ended(&mut self, is_lossy: bool) {
-        let fate = if is_lossy { Fate::Fails } else { Fate::Open };
+        let fate = if is_lossy { FlushMust::Fails } else { FlushMust::Open };
         self.fates.values_mut().chain([&mut self.untold]).for_each(|owed| *owed = fate.max(*owed));
     }
 }

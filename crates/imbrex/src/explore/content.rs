@@ -6,6 +6,8 @@ use crate::block::Lba;
 
 /// Bytes that a power cut leaves whole.
 pub const SECTOR: usize = 512;
+/// Bytes of a block: two sectors, so that one can be torn.
+pub const BLOCK: usize = 2 * SECTOR;
 const MAGIC: u64 = 0x1b_12e5_c0de_cafe;
 
 /// A block's content: version `version` of `lba`.

@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 
-use super::Drawing;
+use super::Candidate;
+use super::content::BLOCK;
+use super::devices::Devices;
 use super::dice::Dice;
-use super::ground::Ground;
-use super::shape::{BLOCK, Drive, Shape};
+use super::shape::{Drive, Shape};
 use super::store::Store;
 use crate::block::{Extent, Pba};
 use crate::media::{Illegal, Media};
@@ -22,12 +23,12 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Draws drives for a layer.
+    /// Random drives for a layer.
     ///
     /// # Errors
     /// When a layer cannot be made.
-    pub fn draw(drawing: &Drawing, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
-        let shape = Shape::draw(drawing, rules, dice).map_err(|e| e.to_string())?;
+    pub fn draw(candidate: &Candidate, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
+        let shape = Shape::draw(candidate, rules, dice).map_err(|e| e.to_string())?;
         let capacity = shape.layer().map_err(|e| format!("{e}; {}", shape.describe()))?.capacity();
         let (mut journals, mut stores) = (Vec::new(), Vec::new());
         for Drive { media, journal } in shape.drives() {
@@ -40,7 +41,7 @@ impl Memory {
     }
 }
 
-impl Ground for Memory {
+impl Devices for Memory {
     fn format(&mut self, _dice: &mut Dice) -> Result<Stack, String> {
         Stack::format(self.shape.setup())
     }
@@ -73,8 +74,8 @@ impl Ground for Memory {
         self.stores[drive].settled(block)
     }
 
-    fn spoil(&mut self, drive: usize, block: Pba) {
-        self.stores[drive].spoil(block);
+    fn make_unreadable(&mut self, drive: usize, block: Pba) {
+        self.stores[drive].make_unreadable(block);
     }
 
     fn wear_out(&mut self, drive: usize, unit: Unit) {

@@ -24,7 +24,7 @@ struct Block {
     trimmed: bool,
     /// Set when a place that held the block became unreadable: the first version that was not begun then. The block may
     /// be lost until that or a later version is flushed.
-    spoiled: Option<u64>,
+    unreadable: Option<u64>,
 }
 
 /// What a read may give.
@@ -62,7 +62,7 @@ impl Model {
             answered: None,
             doubtful: false,
             trimmed: false,
-            spoiled: None,
+            unreadable: None,
         })
     }
 
@@ -115,7 +115,7 @@ impl Model {
             let Some(at) = block.later.iter().position(|later| *later == version) else { continue };
             block.known.fill(version);
             block.later.drain(..=at);
-            block.spoiled = block.spoiled.filter(|first| version < *first);
+            block.unreadable = block.unreadable.filter(|first| version < *first);
         }
     }
 
@@ -127,8 +127,8 @@ impl Model {
         }
     }
 
-    pub fn spoiled(&mut self, lba: Lba, next_version: u64) {
-        self.block(lba).spoiled = Some(next_version);
+    pub fn unreadable(&mut self, lba: Lba, next_version: u64) {
+        self.block(lba).unreadable = Some(next_version);
     }
 
     /// What a read of the block that is submitted now may give, writes that begin later aside.
@@ -161,7 +161,7 @@ impl Model {
         let lba = expected.lba;
         let block = self.blocks.get(&lba);
         let Some(content) = content else {
-            let may_be_lost = block.is_some_and(|block| block.spoiled.is_some());
+            let may_be_lost = block.is_some_and(|block| block.unreadable.is_some());
             return if may_be_lost { Ok(()) } else { Err(format!("{lba:?} cannot be read, yet no place failed")) };
         };
         for (i, sector) in sectors(content).enumerate() {
@@ -202,6 +202,6 @@ impl Model {
         block.answered = None;
         block.doubtful = false;
         block.trimmed &= block.known.contains(&0);
-        block.spoiled = None;
+        block.unreadable = None;
     }
 }

@@ -176,7 +176,7 @@ impl Store {
                     ZoneEvent::Reset => zone.durable.clear(),
                 }
             }
-            if next_is_reset && self.media.erasing_spoils() && dice.one_in(2) {
+            if next_is_reset && self.media.interrupted_erase_corrupts() && dice.one_in(2) {
                 let pages = self.media.extent_of(Unit::disk(index)).blocks as usize;
                 zone.durable = vec![Bytes::from(vec![0xa5; self.block_bytes]); pages];
             }
@@ -195,7 +195,7 @@ impl Store {
     }
 
     /// Makes a block unreadable until it is written again.
-    pub fn spoil(&mut self, block: Pba) {
+    pub fn make_unreadable(&mut self, block: Pba) {
         self.unreadable.insert(block);
     }
 

@@ -45,7 +45,7 @@ pub use progress::{Offered, Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
 use recover::Recovery;
-pub use room::journal_need;
+pub use room::{GATHER, JournalLength, JournalNeed, JournalTooShort};
 use rules::Rules;
 use running::Running;
 pub use stack::{Stack, StackSetup};

@@ -24,9 +24,10 @@ use super::options::ReplayOptions;
 use super::outcome::{Below, Outcome};
 use super::scheduled::Scheduled;
 use super::series::{Series, Totals};
-use super::setup::JOURNAL_START;
+use super::setup::{JOURNAL_START, survives};
 use crate::block::{Access, Extent, Lba, Request};
 use crate::layer::TranslationLayer;
+use crate::perform::JournalNeed;
 use crate::plan::{Event, Plan};
 use crate::trace::TraceSource;
 
@@ -52,7 +53,7 @@ pub struct Simulation {
 
 impl Simulation {
     /// Puts `layer`, made for the [`space`](super::space) of an empty `disk`, on that disk, lets it begin and fills the
-    /// disk as the options say.
+    /// disk as the options say. A journal has the length that they say; [`Simulation::of`] finds one.
     ///
     /// # Errors
     /// When an option makes no sense, or the layer or the disk refuses.
@@ -63,10 +64,7 @@ impl Simulation {
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
         options.check(&disk)?;
-        let journal = options.as_live.then(|| Journal::new(JOURNAL_START, options.journal_blocks, disk.block_bytes()));
-        if let Some(journal) = &journal {
-            check_journal(journal, &*layer)?;
-        }
+        let journal = options.as_live.then(|| journal(&*layer, options, disk.block_bytes())).transpose()?;
         let machine = Machine::new(disk, layer.ram_blocks(), journal, options.verify);
         let mut simulation = Self {
             name: name.to_owned(),
@@ -357,16 +355,10 @@ fn sweep(blocks: u64, mut each: impl FnMut(Extent<Lba>) -> Result<(), Fault>) ->
     Ok(())
 }
 
-/// Whether the layer can do with this journal.
-fn check_journal(journal: &Journal, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
-    let wrong = |option, reason: String| Err(ReplayError::Option { option, reason });
-    if let Err(why) = layer.survives_power_loss() {
-        return wrong("as_live", why.to_string());
-    }
-    let most = layer.most_records() as usize;
-    if !journal.has_room_for(most) {
-        let needed = 2 * journal.checkpoint_blocks(most);
-        return wrong("journal_blocks", format!("the layer's map needs a journal of {needed} blocks"));
-    }
-    Ok(())
+/// The journal that the options choose for the layer.
+fn journal(layer: &dyn TranslationLayer, options: &ReplayOptions, block_bytes: u32) -> Result<Journal, ReplayError> {
+    survives(layer)?;
+    let blocks = options.journal_blocks.unwrap_or(0);
+    JournalNeed::of(layer, block_bytes as usize, options.gather).check(blocks.into())?;
+    Ok(Journal::new(JOURNAL_START, blocks, (block_bytes, options.gather)))
 }

@@ -2,13 +2,11 @@
 
 use super::error::ReplayError;
 use super::options::ReplayOptions;
-use super::setup::{disk, space};
+use super::setup::{build, disk, whole};
 use super::stack;
-use crate::block::Pba;
 use crate::drive::DrivePreset;
 use crate::layers::below::BelowConfig;
-use crate::layers::{self, ConfigError, LayerInfo, Recording};
-use crate::space::{Home, Space};
+use crate::layers::{ConfigError, LayerInfo, Recording};
 
 /// How often a drive is enlarged before it is given up to find one that is large enough.
 const ATTEMPTS: u32 = 32;
@@ -59,27 +57,19 @@ pub fn fits(
     options: &ReplayOptions,
 ) -> Result<u64, ReplayError> {
     if layer.recording != Recording::Cached {
-        let space = space(&disk(drive, layer.recording)?, buffer_blocks, options)?;
-        return Ok(layer.build(&space, config)?.capacity());
+        let space = whole(&disk(drive, layer.recording)?, buffer_blocks);
+        return Ok(build((layer, config), &space, drive.block_bytes, options)?.0.capacity());
     }
     let below = BelowConfig::read(layer, config)?;
-    let home = fits(drive, layers::find(&below.disk_layer)?, &below.disk_config, 1, options)?;
-    stack::flash(layer, &below, (drive, buffer_blocks), options)?;
-    let space = Space {
-        conventional: Pba::disk(0),
-        conventional_blocks: buffer_blocks.into(),
-        zones: None,
-        bands: None,
-        tracks: None,
-        home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home }),
-        buffer_blocks,
-    };
-    Ok(layer.build(&space, config)?.capacity())
+    stack::flash((layer, config), &below, (drive, buffer_blocks), options)?;
+    let home = stack::home(&below, drive, options)?;
+    Ok(layer.build(&stack::cache_space(buffer_blocks, home), config)?.capacity())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers;
 
     #[test]
     fn a_drive_is_found_for_every_size() {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::explore::{Drawing, Subject};
+use imbrex::explore::{Candidate, Subject};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::layers::Recording;
 use imbrex::parts::lost::LostBlocks;
@@ -26,7 +26,7 @@ struct Notes {
 
 /// The layer as a subject of the explorer; its records are redo records or not.
 pub fn subject(together: bool) -> Subject {
-    Subject::in_memory(Drawing {
+    Subject::in_memory(Candidate {
         name: "notes".to_owned(),
         recording: Recording::Conventional,
         fields: &[],

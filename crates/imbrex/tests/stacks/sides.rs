@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::explore::{Drawing, Subject};
+use imbrex::explore::{Candidate, Subject};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::layers::Recording;
 use imbrex::parts::lost::LostBlocks;
@@ -143,7 +143,7 @@ impl TranslationLayer for Sides {
 
 /// The layer as a subject of the explorer.
 pub fn subject() -> Subject {
-    Subject::in_memory(Drawing {
+    Subject::in_memory(Candidate {
         name: "sides".to_owned(),
         recording: Recording::Cached,
         fields: &[],

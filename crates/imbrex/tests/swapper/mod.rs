@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::explore::{Drawing, Subject};
+use imbrex::explore::{Candidate, Subject};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::layers::Recording;
 use imbrex::perform::rules::Rule;
@@ -36,7 +36,7 @@ struct Swapper {
 
 /// The swapper as a subject of the explorer.
 pub fn subject(breaks: Option<Breaks>) -> Subject {
-    Subject::in_memory(Drawing {
+    Subject::in_memory(Candidate {
         name: "swapper".to_owned(),
         recording: Recording::Conventional,
         fields: &[],

@@ -256,6 +256,10 @@ impl TranslationLayer for InPlaceTracks {
         most
     }
 
+    fn shortens_journal(&self) -> &'static str {
+        "a smaller update_blocks"
+    }
+
     fn most_records(&self) -> u64 {
         LostBlocks::regions(self.capacity)
     }
