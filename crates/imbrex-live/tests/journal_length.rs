@@ -13,13 +13,16 @@ use imbrex_live::image::Image;
 use imbrex_live::volume::{self, FormatOptions, Members, VolumeError};
 
 const BUFFER: u32 = 2000;
-/// More blocks than any of these journals needs.
-const LONG: u32 = 1 << 16;
+
+/// More blocks than the journal of such a layer needs.
+fn enough(recording: Recording) -> u32 {
+    if recording == Recording::Interlaced { 16_384 } else { 3000 }
+}
 
 fn drive(recording: Recording) -> DrivePreset {
     let (name, bytes) = match recording {
         Recording::Conventional => ("conventional-7200", 1 << 30),
-        Recording::Zoned | Recording::WholeZones => ("exos-x18z", 1 << 37),
+        Recording::Zoned | Recording::WholeZones => ("small-zoned", 1 << 28),
         Recording::Banded | Recording::Cached => ("st8000as0002", 1 << 38),
         Recording::Interlaced => ("imr-tracklace", 1 << 32),
         Recording::Flash => ("ssd-pore", 1 << 30),
@@ -56,12 +59,12 @@ fn a_simulation_accepts_what_a_volume_does() {
     for info in layers::ALL {
         let mut compared = 0;
         for config in configs(info) {
-            if let Err(e) = simulated(info, &config, LONG) {
+            if let Err(e) = simulated(info, &config, enough(info.recording)) {
                 println!("{} {config:?}: {e}", info.name);
                 continue;
             }
             // The fewest blocks that do.
-            let (mut short, mut long) = (0, LONG);
+            let (mut short, mut long) = (0, enough(info.recording));
             while long - short > 1 {
                 let blocks = short.midpoint(long);
                 *(if simulated(info, &config, blocks).is_ok() { &mut long } else { &mut short }) = blocks;

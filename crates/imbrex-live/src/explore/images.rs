@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use imbrex::block::{Extent, Lba, Pba};
+use imbrex::block::{Extent, Pba};
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::explore::{BLOCK, Devices, Dice, ON_DISK, ON_FLASH, RandomDrive, SpaceNeeds, configuration};
-use imbrex::layer::Condition;
+use imbrex::layer::{Condition, Unwritten};
 use imbrex::layers::{self, LayerInfo, Recording};
 use imbrex::media::{Illegal, Media};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::perform::{IoKind, IoResult, Stack, StackSetup};
-use imbrex::plan::{Op, Place, Plan, Unit};
+use imbrex::plan::Unit;
 use imbrex::space::superblock_blocks;
 
 use super::volatile::{Ends, Volatile};
@@ -44,8 +44,8 @@ pub struct Images {
     entry_blocks: usize,
     capacity: u64,
     pub(super) journals: Vec<Vec<Extent<Pba>>>,
-    /// Whether a block that was never written is read from its place, whatever that held before.
-    pub(super) writes_in_place: bool,
+    /// What a block reads as that was never written.
+    pub(super) unwritten: Unwritten,
     /// The copy of all metadata that is damaged as time goes by.
     bad_copy: usize,
 }
@@ -78,7 +78,7 @@ impl Images {
                 capacity,
                 journals,
                 bad_copy,
-                writes_in_place: false,
+                unwritten: Unwritten::Zeros,
             };
             match made.make() {
                 Ok(volume) => {
@@ -156,11 +156,8 @@ impl Images {
     }
 
     fn notice(&mut self, setup: &StackSetup) {
-        let mut layer = (setup.top.make)();
-        self.capacity = layer.capacity();
-        let mut plan = Plan::new();
-        layer.read(Extent::new(Lba(0), self.capacity as u32), &mut plan);
-        self.writes_in_place = plan.ops().iter().any(|op| matches!(op, Op::Move { from: Place::At(_), .. }));
+        self.capacity = (setup.top.make)().capacity();
+        self.unwritten = setup.unwritten();
         let below = setup.below.iter().map(|below| below.top.journal.clone());
         self.journals = if setup.below.is_empty() { vec![setup.top.journal.clone()] } else { below.collect() };
     }
@@ -231,9 +228,6 @@ impl Devices for Images {
         while dice.one_in(2) {
             self.interrupted_format(old.as_ref(), dice)?;
         }
-        if self.writes_in_place {
-            self.wipe();
-        }
         self.make().map_err(|e| format!("formatting failed: {e}"))?;
         self.open(dice)
     }
@@ -266,6 +260,10 @@ impl Devices for Images {
 
     fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    fn unwritten(&self) -> Unwritten {
+        self.unwritten
     }
 
     fn media(&self, drive: usize) -> Box<dyn Media> {

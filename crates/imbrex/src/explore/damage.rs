@@ -65,7 +65,7 @@ fn a_damaged_journal_is_refused_or_does_not_matter() {
         let mut dice = Dice::new(seed);
         let shape = Shape::draw(&subject, Rules::all(), &mut dice).unwrap();
         let Drive { media, journal } = shape.drives().remove(0);
-        let mut store = Store::new(media, BLOCK);
+        let mut store = Store::new(media, BLOCK, true);
         let mut performer = Performer::format(shape.top()).unwrap();
         settle(&mut performer, &mut store);
         let mut newest = vec![0; shape.layer().unwrap().capacity() as usize];

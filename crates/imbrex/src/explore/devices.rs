@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::dice::Dice;
 use crate::block::{Extent, Pba};
+use crate::layer::Unwritten;
 use crate::media::Media;
 use crate::perform::rules::Rules;
 use crate::perform::{IoKind, IoResult, Stack};
@@ -25,6 +26,9 @@ pub trait Devices {
 
     /// Blocks that the host sees.
     fn capacity(&self) -> u64;
+
+    /// What a block reads as that was never written.
+    fn unwritten(&self) -> Unwritten;
 
     /// The rules of each drive's recording.
     fn media(&self, drive: usize) -> Box<dyn Media>;

@@ -1,4 +1,4 @@
-//! Drives in memory: a layer and its journal on each, and nothing else.
+//! Drives in memory: a layer and its journal on each, and nothing else but what somebody may have written there before.
 
 use bytes::Bytes;
 
@@ -9,6 +9,7 @@ use super::dice::Dice;
 use super::shape::{Drive, Shape};
 use super::store::Store;
 use crate::block::{Extent, Pba};
+use crate::layer::Unwritten;
 use crate::media::{Illegal, Media};
 use crate::perform::rules::{Rule, Rules};
 use crate::perform::{IoKind, IoResult, Stack};
@@ -18,6 +19,7 @@ use crate::plan::Unit;
 pub(super) struct Memory {
     shape: Shape,
     capacity: u64,
+    unwritten: Unwritten,
     journals: Vec<Vec<Extent<Pba>>>,
     stores: Vec<Store>,
 }
@@ -30,14 +32,16 @@ impl Memory {
     pub fn draw(candidate: &Candidate, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
         let shape = Shape::draw(candidate, rules, dice).map_err(|e| e.to_string())?;
         let capacity = shape.layer().map_err(|e| format!("{e}; {}", shape.describe()))?.capacity();
+        let unwritten = shape.setup().unwritten();
+        let is_used = dice.one_in(2);
         let (mut journals, mut stores) = (Vec::new(), Vec::new());
         for Drive { media, journal } in shape.drives() {
             journals.push(journal);
-            let mut store = Store::new(media, BLOCK);
+            let mut store = Store::new(media, BLOCK, is_used);
             store.tears_sectors = !rules.keeps(Rule::WholeSectors);
             stores.push(store);
         }
-        Ok(Self { shape, capacity, journals, stores })
+        Ok(Self { shape, capacity, unwritten, journals, stores })
     }
 }
 
@@ -52,6 +56,10 @@ impl Devices for Memory {
 
     fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    fn unwritten(&self) -> Unwritten {
+        self.unwritten
     }
 
     fn media(&self, drive: usize) -> Box<dyn Media> {

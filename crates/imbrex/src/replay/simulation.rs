@@ -26,9 +26,9 @@ use super::scheduled::Scheduled;
 use super::series::{Series, Totals};
 use super::setup::{JOURNAL_START, survives};
 use crate::block::{Access, Extent, Lba, Request};
-use crate::layer::TranslationLayer;
+use crate::layer::{TranslationLayer, Unwritten};
 use crate::perform::JournalNeed;
-use crate::plan::{Event, Plan};
+use crate::plan::{Event, Plan, Unit};
 use crate::trace::TraceSource;
 
 /// Blocks of a write when the disk is filled or read back.
@@ -65,7 +65,8 @@ impl Simulation {
     ) -> Result<Self, ReplayError> {
         options.check(&disk)?;
         let journal = options.as_live.then(|| journal(&*layer, options, disk.block_bytes())).transpose()?;
-        let machine = Machine::new(disk, layer.ram_blocks(), journal, options.verify);
+        let content = options.verify.then(|| used(&disk, layer.unwritten()));
+        let machine = Machine::new(disk, layer.ram_blocks(), journal, content);
         let mut simulation = Self {
             name: name.to_owned(),
             layer,
@@ -353,6 +354,17 @@ fn sweep(blocks: u64, mut each: impl FnMut(Extent<Lba>) -> Result<(), Fault>) ->
         start += run;
     }
     Ok(())
+}
+
+/// Devices on which somebody else has written every block that can be written in place.
+fn used(disk: &Device, unwritten: Unwritten) -> Content {
+    let mut content = Content::new(disk.last(), unwritten);
+    let media = disk.media();
+    for (device, units) in (0..).zip(&media.unit_report().devices) {
+        let units = (0..units.len() as u32).map(|index| Unit { device, index });
+        units.filter(|unit| !media.has_pointer(*unit)).for_each(|unit| content.used_before(media.extent_of(unit)));
+    }
+    content
 }
 
 /// The journal that the options choose for the layer.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
 use imbrex::explore::{Candidate, Subject};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use imbrex::layers::Recording;
 use imbrex::parts::lost::LostBlocks;
 use imbrex::plan::{Place, Plan, Record, Why};
@@ -54,6 +54,9 @@ impl TranslationLayer for Notes {
     }
     fn ram_blocks(&self) -> u32 {
         0
+    }
+    fn unwritten(&self) -> Unwritten {
+        Unwritten::OldContent
     }
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         self.lost.runs(at, |run, lost| {

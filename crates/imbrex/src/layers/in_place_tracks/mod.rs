@@ -29,7 +29,7 @@
 //! - *A neighbour that cannot be read* is lost and stays so until it is overwritten; updates leave it out.
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::layers::{ConfigError, Field, configure};
 use crate::parts::lost::LostBlocks;
 use crate::parts::track_order::{Phase, TrackOrder};
@@ -171,6 +171,10 @@ impl TranslationLayer for InPlaceTracks {
 
     fn ram_blocks(&self) -> u32 {
         2 * self.order.tracks().top_blocks
+    }
+
+    fn unwritten(&self) -> Unwritten {
+        Unwritten::OldContent
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
