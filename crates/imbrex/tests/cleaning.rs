@@ -216,10 +216,11 @@ fn space_comes_back_with_its_record() {
 
 #[test]
 fn the_journal_writes_blocks_and_checkpoints() {
-    // 191 records of 21 bytes fit a block; a ring of 40 is checkpointed with one block after every twenty.
-    let as_live = ReplayOptions { as_live: true, journal_blocks: Some(40), gather: 191, ..ReplayOptions::default() };
-    let mut steps = vec![Step::More; 191 * 40];
+    // 191 records of 21 bytes fit a block, and each comes with a free; a ring of 60 is checkpointed with one block after
+    // every thirty.
+    let as_live = ReplayOptions { as_live: true, journal_blocks: Some(60), gather: 382, ..ReplayOptions::default() };
+    let mut steps = vec![Step::More; 191 * 60];
     steps.push(Step::Done);
     let (_, outcome) = run(&steps, vec![request(0, Access::Write, 1, 1)], &as_live);
-    assert_eq!(outcome.media_write_blocks.get(Why::Metadata), 40 + 2);
+    assert_eq!(outcome.media_write_blocks.get(Why::Metadata), 60 + 2);
 }

@@ -71,7 +71,7 @@ pub trait Devices {
     /// Cuts the power: what was not flushed survives in part.
     fn cut(&mut self, dice: &mut Dice);
 
-    /// What was drawn, for a report.
+    /// What they are, for a report.
     fn describe(&self) -> String;
 }
 

@@ -29,8 +29,8 @@ enum Asked {
     Trim(Extent<Lba>),
     Flush {
         covered: Covered,
-        fate: FlushMust,
-        /// The client that the flush tells what was lost, and of what fate it was before anything else went wrong.
+        must: FlushMust,
+        /// The client that the flush tells what was lost, and what it had to give before anything else went wrong.
         tells: Option<(u32, FlushMust)>,
     },
 }
@@ -176,9 +176,9 @@ impl Run {
             self.model.life_ended();
             for asked in self.asked.values_mut() {
                 match asked {
-                    Asked::Flush { fate, tells, .. } => {
-                        *fate = FlushMust::Fails;
-                        tells.take().into_iter().for_each(|(client, fate)| self.clients.not_told(client, fate));
+                    Asked::Flush { must, tells, .. } => {
+                        *must = FlushMust::Fails;
+                        tells.take().into_iter().for_each(|(client, must)| self.clients.not_told(client, must));
                     }
                     Asked::Read(expected, _) => expected.iter_mut().for_each(|e| self.model.doubt(e)),
                     Asked::Write(..) | Asked::Trim(_) => {}
@@ -221,15 +221,15 @@ impl Run {
                 self.model.trim_ends(at);
                 Ok(())
             }
-            Asked::Flush { covered, fate, tells } => match result {
-                Ok(_) if fate == FlushMust::Fails => {
+            Asked::Flush { covered, must, tells } => match result {
+                Ok(_) if must == FlushMust::Fails => {
                     Err("a flush succeeded after the layer's life had ended".to_owned())
                 }
                 Ok(_) => {
                     self.model.flush_ends(&covered);
                     Ok(())
                 }
-                Err(_) if fate > FlushMust::Succeeds => {
+                Err(_) if must > FlushMust::Succeeds => {
                     tells.iter().for_each(|_| self.clients.told());
                     Ok(())
                 }
@@ -259,14 +259,14 @@ impl Run {
                 (Asked::Trim(at), Request::Trim(at))
             }
             80..86 => {
-                let (covered, fate) = (self.model.flush_begins(), self.clients.flushes(client));
-                (Asked::Flush { covered, fate, tells: Some((client, fate)) }, Request::Flush)
+                let (covered, must) = (self.model.flush_begins(), self.clients.flushes(client));
+                (Asked::Flush { covered, must, tells: Some((client, must)) }, Request::Flush)
             }
             86..88 => {
                 let (covered, ended) = (self.model.flush_begins(), u64::from(self.dice.one_in(4)));
                 let life = self.seen.rebuilds.saturating_sub(ended);
-                let fate = if life < self.seen.rebuilds { FlushMust::Fails } else { FlushMust::Succeeds };
-                (Asked::Flush { covered, fate, tells: None }, Request::Fua { life })
+                let must = if life < self.seen.rebuilds { FlushMust::Fails } else { FlushMust::Succeeds };
+                (Asked::Flush { covered, must, tells: None }, Request::Fua { life })
             }
             _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
         };

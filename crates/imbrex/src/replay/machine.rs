@@ -296,6 +296,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::layer::Unwritten;
     use crate::layers::find;
     use crate::media::Conventional;
     use crate::plan::Record;
