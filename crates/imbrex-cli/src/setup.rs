@@ -77,9 +77,9 @@ pub struct SetupArguments {
     /// Price the journal that a live device writes
     #[arg(long)]
     as_live: bool,
-    /// Blocks of that journal
-    #[arg(long, value_name = "N", default_value_t = ReplayOptions::default().journal_blocks, requires = "as_live")]
-    journal_blocks: u32,
+    /// Blocks of that journal; without it as many as `imbrex format` would give the layer
+    #[arg(long, value_name = "N", requires = "as_live")]
+    journal_blocks: Option<u32>,
     /// What to do with a request beyond the layer's capacity
     #[arg(long, value_enum, default_value_t = BeyondArgument::Error)]
     beyond: BeyondArgument,

@@ -48,7 +48,7 @@ const WRONG: &[(&str, i32, &str)] = &[
     ("--buffer 1e300%", 1, "more than a buffer holds; choose a smaller one"),
     ("--buffer 4TiB", 1, "a buffer of 1073741824 blocks must be at least 1 and fit the"),
     ("--drive tiny-zoned", 1, "ends beyond the layer's capacity"),
-    ("--drive tiny-zoned --as-live --beyond wrap", 1, "journal_blocks: its 16384 blocks do not fit"),
+    ("--drive tiny-zoned --as-live --beyond wrap", 1, "superblocks of"),
     ("nonsense", 1, "there is no file and no built-in workload nonsense"),
     ("missing.csv", 1, "cannot open missing.csv: No such file"),
     ("missing.csv --seed 1", 1, "--seed: missing.csv is no synthetic workload"),

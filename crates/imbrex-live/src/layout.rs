@@ -17,12 +17,10 @@
 
 use imbrex::block::{Address, Extent, Pba};
 use imbrex::media::Media;
-use imbrex::space::{Space, Zones};
-
-use crate::superblock;
+use imbrex::space::{METADATA_COPIES, Space, Zones, superblock_blocks};
 
 /// Copies of the superblock, and of the journal.
-pub const COPIES: usize = 2;
+pub const COPIES: usize = METADATA_COPIES;
 
 /// Zones of a copy of a journal beyond those that its blocks fill.
 const SPARE_JOURNAL_ZONES: u32 = 2;
@@ -50,12 +48,6 @@ pub struct NoRoom {
     unit: &'static str,
 }
 
-/// Blocks of a copy of the superblock.
-#[must_use]
-pub fn superblock_blocks(block_bytes: u32) -> u32 {
-    (superblock::BYTES as u32).div_ceil(block_bytes)
-}
-
 /// Where the copies of the superblock lie, whatever the journal.
 ///
 /// # Errors
@@ -76,13 +68,11 @@ impl Layout {
             return Self::in_zones(&all, zones, superblock, journal);
         }
         let (taken, have) = (u64::from(superblock) + u64::from(journal), all.conventional_blocks);
-        let left = have.checked_sub(COPIES as u64 * taken).filter(|left| *left > 0);
         let no_room =
             NoRoom { superblock: superblock.into(), journal: journal.into(), have, unit: "conventional blocks" };
-        let conventional_blocks = left.ok_or(no_room)?;
+        let space = all.beside_metadata(superblock, journal).ok_or(no_room)?;
         let first = all.conventional;
         let last = first.plus(have - u64::from(superblock));
-        let space = Space { conventional: first.plus(taken), conventional_blocks, ..all };
         Ok(Self {
             superblocks: [Extent::new(first, superblock), Extent::new(last, superblock)],
             journals: [

@@ -1,12 +1,12 @@
-//! A volume served to a single caller without threads: one request and one operation after the other. What is done in
-//! order is done the same way every time.
+//! A runner for a single caller without threads: one request and one operation after the other. What is done in order is
+//! done the same way every time.
 
 use bytes::Bytes;
 use imbrex::perform::{Failure, IoResult, Reply, Request, Stack};
 
-use crate::volume::{Members, Volume, VolumeError};
+use crate::store::Members;
 
-/// A volume's runner and the stores it works on.
+/// A runner and the stores it works on.
 pub struct Solo {
     /// The runner.
     pub stack: Stack,
@@ -17,26 +17,17 @@ pub struct Solo {
 }
 
 impl Solo {
-    /// Begins to serve a volume.
-    ///
-    /// # Errors
-    /// When a layer cannot be served as it is configured, or why recovery gave the volume up.
-    pub fn open(volume: &Volume) -> Result<Self, VolumeError> {
-        let stack = Stack::open(volume.setup()?).map_err(VolumeError::Refused)?;
-        Self::begin(stack, volume.members.clone())
-    }
-
     /// Lets a runner that was just started come to serve.
     ///
     /// # Errors
     /// Why it does not.
-    pub fn begin(stack: Stack, members: Members) -> Result<Self, VolumeError> {
+    pub fn begin(stack: Stack, members: Members) -> Result<Self, String> {
         let mut solo = Self { stack, members, next_id: 0, errors: Vec::new() };
         solo.settle();
         match solo.stack.dead() {
-            Some(why) => Err(VolumeError::Refused(why.to_owned())),
+            Some(why) => Err(why.to_owned()),
             None if solo.stack.is_serving() => Ok(solo),
-            None => Err(VolumeError::Refused("the volume does not begin to serve".to_owned())),
+            None => Err("the volume does not begin to serve".to_owned()),
         }
     }
 

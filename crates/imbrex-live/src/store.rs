@@ -1,6 +1,7 @@
 //! A store: one drive, real or emulated, as the live runner uses it.
 
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Pba};
@@ -79,6 +80,9 @@ pub trait Store: Send + Sync {
         }
     }
 }
+
+/// Stores that are one volume, by device number from 1.
+pub type Members = Vec<Arc<dyn Store>>;
 
 /// Why an operation of a store failed.
 #[derive(Debug, thiserror::Error)]

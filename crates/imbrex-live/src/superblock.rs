@@ -1,14 +1,12 @@
 //! The superblock: what a member of a store says about itself, in two copies on every member.
 
+use imbrex::space::SUPERBLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::frame::{Frame, FrameError};
 
 const MAGIC: [u8; 8] = *b"IMBREXS1";
-/// Bytes of a copy.
-pub const BYTES: usize = 16 << 10;
-
 /// A layer as it is configured in a store.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,7 +67,7 @@ impl Superblock {
     /// When the configuration is too long.
     pub fn encode(&self, sequence: u64) -> Result<Vec<u8>, SuperblockError> {
         let text = toml::to_string(self).map_err(|e| SuperblockError::Text(e.to_string()))?;
-        let bytes = Frame { uuid: self.uuid(), sequence, text }.encode(MAGIC, BYTES);
+        let bytes = Frame { uuid: self.uuid(), sequence, text }.encode(MAGIC, SUPERBLOCK_BYTES as usize);
         bytes.ok_or_else(|| SuperblockError::Text("the layer's configuration is too long".to_owned()))
     }
 

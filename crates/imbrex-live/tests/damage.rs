@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba};
-use imbrex::explore::{BLOCK, Dice, Ground, content};
+use imbrex::explore::{BLOCK, Devices, Dice, content};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::perform::Request;
 use imbrex::perform::journal::decode_block;
@@ -15,7 +15,6 @@ use imbrex::perform::rules::Rules;
 use imbrex_live::backing::Backing;
 use imbrex_live::explore::{Images, Part, Volatile};
 use imbrex_live::image::Image;
-use imbrex_live::solo::Solo;
 use imbrex_live::volume::{Members, Volume};
 
 /// A volume in use, and what its blocks hold.
@@ -36,7 +35,7 @@ fn used(info: &'static LayerInfo, rest: Rest, seed: u64) -> Used {
     let mut dice = Dice::new(seed);
     let mut images = Images::draw(info, Rules::all(), &mut dice).unwrap();
     let volume = images.make().unwrap();
-    let mut solo = Solo::open(&volume).unwrap();
+    let mut solo = volume.solo().unwrap();
     let mut newest = vec![0; images.capacity() as usize];
     for version in 1..250 {
         let lba = dice.below(newest.len() as u64);
@@ -84,7 +83,7 @@ fn serve(used: &Used, files: &[Volatile]) -> Result<(), String> {
     let open = |file: &Volatile| Ok(Arc::new(Image::open(file.clone()).map_err(|e| e.to_string())?) as _);
     let members: Members = files.iter().map(open).collect::<Result<_, String>>()?;
     let volume = Volume::open(members).map_err(|e| e.to_string())?;
-    let mut solo = Solo::open(&volume).map_err(|e| e.to_string())?;
+    let mut solo = volume.solo().map_err(|e| e.to_string())?;
     for (lba, version) in (0..).zip(&used.newest) {
         let read = solo.call(Request::Read(Extent::new(Lba(lba), 1))).unwrap();
         let is_right = if *version == 0 {
@@ -105,7 +104,7 @@ fn served(used: &Used, drive: usize, at: &[(u64, u8)]) -> Result<(), String> {
     let files: Vec<Volatile> = used.files.iter().map(Volatile::copied).collect();
     for (offset, change) in at {
         match *change {
-            UNREADABLE => files[drive].spoil(*offset, 1),
+            UNREADABLE => files[drive].make_unreadable(*offset, 1),
             change => files[drive].flip(*offset, change),
         }
     }
@@ -145,7 +144,7 @@ fn a_part_of_an_image_that_cannot_be_read_is_mended() {
     let file = &used.files[0];
     for part in Image::open(file.clone()).unwrap().metadata() {
         let file = file.copied();
-        file.spoil(part.offset, 1);
+        file.make_unreadable(part.offset, 1);
         let image = Image::open(file.clone()).unwrap();
         assert!(image.stale()[0].contains(&format!("copy {}", part.copy)), "{part:?}: {:?}", image.stale());
         image.mend().unwrap();

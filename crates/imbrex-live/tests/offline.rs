@@ -3,14 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use imbrex::block::{Extent, Lba, Pba};
-use imbrex::explore::{BLOCK, Dice, Ground, content};
+use imbrex::explore::{BLOCK, Devices, Dice, content};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::perform::rules::Rules;
 use imbrex::perform::{Failure, Request};
 use imbrex::recording::Recording;
 use imbrex_live::explore::{Images, Part};
 use imbrex_live::offline::{self, Checked, Mapped, Problem, check, repair};
-use imbrex_live::solo::Solo;
 use imbrex_live::volume::Volume;
 
 fn block(lba: u64, version: u64) -> Request {
@@ -21,7 +20,7 @@ fn block(lba: u64, version: u64) -> Request {
 fn used(info: &'static LayerInfo) -> (Images, Volume) {
     let mut images = Images::draw(info, Rules::all(), &mut Dice::new(4)).unwrap();
     let volume = images.make().unwrap();
-    let mut solo = Solo::open(&volume).unwrap();
+    let mut solo = volume.solo().unwrap();
     for round in 0..3 {
         for lba in 0..images.capacity() {
             solo.call(block(lba, 1 + round)).unwrap();
@@ -88,7 +87,7 @@ fn blocks_that_cannot_be_read_go_on_record_and_no_others() {
         let (mut images, volume) = used(info);
         let runs = Mapped::of(&mut offline::layers(&volume).unwrap()[0]).runs;
         let bad: Vec<(Lba, Pba)> = runs.iter().take(2).map(|run| (run.lba, run.at.start)).collect();
-        bad.iter().for_each(|(_, place)| images.spoil(0, *place));
+        bad.iter().for_each(|(_, place)| images.make_unreadable(0, *place));
         let checked = check(&volume, true);
         assert_eq!(checked.unreadable[0].len(), bad.len(), "{}", info.name);
         repair(&volume, &checked).unwrap();
@@ -96,7 +95,7 @@ fn blocks_that_cannot_be_read_go_on_record_and_no_others() {
         let volume = images.reopen().unwrap();
         let again = check(&volume, true);
         assert_eq!((problems(&again), again.lost_blocks), (vec![], bad.len() as u64), "{}", info.name);
-        let mut solo = Solo::open(&volume).unwrap();
+        let mut solo = volume.solo().unwrap();
         for lba in (0..images.capacity()).map(Lba) {
             let read = solo.call(Request::Read(Extent::new(lba, 1)));
             let is_bad = bad.iter().any(|(lost, _)| *lost == lba);

@@ -73,6 +73,25 @@ impl UnitReport {
     }
 }
 
+/// What a block reads as that the host never wrote. It is the same each time, until the block is written or trimmed, and
+/// never what the host wrote to another block.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Unwritten {
+    /// Zeros, whatever was on the devices.
+    Zeros,
+    /// Zeros, or what was on the devices before the first life of the layer, which keeps no map that would tell.
+    OldContent,
+}
+
+impl Unwritten {
+    /// Whether such a block may read as zeros, or else as something that was on the devices before the first life. This
+    /// is what every checker asks.
+    #[must_use]
+    pub fn allows(self, is_zero: bool, is_old: bool) -> bool {
+        is_zero || (is_old && self == Self::OldContent)
+    }
+}
+
 /// How full the space is that a layer fills and cleans: a persistent buffer, a cache, bands.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
@@ -124,7 +143,12 @@ pub trait TranslationLayer: Send {
         0
     }
 
-    /// Plans a read. Never blocks; what was never written reads as zeros.
+    /// What a block reads as that was never written.
+    fn unwritten(&self) -> Unwritten {
+        Unwritten::Zeros
+    }
+
+    /// Plans a read. Never blocks.
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan);
 
     /// Plans a write of the blocks that fit, taken from the front of `at`, and says how many. With 0 the runner calls
@@ -201,6 +225,12 @@ pub trait TranslationLayer: Send {
 
     /// The most records that restating the whole state can take: what a checkpoint needs room for.
     fn most_records(&self) -> u64;
+
+    /// What a user may choose so that the journal of this layer can be shorter: what a message ends with that says what
+    /// takes the room in it.
+    fn shortens_journal(&self) -> &'static str {
+        "a smaller drive or buffer"
+    }
 
     /// How full the space is that it fills and cleans, if it has any. Cheap.
     fn occupancy(&self) -> Option<Occupancy> {

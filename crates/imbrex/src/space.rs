@@ -1,7 +1,7 @@
 //! The part of a drive that a layer may use.
 
 use crate::bands::Bands;
-use crate::block::{Extent, Pba};
+use crate::block::{Address, Extent, Pba};
 use crate::media::Media;
 use crate::plan::Unit;
 use crate::tracks::Tracks;
@@ -46,12 +46,33 @@ impl Space {
         Self { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, home: None, buffer_blocks }
     }
 
+    /// What superblocks and journals of so many blocks leave of the conventional space: a copy of each at its front, and
+    /// one at its end. Nothing if they leave nothing.
+    #[must_use]
+    pub fn beside_metadata(&self, superblock: u32, journal: u32) -> Option<Self> {
+        let copy = u64::from(superblock) + u64::from(journal);
+        let left = self.conventional_blocks.checked_sub(METADATA_COPIES as u64 * copy).filter(|left| *left > 0)?;
+        Some(Self { conventional: self.conventional.plus(copy), conventional_blocks: left, ..self.clone() })
+    }
+
     /// That of a cache: a first device of `cache` blocks, and behind it a second one of `home` blocks.
     #[must_use]
     pub fn cached(self, cache: u64, home: u64) -> Self {
         let home = Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home });
         Self { conventional_blocks: cache, home, ..self }
     }
+}
+
+/// Copies of what a volume keeps on a drive: of its superblock, and of its journal.
+pub const METADATA_COPIES: usize = 2;
+
+/// Bytes of a copy of the superblock.
+pub const SUPERBLOCK_BYTES: u32 = 16 << 10;
+
+/// Blocks of a copy of the superblock.
+#[must_use]
+pub const fn superblock_blocks(block_bytes: u32) -> u32 {
+    SUPERBLOCK_BYTES.div_ceil(block_bytes)
 }
 
 /// The device behind a cache: every block of the host has a home there, which is written in place.

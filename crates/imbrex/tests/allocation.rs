@@ -104,8 +104,7 @@ fn a_request_allocates_nothing() {
             (true, Some(8), sptf),
         ];
         for (as_live, queue_depth, scheduler) in cases {
-            let options =
-                ReplayOptions { as_live, queue_depth, scheduler, journal_blocks: 16, ..ReplayOptions::default() };
+            let options = ReplayOptions { as_live, queue_depth, scheduler, gather: 8, ..ReplayOptions::default() };
             let simulation = simulate(info, "", 40, &options).expect("the layer fits the tiny disk");
             let mut mix = Mix::new(simulation.capacity());
             let outcome = simulation.run(&mut mix, &mut ()).expect("the layer serves the mix");

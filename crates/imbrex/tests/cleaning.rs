@@ -207,7 +207,7 @@ fn space_comes_back_with_its_record() {
     assert_eq!(calls, [Blocked(0), Freed(500), Blocked(0), Freed(500), Write(1)], "at once without a journal");
     assert_eq!(outcome.media_write_blocks.get(Why::Metadata), 0);
 
-    let as_live = ReplayOptions { as_live: true, journal_blocks: 16, ..ReplayOptions::default() };
+    let as_live = ReplayOptions { as_live: true, journal_blocks: Some(200), ..ReplayOptions::default() };
     let (calls, outcome) = run(&[Step::More, Step::Wait, Step::Done], trace(), &as_live);
     assert_eq!(calls, [Blocked(0), Blocked(0), Freed(500), Freed(500), Blocked(0), Write(1)], "when it is written");
     assert_eq!(outcome.media_write_blocks.get(Why::Metadata), 1);
@@ -216,10 +216,11 @@ fn space_comes_back_with_its_record() {
 
 #[test]
 fn the_journal_writes_blocks_and_checkpoints() {
-    // 191 records of 21 bytes fit a block; a ring of four is checkpointed with one block after every two.
-    let as_live = ReplayOptions { as_live: true, journal_blocks: 4, ..ReplayOptions::default() };
-    let mut steps = vec![Step::More; 191 * 4];
+    // 191 records of 21 bytes fit a block, and each comes with a free; a ring of 60 is checkpointed with one block after
+    // every thirty.
+    let as_live = ReplayOptions { as_live: true, journal_blocks: Some(60), gather: 382, ..ReplayOptions::default() };
+    let mut steps = vec![Step::More; 191 * 60];
     steps.push(Step::Done);
     let (_, outcome) = run(&steps, vec![request(0, Access::Write, 1, 1)], &as_live);
-    assert_eq!(outcome.media_write_blocks.get(Why::Metadata), 4 + 2);
+    assert_eq!(outcome.media_write_blocks.get(Why::Metadata), 60 + 2);
 }

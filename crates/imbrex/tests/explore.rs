@@ -39,6 +39,15 @@ fn a_promise_that_is_not_kept_ends_the_service() {
     assert!(finding.what.contains("fits, and took none of it"), "{finding}");
 }
 
+/// A layer that moves what nobody has written keeps the promise about it, and one that confuses it is caught.
+#[test]
+fn what_was_never_written_is_checked() {
+    for (breaks, message) in [(Breaks::Unwritten, "yet was never written"), (Breaks::Zeros, "holds Old")] {
+        let finding = go(&swapper::subject(Some(breaks)), CAUGHT_WITHIN, Rules::all()).unwrap_err();
+        assert!(finding.what.contains(message), "{finding}");
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let info = layers::find("fifo-log").unwrap();

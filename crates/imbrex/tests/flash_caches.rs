@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fixture::random::any_choices;
 use fixture::two_devices::{Journal, TwoDevices, space};
 use imbrex::block::{Address, Extent, Lba, Pba};
-use imbrex::explore::{Drawing, Finding, Options, Subject, Tally, explore};
+use imbrex::explore::{Candidate, Finding, Options, Subject, Tally, explore};
 use imbrex::layer::{Pressure, Step};
 use imbrex::layers::samples::sampled;
 use imbrex::layers::{self, LayerInfo, lru_cache, static_sets};
@@ -211,7 +211,7 @@ fn on_one_disk(info: &'static LayerInfo) -> Subject {
         let conventional_blocks = u64::from(frames);
         info.build(&Space { conventional_blocks, home: Some(home), ..space.clone() }, config)
     };
-    Subject::in_memory(Drawing {
+    Subject::in_memory(Candidate {
         name: info.name.to_owned(),
         recording: Recording::Conventional,
         fields: info.fields,

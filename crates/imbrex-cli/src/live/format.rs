@@ -41,7 +41,7 @@ pub struct Format {
     /// all the room there is
     #[arg(long, value_name = "SIZE|BLOCKS|PERCENT")]
     buffer: Option<BufferSize>,
-    /// Blocks of each copy of the journal; without it as many as the map needs
+    /// Blocks of each copy of the journal; without it as many as the layer needs, or more where the drive has room
     #[arg(long, value_name = "N")]
     journal_blocks: Option<u32>,
     /// Set a field of the layer's configuration, see `imbrex list layers`; may be repeated

@@ -6,12 +6,12 @@
 use std::sync::{Arc, OnceLock};
 
 use imbrex::block::{Extent, Lba};
-use imbrex::explore::{BLOCK, Dice, Ground, content};
+use imbrex::explore::{BLOCK, Devices, Dice, content};
 use imbrex::layers;
 use imbrex::perform::rules::Rules;
 use imbrex::perform::{IoResult, Request, Stack};
 
-use super::ground::Images;
+use super::images::Images;
 use super::parts::Part;
 use super::volatile::Volatile;
 use crate::image::Image;
@@ -22,8 +22,8 @@ use crate::volume::{Members, Volume};
 /// The layers whose volumes are tried: one for each kind of drive, and a cache.
 const LAYERS: [&str; 8] =
     ["fifo-log", "dm-zoned", "log-greedy", "skylight", "seagate", "page-ftl", "lru-cache", "amphisbaena"];
-/// Bytes of the beginning of a copy that most changes go to: what it says, rather than what follows it.
-const SPEAKING: u64 = 1024;
+/// Bytes at the beginning of a copy, to which most changes go.
+const HEADER_BYTES: u64 = 1024;
 /// Operations after which recovery must have ended.
 const STUCK: usize = 100_000;
 
@@ -37,7 +37,7 @@ fn used(name: &str) -> Result<Used, String> {
     let info = layers::find(name).map_err(|e| e.to_string())?;
     let mut images = Images::draw(info, Rules::all(), &mut Dice::new(2))?;
     let volume = images.make().map_err(|e| e.to_string())?;
-    let mut solo = Solo::open(&volume).map_err(|e| e.to_string())?;
+    let mut solo = volume.solo().map_err(|e| e.to_string())?;
     for version in 1..120 {
         let lba = Lba(version * 7 % images.capacity());
         let write = Request::Write(Extent::new(lba, 1), content::block(lba, version, BLOCK));
@@ -74,8 +74,8 @@ fn apply(used: &Used, files: &[Volatile], change: &[u8]) {
     let (drive, part) = used.parts[usize::from(part) % used.parts.len()];
     let file = &files[drive];
     let at = u64::from(u16::from_be_bytes([high, low]));
-    let block = if part.what == "journal" { at / SPEAKING * BLOCK as u64 } else { 0 };
-    let at = (block + at % SPEAKING) % part.len;
+    let block = if part.what == "journal" { at / HEADER_BYTES * BLOCK as u64 } else { 0 };
+    let at = (block + at % HEADER_BYTES) % part.len;
     for (_, copy) in used.parts.iter().filter(|(of, other)| *of == drive && other.what == part.what) {
         for i in 0..u64::from(width % 8).min(part.len - at) {
             let old = file.content(copy.offset + at + i, 1)[0];

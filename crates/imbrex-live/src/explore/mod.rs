@@ -4,27 +4,27 @@
 //! drops image and volume; what is opened anew is what the sectors say. Formatting and mending are cut too, and one of
 //! the two copies of all metadata is damaged as the run goes on.
 
-mod ground;
 mod hostile;
+mod images;
 mod old_volume;
 mod parts;
 mod volatile;
 
 use std::sync::Arc;
 
-use imbrex::explore::{Dice, Ground, Subject};
+use imbrex::explore::{Devices, Dice, Subject};
 use imbrex::layers::LayerInfo;
 
-pub use ground::Images;
 pub use hostile::open_hostile;
+pub use images::Images;
 pub use parts::Part;
 pub use volatile::{Ends, Volatile};
 
 /// A layer on images.
 #[must_use]
 pub fn on_images(info: &'static LayerInfo) -> Subject {
-    let ground = move |rules, dice: &mut Dice| -> Result<Box<dyn Ground>, String> {
+    let devices = move |rules, dice: &mut Dice| -> Result<Box<dyn Devices>, String> {
         Ok(Box::new(Images::draw(info, rules, dice)?))
     };
-    Subject { name: format!("{} on images", info.name), ground: Arc::new(ground) }
+    Subject { name: format!("{} on images", info.name), devices: Arc::new(devices) }
 }

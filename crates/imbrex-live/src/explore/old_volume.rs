@@ -2,10 +2,10 @@
 
 use imbrex::block::{Extent, Lba};
 use imbrex::explore::content::Sector;
-use imbrex::explore::{BLOCK, Dice, Ground, content};
+use imbrex::explore::{BLOCK, Devices, Dice, content};
 use imbrex::perform::{Request, Stack};
 
-use super::ground::Images;
+use super::images::Images;
 use crate::solo::Solo;
 use crate::volume::Volume;
 
@@ -27,7 +27,7 @@ impl Images {
         let mut newest = vec![0; self.capacity() as usize];
         for version in 1..=dice.between(1, 60) {
             let lba = dice.below(newest.len() as u64);
-            let content = content::block(Lba(lba), version, BLOCK);
+            let content = content::old(lba, version, BLOCK);
             let request = Request::Write(Extent::new(Lba(lba), 1), content);
             solo.call(request).map_err(|e| format!("a write fails: {e}"))?;
             newest[lba as usize] = version;
@@ -38,7 +38,7 @@ impl Images {
 
     fn solo(&self, volume: &Volume) -> Result<Solo, String> {
         let stack = Stack::open(self.patched(volume).map_err(|e| e.to_string())?)?;
-        Solo::begin(stack, self.members()).map_err(|e| e.to_string())
+        Solo::begin(stack, self.members())
     }
 
     /// Formats until the power fails, and looks at what is left.
@@ -60,12 +60,11 @@ impl Images {
             let content = read.map_err(|e| wrong(format!("block {lba} cannot be read: {e}")))?;
             let is_zero = content.iter().all(|byte| *byte == 0);
             let version = newest(lba);
-            let is_newest = version > 0 && content == content::block(Lba(lba), version, BLOCK);
+            let is_newest = version > 0 && content == content::old(lba, version, BLOCK);
             let is_right = match is_old {
                 true => is_newest || (version == 0 && is_zero),
-                // What a layer has no map of reads as what was there: below a cache that may be older than what the
-                // cache held.
-                false => is_zero || (self.writes_in_place && is_some_version(&content, Lba(lba))),
+                false => content::sectors(&content)
+                    .all(|sector| self.unwritten.allows(sector == Sector::Zero, matches!(sector, Sector::Old { .. }))),
             };
             if !is_right {
                 return Err(wrong(format!("block {lba} holds neither what it did, version {version}, nor zeros")));
@@ -73,13 +72,4 @@ impl Images {
         }
         Ok(())
     }
-}
-
-/// Whether every sector holds some version of a block, or nothing.
-fn is_some_version(content: &[u8], of: Lba) -> bool {
-    content::sectors(content).all(|sector| match sector {
-        Sector::Version { lba, .. } => lba == of,
-        Sector::Zero => true,
-        Sector::Foreign => false,
-    })
 }

@@ -3,7 +3,7 @@
 use imbrex::block::{Extent, Pba};
 use imbrex::explore::BLOCK;
 
-use super::ground::Images;
+use super::images::Images;
 use super::volatile::Volatile;
 use crate::layout;
 use crate::store::Store;

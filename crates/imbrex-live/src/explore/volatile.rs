@@ -99,7 +99,7 @@ impl Volatile {
     }
 
     /// Makes bytes unreadable until they are written again.
-    pub fn spoil(&self, offset: u64, len: usize) {
+    pub fn make_unreadable(&self, offset: u64, len: usize) {
         self.file().unreadable.extend(sectors(offset, len));
     }
 
@@ -251,7 +251,7 @@ mod tests {
         file.fail_after(0, Ends::ForGood);
         assert!(file.write_at(&[3], 0).is_err() && file.sync().is_err());
         assert_eq!(file.content(0, 1), [2]);
-        file.spoil(0, 1);
+        file.make_unreadable(0, 1);
         assert!(file.fail_no_more() && file.read_at(&mut [0], 100).is_err() && file.write_at(&[4], 0).is_ok());
         assert!(file.read_at(&mut [0], 0).is_ok(), "what is written can be read again");
     }

@@ -78,5 +78,5 @@ fn above(volume: &Volume, setup: Setup) -> Result<LayerState, VolumeError> {
 fn first_member(volume: &Volume) -> Result<Solo, VolumeError> {
     let setup = volume.setup()?.below.swap_remove(0);
     let overlay: Arc<dyn Store> = Arc::new(Overlay::new(Arc::clone(&volume.members[0]), KEEPS));
-    Solo::begin(Stack::open(setup).map_err(VolumeError::Refused)?, vec![overlay])
+    Stack::open(setup).and_then(|stack| Solo::begin(stack, vec![overlay])).map_err(VolumeError::Refused)
 }

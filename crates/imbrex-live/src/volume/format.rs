@@ -1,27 +1,20 @@
-//! Formatting: how large journal and buffer are to be, and the first commit.
+//! Formatting: how long the journal and how large the buffer is to be, and the first commit.
 
 use imbrex::buffer_size::BufferSize;
-use imbrex::layer::{Condition, TranslationLayer};
+use imbrex::layer::Condition;
 use imbrex::layers::below::{BelowConfig, DISK_LAYER, FLASH_LAYER};
 use imbrex::layers::{self, LayerInfo};
-use imbrex::perform::{Setup, Stack, journal_need};
+use imbrex::perform::{GATHER, JournalLength, Setup, Stack};
 use imbrex::plan::Unit;
 use imbrex::recording::Recording;
 use uuid::Uuid;
 
-use super::{GATHER, Members, Volume, VolumeError, setup};
+use super::{Members, Volume, VolumeError, setup};
 use crate::active;
 use crate::layout::{self, COPIES, Layout};
 use crate::solo::Solo;
 use crate::store::Store;
 use crate::superblock::{Layered, Superblock};
-
-/// Blocks of a copy of the journal that a drive with room to spare gets at least: group commits are then not hurried.
-const ROOMY_JOURNAL: u64 = 4096;
-/// The part of the conventional space that this may take.
-const JOURNAL_SHARE: u64 = 64;
-/// How often the journal is enlarged before it is given up to find a size that suits the map.
-const ATTEMPTS: usize = 32;
 
 /// What to format a volume as.
 pub struct FormatOptions<'a> {
@@ -56,7 +49,7 @@ pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, V
         clear(member.as_ref())?;
     }
     let stack = Stack::format(stack_setup).map_err(VolumeError::Refused)?;
-    Solo::begin(stack, members.clone())?;
+    Solo::begin(stack, members.clone()).map_err(VolumeError::Refused)?;
     for (member, superblock) in members.iter().zip(&superblocks) {
         (0..COPIES).try_for_each(|copy| write_superblock(member.as_ref(), superblock, 1, copy))?;
     }
@@ -162,8 +155,8 @@ fn layered(
     let block_bytes = flash.block_bytes();
     let bytes = capacities[1].saturating_mul(block_bytes.into());
     let wanted = buffer.map(|buffer| buffer.blocks(bytes, block_bytes));
-    let journal = journal_blocks.map_or(Journal::AtLeast(0), Journal::Exactly);
-    let above = enlarged(layer, config, journal, block_bytes, |layered| {
+    let journal = JournalLength::chosen(*journal_blocks, 0);
+    let above = with_journal(layer, config, journal, block_bytes, |layered| {
         let left = capacities[0].saturating_sub(COPIES as u64 * u64::from(layered.journal_blocks));
         layered.buffer_blocks = blocks(wanted.unwrap_or(left))?;
         setup::above_all(layered, &capacities, block_bytes, identity)
@@ -181,9 +174,9 @@ fn fitted(
 ) -> Result<Layered, VolumeError> {
     let (media, block_bytes) = (member.media(), member.block_bytes());
     let wanted = buffer.map(|buffer| buffer.blocks(media.blocks().saturating_mul(block_bytes.into()), block_bytes));
-    let room = Layout::new(media.as_ref(), block_bytes, 0, 0)?.space.conventional_blocks / JOURNAL_SHARE;
-    let first = journal_blocks.map_or(Journal::AtLeast(room.min(ROOMY_JOURNAL) as u32), Journal::Exactly);
-    enlarged(layer, config, first, block_bytes, |layered| {
+    let room = Layout::new(media.as_ref(), block_bytes, 0, 0)?.space.conventional_blocks;
+    let journal = JournalLength::chosen(journal_blocks, room);
+    with_journal(layer, config, journal, block_bytes, |layered| {
         let left = Layout::new(media.as_ref(), block_bytes, layered.journal_blocks, 0)?.space.conventional_blocks;
         layered.buffer_blocks = if layer.buffered { blocks(wanted.unwrap_or(left))? } else { 0 };
         if u64::from(layered.buffer_blocks) > left {
@@ -202,49 +195,25 @@ fn blocks(blocks: u64) -> Result<u32, VolumeError> {
     u32::try_from(blocks).map_err(|_| VolumeError::Refused(format!("a buffer of {blocks} blocks is too large")))
 }
 
-/// How long each copy of a journal is to be, in blocks.
-#[derive(Copy, Clone)]
-enum Journal {
-    Exactly(u32),
-    AtLeast(u32),
-}
-
-/// A layer with a journal that its map fits. The more the journal takes, the less may be left to
-/// map, so that this comes to an end.
-fn enlarged(
+/// A layer with a journal that is long enough for it.
+fn with_journal(
     layer: &'static LayerInfo,
     config: &toml::Table,
-    journal: Journal,
+    journal: JournalLength,
     block_bytes: u32,
     mut try_with: impl FnMut(&mut Layered) -> Result<Setup, VolumeError>,
 ) -> Result<Layered, VolumeError> {
-    let mut layered = Layered {
-        layer: layer.name.to_owned(),
-        buffer_blocks: 0,
-        journal_blocks: match journal {
-            Journal::Exactly(blocks) | Journal::AtLeast(blocks) => blocks,
-        },
-        config: config.clone(),
-    };
-    for _ in 0..ATTEMPTS {
+    let mut layered =
+        Layered { layer: layer.name.to_owned(), buffer_blocks: 0, journal_blocks: 0, config: config.clone() };
+    journal.settle(block_bytes, GATHER, |blocks| {
+        layered.journal_blocks = blocks;
         let setup = try_with(&mut layered)?;
-        let made: Box<dyn TranslationLayer> = (setup.make)();
+        let made = (setup.make)();
         active::suits(layer.name, made.most_active(), setup.media.as_ref(), &setup.journal)
             .map_err(VolumeError::Refused)?;
         made.survives_power_loss()
             .map_err(|e| VolumeError::Refused(format!("{} cannot be served: {e}", layer.name)))?;
-        let need = journal_need(made.as_ref(), block_bytes as usize, GATHER);
-        let too_large = || {
-            let map = format!("the map of {} blocks takes up to {} records", made.capacity(), made.most_records());
-            VolumeError::Refused(format!("{map}, and each copy of its journal {need} blocks of {block_bytes} bytes"))
-        };
-        if need <= layered.journal_blocks.into() {
-            return Ok(layered);
-        }
-        if matches!(journal, Journal::Exactly(_)) {
-            return Err(VolumeError::Refused(format!("{}; make it larger", too_large())));
-        }
-        layered.journal_blocks = u32::try_from(need).map_err(|_| too_large())?;
-    }
-    Err(VolumeError::Refused(format!("no size of the journal suits {}; choose a smaller buffer", layer.name)))
+        Ok::<_, VolumeError>(made)
+    })?;
+    Ok(layered)
 }

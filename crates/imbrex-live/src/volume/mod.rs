@@ -7,26 +7,21 @@
 mod format;
 mod setup;
 
-use std::sync::Arc;
-
 use imbrex::block::Extent;
 use imbrex::layers::{self, ConfigError, LayerInfo, READ_ALLOCATE};
-use imbrex::perform::StackSetup;
+use imbrex::perform::{JournalTooShort, Stack, StackSetup};
 use imbrex::recording::Recording;
 
 use crate::frame;
 use crate::layout::{self, NoRoom};
+use crate::solo::Solo;
+pub use crate::store::Members;
 use crate::store::{Store, StoreError};
 use crate::superblock::{Superblock, SuperblockError};
 pub use format::{FormatOptions, format, validate};
 
-/// Records gathered before a commit starts of its own accord.
-const GATHER: usize = 1024;
 /// Blocks that a journal entry has at most, as a rule.
 const ENTRY_BLOCKS: usize = 64;
-
-/// The stores of a volume, by device number from 1.
-pub type Members = Vec<Arc<dyn Store>>;
 
 /// A volume that can be started.
 pub struct Volume {
@@ -72,7 +67,10 @@ pub enum VolumeError {
         /// How to choose the layer, where `--layer` is another one.
         by: String,
     },
-    /// The map or its journal is too large, or the layer does not survive a power cut.
+    /// The journal is too short for what the layer may write to it.
+    #[error(transparent)]
+    Journal(#[from] JournalTooShort),
+    /// The map or the buffer is too large, or the layer does not survive a power cut.
     #[error("{0}")]
     Refused(String),
     /// An operation of a member failed.
@@ -111,6 +109,15 @@ impl Volume {
     /// When a layer cannot be made as it is configured.
     pub fn setup(&self) -> Result<StackSetup, VolumeError> {
         setup::stack(&self.members, &self.superblocks)
+    }
+
+    /// Begins to serve it to a single caller.
+    ///
+    /// # Errors
+    /// When a layer cannot be served as it is configured, or why recovery gave the volume up.
+    pub fn solo(&self) -> Result<Solo, VolumeError> {
+        let stack = Stack::open(self.setup()?).map_err(VolumeError::Refused)?;
+        Solo::begin(stack, self.members.clone()).map_err(VolumeError::Refused)
     }
 
     /// The name of the layer that serves the host.

@@ -5,11 +5,11 @@ use imbrex::layer::TranslationLayer;
 use imbrex::layers::{self, ConfigError, LayerInfo};
 use imbrex::media::{Joined, Media};
 use imbrex::perform::rules::Rules;
-use imbrex::perform::{Setup, StackSetup};
+use imbrex::perform::{GATHER, Setup, StackSetup};
 use imbrex::recording::Recording;
 use imbrex::space::Space;
 
-use super::{ENTRY_BLOCKS, GATHER, Members, VolumeError, kind};
+use super::{ENTRY_BLOCKS, Members, VolumeError, kind};
 use crate::layout::{COPIES, Layout};
 use crate::store::Store;
 use crate::superblock::{Layered, Superblock};

@@ -9,7 +9,7 @@ const CLIENTS: usize = 2;
 
 /// What a flush must give.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Fate {
+pub(super) enum FlushMust {
     Succeeds,
     /// A life has ended, and nothing that the model is sure of was lost.
     Open,
@@ -21,15 +21,15 @@ pub(super) enum Fate {
 pub(super) struct Clients {
     present: [u32; CLIENTS],
     /// What the next flush gives of each client that has asked for something.
-    fates: BTreeMap<u32, Fate>,
+    owed_by_client: BTreeMap<u32, FlushMust>,
     /// What that of the next client gives.
-    unreported: Fate,
+    next_client: FlushMust,
 }
 
 impl Clients {
     pub fn new() -> Self {
         let present = std::array::from_fn(|number| number as u32);
-        Self { present, fates: BTreeMap::new(), unreported: Fate::Succeeds }
+        Self { present, owed_by_client: BTreeMap::new(), next_client: FlushMust::Succeeds }
     }
 
     /// The client that asks next, and one that has gone in its favour, unless that is `busy`.
@@ -40,34 +40,34 @@ impl Clients {
         let leaves = (dice.one_in(30) && !busy(*client)).then_some(*client);
         if let Some(gone) = leaves {
             *client = newest + 1;
-            self.unreported = self.unreported.max(self.fates.remove(&gone).unwrap_or(Fate::Succeeds));
+            self.next_client = self.next_client.max(self.owed_by_client.remove(&gone).unwrap_or(FlushMust::Succeeds));
         }
         (*client, leaves)
     }
 
     /// A client asks for something.
     pub fn asks(&mut self, client: u32) {
-        self.fates.entry(client).or_insert(self.unreported);
+        self.owed_by_client.entry(client).or_insert(self.next_client);
     }
 
     /// A client asks for a flush: what it must give, which the one after it does not give too.
-    pub fn flushes(&mut self, client: u32) -> Fate {
-        self.fates.insert(client, Fate::Succeeds).unwrap_or(self.unreported)
+    pub fn flushes(&mut self, client: u32) -> FlushMust {
+        self.owed_by_client.insert(client, FlushMust::Succeeds).unwrap_or(self.next_client)
     }
 
     /// A flush has failed as it had to.
     pub fn reported(&mut self) {
-        self.unreported = Fate::Succeeds;
+        self.next_client = FlushMust::Succeeds;
     }
 
     /// A life has ended before a flush could report to a client what it was to.
-    pub fn not_reported(&mut self, client: u32, fate: Fate) {
-        self.fates.entry(client).and_modify(|owed| *owed = fate.max(*owed));
+    pub fn not_reported(&mut self, client: u32, must: FlushMust) {
+        self.owed_by_client.entry(client).and_modify(|owed| *owed = must.max(*owed));
     }
 
     /// A life has ended, and answered writes may be lost, or none that the model is sure of.
     pub fn life_ended(&mut self, is_lossy: bool) {
-        let fate = if is_lossy { Fate::Fails } else { Fate::Open };
-        self.fates.values_mut().chain([&mut self.unreported]).for_each(|owed| *owed = fate.max(*owed));
+        let must = if is_lossy { FlushMust::Fails } else { FlushMust::Open };
+        self.owed_by_client.values_mut().chain([&mut self.next_client]).for_each(|owed| *owed = must.max(*owed));
     }
 }

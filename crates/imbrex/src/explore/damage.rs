@@ -6,10 +6,10 @@
 
 use bytes::Bytes;
 
-use super::Drawing;
-use super::content::{self, Sector};
+use super::Candidate;
+use super::content::{self, BLOCK, Sector};
 use super::dice::Dice;
-use super::shape::{BLOCK, Drive, Shape};
+use super::shape::{Drive, Shape};
 use super::store::Store;
 use crate::block::{Extent, Lba, Pba};
 use crate::layers;
@@ -59,13 +59,13 @@ fn is_right(performer: &mut Performer, store: &mut Store, newest: &[u64]) -> boo
 
 #[test]
 fn a_damaged_journal_is_refused_or_does_not_matter() {
-    let subject = Drawing::layer(layers::find("fifo-log").unwrap());
+    let subject = Candidate::layer(layers::find("fifo-log").unwrap());
     let (mut refused, mut harmless, mut copied) = (0, 0, 0);
     for seed in 0..12 {
         let mut dice = Dice::new(seed);
         let shape = Shape::draw(&subject, Rules::all(), &mut dice).unwrap();
         let Drive { media, journal } = shape.drives().remove(0);
-        let mut store = Store::new(media, BLOCK);
+        let mut store = Store::new(media, BLOCK, true);
         let mut performer = Performer::format(shape.top()).unwrap();
         settle(&mut performer, &mut store);
         let mut newest = vec![0; shape.layer().unwrap().capacity() as usize];

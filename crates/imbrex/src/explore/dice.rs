@@ -4,6 +4,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A stream of decisions that a seed determines, or a string of bytes as far as it goes.
+#[derive(Clone)]
 pub struct Dice {
     chance: Xoshiro256PlusPlus,
     /// What is left of the string, last byte first.

@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 
-use super::content;
+use super::content::{self, BLOCK};
 use super::run::Run;
-use super::shape::BLOCK;
 use crate::block::{Extent, Pba};
 use crate::perform::{IoKind, IoResult};
 
@@ -21,7 +20,7 @@ impl Run {
         let rate = if (1..most).contains(&self.recovery_faults) { 2 } else { self.fault_rate };
         let may_fail = self.fault_rate > 0 && (is_serving || self.recovery_faults > 0);
         if may_fail && self.dice.one_in(rate) {
-            let fails = if is_serving { self.fault(drive, kind) } else { self.passing_fault(drive, kind) };
+            let fails = if is_serving { self.fault(drive, kind) } else { self.transient_fault(drive, kind) };
             if fails {
                 self.tally.faults += 1;
                 return Ok(IoResult::Failed);
@@ -31,17 +30,17 @@ impl Run {
     }
 
     /// Makes an operation of recovery fail for once.
-    fn passing_fault(&mut self, drive: usize, kind: &IoKind) -> bool {
+    fn transient_fault(&mut self, drive: usize, kind: &IoKind) -> bool {
         self.recovery_faults -= 1;
         match kind {
-            IoKind::Write(at, data) => self.half_written(drive, *at, data),
+            IoKind::Write(at, data) => self.partial_write(drive, *at, data),
             _ => true,
         }
     }
 
     /// Carries an operation out.
     pub(super) fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
-        self.ground.perform(drive, kind).map_err(|e| format!("illegal operation: {e}"))
+        self.devices.perform(drive, kind).map_err(|e| format!("illegal operation: {e}"))
     }
 
     /// Makes an operation fail in one of the ways it can; false when it cannot.
@@ -50,16 +49,16 @@ impl Run {
             IoKind::Read(at) => {
                 let block = at.iter().nth(self.dice.below(u64::from(at.blocks)) as usize);
                 if let Some(block) = block.filter(|_| !self.is_journal(drive, *at) && self.dice.one_in(2)) {
-                    self.spoil(drive, block);
+                    self.make_unreadable(drive, block);
                 }
                 // Otherwise it fails this once. The client of a read may see that.
                 true
             }
             IoKind::Write(at, data) => {
-                if self.ground.stumble(drive, kind, &mut self.dice) {
+                if self.devices.partial_fault(drive, kind, &mut self.dice) {
                     return true;
                 }
-                if !self.half_written(drive, *at, data) {
+                if !self.partial_write(drive, *at, data) {
                     return false;
                 }
                 // Nothing can take the place of a journal's zone.
@@ -74,10 +73,10 @@ impl Run {
     }
 
     /// Carries a part of a write out, or nothing or all of it; false when it cannot be.
-    fn half_written(&mut self, drive: usize, at: Extent<Pba>, data: &Bytes) -> bool {
+    fn partial_write(&mut self, drive: usize, at: Extent<Pba>, data: &Bytes) -> bool {
         let kept = self.dice.below(u64::from(at.blocks) + 1) as u32;
         let part = IoKind::Write(at.first(kept), data.slice(..kept as usize * BLOCK));
-        kept == 0 || self.ground.perform(drive, &part).is_ok()
+        kept == 0 || self.devices.perform(drive, &part).is_ok()
     }
 
     fn is_journal(&self, drive: usize, at: Extent<Pba>) -> bool {
@@ -86,10 +85,10 @@ impl Run {
 
     /// Makes a block unreadable whose content is durable and names a logical block: of any other nobody could say what
     /// may be lost.
-    fn spoil(&mut self, drive: usize, block: Pba) {
-        if let Some(lba) = self.ground.settled(drive, block).and_then(|content| content::lba(&content)) {
-            self.ground.spoil(drive, block);
-            self.model.spoiled(lba, self.next_id + 1);
+    fn make_unreadable(&mut self, drive: usize, block: Pba) {
+        if let Some(lba) = self.devices.settled(drive, block).and_then(|content| content::lba(&content)) {
+            self.devices.make_unreadable(drive, block);
+            self.model.unreadable(lba, self.next_id + 1);
         }
     }
 
@@ -99,11 +98,11 @@ impl Run {
         if self.worn_out || self.journals.len() > 1 {
             return;
         }
-        let media = self.ground.media(drive);
+        let media = self.devices.media(drive);
         let unit = media.unit_of(block);
         if media.has_pointer(unit) && self.dice.one_in(8) {
             self.worn_out = true;
-            self.ground.wear_out(drive, unit);
+            self.devices.wear_out(drive, unit);
         }
     }
 }

@@ -1,13 +1,15 @@
-//! Drives in memory: a layer and its journal on each, and nothing else.
+//! Drives in memory: a layer and its journal on each, and nothing else but what somebody may have written there before.
 
 use bytes::Bytes;
 
-use super::Drawing;
+use super::Candidate;
+use super::content::BLOCK;
+use super::devices::Devices;
 use super::dice::Dice;
-use super::ground::Ground;
-use super::shape::{BLOCK, Drive, Shape};
+use super::shape::{Drive, Shape};
 use super::store::Store;
 use crate::block::{Extent, Pba};
+use crate::layer::Unwritten;
 use crate::media::{Illegal, Media};
 use crate::perform::rules::{Rule, Rules};
 use crate::perform::{IoKind, IoResult, Stack};
@@ -17,30 +19,33 @@ use crate::plan::Unit;
 pub(super) struct Memory {
     shape: Shape,
     capacity: u64,
+    unwritten: Unwritten,
     journals: Vec<Vec<Extent<Pba>>>,
     stores: Vec<Store>,
 }
 
 impl Memory {
-    /// Draws drives for a layer.
+    /// Random drives for a layer.
     ///
     /// # Errors
     /// When a layer cannot be made.
-    pub fn draw(drawing: &Drawing, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
-        let shape = Shape::draw(drawing, rules, dice).map_err(|e| e.to_string())?;
+    pub fn draw(candidate: &Candidate, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
+        let shape = Shape::draw(candidate, rules, dice).map_err(|e| e.to_string())?;
         let capacity = shape.layer().map_err(|e| format!("{e}; {}", shape.describe()))?.capacity();
+        let unwritten = shape.setup().unwritten();
+        let is_used = dice.one_in(2);
         let (mut journals, mut stores) = (Vec::new(), Vec::new());
         for Drive { media, journal } in shape.drives() {
             journals.push(journal);
-            let mut store = Store::new(media, BLOCK);
+            let mut store = Store::new(media, BLOCK, is_used);
             store.tears_sectors = !rules.keeps(Rule::WholeSectors);
             stores.push(store);
         }
-        Ok(Self { shape, capacity, journals, stores })
+        Ok(Self { shape, capacity, unwritten, journals, stores })
     }
 }
 
-impl Ground for Memory {
+impl Devices for Memory {
     fn format(&mut self, _dice: &mut Dice) -> Result<Stack, String> {
         Stack::format(self.shape.setup())
     }
@@ -51,6 +56,10 @@ impl Ground for Memory {
 
     fn capacity(&self) -> u64 {
         self.capacity
+    }
+
+    fn unwritten(&self) -> Unwritten {
+        self.unwritten
     }
 
     fn media(&self, drive: usize) -> Box<dyn Media> {
@@ -73,8 +82,8 @@ impl Ground for Memory {
         self.stores[drive].settled(block)
     }
 
-    fn spoil(&mut self, drive: usize, block: Pba) {
-        self.stores[drive].spoil(block);
+    fn make_unreadable(&mut self, drive: usize, block: Pba) {
+        self.stores[drive].make_unreadable(block);
     }
 
     fn wear_out(&mut self, drive: usize, unit: Unit) {

@@ -10,20 +10,21 @@ mod clients;
 pub mod content;
 #[cfg(test)]
 mod damage;
+mod devices;
 mod dice;
-mod disks;
+mod drives;
 mod faults;
-mod ground;
 mod memory;
 mod model;
 mod run;
 mod shape;
 mod store;
 
+pub use content::BLOCK;
+pub use devices::{Devices, MakeDevices};
 pub use dice::Dice;
-pub use disks::{Drawn, Room, draw};
-pub use ground::{Ground, MakeGround};
-pub use shape::{BLOCK, ON_DISK, ON_FLASH, configuration};
+pub use drives::{RandomDrive, SpaceNeeds};
+pub use shape::{ON_DISK, ON_FLASH, configuration};
 
 use std::sync::Arc;
 
@@ -40,12 +41,12 @@ pub type Build = Arc<dyn Fn(&Space, &toml::Table) -> Result<Box<dyn TranslationL
 pub struct Subject {
     /// The name under which failures are reported.
     pub name: String,
-    /// Draws what a run stands on.
-    pub ground: Arc<MakeGround>,
+    /// Makes the devices of a run.
+    pub devices: Arc<MakeDevices>,
 }
 
-/// A layer, and what is drawn for it.
-pub struct Drawing {
+/// A layer that is explored on random drives.
+pub struct Candidate {
     /// Its name.
     pub name: String,
     /// The recording it needs.
@@ -60,21 +61,21 @@ impl Subject {
     /// One of the layers, on drives in memory.
     #[must_use]
     pub fn layer(info: &'static LayerInfo) -> Self {
-        Self::in_memory(Drawing::layer(info))
+        Self::in_memory(Candidate::layer(info))
     }
 
     /// A layer on drives in memory.
     #[must_use]
-    pub fn in_memory(drawing: Drawing) -> Self {
-        let name = drawing.name.clone();
-        let ground = move |rules, dice: &mut Dice| -> Result<Box<dyn Ground>, String> {
-            Ok(Box::new(memory::Memory::draw(&drawing, rules, dice)?))
+    pub fn in_memory(candidate: Candidate) -> Self {
+        let name = candidate.name.clone();
+        let devices = move |rules, dice: &mut Dice| -> Result<Box<dyn Devices>, String> {
+            Ok(Box::new(memory::Memory::draw(&candidate, rules, dice)?))
         };
-        Self { name, ground: Arc::new(ground) }
+        Self { name, devices: Arc::new(devices) }
     }
 }
 
-impl Drawing {
+impl Candidate {
     /// One of the layers.
     #[must_use]
     pub fn layer(info: &'static LayerInfo) -> Self {

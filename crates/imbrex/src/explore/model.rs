@@ -9,11 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::content::{Sector, sectors};
 use crate::block::{Extent, Lba};
+use crate::layer::Unwritten;
 
 #[derive(Clone, Debug)]
 struct Block {
-    /// The certain version of each sector; 0 is zeros.
+    /// The certain version of each sector; 0 is what it held before the first one.
     known: Vec<u64>,
+    /// What each sector was seen to hold before the first version.
+    unwritten: Vec<Option<Sector>>,
     /// Versions written since, oldest first; 0 for a trim.
     later: Vec<u64>,
     /// The newest version that was answered with success.
@@ -24,7 +27,7 @@ struct Block {
     trimmed: bool,
     /// Set when a place that held the block became unreadable: the first version that was not begun then. The block may
     /// be lost until that or a later version is flushed.
-    spoiled: Option<u64>,
+    unreadable: Option<u64>,
 }
 
 /// What a read may give.
@@ -32,7 +35,7 @@ pub(super) struct Expected {
     lba: Lba,
     /// The versions each sector may hold.
     sectors: Vec<Vec<u64>>,
-    /// Whether zeros will do.
+    /// Whether zeros will do, whatever the block held.
     zero: bool,
 }
 
@@ -40,6 +43,8 @@ pub(super) struct Expected {
 pub(super) struct Model {
     blocks: BTreeMap<Lba, Block>,
     sectors: usize,
+    /// What the layer says of blocks that were never written.
+    unwritten: Unwritten,
     /// Blocks that a request under way writes or trims.
     pub busy: BTreeSet<Lba>,
     /// Whether a write was answered since the last flush was: that flush does not cover it.
@@ -50,19 +55,20 @@ pub(super) struct Model {
 pub(super) type Covered = Vec<(Lba, u64)>;
 
 impl Model {
-    pub fn new(sectors: usize) -> Self {
-        Self { blocks: BTreeMap::new(), sectors, busy: BTreeSet::new(), has_unflushed: false }
+    pub fn new(sectors: usize, unwritten: Unwritten) -> Self {
+        Self { blocks: BTreeMap::new(), sectors, unwritten, busy: BTreeSet::new(), has_unflushed: false }
     }
 
     fn block(&mut self, lba: Lba) -> &mut Block {
         let sectors = self.sectors;
         self.blocks.entry(lba).or_insert_with(|| Block {
             known: vec![0; sectors],
+            unwritten: vec![None; sectors],
             later: Vec::new(),
             answered: None,
             doubtful: false,
             trimmed: false,
-            spoiled: None,
+            unreadable: None,
         })
     }
 
@@ -115,7 +121,7 @@ impl Model {
             let Some(at) = block.later.iter().position(|later| *later == version) else { continue };
             block.known.fill(version);
             block.later.drain(..=at);
-            block.spoiled = block.spoiled.filter(|first| version < *first);
+            block.unreadable = block.unreadable.filter(|first| version < *first);
         }
     }
 
@@ -127,8 +133,8 @@ impl Model {
         }
     }
 
-    pub fn spoiled(&mut self, lba: Lba, next_version: u64) {
-        self.block(lba).spoiled = Some(next_version);
+    pub fn unreadable(&mut self, lba: Lba, next_version: u64) {
+        self.block(lba).unreadable = Some(next_version);
     }
 
     /// What a read of the block that is submitted now may give, writes that begin later aside.
@@ -157,26 +163,40 @@ impl Model {
 
     /// Checks what a read gave. `content` is `None` for an error; versions from `begun` on were written after the read
     /// was submitted.
-    pub fn check_read(&self, expected: &Expected, begun: u64, content: Option<&[u8]>) -> Result<(), String> {
+    pub fn check_read(&mut self, expected: &Expected, begun: u64, content: Option<&[u8]>) -> Result<(), String> {
         let lba = expected.lba;
-        let block = self.blocks.get(&lba);
         let Some(content) = content else {
-            let may_be_lost = block.is_some_and(|block| block.spoiled.is_some());
+            let may_be_lost = self.blocks.get(&lba).is_some_and(|block| block.unreadable.is_some());
             return if may_be_lost { Ok(()) } else { Err(format!("{lba:?} cannot be read, yet no place failed")) };
         };
         for (i, sector) in sectors(content).enumerate() {
-            let version = match sector {
-                Sector::Zero => 0,
-                Sector::Version { lba: of, version } if of == lba => version,
-                other => return Err(format!("{lba:?} sector {i} holds {other:?}")),
-            };
-            let trimmed = version == 0 && (expected.zero || block.is_some_and(|block| block.trimmed));
-            if !expected.sectors[i].contains(&version) && version < begun && !trimmed {
-                let allowed = &expected.sectors[i];
-                return Err(format!("{lba:?} sector {i} holds version {version}, not one of {allowed:?}"));
+            let wrong = |what: String| Err(format!("{lba:?} sector {i} holds {what}"));
+            match sector {
+                Sector::Version { lba: of, version } if of == lba => {
+                    if !expected.sectors[i].contains(&version) && version < begun {
+                        return wrong(format!("version {version}, not one of {:?}", expected.sectors[i]));
+                    }
+                }
+                Sector::Zero if self.may_be_trimmed(expected) => {}
+                _ if !self.unwritten.allows(sector == Sector::Zero, matches!(sector, Sector::Old { .. })) => {
+                    return wrong(format!("{sector:?}"));
+                }
+                _ if !expected.sectors[i].contains(&0) => {
+                    return wrong(format!("{sector:?}, not a version of {:?}", expected.sectors[i]));
+                }
+                _ => {
+                    let seen = *self.block(lba).unwritten[i].get_or_insert(sector);
+                    if seen != sector {
+                        return wrong(format!("{sector:?}, and before held {seen:?}, yet was never written"));
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    fn may_be_trimmed(&self, expected: &Expected) -> bool {
+        expected.zero || self.blocks.get(&expected.lba).is_some_and(|block| block.trimmed)
     }
 
     /// After a cut: requests under way are gone, and any state since the known one is possible.
@@ -192,16 +212,20 @@ impl Model {
         if !self.blocks.contains_key(&lba) {
             return;
         }
-        let known = sectors(content).map(|sector| match sector {
-            Sector::Version { version, .. } => version,
-            _ => 0,
-        });
         let block = self.block(lba);
-        block.known = known.collect();
+        for (i, sector) in sectors(content).enumerate() {
+            block.known[i] = match sector {
+                Sector::Version { version, .. } => version,
+                _ => 0,
+            };
+            if block.known[i] == 0 {
+                block.unwritten[i] = Some(sector);
+            }
+        }
         block.later.clear();
         block.answered = None;
         block.doubtful = false;
         block.trimmed &= block.known.contains(&0);
-        block.spoiled = None;
+        block.unreadable = None;
     }
 }

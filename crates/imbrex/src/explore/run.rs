@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::clients::{Clients, Fate};
-use super::content::{self, SECTOR};
+use super::clients::{Clients, FlushMust};
+use super::content::{self, BLOCK, SECTOR};
+use super::devices::Devices;
 use super::dice::Dice;
-use super::ground::Ground;
 use super::model::{Covered, Expected, Model};
-use super::shape::BLOCK;
 use super::{Finding, Subject, Tally};
 use crate::block::{Extent, Lba, Pba};
 use crate::perform::rules::Rules;
@@ -30,15 +29,15 @@ enum Asked {
     Trim(Extent<Lba>),
     Flush {
         covered: Covered,
-        fate: Fate,
-        /// The client to which the flush reports what was lost, and of what fate it was before anything else went wrong.
-        reports: Option<(u32, Fate)>,
+        must: FlushMust,
+        /// The client to which the flush reports what was lost, and what it had to give before anything else went wrong.
+        reports: Option<(u32, FlushMust)>,
     },
 }
 
 pub(super) struct Run {
     pub dice: Dice,
-    pub ground: Box<dyn Ground>,
+    pub devices: Box<dyn Devices>,
     /// Of each drive.
     pub journals: Vec<Vec<Extent<Pba>>>,
     pub performer: Stack,
@@ -69,20 +68,20 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
         let Tally { cuts, operations, .. } = tally;
         Finding { subject: subject.name.clone(), seed, cuts, operations, what }
     };
-    let made = (subject.ground)(rules, &mut dice);
-    let mut ground = made.map_err(|what| finding(what, Tally::default()))?;
-    let formatted = ground.format(&mut dice);
-    let described = ground.describe();
+    let made = (subject.devices)(rules, &mut dice);
+    let mut devices = made.map_err(|what| finding(what, Tally::default()))?;
+    let formatted = devices.format(&mut dice);
+    let described = devices.describe();
     let performer = formatted.map_err(|what| finding(format!("{what}; {described}"), Tally::default()))?;
     let fault_rate = *dice.pick(&[0, 0, 40, 150]);
     let mut run = Run {
         dice,
-        journals: (0..ground.drives()).map(|drive| ground.journal(drive)).collect(),
-        capacity: ground.capacity(),
-        ground,
+        journals: (0..devices.drives()).map(|drive| devices.journal(drive)).collect(),
+        capacity: devices.capacity(),
         performer,
         pool: Vec::new(),
-        model: Model::new(BLOCK / SECTOR),
+        model: Model::new(BLOCK / SECTOR, devices.unwritten()),
+        devices,
         asked: BTreeMap::new(),
         next_id: 0,
         cursor: 0,
@@ -102,7 +101,7 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
 impl Run {
     fn go(&mut self) -> Result<(), String> {
         self.start(false)?;
-        while self.tally.cuts < self.ground.cuts() && !self.dice.is_used_up() {
+        while self.tally.cuts < self.devices.cuts() && !self.dice.is_used_up() {
             self.live()?;
             self.clean_all()?;
             self.cut()?;
@@ -130,7 +129,7 @@ impl Run {
             } else if self.dice.one_in(100) {
                 self.bound_steps();
             } else if self.dice.one_in(200) {
-                self.ground.damage(&mut self.dice);
+                self.devices.damage(&mut self.dice);
             }
             if self.step()? {
                 operations -= 1;
@@ -177,9 +176,9 @@ impl Run {
             self.model.life_ended();
             for asked in self.asked.values_mut() {
                 match asked {
-                    Asked::Flush { fate, reports, .. } => {
-                        *fate = Fate::Fails;
-                        reports.take().into_iter().for_each(|(client, fate)| self.clients.not_reported(client, fate));
+                    Asked::Flush { must, reports, .. } => {
+                        *must = FlushMust::Fails;
+                        reports.take().into_iter().for_each(|(client, must)| self.clients.not_reported(client, must));
                     }
                     Asked::Read(expected, _) => expected.iter_mut().for_each(|e| self.model.doubt(e)),
                     Asked::Write(..) | Asked::Trim(_) => {}
@@ -222,13 +221,15 @@ impl Run {
                 self.model.trim_ends(at);
                 Ok(())
             }
-            Asked::Flush { covered, fate, reports } => match result {
-                Ok(_) if fate == Fate::Fails => Err("a flush succeeded after the layer's life had ended".to_owned()),
+            Asked::Flush { covered, must, reports } => match result {
+                Ok(_) if must == FlushMust::Fails => {
+                    Err("a flush succeeded after the layer's life had ended".to_owned())
+                }
                 Ok(_) => {
                     self.model.flush_ends(&covered);
                     Ok(())
                 }
-                Err(_) if fate > Fate::Succeeds => {
+                Err(_) if must > FlushMust::Succeeds => {
                     reports.iter().for_each(|_| self.clients.reported());
                     Ok(())
                 }
@@ -258,14 +259,14 @@ impl Run {
                 (Asked::Trim(at), Request::Trim(at))
             }
             80..86 => {
-                let (covered, fate) = (self.model.flush_begins(), self.clients.flushes(client));
-                (Asked::Flush { covered, fate, reports: Some((client, fate)) }, Request::Flush)
+                let (covered, must) = (self.model.flush_begins(), self.clients.flushes(client));
+                (Asked::Flush { covered, must, reports: Some((client, must)) }, Request::Flush)
             }
             86..88 => {
                 let (covered, ended) = (self.model.flush_begins(), u64::from(self.dice.one_in(4)));
                 let life = self.seen.rebuilds.saturating_sub(ended);
-                let fate = if life < self.seen.rebuilds { Fate::Fails } else { Fate::Succeeds };
-                (Asked::Flush { covered, fate, reports: None }, Request::Fua { life })
+                let must = if life < self.seen.rebuilds { FlushMust::Fails } else { FlushMust::Succeeds };
+                (Asked::Flush { covered, must, reports: None }, Request::Fua { life })
             }
             _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
         };
@@ -307,7 +308,7 @@ impl Run {
     fn cut(&mut self) -> Result<(), String> {
         loop {
             self.drop_power();
-            self.performer = self.ground.open(&mut self.dice)?;
+            self.performer = self.devices.open(&mut self.dice)?;
             self.seen = Counts::default();
             if self.start(true)? {
                 return Ok(());
@@ -325,12 +326,12 @@ impl Run {
         while !self.pool.is_empty() {
             let (drive, io) = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
             let arrives = self.dice.one_in(2) && !matches!(io.kind, IoKind::Flush);
-            if arrives && self.ground.perform(drive, &io.kind).is_err() {
+            if arrives && self.devices.perform(drive, &io.kind).is_err() {
                 // Operations that wait for one another are never under way together, so this cannot be; a rule that is
                 // switched off makes it so, and then the disk simply refuses.
             }
         }
-        self.ground.cut(&mut self.dice);
+        self.devices.cut(&mut self.dice);
         self.tally.cuts += 1;
         self.asked.clear();
         self.clients = Clients::new();

@@ -1,28 +1,25 @@
-//! What a run's seed draws before it starts: the disk, the layer's configuration, the luck.
+//! The random set-up of a run: drives, the layer's configuration, the journal.
 
 use std::sync::Arc;
 
-use super::Drawing;
-use super::content::SECTOR;
+use super::content::BLOCK;
 use super::dice::Dice;
-use super::disks::{self, Drawn, Room};
+use super::drives::{self, RandomDrive, SpaceNeeds};
+use super::{Build, Candidate};
 use crate::block::{Extent, Pba};
+use crate::drive::DriveError;
 use crate::layer::TranslationLayer;
 use crate::layers::samples::{ample_space, sampled};
 use crate::layers::{self, ConfigError, Field};
 use crate::media::{Joined, Media};
 use crate::perform::rules::Rules;
-use crate::perform::{Setup, StackSetup, journal_need};
+use crate::perform::{JournalLength, JournalTooShort, Setup, StackSetup};
 use crate::recording::Recording;
 use crate::space::{Home, Space, Zones};
 
-/// Bytes of a block: two sectors, so that one can be torn.
-pub const BLOCK: usize = 2 * SECTOR;
-/// The fewest and the most blocks of the journal: few, so that it wraps and is checkpointed all the time.
-const JOURNAL: (u64, u64) = (144, 192);
-/// Blocks that the images of redo moves need beyond that.
-const IMAGES: u32 = 120;
-/// Records gathered before a commit starts of its own accord.
+/// Blocks that a journal has at most beyond what it needs: few, so that it wraps and is checkpointed all the time.
+const MOST_SPARE: u64 = 48;
+/// Records gathered before a commit starts of its own accord: few, so that one does within most lives.
 const GATHER: usize = 40;
 
 /// The layer on the flash of a stack.
@@ -32,24 +29,23 @@ pub const ON_DISK: [&str; 3] = ["conventional", "fifo-log", "skylight"];
 
 /// The layer of a run and what it stands on.
 pub(super) struct Shape {
-    ground: Ground,
+    below: Below,
     space: Space,
     /// Blocks of all copies of the journal, and how many those are.
     journal: u32,
     copies: u32,
-    /// Blocks of each copy that are used.
-    ring: u32,
     entry_blocks: usize,
     config: toml::Table,
     name: String,
-    build: super::Build,
+    build: Build,
     rules: Rules,
 }
 
-enum Ground {
+/// What is below a layer.
+enum Below {
     Drive(Box<dyn Media>),
     /// Devices, by number from [`Pba::DISK`].
-    Devices(Vec<Shape>),
+    Stack(Vec<Shape>),
 }
 
 /// A drive of a run.
@@ -60,50 +56,63 @@ pub(super) struct Drive {
     pub journal: Vec<Extent<Pba>>,
 }
 
+/// Why there is no such run.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ShapeError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    #[error(transparent)]
+    Journal(#[from] JournalTooShort),
+}
+
+/// What is below a layer, what of it the layer may use, and the blocks of all copies of the journal.
+struct Site {
+    below: Below,
+    space: Space,
+    journal: u32,
+}
+
 impl Shape {
-    /// Draws what a layer needs.
+    /// A random set-up of a layer.
     ///
     /// # Errors
-    /// When a layer below cannot be made.
-    pub fn draw(drawing: &Drawing, rules: Rules, dice: &mut Dice) -> Result<Self, ConfigError> {
-        Self::with_room(drawing, rules, 0, dice)
+    /// When a layer cannot be made.
+    pub fn draw(candidate: &Candidate, rules: Rules, dice: &mut Dice) -> Result<Self, ShapeError> {
+        Self::with_room(candidate, rules, 0, dice)
     }
 
-    /// The same with room for `blocks` of a layer above, if it is on flash.
-    fn with_room(drawing: &Drawing, rules: Rules, blocks: u32, dice: &mut Dice) -> Result<Self, ConfigError> {
-        let buffer = dice.between(4, 40) as u32;
-        let mut journal = dice.between(JOURNAL.0, JOURNAL.1) as u32;
-        let copies = 1 + journal % 2;
-        if drawing.recording == Recording::Interlaced {
-            journal += IMAGES;
-        }
-        let config = configuration(drawing, dice)?;
-        let sequential = drawing.recording == Recording::Zoned && dice.one_in(2);
-        let sequential = sequential.then(|| all_sequential(journal, copies, dice)).transpose()?;
-        let fits = |(space, ..): &(Space, Ground, u32)| (drawing.build)(space, &config).is_ok();
-        let (space, ground, in_zones) = if let Some((space, ground, blocks)) = sequential.filter(fits) {
-            journal = blocks;
-            (space, ground, true)
-        } else {
-            // Flash that is large enough for a layer above has more to remember.
-            journal = (journal + blocks / 16) * copies;
-            let room = Room { reserved: journal, buffer, blocks };
-            let (space, ground) = match disks::draw(drawing.recording, &room, dice) {
-                Some(drawn) => on_drive(drawn, journal)?,
-                None => stacked(journal, buffer, rules, dice)?,
+    /// The same with room for `above` blocks of a layer above, if it is on flash.
+    fn with_room(candidate: &Candidate, rules: Rules, above: u32, dice: &mut Dice) -> Result<Self, ShapeError> {
+        let needs = SpaceNeeds { reserved: 0, buffer: dice.between(4, 40) as u32, blocks: above };
+        let copies = dice.between(1, 2) as u32;
+        let spare = if dice.one_in(2) { 0 } else { dice.between(1, MOST_SPARE) as u32 };
+        let config = configuration(candidate, dice)?;
+        let wants_sequential = candidate.recording == Recording::Zoned && dice.one_in(2);
+        let mut found = None;
+        // As large a journal as the layer needs is only known when the layer is: until then the same drive is made
+        // again, with room for a longer one.
+        let needed = JournalLength::AtLeast(1).settle(BLOCK as u32, GATHER, |blocks| {
+            let (mut same, journal) = (dice.clone(), blocks + spare);
+            let make = |site: &Site| (candidate.build)(&site.space, &config);
+            let sequential = wants_sequential.then(|| Site::all_sequential(journal, copies, &mut same)).transpose()?;
+            let (layer, site) = match sequential.and_then(|site| Some((make(&site).ok()?, site))) {
+                Some(made) => made,
+                None => {
+                    let site = Site::new(candidate.recording, journal * copies, needs, rules, &mut same)?;
+                    (make(&site)?, site)
+                }
             };
-            (space, ground, false)
-        };
+            found = Some((site, same));
+            Ok::<_, ShapeError>(layer)
+        });
+        needed?;
+        let Some((Site { below, space, journal }, after)) = found else { unreachable!("a layer was made") };
+        *dice = after;
         let entry_blocks = dice.between(1, 4) as usize;
-        let (name, build) = (drawing.name.clone(), Arc::clone(&drawing.build));
-        let ring = journal / copies;
-        let mut shape = Self { ground, space, journal, copies, ring, entry_blocks, config, name, build, rules };
-        if !in_zones && dice.one_in(2) {
-            // No longer than it must be.
-            let need = journal_need(shape.layer()?.as_ref(), BLOCK, GATHER);
-            shape.ring = ring.min(u32::try_from(need).unwrap_or(ring));
-        }
-        Ok(shape)
+        let (name, build) = (candidate.name.clone(), Arc::clone(&candidate.build));
+        Ok(Self { below, space, journal, copies, entry_blocks, config, name, build, rules })
     }
 
     /// Makes the layer once, to see whether it can be made.
@@ -113,9 +122,9 @@ impl Shape {
 
     /// What the runner needs to know.
     pub fn setup(&self) -> StackSetup {
-        let below = match &self.ground {
-            Ground::Drive(_) => Vec::new(),
-            Ground::Devices(shapes) => shapes.iter().map(Self::setup).collect(),
+        let below = match &self.below {
+            Below::Drive(_) => Vec::new(),
+            Below::Stack(shapes) => shapes.iter().map(Self::setup).collect(),
         };
         StackSetup { top: self.top(), below }
     }
@@ -123,9 +132,9 @@ impl Shape {
     /// What the runner of the layer itself needs to know.
     pub fn top(&self) -> Setup {
         let (build, space, config) = (Arc::clone(&self.build), self.space.clone(), self.config.clone());
-        let media: Box<dyn Media> = match &self.ground {
-            Ground::Drive(media) => media.copy(),
-            Ground::Devices(shapes) => {
+        let media: Box<dyn Media> = match &self.below {
+            Below::Drive(media) => media.copy(),
+            Below::Stack(shapes) => {
                 let capacity = |shape: &Self| shape.layer().map_or(0, |layer| layer.capacity());
                 Box::new(Joined::new(shapes.iter().map(capacity)))
             }
@@ -147,15 +156,15 @@ impl Shape {
     }
 
     fn journal(&self) -> Vec<Extent<Pba>> {
-        let apart = self.journal / self.copies;
-        (0..self.copies).map(|copy| Extent::new(Pba::disk(u64::from(copy * apart)), self.ring)).collect()
+        let length = self.journal / self.copies;
+        (0..self.copies).map(|copy| Extent::new(Pba::disk(u64::from(copy * length)), length)).collect()
     }
 
     /// The drives, in the order of their numbers.
     pub fn drives(&self) -> Vec<Drive> {
-        match &self.ground {
-            Ground::Drive(media) => vec![Drive { media: media.copy(), journal: self.journal() }],
-            Ground::Devices(shapes) => shapes.iter().flat_map(Self::drives).collect(),
+        match &self.below {
+            Below::Drive(media) => vec![Drive { media: media.copy(), journal: self.journal() }],
+            Below::Stack(shapes) => shapes.iter().flat_map(Self::drives).collect(),
         }
     }
 
@@ -170,9 +179,9 @@ impl Shape {
             self.journal,
             config.join(", ")
         );
-        match &self.ground {
-            Ground::Drive(_) => own,
-            Ground::Devices(shapes) => {
+        match &self.below {
+            Below::Drive(_) => own,
+            Below::Stack(shapes) => {
                 shapes.iter().fold(own, |all, shape| format!("{all}; below it {}", shape.describe()))
             }
         }
@@ -183,51 +192,67 @@ impl Shape {
 ///
 /// # Errors
 /// A sample that the layer does not take.
-pub fn configuration(drawing: &Drawing, dice: &mut Dice) -> Result<toml::Table, ConfigError> {
+pub fn configuration(candidate: &Candidate, dice: &mut Dice) -> Result<toml::Table, ConfigError> {
     let space = ample_space();
     let survives =
-        |config: &toml::Table| (drawing.build)(&space, config).map(|layer| layer.survives_power_loss().is_ok());
+        |config: &toml::Table| (candidate.build)(&space, config).map(|layer| layer.survives_power_loss().is_ok());
     let choose = |field: &'static Field| (!field.samples.is_empty()).then(|| *dice.pick(field.samples));
-    sampled(&drawing.name, drawing.fields, choose, survives)
+    sampled(&candidate.name, candidate.fields, choose, survives)
 }
 
-/// A drive, and the part of it that is left beside a journal.
-fn on_drive(drawn: Drawn, journal: u32) -> Result<(Space, Ground), ConfigError> {
-    let (preset, buffer) = (drawn.preset(), drawn.buffer);
-    let media = preset.media(preset.recording());
-    let media = media.map_err(|e| ConfigError::Space { layer: "any", reason: e.to_string() })?;
-    let all = Space::of(media.as_ref(), buffer);
-    let (conventional, conventional_blocks) =
-        (Pba::disk(u64::from(journal)), all.conventional_blocks - u64::from(journal));
-    Ok((Space { conventional, conventional_blocks, ..all }, Ground::Drive(media)))
+impl Site {
+    /// A random drive, or a stack of two, of which so many blocks at the front are the journal's.
+    fn new(
+        recording: Recording,
+        journal: u32,
+        needs: SpaceNeeds,
+        rules: Rules,
+        dice: &mut Dice,
+    ) -> Result<Self, ShapeError> {
+        let (below, whole) = match RandomDrive::new(recording, &SpaceNeeds { reserved: journal, ..needs }, dice) {
+            Some(drive) => on_drive(&drive)?,
+            None => stacked(journal, needs.buffer, rules, dice)?,
+        };
+        let conventional_blocks = whole.conventional_blocks - u64::from(journal);
+        let space = Space { conventional: Pba::disk(journal.into()), conventional_blocks, ..whole };
+        Ok(Self { below, space, journal })
+    }
+
+    /// A drive without conventional zones, whose first zones hold copies of a journal with room for so many blocks
+    /// each.
+    fn all_sequential(journal: u32, copies: u32, dice: &mut Dice) -> Result<Self, ShapeError> {
+        let (drive, journal) = drives::sequential(journal, copies, dice);
+        let (below, whole) = on_drive(&drive)?;
+        let zones = whole.zones.map(|zones| {
+            let taken = journal / zones.zone_blocks;
+            Zones { first: zones.unit(taken), count: zones.count - taken, ..zones }
+        });
+        Ok(Self { below, space: Space { zones, ..whole }, journal })
+    }
 }
 
-/// A drive without conventional zones, whose first zones hold copies of a journal with room for so many blocks each;
-/// and the blocks of all copies.
-fn all_sequential(journal: u32, copies: u32, dice: &mut Dice) -> Result<(Space, Ground, u32), ConfigError> {
-    let (drawn, blocks) = disks::sequential(journal, copies, dice);
-    let (all, ground) = on_drive(drawn, 0)?;
-    let zones = all.zones.map(|zones| {
-        let taken = blocks / zones.zone_blocks;
-        Zones { first: zones.unit(taken), count: zones.count - taken, ..zones }
-    });
-    Ok((Space { zones, ..all }, ground, blocks))
+/// A drive, and all of its space.
+fn on_drive(drive: &RandomDrive) -> Result<(Below, Space), DriveError> {
+    let preset = drive.preset();
+    let media = preset.media(preset.recording())?;
+    let space = Space::of(media.as_ref(), drive.buffer);
+    Ok((Below::Drive(media), space))
 }
 
 /// Flash for a cache of `buffer` blocks and its journal, and a disk behind it.
-fn stacked(journal: u32, buffer: u32, rules: Rules, dice: &mut Dice) -> Result<(Space, Ground), ConfigError> {
-    let drawing = |name: &str| Ok::<_, ConfigError>(Drawing::layer(layers::find(name)?));
-    let flash = Shape::with_room(&drawing(ON_FLASH)?, rules, journal + buffer, dice)?;
+fn stacked(journal: u32, buffer: u32, rules: Rules, dice: &mut Dice) -> Result<(Below, Space), ShapeError> {
+    let candidate = |name: &str| Ok::<_, ConfigError>(Candidate::layer(layers::find(name)?));
+    let flash = Shape::with_room(&candidate(ON_FLASH)?, rules, journal + buffer, dice)?;
     let on_disk = *dice.pick(&ON_DISK);
-    let disk = Shape::draw(&drawing(on_disk)?, rules, dice)?;
+    let disk = Shape::draw(&candidate(on_disk)?, rules, dice)?;
     let space = Space {
-        conventional: Pba::disk(u64::from(journal)),
-        conventional_blocks: flash.layer()?.capacity() - u64::from(journal),
+        conventional: Pba::disk(0),
+        conventional_blocks: flash.layer()?.capacity(),
         zones: None,
         bands: None,
         tracks: None,
         home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: disk.layer()?.capacity() }),
         buffer_blocks: buffer,
     };
-    Ok((space, Ground::Devices(vec![flash, disk])))
+    Ok((Below::Stack(vec![flash, disk]), space))
 }

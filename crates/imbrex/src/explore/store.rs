@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use super::content::SECTOR;
+use super::content::{self, SECTOR};
 use super::dice::Dice;
 use crate::block::{Address, Extent, Pba};
 use crate::layer::Condition;
@@ -42,6 +42,8 @@ pub(super) struct Store {
     zones: BTreeMap<u32, Zone>,
     unreadable: BTreeSet<Pba>,
     zero: Bytes,
+    /// Whether somebody else wrote to every conventional block before.
+    is_used: bool,
     /// What a block holds that was destroyed.
     destroyed: Bytes,
     /// Whether a cut may leave part of a sector; only with rule 9 switched off.
@@ -49,7 +51,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    pub fn new(media: Box<dyn Media>, block_bytes: usize) -> Self {
+    pub fn new(media: Box<dyn Media>, block_bytes: usize, is_used: bool) -> Self {
         Self {
             media,
             block_bytes,
@@ -57,6 +59,7 @@ impl Store {
             zones: BTreeMap::new(),
             unreadable: BTreeSet::new(),
             zero: Bytes::from(vec![0; block_bytes]),
+            is_used,
             destroyed: Bytes::from(vec![0xdb; block_bytes]),
             tears_sectors: false,
         }
@@ -121,7 +124,13 @@ impl Store {
             let zone = self.zones.get(&index);
             return zone.and_then(|z| z.now.get(block.since(start) as usize)).unwrap_or(&self.zero).clone();
         }
-        self.cells.get(&block).and_then(|versions| versions.last()).unwrap_or(&self.zero).clone()
+        let newest = self.cells.get(&block).and_then(|versions| versions.last());
+        newest.cloned().unwrap_or_else(|| self.before(block))
+    }
+
+    /// What a conventional block held before anything was written.
+    fn before(&self, block: Pba) -> Bytes {
+        if self.is_used { content::old(block.block(), 1, self.block_bytes) } else { self.zero.clone() }
     }
 
     fn write(&mut self, at: Extent<Pba>, data: &Bytes) {
@@ -134,13 +143,20 @@ impl Store {
                     zone.now.push(content.clone());
                     zone.since.push(ZoneEvent::Append(content));
                 }
-                None => put(&mut self.cells, block, &self.zero, content),
+                None => self.put(block, content),
             }
         }
-        let Self { cells, zero, destroyed, media, .. } = self;
-        media.destroys(at, &mut |gone| {
-            gone.iter().for_each(|block| put(cells, block, zero, destroyed.clone()));
-        });
+        let mut destroyed = Vec::new();
+        self.media.destroys(at, &mut |gone| destroyed.extend(gone.iter()));
+        for block in destroyed {
+            self.put(block, self.destroyed.clone());
+        }
+    }
+
+    /// A conventional block now holds `content`, in the cache.
+    fn put(&mut self, block: Pba, content: Bytes) {
+        let before = self.before(block);
+        self.cells.entry(block).or_insert_with(|| vec![before]).push(content);
     }
 
     fn reset(&mut self, unit: Unit) {
@@ -176,7 +192,7 @@ impl Store {
                     ZoneEvent::Reset => zone.durable.clear(),
                 }
             }
-            if next_is_reset && self.media.erasing_spoils() && dice.one_in(2) {
+            if next_is_reset && self.media.interrupted_erase_corrupts() && dice.one_in(2) {
                 let pages = self.media.extent_of(Unit::disk(index)).blocks as usize;
                 zone.durable = vec![Bytes::from(vec![0xa5; self.block_bytes]); pages];
             }
@@ -195,7 +211,7 @@ impl Store {
     }
 
     /// Makes a block unreadable until it is written again.
-    pub fn spoil(&mut self, block: Pba) {
+    pub fn make_unreadable(&mut self, block: Pba) {
         self.unreadable.insert(block);
     }
 
@@ -203,11 +219,6 @@ impl Store {
     pub fn wear_out(&mut self, unit: Unit) {
         self.media.fail(unit, Condition::ReadOnly);
     }
-}
-
-/// A conventional block now holds `content`, in the cache.
-fn put(cells: &mut BTreeMap<Pba, Vec<Bytes>>, block: Pba, zero: &Bytes, content: Bytes) {
-    cells.entry(block).or_insert_with(|| vec![zero.clone()]).push(content);
 }
 
 /// Picks the content of each sector among the versions of a block.

@@ -82,7 +82,7 @@ impl Media for Flash {
         self.erase_blocks.report()
     }
 
-    fn erasing_spoils(&self) -> bool {
+    fn interrupted_erase_corrupts(&self) -> bool {
         true
     }
 

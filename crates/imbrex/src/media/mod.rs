@@ -138,8 +138,8 @@ pub trait Media: Send {
         UnitReport { devices: vec![Vec::new(), self.report()] }
     }
 
-    /// Whether emptying a unit that the power cuts short may leave garbage all over it.
-    fn erasing_spoils(&self) -> bool {
+    /// Whether a power cut while a unit is emptied may leave garbage all over it.
+    fn interrupted_erase_corrupts(&self) -> bool {
         false
     }
 

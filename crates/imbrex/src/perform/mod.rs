@@ -54,7 +54,7 @@ pub use progress::{Counts, Offered, Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
 use recover::{NewLife, Recovery};
-pub use room::journal_need;
+pub use room::{GATHER, JournalLength, JournalNeed, JournalTooShort};
 use running::{End, Running};
 pub use setup::Setup;
 pub use stack::{Stack, StackSetup};

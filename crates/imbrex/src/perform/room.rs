@@ -1,63 +1,164 @@
 //! How much room the journal of a layer needs, so that no commit ever finds it full.
+//!
+//! Whoever makes a journal asks here: who formats a volume, who prices a journal in a simulation, the crash explorer;
+//! and the runner, before it uses one.
+
+use std::fmt;
 
 use super::Setup;
 use super::journal;
 use super::ring::Slots;
 use crate::layer::{REGION_RECORDS, TranslationLayer};
 
+/// Records gathered before a commit starts of its own accord, unless somebody chooses otherwise.
+pub const GATHER: usize = 1024;
+
+/// Blocks of a journal that a drive with room to spare gets at least: group commits are then not hurried.
+const ROOMY: u64 = 4096;
+/// The part of the conventional space that this may take.
+const ROOMY_SHARE: u64 = 64;
+/// How often a journal is enlarged before it is given up to find a size that suits the map.
+const ATTEMPTS: usize = 32;
+/// Redo plans whose images have room at a time: three while a checkpoint is completed, five while one is under way.
+const REDO_PLANS: (u64, u64) = (3, 5);
+
 /// Journal blocks that an entry with so many redo images takes; none without any.
 pub(super) fn redo_entry_blocks(block_bytes: usize, images: u32) -> usize {
     if images == 0 { 0 } else { journal::entry_blocks(0, images as usize, block_bytes) }
 }
 
-/// How many journal blocks a layer's commits take at most.
-struct Sizes {
+/// What the journal of a layer needs, in blocks of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JournalNeed {
     /// A whole checkpoint, entries that are not filled up included.
     checkpoint: u64,
     /// A commit that carries as much of a checkpoint as its records ask for.
     usual: u64,
     /// The images of a redo plan.
     redo: u64,
+    /// Records of a checkpoint, and blocks that a redo plan writes, at most.
+    most: (u64, u32),
+    /// What the layer says would make it less.
+    remedy: &'static str,
 }
 
-impl Sizes {
-    fn of(layer: &dyn TranslationLayer, block_bytes: usize, gather: usize) -> Self {
+impl JournalNeed {
+    /// That of `layer` in blocks of `block_bytes`, with so many records gathered before a commit.
+    #[must_use]
+    pub fn of(layer: &dyn TranslationLayer, block_bytes: usize, gather: usize) -> Self {
         let per_block = (journal::payload_bytes(block_bytes) / journal::RECORD_BYTES) as u64;
         let regions = journal::entry_blocks(2 * 2 * gather + REGION_RECORDS, 0, block_bytes);
         let records = journal::entry_blocks(2 * gather, 0, block_bytes);
+        let most = (layer.most_records(), layer.most_redo_blocks());
         Self {
-            checkpoint: layer.most_records().div_ceil(per_block) * 5 / 4 + 1,
+            checkpoint: most.0.div_ceil(per_block) * 5 / 4 + 1,
             usual: (records + regions + 1) as u64,
-            redo: redo_entry_blocks(block_bytes, layer.most_redo_blocks()) as u64,
+            redo: redo_entry_blocks(block_bytes, most.1) as u64,
+            most,
+            remedy: layer.shortens_journal(),
         }
+    }
+
+    /// Blocks that a copy of the journal must have: what is kept free, and what is in use when a checkpoint that came
+    /// bit by bit is complete.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.reserve() + self.checkpoint * 3 / 2 + self.usual + REDO_PLANS.1 * self.redo
     }
 
     /// What must be free when a commit begins. Else it completes a checkpoint; and since the commit before took no more
     /// than is usual, there is room for one from its first region on, as a new life has to write it.
-    fn reserve(&self) -> u64 {
-        self.checkpoint + 2 * self.usual + 3 * self.redo
+    pub(super) fn reserve(&self) -> u64 {
+        self.checkpoint + 2 * self.usual + REDO_PLANS.0 * self.redo
+    }
+
+    /// Whether a journal that has room for `have` blocks is long enough.
+    ///
+    /// # Errors
+    /// [`JournalTooShort`] says what takes the room.
+    pub fn check(&self, have: u64) -> Result<(), JournalTooShort> {
+        if self.blocks() <= have { Ok(()) } else { Err(JournalTooShort { need: self.clone(), have }) }
     }
 }
 
-/// Blocks that the journal of `layer` needs: what is kept free, and what is in use when a checkpoint that came bit by
-/// bit is complete.
-#[must_use]
-pub fn journal_need(layer: &dyn TranslationLayer, block_bytes: usize, gather: usize) -> u64 {
-    let sizes = Sizes::of(layer, block_bytes, gather);
-    sizes.reserve() + sizes.checkpoint * 3 / 2 + sizes.usual + 5 * sizes.redo
+/// A journal has no room for what a layer may write to it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct JournalTooShort {
+    need: JournalNeed,
+    have: u64,
+}
+
+impl fmt::Display for JournalTooShort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let JournalNeed { checkpoint, usual, redo, most: (records, images), remedy } = self.need;
+        let (blocks, plans) = (self.need.blocks(), REDO_PLANS.0 + REDO_PLANS.1);
+        let mut parts = [
+            (checkpoint + checkpoint * 3 / 2, format!("checkpoints of a map of up to {records} records")),
+            (plans * redo, format!("the images of {plans} redo plans, each of up to {images} blocks")),
+            (3 * usual, "commits".to_owned()),
+        ];
+        parts.sort_by_key(|(blocks, _)| std::cmp::Reverse(*blocks));
+        let is_layers = parts[0].0 > 3 * usual;
+        let parts = parts.iter().filter(|(blocks, _)| *blocks > 0);
+        let parts: Vec<String> = parts.map(|(blocks, what)| format!("{blocks} for {what}")).collect();
+        let (have, parts) = (self.have, parts.join(", "));
+        write!(f, "a journal of {have} blocks is too short, since it needs {blocks}: {parts}; ")?;
+        write!(f, "choose --journal-blocks {blocks} or more")?;
+        // Nothing that a user may choose makes commits smaller.
+        if is_layers { write!(f, ", or {remedy}") } else { Ok(()) }
+    }
+}
+
+/// How long each copy of a journal is to be, in blocks.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum JournalLength {
+    /// So long, or refused.
+    Exactly(u32),
+    /// So long, or longer where the layer needs it.
+    AtLeast(u32),
+}
+
+impl JournalLength {
+    /// The length that somebody has chosen; or what the layer needs, and a roomy journal on a drive of so many
+    /// conventional blocks that has the room.
+    #[must_use]
+    pub fn chosen(blocks: Option<u32>, conventional_blocks: u64) -> Self {
+        let roomy = (conventional_blocks / ROOMY_SHARE).min(ROOMY) as u32;
+        blocks.map_or(Self::AtLeast(roomy), Self::Exactly)
+    }
+
+    /// The length at which the layer that `make` makes beside a journal of so many blocks has what it needs, with so
+    /// many records gathered before a commit. The more the journal takes, the less may be left to map, so that this
+    /// comes to an end.
+    ///
+    /// # Errors
+    /// Those of `make`, and [`JournalTooShort`].
+    pub fn settle<E: From<JournalTooShort>>(
+        self,
+        block_bytes: u32,
+        gather: usize,
+        mut make: impl FnMut(u32) -> Result<Box<dyn TranslationLayer>, E>,
+    ) -> Result<u32, E> {
+        let (Self::Exactly(mut blocks) | Self::AtLeast(mut blocks)) = self;
+        for attempt in 1.. {
+            let need = JournalNeed::of(make(blocks)?.as_ref(), block_bytes as usize, gather);
+            let Err(too_short) = need.check(blocks.into()) else { break };
+            blocks = match (self, u32::try_from(need.blocks())) {
+                (Self::AtLeast(_), Ok(longer)) if attempt < ATTEMPTS => longer,
+                _ => return Err(too_short.into()),
+            };
+        }
+        Ok(blocks)
+    }
 }
 
 /// Blocks of the journal of `layer` that must be free when a commit begins that completes no checkpoint.
 pub(super) fn reserve(setup: &Setup, layer: &dyn TranslationLayer) -> u64 {
-    Sizes::of(layer, setup.block_bytes, setup.gather).reserve()
+    JournalNeed::of(layer, setup.block_bytes, setup.gather).reserve()
 }
 
-/// Whether the largest checkpoint of `layer` fits the journal.
+/// Whether what `layer` may write fits the journal.
 pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
-    let need = journal_need(layer, setup.block_bytes, setup.gather);
     let have = Slots::new(&setup.journal, setup.media.as_ref()).room();
-    if need > have {
-        return Err(format!("the map needs a journal of {need} blocks, but it has {have}; make the journal larger"));
-    }
-    Ok(())
+    JournalNeed::of(layer, setup.block_bytes, setup.gather).check(have).map_err(|too_short| too_short.to_string())
 }

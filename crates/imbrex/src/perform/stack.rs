@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use super::{Counts, Failure, Io, IoKind, IoResult, Offered, Performer, Progress, Reply, Request, Setup, Steps};
 use crate::block::{Extent, Lba, Pba};
-use crate::layer::{TranslationLayer, Violation};
+use crate::layer::{TranslationLayer, Unwritten, Violation};
 
 /// The only client of a device below.
 const ABOVE: u32 = 0;
@@ -23,6 +23,15 @@ pub struct StackSetup {
     pub top: Setup,
     /// What its devices are made of, numbered from [`Pba::DISK`]; empty when it stands on a drive.
     pub below: Vec<StackSetup>,
+}
+
+impl StackSetup {
+    /// What a block reads as that was never written: nothing older than the devices below give.
+    #[must_use]
+    pub fn unwritten(&self) -> Unwritten {
+        let own = (self.top.make)().unwritten();
+        self.below.iter().map(Self::unwritten).max().map_or(own, |below| own.min(below))
+    }
 }
 
 /// A performing runner and what it stands on.

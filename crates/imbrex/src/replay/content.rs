@@ -10,12 +10,16 @@
 //! here.
 
 use super::error::Fault;
-use crate::block::{Extent, Lba, Pba};
+use crate::block::{Address, Extent, Lba, Pba};
+use crate::layer::Unwritten;
 use crate::media::{Tag, TagMap};
 use crate::plan::Place;
 
 /// Stands in for content that is gone; beyond any capacity in use (2^35 blocks of 4 KiB are 140 TB).
 const GONE: Lba = Lba(1 << 35);
+const GONE_VERSION: u32 = 1;
+/// The version of what was on a device before the first write; it counts the device's blocks on from [`GONE`].
+const OLD_VERSION: u32 = 2;
 
 /// The host's side of a plan.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -55,13 +59,21 @@ pub(super) struct Content {
     /// Blocks trimmed since they were last written carry a tag here: they may read as zeros.
     trimmed: TagMap,
     version: u32,
+    /// What the layer says of blocks that were never written.
+    unwritten: Unwritten,
 }
 
 impl Content {
-    /// Nothing is written on any of the devices up to `last`.
-    pub(super) fn new(last: u8) -> Self {
+    /// The layer has written nothing on any of the devices up to `last`.
+    pub(super) fn new(last: u8, unwritten: Unwritten) -> Self {
         let devices = (0..=last).map(|_| TagMap::default()).collect();
-        Self { devices, newest: TagMap::default(), trimmed: TagMap::default(), version: 0 }
+        Self { devices, newest: TagMap::default(), trimmed: TagMap::default(), version: 0, unwritten }
+    }
+
+    /// Somebody else wrote there before.
+    pub(super) fn used_before(&mut self, space: Extent<Pba>) {
+        let tag = Tag::new(GONE.plus(space.start.block()), OLD_VERSION);
+        self.map_mut(space.start).set_run(space.start.block(), space.blocks, tag);
     }
 
     /// The version of the next write.
@@ -79,7 +91,7 @@ impl Content {
     /// Whether the first block of `at` was ever written, and for how many blocks that goes on.
     pub(super) fn is_written(&self, at: Extent<Lba>) -> (bool, u32) {
         let (tag, blocks) = self.newest.run(at.start.0, at.blocks);
-        (tag != Tag::ZERO, blocks)
+        (tag != Tag::ZERO && !is_old(tag), blocks)
     }
 
     /// The layer has forgotten these blocks.
@@ -104,7 +116,7 @@ impl Content {
 
     /// Nothing that counts is there any more.
     pub(super) fn gone(&mut self, space: Extent<Pba>) {
-        self.map_mut(space.start).set_run(space.start.block(), space.blocks, Tag::new(GONE, 1));
+        self.map_mut(space.start).set_run(space.start.block(), space.blocks, Tag::new(GONE, GONE_VERSION));
     }
 
     /// A move of a plan that makes sense for this host; `read` is the read it belongs to, if it is one.
@@ -146,7 +158,7 @@ impl Content {
     }
 
     /// Compares what lies at `source`, or zeros, with what a part of a read must deliver, run by run.
-    fn compare(&self, read: &Delivery, (first, blocks): (u32, u32), source: Option<Pba>) -> Result<(), Fault> {
+    fn compare(&mut self, read: &Delivery, (first, blocks): (u32, u32), source: Option<Pba>) -> Result<(), Fault> {
         let Some(at) = read.at else { return Ok(()) };
         let mut done = 0;
         while done < blocks {
@@ -158,12 +170,25 @@ impl Content {
                 (found, length) = self.map(source).run(source.block() + u64::from(done), run);
                 run = run.min(length);
             }
-            if found != expected && !(trimmed && found == Tag::ZERO) {
+            let lba = at.start.0 + u64::from(block);
+            if expected == Tag::ZERO && self.unwritten.allows(found == Tag::ZERO, is_old(found)) {
+                run = self.settle(lba, run, found);
+            } else if found != expected && !(trimmed && found == Tag::ZERO) {
                 return Err(Fault::Mismatch { lba: Lba(at.start.0 + u64::from(block)), expected, found });
             }
             done += run;
         }
         Ok(())
+    }
+
+    /// A block that was never written reads so from now on, unless it has been written since the read was planned; and
+    /// for how many of the `blocks` from there on that is so.
+    fn settle(&mut self, lba: u64, blocks: u32, found: Tag) -> u32 {
+        let (newest, run) = self.newest.run(lba, blocks);
+        if newest == Tag::ZERO && found != Tag::ZERO {
+            self.newest.set_run(lba, run, found);
+        }
+        run
     }
 
     fn map(&self, at: Pba) -> &TagMap {
@@ -198,6 +223,11 @@ impl Delivery {
         }
         if next == at.blocks { Ok(()) } else { Err(Fault::Undelivered { at, block: next }) }
     }
+}
+
+/// Whether this was on a device before the first write.
+fn is_old(tag: Tag) -> bool {
+    tag.version() == OLD_VERSION && tag.lba().is_some_and(|lba| lba >= GONE)
 }
 
 /// The blocks of `at` that a move names by their number in it.

@@ -7,6 +7,7 @@ use crate::drive::DriveError;
 use crate::layer::{Corrupt, Violation};
 use crate::layers::ConfigError;
 use crate::media::{Illegal, Tag};
+use crate::perform::JournalTooShort;
 use crate::plan::Op;
 use crate::trace::TraceError;
 
@@ -22,6 +23,9 @@ pub enum ReplayError {
     /// The layer cannot be made.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The journal is too short for what the layer may write to it.
+    #[error(transparent)]
+    Journal(#[from] JournalTooShort),
     /// An option has no sensible meaning.
     #[error("{option}: {reason}")]
     Option {

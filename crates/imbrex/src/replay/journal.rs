@@ -1,8 +1,8 @@
 //! The journal that a live device writes, as far as it costs time and delays the return of space.
 //!
-//! Records gather until they fill a journal block, which is written to a ring at the front of the conventional space; a
-//! layer that waits for space has the block written early. Resets and frees wait for the block that holds the records
-//! before them. Once half the ring has been written since the last checkpoint, the whole state is written as the next
+//! Records, resets and frees gather until a live device would commit them of its own accord. They are then written to a
+//! ring at the front of the conventional space; a layer that waits for space has that done early, and nobody asks for a
+//! flush. Resets and frees wait for the records before them. Once half the ring has been written since the last checkpoint, the whole state is written as the next
 //! one. The content of the journal is of no interest here.
 
 use std::collections::VecDeque;
@@ -13,8 +13,8 @@ use crate::plan::{Place, Unit};
 
 /// Where the journal begins: at the front of the conventional space.
 pub(super) const START: Pba = Pba::disk(0);
-/// Resets and frees that wait at most; more of them force the journal block out.
-const MAX_WAITING: usize = 4096;
+/// Resets and frees that there is memory for from the beginning: a plan may add many to those that gather.
+const WAITING: usize = 4096;
 
 /// What waits for the records before it.
 #[derive(Copy, Clone, Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Journal {
     start: Pba,
     blocks: u64,
     block_bytes: usize,
+    /// Records, resets and frees that gather at most.
+    gather: usize,
     /// The block written next, and how many were written since the last checkpoint.
     head: u64,
     since_checkpoint: u64,
@@ -36,16 +38,17 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// An empty journal of `blocks` blocks from `start` on.
-    pub(super) fn new(start: Pba, blocks: u32, block_bytes: u32) -> Self {
+    /// An empty journal of `blocks` blocks from `start` on, for which so much gathers.
+    pub(super) fn new(start: Pba, blocks: u32, (block_bytes, gather): (u32, usize)) -> Self {
         Self {
             start,
             blocks: u64::from(blocks),
             block_bytes: block_bytes as usize,
+            gather,
             head: 0,
             since_checkpoint: 0,
             pending: 0,
-            waiting: VecDeque::with_capacity(MAX_WAITING),
+            waiting: VecDeque::with_capacity(WAITING),
         }
     }
 
@@ -70,9 +73,9 @@ impl Journal {
         self.pending > 0
     }
 
-    /// Whether the pending records fill a block, or too much waits for them.
+    /// Whether as much has gathered as may.
     pub(super) fn is_full(&self) -> bool {
-        entry_blocks(self.pending + 1, 0, self.block_bytes) > 1 || self.waiting.len() >= MAX_WAITING
+        self.pending + self.waiting.len() >= self.gather
     }
 
     /// The blocks that the pending records take together with `records` more and `images` redo images. Nothing is
@@ -89,11 +92,6 @@ impl Journal {
     /// The blocks of a checkpoint of so many records.
     pub(super) fn checkpoint_blocks(&self, records: usize) -> u64 {
         entry_blocks(records, 0, self.block_bytes) as u64
-    }
-
-    /// Whether a checkpoint of so many records leaves half the ring to what follows it.
-    pub(super) fn has_room_for(&self, records: usize) -> bool {
-        self.checkpoint_blocks(records) <= self.blocks / 2
     }
 
     /// The checkpoint is written; the other half of the ring is for what follows it.
@@ -122,7 +120,7 @@ mod tests {
 
     #[test]
     fn space_waits_for_the_records_before_it() {
-        let mut journal = Journal::new(Pba::disk(0), 16, 4096);
+        let mut journal = Journal::new(Pba::disk(0), 16, (4096, 191));
         let space = Effect::Free(Extent::new(Pba::disk(100), 1));
         assert!(journal.defer(space), "nothing is pending");
         journal.add_record();
@@ -132,8 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn a_full_block_is_written() {
-        let mut journal = Journal::new(Pba::disk(0), 16, 4096);
+    fn what_has_gathered_is_written() {
+        let mut journal = Journal::new(Pba::disk(0), 16, (4096, 191));
         while !journal.is_full() {
             journal.add_record();
         }
@@ -143,13 +141,12 @@ mod tests {
 
     #[test]
     fn the_ring_wraps_and_asks_for_checkpoints() {
-        let mut journal = Journal::new(Pba::disk(8), 16, 512);
+        let mut journal = Journal::new(Pba::disk(8), 16, (512, 20));
         assert_eq!(journal.advance(10), Extent::new(Pba::disk(8), 10));
         assert!(journal.checkpoint_due());
         journal.checkpoint_written();
         assert_eq!(journal.advance(10), Extent::new(Pba::disk(18), 6));
         assert_eq!(journal.advance(4), Extent::new(Pba::disk(8), 4));
         assert!(journal.checkpoint_due());
-        assert!(journal.has_room_for(165) && !journal.has_room_for(166));
     }
 }

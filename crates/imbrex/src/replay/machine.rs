@@ -41,8 +41,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(disk: Device, ram_blocks: u32, journal: Option<Journal>, verify: bool) -> Self {
-        let content = verify.then(|| Content::new(disk.last()));
+    pub(super) fn new(disk: Device, ram_blocks: u32, journal: Option<Journal>, content: Option<Content>) -> Self {
         let filler = Filler::new(u64::from(ram_blocks), disk.media().blocks());
         Self {
             disk,
@@ -296,6 +295,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::layer::Unwritten;
     use crate::layers::find;
     use crate::media::Conventional;
     use crate::plan::Record;
@@ -322,7 +322,7 @@ mod tests {
         let disk = Device::new(media, Box::new(Noted(Arc::clone(&accesses))), 4096);
         let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
         let mut layer = find("conventional").unwrap().build(&space, &toml::Table::new()).unwrap();
-        let mut machine = Machine::new(disk, 1, journal, true);
+        let mut machine = Machine::new(disk, 1, journal, Some(Content::new(Pba::DISK, Unwritten::Zeros)));
         machine.scheduled = Scheduled::new(scheduler, 32);
         let mut plan = Plan::new();
         let (a, b, ram) = (Place::At(Pba::disk(50)), Place::At(Pba::disk(60)), Place::At(Pba::ram(0)));
@@ -344,7 +344,7 @@ mod tests {
             let exchanged = [(50, 1, false), (60, 1, false), (50, 1, true), (60, 1, true)];
             assert_eq!(swap(None, scheduler), exchanged);
             // Two images and a record take three blocks.
-            let journal = Journal::new(Pba::disk(0), 16, 4096);
+            let journal = Journal::new(Pba::disk(0), 16, (4096, 191));
             let journaled = [(50, 1, false), (60, 1, false), (0, 3, true), (50, 1, true), (60, 1, true)];
             assert_eq!(swap(Some(journal), scheduler), journaled);
         }

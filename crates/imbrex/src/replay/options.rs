@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::device::Device;
 use super::error::ReplayError;
 use super::scheduler::Scheduler;
+use crate::perform::GATHER;
 use crate::trace::TraceRange;
 
 /// What can be chosen about a replay, apart from the drive, the layer and the workload.
@@ -41,9 +42,12 @@ pub struct ReplayOptions {
     /// Whether the journal that a live device would write is priced, and space comes back only once the records before
     /// it are in the journal. Default no: the papers leave the journal out.
     pub as_live: bool,
-    /// Blocks of the journal, taken from the front of the drive's conventional space under `as_live`. Half of them must
-    /// hold all that the layer has to remember. Default 16384 (64 MiB of 4 KiB blocks).
-    pub journal_blocks: u32,
+    /// Blocks of each copy of the journal under `as_live`. Room for two is taken from the drive's conventional space, as
+    /// live; one is written. Default none: as many as a volume is formatted with.
+    pub journal_blocks: Option<u32>,
+    /// Records, resets and frees that gather before they are written to that journal without need. Default [`GATHER`],
+    /// as live.
+    pub gather: usize,
     /// Whether the layer may touch its map for coming requests ahead of time. Changes nothing but speed. Default yes.
     pub warm: bool,
     /// What to do with requests beyond the layer's capacity. Default [`Beyond::Error`].
@@ -70,7 +74,8 @@ impl Default for ReplayOptions {
             verify: false,
             check_every: 4096,
             as_live: false,
-            journal_blocks: 16_384,
+            journal_blocks: None,
+            gather: GATHER,
             warm: true,
             beyond: Beyond::Error,
             window: None,

@@ -166,7 +166,7 @@ mod tests {
         let disk = Device::new(Box::new(Conventional::new(Pba::DISK, 100)), Box::new(Quick), 4096);
         let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
         let mut layer = find("conventional").unwrap().build(&space, &toml::Table::new()).unwrap();
-        let mut machine = Machine::new(disk, 0, None, true);
+        let mut machine = Machine::new(disk, 0, None, Some(Content::new(Pba::DISK, Unwritten::Zeros)));
         machine.scheduled = Scheduled::new(Scheduler::CLook, 8);
         if ignore_conflicts {
             machine.scheduled.as_mut().unwrap().queue.ignore_conflicts();

@@ -1,14 +1,16 @@
-//! The drive of a preset, and the space that a layer may use there.
+//! The drive of a preset, the space that a layer may use there, and the layer in it.
 
 use super::device::{Device, Timing};
 use super::error::ReplayError;
-use super::journal;
 use super::options::ReplayOptions;
-use crate::block::Address;
+use crate::block::Pba;
 use crate::drive::{DriveError, DrivePreset, DriveTiming};
+use crate::layer::{TranslationLayer, Unsafe};
+use crate::layers::LayerInfo;
 use crate::mechanics::{FlashTimes, Mechanics};
+use crate::perform::JournalLength;
 use crate::recording::Recording;
-use crate::space::Space;
+use crate::space::{Space, superblock_blocks};
 
 impl Timing for Mechanics {
     fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64 {
@@ -47,27 +49,61 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
     Ok(Device::new(media, timing, drive.block_bytes))
 }
 
-/// The space of `disk` that a layer may use under these options: all but the journal that `as_live` prices.
+/// A layer as configured in a space that it has for itself, but under `as_live` for what a volume keeps there; and the
+/// length of the journal, which is found as for a volume that is formatted.
+pub(super) fn build(
+    (layer, config): (&LayerInfo, &toml::Table),
+    whole: &Space,
+    block_bytes: u32,
+    options: &ReplayOptions,
+) -> Result<(Box<dyn TranslationLayer>, Option<u32>), ReplayError> {
+    if !options.as_live {
+        return Ok((layer.build(whole, config)?, options.journal_blocks));
+    }
+    let beside = |blocks| Ok::<_, ReplayError>(layer.build(&beside_journal(whole, blocks, block_bytes)?, config)?);
+    // A cache has its journal on flash, which is dear.
+    let roomy = if layer.recording == Recording::Cached { 0 } else { whole.conventional_blocks };
+    let blocks =
+        JournalLength::chosen(options.journal_blocks, roomy).settle(block_bytes, options.gather, |blocks| {
+            let made = beside(blocks)?;
+            survives(&*made)?;
+            Ok::<_, ReplayError>(made)
+        })?;
+    Ok((beside(blocks)?, Some(blocks)))
+}
+
+/// Whether a layer can be served live at all.
+pub(super) fn survives(layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
+    let unsafe_one = |why: Unsafe| ReplayError::Option { option: "as_live", reason: why.to_string() };
+    layer.survives_power_loss().map_err(unsafe_one)
+}
+
+/// The space of `disk` that a layer may use under these options: all but what a volume keeps there under `as_live`,
+/// where they say how long its journal is.
 ///
 /// # Errors
 /// When the journal does not fit.
 pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Result<Space, ReplayError> {
-    let mut space = whole(disk, buffer_blocks);
-    if options.as_live {
-        let blocks = u64::from(options.journal_blocks);
-        let Some(rest) = space.conventional_blocks.checked_sub(blocks) else {
-            let have = space.conventional_blocks;
-            let reason = format!("its {blocks} blocks do not fit the drive's {have} conventional blocks; choose less");
-            return Err(ReplayError::Option { option: "journal_blocks", reason });
-        };
-        space.conventional = journal::START.plus(blocks);
-        space.conventional_blocks = rest;
+    let whole = whole(disk, buffer_blocks);
+    match options.journal_blocks.filter(|_| options.as_live) {
+        Some(blocks) => beside_journal(&whole, blocks, disk.block_bytes()),
+        None => Ok(whole),
     }
-    Ok(space)
+}
+
+/// What a volume with a journal of so many blocks leaves of a space. A cache has no superblock of its own.
+fn beside_journal(whole: &Space, journal_blocks: u32, block_bytes: u32) -> Result<Space, ReplayError> {
+    let superblock = if whole.home.is_none() { superblock_blocks(block_bytes) } else { 0 };
+    whole.beside_metadata(superblock, journal_blocks).ok_or_else(|| {
+        let have = whole.conventional_blocks;
+        let text = format!("two copies of {journal_blocks} blocks and two superblocks of {superblock} leave nothing");
+        let reason = format!("{text} of the {have} conventional blocks");
+        ReplayError::Option { option: "journal_blocks", reason }
+    })
 }
 
 /// All of the disk. Of a stack the first device is the cache, the second the home of all blocks.
-fn whole(disk: &Device, buffer_blocks: u32) -> Space {
+pub(super) fn whole(disk: &Device, buffer_blocks: u32) -> Space {
     let space = Space::of(disk.media(), buffer_blocks);
     match disk.below() {
         [cache, home, ..] => space.cached(cache.capacity(), home.capacity()),
@@ -78,7 +114,6 @@ fn whole(disk: &Device, buffer_blocks: u32) -> Space {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::Pba;
     use crate::media::{Conventional, Shingled, ZonedSpec};
     use crate::plan::Unit;
     use crate::replay::NoTime;
@@ -91,12 +126,12 @@ mod tests {
 
     #[test]
     fn the_journal_is_taken_off_the_front() {
-        let options = ReplayOptions { as_live: true, journal_blocks: 4, ..ReplayOptions::default() };
+        let options = ReplayOptions { as_live: true, journal_blocks: Some(4), ..ReplayOptions::default() };
         let space = space(&zoned(), 7, &options).unwrap();
-        assert_eq!((space.conventional, space.conventional_blocks), (Pba::disk(4), 188));
+        assert_eq!((space.conventional, space.conventional_blocks), (Pba::disk(36), 120), "superblocks have 32");
         assert_eq!(space.zones, Some(Zones { first: Unit::disk(3), count: 7, zone_blocks: 64 }));
         assert_eq!(space.buffer_blocks, 7);
-        let too_long = ReplayOptions { journal_blocks: 193, ..options };
+        let too_long = ReplayOptions { journal_blocks: Some(64), ..options };
         assert!(super::space(&zoned(), 7, &too_long).is_err());
     }
 

@@ -80,7 +80,7 @@ impl Setup<'_> {
 fn stack(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Result<Device, ReplayError> {
     let below = BelowConfig::read(setup.layer, setup.config)?;
     let options = ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, ..options.clone() };
-    let flash = sizing::flash(setup.layer, &below, (setup.drive, cache_blocks), &options)?;
+    let flash = sizing::flash((setup.layer, setup.config), &below, (setup.drive, cache_blocks), &options)?;
     let (flash_layer, disk_layer) = (layers::find(&below.flash_layer)?, layers::find(&below.disk_layer)?);
     let flash = Setup {
         drive: &flash,
@@ -136,7 +136,8 @@ impl Simulation {
         disk: Device,
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
-        let built = layer.build(&room::space(&disk, buffer_blocks, options)?, config)?;
-        Self::new(layer.name, built, disk, options)
+        let whole = room::whole(&disk, buffer_blocks);
+        let (built, journal_blocks) = room::build((layer, config), &whole, disk.block_bytes(), options)?;
+        Self::new(layer.name, built, disk, &ReplayOptions { journal_blocks, ..options.clone() })
     }
 }

@@ -23,10 +23,12 @@ use super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
 use super::options::ReplayOptions;
 use super::outcome::Outcome;
 use super::scheduled::Scheduled;
+use super::room::survives;
 use super::series::Series;
 use crate::block::{Access, Extent, Lba, Request};
-use crate::layer::TranslationLayer;
-use crate::plan::{Event, Plan};
+use crate::layer::{TranslationLayer, Unwritten};
+use crate::perform::JournalNeed;
+use crate::plan::{Event, Plan, Unit};
 use crate::trace::TraceSource;
 
 /// Requests between two calls of the observer; a power of two.
@@ -53,7 +55,7 @@ pub struct Simulation {
 
 impl Simulation {
     /// Puts `layer`, made for the [`space`](super::space) of an empty `disk`, on that disk, lets it begin and fills the
-    /// disk as the options say.
+    /// disk as the options say. A journal has the length that they say; [`Simulation::of`] finds one.
     ///
     /// # Errors
     /// When an option makes no sense, or the layer or the disk refuses.
@@ -64,11 +66,9 @@ impl Simulation {
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
         options.check(&disk)?;
-        let journal = options.as_live.then(|| Journal::new(journal::START, options.journal_blocks, disk.block_bytes()));
-        if let Some(journal) = &journal {
-            check_journal(journal, &*layer)?;
-        }
-        let machine = Machine::new(disk, layer.ram_blocks(), journal, options.verify);
+        let journal = options.as_live.then(|| journal_for(&*layer, options, disk.block_bytes())).transpose()?;
+        let content = options.verify.then(|| used(&disk, layer.unwritten()));
+        let machine = Machine::new(disk, layer.ram_blocks(), journal, content);
         let mut simulation = Self {
             name: name.to_owned(),
             layer,
@@ -369,16 +369,21 @@ impl Simulation {
     }
 }
 
-/// Whether the layer can do with this journal.
-fn check_journal(journal: &Journal, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
-    let wrong = |option, reason: String| Err(ReplayError::Option { option, reason });
-    if let Err(why) = layer.survives_power_loss() {
-        return wrong("as_live", why.to_string());
+/// Devices on which somebody else has written every block that can be written in place.
+fn used(disk: &Device, unwritten: Unwritten) -> Content {
+    let mut content = Content::new(disk.last(), unwritten);
+    let media = disk.media();
+    for (device, units) in (0..).zip(&media.unit_report().devices) {
+        let units = (0..units.len() as u32).map(|index| Unit { device, index });
+        units.filter(|unit| !media.has_pointer(*unit)).for_each(|unit| content.used_before(media.extent_of(unit)));
     }
-    let most = layer.most_records() as usize;
-    if !journal.has_room_for(most) {
-        let needed = 2 * journal.checkpoint_blocks(most);
-        return wrong("journal_blocks", format!("the layer's map needs a journal of {needed} blocks"));
-    }
-    Ok(())
+    content
+}
+
+/// The journal that the options choose for the layer.
+fn journal_for(layer: &dyn TranslationLayer, options: &ReplayOptions, block_bytes: u32) -> Result<Journal, ReplayError> {
+    survives(layer)?;
+    let blocks = options.journal_blocks.unwrap_or(0);
+    JournalNeed::of(layer, block_bytes as usize, options.gather).check(blocks.into())?;
+    Ok(Journal::new(journal::START, blocks, (block_bytes, options.gather)))
 }

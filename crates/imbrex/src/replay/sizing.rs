@@ -2,13 +2,13 @@
 
 use super::error::ReplayError;
 use super::options::ReplayOptions;
-use super::room::{disk, space};
+use super::room::{build, disk, whole};
 use crate::block::Pba;
 use crate::drive::DrivePreset;
 use crate::layers::below::BelowConfig;
 use crate::layers::{self, ConfigError, LayerInfo};
 use crate::recording::Recording;
-use crate::space::{Home, Space};
+use crate::space::{Home, METADATA_COPIES, Space};
 
 /// How often a drive is enlarged before it is given up to find one that is large enough.
 const ATTEMPTS: u32 = 32;
@@ -59,27 +59,18 @@ pub fn fits(
     options: &ReplayOptions,
 ) -> Result<u64, ReplayError> {
     if layer.recording != Recording::Cached {
-        let space = space(&disk(drive, layer.recording)?, buffer_blocks, options)?;
-        return Ok(layer.build(&space, config)?.capacity());
+        let space = whole(&disk(drive, layer.recording)?, buffer_blocks);
+        return Ok(build((layer, config), &space, drive.block_bytes, options)?.0.capacity());
     }
     let below = BelowConfig::read(layer, config)?;
-    let home = fits(drive, layers::find(&below.disk_layer)?, &below.disk_config, 1, options)?;
-    flash(layer, &below, (drive, buffer_blocks), options)?;
-    let space = Space {
-        conventional: Pba::disk(0),
-        conventional_blocks: buffer_blocks.into(),
-        zones: None,
-        bands: None,
-        tracks: None,
-        home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home }),
-        buffer_blocks,
-    };
-    Ok(layer.build(&space, config)?.capacity())
+    flash((layer, config), &below, (drive, buffer_blocks), options)?;
+    let home = home(&below, drive, options)?;
+    Ok(layer.build(&cache_space(buffer_blocks, home), config)?.capacity())
 }
 
-/// The preset of the flash in the size that leaves room for `cache_blocks`.
+/// The preset of the flash in the size that leaves room for `cache_blocks` and for the cache's journal.
 pub(super) fn flash(
-    cache: &LayerInfo,
+    (cache, config): (&LayerInfo, &toml::Table),
     below: &BelowConfig,
     (disk, cache_blocks): (&DrivePreset, u32),
     options: &ReplayOptions,
@@ -90,14 +81,39 @@ pub(super) fn flash(
         let reason = format!("blocks of the flash have {flash} bytes, those of the disk {disk}; they must be equal");
         return Err(ConfigError::Space { layer: cache.name, reason }.into());
     }
-    let journal = if options.as_live { options.journal_blocks } else { 0 };
-    let needed = u64::from(cache_blocks) + u64::from(journal);
+    let mut needed = u64::from(cache_blocks);
+    if options.as_live {
+        // The flash grows with the journal, so what that may take is no matter.
+        let whole = cache_space(cache_blocks, home(below, disk, options)?);
+        let whole = Space { conventional_blocks: needed + (METADATA_COPIES as u64) * u64::from(u32::MAX) + 1, ..whole };
+        let (_, journal) = build((cache, config), &whole, disk.block_bytes, options)?;
+        needed += METADATA_COPIES as u64 * u64::from(journal.unwrap_or(0));
+    }
     sized(&preset, (layers::find(&below.flash_layer)?, &below.flash_config), (needed, 0), options)
+}
+
+/// Blocks that the layer on the disk behind the cache offers.
+pub(super) fn home(below: &BelowConfig, disk: &DrivePreset, options: &ReplayOptions) -> Result<u64, ReplayError> {
+    fits(disk, layers::find(&below.disk_layer)?, &below.disk_config, 1, options)
+}
+
+/// The space of a cache of so many blocks before a disk that offers `home`.
+pub(super) fn cache_space(cache_blocks: u32, home: u64) -> Space {
+    Space {
+        conventional: Pba::disk(0),
+        conventional_blocks: cache_blocks.into(),
+        zones: None,
+        bands: None,
+        tracks: None,
+        home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home }),
+        buffer_blocks: cache_blocks,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers;
 
     #[test]
     fn a_drive_is_found_for_every_size() {

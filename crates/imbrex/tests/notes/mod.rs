@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::explore::{Drawing, Subject};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::explore::{Candidate, Subject};
+use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use imbrex::parts::lost::LostBlocks;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::recording::Recording;
@@ -26,7 +26,7 @@ struct Notes {
 
 /// The layer as a subject of the explorer; its records are redo records or not.
 pub fn subject(together: bool) -> Subject {
-    Subject::in_memory(Drawing {
+    Subject::in_memory(Candidate {
         name: "notes".to_owned(),
         recording: Recording::Conventional,
         fields: &[],
@@ -54,6 +54,9 @@ impl TranslationLayer for Notes {
     }
     fn ram_blocks(&self) -> u32 {
         0
+    }
+    fn unwritten(&self) -> Unwritten {
+        Unwritten::OldContent
     }
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         self.lost.runs(at, |run, lost| {

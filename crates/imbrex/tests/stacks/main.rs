@@ -23,6 +23,9 @@ use proptest::prelude::*;
 const BUFFER: u32 = 40;
 
 /// A layer of the library on a tiny drive of its kind.
+/// Blocks of the journal of the layer above, where there is one.
+const JOURNAL: u32 = 40;
+
 fn below(layer: &str, options: &ReplayOptions) -> Simulation {
     simulate(layers::find(layer).unwrap(), "", BUFFER, options).unwrap()
 }
@@ -33,6 +36,7 @@ fn on(layer: &str, device: Device, options: &ReplayOptions) -> Simulation {
 
 fn stack(below: Vec<Simulation>, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
     let device = Device::stack(below);
+    let options = &ReplayOptions { journal_blocks: Some(JOURNAL), ..options.clone() };
     let layer = sides::Sides::new(&space(&device, BUFFER, options)?);
     Simulation::new("sides", Box::new(layer), device, options)
 }
@@ -54,7 +58,7 @@ proptest! {
         lower in prop::sample::select(vec!["conventional", "fifo-log", "skylight", "seagate"]),
         (as_live, prefill) in (any::<bool>(), prop_oneof![Just(0.0), Just(1.0)]),
     ) {
-        let options = ReplayOptions { verify: true, check_every: 1, as_live, journal_blocks: 8, prefill, ..Default::default() };
+        let options = ReplayOptions { verify: true, check_every: 1, as_live, gather: 8, prefill, ..Default::default() };
         let below = vec![below("page-ftl", &options), below(lower, &options)];
         let simulation = stack(below, &options).unwrap();
         let capacity = simulation.capacity();

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::explore::{Drawing, Subject};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::explore::{Candidate, Subject};
+use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use imbrex::parts::lost::LostBlocks;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::recording::Recording;
@@ -60,6 +60,9 @@ impl TranslationLayer for Sides {
     }
     fn ram_blocks(&self) -> u32 {
         0
+    }
+    fn unwritten(&self) -> Unwritten {
+        Unwritten::OldContent
     }
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         for (i, lba) in (0..).zip(at.iter()) {
@@ -143,7 +146,7 @@ impl TranslationLayer for Sides {
 
 /// The layer as a subject of the explorer.
 pub fn subject() -> Subject {
-    Subject::in_memory(Drawing {
+    Subject::in_memory(Candidate {
         name: "sides".to_owned(),
         recording: Recording::Cached,
         fields: &[],

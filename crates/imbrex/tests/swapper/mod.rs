@@ -1,13 +1,12 @@
 //! A layer for testing the performing runner: writes wait in RAM, and idle time swaps blocks in place.
 //!
-//! Layers of the library keep the host's data in RAM too, but overwrite nothing that is mapped, and their redo moves do
-//! not change the map.
+//! No redo move of a layer of the library changes the map, and none exchanges two blocks that may never have been written.
 
 use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::explore::{Drawing, Subject};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::explore::{Candidate, Subject};
+use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use imbrex::perform::rules::Rule;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::recording::Recording;
@@ -23,6 +22,10 @@ pub enum Breaks {
     Rule(Rule),
     /// It says that a blocked write fits, and takes none of it.
     Promise,
+    /// It exchanges the places of blocks that nobody has written, and leaves what lies there where it is.
+    Unwritten,
+    /// It says that what was never written reads as zeros.
+    Zeros,
 }
 
 struct Swapper {
@@ -32,19 +35,22 @@ struct Swapper {
     /// The block that waits in each RAM block.
     waiting: [Option<Lba>; WAITING as usize],
     swaps: u64,
+    /// The blocks that were written in this life.
+    written: Vec<bool>,
     breaks: Option<Breaks>,
 }
 
 /// The swapper as a subject of the explorer.
 pub fn subject(breaks: Option<Breaks>) -> Subject {
-    Subject::in_memory(Drawing {
+    Subject::in_memory(Candidate {
         name: "swapper".to_owned(),
         recording: Recording::Conventional,
         fields: &[],
         build: Arc::new(move |space: &Space, _: &toml::Table| {
             let place: Vec<Pba> = (0..space.conventional_blocks).map(|i| space.conventional.plus(i)).collect();
-            let lost = vec![false; place.len()];
-            Ok(Box::new(Swapper { first: space.conventional, place, lost, waiting: [None; _], swaps: 0, breaks }))
+            let (lost, written) = (vec![false; place.len()], vec![false; place.len()]);
+            let first = space.conventional;
+            Ok(Box::new(Swapper { first, place, lost, waiting: [None; _], swaps: 0, written, breaks }))
         }),
     })
 }
@@ -79,6 +85,12 @@ impl Swapper {
             return;
         }
         let (pa, pb) = (self.place[a as usize], self.place[b as usize]);
+        if self.breaks == Some(Breaks::Unwritten) && !self.written[a as usize] && !self.written[b as usize] {
+            (self.place[a as usize], self.place[b as usize]) = (pb, pa);
+            let exchanged = [(a, pb), (b, pa)].map(|(lba, to)| Record::Map { at: Extent::new(Lba(lba), 1), to });
+            exchanged.into_iter().for_each(|record| plan.record(record));
+            return;
+        }
         let staged = [Place::At(Pba::ram(WAITING)), Place::At(Pba::ram(WAITING + 1))];
         plan.copy(Place::At(pa), staged[0], 1, Why::Swap);
         plan.copy(Place::At(pb), staged[1], 1, Why::Swap);
@@ -105,6 +117,10 @@ impl TranslationLayer for Swapper {
         WAITING as u32 + 2
     }
 
+    fn unwritten(&self) -> Unwritten {
+        if self.breaks == Some(Breaks::Zeros) { Unwritten::Zeros } else { Unwritten::OldContent }
+    }
+
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         for (host, lba) in (0..).zip(at.iter()) {
             let index = lba.0 as usize;
@@ -122,6 +138,7 @@ impl TranslationLayer for Swapper {
             let free = self.waiting.iter().position(Option::is_none).map(|slot| slot as u64);
             let Some(slot) = self.slot(lba).or(free) else { return host };
             self.waiting[slot as usize] = Some(lba);
+            self.written[lba.0 as usize] = true;
             plan.copy(Place::Host(host), Place::At(Pba::ram(slot)), 1, Why::Host);
             if self.breaks == Some(Breaks::Rule(Rule::NoRecordOfRam)) {
                 plan.record(Record::Map { at: Extent::new(lba, 1), to: Pba::ram(slot) });

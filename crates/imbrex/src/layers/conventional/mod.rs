@@ -4,7 +4,7 @@
 //! acknowledged is on the media, and what it did not is old or new sector by sector, as on any disk.
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::layers::{ConfigError, LayerInfo, config};
 use crate::plan::{Place, Plan, Record, Why};
 use crate::recording::Recording;
@@ -53,6 +53,10 @@ impl TranslationLayer for Conventional {
 
     fn ram_blocks(&self) -> u32 {
         0
+    }
+
+    fn unwritten(&self) -> Unwritten {
+        Unwritten::OldContent
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {

@@ -40,7 +40,7 @@ mod write;
 mod write_back;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -194,6 +194,11 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
 
     fn warm(&self, ahead: &[Request]) -> u64 {
         ahead.iter().fold(0, |sum, request| sum ^ self.map.touch(request.at.start))
+    }
+
+    fn unwritten(&self) -> Unwritten {
+        // What is not cached is read from its home.
+        Unwritten::OldContent
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {

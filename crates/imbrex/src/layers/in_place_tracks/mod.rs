@@ -30,7 +30,7 @@
 //! - *A neighbour that cannot be read* is lost and stays so until it is overwritten; updates leave it out.
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, config};
 use crate::parts::lost::LostBlocks;
 use crate::parts::track_order::{Phase, TrackOrder};
@@ -175,6 +175,10 @@ impl TranslationLayer for InPlaceTracks {
         2 * self.order.tracks().top_blocks
     }
 
+    fn unwritten(&self) -> Unwritten {
+        Unwritten::OldContent
+    }
+
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         let mut rest = at;
         while !rest.is_empty() {
@@ -256,6 +260,10 @@ impl TranslationLayer for InPlaceTracks {
             most = most.max(images);
         }
         most
+    }
+
+    fn shortens_journal(&self) -> &'static str {
+        "a smaller update_blocks"
     }
 
     fn most_records(&self) -> u64 {

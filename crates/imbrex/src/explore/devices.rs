@@ -1,16 +1,17 @@
-//! What a run stands on: drives that can lose their power, and how a layer is formatted and opened on them.
+//! What a run stands on: devices that can lose their power, and how a layer is formatted and opened on them.
 
 use bytes::Bytes;
 
 use super::dice::Dice;
 use crate::block::{Extent, Pba};
+use crate::layer::Unwritten;
 use crate::media::Media;
 use crate::perform::rules::Rules;
 use crate::perform::{IoKind, IoResult, Stack};
 use crate::plan::Unit;
 
 /// The drives of a run and what is on them. Drives are numbered from 0.
-pub trait Ground {
+pub trait Devices {
     /// Formats the drives and begins to serve them.
     ///
     /// # Errors
@@ -25,6 +26,9 @@ pub trait Ground {
 
     /// Blocks that the host sees.
     fn capacity(&self) -> u64;
+
+    /// What a block reads as that was never written.
+    fn unwritten(&self) -> Unwritten;
 
     /// The rules of each drive's recording.
     fn media(&self, drive: usize) -> Box<dyn Media>;
@@ -41,19 +45,20 @@ pub trait Ground {
     /// When it is illegal: the runner, the layer or the drive has a bug.
     fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String>;
 
-    /// Lets an operation fail half-way, in a way of this ground's own. False when there is none, and nothing was done.
-    fn stumble(&mut self, _drive: usize, _kind: &IoKind, _dice: &mut Dice) -> bool {
+    /// Lets an operation fail half-way, in a way that only these devices know. False when there is none, and nothing was
+    /// done.
+    fn partial_fault(&mut self, _drive: usize, _kind: &IoKind, _dice: &mut Dice) -> bool {
         false
     }
 
-    /// Damages something that has a copy, for a ground that keeps copies of what is not the host's.
+    /// Damages something that has a copy, for devices that keep copies of what is not the host's.
     fn damage(&mut self, _dice: &mut Dice) {}
 
     /// What a block holds, if that is durable.
     fn settled(&self, drive: usize, block: Pba) -> Option<Bytes>;
 
     /// Makes a block unreadable until it is written again.
-    fn spoil(&mut self, drive: usize, block: Pba);
+    fn make_unreadable(&mut self, drive: usize, block: Pba);
 
     /// Makes a unit read-only.
     fn wear_out(&mut self, drive: usize, unit: Unit);
@@ -66,9 +71,9 @@ pub trait Ground {
     /// Cuts the power: what was not flushed survives in part.
     fn cut(&mut self, dice: &mut Dice);
 
-    /// What was drawn, for a report.
+    /// What they are, for a report.
     fn describe(&self) -> String;
 }
 
-/// Draws what a run stands on, with the rules that are kept.
-pub type MakeGround = dyn Fn(Rules, &mut Dice) -> Result<Box<dyn Ground>, String> + Send + Sync;
+/// Makes random devices for a run, with the rules that are kept.
+pub type MakeDevices = dyn Fn(Rules, &mut Dice) -> Result<Box<dyn Devices>, String> + Send + Sync;

@@ -1,31 +1,31 @@
-//! Images under a volume, as the explorer's ground.
+//! Images under a volume, on which the explorer runs a layer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use imbrex::block::{Extent, Lba, Pba};
+use imbrex::block::{Extent, Pba};
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
-use imbrex::explore::{BLOCK, Dice, Drawing, Drawn, Ground, ON_DISK, ON_FLASH, Room, configuration, draw};
-use imbrex::layer::Condition;
+use imbrex::explore::{BLOCK, Candidate, Devices, Dice, ON_DISK, ON_FLASH, RandomDrive, SpaceNeeds, configuration};
+use imbrex::layer::{Condition, Unwritten};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::media::{Illegal, Media};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::perform::{IoKind, IoResult, Stack, StackSetup};
-use imbrex::plan::{Op, Place, Plan, Unit};
+use imbrex::plan::Unit;
 use imbrex::recording::Recording;
+use imbrex::space::superblock_blocks;
 
 use super::volatile::{Ends, Volatile};
 use crate::image::Image;
+use crate::layout::COPIES;
 use crate::store::{Store, StoreError};
 use crate::volume::{FormatOptions, Members, Volume, VolumeError, format};
 
-/// Conventional blocks that two superblocks and the two copies of the smallest journal take.
-const RESERVED: u32 = 504;
-/// How much more is tried when a drive is too small for its journal, and how often.
-const MORE: u32 = 48;
+/// How often a larger drive is tried when one is too small for the journal, each with a sixteenth more.
 const ATTEMPTS: u32 = 80;
+const MORE: u32 = 16;
 
 /// A drive, and the file that it is emulated in.
 pub(super) struct Disk {
@@ -45,8 +45,8 @@ pub struct Images {
     entry_blocks: usize,
     capacity: u64,
     pub(super) journals: Vec<Vec<Extent<Pba>>>,
-    /// Whether a block that was never written is read from its place, whatever that held before.
-    pub(super) writes_in_place: bool,
+    /// What a block reads as that was never written.
+    pub(super) unwritten: Unwritten,
     /// The copy of all metadata that is damaged as time goes by.
     bad_copy: usize,
 }
@@ -60,9 +60,10 @@ impl Images {
         let gather = *dice.pick(&[40, 40, 1024]);
         let entry_blocks = *dice.pick(&[1, 2, 4, 64]);
         let bad_copy = dice.below(2) as usize;
-        let mut why = String::new();
-        for attempt in 0..ATTEMPTS {
-            let (presets, config, buffer) = drives(info, attempt * MORE, dice)?;
+        let (mut why, mut reserved) = (String::new(), COPIES as u32 * superblock_blocks(BLOCK as u32));
+        for _ in 0..ATTEMPTS {
+            reserved += reserved / MORE;
+            let (presets, config, buffer) = drives(info, reserved, dice)?;
             let disk = |preset: DrivePreset| Ok(Disk { file: file(&preset, rules)?, preset });
             let disks = presets.into_iter().map(disk).collect::<Result<Vec<_>, String>>()?;
             let (images, journals, capacity) = (Vec::new(), Vec::new(), 0);
@@ -78,7 +79,7 @@ impl Images {
                 capacity,
                 journals,
                 bad_copy,
-                writes_in_place: false,
+                unwritten: Unwritten::Zeros,
             };
             match made.make() {
                 Ok(volume) => {
@@ -86,7 +87,12 @@ impl Images {
                     made.wipe();
                     return Ok(made);
                 }
-                Err(e @ (VolumeError::Room(_) | VolumeError::Refused(_) | VolumeError::Config(_))) => {
+                Err(
+                    e @ (VolumeError::Room(_)
+                    | VolumeError::Refused(_)
+                    | VolumeError::Journal(_)
+                    | VolumeError::Config(_)),
+                ) => {
                     why = format!("{e}; {}", made.describe());
                 }
                 Err(e) => return Err(format!("formatting failed: {e}; {}", made.describe())),
@@ -151,11 +157,8 @@ impl Images {
     }
 
     fn notice(&mut self, setup: &StackSetup) {
-        let mut layer = (setup.top.make)();
-        self.capacity = layer.capacity();
-        let mut plan = Plan::new();
-        layer.read(Extent::new(Lba(0), self.capacity as u32), &mut plan);
-        self.writes_in_place = plan.ops().iter().any(|op| matches!(op, Op::Move { from: Place::At(_), .. }));
+        self.capacity = (setup.top.make)().capacity();
+        self.unwritten = setup.unwritten();
         let below = setup.below.iter().map(|below| below.top.journal.clone());
         self.journals = if setup.below.is_empty() { vec![setup.top.journal.clone()] } else { below.collect() };
     }
@@ -181,56 +184,53 @@ fn file(preset: &DrivePreset, rules: Rules) -> Result<Volatile, String> {
     Ok(Volatile::new(len as usize, !rules.keeps(Rule::WholeSectors)))
 }
 
-/// Drives for a layer with `more` blocks than the least that are reserved, and the layer's configuration and buffer.
+/// Random drives for a layer with so many conventional blocks that are not the layer's, and the layer's configuration
+/// and buffer.
 fn drives(
     info: &'static LayerInfo,
-    more: u32,
+    reserved: u32,
     dice: &mut Dice,
 ) -> Result<(Vec<DrivePreset>, toml::Table, Option<BufferSize>), String> {
     let buffer = dice.between(4, 40) as u32;
-    let reserved = RESERVED + more;
     let bytes = |blocks: u32| BufferSize::Bytes(u64::from(blocks) * BLOCK as u64);
     let configuration = |info: &'static LayerInfo, dice: &mut Dice| {
-        configuration(&Drawing::layer(info), dice).map_err(|e| e.to_string())
+        configuration(&Candidate::layer(info), dice).map_err(|e| e.to_string())
     };
     let mut config = configuration(info, dice)?;
     if info.recording == Recording::Zoned && dice.one_in(3) {
         return Ok((vec![sequential(reserved, dice).preset()], config, Some(bytes(buffer))));
     }
-    if let Some(drawn) = draw(info.recording, &Room { reserved, buffer, blocks: 0 }, dice) {
+    if let Some(drive) = RandomDrive::new(info.recording, &SpaceNeeds { reserved, buffer, blocks: 0 }, dice) {
         // The whole cache in front of bands is the buffer.
         let buffer = (info.recording != Recording::Banded).then_some(bytes(buffer));
-        return Ok((vec![drawn.preset()], config, buffer));
+        return Ok((vec![drive.preset()], config, buffer));
     }
     let on_flash = layers::find(ON_FLASH).map_err(|e| e.to_string())?;
     let on_disk = layers::find(dice.pick::<&str>(&ON_DISK)).map_err(|e| e.to_string())?;
     config.insert("disk_layer".to_owned(), on_disk.name.into());
     config.insert("disk_config".to_owned(), configuration(on_disk, dice)?.into());
     config.insert("disk_buffer".to_owned(), format!("{}KiB", buffer * BLOCK as u32 / 1024).into());
-    let room = |blocks| Room { reserved, buffer, blocks };
-    let flash = draw(on_flash.recording, &room(reserved + buffer), dice);
-    let disk = draw(on_disk.recording, &room(0), dice);
-    let presets = flash.into_iter().chain(disk).map(|drawn| drawn.preset());
+    let needs = |blocks| SpaceNeeds { reserved, buffer, blocks };
+    let flash = RandomDrive::new(on_flash.recording, &needs(reserved + buffer), dice);
+    let disk = RandomDrive::new(on_disk.recording, &needs(0), dice);
+    let presets = flash.into_iter().chain(disk).map(|drive| drive.preset());
     Ok((presets.collect(), config, Some(bytes(buffer))))
 }
 
 /// A drive without conventional zones. Each copy of the superblock takes one, and each of the journal two more than it
 /// fills.
-fn sequential(reserved: u32, dice: &mut Dice) -> Drawn {
+fn sequential(reserved: u32, dice: &mut Dice) -> RandomDrive {
     let zone_blocks = dice.between(16, 24) as u32;
     let zones = 6 + reserved.div_ceil(zone_blocks) + dice.between(4, 8) as u32;
     let media = MediaSpec::Zoned { zones, zone_blocks, conventional_zones: 0, max_open: 0, max_active: 0 };
-    Drawn { media, buffer: 0 }
+    RandomDrive { media, buffer: 0 }
 }
 
-impl Ground for Images {
+impl Devices for Images {
     fn format(&mut self, dice: &mut Dice) -> Result<Stack, String> {
         let old = if dice.one_in(3) { Some(self.old_volume(dice)?) } else { None };
         while dice.one_in(2) {
             self.interrupted_format(old.as_ref(), dice)?;
-        }
-        if self.writes_in_place {
-            self.wipe();
         }
         self.make().map_err(|e| format!("formatting failed: {e}"))?;
         self.open(dice)
@@ -266,6 +266,10 @@ impl Ground for Images {
         self.capacity
     }
 
+    fn unwritten(&self) -> Unwritten {
+        self.unwritten
+    }
+
     fn media(&self, drive: usize) -> Box<dyn Media> {
         self.images[drive].media()
     }
@@ -286,7 +290,7 @@ impl Ground for Images {
         }
     }
 
-    fn stumble(&mut self, drive: usize, kind: &IoKind, dice: &mut Dice) -> bool {
+    fn partial_fault(&mut self, drive: usize, kind: &IoKind, dice: &mut Dice) -> bool {
         if dice.one_in(2) {
             return false;
         }
@@ -311,8 +315,8 @@ impl Ground for Images {
         file.is_settled(offset, BLOCK).then(|| file.content(offset, BLOCK).into())
     }
 
-    fn spoil(&mut self, drive: usize, block: Pba) {
-        self.disks[drive].file.spoil(self.images[drive].offset(block), BLOCK);
+    fn make_unreadable(&mut self, drive: usize, block: Pba) {
+        self.disks[drive].file.make_unreadable(self.images[drive].offset(block), BLOCK);
     }
 
     fn wear_out(&mut self, drive: usize, unit: Unit) {

@@ -1,15 +1,15 @@
-//! Random tiny disks, small enough that everything happens often.
+//! Random tiny drives, small enough that everything happens often.
 
+use super::content::BLOCK;
 use super::dice::Dice;
-use super::shape::BLOCK;
 use crate::bands::BandRun;
 use crate::drive::{DrivePreset, MediaSpec};
 use crate::recording::Recording;
 use crate::tracks::{Overlap, Tracks};
 
-/// What a drive must have room for, in blocks.
+/// What a drive needs space for, in blocks.
 #[derive(Copy, Clone, Debug)]
-pub struct Room {
+pub struct SpaceNeeds {
     /// Conventional blocks that are not the layer's.
     pub reserved: u32,
     /// The persistent buffer, where its size can be chosen.
@@ -18,16 +18,36 @@ pub struct Room {
     pub blocks: u32,
 }
 
-/// A drive that was drawn.
+/// A random drive.
 #[derive(Clone, Debug)]
-pub struct Drawn {
+pub struct RandomDrive {
     /// Its recording.
     pub media: MediaSpec,
     /// Blocks of the persistent buffer.
     pub buffer: u32,
 }
 
-impl Drawn {
+impl RandomDrive {
+    /// A drive with room for what is asked for; none for a recording that is no drive's.
+    pub fn new(recording: Recording, needs: &SpaceNeeds, dice: &mut Dice) -> Option<Self> {
+        let SpaceNeeds { reserved, buffer, .. } = *needs;
+        Some(match recording {
+            Recording::Conventional => {
+                let blocks = u64::from(reserved) + dice.between(20, 80);
+                Self { media: MediaSpec::Conventional { blocks }, buffer }
+            }
+            Recording::Zoned => zoned(reserved, buffer, 0, dice),
+            Recording::WholeZones => {
+                let whole = dice.between(1, 4) as u32;
+                zoned(reserved, 0, whole, dice)
+            }
+            Recording::Banded => banded(reserved, dice),
+            Recording::Interlaced => Self { media: interlaced(reserved, dice), buffer },
+            Recording::Flash => Self { media: flash(needs, dice), buffer: 0 },
+            Recording::Cached => return None,
+        })
+    }
+
     /// The drive, with times that nobody looks at.
     ///
     /// # Panics
@@ -42,7 +62,7 @@ impl Drawn {
         match DrivePreset::named(like) {
             Ok(like) => DrivePreset {
                 name: "tiny".to_owned(),
-                description: "drawn by the crash explorer".to_owned(),
+                description: "of the crash explorer".to_owned(),
                 block_bytes: BLOCK as u32,
                 media: self.media.clone(),
                 timing: like.timing,
@@ -52,51 +72,34 @@ impl Drawn {
     }
 }
 
-/// A disk with room for what is asked for; none for a recording that is no drive's.
-pub fn draw(recording: Recording, room: &Room, dice: &mut Dice) -> Option<Drawn> {
-    let buffer = room.buffer;
-    Some(match recording {
-        Recording::Conventional => {
-            let blocks = u64::from(room.reserved) + dice.between(20, 80);
-            Drawn { media: MediaSpec::Conventional { blocks }, buffer }
-        }
-        Recording::Zoned => zoned(room.reserved, buffer, 0, dice),
-        Recording::WholeZones => {
-            let whole = dice.between(1, 4) as u32;
-            zoned(room.reserved, 0, whole, dice)
-        }
-        Recording::Banded => banded(room.reserved, dice),
-        Recording::Interlaced => Drawn { media: interlaced(room.reserved, dice), buffer },
-        Recording::Flash => Drawn { media: flash(room, dice), buffer: 0 },
-        Recording::Cached => return None,
-    })
-}
-
 /// With `whole` conventional zones behind what is reserved and the buffer.
-fn zoned(reserved: u32, buffer: u32, whole: u32, dice: &mut Dice) -> Drawn {
+fn zoned(reserved: u32, buffer: u32, whole: u32, dice: &mut Dice) -> RandomDrive {
     let zone_blocks = dice.between(6, 24) as u32;
     let conventional_zones = (reserved + buffer).div_ceil(zone_blocks) + whole;
     let zones = conventional_zones + dice.between(4, 8) as u32;
-    Drawn { media: MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open: 0, max_active: 0 }, buffer }
+    RandomDrive {
+        media: MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open: 0, max_active: 0 },
+        buffer,
+    }
 }
 
 /// A disk without conventional zones, and how many blocks of it so many copies of a journal take, with room for
 /// `journal` blocks in each: a zone more is emptied, and another left out after a power cut.
-pub fn sequential(journal: u32, copies: u32, dice: &mut Dice) -> (Drawn, u32) {
+pub fn sequential(journal: u32, copies: u32, dice: &mut Dice) -> (RandomDrive, u32) {
     let zone_blocks = dice.between(6, 24) as u32;
     let taken = copies * (journal.div_ceil(zone_blocks) + 2);
     let zones = taken + dice.between(4, 8) as u32;
     let media = MediaSpec::Zoned { zones, zone_blocks, conventional_zones: 0, max_open: 0, max_active: 0 };
-    (Drawn { media, buffer: 0 }, taken * zone_blocks)
+    (RandomDrive { media, buffer: 0 }, taken * zone_blocks)
 }
 
 /// Bands of up to three lengths behind a cache that holds some of them.
-fn banded(reserved: u32, dice: &mut Dice) -> Drawn {
+fn banded(reserved: u32, dice: &mut Dice) -> RandomDrive {
     let buffer = dice.between(8, 80) as u32;
     let bands = (0..dice.between(1, 3))
         .map(|_| BandRun { bands: dice.between(1, 3) as u32 + 1, band_blocks: dice.between(4, 20) as u32 })
         .collect();
-    Drawn { media: MediaSpec::Banded { cache_blocks: reserved + buffer, bands }, buffer }
+    RandomDrive { media: MediaSpec::Banded { cache_blocks: reserved + buffer, bands }, buffer }
 }
 
 fn interlaced(reserved: u32, dice: &mut Dice) -> MediaSpec {
@@ -115,12 +118,12 @@ fn interlaced(reserved: u32, dice: &mut Dice) -> MediaSpec {
     })
 }
 
-fn flash(room: &Room, dice: &mut Dice) -> MediaSpec {
+fn flash(needs: &SpaceNeeds, dice: &mut Dice) -> MediaSpec {
     // Long erase blocks, so that the records of a collection fill more than one journal entry; few of them, so that it
     // comes.
     let (pages, most) = *dice.pick(&[(4, 10), (9, 10), (16, 8), (48, 5)]);
-    let rewritable_erase_blocks = room.reserved.div_ceil(pages);
+    let rewritable_erase_blocks = needs.reserved.div_ceil(pages);
     // Some layers keep nearly half of the pages back.
-    let count = dice.between(4, most) as u32 + (2 * room.blocks).div_ceil(pages);
+    let count = dice.between(4, most) as u32 + (2 * needs.blocks).div_ceil(pages);
     MediaSpec::Flash { erase_blocks: rewritable_erase_blocks + count, pages, rewritable_erase_blocks }
 }
