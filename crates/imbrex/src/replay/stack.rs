@@ -17,8 +17,7 @@ use crate::space::{Home, METADATA_COPIES, Space};
 /// the journal, and the disk.
 pub(super) fn device(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Result<Device, ReplayError> {
     let below = BelowConfig::read(setup.layer, setup.config)?;
-    let options = ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, ..options.clone() };
-    let flash = flash((setup.layer, setup.config), &below, (setup.drive, cache_blocks), &options)?;
+    let flash = flash((setup.layer, setup.config), &below, (setup.drive, cache_blocks), options)?;
     let (flash_layer, disk_layer) = (layers::find(&below.flash_layer)?, layers::find(&below.disk_layer)?);
     let flash = Setup {
         drive: &flash,
@@ -28,6 +27,8 @@ pub(super) fn device(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptio
         buffer: BufferSize::Bytes(0),
         workload: setup.workload,
     };
+    let options =
+        ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, ..below_journal(options) };
     let disk = Setup { layer: disk_layer, config: &below.disk_config, buffer: below.disk_buffer, ..*setup };
     Ok(Device::stack(vec![flash.simulation(&options)?, disk.simulation(&options)?]))
 }
@@ -53,12 +54,18 @@ pub(super) fn flash(
         let (_, journal) = build((cache, config), &whole, disk.block_bytes, options)?;
         needed += METADATA_COPIES as u64 * u64::from(journal.unwrap_or(0));
     }
-    sized(&preset, (layers::find(&below.flash_layer)?, &below.flash_config), (needed, 0), options)
+    let flash_layer = layers::find(&below.flash_layer)?;
+    sized(&preset, (flash_layer, &below.flash_config), (needed, 0), &below_journal(options))
 }
 
 /// Blocks that the layer on the disk behind the cache offers.
 pub(super) fn home(below: &BelowConfig, disk: &DrivePreset, options: &ReplayOptions) -> Result<u64, ReplayError> {
-    fits(disk, layers::find(&below.disk_layer)?, &below.disk_config, 1, options)
+    fits(disk, layers::find(&below.disk_layer)?, &below.disk_config, 1, &below_journal(options))
+}
+
+/// The options of the devices below: the length of a journal is chosen for the cache, as in `format`.
+fn below_journal(options: &ReplayOptions) -> ReplayOptions {
+    ReplayOptions { journal_blocks: None, ..options.clone() }
 }
 
 /// The space of a cache of so many blocks before a disk that offers `home`.
