@@ -16,7 +16,11 @@ const BUFFER: u32 = 2000;
 
 /// More blocks than the journal of such a layer needs.
 fn enough(recording: Recording) -> u32 {
-    if recording == Recording::Interlaced { 16_384 } else { 3000 }
+    match recording {
+        Recording::Interlaced => 16_384,
+        Recording::Flash => 5000,
+        _ => 3000,
+    }
 }
 
 fn drive(recording: Recording) -> DrivePreset {

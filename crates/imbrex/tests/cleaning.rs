@@ -215,6 +215,14 @@ fn space_comes_back_with_its_record() {
 }
 
 #[test]
+fn space_that_came_back_during_the_step_is_waited_for_no_more() {
+    use Call::{Blocked, Freed, Write};
+    let full = ReplayOptions { as_live: true, journal_blocks: Some(200), gather: 2, ..ReplayOptions::default() };
+    let (calls, _) = run(&[Step::Wait, Step::Done], vec![request(0, Access::Write, 1, 1)], &full);
+    assert_eq!(calls, [Blocked(0), Freed(500), Blocked(0), Freed(500), Write(1)]);
+}
+
+#[test]
 fn the_journal_writes_blocks_and_checkpoints() {
     // 191 records of 21 bytes fit a block, and each comes with a free; a ring of 60 is checkpointed with one block after
     // every thirty.

@@ -42,7 +42,7 @@ fn a_promise_that_is_not_kept_ends_the_service() {
 /// A layer that moves what nobody has written keeps the promise about it, and one that confuses it is caught.
 #[test]
 fn what_was_never_written_is_checked() {
-    for (breaks, message) in [(Breaks::Unwritten, "yet was never written"), (Breaks::Zeros, "holds Old")] {
+    for (breaks, message) in [(Breaks::Unwritten, "holds Version"), (Breaks::Zeros, "holds Old")] {
         let finding = go(&swapper::subject(Some(breaks)), CAUGHT_WITHIN, Rules::all()).unwrap_err();
         assert!(finding.what.contains(message), "{finding}");
     }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use imbrex::layers::find;
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
@@ -150,6 +150,8 @@ enum Wrong {
     Full,
     /// Frees a block that it still reads.
     GivesUpItsSpace,
+    /// Says that what was never written reads as zeros, and reads it from its place.
+    ShowsOldContent,
 }
 
 /// A layer that leaves every block where it is, but for one fault.
@@ -161,6 +163,9 @@ impl TranslationLayer for Faulty {
     }
     fn ram_blocks(&self) -> u32 {
         0
+    }
+    fn unwritten(&self) -> Unwritten {
+        if self.0 == Wrong::ShowsOldContent { Unwritten::Zeros } else { Unwritten::OldContent }
     }
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         let blocks = if self.0 == Wrong::ReadsHalf { at.blocks.div_ceil(2) } else { at.blocks };
@@ -222,7 +227,7 @@ fn fault(wrong: Wrong) -> Result<(), Fault> {
     let trace = vec![request(0, WRITE, 20, 4), request(0, READ, 20, 4)];
     match simulation.run(&mut Listed::new(trace), &mut ()) {
         Ok(_) => Ok(()),
-        Err(ReplayError::Layer { fault, moment: Moment::Request(1 | 2), .. }) => Err(*fault),
+        Err(ReplayError::Layer { fault, moment: Moment::Request(1 | 2) | Moment::ReadBack, .. }) => Err(*fault),
         Err(other) => panic!("{other}"),
     }
 }
@@ -230,6 +235,8 @@ fn fault(wrong: Wrong) -> Result<(), Fault> {
 #[test]
 fn verification_tells_right_from_wrong() {
     assert_eq!(fault(Wrong::Nothing), Ok(()));
+    // What the trace has not written is read back too.
+    assert!(matches!(fault(Wrong::ShowsOldContent), Err(Fault::Mismatch { lba: Lba(0), .. })));
     assert!(matches!(fault(Wrong::Misplaces), Err(Fault::Mismatch { lba: Lba(20), .. })));
     assert!(matches!(fault(Wrong::GivesUpItsSpace), Err(Fault::Mismatch { lba: Lba(20), .. })));
     assert!(matches!(fault(Wrong::ReadsHalf), Err(Fault::Undelivered { block: 2, .. })));

@@ -229,3 +229,43 @@ impl Model {
         block.unreadable = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explore::content::{self, SECTOR};
+
+    const LBA: Lba = Lba(3);
+
+    fn reads(model: &mut Model, content: &[u8]) -> Result<(), String> {
+        let expected = model.expect(LBA);
+        model.check_read(&expected, u64::MAX, Some(content))
+    }
+
+    #[test]
+    fn what_was_never_written_reads_the_same_each_time_and_is_nobody_elses() {
+        let (here, there) = (content::old(7, 1, SECTOR), content::old(8, 1, SECTOR));
+        let (zeros, other) = ([0; SECTOR], content::block(Lba(4), 1, SECTOR));
+        let mut model = Model::new(1, Unwritten::OldContent);
+        assert!(reads(&mut model, &other).is_err() && reads(&mut model, &[0xdb; SECTOR]).is_err());
+        assert!(reads(&mut model, &here).is_ok() && reads(&mut model, &here).is_ok());
+        assert!(reads(&mut model, &there).is_err() && reads(&mut model, &zeros).is_err());
+        let mut strict = Model::new(1, Unwritten::Zeros);
+        assert!(reads(&mut strict, &here).is_err() && reads(&mut strict, &zeros).is_ok());
+    }
+
+    #[test]
+    fn what_was_written_never_reads_as_what_was_there_before() {
+        let mut model = Model::new(1, Unwritten::OldContent);
+        let at = Extent::new(LBA, 1);
+        model.write_begins(at, 1);
+        model.write_ends(at, 1, true);
+        let covered = model.flush_begins();
+        model.flush_ends(&covered);
+        let old = content::old(7, 1, SECTOR);
+        assert!(reads(&mut model, &content::block(LBA, 1, SECTOR)).is_ok() && reads(&mut model, &old).is_err());
+        model.trim_begins(at);
+        model.trim_ends(at);
+        assert!(reads(&mut model, &[0; SECTOR]).is_ok() && reads(&mut model, &old).is_err());
+    }
+}

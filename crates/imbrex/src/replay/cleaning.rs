@@ -37,6 +37,7 @@ impl Simulation {
                 ahead.waiting(self.machine.now_ns, &mut self.waiting);
             }
             let meanwhile = ahead.as_deref_mut().map(|ahead| (whole, ahead));
+            let given_back = self.machine.given_back;
             let (step, took_ns) = self.clean(Pressure::Blocked(blocked), meanwhile)?;
             self.blocked.steps += 1;
             self.blocked.ns += took_ns;
@@ -49,7 +50,7 @@ impl Simulation {
                 }
                 Step::Hold => {}
                 Step::Wait => {
-                    if !self.machine.commit_early(&mut *self.layer)? {
+                    if !self.machine.give_back(&mut *self.layer, given_back)? {
                         return Err(Fault::Stuck);
                     }
                 }
@@ -81,12 +82,13 @@ impl Simulation {
                 break;
             }
             self.machine.now_ns = begin_ns;
+            let given_back = self.machine.given_back;
             let (step, took_ns) = self.clean(Pressure::Idle { ns: self.machine.now_ns - since_ns }, None)?;
             idle_steps += u64::from(!self.plan.is_empty());
             self.idle.ns += took_ns;
             let goes_on = match step {
                 Step::More | Step::Hold => true,
-                Step::Wait => self.machine.commit_early(&mut *self.layer)?,
+                Step::Wait => self.machine.give_back(&mut *self.layer, given_back)?,
                 // A layer that is done for now may have a use for a longer idle time.
                 Step::Done | Step::Nothing => self.idle_from(since_ns) > self.machine.now_ns,
             };

@@ -37,6 +37,8 @@ pub(super) struct Machine {
     /// What the read being performed delivers, when verifying without a queue.
     delivery: Delivery,
     pub journal: Option<Journal>,
+    /// Resets and frees that have taken effect.
+    pub given_back: u64,
     pub restated: Plan,
 }
 
@@ -55,6 +57,7 @@ impl Machine {
             scheduled: None,
             delivery: Delivery::default(),
             journal,
+            given_back: 0,
             restated: Plan::new(),
         }
     }
@@ -163,8 +166,12 @@ impl Machine {
         Ok(())
     }
 
-    /// Writes the pending records early, so that the space that waits for them comes back. Says whether there were any.
-    pub(super) fn commit_early(&mut self, layer: &mut dyn TranslationLayer) -> Result<bool, Fault> {
+    /// Sees to it that space comes back to a layer that waits for it: it may have since so many resets and frees had
+    /// taken effect; otherwise the pending records are written early. Says whether any has or may.
+    pub(super) fn give_back(&mut self, layer: &mut dyn TranslationLayer, given_before: u64) -> Result<bool, Fault> {
+        if self.given_back > given_before {
+            return Ok(true);
+        }
         if !self.journal.as_ref().is_some_and(Journal::has_pending) {
             return Ok(false);
         }
@@ -260,6 +267,7 @@ impl Machine {
             (None, Effect::Free(space)) => self.forget(space),
             (None, Effect::Reset(unit)) => self.reset(unit)?,
         }
+        self.given_back += 1;
         layer.freed(space);
         Ok(())
     }

@@ -79,8 +79,7 @@ impl Setup<'_> {
 /// the journal, and the disk.
 fn stack(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Result<Device, ReplayError> {
     let below = BelowConfig::read(setup.layer, setup.config)?;
-    let options = ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, ..options.clone() };
-    let flash = sizing::flash((setup.layer, setup.config), &below, (setup.drive, cache_blocks), &options)?;
+    let flash = sizing::flash((setup.layer, setup.config), &below, (setup.drive, cache_blocks), options)?;
     let (flash_layer, disk_layer) = (layers::find(&below.flash_layer)?, layers::find(&below.disk_layer)?);
     let flash = Setup {
         drive: &flash,
@@ -90,6 +89,8 @@ fn stack(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Resul
         buffer: BufferSize::Bytes(0),
         workload: setup.workload,
     };
+    let options = sizing::below_journal(options);
+    let options = ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, ..options };
     let disk = Setup { layer: disk_layer, config: &below.disk_config, buffer: below.disk_buffer, ..*setup };
     Ok(Device::stack(vec![flash.simulation(&options)?, disk.simulation(&options)?]))
 }

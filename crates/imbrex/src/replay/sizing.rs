@@ -89,12 +89,18 @@ pub(super) fn flash(
         let (_, journal) = build((cache, config), &whole, disk.block_bytes, options)?;
         needed += METADATA_COPIES as u64 * u64::from(journal.unwrap_or(0));
     }
-    sized(&preset, (layers::find(&below.flash_layer)?, &below.flash_config), (needed, 0), options)
+    let flash_layer = layers::find(&below.flash_layer)?;
+    sized(&preset, (flash_layer, &below.flash_config), (needed, 0), &below_journal(options))
 }
 
 /// Blocks that the layer on the disk behind the cache offers.
 pub(super) fn home(below: &BelowConfig, disk: &DrivePreset, options: &ReplayOptions) -> Result<u64, ReplayError> {
-    fits(disk, layers::find(&below.disk_layer)?, &below.disk_config, 1, options)
+    fits(disk, layers::find(&below.disk_layer)?, &below.disk_config, 1, &below_journal(options))
+}
+
+/// The options of the devices below: the length of a journal is chosen for the cache, as in `format`.
+pub(super) fn below_journal(options: &ReplayOptions) -> ReplayOptions {
+    ReplayOptions { journal_blocks: None, ..options.clone() }
 }
 
 /// The space of a cache of so many blocks before a disk that offers `home`.

@@ -22,7 +22,8 @@ pub enum Breaks {
     Rule(Rule),
     /// It says that a blocked write fits, and takes none of it.
     Promise,
-    /// It exchanges the places of blocks that nobody has written, and leaves what lies there where it is.
+    /// It exchanges the places of blocks that it takes for unwritten since they were not written in this life, and leaves
+    /// what lies there where it is.
     Unwritten,
     /// It says that what was never written reads as zeros.
     Zeros,
