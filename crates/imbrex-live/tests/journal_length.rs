@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::DrivePreset;
-use imbrex::layers::{self, LayerInfo, Recording};
+use imbrex::layers::{self, LayerInfo};
+use imbrex::recording::Recording;
 use imbrex::replay::{self, ReplayError, ReplayOptions};
 use imbrex_live::backing::Nowhere;
 use imbrex_live::image::Image;

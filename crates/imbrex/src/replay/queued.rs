@@ -142,6 +142,7 @@ impl Machine {
 mod tests {
     use super::*;
     use crate::block::{Access, Extent, Lba, Pba, Request};
+    use crate::layer::Unwritten;
     use crate::layers::find;
     use crate::media::Conventional;
     use crate::replay::content::{Content, Host};

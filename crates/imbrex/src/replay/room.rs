@@ -3,7 +3,6 @@
 use super::device::{Device, Timing};
 use super::error::ReplayError;
 use super::options::ReplayOptions;
-use crate::block::Pba;
 use crate::drive::{DriveError, DrivePreset, DriveTiming};
 use crate::layer::{TranslationLayer, Unsafe};
 use crate::layers::LayerInfo;
@@ -114,6 +113,7 @@ pub(super) fn whole(disk: &Device, buffer_blocks: u32) -> Space {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::Pba;
     use crate::media::{Conventional, Shingled, ZonedSpec};
     use crate::plan::Unit;
     use crate::replay::NoTime;

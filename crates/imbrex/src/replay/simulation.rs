@@ -22,8 +22,8 @@ use super::machine::Machine;
 use super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
 use super::options::ReplayOptions;
 use super::outcome::Outcome;
-use super::scheduled::Scheduled;
 use super::room::survives;
+use super::scheduled::Scheduled;
 use super::series::Series;
 use crate::block::{Access, Extent, Lba, Request};
 use crate::layer::{TranslationLayer, Unwritten};
@@ -381,7 +381,11 @@ fn used(disk: &Device, unwritten: Unwritten) -> Content {
 }
 
 /// The journal that the options choose for the layer.
-fn journal_for(layer: &dyn TranslationLayer, options: &ReplayOptions, block_bytes: u32) -> Result<Journal, ReplayError> {
+fn journal_for(
+    layer: &dyn TranslationLayer,
+    options: &ReplayOptions,
+    block_bytes: u32,
+) -> Result<Journal, ReplayError> {
     survives(layer)?;
     let blocks = options.journal_blocks.unwrap_or(0);
     JournalNeed::of(layer, block_bytes as usize, options.gather).check(blocks.into())?;

@@ -32,13 +32,14 @@ impl Simulation {
     fn flush(&mut self) -> Result<(), Fault> {
         loop {
             self.plan.clear();
+            let given_back = self.machine.given_back;
             let step = self.layer.flush(&mut self.plan);
             self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
             match step {
                 Step::More | Step::Hold => {}
                 Step::Done | Step::Nothing => return Ok(()),
                 Step::Wait => {
-                    if !self.machine.commit_early(&mut *self.layer)? {
+                    if !self.machine.give_back(&mut *self.layer, given_back)? {
                         return Err(Fault::Stuck);
                     }
                 }
