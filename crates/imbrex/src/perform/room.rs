@@ -128,8 +128,8 @@ impl JournalLength {
     }
 
     /// The length at which the layer that `make` makes beside a journal of so many blocks has what it needs, with so
-    /// many records gathered before a commit. The more the journal takes, the less may be left to map, so that this
-    /// comes to an end.
+    /// many records gathered before a commit; and that layer. The more the journal takes, the less may be left to map,
+    /// so that this comes to an end.
     ///
     /// # Errors
     /// Those of `make`, and [`JournalTooShort`].
@@ -138,17 +138,19 @@ impl JournalLength {
         block_bytes: u32,
         gather: usize,
         mut make: impl FnMut(u32) -> Result<Box<dyn TranslationLayer>, E>,
-    ) -> Result<u32, E> {
+    ) -> Result<(u32, Box<dyn TranslationLayer>), E> {
         let (Self::Exactly(mut blocks) | Self::AtLeast(mut blocks)) = self;
-        for attempt in 1.. {
-            let need = JournalNeed::of(make(blocks)?.as_ref(), block_bytes as usize, gather);
-            let Err(too_short) = need.check(blocks.into()) else { break };
+        let mut attempts = 0;
+        loop {
+            let layer = make(blocks)?;
+            let need = JournalNeed::of(layer.as_ref(), block_bytes as usize, gather);
+            let Err(too_short) = need.check(blocks.into()) else { return Ok((blocks, layer)) };
+            attempts += 1;
             blocks = match (self, u32::try_from(need.blocks())) {
-                (Self::AtLeast(_), Ok(longer)) if attempt < ATTEMPTS => longer,
+                (Self::AtLeast(_), Ok(longer)) if attempts < ATTEMPTS => longer,
                 _ => return Err(too_short.into()),
             };
         }
-        Ok(blocks)
     }
 }
 

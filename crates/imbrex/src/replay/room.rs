@@ -59,16 +59,15 @@ pub(super) fn build(
     if !options.as_live {
         return Ok((layer.build(whole, config)?, options.journal_blocks));
     }
-    let beside = |blocks| Ok::<_, ReplayError>(layer.build(&beside_journal(whole, blocks, block_bytes)?, config)?);
     // A cache has its journal on flash, which is dear.
     let roomy = if layer.recording == Recording::Cached { 0 } else { whole.conventional_blocks };
-    let blocks =
-        JournalLength::chosen(options.journal_blocks, roomy).settle(block_bytes, options.gather, |blocks| {
-            let made = beside(blocks)?;
-            survives(&*made)?;
-            Ok::<_, ReplayError>(made)
-        })?;
-    Ok((beside(blocks)?, Some(blocks)))
+    let length = JournalLength::chosen(options.journal_blocks, roomy);
+    let (blocks, built) = length.settle(block_bytes, options.gather, |blocks| {
+        let made = layer.build(&beside_journal(whole, blocks, block_bytes)?, config)?;
+        survives(&*made)?;
+        Ok::<_, ReplayError>(made)
+    })?;
+    Ok((built, Some(blocks)))
 }
 
 /// Whether a layer can be served live at all.

@@ -1,7 +1,7 @@
 //! A layer whose steps of cleaning are bounded anew all the time, and held to their bound.
 
 use imbrex::block::{Extent, Lba, Pba, Request};
-use imbrex::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use imbrex::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Unwritten, Violation};
 use imbrex::plan::{Op, Plan, Record, Why};
 
 /// A step reads the old content of so many blocks, newer content for them, and writes them.
@@ -60,6 +60,9 @@ impl TranslationLayer for Bounded {
     }
     fn survives_power_loss(&self) -> Result<(), Unsafe> {
         self.layer.survives_power_loss()
+    }
+    fn unwritten(&self) -> Unwritten {
+        self.layer.unwritten()
     }
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         self.layer.read(at, plan);

@@ -26,7 +26,7 @@ fn with_streams<'f>(choices: &Choices) -> impl FnMut(&'f Field) -> Option<&'f st
 pub fn has_empty_buffers_when_prefilled(info: &'static LayerInfo) -> Result<(), Failed> {
     let input = (0.0..=1.0, 1u32..60, any::<bool>(), any_choices());
     for_any(CASES, input, |(prefill, buffer_blocks, as_live, choices)| {
-        let options = ReplayOptions { prefill, as_live, journal_blocks: 6, idle: false, ..Default::default() };
+        let options = ReplayOptions { prefill, as_live, gather: 8, idle: false, ..Default::default() };
         let (config, options) = configured(info, with_streams(&choices), buffer_blocks, &options);
         let simulation = simulate(info, &config, buffer_blocks, &options).unwrap();
         let trace = (0..simulation.capacity()).map(|block| request(block, Access::Read, block, 1)).collect();

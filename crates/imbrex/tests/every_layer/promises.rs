@@ -80,8 +80,10 @@ fn bounded(
     (buffer_blocks, bounds): (u32, &[u32]),
     options: &ReplayOptions,
 ) -> Result<Simulation, ReplayError> {
-    let options = suited(info, options);
-    let disk = disk_for(info, &below(&options))?;
+    // Room for the images of updates too.
+    let journal_blocks = if info.recording == Recording::Interlaced { 500 } else { 30 };
+    let options = ReplayOptions { journal_blocks: Some(journal_blocks), ..suited(info, options) };
+    let disk = disk_for(info, &ReplayOptions { journal_blocks: None, ..below(&options) })?;
     let layer = info.build(&space(&disk, buffer_blocks, &options)?, &config.parse().unwrap()).unwrap();
     let at_least = if info.fields.iter().any(|field| field.key == "chunk_blocks") { CHUNK } else { 0 };
     let layer = Bounded { layer, bounds: bounds.to_vec(), at_least, cleaned: 0 };
