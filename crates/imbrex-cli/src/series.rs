@@ -14,7 +14,7 @@ use crate::new_file::NewFile;
 use crate::output::{cell, columns};
 
 /// The version of [`Point`].
-const SCHEMA: &str = "imbrex.series/1";
+const SCHEMA: &str = "imbrex.series/2";
 
 /// A window as it is written on the command line.
 pub fn window(text: &str) -> Result<Window, String> {

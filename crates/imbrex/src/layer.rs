@@ -191,9 +191,9 @@ pub trait TranslationLayer: Send {
     /// A Reset or Free of `space` has taken effect: it may be allocated again.
     fn freed(&mut self, space: Extent<Pba>);
 
-    /// What a read was to leave in `space` beside giving it to the host ([`crate::plan::Why::Fill`]) could not be read,
+    /// What a read was to leave in `space` beside giving it to the host ([`crate::plan::Why::Promote`]) could not be read,
     /// and is not there. What was planned since may have put something else there.
-    fn unfilled(&mut self, _space: Extent<Pba>) {}
+    fn unpromoted(&mut self, _space: Extent<Pba>) {}
 
     /// Applies a record to the durable state: the only place where that changes. Planning calls it too.
     ///

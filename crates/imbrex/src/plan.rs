@@ -59,12 +59,12 @@ pub enum Why {
     Migrate,
     /// Neighbour tracks saved and written back around a write that destroys them.
     Neighbour,
-    /// Filler that keeps a zone sequential.
+    /// Padding that keeps a zone sequential.
     Pad,
     /// The translation layer's own maps and journal.
     Metadata,
     /// A cache takes a copy of what the host reads. No record may depend on it: it is left out if that cannot be read.
-    Fill,
+    Promote,
 }
 
 impl Why {
@@ -78,7 +78,7 @@ impl Why {
         Self::Neighbour,
         Self::Pad,
         Self::Metadata,
-        Self::Fill,
+        Self::Promote,
     ];
 
     /// The name used in results.
@@ -93,7 +93,7 @@ impl Why {
             Self::Neighbour => "neighbour",
             Self::Pad => "pad",
             Self::Metadata => "metadata",
-            Self::Fill => "fill",
+            Self::Promote => "promote",
         }
     }
 }

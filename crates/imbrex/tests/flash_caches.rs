@@ -135,8 +135,8 @@ fn a_read_makes_room_for_the_next_one() {
     cache.freed(Extent::new(Pba::new(1, 5), 2));
     plan.clear();
     cache.read(at(51, 1), &mut plan);
-    let fills = plan.ops().iter().filter(|op| matches!(op, Op::Move { why: Why::Fill, .. })).count();
-    assert_eq!((fills, cache.check()), (1, Ok(())));
+    let promotions = plan.ops().iter().filter(|op| matches!(op, Op::Move { why: Why::Promote, .. })).count();
+    assert_eq!((promotions, cache.check()), (1, Ok(())));
 }
 
 #[test]

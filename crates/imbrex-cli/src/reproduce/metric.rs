@@ -22,7 +22,7 @@ pub enum Metric {
     RmwFree,
     /// Both kinds of write-back.
     WriteBacks,
-    /// Bytes of filler.
+    /// Bytes of padding.
     Padding,
     /// The same, counted again each time that the zone it lies in is rewritten.
     PaddingAgain,

@@ -89,7 +89,7 @@ impl Service {
         let of = |source| ServiceError::Volume { stores: stores.clone(), source };
         let mut volume = Volume::open(members).map_err(of)?;
         if options.read_only {
-            volume.fill_no_cache();
+            volume.promote_nothing();
         }
         volume.stale.iter().for_each(|part| {
             tracing::warn!("{part} is damaged or older; once this server has ended, `imbrex check --repair` mends it");

@@ -128,7 +128,7 @@ impl Volume {
     }
 
     /// Lets a cache leave what it lacks where it is, for members to which nothing may be written.
-    pub fn fill_no_cache(&mut self) {
+    pub fn promote_nothing(&mut self) {
         let above = self.superblocks.iter_mut().filter_map(|superblock| superblock.above.as_mut());
         for layered in above {
             let has_field = |info: &&LayerInfo| info.fields.iter().any(|field| field.key == READ_ALLOCATE);

@@ -1,5 +1,5 @@
 //! One pass over a stretch of a zone that is being written anew: old content and newer blocks are collected in RAM,
-//! then written in order with filler where nothing is.
+//! then written in order with padding where nothing is.
 //!
 //! Rewriting into a spare zone, the papers' read–reset–write and appending at the write pointer are the same pass with
 //! another target and another amount of old content.
@@ -43,7 +43,7 @@ impl ZonePass<'_> {
         }
     }
 
-    /// Plans the writes into the zone that begins at `target`, in order, and returns how many blocks were filler.
+    /// Plans the writes into the zone that begins at `target`, in order, and returns how many blocks were padding.
     pub fn write(&self, target: Pba, plan: &mut Plan) -> u32 {
         let held = self.old.1.clamp(self.from, self.to);
         let at = |offset: u32| Place::At(target.plus(u64::from(offset)));
@@ -51,20 +51,20 @@ impl ZonePass<'_> {
             plan.copy(self.ram(self.from), at(self.from), held - self.from, Why::Destage);
         }
         let mut next = held;
-        let mut filler = 0;
+        let mut padding = 0;
         for &(offset, _) in self.newer.iter().filter(|(offset, _)| *offset >= held) {
             if offset > next {
                 plan.copy(Place::Zero, at(next), offset - next, Why::Pad);
-                filler += offset - next;
+                padding += offset - next;
             }
             plan.copy(self.ram(offset), at(offset), 1, Why::Destage);
             next = offset + 1;
         }
         if next < self.to {
             plan.copy(Place::Zero, at(next), self.to - next, Why::Pad);
-            filler += self.to - next;
+            padding += self.to - next;
         }
-        filler
+        padding
     }
 
     fn ram(&self, offset: u32) -> Place {
@@ -78,7 +78,7 @@ mod tests {
     use crate::plan::Op;
 
     #[test]
-    fn old_newer_and_filler_come_out_in_order() {
+    fn old_newer_and_padding_come_out_in_order() {
         let newer = [(3, Pba::disk(900)), (12, Pba::disk(901)), (13, Pba::disk(902))];
         let pass = ZonePass {
             zone: Extent::new(Lba(100), 50),

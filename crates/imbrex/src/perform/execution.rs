@@ -310,10 +310,10 @@ impl Execution {
         let media = core.setup.media.as_ref();
         match to {
             Place::Host(_) => self.leave_request_unserved(core, number),
-            Place::At(to) if why == Why::Fill && !media.has_pointer(media.unit_of(to)) => {
+            Place::At(to) if why == Why::Promote && !media.has_pointer(media.unit_of(to)) => {
                 let space = Extent::new(to, blocks);
                 self.unread.extend(space.iter());
-                layer.unfilled(space);
+                layer.unpromoted(space);
                 self.complete(core, number);
             }
             _ => return Err(EndsLife),

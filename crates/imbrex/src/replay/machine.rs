@@ -10,9 +10,9 @@
 use super::content::{Content, Delivery, Host};
 use super::device::Device;
 use super::error::Fault;
-use super::filler::Filler;
 use super::journal::{Effect, Journal, is_staged};
 use super::metrics::Counters;
+use super::padding::Padding;
 use super::queue::What;
 use super::scheduled::Scheduled;
 use crate::block::{Extent, Lba, Pba};
@@ -29,7 +29,7 @@ pub(super) struct Machine {
     /// When the host last got something: what a read's plan does after that nobody waits for.
     delivered_ns: u64,
     pub counters: Counters,
-    filler: Filler,
+    padding: Padding,
     /// What every block holds, when verifying.
     pub content: Option<Content>,
     /// The disk's queue, if a scheduler orders it.
@@ -44,7 +44,7 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new(disk: Device, ram_blocks: u32, journal: Option<Journal>, content: Option<Content>) -> Self {
-        let filler = Filler::new(u64::from(ram_blocks), disk.media().blocks());
+        let padding = Padding::new(u64::from(ram_blocks), disk.media().blocks());
         Self {
             disk,
             ram_blocks: u64::from(ram_blocks),
@@ -52,7 +52,7 @@ impl Machine {
             latest_ns: 0,
             delivered_ns: 0,
             counters: Counters::default(),
-            filler,
+            padding,
             content,
             scheduled: None,
             delivery: Delivery::default(),
@@ -120,7 +120,7 @@ impl Machine {
                         return Err(Fault::Meaningless { op: *op });
                     }
                     if !self.disk.is_stack() {
-                        self.counters.filler_again += self.filler.moved(from, to, *blocks, *why);
+                        self.counters.padding_again += self.padding.moved(from, to, *blocks, *why);
                     }
                     if self.content.is_some() && self.scheduled.is_none() {
                         let mut delivery = std::mem::take(&mut self.delivery);

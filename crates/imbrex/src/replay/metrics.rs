@@ -21,8 +21,8 @@ pub(super) struct Counters {
     pub events: [u64; Event::ALL.len()],
     /// Units emptied.
     pub resets: u64,
-    /// Blocks of filler that were written again with what they lie among.
-    pub filler_again: u64,
+    /// Blocks of padding that were written again with what they lie among.
+    pub padding_again: u64,
 }
 
 impl Counters {
@@ -42,7 +42,7 @@ impl Counters {
         add(&mut self.written, &below.written);
         add(&mut self.read, &below.read);
         self.resets += below.resets;
-        self.filler_again += below.filler_again;
+        self.padding_again += below.padding_again;
         for event in [Event::Rmw, Event::RmwFree] {
             self.events[event as usize] += below.event(event);
         }

@@ -8,7 +8,7 @@
 //! anything. A reset costs what the drive says: on a disk nothing, on flash the erase.
 //!
 //! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it
-//! clean; `machine` performs plans on a `device`, follows the `filler`, and keeps `journal` and `content` where asked
+//! clean; `machine` performs plans on a `device`, follows the `padding`, and keeps `journal` and `content` where asked
 //! for; `sweep` fills the disk before and reads it back after; `metrics` counts, and `outcome` and `series` say it.
 //!
 //! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `queued` performs plans
@@ -23,7 +23,6 @@ mod content;
 mod device;
 mod dispatch;
 mod error;
-mod filler;
 mod in_flight;
 mod journal;
 mod journaled;
@@ -32,6 +31,7 @@ mod machine;
 mod metrics;
 mod options;
 mod outcome;
+mod padding;
 mod queue;
 mod queued;
 mod room;

@@ -36,7 +36,7 @@ pub struct Outcome {
     pub media_read_blocks: ByReason,
     /// Blocks written to the media.
     pub media_write_blocks: ByReason,
-    /// Blocks written to the media, filler and metadata included, for each block the host wrote.
+    /// Blocks written to the media, padding and metadata included, for each block the host wrote.
     pub write_amplification: f64,
     /// Time from arrival to completion.
     pub latency_ms: LatencyMs,
@@ -59,9 +59,9 @@ pub struct Outcome {
     /// What a buffer with a hot and a cold part did besides.
     #[serde(skip_serializing_if = "HotAndCold::is_nothing")]
     pub hot_cold: HotAndCold,
-    /// Filler written.
+    /// Padding written.
     pub padding_blocks: u64,
-    /// Filler that was written again, with the zone it lies in.
+    /// Padding that was written again, with the zone it lies in.
     pub padding_again_blocks: u64,
     /// Zones, bands or blocks emptied.
     pub resets: u64,
@@ -204,7 +204,7 @@ impl Outcome {
             direct_blocks: media.event(Event::Direct),
             hot_cold: HotAndCold::new(media),
             padding_blocks: media_write_blocks.get(Why::Pad),
-            padding_again_blocks: media.filler_again,
+            padding_again_blocks: media.padding_again,
             resets: media.resets,
             blocked_cleaning: CleaningTime::new(blocked),
             idle_cleaning: CleaningTime::new(idle),

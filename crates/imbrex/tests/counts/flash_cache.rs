@@ -168,15 +168,15 @@ impl Model for Sets {
                 self.counts.read[0] += 1;
                 continue;
             }
-            let fills = allocates && set.dirty.len() < length;
-            if fills {
+            let promotes = allocates && set.dirty.len() < length;
+            if promotes {
                 if set.clean.len() + set.dirty.len() == length {
                     set.clean.pop_front();
                 }
                 set.clean.push_back(block);
             }
             self.counts.read[1] += 1;
-            self.counts.written[0] += u64::from(fills);
+            self.counts.written[0] += u64::from(promotes);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Hits, rewrites, evictions, filler and re-queued blocks of each buffered layer against a count that shares nothing
+//! Hits, rewrites, evictions, padding and re-queued blocks of each buffered layer against a count that shares nothing
 //! with it.
 //!
 //! The models keep lists, sets and a write pointer for each zone; they know no plan, no drive and no time. Layer and
@@ -179,8 +179,8 @@ fn compare(
     let pointer =
         (0..capacity / zone_blocks).map(|z| filled.saturating_sub(z * zone_blocks).min(zone_blocks)).collect();
     let direct_first = config.get("at_pointer").and_then(|v| v.as_str()) != Some("buffered");
-    let (buffered, filler) = (BTreeSet::new(), BTreeSet::new());
-    let disk = Disk { zone_blocks, pointer, buffered, filler, direct_first, counts: Counts::default() };
+    let (buffered, padding) = (BTreeSet::new(), BTreeSet::new());
+    let disk = Disk { zone_blocks, pointer, buffered, padding, direct_first, counts: Counts::default() };
     let slots = buffer.blocks(workload.range().expect("a range").range_bytes, drive.block_bytes);
     let mut model = match layer {
         "dm-zoned" => dm_zoned(&drive.media, capacity, filled, &config),
@@ -247,7 +247,7 @@ fn counts_agree_on_synthetic_workloads() {
             [seen.rmw, seen.rmw_free, seen.padding, seen.hits, seen.direct].into_iter().all(|n| n > 20),
             "{seen:?}"
         );
-        // dm-zoned moves what is mapped, and no filler with it.
+        // dm-zoned moves what is mapped, and no padding with it.
         assert_eq!(seen.padding_again > 20, layer != "dm-zoned", "{seen:?}");
         assert_eq!(seen.requeued > 20, ["loop-back", "amphisbaena", "dm-zoned"].contains(&layer), "{seen:?}");
         // With one request at a time none waits, so no collection is stopped.

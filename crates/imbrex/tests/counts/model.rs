@@ -10,7 +10,7 @@ pub struct Counts {
     pub rmw_free: u64,
     pub evicted: u64,
     pub padding: u64,
-    /// Filler that was written again with its zone.
+    /// Padding that was written again with its zone.
     pub padding_again: u64,
     pub requeued: u64,
     /// Of a buffer with a hot and a cold part: hits in the hot one, its cleanings, chunks evicted, collections stopped,
@@ -38,7 +38,7 @@ pub struct Disk {
     pub zone_blocks: u64,
     pub pointer: Vec<u64>,
     pub buffered: BTreeSet<u64>,
-    pub filler: BTreeSet<u64>,
+    pub padding: BTreeSet<u64>,
     pub direct_first: bool,
     pub counts: Counts,
 }
@@ -69,16 +69,16 @@ impl Disk {
         let behind = blocks.iter().filter(|b| **b - range.start >= *pointer).count();
         self.counts.padding += end - *pointer - behind as u64;
         blocks.iter().for_each(|block| {
-            self.filler.remove(block);
+            self.padding.remove(block);
         });
         if behind == blocks.len() {
             self.counts.rmw_free += 1;
         } else {
             self.counts.rmw += 1;
-            self.counts.padding_again += self.filler.range(range.clone()).count() as u64;
+            self.counts.padding_again += self.padding.range(range.clone()).count() as u64;
         }
         let new = (range.start + *pointer..range.start + end).filter(|block| !self.buffered.contains(block));
-        self.filler.extend(new);
+        self.padding.extend(new);
         *pointer = end;
         self.counts.evicted += blocks.len() as u64;
         self.buffered.retain(|block| !range.contains(block));

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
-mod fills;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod losses;
+mod promotions;
 mod restarts;
 mod served;
 mod sides;

@@ -81,7 +81,7 @@ const STRATEGIES: &[Figure] = &[
         name: "padding-again",
         metrics: &[Metric::PaddingAgain],
         is_relative: true,
-        says: "the same: more than the volumes hold, so it may count filler again with each rewrite",
+        says: "the same: more than the volumes hold, so it may count padding again with each rewrite",
     },
     Figure {
         number: "17",

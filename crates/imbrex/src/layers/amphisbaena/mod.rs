@@ -10,7 +10,7 @@
 //! # State
 //! - durable: that of every zone buffer (`zone_buffer/`), and which chunks of the buffer are loaned to the hot part
 //!   ([`Record::Note`](crate::plan::Record::Note), 64 chunks each);
-//! - soft: sizes of the last requests (`label`), roles, ghosts and shadows (`roles`), what is filler in the zones
+//! - soft: sizes of the last requests (`label`), roles, ghosts and shadows (`roles`), what is padding in the zones
 //!   (`natives`), the collection and the reallocation under way. After a crash the blocks in the hot buffer come in
 //!   again by slot, as if it were warming up, and nothing else is known; all that lies below a write pointer counts as
 //!   content.

@@ -14,7 +14,7 @@ struct Native {
     below: u32,
     fresh: u32,
     pointer: u32,
-    /// Blocks below the pointer that are no filler (N).
+    /// Blocks below the pointer that are no padding (N).
     valid: u32,
     /// When the first of its chunks came.
     since: u64,
@@ -34,9 +34,9 @@ pub(super) struct Natives {
     zone_blocks: u32,
     /// Native zones that have chunks in the cold buffer.
     buffered: Bitmap,
-    /// Logical blocks below the write pointers whose content is filler. Not durable.
-    filler: Bitmap,
-    has_filler: bool,
+    /// Logical blocks below the write pointers whose content is padding. Not durable.
+    padding: Bitmap,
+    has_padding: bool,
     clock: u64,
 }
 
@@ -46,8 +46,8 @@ impl Natives {
             natives: vec![Native::default(); zones.natives() as usize],
             zone_blocks: zones.zone_blocks(),
             buffered: Bitmap::new(u64::from(zones.natives())),
-            filler: Bitmap::new(zones.capacity()),
-            has_filler: false,
+            padding: Bitmap::new(zones.capacity()),
+            has_padding: false,
             clock: 0,
         }
     }
@@ -88,7 +88,7 @@ impl Natives {
 
     fn is_fresh(&self, native: u32, offset: u32) -> bool {
         offset >= self.natives[native as usize].pointer
-            || (self.has_filler && self.filler.contains(self.lba(native, offset)))
+            || (self.has_padding && self.padding.contains(self.lba(native, offset)))
     }
 
     /// A chunk of a zone has come into the cold buffer.
@@ -119,20 +119,20 @@ impl Natives {
         self.recount(native, cold);
     }
 
-    /// A zone has been written up to `pointer`, the `collected` offsets anew and what was never written with filler;
+    /// A zone has been written up to `pointer`, the `collected` offsets anew and what was never written with padding;
     /// `cold` are the offsets of the blocks that are still in the cold buffer.
     pub fn destaged(&mut self, native: u32, pointer: u32, collected: &[u32], cold: impl Iterator<Item = u32>) {
         let Native { pointer: before, valid, .. } = self.natives[native as usize];
         let (old, new) = collected.split_at(collected.partition_point(|&offset| offset < before));
         let mut now_valid = valid + new.len() as u32;
-        for &offset in old.iter().filter(|_| self.has_filler) {
-            now_valid += u32::from(self.filler.remove(self.lba(native, offset)));
+        for &offset in old.iter().filter(|_| self.has_padding) {
+            now_valid += u32::from(self.padding.remove(self.lba(native, offset)));
         }
         let mut next = before;
         for &offset in new.iter().chain([&pointer]) {
             if offset > next {
-                self.filler.insert_run(self.lba(native, next), self.lba(native, offset));
-                self.has_filler = true;
+                self.padding.insert_run(self.lba(native, next), self.lba(native, offset));
+                self.has_padding = true;
             }
             next = offset + 1;
         }
@@ -150,9 +150,9 @@ impl Natives {
 
     /// After a crash: nothing is buffered, and what lies below the write pointers is taken for valid.
     pub fn recovered(&mut self, zones: &ZoneMap) {
-        if self.has_filler {
-            self.filler = Bitmap::new(zones.capacity());
-            self.has_filler = false;
+        if self.has_padding {
+            self.padding = Bitmap::new(zones.capacity());
+            self.has_padding = false;
         }
         self.buffered = Bitmap::new(u64::from(zones.natives()));
         self.clock = 0;
@@ -197,7 +197,7 @@ impl Natives {
         let zone = self.natives[native as usize];
         let below = cold.clone().filter(|&offset| offset < pointer).count() as u32;
         let fresh = cold.clone().filter(|&offset| self.is_fresh(native, offset)).count() as u32;
-        let valid = (0..pointer).filter(|&offset| !self.filler.contains(self.lba(native, offset))).count() as u32;
+        let valid = (0..pointer).filter(|&offset| !self.padding.contains(self.lba(native, offset))).count() as u32;
         let counted = (zone.pointer, zone.chunks, zone.cold, zone.below, zone.fresh, zone.valid);
         counted == (pointer, chunks, cold.count() as u32, below, fresh, valid)
             && self.buffered.contains(u64::from(native)) == (chunks > 0)
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn filler_is_not_content() {
+    fn padding_is_not_content() {
         let mut natives = zone_with(&[110, 250]);
         natives.went(0, 110);
         natives.destaged(0, 120, &[110], [250].into_iter());
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(natives.natives[0].valid, 101);
         natives.came(0, 105);
         natives.came(0, 110);
-        assert_eq!((natives.natives[0].below, natives.natives[0].fresh), (2, 2), "105 is filler, 250 is beyond");
+        assert_eq!((natives.natives[0].below, natives.natives[0].fresh), (2, 2), "105 is padding, 250 is beyond");
         [105, 110].into_iter().for_each(|offset| natives.went(0, offset));
         natives.destaged(0, 120, &[105, 110], [250].into_iter());
         assert_eq!(natives.natives[0].valid, 102);

@@ -25,7 +25,7 @@
 //!   With at least one spare zone the new image is written there and the map switches. 0 is the paper's order, planned
 //!   as one uninterruptible step and refused by the performing runner.
 //! - *Interruption* (`interruptible`): whether reads may be served between the steps of an eviction.
-//! - *A rewrite's length*: up to the write pointer or the last buffered block, whichever is further; filler between.
+//! - *A rewrite's length*: up to the write pointer or the last buffered block, whichever is further; padding between.
 //! - *Idle time* (`idle_free`): the paper cleans only when room is short (0). Otherwise idle time is used until that
 //!   share of the slots is free.
 //! - *Trim*: a buffered block is dropped only if no older copy would reappear under it.

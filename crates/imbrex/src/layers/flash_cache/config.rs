@@ -57,7 +57,7 @@ impl<P: Policy> FlashCache<P> {
             lost: LostBlocks::default(),
             leaving: Vec::new(),
             left: 0,
-            fills: Vec::new(),
+            promotions: Vec::new(),
             ram_taken: 0,
             step: StepSize::new(config.step_blocks),
             config,

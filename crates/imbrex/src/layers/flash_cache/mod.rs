@@ -48,7 +48,7 @@ use crate::plan::{Place, Plan, Record};
 use crate::space::Home;
 use config::CacheConfig;
 use frames::Frames;
-use read::Fill;
+use read::Promotion;
 
 /// Free runs that a policy looks at for one that is long enough.
 pub const FREE_RUNS: u32 = 64;
@@ -120,7 +120,7 @@ pub struct FlashCache<P> {
     pub leaving: Vec<(Lba, u32)>,
     left: usize,
     /// Reused for the frames that blocks of one read take.
-    fills: Vec<Fill>,
+    promotions: Vec<Promotion>,
     /// Up to where the RAM of reads was taken last.
     ram_taken: u32,
 }
@@ -239,7 +239,7 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
     }
 
     /// Clean blocks leave: of one that has found its frame since, home holds a copy.
-    fn unfilled(&mut self, space: Extent<Pba>) {
+    fn unpromoted(&mut self, space: Extent<Pba>) {
         for frame in space.iter().filter_map(|place| self.frame_of(place)).collect::<Vec<_>>() {
             if self.frames.owner(frame).is_some() && !self.frames.is_dirty(frame) {
                 self.drop_clean(frame);

@@ -6,7 +6,7 @@ use crate::plan::{Event, Place, Plan, Why};
 
 /// Blocks of a run that have found neighbouring frames.
 #[derive(Copy, Clone)]
-pub(super) struct Fill {
+pub(super) struct Promotion {
     /// The first block, counted from the front of the run.
     block: u32,
     frame: u32,
@@ -46,17 +46,17 @@ impl<P: Policy> FlashCache<P> {
         }
         let run = run.first(self.step.most());
         self.allocate(run);
-        if self.fills.is_empty() {
+        if self.promotions.is_empty() {
             plan.copy(self.home_place(run.start), Place::Host(host), run.blocks, Why::Host);
         } else {
-            self.read_and_fill(run, host, plan);
+            self.read_and_promote(run, host, plan);
         }
         run.blocks
     }
 
     /// Gives frames to blocks of `run`; a block that finds none stays where it is.
     fn allocate(&mut self, run: Extent<Lba>) {
-        self.fills.clear();
+        self.promotions.clear();
         let mut block = 0;
         while block < run.blocks {
             let rest = run.skip(block);
@@ -67,19 +67,24 @@ impl<P: Policy> FlashCache<P> {
             for (frame, lba) in (frame..frame + blocks).zip(rest.iter()) {
                 self.insert(lba, frame);
             }
-            self.fills.push(Fill { block, frame, blocks });
+            self.promotions.push(Promotion { block, frame, blocks });
             block += blocks;
         }
     }
 
     /// Home is read once; host and frames get their copies from RAM.
-    fn read_and_fill(&mut self, run: Extent<Lba>, host: u32, plan: &mut Plan) {
+    fn read_and_promote(&mut self, run: Extent<Lba>, host: u32, plan: &mut Plan) {
         let ram = self.ram_for(run.blocks);
         let at = |block: u32| Place::At(Pba::ram(u64::from(ram + block)));
         plan.copy(self.home_place(run.start), at(0), run.blocks, Why::Host);
         plan.copy(at(0), Place::Host(host), run.blocks, Why::Host);
-        for fill in &self.fills {
-            plan.copy(at(fill.block), Place::At(self.frame_place(fill.frame)), fill.blocks, Why::Fill);
+        for promotion in &self.promotions {
+            plan.copy(
+                at(promotion.block),
+                Place::At(self.frame_place(promotion.frame)),
+                promotion.blocks,
+                Why::Promote,
+            );
         }
     }
 

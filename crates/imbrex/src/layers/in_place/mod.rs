@@ -132,7 +132,7 @@ impl InPlace {
         self.zones.advance(target, until - from);
     }
 
-    /// Plans a write at the write pointer, or ahead of it with filler. 0 when the zone takes neither.
+    /// Plans a write at the write pointer, or ahead of it with padding. 0 when the zone takes neither.
     fn write_direct(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         let (native, offset) = self.zones.native_of(at.start);
         let run = at.first(self.zones.zone_blocks() - offset);

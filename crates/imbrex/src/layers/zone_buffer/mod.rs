@@ -79,7 +79,7 @@ pub trait Policy: Slots + Sized + Send {
         0
     }
 
-    /// The blocks at the `collected` offsets of a native zone, and filler wherever nothing was, have been written to
+    /// The blocks at the `collected` offsets of a native zone, and padding wherever nothing was, have been written to
     /// it, whose write pointer is now `pointer`.
     fn destaged(&mut self, _native: u32, _pointer: u32, _collected: &[u32]) {}
 

@@ -19,7 +19,7 @@ pub struct Amphisbaena {
     readings: Readings,
     zone_blocks: u64,
     pointer: Vec<u64>,
-    filler: BTreeSet<u64>,
+    padding: BTreeSet<u64>,
     length: u64,
     chunks: Vec<Chunk>,
     first_hot: usize,
@@ -54,7 +54,7 @@ impl Amphisbaena {
             readings,
             zone_blocks,
             pointer: vec![0; zones as usize],
-            filler: BTreeSet::new(),
+            padding: BTreeSet::new(),
             length,
             chunks: (0..count).map(hot).collect(),
             first_hot,
@@ -188,8 +188,8 @@ impl Amphisbaena {
         let offsets: Vec<u64> = self.cold.range(range.clone()).map(|block| block - range.start).collect();
         let (pointer, last) = (self.pointer[zone as usize], offsets[offsets.len() - 1]);
         let printed = self.readings.is("density", "printed");
-        let has = |offset: u64| offset < pointer && !self.filler.contains(&(range.start + offset));
-        let native = pointer - self.filler.range(range.clone()).count() as u64;
+        let has = |offset: u64| offset < pointer && !self.padding.contains(&(range.start + offset));
+        let native = pointer - self.padding.range(range.clone()).count() as u64;
         let appends = offsets[0] >= pointer;
         let (dense, span) = if appends {
             (offsets.len() as u64, (last - pointer + u64::from(!printed)).max(1))
@@ -232,16 +232,16 @@ impl Amphisbaena {
             self.counts.rmw_free += 1;
         } else {
             self.counts.rmw += 1;
-            let again = self.filler.range(range.clone()).filter(|block| !blocks.contains(block));
+            let again = self.padding.range(range.clone()).filter(|block| !blocks.contains(block));
             self.counts.padding_again += again.count() as u64;
         }
         self.counts.evicted += blocks.len() as u64;
         for block in range.start + pointer..range.start + end {
-            self.filler.insert(block);
+            self.padding.insert(block);
         }
         self.counts.padding += end - pointer;
         for block in blocks {
-            self.filler.remove(&block);
+            self.padding.remove(&block);
             self.counts.padding -= u64::from(block - range.start >= pointer);
         }
         self.pointer[zone as usize] = end;

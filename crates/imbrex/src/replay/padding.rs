@@ -1,4 +1,4 @@
-//! Where filler lies, and how much of it is written again: a zone that is rewritten takes its filler along, which no
+//! Where padding lies, and how much of it is written again: a zone that is rewritten takes its padding along, which no
 //! plan says of the blocks it moves.
 //!
 //! Only of a drive; in a stack, its devices keep account of their own.
@@ -7,21 +7,21 @@ use crate::block::Pba;
 use crate::parts::bitmap::Bitmap;
 use crate::plan::{Place, Why};
 
-/// The blocks that hold filler, those of RAM first.
-pub(super) struct Filler {
+/// The blocks that hold padding, those of RAM first.
+pub(super) struct Padding {
     ram_blocks: u64,
     blocks: u64,
-    /// Nothing before the first filler: most layers write none.
+    /// Nothing before the first padding: most layers write none.
     holds: Option<Bitmap>,
 }
 
-impl Filler {
+impl Padding {
     /// Of a drive of `blocks` blocks.
     pub fn new(ram_blocks: u64, blocks: u64) -> Self {
         Self { ram_blocks, blocks: ram_blocks + blocks, holds: None }
     }
 
-    /// Follows a move; returns how much filler it wrote again.
+    /// Follows a move; returns how much padding it wrote again.
     #[inline]
     pub fn moved(&mut self, from: &Place, to: &Place, blocks: u32, why: Why) -> u64 {
         let is_new = why == Why::Pad && *from == Place::Zero;
@@ -69,29 +69,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filler_counts_again_when_it_is_written_to_the_drive_again() {
-        let mut filler = Filler::new(100, 1000);
+    fn padding_counts_again_when_it_is_written_to_the_drive_again() {
+        let mut padding = Padding::new(100, 1000);
         let disk = |block| Place::At(Pba::disk(block));
         let ram = |block| Place::At(Pba::ram(block));
-        assert_eq!(filler.moved(&ram(0), &disk(0), 10, Why::Destage), 0);
-        assert!(filler.holds.is_none(), "there is none yet");
-        // A zone at 200 gets 4 blocks, then 3 of filler and a block; another of filler goes to 5.
-        filler.moved(&Place::Host(0), &disk(200), 4, Why::Host);
-        assert_eq!(filler.moved(&Place::Zero, &disk(204), 3, Why::Pad), 0);
-        assert_eq!(filler.moved(&Place::Zero, &disk(5), 1, Why::Pad), 0);
-        // It is read, a newer block is read over filler, and all is written elsewhere.
-        assert_eq!(filler.moved(&disk(200), &ram(10), 8, Why::Collect), 0, "RAM costs nothing");
-        assert_eq!(filler.moved(&disk(90), &ram(15), 1, Why::Collect), 0);
-        assert_eq!(filler.moved(&ram(10), &disk(400), 8, Why::Destage), 2);
-        assert_eq!(filler.moved(&disk(400), &disk(600), 6, Why::Migrate), 1, "that at 404");
-        // What is overwritten is no filler, whoever writes.
-        filler.moved(&Place::Host(0), &disk(604), 1, Why::Host);
-        filler.moved(&Place::Zero, &disk(406), 1, Why::Destage);
+        assert_eq!(padding.moved(&ram(0), &disk(0), 10, Why::Destage), 0);
+        assert!(padding.holds.is_none(), "there is none yet");
+        // A zone at 200 gets 4 blocks, then 3 of padding and a block; another of padding goes to 5.
+        padding.moved(&Place::Host(0), &disk(200), 4, Why::Host);
+        assert_eq!(padding.moved(&Place::Zero, &disk(204), 3, Why::Pad), 0);
+        assert_eq!(padding.moved(&Place::Zero, &disk(5), 1, Why::Pad), 0);
+        // It is read, a newer block is read over padding, and all is written elsewhere.
+        assert_eq!(padding.moved(&disk(200), &ram(10), 8, Why::Collect), 0, "RAM costs nothing");
+        assert_eq!(padding.moved(&disk(90), &ram(15), 1, Why::Collect), 0);
+        assert_eq!(padding.moved(&ram(10), &disk(400), 8, Why::Destage), 2);
+        assert_eq!(padding.moved(&disk(400), &disk(600), 6, Why::Migrate), 1, "that at 404");
+        // What is overwritten is no padding, whoever writes.
+        padding.moved(&Place::Host(0), &disk(604), 1, Why::Host);
+        padding.moved(&Place::Zero, &disk(406), 1, Why::Destage);
         assert_eq!(
-            filler.moved(&disk(600), &ram(0), 8, Why::Collect) + filler.moved(&ram(0), &disk(0), 8, Why::Destage),
+            padding.moved(&disk(600), &ram(0), 8, Why::Collect) + padding.moved(&ram(0), &disk(0), 8, Why::Destage),
             0
         );
-        assert_eq!(filler.moved(&disk(400), &disk(800), 8, Why::Migrate), 1);
-        assert_eq!(filler.moved(&Place::Zero, &disk(995), 100, Why::Pad), 0, "cut at the drive's end");
+        assert_eq!(padding.moved(&disk(400), &disk(800), 8, Why::Migrate), 1);
+        assert_eq!(padding.moved(&Place::Zero, &disk(995), 100, Why::Pad), 0, "cut at the drive's end");
     }
 }

@@ -47,7 +47,7 @@ fn ask_while_home_fails(served: &mut Served, requests: Vec<Request>) -> Vec<Resu
 }
 
 /// A cache on which home holds its own numbers, and that holds a write which was not flushed.
-fn filled(layer: (&str, &str)) -> Served {
+fn in_use(layer: (&str, &str)) -> Served {
     let mut served = cached(layer);
     for block in 0..u64::from(BLOCKS) {
         served.put(Pba::new(SECOND, block), block as u8);
@@ -65,9 +65,9 @@ fn still_lives(served: &mut Served) {
 }
 
 #[test]
-fn a_read_that_would_fill_fails_alone_and_is_made_good_later() {
+fn a_read_that_would_promote_fails_alone_and_is_made_good_later() {
     for layer in LAYERS {
-        let mut served = filled(layer);
+        let mut served = in_use(layer);
         assert_eq!(ask_while_home_fails(&mut served, vec![read(4, 4)]), [ERROR]);
         assert_eq!(served.ask(read(4, 4)), content(&[4, 5, 6, 7]));
         let cached = ask_while_home_fails(&mut served, vec![read(4, 4)]);
@@ -77,9 +77,9 @@ fn a_read_that_would_fill_fails_alone_and_is_made_good_later() {
 }
 
 #[test]
-fn reads_of_a_frame_that_was_to_be_filled_fail_too() {
+fn reads_of_a_frame_that_waits_for_its_block_fail_too() {
     for layer in LAYERS {
-        let mut served = filled(layer);
+        let mut served = in_use(layer);
         let answers = ask_while_home_fails(&mut served, vec![read(4, 2), read(5, 1), read(20, 1)]);
         assert_eq!(answers, [ERROR, ERROR, content(&[99])]);
         assert_eq!(served.ask(read(5, 1)), content(&[5]));
@@ -88,9 +88,9 @@ fn reads_of_a_frame_that_was_to_be_filled_fail_too() {
 }
 
 #[test]
-fn a_write_to_a_frame_that_was_to_be_filled_counts() {
+fn a_write_to_a_frame_that_waits_for_its_block_counts() {
     for layer in LAYERS {
-        let mut served = filled(layer);
+        let mut served = in_use(layer);
         let answers = ask_while_home_fails(&mut served, vec![read(4, 2), write(5, 55), read(5, 1)]);
         assert_eq!(answers, [ERROR, DONE, content(&[55])], "{layer:?}");
         assert_eq!(served.ask(read(4, 2)), content(&[4, 55]));
