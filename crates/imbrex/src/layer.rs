@@ -137,9 +137,9 @@ pub trait TranslationLayer: Send {
         Ok(())
     }
 
-    /// Touches the map for a batch of coming requests, so that the cache misses overlap. Changes nothing; the result
+    /// Reads the map for a batch of coming requests, so that their cache misses overlap. Changes nothing; the result
     /// keeps the compiler from dropping the loads.
-    fn warm(&self, _ahead: &[Request]) -> u64 {
+    fn prefetch(&self, _ahead: &[Request]) -> u64 {
         0
     }
 

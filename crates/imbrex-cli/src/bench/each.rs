@@ -59,7 +59,7 @@ struct Measured {
     footprint_gib: u64,
     /// Requests that were timed, each of one block.
     requests: u64,
-    /// Without and with `warm`.
+    /// Without and with prefetching.
     host_blocks_per_second: [f64; 2],
     media_blocks_per_second: [f64; 2],
     /// What the process grew by, and for each block that the layer offers or, if it has a buffer, that the buffer
@@ -137,14 +137,14 @@ fn measure(subject: (&Case, &toml::Table), gib: u64, scale: Scale) -> Result<Mea
         bytes_per_mapped_block: pilot.resident_bytes.map(|bytes| bytes / pilot.mapped_blocks as f64),
     };
     for _ in 0..scale.repetitions.div_ceil(2) {
-        for warm in [false, true] {
-            let run = replay(subject, gib, (lead_in + requests, lead_in), warm)?;
+        for prefetch in [false, true] {
+            let run = replay(subject, gib, (lead_in + requests, lead_in), prefetch)?;
             let media = run.outcome.media_write_blocks.total() + run.outcome.media_read_blocks.total();
             let all = (lead_in + requests) as f64;
             let host = requests as f64 / run.seconds;
-            let best = &mut measured.host_blocks_per_second[usize::from(warm)];
+            let best = &mut measured.host_blocks_per_second[usize::from(prefetch)];
             *best = best.max(host);
-            let best = &mut measured.media_blocks_per_second[usize::from(warm)];
+            let best = &mut measured.media_blocks_per_second[usize::from(prefetch)];
             *best = best.max(host * media as f64 / all);
         }
     }
@@ -162,11 +162,16 @@ struct Run {
 }
 
 /// Replays uniform writes of single blocks; the clock starts after the lead-in.
-fn replay((case, config): (&Case, &toml::Table), gib: u64, (requests, lead_in): (u64, u64), warm: bool) -> Result<Run> {
+fn replay(
+    (case, config): (&Case, &toml::Table),
+    gib: u64,
+    (requests, lead_in): (u64, u64),
+    prefetch: bool,
+) -> Result<Run> {
     let range_bytes = gib << 30;
     let spec = requests::spec(Pattern::Uniform, range_bytes, requests);
     let stream = requests::generate(&spec)?;
-    let options = ReplayOptions { warm, ..ReplayOptions::default() };
+    let options = ReplayOptions { prefetch, ..ReplayOptions::default() };
     let buffer_blocks = range_bytes / BLOCK_BYTES * BUFFER_PERCENT / 100;
     let workload = Workload::Synthetic(spec);
     let before = memory::status_bytes("VmRSS:").ok();
@@ -198,17 +203,17 @@ impl Observer for Clock {
 
 fn shown_rows(rows: &[Measured]) -> String {
     let cells = rows.iter().map(|row| {
-        let [host, host_warm] = row.host_blocks_per_second.map(shown);
-        let [media, media_warm] = row.media_blocks_per_second.map(shown);
+        let [host, host_prefetch] = row.host_blocks_per_second.map(shown);
+        let [media, media_prefetch] = row.media_blocks_per_second.map(shown);
         let unknown = || "-".to_owned();
         [
             row.config.iter().fold(row.layer.clone(), |name, (field, value)| format!("{name} {field}={value}")),
             format!("{} GiB", row.footprint_gib),
             row.drive.clone(),
             host,
-            host_warm,
+            host_prefetch,
             media,
-            media_warm,
+            media_prefetch,
             row.resident_bytes.map_or_else(unknown, |bytes| format!("{:.1}", bytes / f64::from(1 << 20))),
             row.bytes_per_mapped_block.map_or_else(unknown, |bytes| format!("{bytes:.2}")),
         ]
@@ -218,9 +223,9 @@ fn shown_rows(rows: &[Measured]) -> String {
         ">footprint",
         "drive",
         ">host blocks/s",
-        ">with warm",
+        ">with prefetching",
         ">media blocks/s",
-        ">with warm",
+        ">with prefetching",
         ">memory MiB",
         ">bytes a block",
     ];

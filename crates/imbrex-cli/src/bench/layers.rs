@@ -43,7 +43,7 @@ struct Stream {
 struct Rates {
     in_place: Best,
     mapped: Best,
-    /// By layer, without and with `warm`.
+    /// By layer, without and with prefetching.
     replayed: [[Best; 2]; LAYERS.len()],
 }
 
@@ -85,9 +85,9 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
         rates.in_place.of(timed.len() as u64, || black_box(straight_line::in_place(&mut mechanics, timed)));
         mechanics.reset();
         rates.mapped.of(timed.len() as u64, || black_box(straight_line::mapped(&mut mechanics, &table, timed)));
-        for (layer, by_warm) in LAYERS.iter().zip(&mut rates.replayed) {
-            for (warm, best) in [false, true].into_iter().zip(by_warm) {
-                let options = ReplayOptions { warm, ..ReplayOptions::default() };
+        for (layer, by_prefetch) in LAYERS.iter().zip(&mut rates.replayed) {
+            for (prefetch, best) in [false, true].into_iter().zip(by_prefetch) {
+                let options = ReplayOptions { prefetch, ..ReplayOptions::default() };
                 let layer = layers::find(layer)?;
                 best.rate(timed.len() as u64, replay(layer, &drive_for(layer, stream)?, stream, options, scale)?);
             }
@@ -148,11 +148,11 @@ fn add_rates(stream: &str, rates: &Rates, report: &mut Report) {
         |what: &str, best: Best, note: String| report.add(format!("{what}, {stream}"), best.0, "blocks/s", note);
     add("straight line in place", rates.in_place, "no plan, no dispatch, no media, no batches".to_owned());
     add("straight line mapped", rates.mapped, "the same with a lookup in a full table".to_owned());
-    for (layer, [cold, warm]) in LAYERS.iter().zip(rates.replayed) {
+    for (layer, [plain, prefetched]) in LAYERS.iter().zip(rates.replayed) {
         // Its drive is too large to fill up meanwhile.
         let appends = if *layer == "log-greedy" { "; no band is compacted" } else { "" };
-        add(layer, cold, format!("replayed without warm{appends}"));
-        add(&format!("{layer} warm"), warm, format!("replayed with warm{appends}"));
+        add(layer, plain, format!("replayed without prefetching{appends}"));
+        add(&format!("{layer} prefetching"), prefetched, format!("replayed with prefetching{appends}"));
     }
 }
 
@@ -166,7 +166,7 @@ fn add_scheduled(name: &str, stream: &Stream, scale: Scale, report: &mut Report)
             best.rate(scale.requests - scale.lead_in, replay(layer, &drive, stream, options, scale)?);
         }
     }
-    let note = format!("replayed with warm through a queue of {}", ReplayOptions::default().scheduler_depth);
+    let note = format!("replayed with prefetching through a queue of {}", ReplayOptions::default().scheduler_depth);
     for (scheduler, best) in SCHEDULERS.into_iter().zip(rates) {
         report.add(format!("{} {}, {name}", layer.name, scheduler.name()), best.0, "blocks/s", note.clone());
     }
@@ -175,12 +175,12 @@ fn add_scheduled(name: &str, stream: &Stream, scale: Scale, report: &mut Report)
 
 fn add_ratios(stream: &str, rates: &Rates, report: &mut Report) {
     let mut add = |what: String, value, note| report.add(format!("{what}, {stream}"), value, "x", note);
-    for (layer, [cold, warm]) in LAYERS.iter().zip(rates.replayed) {
+    for (layer, [plain, prefetched]) in LAYERS.iter().zip(rates.replayed) {
         if *layer == "conventional" {
-            add(format!("{layer} / straight line"), cold.0 / rates.in_place.0, "without warm");
-            add(format!("{layer} warm / straight line"), warm.0 / rates.in_place.0, "aim: at least 0.7");
+            add(format!("{layer} / straight line"), plain.0 / rates.in_place.0, "without prefetching");
+            add(format!("{layer} prefetching / straight line"), prefetched.0 / rates.in_place.0, "aim: at least 0.7");
         }
-        add(format!("{layer} warm / without"), warm.0 / cold.0, "");
-        add(format!("{layer} / DiskSim"), warm.0 / DISKSIM, "against its 159 000 requests/s; aim: at least 20");
+        add(format!("{layer} prefetching / without"), prefetched.0 / plain.0, "");
+        add(format!("{layer} / DiskSim"), prefetched.0 / DISKSIM, "against its 159 000 requests/s; aim: at least 20");
     }
 }

@@ -44,7 +44,7 @@ impl Bitmap {
     /// The word that `at` is in, for its effect on the cache.
     #[inline]
     #[must_use]
-    pub fn touch(&self, at: u64) -> u64 {
+    pub fn prefetch(&self, at: u64) -> u64 {
         self.words.get(place(at).0).copied().unwrap_or(0)
     }
 

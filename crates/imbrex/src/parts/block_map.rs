@@ -74,15 +74,15 @@ impl BlockMap {
     /// Loads what [`BlockMap::get`] and [`BlockMap::set`] would need, for its effect on the cache.
     #[inline]
     #[must_use]
-    pub fn touch(&self, lba: Lba) -> u64 {
-        self.present.touch(lba.0) ^ self.table.touch(lba)
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        self.present.prefetch(lba.0) ^ self.table.prefetch(lba)
     }
 
     /// Loads what looking up every mapped block of `range` would need. Lookups branch on what they find and so wait for
     /// each other's cache misses; these loads do not.
     #[must_use]
-    pub fn touch_range(&self, range: Extent<Lba>) -> u64 {
-        self.blocks(range).fold(0, |sum, lba| sum ^ self.table.touch(lba))
+    pub fn prefetch_range(&self, range: Extent<Lba>) -> u64 {
+        self.blocks(range).fold(0, |sum, lba| sum ^ self.table.prefetch(lba))
     }
 
     /// Maps the block and returns its former place.

@@ -150,7 +150,7 @@ impl BufferedBlocks {
 
     /// The buffered blocks of `at` with their slots, when so many are looked up that the map is better touched first.
     pub fn many(&self, at: Extent<Lba>) -> impl Iterator<Item = (Lba, u32)> + '_ {
-        std::hint::black_box(self.map.touch_range(at));
+        std::hint::black_box(self.map.prefetch_range(at));
         self.map.range(at)
     }
 

@@ -92,7 +92,7 @@ impl FullMap {
     /// Reads what a lookup of the block will, for its effect on the cache.
     #[inline]
     #[must_use]
-    pub fn touch(&self, lba: Lba) -> u64 {
+    pub fn prefetch(&self, lba: Lba) -> u64 {
         self.places.get(lba.0)
     }
 
@@ -105,7 +105,7 @@ impl FullMap {
         while from < end {
             let to = end.min(from + u64::from(TOGETHER));
             let held = || (from..to).filter_map(|place| Some((self.holder(place)?, place)));
-            std::hint::black_box(held().fold(0, |sum, (lba, _)| sum ^ self.touch(lba)));
+            std::hint::black_box(held().fold(0, |sum, (lba, _)| sum ^ self.prefetch(lba)));
             held().for_each(|(lba, place)| each(lba, place));
             from = to;
         }

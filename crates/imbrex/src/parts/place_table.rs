@@ -35,7 +35,7 @@ impl PlaceTable {
 
     /// The entry where the search for a block begins, for its effect on the cache.
     #[inline]
-    pub fn touch(&self, lba: Lba) -> u64 {
+    pub fn prefetch(&self, lba: Lba) -> u64 {
         self.entries[self.home(lba)]
     }
 

@@ -121,7 +121,7 @@ impl RecencyList {
     /// Loads the slot's links, for the effect on the cache.
     #[inline]
     #[must_use]
-    pub fn touch(&self, slot: u32) -> u64 {
+    pub fn prefetch(&self, slot: u32) -> u64 {
         u64::from(self.links[slot as usize][NEWER])
     }
 

@@ -45,7 +45,7 @@ impl SparseBitmap {
     /// The word that `at` is in, for its effect on the cache.
     #[inline]
     #[must_use]
-    pub fn touch(&self, at: u64) -> u64 {
+    pub fn prefetch(&self, at: u64) -> u64 {
         self.line_of(at / GROUP).map_or(0, |line| line[place(at).0])
     }
 

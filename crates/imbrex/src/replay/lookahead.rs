@@ -14,7 +14,7 @@ use crate::trace::{TraceRequest, TraceSource};
 
 /// The most waiting requests that a layer is shown, and that may be served before a blocked write.
 pub(super) const WAITING: usize = 64;
-/// Requests read, and warmed, at a time.
+/// Requests read, and prefetched for, at a time.
 const BATCH: usize = 64;
 /// The most requests held.
 const WINDOW: usize = WAITING + BATCH;
@@ -64,7 +64,7 @@ pub(super) struct Lookahead<'a> {
     source: &'a mut dyn TraceSource,
     addressing: Addressing,
     closed: Option<Loop>,
-    warm: bool,
+    prefetch: bool,
     current: Pending,
     held: VecDeque<Pending>,
     batch: Vec<TraceRequest>,
@@ -84,7 +84,7 @@ impl<'a> Lookahead<'a> {
             source,
             addressing,
             closed,
-            warm: options.warm,
+            prefetch: options.prefetch,
             current: Pending::NONE,
             held: VecDeque::with_capacity(WINDOW),
             batch: Vec::with_capacity(BATCH),
@@ -106,8 +106,8 @@ impl<'a> Lookahead<'a> {
         self.first_measured.is_some_and(|first| number >= first)
     }
 
-    /// Sees to it that the requests that may wait are known. What is read from the trace, the layer is shown to warm
-    /// up.
+    /// Sees to it that the requests that may wait are known. What is read from the trace, the layer is shown
+    /// to prefetch its map.
     ///
     /// # Errors
     /// When the trace is at fault.
@@ -206,8 +206,8 @@ impl<'a> Lookahead<'a> {
             let pending = Pending { request, arrival_ns, number: self.read, bytes: traced.bytes };
             self.held.push_back(pending);
         }
-        if self.warm {
-            std::hint::black_box(layer.warm(&self.requests));
+        if self.prefetch {
+            std::hint::black_box(layer.prefetch(&self.requests));
         }
         Ok(())
     }

@@ -48,8 +48,8 @@ pub struct ReplayOptions {
     /// Records, resets and frees that gather before they are written to that journal without need. Default [`GATHER`],
     /// as live.
     pub gather: usize,
-    /// Whether the layer may touch its map for coming requests ahead of time. Changes nothing but speed. Default yes.
-    pub warm: bool,
+    /// Whether the layer may read its map for coming requests ahead of time. Changes nothing but speed. Default yes.
+    pub prefetch: bool,
     /// What to do with requests beyond the layer's capacity. Default [`Beyond::Error`].
     pub beyond: Beyond,
     /// The length of the rows of the series, if one is wanted. Default none.
@@ -76,7 +76,7 @@ impl Default for ReplayOptions {
             as_live: false,
             journal_blocks: None,
             gather: GATHER,
-            warm: true,
+            prefetch: true,
             beyond: Beyond::Error,
             window: None,
         }

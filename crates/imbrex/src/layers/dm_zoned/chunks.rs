@@ -84,8 +84,8 @@ impl ChunkMap {
     }
 
     /// Loads what asking for the block's place would need.
-    pub fn touch(&self, lba: Lba) -> u64 {
-        self.valid[0].touch(lba.0) ^ self.valid[1].touch(lba.0)
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        self.valid[0].prefetch(lba.0) ^ self.valid[1].prefetch(lba.0)
     }
 
     /// The blocks of one chunk are valid in the zone of this role, and not in the other.

@@ -225,8 +225,8 @@ impl TranslationLayer for DmZoned {
         0
     }
 
-    fn warm(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.chunks.touch(request.at.start))
+    fn prefetch(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().fold(0, |sum, request| sum ^ self.chunks.prefetch(request.at.start))
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {

@@ -192,8 +192,8 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         self.step.bound(blocks);
     }
 
-    fn warm(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.map.touch(request.at.start))
+    fn prefetch(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().fold(0, |sum, request| sum ^ self.map.prefetch(request.at.start))
     }
 
     fn unwritten(&self) -> Unwritten {

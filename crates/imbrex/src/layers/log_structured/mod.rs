@@ -295,8 +295,8 @@ impl TranslationLayer for LogStructured {
         Err(Unsafe(reason.to_owned()))
     }
 
-    fn warm(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.bands.map.touch(request.at.start))
+    fn prefetch(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().fold(0, |sum, request| sum ^ self.bands.map.prefetch(request.at.start))
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {

@@ -192,8 +192,8 @@ impl TranslationLayer for PageFtl {
         0
     }
 
-    fn warm(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().map(|request| self.map.touch(request.at.start)).fold(0, u64::wrapping_add)
+    fn prefetch(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().map(|request| self.map.prefetch(request.at.start)).fold(0, u64::wrapping_add)
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {

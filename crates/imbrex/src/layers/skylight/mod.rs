@@ -152,8 +152,8 @@ impl TranslationLayer for Skylight {
         u64::from(self.config.idle_ms) * 1_000_000
     }
 
-    fn warm(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.blocks.map.touch(request.at.start))
+    fn prefetch(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().fold(0, |sum, request| sum ^ self.blocks.map.prefetch(request.at.start))
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {

@@ -202,8 +202,8 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         rewrite_survives(self.config.spare_zones)
     }
 
-    fn warm(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.blocks.map.touch(request.at.start))
+    fn prefetch(&self, ahead: &[Request]) -> u64 {
+        ahead.iter().fold(0, |sum, request| sum ^ self.blocks.map.prefetch(request.at.start))
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
