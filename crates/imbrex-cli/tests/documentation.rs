@@ -1,9 +1,9 @@
 //! Every command that the README and `docs/` show is run.
 //!
 //! A line of an `sh` block that begins with `imbrex` is run with the words in capitals replaced: traces by samples of
-//! their formats, measurements by the part of them that the repository has. Cuts are made fewer, and so are the requests
-//! of a reproduction and what is measured of speed. Rust that they show is in the sources, and every layer has its place
-//! in them.
+//! their formats, measurements by the part of them that the repository has. Cuts are made fewer, and so are the
+//! requests of a reproduction and what is measured of speed. Rust that they show is in the sources, and every layer has
+//! its place in them.
 
 use std::path::{Path, PathBuf};
 

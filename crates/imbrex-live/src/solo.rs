@@ -1,5 +1,5 @@
-//! A runner for a single caller without threads: one request and one operation after the other. What is done in order is
-//! done the same way every time.
+//! A runner for a single caller without threads: one request and one operation after the other. What is done in order
+//! is done the same way every time.
 
 use bytes::Bytes;
 use imbrex::perform::{Failure, IoResult, Reply, Request, Stack};

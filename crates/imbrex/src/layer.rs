@@ -73,8 +73,8 @@ impl UnitReport {
     }
 }
 
-/// What a block reads as that the host never wrote. It is the same each time, until the block is written or trimmed, and
-/// never what the host wrote to another block.
+/// What a block reads as that the host never wrote. It is the same each time, until the block is written or trimmed,
+/// and never what the host wrote to another block.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Unwritten {
     /// Zeros, whatever was on the devices.
@@ -191,8 +191,8 @@ pub trait TranslationLayer: Send {
     /// A Reset or Free of `space` has taken effect: it may be allocated again.
     fn freed(&mut self, space: Extent<Pba>);
 
-    /// What a read was to leave in `space` beside giving it to the host ([`crate::plan::Why::Promote`]) could not be read,
-    /// and is not there. What was planned since may have put something else there.
+    /// What a read was to leave in `space` beside giving it to the host ([`crate::plan::Why::Promote`]) could not be
+    /// read, and is not there. What was planned since may have put something else there.
     fn unpromoted(&mut self, _space: Extent<Pba>) {}
 
     /// Applies a record to the durable state: the only place where that changes. Planning calls it too.

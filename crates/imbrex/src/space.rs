@@ -46,8 +46,8 @@ impl Space {
         Self { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, home: None, buffer_blocks }
     }
 
-    /// What superblocks and journals of so many blocks leave of the conventional space: a copy of each at its front, and
-    /// one at its end. Nothing if they leave nothing.
+    /// What superblocks and journals of so many blocks leave of the conventional space: a copy of each at its front,
+    /// and one at its end. Nothing if they leave nothing.
     #[must_use]
     pub fn beside_metadata(&self, superblock: u32, journal: u32) -> Option<Self> {
         let copy = u64::from(superblock) + u64::from(journal);

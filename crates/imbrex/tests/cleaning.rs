@@ -224,8 +224,8 @@ fn space_that_came_back_during_the_step_is_waited_for_no_more() {
 
 #[test]
 fn the_journal_writes_blocks_and_checkpoints() {
-    // 191 records of 21 bytes fit a block, and each comes with a free; a ring of 60 is checkpointed with one block after
-    // every thirty.
+    // 191 records of 21 bytes fit a block, and each comes with a free; a ring of 60 is checkpointed with one block
+    // after every thirty.
     let as_live = ReplayOptions { as_live: true, journal_blocks: Some(60), gather: 382, ..ReplayOptions::default() };
     let mut steps = vec![Step::More; 191 * 60];
     steps.push(Step::Done);

@@ -19,8 +19,8 @@ const TABLE_3: [(&str, f64, f64, f64, u64, f64); 8] = [
     ("usr_0", 2.23, 60.0, 91.5, 64, 20.8),
 ];
 
-/// TrackLace (IEEE Transactions on Computers 2021), Table 2, as printed: millions of requests, GB written, write ratio in
-/// percent.
+/// TrackLace (IEEE Transactions on Computers 2021), Table 2, as printed: millions of requests, GB written, write ratio
+/// in percent.
 const TABLE_2: [(&str, f64, f64, f64); 7] = [
     ("prn_1", 11.2, 31.0, 24.7),
     ("proj_1", 23.6, 26.0, 10.6),
@@ -31,8 +31,8 @@ const TABLE_2: [(&str, f64, f64, f64); 7] = [
     ("usr_2", 10.6, 27.0, 18.9),
 ];
 
-/// Jones et al. (ACM Transactions on Storage 2016), Table I, as printed: write requests, GB written, footprint in GB, hot
-/// LBAs and hot writes in percent.
+/// Jones et al. (ACM Transactions on Storage 2016), Table I, as printed: write requests, GB written, footprint in GB,
+/// hot LBAs and hot writes in percent.
 const TABLE_I: [(&str, u64, f64, f64, f64, f64); 2] =
     [("proj_1", 2_496_935, 26.0, 9.5, 20.45, 64.68), ("src1_1", 2_170_271, 31.0, 4.4, 19.45, 88.81)];
 

@@ -1,5 +1,5 @@
-//! The readers on real traces, where they are at hand: their owners' terms forbid shipping them. `samples.rs` is what the
-//! repository itself can hold the readers against.
+//! The readers on real traces, where they are at hand: their owners' terms forbid shipping them. `samples.rs` is what
+//! the repository itself can hold the readers against.
 
 use std::collections::HashSet;
 

@@ -27,8 +27,8 @@ use machine::{Machine, Shared};
 use pace::Pace;
 pub use watch::{Kind, StepTimes};
 
-/// The client in whose name the engine itself flushes in the end. It comes late, so that a loss is reported to it only if it
-/// was to nobody else.
+/// The client in whose name the engine itself flushes in the end. It comes late, so that a loss is reported to it only
+/// if it was to nobody else.
 const SELF: u32 = u32::MAX;
 
 /// How an engine works.

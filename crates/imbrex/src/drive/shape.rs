@@ -151,9 +151,9 @@ mod tests {
 
     #[test]
     fn zones_of_another_size_keep_the_capacity_and_the_share_of_conventional_ones() {
-        assert_eq!(shaped(None, None, None), Ok((67_056, 65_536, 672)));
-        assert_eq!(shaped(None, Some(GIB), None), Ok((16_764, 262_144, 168)));
-        assert_eq!(shaped(Some(64 * GIB), Some(GIB / 16), None), Ok((1024, 16_384, 10)));
+        assert_eq!(shaped(None, None, None), Ok((67_056, 65_536, 720)));
+        assert_eq!(shaped(None, Some(GIB), None), Ok((16_764, 262_144, 180)));
+        assert_eq!(shaped(Some(64 * GIB), Some(GIB / 16), None), Ok((1024, 16_384, 11)));
         assert_eq!(shaped(Some(GIB / 4), Some(1 << 20), None), Ok((256, 256, 3)), "smaller than a zone of the preset");
         assert_eq!(shaped(Some(10 * GIB + 5), Some(3 * GIB), Some("1")), Ok((3, 786_432, 1)));
     }

@@ -45,8 +45,8 @@ pub trait Devices {
     /// When it is illegal: the runner, the layer or the drive has a bug.
     fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String>;
 
-    /// Lets an operation fail half-way, in a way that only these devices know. False when there is none, and nothing was
-    /// done.
+    /// Lets an operation fail half-way, in a way that only these devices know. False when there is none, and nothing
+    /// was done.
     fn partial_fault(&mut self, _drive: usize, _kind: &IoKind, _dice: &mut Dice) -> bool {
         false
     }

@@ -30,7 +30,8 @@ enum Asked {
     Flush {
         covered: Covered,
         must: FlushMust,
-        /// The client to which the flush reports what was lost, and what it had to give before anything else went wrong.
+        /// The client to which the flush reports what was lost, and what it had to give before anything else went
+        /// wrong.
         reports: Option<(u32, FlushMust)>,
     },
 }

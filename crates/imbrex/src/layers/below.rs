@@ -1,5 +1,5 @@
-//! What lies below a layer for [`Recording::Cached`](crate::recording::Recording::Cached): flash and a disk, each behind
-//! a layer.
+//! What lies below a layer for [`Recording::Cached`](crate::recording::Recording::Cached): flash and a disk, each
+//! behind a layer.
 //!
 //! The layer itself does not see these fields: whoever sets a stack up reads them and makes the devices.
 

@@ -1,8 +1,8 @@
 //! A sparse map from logical blocks to 28-bit places, for a persistent buffer that is small beside its disk.
 //!
 //! Most lookups of a buffer miss, and cleaning asks for all blocks of a zone in order; both are answered by a set of
-//! the mapped blocks. The places themselves lie in a hash table. An array indexed by block would need no hash, but where
-//! 1 % of the blocks are buffered it takes 400 bytes and two misses for each.
+//! the mapped blocks. The places themselves lie in a hash table. An array indexed by block would need no hash, but
+//! where 1 % of the blocks are buffered it takes 400 bytes and two misses for each.
 //!
 //! Memory follows what is mapped. The table doubles when it is half full, and its entries move to the larger one a few
 //! at a time, with each block that is new: nobody waits for all of them.
@@ -13,7 +13,8 @@ use crate::block::{Extent, Lba};
 
 /// Blocks that the first table has room for.
 const FIRST: u64 = 4096;
-/// Entries of the former table that are looked at with each new block. Two would do to be done when the next one is full.
+/// Entries of the former table that are looked at with each new block. Two would do to be done when the next one is
+/// full.
 const AT_ONCE: usize = 8;
 
 /// Where each mapped logical block lies.

@@ -15,7 +15,8 @@
 //! through the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
 //!
 //! In a stack, the devices under a layer are simulations themselves: `device` knows what is asked of one (`stacked`),
-//! and `below` is a simulation that answers. `setup` puts all of this together, in the `room` that a drive gives a layer.
+//! and `below` is a simulation that answers. `setup` puts all of this together, in the `room` that a drive gives a
+//! layer.
 
 mod below;
 mod cleaning;

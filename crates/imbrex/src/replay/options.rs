@@ -42,8 +42,8 @@ pub struct ReplayOptions {
     /// Whether the journal that a live device would write is priced, and space comes back only once the records before
     /// it are in the journal. Default no: the papers leave the journal out.
     pub as_live: bool,
-    /// Blocks of each copy of the journal under `as_live`. Room for two is taken from the drive's conventional space, as
-    /// live; one is written. Default none: as many as a volume is formatted with.
+    /// Blocks of each copy of the journal under `as_live`. Room for two is taken from the drive's conventional space,
+    /// as live; one is written. Default none: as many as a volume is formatted with.
     pub journal_blocks: Option<u32>,
     /// Records, resets and frees that gather before they are written to that journal without need. Default [`GATHER`],
     /// as live.

@@ -71,7 +71,8 @@ pub struct Outcome {
     pub idle_cleaning: CleaningTime,
     /// Simulated time from 0, or from the end of the warm-up, to the last completion.
     pub simulated_seconds: f64,
-    /// Simulated time from 0, or from the end of the warm-up, to the last arrival; none where requests do not arrive by themselves, as in a closed loop.
+    /// Simulated time from 0, or from the end of the warm-up, to the last arrival; none where requests do not arrive by
+    /// themselves, as in a closed loop.
     pub arrival_seconds: Option<f64>,
     /// The part of that time in which the disk, or the busiest device of a stack, was busy.
     pub disk_busy_ratio: f64,
@@ -220,8 +221,8 @@ impl Outcome {
     }
 
     /// How many times as long as requests arrived it took to serve them, if the layer cannot keep up with them: if it
-    /// was late by more than a tenth of that time and by more than 10 s. Its latencies then say how long the workload is,
-    /// and little about the layer.
+    /// was late by more than a tenth of that time and by more than 10 s. Its latencies then say how long the workload
+    /// is, and little about the layer.
     #[must_use]
     pub fn falls_behind(&self) -> Option<f64> {
         let arrival = self.arrival_seconds.filter(|seconds| *seconds > 0.0)?;

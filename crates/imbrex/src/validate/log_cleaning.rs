@@ -1,7 +1,7 @@
 //! Log-structured bands against closed forms: write amplification under uniformly random writes of single blocks.
 //!
-//! Steady state over a full logical space, cleaned by age, greedily or by the best of some bands drawn; Sf is the share of the physical blocks that the
-//! host does not get.
+//! Steady state over a full logical space, cleaned by age, greedily or by the best of some bands drawn; Sf is the share
+//! of the physical blocks that the host does not get.
 //!
 //! The forms know no spare band, and the layers keep one empty. So there are two rules: within 2 % of the form at the
 //! nominal Sf, and within 1 % of it with the spare band taken off the physical blocks.

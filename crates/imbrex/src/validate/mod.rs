@@ -1,8 +1,8 @@
 //! Holds the simulator against numbers it had no part in: published seek curves, closed forms for what layers count,
 //! and what DiskSim computed for the same requests on the same disks.
 //!
-//! A check is a [`Comparison`]; a table of rows is the answer to "why should I believe the times?". This is a checking tool,
-//! so unlike the rest of the library it reads files, all of them in `disk_folder`.
+//! A check is a [`Comparison`]; a table of rows is the answer to "why should I believe the times?". This is a checking
+//! tool, so unlike the rest of the library it reads files, all of them in `disk_folder`.
 
 mod band_rewrite;
 mod cache_over_bands;

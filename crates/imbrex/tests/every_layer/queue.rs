@@ -53,9 +53,9 @@ pub fn sees_no_queue_of_one(info: &'static LayerInfo) -> Result<(), Failed> {
     })
 }
 
-/// The order in which writes are planned does not depend on the scheduler, and so no count of theirs does, as long as no
-/// idle time is offered, reads change nothing — those that overtake a blocked write are planned at other moments — and
-/// no cleaning looks at what waits.
+/// The order in which writes are planned does not depend on the scheduler, and so no count of theirs does, as long as
+/// no idle time is offered, reads change nothing — those that overtake a blocked write are planned at other moments —
+/// and no cleaning looks at what waits.
 pub fn counts_the_same_under_any_scheduler(info: &'static LayerInfo) -> Result<(), Failed> {
     for_any(CASES, any_input(200), |(requests, options, buffer_blocks, choices)| {
         let options = ReplayOptions { idle: false, ..options };

@@ -50,8 +50,8 @@ fn counts(outcome: &Outcome, with_resets: bool) -> Vec<u64> {
     all
 }
 
-/// Of two traces, one after the other, a replay that warms up with the first counts what a replay of both counts and one
-/// of the first does not. With one request at a time, none is under way when the warm-up ends.
+/// Of two traces, one after the other, a replay that warms up with the first counts what a replay of both counts and
+/// one of the first does not. With one request at a time, none is under way when the warm-up ends.
 pub fn leaves_a_warm_up_out(info: &'static LayerInfo) -> Result<(), Failed> {
     let requests = prop::collection::vec(any_request(), 2..200);
     let input = (requests, 0.0..1.0, any_options(), 1u32..60, any_choices());

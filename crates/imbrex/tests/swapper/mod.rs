@@ -1,6 +1,7 @@
 //! A layer for testing the performing runner: writes wait in RAM, and idle time swaps blocks in place.
 //!
-//! No redo move of a layer of the library changes the map, and none exchanges two blocks that may never have been written.
+//! No redo move of a layer of the library changes the map, and none exchanges two blocks that may never have been
+//! written.
 
 use std::sync::Arc;
 
@@ -22,8 +23,8 @@ pub enum Breaks {
     Rule(Rule),
     /// It says that a blocked write fits, and takes none of it.
     Promise,
-    /// It exchanges the places of blocks that it takes for unwritten since they were not written in this life, and leaves
-    /// what lies there where it is.
+    /// It exchanges the places of blocks that it takes for unwritten since they were not written in this life, and
+    /// leaves what lies there where it is.
     Unwritten,
     /// It says that what was never written reads as zeros.
     Zeros,

@@ -1,4 +1,5 @@
-//! `log-greedy`, `log-fifo`, `log-cost-benefit`, `log-choices`: everything is appended to bands, and bands are compacted.
+//! `log-greedy`, `log-fifo`, `log-cost-benefit`, `log-choices`: everything is appended to bands, and bands are
+//! compacted.
 //!
 //! Source: the band compaction of Jones, Amer, Miller, Long, Pitchumani and Strong, "Classifying Data to Reduce
 //! Long-Term Data Movement in Shingled Write Disks" (ACM TOS 12(1), 2016), §§3–5, whose baseline Empty is greedy;
