@@ -4,6 +4,7 @@
 use imbrex::block::Access;
 use imbrex::drive::DrivePreset;
 use imbrex::layers::LayerInfo;
+use imbrex::perform::JournalLength;
 use imbrex::recording::Recording;
 use imbrex::replay::{BufferSize, ReplayError, ReplayOptions, Setup, Simulation, replay, space};
 use imbrex::trace::Workload;
@@ -80,11 +81,14 @@ fn bounded(
     (buffer_blocks, bounds): (u32, &[u32]),
     options: &ReplayOptions,
 ) -> Result<Simulation, ReplayError> {
-    // Room for the images of updates too.
-    let journal_blocks = if info.recording == Recording::Interlaced { 500 } else { 30 };
-    let options = ReplayOptions { journal_blocks: Some(journal_blocks), ..suited(info, options) };
-    let disk = disk_for(info, &ReplayOptions { journal_blocks: None, ..below(&options) })?;
-    let layer = info.build(&space(&disk, buffer_blocks, &options)?, &config.parse().unwrap()).unwrap();
+    let options = suited(info, options);
+    let disk = disk_for(info, &below(&options))?;
+    let beside = |blocks| {
+        let options = ReplayOptions { journal_blocks: Some(blocks), ..options.clone() };
+        Ok::<_, ReplayError>(info.build(&space(&disk, buffer_blocks, &options)?, &config.parse().unwrap())?)
+    };
+    let (blocks, layer) = JournalLength::AtLeast(0).settle(4096, options.gather, beside)?;
+    let options = ReplayOptions { journal_blocks: Some(blocks), ..options.clone() };
     let at_least = if info.fields.iter().any(|field| field.key == "chunk_blocks") { CHUNK } else { 0 };
     let layer = Bounded { layer, bounds: bounds.to_vec(), at_least, cleaned: 0 };
     Simulation::new(info.name, Box::new(layer), disk, &options)
