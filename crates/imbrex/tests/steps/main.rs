@@ -9,7 +9,8 @@ mod waiting;
 use bounded::Bounded;
 use fixture::random::{any_options, any_request, configs, survives, trace_over};
 use fixture::{Listed, disk_for, suited};
-use imbrex::layers::{self, LayerInfo, Recording};
+use imbrex::layers::{self, LayerInfo};
+use imbrex::perform::JournalLength;
 use imbrex::replay::{ReplayError, ReplayOptions, Scheduler, Simulation, space};
 use proptest::prelude::*;
 
@@ -23,12 +24,15 @@ fn bounded(
     (buffer_blocks, bounds): (u32, &[u32]),
     options: &ReplayOptions,
 ) -> Result<Simulation, ReplayError> {
-    // Room for the images of updates too.
-    let journal_blocks = if info.recording == Recording::Interlaced { 500 } else { 30 };
-    let options = ReplayOptions { journal_blocks: Some(journal_blocks), ..suited(info, options) };
+    let options = suited(info, options);
     let below = ReplayOptions { scheduler: Scheduler::Fcfs, queue_depth: None, window: None, ..options.clone() };
-    let disk = disk_for(info, &ReplayOptions { journal_blocks: None, ..below })?;
-    let layer = info.build(&space(&disk, buffer_blocks, &options)?, &config.parse().unwrap()).unwrap();
+    let disk = disk_for(info, &below)?;
+    let beside = |blocks| {
+        let options = ReplayOptions { journal_blocks: Some(blocks), ..options.clone() };
+        Ok::<_, ReplayError>(info.build(&space(&disk, buffer_blocks, &options)?, &config.parse().unwrap())?)
+    };
+    let (blocks, layer) = JournalLength::AtLeast(0).settle(4096, options.gather, beside)?;
+    let options = ReplayOptions { journal_blocks: Some(blocks), ..options.clone() };
     let at_least = if info.name == "amphisbaena" { CHUNK } else { 0 };
     let layer = Bounded { layer, bounds: bounds.to_vec(), at_least, cleaned: 0 };
     Simulation::new(info.name, Box::new(layer), disk, &options)
