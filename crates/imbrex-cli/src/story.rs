@@ -76,7 +76,7 @@ const KINDS: [Kind; 4] = [
             tried("fifo-log", Role::Between),
             tried("loop-back", Role::Between),
             tried("block-lru", Role::Between),
-            tried("skylight-zones", Role::Between),
+            tried("hashed-zones", Role::Between),
             tried("amphisbaena", Role::Between),
             tried("dm-zoned", Role::Best),
         ],

@@ -64,7 +64,7 @@ fn no_table_is_wider_than_a_pipe() {
         let output = imbrex(folder.path(), &command.replace("LONG", &long));
         assert!(output.status.success(), "imbrex {command}: {}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.lines().count() > 2, "imbrex {command} printed no table:\n{text}");
+        assert!(text.lines().count() >= 2, "imbrex {command} printed no table:\n{text}");
         let wide: Vec<_> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
         assert!(wide.is_empty(), "imbrex {command}:\n{}", wide.join("\n"));
         if command.contains("one/two.csv LONG") || command.contains("other/two.csv LONG") {

@@ -61,7 +61,7 @@ fn is_right(performer: &mut Performer, store: &mut Store, newest: &[u64]) -> boo
 fn a_damaged_journal_is_refused_or_does_not_matter() {
     let subject = Candidate::layer(layers::find("fifo-log").unwrap());
     let (mut refused, mut harmless, mut copied) = (0, 0, 0);
-    for seed in 0..12 {
+    for seed in 0..24 {
         let mut dice = Dice::new(seed);
         let shape = Shape::draw(&subject, Rules::all(), &mut dice).unwrap();
         let Drive { media, journal } = shape.drives().remove(0);

@@ -12,14 +12,19 @@ use crate::for_any;
 
 const CASES: u32 = 150;
 
-/// A stream as long as the longest band of the tiny disk: none is as long as the default, and then all that is written
-/// is cached.
-const STREAM: (&str, &str) = ("stream_blocks", "40");
+/// Blocks of the longest band of the tiny disk.
+const BAND: u32 = 40;
 
-/// The choice with streams that are possible on the tiny disk.
+/// The choice with streams that are possible on the tiny disk: with longer ones all that is written is cached.
 fn with_streams<'f>(choices: &Choices) -> impl FnMut(&'f Field) -> Option<&'f str> {
     let mut each = choices.each();
-    move |field| each(field).or_else(|| (field.key == STREAM.0).then_some(STREAM.1))
+    move |field| {
+        let chosen = each(field);
+        if field.key != "stream_blocks" {
+            return chosen;
+        }
+        chosen.filter(|blocks| blocks.parse::<u32>().is_ok_and(|blocks| blocks <= BAND)).or(Some("40"))
+    }
 }
 
 /// Whatever part of the layer is filled: who reads all of it finds no block in a buffer.
