@@ -10,7 +10,7 @@ trap 'rm -f "$IMBREX_LEFT_OUT"' EXIT
 # How many are left out, and for each reason which; in the same order whatever was first.
 report() {
     [ -s "$IMBREX_LEFT_OUT" ] || {
-        echo "nothing was left out"
+        [ "$status" != 0 ] || echo "nothing was left out"
         return
     }
     local count

@@ -25,6 +25,7 @@ pub struct Setup {
     pub entry_blocks: usize,
     /// Which ordering rules are kept: all, unless the crash explorer is being tested.
     pub rules: Rules,
-    /// Whether every record is kept so that [`Performer::check`] can fold them. Memory then grows without bound.
+    /// Whether every record is kept so that [`Performer::check`](super::Performer::check) can fold them. Memory then
+    /// grows without bound.
     pub audit: bool,
 }
