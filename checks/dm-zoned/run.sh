@@ -18,7 +18,14 @@ pattern() {
     awk -v writes="$WRITES" -v chunks="$CHUNKS" -v blocks="$ZONE_BLOCKS" -v seed="$SEED" -v gap=5 -v last="$1" -f pattern.awk
 }
 
-imbrex() { cargo run --quiet --locked --package imbrex-cli -- "$@"; }
+# The program of the folder PROGRAMS, if that is named.
+imbrex() {
+    if [ -n "${PROGRAMS:-}" ]; then
+        "$PROGRAMS/imbrex" "$@"
+    else
+        cargo run --quiet --locked --package imbrex-cli -- "$@"
+    fi
+}
 
 # Blocks that the layer writes to the disk when the last read comes so many seconds after the last write. What follows
 # are further arguments.

@@ -1,8 +1,13 @@
 # Volumes and their servers, for checks. To be sourced after peers.sh; `images` is the folder that they lie in, and
-# `profile` the profile that cargo builds. With SKIP_BUILD what has been built is taken.
+# `profile` the profile that cargo builds. With SKIP_BUILD what has been built is taken, and with PROGRAMS what is in
+# that folder.
 
 build() {
     local folder
+    if [ -n "${PROGRAMS:-}" ]; then
+        imbrex=$PROGRAMS/imbrex
+        return
+    fi
     [ -n "${SKIP_BUILD:-}" ] ||
         cargo build --quiet --locked --package imbrex-cli --package imbrex-nbdkit --profile "$profile" ||
         fail "it does not build"

@@ -8,6 +8,8 @@ use imbrex::validate::{self, Comparison, Verdict};
 use serde::Serialize;
 
 use crate::output::{Format, OutputArguments};
+use crate::parallel;
+use crate::progress::Progress;
 use crate::table::{paragraphs, table};
 
 /// The version of [`Check`].
@@ -22,6 +24,18 @@ pub struct Validate {
     #[command(flatten)]
     output: OutputArguments,
 }
+
+/// What can be checked without files, in the order in which it is shown.
+const GROUPS: [fn() -> Result<Vec<Comparison>>; 8] = [
+    || Ok(validate::seek_curves()?),
+    || Ok(validate::drive_managed()?),
+    || Ok(validate::band_rewrite()?),
+    || Ok(validate::interlaced()?),
+    || Ok(validate::log_cleaning()?),
+    || Ok(validate::greedy_pages()?),
+    || Ok(validate::loop_of_writes()?),
+    || Ok(validate::cache_over_bands()?),
+];
 
 #[derive(Serialize)]
 struct Check {
@@ -39,18 +53,16 @@ struct Check {
 impl Validate {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
-        let mut rows = validate::seek_curves()?;
-        rows.extend(validate::drive_managed()?);
-        rows.extend(validate::band_rewrite()?);
-        rows.extend(validate::interlaced()?);
-        rows.extend(validate::log_cleaning()?);
-        rows.extend(validate::greedy_pages()?);
-        rows.extend(validate::loop_of_writes()?);
-        rows.extend(validate::cache_over_bands()?);
-        if let Some(dir) = &self.disksim {
-            rows.extend(validate::disksim(dir)?);
-        }
-        let checks: Vec<_> = rows.into_iter().map(Check::from).collect();
+        let of_disksim = self.disksim.as_deref().map(validate::disksim).transpose()?;
+        let progress = Progress::of_pieces("checking", GROUPS.len());
+        let groups = parallel::each(parallel::cores(), &GROUPS, |group| {
+            let rows = group()?;
+            progress.piece().reach(1.0);
+            Ok(rows)
+        })?;
+        drop(progress);
+        let rows = groups.into_iter().flatten().chain(of_disksim.into_iter().flatten());
+        let checks: Vec<_> = rows.map(Check::from).collect();
         let of = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
         let mut summary = format!("{} passed, {} failed, {} skipped", of("pass"), of("fail"), of("skipped"));
         if self.disksim.is_none() {

@@ -32,7 +32,6 @@ const SHOWN: [&str; 22] = [
     "dump LONG/a.img",
     "dump LONG/a.img --map",
     "check LONG/a.img",
-    "bench --quick",
     "bench --layer amphisbaena,page-ftl --set amphisbaena.hot_most=0.5 --quick",
 ];
 
