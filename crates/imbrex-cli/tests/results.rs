@@ -250,6 +250,49 @@ fn traces_are_described() {
 }
 
 #[test]
+fn windows_and_jumps_are_the_same_in_all_that_is_printed() {
+    let stat = "trace stat zipf --requests 3000";
+    let row = &json(stat)[0];
+    let figure = |pointer: &str| row.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}"));
+    let (csv, table) = (printed(&format!("{stat} --format csv")), printed(stat));
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let names = reader.headers().unwrap().clone();
+    let record = reader.records().next().unwrap().unwrap();
+    let beside = |name: &str| table.lines().find_map(|line| line.trim().strip_prefix(name)).expect(name).trim();
+    let shown = [
+        ("/window_1024/effective_zones", "effective zones of 256 MiB", false),
+        ("/window_1024/top_zone_share", "share of the top zone", true),
+        ("/window_1024/blocks_per_chunk", "blocks per chunk of 64 KiB", false),
+        ("/window_1024/writes_per_block", "writes per block", false),
+        ("/jumps/within_64kib", "jumps of at most 64 KiB", true),
+        ("/jumps/within_1mib", "jumps of at most 1 MiB", true),
+        ("/jumps/within_256mib", "jumps of at most 256 MiB", true),
+    ];
+    for (pointer, name, is_share) in shown {
+        let value = figure(pointer);
+        let column = names.iter().position(|name| name == pointer[1..].replace('/', ".")).expect(pointer);
+        assert_eq!(record[column].parse(), Ok(value), "{pointer}");
+        let cell: f64 = beside(name).trim_end_matches(" %").parse().unwrap();
+        assert!((cell - if is_share { 100.0 * value } else { value }).abs() <= 0.051, "{name}: {cell}, {value}");
+    }
+    assert!(figure("/window_1024/windows") > 0.0 && figure("/jumps/within_256mib") > 0.0, "{row}");
+}
+
+#[test]
+fn a_trace_that_fills_no_window_has_no_figures() {
+    let stat = "trace stat zipf --requests 10";
+    let row = &json(stat)[0];
+    let none = serde_json::json!({
+        "windows": 0, "effective_zones": null, "top_zone_share": null, "blocks_per_chunk": null, "writes_per_block": null,
+    });
+    assert_eq!((&row["window_1024"], &row["window_4096"]), (&none, &none));
+    let table = printed(stat);
+    assert_eq!(table.lines().filter(|line| line.ends_with(" -")).count(), 8, "{table}");
+    let csv = printed(&format!("{stat} --format csv"));
+    assert!(csv.lines().nth(1).unwrap().contains(",0,,,,,0,,,,,"), "{csv}");
+}
+
+#[test]
 fn what_was_left_out_of_a_trace_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("two.spc");

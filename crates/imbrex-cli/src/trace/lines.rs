@@ -3,6 +3,7 @@
 use imbrex::buffer_size::BufferSize;
 use imbrex::trace::statistics::TraceStatistics;
 use imbrex::trace::statistics::updates::{UpdatePeriods, period_name};
+use imbrex::trace::statistics::windows::WindowMeans;
 
 use crate::table::{bytes, count, number, percent, seconds};
 
@@ -15,7 +16,8 @@ pub fn line(name: &str, value: String) -> Line {
 
 /// What is shown of a trace but its update periods; of all traces the same in the same order.
 pub fn of(statistics: &TraceStatistics) -> Vec<Line> {
-    [volume(statistics), addresses(statistics), rewriting(statistics), locality(statistics)].concat()
+    [volume(statistics), addresses(statistics), rewriting(statistics), placement(statistics), locality(statistics)]
+        .concat()
 }
 
 /// The update periods against a buffer, by so many classes; of all traces the same in the same order.
@@ -83,6 +85,27 @@ fn rewriting(s: &TraceStatistics) -> Vec<Line> {
         line("of blocks written before", percent(s.update_ratio)),
         line("blocks written more than once", percent(s.hot_lba_share)),
         line("block writes to those", percent(s.hot_write_share)),
+    ]
+}
+
+fn placement(s: &TraceStatistics) -> Vec<Line> {
+    let jumps = vec![
+        line("jumps of at most 64 KiB", percent(s.jumps.within_64kib)),
+        line("jumps of at most 1 MiB", percent(s.jumps.within_1mib)),
+        line("jumps of at most 256 MiB", percent(s.jumps.within_256mib)),
+    ];
+    [window(1024, &s.window_1024), window(4096, &s.window_4096), jumps].concat()
+}
+
+/// The windows of so many blocks. Without one there is no figure.
+fn window(blocks: u64, means: &WindowMeans) -> Vec<Line> {
+    let shown = |figure: Option<f64>, show: fn(f64) -> String| figure.map_or("-".to_owned(), show);
+    vec![
+        line(&format!("windows of {} blocks", count(blocks)), count(means.windows)),
+        line("  effective zones of 256 MiB", shown(means.effective_zones, number)),
+        line("  share of the top zone", shown(means.top_zone_share, percent)),
+        line("  blocks per chunk of 64 KiB", shown(means.blocks_per_chunk, number)),
+        line("  writes per block", shown(means.writes_per_block, number)),
     ]
 }
 

@@ -24,7 +24,7 @@ use crate::workload::{self, Watched};
 /// The version of [`TraceReport`].
 const SCHEMA: &str = "imbrex.trace-stat/1";
 
-/// Show what traces are like: volume, footprint, locality, how and when blocks are written again
+/// Show what traces are like: volume, footprint, locality, where blocks are written and when again
 ///
 /// docs/trace-stat.md defines every number.
 #[derive(Args)]
@@ -136,7 +136,8 @@ fn shown(rows: &[TraceReport]) -> String {
         [name].into_iter().chain(columns.iter().map(|(_, column)| column[at].1.clone())).collect::<Vec<_>>()
     };
     let table = grid(&headings, names.enumerate().map(line));
-    let legend = "Blocks are of 4 KiB. Caches are over start offsets, sizes ignored. An update period is the number of \
+    let legend = "Blocks are of 4 KiB. A window is as many writes as touch so many distinct ones. \
+                  Its figures are means. Caches are over start offsets, sizes ignored. An update period is the number of \
                   other blocks written between two writes of a block; of a block, the mean. Long: longer than the \
                   buffer has blocks.";
     format!("{table}\n\n{}\n", paragraphs(legend))

@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use crate::block::{Extent, Lba};
 
 /// Blocks of a page.
-const PAGE: u64 = 64;
+pub const PAGE: u64 = 64;
 /// Blocks of a line.
 const LINE: usize = 16;
 
@@ -134,7 +134,7 @@ impl Footprint {
 }
 
 /// The pages that blocks lie in, and which of a page's blocks they are.
-fn parts(at: Extent<Lba>) -> impl Iterator<Item = (u64, Range<usize>)> {
+pub fn parts(at: Extent<Lba>) -> impl Iterator<Item = (u64, Range<usize>)> {
     let (start, end) = (at.start.0, at.end().0);
     (start / PAGE..=(end - 1) / PAGE).map(move |page| {
         let first = page * PAGE;
@@ -142,6 +142,7 @@ fn parts(at: Extent<Lba>) -> impl Iterator<Item = (u64, Range<usize>)> {
     })
 }
 
-fn mask(blocks: &Range<usize>) -> u64 {
+/// A bit for each of a page's blocks.
+pub fn mask(blocks: &Range<usize>) -> u64 {
     (u64::MAX >> (PAGE as usize - blocks.len())) << blocks.start
 }

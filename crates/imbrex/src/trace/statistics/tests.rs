@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::trace::{Compression, TraceFormat, TraceInfo};
 use caches::MissRatios;
+use jumps::JumpShares;
 use updates::{PeriodClass, PeriodShare};
 
 struct Given {
@@ -102,6 +103,18 @@ fn plain_update_periods(written: &[u64], buffer_blocks: u64) -> UpdatePeriods {
     }
 }
 
+fn plain_windows(distinct: usize, writes: &[TraceRequest]) -> WindowMeans {
+    let blocks: Vec<_> = writes.iter().map(|write| blocks(&[*write])).collect();
+    windows::tests::plain(distinct, &blocks)
+}
+
+fn plain_jumps(requests: &[TraceRequest]) -> JumpShares {
+    let jump = |pair: &[TraceRequest]| i128::from(pair[1].offset_bytes) - i128::from(pair[0].end_bytes());
+    let jumps: Vec<_> = requests.windows(2).map(jump).collect();
+    let within = |most: i128| part(jumps.iter().filter(|jump| jump.abs() <= most).count() as u64, jumps.len() as u64);
+    JumpShares { within_64kib: within(65_536), within_1mib: within(1 << 20), within_256mib: within(1 << 28) }
+}
+
 fn plain(requests: &[TraceRequest], percent: f64, buffer_blocks: u64) -> TraceStatistics {
     let [reads, writes, trims] = [Access::Read, Access::Write, Access::Trim].map(|access| of(requests, access));
     let both: Vec<TraceRequest> = requests.iter().filter(|r| r.access != Access::Trim).copied().collect();
@@ -147,6 +160,9 @@ fn plain(requests: &[TraceRequest], percent: f64, buffer_blocks: u64) -> TraceSt
         update_ratio: part(written_n - written_distinct, written_n),
         hot_lba_share: part(hot.len() as u64, written_distinct),
         hot_write_share: part(hot.iter().sum(), written_n),
+        window_1024: plain_windows(1024, &writes),
+        window_4096: plain_windows(4096, &writes),
+        jumps: plain_jumps(&both),
         unique_offsets: distinct(&offsets),
         miss: vec![plain_misses(&offsets, percent)],
         update_period: plain_update_periods(&written, buffer_blocks),
@@ -220,6 +236,34 @@ fn update_periods_by_hand() {
 }
 
 #[test]
+fn windows_and_jumps_by_hand() {
+    // Writes of 1 MiB into zones in turn, with a read between that moves the head, and a trim that counts nowhere.
+    let mut requests: Vec<TraceRequest> = (0..16u64)
+        .map(|i| TraceRequest {
+            arrival_ns: 0,
+            offset_bytes: (i % 2) * (1 << 28) + (i / 2) * (1 << 20),
+            bytes: 1 << 20,
+            access: Access::Write,
+        })
+        .collect();
+    let far = TraceRequest { arrival_ns: 0, offset_bytes: 1 << 40, bytes: 4096, access: Access::Read };
+    requests.insert(8, far);
+    requests.insert(3, TraceRequest { access: Access::Trim, ..far });
+    let statistics = statistics(&requests, &StatisticsOptions::default());
+    let window = |windows| WindowMeans {
+        windows,
+        effective_zones: Some(2.0),
+        top_zone_share: Some(0.5),
+        blocks_per_chunk: Some(16.0),
+        writes_per_block: Some(1.0),
+    };
+    assert_eq!((statistics.window_1024, statistics.window_4096), (window(4), window(1)));
+    // Of 16 jumps two lead to the read and back, eight a zone up less 1 MiB, six back by a zone.
+    let jumps = JumpShares { within_64kib: 0.0, within_1mib: 0.0, within_256mib: 14.0 / 16.0 };
+    assert_eq!(statistics.jumps, jumps);
+}
+
+#[test]
 fn the_buffer_is_a_part_of_the_address_range() {
     let statistics = statistics(&writes_of(&[999, 0]), &StatisticsOptions::default());
     assert_eq!((statistics.range_bytes, statistics.range_zones), (1000 * 4096, 1));
@@ -231,4 +275,5 @@ fn a_trace_of_nothing_has_no_ratios() {
     let statistics = statistics(&[], &StatisticsOptions::default());
     assert_eq!((statistics.requests, statistics.write_ratio, statistics.update_period.mean), (0, 0.0, 0.0));
     assert_eq!(statistics.miss[0].lru, 0.0);
+    assert_eq!((statistics.window_1024, statistics.jumps), (WindowMeans::default(), JumpShares::default()));
 }
