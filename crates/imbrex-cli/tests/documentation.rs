@@ -119,7 +119,7 @@ fn arguments(command: &str) -> Vec<String> {
 /// What is shown in a document is run in a folder of its own, in the order in which it is shown: what one command makes
 /// another one uses.
 fn run_all(file: &Path, commands: &[String]) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     write_samples(folder.path());
     for command in commands {
         match command.split_whitespace().next() {
@@ -128,7 +128,11 @@ fn run_all(file: &Path, commands: &[String]) {
             _ if ["cargo run --release -- compare", "make test"].contains(&command.as_str()) => continue,
             _ => panic!("{}: '{command}' is shown and not run by this test", file.display()),
         }
-        let result = Command::cargo_bin("imbrex").unwrap().args(arguments(command)).current_dir(&folder).assert();
+        let result = Command::cargo_bin("imbrex")
+            .expect("the program is built")
+            .args(arguments(command))
+            .current_dir(&folder)
+            .assert();
         // Without a rule the explorer has to find something.
         if command.contains("--without") {
             result.failure()
@@ -153,7 +157,7 @@ fn every_command_shown_works() {
     }
     assert!(documents.len() > 10, "only {} documents show commands", documents.len());
     let waiting = Mutex::new(documents.into_iter());
-    let next = || waiting.lock().unwrap().next();
+    let next = || waiting.lock().expect("no thread panics with it").next();
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
