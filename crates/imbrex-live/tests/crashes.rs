@@ -15,7 +15,7 @@ use imbrex_live::explore::on_images;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Cuts for each layer. `make soak` makes twenty thousand.
-const CUTS: u64 = 300;
+const CUTS: u64 = 500;
 /// Cuts within which a rule that is switched off must show.
 const CAUGHT_WITHIN: u64 = 20_000;
 const FIRST_SEED: u64 = 1;
