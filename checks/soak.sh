@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 SOAK_SEED=${SOAK_SEED:-1} MEMORY_CUTS=${MEMORY_CUTS:-100000} IMAGE_CUTS=${IMAGE_CUTS:-20000}
-CASES=${CASES:-2000} FUZZ_SECONDS=${FUZZ_SECONDS:-60}
+CASES=${CASES:-1000} FUZZ_SECONDS=${FUZZ_SECONDS:-60}
 # A run takes a seed, so that another SOAK_SEED shares none with this one.
 first=$(((SOAK_SEED - 1) * 1000000 + 1))
 imbrex=target/release/imbrex
