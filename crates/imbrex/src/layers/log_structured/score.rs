@@ -1,5 +1,6 @@
 //! Which band is compacted next.
 
+use super::config::Age;
 use crate::parts::random::Random;
 use crate::parts::unit_pool::Victims;
 
@@ -10,8 +11,8 @@ pub(super) enum Score {
     Fifo,
     /// That it has the fewest live blocks: the paper's Empty.
     Greedy,
-    /// That it has the most (1 − u)·age / (1 + u).
-    CostBenefit,
+    /// That it has the most (1 − u)·(1 + age) / (1 + u), by one of the readings of age.
+    CostBenefit(Age),
     /// That it has the fewest live blocks of those drawn.
     Choices(Draw),
 }
@@ -21,13 +22,14 @@ impl Score {
     pub fn keeps(&self) -> Victims {
         match self {
             Self::Greedy => Victims::ByLive,
-            Self::Fifo | Self::CostBenefit => Victims::ByAge,
+            Self::Fifo | Self::CostBenefit(_) => Victims::ByAge,
             Self::Choices(_) => Victims::ForDraws,
         }
     }
 }
 
-/// (1 − u)·age / (1 + u), with the share u of live blocks, for a band of `full` blocks.
+/// (1 − u)·(1 + age) / (1 + u), with the share u of live blocks, for a band of `full` blocks. Without the 1, bands of
+/// age 0, which all are after a crash, would be worth the same however few blocks live there.
 pub(super) fn benefit_per_cost(live: u32, full: u32, age: u64) -> f64 {
     let (live, full) = (f64::from(live), f64::from(full));
     (full - live) * (1.0 + age as f64) / (full + live)
@@ -129,6 +131,7 @@ mod tests {
     fn an_age_counts_for_more_the_emptier_a_band_is() {
         assert!(benefit_per_cost(2, FULL, 10) > benefit_per_cost(5, FULL, 10));
         assert!(benefit_per_cost(5, FULL, 100) > benefit_per_cost(2, FULL, 10));
+        assert!(benefit_per_cost(2, FULL, 0) > benefit_per_cost(5, FULL, 0));
         assert!(benefit_per_cost(FULL, FULL, 1000).abs() < f64::EPSILON);
     }
 }
