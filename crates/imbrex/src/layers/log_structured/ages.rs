@@ -103,7 +103,7 @@ impl Ages {
         }
         match written {
             Written::Now => {
-                self.times.set_run(at.start.0, at.blocks, (self.clock + 1).saturating_sub(at.blocks.into()))
+                self.times.set_run(at.start.0, at.blocks, (self.clock + 1).saturating_sub(at.blocks.into()));
             }
             Written::Before(youngest) if self.reading == Age::Live => {
                 at.iter().for_each(|lba| self.times.set(lba.0, youngest));
