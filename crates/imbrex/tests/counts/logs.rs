@@ -63,7 +63,7 @@ impl Log {
         let number = |key: &str, default| config.get(key).map_or(default, |value| value.as_integer().unwrap() as u64);
         Self {
             layer,
-            age: config.get("age").map_or("mean", |value| value.as_str().unwrap()).to_owned(),
+            age: config.get("age").map_or("block", |value| value.as_str().unwrap()).to_owned(),
             times: BTreeMap::new(),
             bands: (0..BANDS).map(|_| Band::default()).collect(),
             places: BTreeMap::new(),
@@ -196,7 +196,7 @@ impl Log {
             "log-cost-benefit" => {
                 let value = |band: usize| {
                     let (live, age) = (self.live(band), self.written - self.time(band));
-                    ((BAND - live) as f64) * (1.0 + age as f64) / ((BAND + live) as f64)
+                    ((BAND - live) as f64) * age as f64 / ((BAND + live) as f64)
                 };
                 let candidates = closed.into_iter().filter(gains);
                 candidates.max_by(|&a, &b| value(a).total_cmp(&value(b)).then(Reverse(a).cmp(&Reverse(b)))).unwrap()
@@ -271,7 +271,7 @@ fn every_reading_of_age_agrees() {
         let by_age = ["block", "mean", "live", "band"].map(moved);
         println!("{config:?}: {by_age:?}");
         assert!(by_age[1] != by_age[0] && by_age[1] != by_age[3] && by_age[0] != by_age[3], "{by_age:?}");
-        assert_eq!(moved("mean"), compare("log-cost-benefit", config).moved);
+        assert_eq!(moved("block"), compare("log-cost-benefit", config).moved);
     }
 }
 

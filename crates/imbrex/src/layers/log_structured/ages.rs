@@ -116,13 +116,13 @@ impl Ages {
         }
     }
 
-    /// Looks for the youngest live block of a band, written so far, if the last one known lives no more.
-    pub fn refresh(&mut self, band: u32, written: u32, map: &FullMap) {
+    /// Looks for the youngest live block of a band of `full` blocks if the last one known lives no more.
+    pub fn refresh(&mut self, band: u32, full: u32, map: &FullMap) {
         if self.bands[band as usize].is_exact || self.reading == Age::Mean {
             return;
         }
         let mut youngest = 0;
-        map.holders(map.place(band, 0), written, |lba, slot| {
+        map.holders(map.place(band, 0), full, |lba, slot| {
             if map.get(lba) == Some(slot) {
                 youngest = youngest.max(self.time(lba));
             }

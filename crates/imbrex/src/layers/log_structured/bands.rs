@@ -1,7 +1,7 @@
 //! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
 use super::ages::{Ages, Written};
-use super::score::{Score, benefit_per_cost};
+use super::score::{Closed, Score};
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
 use crate::parts::full_map::FullMap;
@@ -50,10 +50,7 @@ impl Bands {
             map: FullMap::new(capacity, count, blocks),
             pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
             zones,
-            ages: match score {
-                Score::CostBenefit(age) => Some(Ages::new(age, count, capacity)),
-                Score::Fifo | Score::Greedy | Score::Choices(_) => None,
-            },
+            ages: score.reads().map(|age| Ages::new(age, count, capacity)),
             score,
             copying: Vec::with_capacity(roles),
             victims: Vec::with_capacity(roles),
@@ -173,9 +170,7 @@ impl Bands {
 
     /// Makes a candidate a victim.
     pub fn leave(&mut self, band: u32) {
-        if let Score::Choices(draw) = &mut self.score {
-            draw.took(self.map.live(band) < self.zones.zone_blocks);
-        }
+        self.score.took(self.map.live(band) < self.zones.zone_blocks);
         self.pool.reopen(band);
     }
 
@@ -197,28 +192,11 @@ impl Bands {
 
     /// The candidate to compact next, if compacting candidates can gain a slot at all.
     pub fn best(&mut self) -> Option<u32> {
-        let full = self.zones.zone_blocks;
-        let gains = |&band: &u32| self.map.live(band) < full;
-        let mut closed = self.pool.by_age();
-        match &mut self.score {
-            Score::Greedy => self.pool.least_live().map(|(band, _)| band).filter(gains),
-            // The oldest may have no dead slot, but then another must.
-            Score::Fifo => {
-                let oldest = closed.next()?;
-                (gains(&oldest) || closed.any(|band| gains(&band))).then_some(oldest)
-            }
-            Score::CostBenefit(_) => {
-                let ages = self.ages.as_mut()?;
-                self.pool.by_age().for_each(|band| ages.refresh(band, self.bands[band as usize].written, &self.map));
-                let value = |band| {
-                    let live = self.map.live(band);
-                    benefit_per_cost(live, full, ages.of(band, live))
-                };
-                // Of equals the lowest number.
-                closed.filter(gains).max_by(|&a, &b| value(a).total_cmp(&value(b)).then(b.cmp(&a)))
-            }
-            Score::Choices(draw) => draw.best(self.pool.drawn_from(), full, |band| self.map.live(band)),
+        let (pool, map, full) = (&self.pool, &self.map, self.zones.zone_blocks);
+        if let Some(ages) = &mut self.ages {
+            pool.by_age().for_each(|band| ages.refresh(band, full, map));
         }
+        self.score.best(&Closed { pool, map, ages: self.ages.as_ref(), full })
     }
 
     /// The effect of a change of role; nothing is adopted here.

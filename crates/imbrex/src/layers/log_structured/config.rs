@@ -58,7 +58,7 @@ impl Default for Config {
             buffered_heat: true,
             sequence: Sequence::Place,
             step_blocks: 4096,
-            age: Age::Mean,
+            age: Age::Block,
             choices: 10,
             seed: 1,
         }
@@ -127,10 +127,10 @@ const SEED: Field = Field {
 
 const AGE: Field = Field {
     key: "age",
-    default: "\"mean\"",
+    default: "\"block\"",
     meaning: "\"block\", \"mean\", \"live\" or \"band\": whether each block keeps its age when it is moved, whether the \
               youngest or the mean one counts, and whether dead ones do",
-    samples: &["\"mean\"", "\"block\"", "\"live\"", "\"band\""],
+    samples: &["\"block\"", "\"mean\"", "\"live\"", "\"band\""],
 };
 
 /// A layer's own fields, and those of the family.
