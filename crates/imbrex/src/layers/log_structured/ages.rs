@@ -136,7 +136,7 @@ impl Ages {
         self.bands[band as usize].youngest
     }
 
-    /// The age of a fresh band of so many live blocks. One without any is as old as can be.
+    /// The age of a fresh band of so many live blocks. One without any is as old as can be, unless dead ones count.
     pub fn of(&self, band: u32, live: u32) -> u64 {
         let of = &self.bands[band as usize];
         let when = if self.reading == Age::Mean { of.total.checked_div(live.into()).unwrap_or(0) } else { of.youngest };

@@ -8,8 +8,8 @@
 //! with the best score are compacted: their live blocks are read and appended to a spare band, and the bands are reset.
 //!
 //! The layers differ in the score: `log-fifo` takes the band closed longest ago, `log-greedy` the one with the fewest
-//! live blocks, `log-cost-benefit` the one with the most (1 − u)·(1 + age) / (1 + u), where u is its share of live blocks
-//! and age the blocks the host has written since its live blocks were, on average. `log-choices` takes the one with the fewest
+//! live blocks, `log-cost-benefit` the one with the most (1 − u)·age / (1 + u), where u is its share of live blocks and
+//! age the blocks the host has written since it wrote the youngest of them. `log-choices` takes the one with the fewest
 //! live blocks of `choices` that it draws: the d-choices cleaning of Van Houdt ("A Mean Field Model for a Class of Garbage
 //! Collection Algorithms in Flash-based Solid State Drives", SIGMETRICS 2013, d-Choices GC) and of Li, Lee and Lui
 //! ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
@@ -66,10 +66,9 @@
 //! - *Bands without a dead block* are drawn like others, as in the model, and compacting one gains nothing. Only if the
 //!   last victim was such a band and all that are drawn are, the next in the list that has a dead block is taken
 //!   instead: so a write waits for a number of compactions that is limited, and not just probably so.
-//! - *Age* (`age`): a band's is the mean of its live blocks', each of which keeps the time of its last write when it
-//!   is moved. A block that waited in the
-//!   write buffer was written when it lands.
-//! - *The offset of age*: one block, so that of bands without an age, which all are after a crash, the emptiest is best.
+//! - *Age* (`age`): a band is as old as its youngest live block, and a block keeps the time of its last write when it
+//!   is moved. A block that waited in the write buffer was written when it lands. Nothing is added to an age, so until
+//!   the host writes, all bands found after a crash are worth the same.
 //! - *Idle time* is not used, and what is in the write buffer at the end of a trace stays there.
 //! - *Trim* unmaps.
 
