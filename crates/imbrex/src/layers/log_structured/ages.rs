@@ -77,6 +77,12 @@ impl Ages {
         self.bands[band as usize] = Band::EMPTY;
     }
 
+    /// Reads when a block was written, for its effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        if self.reading == Age::Band { 0 } else { self.times.get(lba.0) }
+    }
+
     fn time(&self, lba: Lba) -> u64 {
         Some(self.times.get(lba.0)).filter(|&time| time != NONE).unwrap_or(0)
     }

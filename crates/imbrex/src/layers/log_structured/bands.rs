@@ -87,6 +87,12 @@ impl Bands {
         Some(self.map.place(band, offset))
     }
 
+    /// Reads what a write of the block will look up, for its effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        self.map.prefetch(lba) ^ self.ages.as_ref().map_or(0, |ages| ages.prefetch(lba))
+    }
+
     pub fn live(&self, band: u32) -> u32 {
         self.map.live(band)
     }

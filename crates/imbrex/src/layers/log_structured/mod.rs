@@ -305,7 +305,7 @@ impl TranslationLayer for LogStructured {
     }
 
     fn prefetch(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.bands.map.prefetch(request.at.start))
+        ahead.iter().fold(0, |sum, request| sum ^ self.bands.prefetch(request.at.start))
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
