@@ -37,6 +37,10 @@ struct Band {
 /// A log that compacts one band or more at a time into spare bands.
 struct Log {
     layer: &'static str,
+    /// The reading of `age`.
+    age: String,
+    /// When the host last wrote each block, or as the reading has it.
+    times: BTreeMap<u64, u64>,
     bands: Vec<Band>,
     /// Band and offset of each block.
     places: BTreeMap<u64, (usize, usize)>,
@@ -59,6 +63,8 @@ impl Log {
         let number = |key: &str, default| config.get(key).map_or(default, |value| value.as_integer().unwrap() as u64);
         Self {
             layer,
+            age: config.get("age").map_or("block", |value| value.as_str().unwrap()).to_owned(),
+            times: BTreeMap::new(),
             bands: (0..BANDS).map(|_| Band::default()).collect(),
             places: BTreeMap::new(),
             empty: (0..BANDS).collect(),
@@ -109,6 +115,7 @@ impl Log {
         self.written += 1;
         self.counts.host += 1;
         self.bands[band].youngest = self.written;
+        self.times.insert(lba, self.written);
         if self.bands[band].blocks.len() == BAND {
             self.close(band);
             self.active = None;
@@ -139,7 +146,7 @@ impl Log {
 
     /// Moves what is live on the victims to empty bands, the last of which the host goes on in.
     fn rewrite(&mut self, victims: &[usize]) {
-        let youngest = victims.iter().map(|&band| self.bands[band].youngest).max().unwrap();
+        let youngest = victims.iter().map(|&band| self.time(band)).max().unwrap();
         let mut targets: Vec<usize> = Vec::new();
         for &victim in victims {
             for (offset, lba) in std::mem::take(&mut self.bands[victim].blocks).into_iter().enumerate() {
@@ -152,6 +159,9 @@ impl Log {
                     targets.push(target);
                 }
                 self.put(lba, *targets.last().unwrap());
+                if self.age == "live" {
+                    self.times.insert(lba, youngest);
+                }
                 self.counts.moved += 1;
             }
         }
@@ -166,6 +176,17 @@ impl Log {
         }
     }
 
+    /// When a band was written, as the reading has it.
+    fn time(&self, band: usize) -> u64 {
+        let blocks = self.bands[band].blocks.iter().enumerate();
+        let live = blocks.filter(|&(offset, lba)| self.places[lba] == (band, offset)).map(|(_, lba)| self.times[lba]);
+        match self.age.as_str() {
+            "band" => self.bands[band].youngest,
+            "mean" => live.clone().sum::<u64>().checked_div(live.count() as u64).unwrap_or(0),
+            _ => live.max().unwrap_or(0),
+        }
+    }
+
     fn best(&mut self) -> usize {
         let gains = |band: &usize| self.live(*band) < BAND;
         let closed = self.closed.clone();
@@ -174,8 +195,8 @@ impl Log {
             "log-greedy" => closed.into_iter().min_by_key(|&band| (self.live(band), self.bands[band].since)).unwrap(),
             "log-cost-benefit" => {
                 let value = |band: usize| {
-                    let (live, age) = (self.live(band), self.written - self.bands[band].youngest);
-                    ((BAND - live) as f64) * (1.0 + age as f64) / ((BAND + live) as f64)
+                    let (live, age) = (self.live(band), self.written - self.time(band));
+                    ((BAND - live) as f64) * age as f64 / ((BAND + live) as f64)
                 };
                 let candidates = closed.into_iter().filter(gains);
                 candidates.max_by(|&a, &b| value(a).total_cmp(&value(b)).then(Reverse(a).cmp(&Reverse(b)))).unwrap()
@@ -240,6 +261,17 @@ fn moved_blocks_of_log_structured_bands_agree() {
             println!("{layer} {config:?}: {counts:?}");
             assert!(counts.moved > 10_000, "{counts:?}");
         }
+    }
+}
+
+#[test]
+fn every_reading_of_age_agrees() {
+    for config in ["compact_bands = 1", "compact_bands = 3\nspare_bands = 2"] {
+        let moved = |age: &str| compare("log-cost-benefit", &format!("age = '{age}'\n{config}")).moved;
+        let by_age = ["block", "mean", "live", "band"].map(moved);
+        println!("{config:?}: {by_age:?}");
+        assert!(by_age[1] != by_age[0] && by_age[1] != by_age[3] && by_age[0] != by_age[3], "{by_age:?}");
+        assert_eq!(moved("block"), compare("log-cost-benefit", config).moved);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
-use super::score::{Score, benefit_per_cost};
+use super::ages::{Ages, Written};
+use super::score::{Closed, Score};
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
 use crate::parts::full_map::FullMap;
@@ -23,8 +24,6 @@ pub(super) enum Role {
 struct Band {
     written: u32,
     role: Role,
-    /// When the host last wrote a block of it, in blocks written by the host.
-    youngest: u64,
 }
 
 pub(super) struct Bands {
@@ -37,8 +36,8 @@ pub(super) struct Bands {
     /// Bands by role, in the order in which they took it.
     pub copying: Vec<u32>,
     pub victims: Vec<u32>,
-    /// Blocks the host has written.
-    pub clock: u64,
+    /// Kept where the score asks for them.
+    ages: Option<Ages>,
 }
 
 impl Bands {
@@ -47,14 +46,14 @@ impl Bands {
     pub fn new(zones: Zones, score: Score, roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
         Self {
-            bands: vec![Band { written: 0, role: Role::Data, youngest: 0 }; count as usize],
+            bands: vec![Band { written: 0, role: Role::Data }; count as usize],
             map: FullMap::new(capacity, count, blocks),
             pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
             zones,
+            ages: score.reads().map(|age| Ages::new(age, count, capacity)),
             score,
             copying: Vec::with_capacity(roles),
             victims: Vec::with_capacity(roles),
-            clock: 0,
         }
     }
 
@@ -88,6 +87,12 @@ impl Bands {
         Some(self.map.place(band, offset))
     }
 
+    /// Reads what a write of the block will look up, for its effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        self.map.prefetch(lba) ^ self.ages.as_ref().map_or(0, |ages| ages.prefetch(lba))
+    }
+
     pub fn live(&self, band: u32) -> u32 {
         self.map.live(band)
     }
@@ -100,14 +105,17 @@ impl Bands {
         self.bands[band as usize].role
     }
 
+    /// The time of the youngest block that counts of a band that has just been the best; of no meaning without ages.
     pub fn youngest(&self, band: u32) -> u64 {
-        self.bands[band as usize].youngest
+        self.ages.as_ref().map_or(0, |ages| ages.youngest(band))
     }
 
-    /// A block as young as `when` lies in the band.
-    pub fn rejuvenate(&mut self, band: u32, when: u64) {
-        let youngest = &mut self.bands[band as usize].youngest;
-        *youngest = when.max(*youngest);
+    /// The host has written so many blocks.
+    #[inline]
+    pub fn pass(&mut self, blocks: u32) {
+        if let Some(ages) = &mut self.ages {
+            ages.pass(blocks);
+        }
     }
 
     pub fn empties(&self) -> u32 {
@@ -121,7 +129,9 @@ impl Bands {
     /// Opens the empty band of the lowest number.
     pub fn open(&mut self) -> Option<u32> {
         let band = self.pool.open()?;
-        self.bands[band as usize].youngest = 0;
+        if let Some(ages) = &mut self.ages {
+            ages.opened(band);
+        }
         Some(band)
     }
 
@@ -143,12 +153,19 @@ impl Bands {
 
     /// The blocks of `at` lie in the slots from `slot` on, of one band, which were written with them.
     #[inline]
-    pub fn adopt(&mut self, at: Extent<Lba>, slot: u64) {
+    pub fn adopt(&mut self, at: Extent<Lba>, slot: u64, written: Written) {
+        if let Some(ages) = &mut self.ages {
+            ages.leave(at, &self.map);
+            ages.enter(at, self.map.locate(slot).0, written);
+        }
         self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
     }
 
     /// The blocks of `at` lie on no band.
     pub fn remove(&mut self, at: Extent<Lba>) {
+        if let Some(ages) = &mut self.ages {
+            ages.leave(at, &self.map);
+        }
         self.map.remove(at, |band, live| self.pool.changed(band, live));
     }
 
@@ -159,9 +176,7 @@ impl Bands {
 
     /// Makes a candidate a victim.
     pub fn leave(&mut self, band: u32) {
-        if let Score::Choices(draw) = &mut self.score {
-            draw.took(self.map.live(band) < self.zones.zone_blocks);
-        }
+        self.score.took(self.map.live(band) < self.zones.zone_blocks);
         self.pool.reopen(band);
     }
 
@@ -183,24 +198,11 @@ impl Bands {
 
     /// The candidate to compact next, if compacting candidates can gain a slot at all.
     pub fn best(&mut self) -> Option<u32> {
-        let full = self.zones.zone_blocks;
-        let gains = |&band: &u32| self.map.live(band) < full;
-        let mut closed = self.pool.by_age();
-        match &mut self.score {
-            Score::Greedy => self.pool.least_live().map(|(band, _)| band).filter(gains),
-            // The oldest may have no dead slot, but then another must.
-            Score::Fifo => {
-                let oldest = closed.next()?;
-                (gains(&oldest) || closed.any(|band| gains(&band))).then_some(oldest)
-            }
-            Score::CostBenefit => {
-                let age = |band: u32| self.clock - self.bands[band as usize].youngest;
-                let value = |band| benefit_per_cost(self.map.live(band), full, age(band));
-                // Of equals the lowest number.
-                closed.filter(gains).max_by(|&a, &b| value(a).total_cmp(&value(b)).then(b.cmp(&a)))
-            }
-            Score::Choices(draw) => draw.best(self.pool.drawn_from(), full, |band| self.map.live(band)),
+        let (pool, map, full) = (&self.pool, &self.map, self.zones.zone_blocks);
+        if let Some(ages) = &mut self.ages {
+            pool.by_age().for_each(|band| ages.refresh(band, full, map));
         }
+        self.score.best(&Closed { pool, map, ages: self.ages.as_ref(), full })
     }
 
     /// The effect of a change of role; nothing is adopted here.
@@ -254,6 +256,7 @@ impl Bands {
     pub fn check(&self) -> Result<(), Violation> {
         self.map.check()?;
         self.pool.check(&self.map)?;
+        self.ages.as_ref().map_or(Ok(()), |ages| ages.check(&self.map))?;
         let mut beyond = None;
         self.map.all_runs(|at, slot| {
             let (band, offset) = self.map.locate(slot);

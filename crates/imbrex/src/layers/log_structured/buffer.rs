@@ -138,7 +138,7 @@ impl LogStructured {
             plan.copy(Place::Host(done), Place::At(Pba::ram(u64::from(slot))), 1, Why::Host);
             done += 1;
         }
-        self.bands.clock += u64::from(done);
+        self.bands.pass(done);
         plan.count(Event::WriteHit, hits);
         done
     }

@@ -2,6 +2,7 @@
 
 use super::LogStructured;
 use super::READ_THROUGH;
+use super::ages::Written;
 use super::bands::Role;
 use super::config::Sequence;
 use crate::block::{Extent, Lba, Pba};
@@ -50,6 +51,7 @@ pub(super) struct Compaction {
     done: usize,
     /// The band being written, and those written before it.
     target: Option<u32>,
+    /// When the youngest block of the victims was written.
     youngest: u64,
 }
 
@@ -212,7 +214,7 @@ impl LogStructured {
         plan.copy(Place::At(Pba::ram(u64::from(first.ram))), Place::At(to), run, Why::Migrate);
         plan.record(Record::Map { at, to });
         if self.without_spare() {
-            self.map(at, slot);
+            self.map(at, slot, Written::Before(self.compaction.youngest));
             self.cool(at);
         } else {
             self.bands.wrote(at, slot);
@@ -232,7 +234,6 @@ impl LogStructured {
         }
         let target = self.bands.open()?;
         self.compaction.target = Some(target);
-        self.bands.rejuvenate(target, self.compaction.youngest);
         if !self.without_spare() {
             self.give_role(target, becomes::COPYING, plan);
         }
@@ -296,7 +297,7 @@ impl LogStructured {
             }
         });
         for (at, slot) in adopted.drain(..) {
-            self.bands.adopt(at, slot);
+            self.bands.adopt(at, slot, Written::Before(self.compaction.youngest));
             self.cool(at);
         }
         self.compaction.adopted = adopted;

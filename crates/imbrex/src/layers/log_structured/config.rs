@@ -16,6 +16,20 @@ pub(super) enum Sequence {
     Heat,
 }
 
+/// What makes a band old, to which `log-cost-benefit` gives worth.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Age {
+    /// That of the youngest block ever written there. Moved blocks are as young as the youngest victim.
+    Band,
+    /// That of its youngest live block. Moved blocks are as young as the youngest victim.
+    Live,
+    /// That of its youngest live block. Moved blocks keep their age.
+    Block,
+    /// The mean of the ages of its live blocks. Moved blocks keep their age.
+    Mean,
+}
+
 /// The values of all fields. A layer that does not list one of them keeps its default.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(default)]
@@ -28,6 +42,7 @@ pub(super) struct Config {
     pub buffered_heat: bool,
     pub sequence: Sequence,
     pub step_blocks: u32,
+    pub age: Age,
     pub choices: u32,
     pub seed: u64,
 }
@@ -43,6 +58,7 @@ impl Default for Config {
             buffered_heat: true,
             sequence: Sequence::Place,
             step_blocks: 4096,
+            age: Age::Block,
             choices: 10,
             seed: 1,
         }
@@ -109,17 +125,30 @@ const SEED: Field = Field {
     samples: &["1", "2"],
 };
 
-/// The fields where victims are drawn.
-pub(super) const FIELDS_OF_DRAWS: &[Field] = &{
-    let mut fields = [CHOICES; FIELDS.len() + 2];
-    fields[1] = SEED;
+const AGE: Field = Field {
+    key: "age",
+    default: "\"block\"",
+    meaning: "\"block\", \"mean\", \"live\" or \"band\": whether each block keeps its age when it is moved, whether the \
+              youngest or the mean one counts, and whether dead ones do",
+    samples: &["\"block\"", "\"mean\"", "\"live\"", "\"band\""],
+};
+
+/// A layer's own fields, and those of the family.
+const fn with_family<const N: usize>(own: &[Field]) -> [Field; N] {
+    let mut fields = [own[0]; N];
     let mut i = 0;
-    while i < FIELDS.len() {
-        fields[i + 2] = FIELDS[i];
+    while i < N {
+        fields[i] = if i < own.len() { own[i] } else { FIELDS[i - own.len()] };
         i += 1;
     }
     fields
-};
+}
+
+/// The fields where victims are drawn.
+pub(super) const FIELDS_OF_DRAWS: &[Field] = &with_family::<{ FIELDS.len() + 2 }>(&[CHOICES, SEED]);
+
+/// The fields where bands have ages.
+pub(super) const FIELDS_OF_AGES: &[Field] = &with_family::<{ FIELDS.len() + 1 }>(&[AGE]);
 
 /// More choices than this are as good as greedy and only take time.
 const MOST_CHOICES: u32 = 1000;

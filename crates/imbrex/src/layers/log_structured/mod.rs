@@ -9,8 +9,8 @@
 //!
 //! The layers differ in the score: `log-fifo` takes the band closed longest ago, `log-greedy` the one with the fewest
 //! live blocks, `log-cost-benefit` the one with the most (1 − u)·age / (1 + u), where u is its share of live blocks and
-//! age the blocks the host has written since its youngest block was. `log-choices` takes the one with the fewest live
-//! blocks of `choices` that it draws: the d-choices cleaning of Van Houdt ("A Mean Field Model for a Class of Garbage
+//! age the blocks the host has written since it wrote the youngest of them. `log-choices` takes the one with the fewest
+//! live blocks of `choices` that it draws: the d-choices cleaning of Van Houdt ("A Mean Field Model for a Class of Garbage
 //! Collection Algorithms in Flash-based Solid State Drives", SIGMETRICS 2013, d-Choices GC) and of Li, Lee and Lui
 //! ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
 //! algorithm). One choice is random cleaning; with many it comes close to greedy, for a look at so many bands.
@@ -18,13 +18,15 @@
 //! # State
 //! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
 //!   hold copies ([`Record::Unit`]), and which blocks these are copies of;
-//! - soft: heat (overwrites since the block was last compacted), age, the order of candidates, how far the draws have
-//!   come, the active band. After a crash all blocks are cold, bands count as closed in the order of their numbers, the
-//!   draws begin anew with the same seed, and the band begun with the most room is the active one;
+//! - soft: heat (overwrites since the block was last compacted), the time of each block's last write, the order of
+//!   candidates, how far the draws have come, the active band. After a crash all blocks are cold and as old as the life,
+//!   bands count as closed in the order of their numbers, the draws begin anew with the same seed, and the band begun with
+//!   the most room is the active one;
 //! - in RAM only: the write buffer, if there is one (`buffer_bands`).
 //!
 //! # Invariants
 //! - a band's live count is the number of blocks that the map puts there; each lies below the band's pointer;
+//! - no live block of a band is younger than the band is said to be, and the times of all sum up to what is said;
 //! - the host's blocks open an empty band only if `spare_bands` others stay empty;
 //! - closed bands, and only they, are candidates; a copy does not count until its band becomes data.
 //!
@@ -64,10 +66,13 @@
 //! - *Bands without a dead block* are drawn like others, as in the model, and compacting one gains nothing. Only if the
 //!   last victim was such a band and all that are drawn are, the next in the list that has a dead block is taken
 //!   instead: so a write waits for a number of compactions that is limited, and not just probably so.
-//! - *Age*: a band that takes compacted blocks is as young as the youngest victim.
+//! - *Age* (`age`): a band is as old as its youngest live block, and a block keeps the time of its last write when it
+//!   is moved. A block that waited in the write buffer was written when it lands. Nothing is added to an age, so until
+//!   the host writes, all bands found after a crash are worth the same.
 //! - *Idle time* is not used, and what is in the write buffer at the end of a trace stays there.
 //! - *Trim* unmaps.
 
+mod ages;
 mod bands;
 mod buffer;
 mod compact;
@@ -84,10 +89,11 @@ use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use crate::recording::Recording;
 use crate::space::Space;
+use ages::Written;
 use bands::Bands;
 use buffer::WriteBuffer;
 use compact::Compaction;
-use config::{Config, FIELDS, FIELDS_OF_DRAWS, Sequence};
+use config::{Config, FIELDS, FIELDS_OF_AGES, FIELDS_OF_DRAWS, Sequence};
 use score::{Draw, Score};
 
 /// Dead stretches shorter than this are read along with the live blocks around them.
@@ -124,8 +130,11 @@ pub(super) const COST_BENEFIT: LayerInfo = LayerInfo {
     summary: "Everything is appended; bands with old and few live blocks are compacted.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&COST_BENEFIT, |_| Score::CostBenefit, space, config)?)),
+    fields: FIELDS_OF_AGES,
+    build: |space, config| {
+        let score = |config: &Config| Score::CostBenefit(config.age);
+        Ok(Box::new(LogStructured::new(&COST_BENEFIT, score, space, config)?))
+    },
 };
 
 pub(super) const CHOICES: LayerInfo = LayerInfo {
@@ -197,9 +206,8 @@ impl LogStructured {
     #[inline]
     fn land(&mut self, at: Extent<Lba>, slot: u64, plan: &mut Plan) {
         plan.record(Record::Map { at, to: self.bands.block(slot) });
-        self.map(at, slot);
+        self.map(at, slot, Written::Now);
         let (band, offset) = self.bands.map.locate(slot);
-        self.bands.rejuvenate(band, self.bands.clock);
         if offset + at.blocks == self.bands.blocks() {
             self.bands.close(band);
             self.active = None;
@@ -209,9 +217,9 @@ impl LogStructured {
     /// The effect of [`Record::Map`] into a band of data: the blocks of `at` lie in the slots from `slot` on, of one
     /// band.
     #[inline]
-    fn map(&mut self, at: Extent<Lba>, slot: u64) {
+    fn map(&mut self, at: Extent<Lba>, slot: u64, written: Written) {
         self.bands.wrote(at, slot);
-        self.bands.adopt(at, slot);
+        self.bands.adopt(at, slot, written);
         self.lost.remove(at);
     }
 
@@ -244,7 +252,7 @@ impl LogStructured {
         {
             let run = at.skip(done).first(room);
             plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
-            self.bands.clock += u64::from(run.blocks);
+            self.bands.pass(run.blocks);
             if let Some(heat) = &mut self.heat {
                 run.iter().filter(|&lba| self.bands.map.get(lba).is_some()).for_each(|lba| heat.raise(lba.0));
             }
@@ -297,7 +305,7 @@ impl TranslationLayer for LogStructured {
     }
 
     fn prefetch(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.bands.map.prefetch(request.at.start))
+        ahead.iter().fold(0, |sum, request| sum ^ self.bands.prefetch(request.at.start))
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {

@@ -5,6 +5,7 @@
 //! that comes before the switch leaves on a victim is moved by the switch.
 
 use super::LogStructured;
+use super::ages::Written;
 use super::bands::Role;
 use super::compact::becomes;
 use crate::block::{Extent, Lba, Pba};
@@ -42,7 +43,7 @@ impl LogStructured {
             self.bands.wrote(at, slot);
         } else {
             self.displace(slot, at);
-            self.map(at, slot);
+            self.map(at, slot, Written::Before(0));
         }
         Ok(())
     }

@@ -1,7 +1,10 @@
 //! Which band is compacted next.
 
+use super::ages::Ages;
+use super::config::Age;
+use crate::parts::full_map::FullMap;
 use crate::parts::random::Random;
-use crate::parts::unit_pool::Victims;
+use crate::parts::unit_pool::{UnitPool, Victims};
 
 /// What makes a closed band the best one to compact.
 #[derive(Clone, Debug)]
@@ -10,10 +13,20 @@ pub(super) enum Score {
     Fifo,
     /// That it has the fewest live blocks: the paper's Empty.
     Greedy,
-    /// That it has the most (1 − u)·age / (1 + u).
-    CostBenefit,
+    /// That it has the most (1 − u)·age / (1 + u), by one of the readings of age.
+    CostBenefit(Age),
     /// That it has the fewest live blocks of those drawn.
     Choices(Draw),
+}
+
+/// What scores look at: the closed bands, and what is known of them.
+pub(super) struct Closed<'a> {
+    pub pool: &'a UnitPool,
+    pub map: &'a FullMap,
+    /// Where the score reads them.
+    pub ages: Option<&'a Ages>,
+    /// Blocks of a band.
+    pub full: u32,
 }
 
 impl Score {
@@ -21,16 +34,68 @@ impl Score {
     pub fn keeps(&self) -> Victims {
         match self {
             Self::Greedy => Victims::ByLive,
-            Self::Fifo | Self::CostBenefit => Victims::ByAge,
+            Self::Fifo | Self::CostBenefit(_) => Victims::ByAge,
             Self::Choices(_) => Victims::ForDraws,
+        }
+    }
+
+    /// The reading by which it asks for ages, if it does.
+    pub fn reads(&self) -> Option<Age> {
+        match self {
+            Self::CostBenefit(age) => Some(*age),
+            Self::Fifo | Self::Greedy | Self::Choices(_) => None,
+        }
+    }
+
+    /// The band to compact next, if compacting closed ones can gain a slot at all.
+    pub fn best(&mut self, closed: &Closed<'_>) -> Option<u32> {
+        match self {
+            Self::Fifo => closed.oldest(),
+            Self::Greedy => closed.pool.least_live().map(|(band, _)| band).filter(|&band| closed.gains(band)),
+            Self::CostBenefit(_) => {
+                closed.highest(|band, live| benefit_per_cost(live, closed.full, closed.age(band, live)))
+            }
+            Self::Choices(draw) => draw.best(closed.pool.drawn_from(), closed.full, |band| closed.map.live(band)),
+        }
+    }
+
+    /// A band has become a victim, with or without a dead block.
+    pub fn took(&mut self, has_dead: bool) {
+        if let Self::Choices(draw) = self {
+            draw.took(has_dead);
         }
     }
 }
 
-/// (1 − u)·age / (1 + u), with the share u of live blocks, for a band of `full` blocks.
-pub(super) fn benefit_per_cost(live: u32, full: u32, age: u64) -> f64 {
+impl Closed<'_> {
+    fn gains(&self, band: u32) -> bool {
+        self.map.live(band) < self.full
+    }
+
+    fn age(&self, band: u32, live: u32) -> u64 {
+        self.ages.map_or(0, |ages| ages.of(band, live))
+    }
+
+    /// The band closed longest ago. It may have no dead block, but then another must.
+    fn oldest(&self) -> Option<u32> {
+        let oldest = self.pool.by_age().next()?;
+        self.pool.by_age().any(|band| self.gains(band)).then_some(oldest)
+    }
+
+    /// Of the bands that have a dead block the one of the highest value, by its number and its live blocks; of equals
+    /// the lowest number.
+    fn highest(&self, value: impl Fn(u32, u32) -> f64) -> Option<u32> {
+        let gaining = self.pool.by_age().filter(|&band| self.gains(band));
+        let valued = gaining.map(|band| (band, value(band, self.map.live(band))));
+        valued.max_by(|(a, of_a), (b, of_b)| of_a.total_cmp(of_b).then(b.cmp(a))).map(|(band, _)| band)
+    }
+}
+
+/// (1 − u)·age / (1 + u), with the share u of live blocks, for a band of `full` blocks: what is gained, for as long as
+/// it may last, over reading the band and writing its live blocks.
+fn benefit_per_cost(live: u32, full: u32, age: u64) -> f64 {
     let (live, full) = (f64::from(live), f64::from(full));
-    (full - live) * (1.0 + age as f64) / (full + live)
+    (full - live) * age as f64 / (full + live)
 }
 
 /// Bands drawn at random, each from all closed ones, so that one may be drawn twice.
@@ -51,7 +116,7 @@ impl Draw {
     /// Of the bands drawn from `closed` the one with the fewest live blocks, the first drawn of equals; nothing if
     /// every closed band has `full` live blocks. If those drawn do and the last victim did, it is the next in order
     /// with a dead block.
-    pub fn best(&mut self, closed: &[u32], full: u32, live: impl Fn(u32) -> u32) -> Option<u32> {
+    fn best(&mut self, closed: &[u32], full: u32, live: impl Fn(u32) -> u32) -> Option<u32> {
         if closed.is_empty() {
             return None;
         }
@@ -65,8 +130,7 @@ impl Draw {
         Some(if self.in_vain { gaining } else { closed[best] })
     }
 
-    /// A band has become a victim, with or without a dead block.
-    pub fn took(&mut self, has_dead: bool) {
+    fn took(&mut self, has_dead: bool) {
         self.in_vain = !has_dead;
     }
 }
