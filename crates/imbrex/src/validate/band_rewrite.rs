@@ -21,8 +21,8 @@ const SMALLER: u64 = 64 << 30;
 const PLACES: [(&str, f64); 3] = [("outer", 0.01), ("middle", 0.5), ("inner", 0.985)];
 /// Among how many bands the writes take turns, so that the dirty blocks of one lie as far apart in the cache.
 const AMONG: [(&str, u32); 2] = [("of one band", 1), ("of 32 bands in turn", 32)];
-/// What can be asked of the layer about a rewrite: that of the drive as it was seen, and without the scratch band.
-const TRANSFERS: [(&str, &str); 2] = [("three", ""), ("two", "scratch = false")];
+/// The transfers that make up a rewrite, with the scratch band and without.
+const TRANSFERS: [(&str, bool); 2] = [("three", true), ("two", false)];
 
 /// Shows the time that the `skylight` layer takes to clean a band in idle time, beside that of the drive.
 ///
@@ -31,12 +31,12 @@ const TRANSFERS: [(&str, &str); 2] = [("three", ""), ("two", "scratch = false")]
 pub fn band_rewrite() -> Result<Vec<Comparison>, ValidateError> {
     let mut rows = Vec::new();
     for (place, part) in PLACES {
-        for (transfers, config) in TRANSFERS {
-            let (band_ms, _) = line(part, 1, config)?;
+        for (transfers, scratch) in TRANSFERS {
+            let (band_ms, _) = line(part, 1, scratch)?;
             rows.push(row(&format!("rewrite of a band, {place}, {transfers} transfers"), BAND_MS, band_ms));
         }
         for (written, among) in AMONG {
-            let (_, block_ms) = line(part, among, "")?;
+            let (_, block_ms) = line(part, among, true)?;
             rows.push(row(&format!("each dirty block {written}, {place}"), BLOCK_MS, block_ms));
         }
     }
@@ -44,8 +44,8 @@ pub fn band_rewrite() -> Result<Vec<Comparison>, ValidateError> {
 }
 
 /// What a band takes without a dirty block, and what each of these takes.
-fn line(part: f64, among: u32, config: &str) -> Result<(f64, f64), ValidateError> {
-    let [few, many] = DIRTY.map(|dirty| clean_ms(part, (dirty, among), config));
+fn line(part: f64, among: u32, scratch: bool) -> Result<(f64, f64), ValidateError> {
+    let [few, many] = DIRTY.map(|dirty| clean_ms(part, (dirty, among), scratch));
     let (few, many) = (few.map_err(error)?, many.map_err(error)?);
     let block_ms = (many - few) / f64::from(DIRTY[1] - DIRTY[0]);
     Ok((few - block_ms * f64::from(DIRTY[0]), block_ms))
@@ -63,20 +63,21 @@ fn row(check: &str, expected: f64, measured: f64) -> Comparison {
 
 /// How long it takes to clean a band at that part of the capacity, of which so many blocks were written one by one, in
 /// turn with as many of the bands behind it as make up the second number.
-fn clean_ms(part: f64, (dirty, among): (u32, u32), config: &str) -> Result<f64, ReplayError> {
+fn clean_ms(part: f64, (dirty, among): (u32, u32), scratch: bool) -> Result<f64, ReplayError> {
     let drive = DrivePreset::named(DRIVE).and_then(|drive| drive.with_capacity(SMALLER))?;
     let layer = layers::find("skylight")?;
     let options = ReplayOptions::default();
     let device = disk(&drive, layer.recording)?;
     let space = space(&device, 0, &options)?;
-    let simulation =
-        Simulation::new(layer.name, layer.build(&space, &config.parse().unwrap_or_default())?, device, &options)?;
+    let config = toml::Table::from_iter([("scratch".to_owned(), scratch.into())]);
+    let simulation = Simulation::new(layer.name, layer.build(&space, &config)?, device, &options)?;
     let capacity = simulation.capacity();
     let band = space.bands.and_then(|bands| {
         let (band, _) = bands.locate(Pba::disk(bands.start() + (part * capacity as f64) as u64))?;
         // The scratch band, the first, has no logical blocks.
-        let first = bands.extent(band).start.block() - bands.start();
-        Some((first - u64::from(bands.extent(0).blocks), u64::from(bands.extent(band).blocks)))
+        let unused = if scratch { u64::from(bands.extent(0).blocks) } else { 0 };
+        let first = bands.extent(band).start.block() - bands.start() - unused;
+        Some((first, u64::from(bands.extent(band).blocks)))
     });
     let (first, blocks) = band.unwrap_or((0, 1));
     let mut dice = Dice::new(1);

@@ -4,8 +4,8 @@
 //! has just been cleaned gets its next block after N writes, and that block reaches the tail after W more; so a band is
 //! rewritten once in N + W writes of which one in N was its own. Where blocks, or writes as entries, come back when the
 //! tail has passed them, W is the C that there are. Where an extent comes back when its last block leaves, C of them
-//! live when a band is cleaned. Bands are cleaned (N + W)/N writes apart, so that g(W) + g(W − (N + W)/N) + … is C, where
-//! g(x) = 1 + (B − 1)(1 − exp(−x/(N·B))) is what a band has x ≥ 0 writes after its first.
+//! live when a band is cleaned. Bands are cleaned (N + W)/N writes apart, so that g(W) + g(W − (N + W)/N) + … is C,
+//! where g(x) = 1 + (B − 1)(1 − exp(−x/(N·B))) is what a band has x ≥ 0 writes after its first.
 
 use super::cleaning_forms::root;
 use super::watch::{Totals, Watch};
