@@ -2,12 +2,21 @@
 
 use std::collections::VecDeque;
 
-use super::config::Entries;
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::slot_table::SlotTable;
+
+/// What an entry of the cache's map is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Entries {
+    /// A run of blocks that lie side by side in the cache as they do on the disk, for as long as any of them does.
+    Extents,
+    /// An extent of a write as it arrived, until the tail has passed it.
+    Writes,
+}
 
 /// A log that is full when its slots or its entries run out.
 pub struct Cache {

@@ -1,7 +1,7 @@
 //! The configuration fields and how the layer is made from them.
 
 use super::Skylight;
-use super::cache::Cache;
+use super::cache::{Cache, Entries};
 use super::home::Home;
 use super::stream::Detector;
 use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
@@ -60,16 +60,6 @@ pub const FIELDS: &[Field] = &[
     STEP_BLOCKS,
     INTERRUPTIBLE,
 ];
-
-/// What an entry of the cache's map is.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Entries {
-    /// A run of blocks that lie side by side in the cache as they do on the disk, for as long as any of them does.
-    Extents,
-    /// An extent of a write as it arrived, until the tail has passed it.
-    Writes,
-}
 
 /// The order in which cached blocks are read to be merged.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
