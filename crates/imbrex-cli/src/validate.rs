@@ -26,10 +26,11 @@ pub struct Validate {
 }
 
 /// What can be checked without files, in the order in which it is shown.
-const GROUPS: [fn() -> Result<Vec<Comparison>>; 8] = [
+const GROUPS: [fn() -> Result<Vec<Comparison>>; 9] = [
     || Ok(validate::seek_curves()?),
     || Ok(validate::drive_managed()?),
     || Ok(validate::band_rewrite()?),
+    || Ok(validate::random_writes()?),
     || Ok(validate::interlaced()?),
     || Ok(validate::log_cleaning()?),
     || Ok(validate::greedy_pages()?),

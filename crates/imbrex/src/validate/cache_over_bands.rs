@@ -65,7 +65,7 @@ fn row(disk: &str, run: String, expected: f64, measured: f64) -> Comparison {
 
 /// The drive-managed disk.
 fn disk(cache: u32, bands: u32, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
-    skylight(cache, 2 * cache, BandRun { bands, band_blocks: BAND_BLOCKS }, options)
+    skylight(cache, (2 * cache, false), BandRun { bands, band_blocks: BAND_BLOCKS }, options)
 }
 
 /// Flash of which the cache is all, rewritten in place, and the disk behind it. The disk's cache is `cache` long.

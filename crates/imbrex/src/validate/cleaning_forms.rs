@@ -48,7 +48,7 @@ fn live_blocks(fall: f64, blocks: u32, choices: u32) -> f64 {
 }
 
 /// Where `f`, which grows, is zero between `low` and `high`.
-fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+pub(super) fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
         if f(middle) < 0.0 {

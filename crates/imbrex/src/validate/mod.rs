@@ -15,6 +15,7 @@ mod interlaced;
 mod log_cleaning;
 mod loop_of_writes;
 mod queue_replay;
+mod random_writes;
 mod seek_curves;
 mod watch;
 mod writes;
@@ -31,6 +32,7 @@ pub use greedy_pages::greedy_pages;
 pub use interlaced::interlaced;
 pub use log_cleaning::log_cleaning;
 pub use loop_of_writes::loop_of_writes;
+pub use random_writes::random_writes;
 pub use seek_curves::seek_curves;
 
 use crate::mechanics::GeometryError;

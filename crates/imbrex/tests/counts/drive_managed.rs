@@ -15,6 +15,8 @@ pub struct Counts {
 pub struct Limits {
     pub slots: u64,
     pub entries: usize,
+    /// Whether an entry is an extent as it was written, or else one that lies in the log as on the disk.
+    pub writes_are_entries: bool,
     pub stream: u64,
     pub has_scratch: bool,
 }
@@ -83,7 +85,23 @@ impl Drive {
 
     fn has_room(&self) -> bool {
         let kept = if self.gathering.is_some() { 2 } else { 0 };
-        self.free() > 0 && self.entries.len() + kept < self.limits.entries
+        let is_below = |used: usize| used + kept < self.limits.entries;
+        let has_entry = if self.limits.writes_are_entries {
+            is_below(self.entries.len())
+        } else {
+            // Counting takes long, and there cannot be more of them than blocks.
+            is_below(self.cached.len()) || is_below(self.extents())
+        };
+        self.free() > 0 && has_entry
+    }
+
+    /// Cached blocks that do not go on, on the disk, from what lies in the slot before theirs.
+    fn extents(&self) -> usize {
+        let in_slot: BTreeMap<u64, u64> =
+            self.cached.iter().map(|(&block, number)| (number % self.limits.slots, block)).collect();
+        let before = |slot: u64| slot.checked_sub(1).and_then(|slot| in_slot.get(&slot));
+        let goes_on = |slot: u64, block: u64| before(slot).is_some_and(|before| before + 1 == block);
+        in_slot.iter().filter(|&(&slot, &block)| !goes_on(slot, block)).count()
     }
 
     /// Puts blocks into the log as one extent, which the log's end parts; says how many were cached.

@@ -282,6 +282,7 @@ fn compare_drive_managed(
     let limits = drive_managed::Limits {
         slots: number("cache_blocks", u64::from(*cache_blocks)),
         entries: number("map_entries", 250_000) as usize,
+        writes_are_entries: config.get("entries").is_some(),
         stream: number("stream_blocks", 4096),
         has_scratch: config.get("scratch").is_none(),
     };
@@ -324,9 +325,12 @@ fn counts_of_a_drive_managed_disk_agree() {
     let configs = [
         "",
         "map_entries = 700",
+        "map_entries = 700\nentries = \"writes\"\ngather = \"band\"",
+        "map_entries = 60\nstream_blocks = 100",
         "cache_blocks = 900\nstep_blocks = 7",
         "stream_blocks = 1",
         "stream_blocks = 20\ncache_blocks = 1100\nmap_entries = 150",
+        "stream_blocks = 20\ncache_blocks = 1100\nmap_entries = 150\nentries = \"writes\"",
         "stream_blocks = 100\nscratch = false",
         "stream_blocks = 1000000000\nscratch = false",
     ];

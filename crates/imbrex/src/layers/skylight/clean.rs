@@ -1,6 +1,7 @@
 //! Cleaning a band: gather, scratch, in place.
 
 use super::Skylight;
+use super::config::Gather;
 use super::stream::Stream;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::Step;
@@ -181,7 +182,7 @@ impl Skylight {
     }
 
     /// Plans that RAM holds a stretch of the band as it is to be: what the band holds, zeros behind that, and over both
-    /// what the cache holds, read in the order in which it lies there.
+    /// what the cache holds.
     fn collect(&mut self, job: &Job, from: u32, to: u32, plan: &mut Plan) {
         let band = self.home.logical(job.band);
         let (home, held) = self.home.content(job.band);
@@ -197,7 +198,9 @@ impl Skylight {
         let stretch = band.skip(from).first(to - from);
         self.newer.clear();
         self.newer.extend(self.blocks.many(stretch).map(|(lba, slot)| (slot, offset(lba))));
-        self.newer.sort_unstable();
+        if self.config.gather == Gather::Log {
+            self.newer.sort_unstable();
+        }
         for &(slot, at) in &self.newer {
             plan.copy(Place::At(self.blocks.place_of(slot)), Place::At(ram(job, at)), 1, Why::Collect);
             self.copied.insert(u64::from(at));

@@ -1,7 +1,7 @@
 //! The configuration fields and how the layer is made from them.
 
 use super::Skylight;
-use super::cache::Cache;
+use super::cache::{Cache, Entries};
 use super::home::Home;
 use super::stream::Detector;
 use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
@@ -34,6 +34,18 @@ pub const FIELDS: &[Field] = &[
         samples: &["250000", "4", "7", "12"],
     },
     Field {
+        key: "entries",
+        default: "\"extents\"",
+        meaning: "\"extents\" or \"writes\": what an entry is, and with that when it comes back",
+        samples: &["\"extents\"", "\"writes\""],
+    },
+    Field {
+        key: "gather",
+        default: "\"log\"",
+        meaning: "\"log\" or \"band\": the order in which the cached blocks of a band are read",
+        samples: &["\"log\"", "\"band\""],
+    },
+    Field {
         key: "stream_blocks",
         default: "4096",
         meaning: "sequential blocks from which on writes are a stream",
@@ -49,12 +61,24 @@ pub const FIELDS: &[Field] = &[
     INTERRUPTIBLE,
 ];
 
+/// The order in which cached blocks are read to be merged.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gather {
+    /// As they lie in the cache.
+    Log,
+    /// As they will lie in the band.
+    Band,
+}
+
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     pub scratch: bool,
     pub cache_blocks: u32,
     pub map_entries: u32,
+    pub entries: Entries,
+    pub gather: Gather,
     pub stream_blocks: u32,
     pub idle_ms: u32,
     pub step_blocks: u32,
@@ -67,6 +91,8 @@ impl Default for Config {
             scratch: true,
             cache_blocks: 0,
             map_entries: 250_000,
+            entries: Entries::Extents,
+            gather: Gather::Log,
             stream_blocks: 4096,
             idle_ms: 1200,
             step_blocks: 4096,
@@ -96,7 +122,7 @@ impl Skylight {
         };
         let longest = home.longest();
         Ok(Self {
-            cache: Cache::new(slots, config.map_entries, longest),
+            cache: Cache::new(slots, (config.map_entries, config.entries), longest),
             blocks: BufferedBlocks::new(space.conventional, slots, home.capacity()),
             detector: Detector::default(),
             stream: None,

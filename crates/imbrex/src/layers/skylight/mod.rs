@@ -32,15 +32,18 @@
 //! restoring is then begun again, from the scratch band instead of RAM.
 //!
 //! # Decisions where the paper is silent
-//! - *Entries* (`map_entries`): one for each extent of a write as it arrived, cut at the ends of bands and of the log.
-//!   They are neither merged nor split: an entry partly overwritten is still one, and one that is dead counts until the
-//!   tail has passed it, as its slots do; both come back in the order of the log. After a crash each run of live blocks
-//!   is one.
+//! - *Entries* (`map_entries`, `entries`): one for each extent, a run of blocks that lie side by side in the cache as
+//!   they do on the disk (`extents`). Writes that go on from each other share one, a hole makes two of one, and it
+//!   comes back when its last block leaves. Or one for each extent of a write as it arrived, cut at the ends of bands
+//!   and of the log (`writes`): neither merged nor split, and one that is dead counts until the tail has passed it.
+//!   Slots always come back in the order of the log. After a crash each run of live blocks is an entry. Measurements of
+//!   a drive say that entries are extents (`docs/validation.md`).
 //! - *Overwriting*: a block in the cache is appended again and the old copy is dead. The tail passes dead blocks, so a
 //!   band is cleaned when its oldest *live* block is reached.
 //! - *A rewrite's length*: up to the band's write pointer or its last cached block, whichever is further, with zeros
 //!   between.
-//! - *Order of gathering*: the band first, then cached blocks in the order of the log, stretch by stretch.
+//! - *Order of gathering* (`gather`): the band first, then cached blocks, stretch by stretch; they are read as they lie
+//!   in the log, or as they will lie in the band.
 //! - *Streams* (`stream_blocks`): a write belongs to one if it and those directly before it, each beginning where the
 //!   last ended, are that many blocks. Its blocks at a band's write pointer are written there at once. From the start
 //!   of a band that is written they gather in RAM, other writes notwithstanding; when the band is whole it is written
