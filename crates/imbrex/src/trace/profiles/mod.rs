@@ -37,6 +37,9 @@ mod generator;
 mod growth;
 mod lengths;
 mod pool;
+mod ranks;
+mod recent;
+mod streams;
 mod volume;
 
 use serde::{Deserialize, Serialize};
@@ -93,6 +96,14 @@ pub struct Model {
     pub distant: f64,
     /// Share of those that go on in order of first use.
     pub scan: f64,
+    /// How unevenly zones are used: the zone of rank `r` is drawn in proportion to `r^-zone_skew`.
+    pub zone_skew: f64,
+    /// Probability that after a run reads, or writes, stay in their zone; below 1.
+    pub zone_persistence: f64,
+    /// Share of the requests that go to a zone of their own, and the next one is back.
+    pub excursions: f64,
+    /// Old extents are touched in runs of so many neighbours on average; at least 1.
+    pub rewrite_run: f64,
 }
 
 fn all() -> f64 {
