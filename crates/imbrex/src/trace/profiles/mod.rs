@@ -108,7 +108,7 @@ pub struct Model {
     pub scan: f64,
     /// How unevenly zones are used: the zone of rank `r` is drawn in proportion to `r^-zone_skew`.
     pub zone_skew: f64,
-    /// Probability that after a run reads, or writes, stay in their zone; below 1.
+    /// Probability that after a run reads, or writes, stay in their zone.
     pub zone_persistence: f64,
     /// Share of the requests that go to a zone of their own, and the next one is back.
     pub excursions: f64,
