@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example calibrate -- [--requests N | --check] [PROFILE...]` fits `model.distant`, so that an
 //! LRU cache of 10 % of the distinct offsets misses as often as published, and prints it with what the profile then
-//! measures; with `--check` nothing is fitted and whole volumes are measured.
+//! measures; a PROFILE may be a file ending in `.toml`. With `--check` nothing is fitted and whole volumes are measured.
 //!
 //! `... -- --places FOLDER` shows where data lies in the traces of a folder and in volumes generated like theirs, and
 //! `... -- --fit-places FOLDER` fits the parameters that say so first.
