@@ -41,7 +41,7 @@ pub fn turnover(figure: &Turnover, points: &[Point], text: &mut String) -> Resul
         curve.sort_by(|one, other| one.0.total_cmp(&other.0));
         // The second round of colours is drawn thinner.
         let width = if at < COLOURS.len() { 2 } else { 1 };
-        chart.draw_series(LineSeries::new(curve.iter().copied(), colour(at).stroke_width(width)))?;
+        chart.draw_series([PathElement::new(curve, colour(at).stroke_width(width))])?;
         for &(point, ratio) in own {
             let place = (point.turnovers, ratio);
             if point.synthetic {
