@@ -135,6 +135,7 @@ fn blocks(row: &Row) -> String {
 fn events(row: &Row) -> String {
     let outcome = &row.outcome;
     let split = outcome.hot_cold;
+    let starving = split.starving_chunks as f64 / split.cold_chunks.max(1) as f64;
     let of_split = [
         ("of the hits, in the hot part", count(split.hot_hit_blocks)),
         ("blocks moved from the hot part, times", count(split.hot_cleanings)),
@@ -142,6 +143,7 @@ fn events(row: &Row) -> String {
         ("collections stopped early", count(split.stopped_collections)),
         ("chunks to the hot part", count(split.chunks_to_hot)),
         ("chunks to the cold part", count(split.chunks_to_cold)),
+        ("chunks of the cold part that starve", percent(starving)),
     ];
     let is_split = split != HotAndCold::default();
     pairs(

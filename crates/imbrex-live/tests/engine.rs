@@ -11,7 +11,7 @@ use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers::samples::ample_space;
 use imbrex::layers::{self, LayerInfo};
-use imbrex::plan::Why;
+use imbrex::plan::{Event, Why};
 use imbrex::recording::Recording;
 use imbrex_live::engine::{Cleaning, Engine, EngineOptions};
 use imbrex_live::image::Image;
@@ -267,4 +267,25 @@ fn cleaning_that_was_asked_for_ends_while_clients_go_on_and_what_was_paused_is_p
     });
     assert!(cleaned(&engine) > 0);
     assert_eq!(engine.cleaning(), Cleaning::Paused);
+}
+
+/// What goes by the size of requests goes by the client's bytes, not by the blocks that they touch: twelve bytes across
+/// a border of blocks are a small request after one of a block, and only small ones go to the hot buffer at once.
+#[test]
+fn a_request_for_parts_of_blocks_is_as_large_as_the_client_made_it() {
+    let hot_hits = |sizes: &str| {
+        let members = vec![zoned(8, 0)];
+        let config = format!("sizes = {sizes:?}").parse().unwrap();
+        let info = layers::find("amphisbaena").unwrap();
+        let options = FormatOptions { layer: info, config: &config, buffer: None, journal_blocks: None };
+        format(members.clone(), &options).unwrap();
+        let engine = start(members);
+        let block = u64::from(engine.block_bytes());
+        engine.write_bytes(0, 10 * block, &vec![1; block as usize]).unwrap();
+        (0..2).for_each(|_| engine.write_bytes(0, 20 * block - 6, &[2; 12]).unwrap());
+        let (runners, _) = engine.progress();
+        let hits = runners.iter().flat_map(|runner| runner.tally.events()).find(|(event, _)| *event == Event::HotHit);
+        hits.unwrap().1
+    };
+    assert_eq!([hot_hits("bytes"), hot_hits("blocks")], [2, 0]);
 }

@@ -151,6 +151,11 @@ pub trait TranslationLayer: Send {
     /// Plans a read. Never blocks.
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan);
 
+    /// A request of the host to write `at` has `bytes` bytes; of the first and the last block it may give a part only. A
+    /// runner says so of every write request before it asks for the first block of it, and may say it again until one is
+    /// taken. What lies where does not follow from it alone, so nothing is planned.
+    fn announce(&mut self, _at: Extent<Lba>, _bytes: u64) {}
+
     /// Plans a write of the blocks that fit, taken from the front of `at`, and says how many. With 0 the runner calls
     /// [`TranslationLayer::clean`] until some fit.
     fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32;

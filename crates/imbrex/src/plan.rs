@@ -126,11 +126,16 @@ pub enum Event {
     ChunkToHot,
     /// A chunk of the hot part of a buffer became part of the cold one.
     ChunkToCold,
+    /// A chunk that the cold part of a buffer held when its chunks were counted, some times for each time that they are
+    /// replaced.
+    ColdChunk,
+    /// Of these, one after which so many had come that the cold part could have been filled three times.
+    StarvingChunk,
 }
 
 impl Event {
     /// Every event, in the order in which results list them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::WriteHit,
         Self::ReadHit,
         Self::Direct,
@@ -143,6 +148,8 @@ impl Event {
         Self::HotCleaned,
         Self::ChunkToHot,
         Self::ChunkToCold,
+        Self::ColdChunk,
+        Self::StarvingChunk,
     ];
 
     /// The name used in results.
@@ -161,6 +168,8 @@ impl Event {
             Self::HotCleaned => "hot_cleanings",
             Self::ChunkToHot => "chunks_to_hot",
             Self::ChunkToCold => "chunks_to_cold",
+            Self::ColdChunk => "cold_chunks",
+            Self::StarvingChunk => "starving_chunks",
         }
     }
 }

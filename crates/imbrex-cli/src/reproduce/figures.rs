@@ -42,7 +42,7 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
 
 fn bars(results: &Results, study: &Study, figure: &Figure) -> Vec<Bar> {
     let mut bars = Vec::new();
-    for workload in results.paper.workloads {
+    for workload in study.workloads(results.paper) {
         for (variant, metric) in study.variants.iter().flat_map(|name| figure.metrics.iter().map(move |m| (*name, *m)))
         {
             bars.extend(bar(results, (study, figure), workload, variant, metric));
@@ -59,7 +59,7 @@ fn bar(
     metric: Metric,
 ) -> Option<Bar> {
     let row = results.row(workload, variant)?;
-    let value = metric.of(row);
+    let value = results.value(workload, variant, metric);
     Some(Bar {
         schema: SCHEMA,
         paper: results.paper.name,

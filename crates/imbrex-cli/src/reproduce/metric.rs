@@ -38,6 +38,8 @@ pub enum Metric {
     ToCold,
     /// Both.
     Reallocated,
+    /// The part of the cold buffer's chunks that starve.
+    Starving,
 }
 
 impl Metric {
@@ -60,6 +62,7 @@ impl Metric {
             Self::ToHot => "chunks to the hot buffer",
             Self::ToCold => "chunks to the cold buffer",
             Self::Reallocated => "reallocated chunks",
+            Self::Starving => "starving chunks",
         }
     }
 
@@ -67,7 +70,7 @@ impl Metric {
     pub fn unit(self) -> &'static str {
         match self {
             Self::Latency => "ms",
-            Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped => "0 to 1",
+            Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped | Self::Starving => "0 to 1",
             Self::WriteAmplification => "",
             Self::Rmw | Self::RmwFree | Self::WriteBacks => "zones",
             Self::Padding | Self::PaddingAgain => "bytes",
@@ -83,7 +86,7 @@ impl Metric {
 
     /// Whether it is a part of a whole.
     pub fn is_ratio(self) -> bool {
-        matches!(self, Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped)
+        matches!(self, Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped | Self::Starving)
     }
 
     /// The number, if the run gives one.
@@ -109,6 +112,10 @@ impl Metric {
             }
             Self::Stopped => {
                 (write_backs > 0).then(|| outcome.hot_cold.stopped_collections as f64 / write_backs as f64)
+            }
+            Self::Starving => {
+                let chunks = outcome.hot_cold.cold_chunks;
+                (chunks > 0).then(|| outcome.hot_cold.starving_chunks as f64 / chunks as f64)
             }
             Self::ToHot => Some(outcome.hot_cold.chunks_to_hot as f64),
             Self::ToCold => Some(outcome.hot_cold.chunks_to_cold as f64),

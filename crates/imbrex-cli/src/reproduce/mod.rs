@@ -13,6 +13,7 @@ mod report;
 mod results;
 #[cfg(test)]
 mod tests;
+mod turnover;
 mod volumes;
 
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -35,7 +36,7 @@ use crate::stop;
 use crate::table::paragraphs;
 use crate::workload::Known;
 use locality::Locality;
-use paper::Paper;
+use paper::{Load, Paper, Turnover};
 use results::Results;
 
 /// The papers that can be reproduced.
@@ -90,6 +91,9 @@ impl Reproduce {
         folder.write("report.txt", text.as_bytes())?;
         folder.write("runs.csv", &csv(&results.rows().collect::<Vec<_>>())?)?;
         figures::write(&results, &folder)?;
+        if self.paper.turnover.is_some() {
+            turnover::write(&results.turnover, &folder)?;
+        }
         if let Some(numbers) = self.paper.locality {
             locality::write(&results.localities, numbers, &folder)?;
         }
@@ -115,17 +119,31 @@ impl Reproduce {
             eprintln!("{found} of {} volumes are in {folder}; the others are generated", workloads.len());
         }
         let (known, localities) = self.read(&workloads, jobs)?;
-        let requests: u64 = known.iter().map(|workload| workload.range.requests).sum();
-        let progress = Progress::new("replaying", requests * variants.len() as u64);
-        let cases: Vec<_> =
-            known.iter().flat_map(|known| variants.iter().map(move |variant| (known, variant))).collect();
-        let rows = parallel::each(jobs, &cases, |(workload, (chosen, case))| -> Result<Row> {
+        let runs: Vec<_> =
+            paper.runs().into_iter().map(|(workload, variant)| (&known[workload], &variants[variant])).collect();
+        let requests = runs.iter().map(|(known, _)| known.range.requests).sum();
+        let progress = Progress::new("replaying", requests);
+        let rows = parallel::each(jobs, &runs, |(workload, (chosen, case))| -> Result<Row> {
             let mut row = chosen.replay(workload, case, &progress, &mut ())?;
             // How fast this machine is does not belong to the paper.
             row.outcome = row.outcome.timed(0.0);
             Ok(row)
         })?;
-        Ok(Results::new(paper, rows, localities))
+        let turnover = paper.turnover.map_or(Ok(Vec::new()), |figure| self.turnover(figure, known, jobs))?;
+        Ok(Results::new(paper, rows, turnover, localities))
+    }
+
+    /// The points of a figure over turnovers: on the paper's workloads, and on further traces that the folder has.
+    fn turnover(&self, figure: &'static Turnover, known: Vec<Known>, jobs: usize) -> Result<Vec<turnover::Point>> {
+        let names = self.paper.workloads.iter().copied();
+        let mut named: Vec<_> = names.zip(known).collect();
+        let further = volumes::present(figure.further, self.traces.as_deref(), self.requests)?;
+        let progress = Progress::of_pieces("reading", further.len());
+        for (name, workload) in further {
+            named.push((name, Known::survey(workload, self.requests, &progress)?));
+        }
+        let drive = named_drive(self.paper.drive)?;
+        turnover::points(figure, &named, (&drive, self.paper.prefill), jobs)
     }
 
     /// The workloads, and how they write if the paper shows it.
@@ -155,10 +173,11 @@ fn buffer(paper: &Paper) -> Result<BufferSize> {
 fn variants(paper: &Paper) -> Result<Vec<(Chosen, Case)>> {
     let drive = named_drive(paper.drive)?;
     let buffer = buffer(paper)?;
-    let options = ReplayOptions { prefill: paper.prefill, ..ReplayOptions::default() };
     let variant = |variant: &paper::Variant| {
+        let queue_depth = (variant.load == Load::OneOutstanding).then_some(1);
+        let options = ReplayOptions { prefill: paper.prefill, queue_depth, ..ReplayOptions::default() };
         let case = Case { layer: layers::find(variant.layer)?, drive: drive.clone(), fit: Fit::Own };
-        Ok((Chosen::new(buffer, options.clone(), variant.settings)?, case))
+        Ok((Chosen::new(buffer, options, variant.settings)?, case))
     };
     paper.variants.iter().map(variant).collect()
 }

@@ -23,6 +23,8 @@ pub struct Paper {
     pub variants: &'static [Variant],
     /// The comparisons of them, each with tables and pictures of its own.
     pub studies: &'static [Study],
+    /// What is shown over how often the buffer turns over, if anything is.
+    pub turnover: Option<&'static Turnover>,
     /// What the paper says.
     pub claims: &'static [Claim],
 }
@@ -35,6 +37,36 @@ pub struct Variant {
     pub layer: &'static str,
     /// What of its configuration differs from its defaults, written as for `--set`.
     pub settings: &'static [&'static str],
+    /// When requests come.
+    pub load: Load,
+    /// What has to have happened in a run for it to tell anything of this variant: a rule that never came to be applied
+    /// makes no difference, and that would pass for a result.
+    pub reaches: Option<Metric>,
+}
+
+/// When requests come.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Load {
+    /// Each when the one before is complete.
+    OneOutstanding,
+    /// When the trace says.
+    TraceTime,
+}
+
+/// A layer against another, both with buffers of several sizes.
+pub struct Turnover {
+    /// What is compared.
+    pub title: &'static str,
+    /// The layer.
+    pub layer: &'static str,
+    /// Its settings.
+    pub settings: &'static [&'static str],
+    /// The other one, as it is by default.
+    pub against: &'static str,
+    /// The sizes: the blocks that are written for each block of the buffer, whether they lie in it already or not.
+    pub written_for_each: &'static [u64],
+    /// Real traces that take part if the folder of traces has them.
+    pub further: &'static [&'static str],
 }
 
 /// Variants side by side.
@@ -43,6 +75,8 @@ pub struct Study {
     pub name: &'static str,
     /// What is compared.
     pub title: &'static str,
+    /// The workloads; all if it names none.
+    pub workloads: &'static [&'static str],
     /// The names of the variants, the yardstick first.
     pub variants: &'static [&'static str],
     /// What is shown of them.
@@ -61,6 +95,29 @@ pub struct Figure {
     pub is_relative: bool,
     /// What the paper says of it.
     pub says: &'static str,
+}
+
+impl Paper {
+    /// Every run that a study shows, and those of the first variant, as the places of its workload and its variant.
+    pub fn runs(&self) -> Vec<(usize, usize)> {
+        let is_shown = |workload: &str, variant: &str| {
+            let mut studies = self.studies.iter().filter(|study| study.variants.contains(&variant));
+            studies.any(|study| study.workloads(self).contains(&workload))
+        };
+        let runs = |at: usize| {
+            let own = (0..self.variants.len())
+                .filter(move |&variant| variant == 0 || is_shown(self.workloads[at], self.variants[variant].name));
+            own.map(move |variant| (at, variant))
+        };
+        (0..self.workloads.len()).flat_map(runs).collect()
+    }
+}
+
+impl Study {
+    /// The workloads that it compares on.
+    pub fn workloads(&self, paper: &Paper) -> &'static [&'static str] {
+        if self.workloads.is_empty() { paper.workloads } else { self.workloads }
+    }
 }
 
 impl Figure {

@@ -5,9 +5,13 @@ use super::figures::relative;
 use super::metric::Metric;
 use super::paper::{Figure, Study};
 use super::results::Results;
+use super::turnover;
 use crate::names::Names;
 use crate::row::{Row, called};
 use crate::table::{bytes, count, grid, number, paragraphs, percent, table};
+
+/// More variants than these go below each other.
+const MOST_COLUMNS: usize = 8;
 
 /// All of it.
 pub fn shown(results: &Results, findings: &[Finding]) -> String {
@@ -26,6 +30,9 @@ pub fn shown(results: &Results, findings: &[Finding]) -> String {
                 text += &format!("{}\n", paragraphs(&format!("The paper: {}", figure.says)));
             }
         }
+    }
+    if let Some(turnover) = paper.turnover {
+        text += &format!("\n{}\n\n{}\n", paragraphs(turnover.title), turnover::shown(&results.turnover));
     }
     text += &format!("\nClaims\n\n{}\n", claims(findings));
     let notes = findings.iter().filter(|finding| !finding.note.is_empty());
@@ -69,13 +76,26 @@ fn workloads(results: &Results) -> String {
 }
 
 fn bars(results: &Results, study: &Study, figure: &Figure) -> String {
+    let workloads = study.workloads(results.paper);
+    let cell = |workload: &str, variant: &str| bar(results, (study, figure), workload, variant);
+    if study.variants.len() > MOST_COLUMNS {
+        let headings: Vec<_> = workloads.iter().map(|workload| format!(">{}", named(results, workload))).collect();
+        let rows = study.variants.iter().map(|variant| {
+            let cells = workloads.iter().map(|workload| cell(workload, variant));
+            std::iter::once((*variant).to_owned()).chain(cells).collect::<Vec<_>>()
+        });
+        return grid(&headed("variant", &headings), rows);
+    }
     let headings: Vec<_> = study.variants.iter().map(|variant| format!(">{variant}")).collect();
-    let headings: Vec<_> = std::iter::once("workload").chain(headings.iter().map(String::as_str)).collect();
-    let rows = results.paper.workloads.iter().map(|workload| {
-        let cells = study.variants.iter().map(|variant| bar(results, (study, figure), workload, variant));
+    let rows = workloads.iter().map(|workload| {
+        let cells = study.variants.iter().map(|variant| cell(workload, variant));
         std::iter::once(named(results, workload)).chain(cells).collect::<Vec<_>>()
     });
-    grid(&headings, rows)
+    grid(&headed("workload", &headings), rows)
+}
+
+fn headed<'a>(first: &'a str, others: &'a [String]) -> Vec<&'a str> {
+    std::iter::once(first).chain(others.iter().map(String::as_str)).collect()
 }
 
 fn named(results: &Results, workload: &str) -> String {
@@ -87,6 +107,9 @@ fn bar(results: &Results, (study, figure): (&Study, &Figure), workload: &str, va
     let behind = results.row(workload, variant).and_then(Row::behind);
     if let (Some(behind), [Metric::Latency]) = (behind, figure.metrics) {
         return behind;
+    }
+    if results.is_unreached(workload, variant) {
+        return "not reached".to_owned();
     }
     let part = |metric: &Metric| metric.shown(results.value(workload, variant, *metric));
     let shown = figure.metrics.iter().map(part).collect::<Vec<_>>().join(" + ");

@@ -5,41 +5,56 @@ use super::locality::Locality;
 use super::measure::{Measure, Measured, Scope};
 use super::metric::Metric;
 use super::paper::Paper;
+use super::turnover::Point;
 use crate::row::Row;
 
 /// Every variant on every workload.
 pub struct Results {
     pub paper: &'static Paper,
-    /// For each workload the rows of the variants, in the order in which the paper lists both.
-    rows: Vec<Vec<Row>>,
+    /// For each workload the rows of the variants, in the order in which the paper lists both; none for what no study
+    /// shows.
+    rows: Vec<Vec<Option<Row>>>,
+    /// The points of its figure over turnovers, if it has one.
+    pub turnover: Vec<Point>,
     /// How the workloads write, in the same order; empty if the paper does not show it.
     pub localities: Vec<Locality>,
 }
 
 impl Results {
-    /// `rows` are all variants of the first workload, then all of the second.
-    pub fn new(paper: &'static Paper, rows: Vec<Row>, localities: Vec<Locality>) -> Self {
-        let mut rows = rows.into_iter();
-        let of_workload = |_| rows.by_ref().take(paper.variants.len()).collect();
-        let rows = paper.workloads.iter().map(of_workload).collect();
-        Self { paper, rows, localities }
+    /// `runs` are those of [`Paper::runs`].
+    pub fn new(paper: &'static Paper, runs: Vec<Row>, turnover: Vec<Point>, localities: Vec<Locality>) -> Self {
+        let mut rows: Vec<Vec<_>> =
+            paper.workloads.iter().map(|_| paper.variants.iter().map(|_| None).collect()).collect();
+        for ((workload, variant), row) in paper.runs().into_iter().zip(runs) {
+            rows[workload][variant] = Some(row);
+        }
+        Self { paper, rows, turnover, localities }
     }
 
     /// All of them, in that order.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().flatten()
+        self.rows.iter().flatten().flatten()
     }
 
     /// The run of a variant on a workload.
     pub fn row(&self, workload: &str, variant: &str) -> Option<&Row> {
         let workload = self.paper.workloads.iter().position(|name| *name == workload)?;
         let variant = self.paper.variants.iter().position(|known| known.name == variant)?;
-        self.rows.get(workload)?.get(variant)
+        self.rows.get(workload)?.get(variant)?.as_ref()
     }
 
-    /// A number of that run.
+    /// A number of that run, if what the variant is about happened in it.
     pub fn value(&self, workload: &str, variant: &str, metric: Metric) -> Option<f64> {
-        metric.of(self.row(workload, variant)?)
+        let row = self.row(workload, variant)?;
+        (!self.is_unreached(workload, variant)).then(|| metric.of(row)).flatten()
+    }
+
+    /// Whether a run tells nothing of its variant, as what that is about never happened.
+    pub fn is_unreached(&self, workload: &str, variant: &str) -> bool {
+        let known = self.paper.variants.iter().find(|known| known.name == variant);
+        let reaches = known.and_then(|known| known.reaches);
+        let happened = reaches.zip(self.row(workload, variant)).and_then(|(metric, row)| metric.of(row));
+        happened == Some(0.0)
     }
 
     /// Every claim beside what was measured.

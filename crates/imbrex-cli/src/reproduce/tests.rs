@@ -5,14 +5,29 @@ use std::collections::HashSet;
 use super::claim::{Bound, Claim, Data, Verdict};
 use super::measure::{Measure, Scope};
 use super::metric::Metric;
-use super::paper::{Figure, Paper, Study, Variant};
+use super::paper::{Figure, Load, Paper, Study, Turnover, Variant};
 use super::*;
 
 const VARIANTS: &[Variant] = &[
-    Variant { name: "log", layer: "fifo-log", settings: &[] },
-    Variant { name: "in place", layer: "in-place", settings: &[] },
-    Variant { name: "two spare", layer: "fifo-log", settings: &["fifo-log.spare_zones=2"] },
+    variant("log", "fifo-log", &[]),
+    variant("in place", "in-place", &[]),
+    variant("two spare", "fifo-log", &["fifo-log.spare_zones=2"]),
+    Variant { reaches: Some(Metric::ToCold), ..variant("no loans", "amphisbaena", &["amphisbaena.hot_most=0.0"]) },
+    Variant { reaches: Some(Metric::ToCold), ..variant("loans", "amphisbaena", &["amphisbaena.period=100"]) },
 ];
+
+const fn variant(name: &'static str, layer: &'static str, settings: &'static [&'static str]) -> Variant {
+    Variant { name, layer, settings, load: Load::TraceTime, reaches: None }
+}
+
+const TURNOVER: Turnover = Turnover {
+    title: "By turnovers",
+    layer: "in-place",
+    settings: &[],
+    against: "fifo-log",
+    written_for_each: &[4, 1_000_000],
+    further: &[],
+};
 
 const fn claim(id: &'static str, value: f64, bound: Bound, measure: Measure) -> Claim {
     Claim { id, says: "", value, tolerance: 0.5, bound, unit: "", measure }
@@ -55,10 +70,18 @@ const PAPER: Paper = Paper {
     locality: None,
     variants: VARIANTS,
     studies: &[
-        Study { name: "main", title: "Main", variants: &["log", "in place"], figures: FIGURES },
-        Study { name: "spare", title: "Spare zones", variants: &["log", "two spare"], figures: &[] },
-        Study { name: "all", title: "All", variants: &["in place", "log"], figures: &[] },
+        Study { name: "main", title: "Main", workloads: &[], variants: &["log", "in place"], figures: FIGURES },
+        Study { name: "spare", title: "Spare zones", workloads: &[], variants: &["log", "two spare"], figures: &[] },
+        Study { name: "all", title: "All", workloads: &[], variants: &["in place", "log"], figures: &[] },
+        Study {
+            name: "loans",
+            title: "Loans",
+            workloads: &["zipf"],
+            variants: &["no loans", "loans"],
+            figures: FIGURES,
+        },
     ],
+    turnover: Some(&TURNOVER),
     claims: CLAIMS,
 };
 
@@ -108,6 +131,28 @@ fn the_report_says_what_is_not_met() {
     assert!(text.contains("The paper: fewer"));
     let not_met = findings.iter().filter(|finding| finding.verdict == Verdict::NotMet).count();
     assert!(report::summary(&findings).contains(&format!(", {not_met} not met, 1 not measured")));
+}
+
+/// A rule about chunks that go back makes no difference where none does, and must not be shown as if it had none.
+#[test]
+fn a_variant_whose_rule_was_never_applied_has_no_numbers() {
+    let results = results(3000);
+    let rmw = |variant| results.value("zipf", variant, Metric::Rmw);
+    assert!(results.row("zipf", "no loans").unwrap().outcome.rmw > 0 && rmw("no loans").is_none());
+    assert!(rmw("loans").is_some() && results.value("zipf", "loans", Metric::ToCold) > Some(0.0));
+    assert!(results.row("uniform", "loans").is_none(), "its study does not show it there");
+    let text = report::shown(&results, &results.findings());
+    assert!(text.lines().any(|line| line.starts_with("zipf") && line.contains("not reached")), "{text}");
+}
+
+#[test]
+fn turnovers_are_of_the_other_layers_buffer() {
+    let results = results(3000);
+    let [zipf, uniform] = &results.turnover[..] else { panic!("one size each: the other is too small") };
+    assert_eq!((zipf.workload, uniform.workload), ("zipf", "uniform"));
+    // Four blocks are written for each of the buffer, of which more are hits the more popular some are.
+    assert!(zipf.turnovers < uniform.turnovers && uniform.turnovers < 4.0, "{} {}", zipf.turnovers, uniform.turnovers);
+    assert!(zipf.ratio > Some(1.0) && uniform.ratio > Some(1.0), "nothing is saved without a buffer");
 }
 
 #[test]

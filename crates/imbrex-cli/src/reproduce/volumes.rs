@@ -28,6 +28,24 @@ pub fn find(
     Ok(workloads)
 }
 
+/// Those of `names` of which `folder` has a trace.
+pub fn present(
+    names: &[&'static str],
+    folder: Option<&Path>,
+    requests: Option<NonZeroU64>,
+) -> Result<Vec<(&'static str, Workload)>> {
+    let files = folder.map_or(Ok(Vec::new()), files)?;
+    let mut found = Vec::new();
+    for name in names {
+        if let Some(path) = trace(name, &files)? {
+            let mut workload = Workload::File(path.to_path_buf().into());
+            requests.into_iter().for_each(|requests| workload.set_requests(requests.get()));
+            found.push((*name, workload));
+        }
+    }
+    Ok(found)
+}
+
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let cannot_read = |cause| anyhow!("cannot read the folder of traces {}: {cause}", folder.display());
     let entries = fs::read_dir(folder).map_err(cannot_read)?;
@@ -70,6 +88,9 @@ mod tests {
         fs::write(folder.path().join("hm_1.csv"), "").unwrap();
         let twice = find(&["hm_0", "hm_1"], Some(folder.path()), None, None).unwrap_err().to_string();
         assert!(twice.contains("hm_1.csv and ") && twice.contains("hm_1.parquet are both"), "{twice}");
+        let further = present(&["hm_0", "rsrch_1"], Some(folder.path()), None).unwrap();
+        assert_eq!(further.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["hm_0"]);
+        assert!(present(&["hm_0"], None, None).unwrap().is_empty());
         let none = find(&["hm_0"], Some(&folder.path().join("none")), None, None).unwrap_err().to_string();
         assert!(none.starts_with("cannot read the folder of traces"), "{none}");
     }

@@ -133,7 +133,8 @@ impl Engine {
         drop(machine);
         let written = self.merged(client, run, skip, content).and_then(|merged| {
             let machine = self.shared.machine();
-            work::submit(&self.shared, machine, client, Request::Write(run, merged))
+            let given_bytes = content.len() as u64;
+            work::submit(&self.shared, machine, client, Request::Merged { at: run, content: merged, given_bytes })
         });
         self.shared.machine().merging.retain(|other| *other != run);
         self.shared.changed.notify_all();

@@ -151,8 +151,8 @@ impl Counters {
 impl Caller {
     pub fn of(request: &Request) -> Arc<Self> {
         let changes = match request {
-            Request::Write(at, _) | Request::Trim(at) => Some(*at),
-            _ => None,
+            Request::Write(at, _) | Request::Merged { at, .. } | Request::Trim(at) => Some(*at),
+            Request::Read(_) | Request::Flush | Request::Fua { .. } => None,
         };
         let (called, result) = (AtomicBool::new(false), Mutex::new(None));
         Arc::new(Self { thread: thread::current(), changes, called, result })

@@ -52,6 +52,15 @@ pub enum Request {
     Read(Extent<Lba>),
     /// Write blocks; the content is that many blocks long.
     Write(Extent<Lba>, Bytes),
+    /// The same, when the client's request was smaller: whoever asks has read the rest of the first and the last block.
+    Merged {
+        /// The blocks.
+        at: Extent<Lba>,
+        /// All of their content.
+        content: Bytes,
+        /// How many bytes of it are the client's.
+        given_bytes: u64,
+    },
     /// Forget blocks.
     Trim(Extent<Lba>),
     /// Make every write that has been replied to durable.

@@ -26,6 +26,8 @@ struct Unplanned {
     id: u64,
     access: Access,
     at: Extent<Lba>,
+    /// Bytes of the client's request.
+    bytes: u64,
     /// Blocks planned so far.
     done: u32,
 }
@@ -169,13 +171,23 @@ impl Running {
         match request {
             Request::Flush => self.flushing.push_back((id, Covers::All { client })),
             Request::Fua { life } => self.flushing.push_back((id, Covers::Life(life))),
-            Request::Read(at) => self.accept_access(core, id, Access::Read, at, Bytes::new()),
-            Request::Write(at, data) => self.accept_access(core, id, Access::Write, at, data),
-            Request::Trim(at) => self.accept_access(core, id, Access::Trim, at, Bytes::new()),
+            Request::Read(at) => self.accept_access(core, (id, Access::Read, at), Bytes::new(), None),
+            Request::Write(at, data) => self.accept_access(core, (id, Access::Write, at), data, None),
+            Request::Merged { at, content, given_bytes } => {
+                self.accept_access(core, (id, Access::Write, at), content, Some(given_bytes));
+            }
+            Request::Trim(at) => self.accept_access(core, (id, Access::Trim, at), Bytes::new(), None),
         }
     }
 
-    fn accept_access(&mut self, core: &mut Core, id: u64, access: Access, at: Extent<Lba>, data: Bytes) {
+    /// Accepts an access, of which so many bytes were given, if not all.
+    fn accept_access(
+        &mut self,
+        core: &mut Core,
+        (id, access, at): (u64, Access, Extent<Lba>),
+        data: Bytes,
+        given_bytes: Option<u64>,
+    ) {
         let bytes = at.blocks as usize * core.setup.block_bytes;
         let fits = access != Access::Write || data.len() == bytes;
         if at.is_empty() || !at.is_within(self.life.layer().capacity()) || !fits {
@@ -188,7 +200,8 @@ impl Running {
             self.life.plan(core, serves, |layer, plan| layer.read(at, plan));
             self.life.requests_mut().planned_whole(core, id);
         } else {
-            self.unplanned.push_back(Unplanned { id, access, at, done: 0 });
+            let bytes = given_bytes.unwrap_or(bytes as u64);
+            self.unplanned.push_back(Unplanned { id, access, at, bytes, done: 0 });
             self.plan_blocked(core);
         }
     }
@@ -226,11 +239,17 @@ impl Running {
     /// Has the layer plan what it can of the first write or trim; says how many blocks that was.
     fn plan_first(&mut self, core: &mut Core) -> u32 {
         let Some(first) = self.unplanned.front_mut() else { return 0 };
-        let Unplanned { id, access, at, done } = *first;
+        let Unplanned { id, access, at, bytes, done } = *first;
+        let rest = at.skip(done);
+        // A life that begins in the middle of a request knows the rest of it only.
+        let bytes = if done == 0 { bytes } else { u64::from(rest.blocks) * core.setup.block_bytes as u64 };
         let serves = Serves::Request(Part { id, first: done });
         let taken = self.life.plan(core, serves, |layer, plan| match access {
-            Access::Trim => layer.trim(at.skip(done), plan),
-            _ => layer.write(at.skip(done), plan),
+            Access::Trim => layer.trim(rest, plan),
+            _ => {
+                layer.announce(rest, bytes);
+                layer.write(rest, plan)
+            }
         });
         first.done += taken;
         if taken > 0 && first.done == at.blocks {

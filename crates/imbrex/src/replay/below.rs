@@ -64,13 +64,13 @@ impl Simulation {
     fn serve_from(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault> {
         self.arrive(now_ns)?;
         self.machine.disk.request_begins();
+        let bytes = request.at.blocks * self.machine.disk.block_bytes();
         match request.access {
             Access::Read => self.read(request.at)?,
-            Access::Write => self.write(request.at, None)?,
+            Access::Write => self.write(request.at, u64::from(bytes), None)?,
             Access::Trim => self.trim(request.at)?,
         }
         let done_ns = self.done_ns(request.access);
-        let bytes = request.at.blocks * self.machine.disk.block_bytes();
         self.served(&request, bytes, done_ns - now_ns);
         self.check_now_and_then(self.host.requests())?;
         Ok(done_ns)

@@ -100,6 +100,10 @@ pub struct HotAndCold {
     pub chunks_to_hot: u64,
     /// Chunks that it gave back.
     pub chunks_to_cold: u64,
+    /// Chunks in the cold part, summed over looks at it: up to four each time that its chunks are replaced.
+    pub cold_chunks: u64,
+    /// Of these, those after which three times as many chunks had come as the cold part has.
+    pub starving_chunks: u64,
 }
 
 impl HotAndCold {
@@ -111,6 +115,8 @@ impl HotAndCold {
             stopped_collections: media.event(Event::CollectionStopped),
             chunks_to_hot: media.event(Event::ChunkToHot),
             chunks_to_cold: media.event(Event::ChunkToCold),
+            cold_chunks: media.event(Event::ColdChunk),
+            starving_chunks: media.event(Event::StarvingChunk),
         }
     }
 

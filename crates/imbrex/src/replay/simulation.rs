@@ -250,7 +250,7 @@ impl Simulation {
             Access::Read => self.read(at),
             Access::Write => {
                 let hits = self.machine.counters.event(Event::WriteHit);
-                self.write(at, Some(ahead))?;
+                self.write(at, u64::from(next.bytes), Some(ahead))?;
                 let hits = self.machine.counters.event(Event::WriteHit) - hits;
                 self.host.write_hit_requests += u64::from(hits == u64::from(at.blocks));
                 Ok(())
@@ -291,7 +291,14 @@ impl Simulation {
         self.machine.delivered()
     }
 
-    pub(super) fn write(&mut self, at: Extent<Lba>, mut ahead: Option<&mut Lookahead<'_>>) -> Result<(), Fault> {
+    /// Serves a write of `at` that had so many bytes.
+    pub(super) fn write(
+        &mut self,
+        at: Extent<Lba>,
+        bytes: u64,
+        mut ahead: Option<&mut Lookahead<'_>>,
+    ) -> Result<(), Fault> {
+        self.layer.announce(at, bytes);
         let version = self.machine.content.as_mut().map_or(0, Content::next_version);
         let (mut rest, mut steps) = (at, 0);
         while !rest.is_empty() {

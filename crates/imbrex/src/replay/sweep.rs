@@ -23,7 +23,8 @@ impl Simulation {
         let (capacity, unit) = (self.layer.capacity(), unit_blocks(self.machine.disk.media()));
         let wanted = (capacity as f64 * self.options.prefill) as u64;
         let blocks = if wanted < capacity { wanted - wanted % u64::from(unit) } else { capacity };
-        sweep(blocks, unit, |at| self.write(at, None))?;
+        let block_bytes = u64::from(self.machine.disk.block_bytes());
+        sweep(blocks, unit, |at| self.write(at, u64::from(at.blocks) * block_bytes, None))?;
         self.flush()?;
         if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
     }

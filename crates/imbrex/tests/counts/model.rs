@@ -14,8 +14,8 @@ pub struct Counts {
     pub padding_again: u64,
     pub requeued: u64,
     /// Of a buffer with a hot and a cold part: hits in the hot one, its cleanings, chunks evicted, collections stopped,
-    /// and chunks that became hot and cold.
-    pub hot_cold: [u64; 6],
+    /// chunks that became hot and cold, and cold chunks that were seen and starved.
+    pub hot_cold: [u64; 8],
 }
 
 impl Counts {
@@ -117,6 +117,10 @@ pub trait Buffer {
 
 pub trait Model {
     fn write(&mut self, first: u64, blocks: u64);
+    /// A write that had so many bytes, behind which these others wait, as first block and length.
+    fn write_of(&mut self, first: u64, blocks: u64, _bytes: u64, _waiting: &[(u64, u64)]) {
+        self.write(first, blocks);
+    }
     fn read(&mut self, _first: u64, _blocks: u64) {}
     fn counts(&self) -> &Counts;
 }

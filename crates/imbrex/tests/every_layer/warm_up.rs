@@ -42,6 +42,8 @@ fn counts(outcome: &Outcome, with_resets: bool) -> Vec<u64> {
         split.evicted_chunks,
         split.chunks_to_hot,
         split.chunks_to_cold,
+        split.cold_chunks,
+        split.starving_chunks,
         if with_resets { outcome.resets } else { 0 },
     ];
     all.extend(by_reason(&outcome.media_read_blocks).into_iter().chain(by_reason(&outcome.media_write_blocks)));

@@ -1,8 +1,8 @@
 //! What the paper says. Where it names no number, the tolerance is a choice: half of the workloads for "most", five
 //! points or ten percent for "not sensitive".
 
-use super::AMPHISBAENA;
 use super::studies::{CHUNKS, LAMBDAS};
+use super::variants::AMPHISBAENA;
 use crate::reproduce::claim::{Bound, Claim};
 use crate::reproduce::measure::{Measure, Scope};
 use crate::reproduce::metric::Metric;

@@ -2,13 +2,16 @@
 
 mod claims;
 mod studies;
+mod variants;
 
-use super::paper::{Paper, Variant};
+use super::paper::{Paper, Turnover};
 
-/// Its evaluation, sections 6.2 to 6.4, and one study that the paper leaves out: what each mechanism is worth.
+/// Its evaluation, sections 6.2 to 6.4, and studies that the paper leaves out: what each mechanism is worth, what the
+/// readings of its text change, and how often the buffer may turn over.
 ///
 /// The zones are empty at first: on full ones nothing could be appended and nothing be filled, and the paper shows
-/// both.
+/// both. One request is outstanding at a time: what the mechanism makes of waiting requests would otherwise depend on
+/// how fast the disk is.
 pub const PAPER: Paper = Paper {
     name: "amphisbaena",
     title: "Amphisbaena: A Novel Persistent Buffer Management Strategy (Applied Sciences 2024, 14, 630)",
@@ -17,37 +20,18 @@ pub const PAPER: Paper = Paper {
     prefill: 0.0,
     workloads: &["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"],
     locality: Some(("2", "3")),
-    variants: VARIANTS,
+    variants: variants::VARIANTS,
     studies: studies::STUDIES,
+    turnover: Some(&TURNOVER),
     claims: claims::CLAIMS,
 };
 
-/// 64 KiB chunks and λ = 0.1 unless a name says otherwise.
-const VARIANTS: &[Variant] = &[
-    own(AMPHISBAENA, &[]),
-    Variant { name: "fifo-log", layer: "fifo-log", settings: &[] },
-    Variant { name: "loop-back", layer: "loop-back", settings: &[] },
-    Variant { name: "hashed-zones", layer: "hashed-zones", settings: &[] },
-    own("128 KiB", &["amphisbaena.chunk_blocks=32"]),
-    own("256 KiB", &["amphisbaena.chunk_blocks=64"]),
-    own("512 KiB", &["amphisbaena.chunk_blocks=128"]),
-    own("1 MiB", &["amphisbaena.chunk_blocks=256"]),
-    own("λ 0.3", &["amphisbaena.lambda=0.3"]),
-    own("λ 0.5", &["amphisbaena.lambda=0.5"]),
-    own("no phase 2", &["amphisbaena.phase_two=false"]),
-    own("fixed split", &["amphisbaena.hot_most=0.25"]),
-    own("no checkpoints", &["amphisbaena.checkpoints=false"]),
-    own("FIFO victims", &["amphisbaena.victims=fifo"]),
-    own("and fixed split", &["amphisbaena.checkpoints=false", "amphisbaena.hot_most=0.25"]),
-    own(
-        "and 4 KiB chunks",
-        &["amphisbaena.checkpoints=false", "amphisbaena.hot_most=0.25", "amphisbaena.chunk_blocks=1"],
-    ),
-];
-
-/// What the paper proposes, as it proposes it.
-const AMPHISBAENA: &str = "amphisbaena";
-
-const fn own(name: &'static str, settings: &'static [&'static str]) -> Variant {
-    Variant { name, layer: "amphisbaena", settings }
-}
+/// Victims by their chunks alone, which is where the mechanism does best.
+const TURNOVER: Turnover = Turnover {
+    title: "RMW of amphisbaena, victims by chunks alone, over those of fifo-log, by turnovers of the buffer",
+    layer: "amphisbaena",
+    settings: &["amphisbaena.density=none"],
+    against: "fifo-log",
+    written_for_each: &[4, 8, 16, 32, 64, 128],
+    further: &["rsrch_1", "hm_1", "cloudphysics"],
+};

@@ -1,40 +1,90 @@
 //! What is shown side by side.
 
-use super::AMPHISBAENA;
+use super::variants::AMPHISBAENA;
 use crate::reproduce::metric::Metric;
 use crate::reproduce::paper::{Figure, Study};
 
 pub const STUDIES: &[Study] = &[
     Study {
         name: "strategies",
-        title: "Four strategies (section 6.2)",
+        title: "Four strategies, one request outstanding (section 6.2)",
+        workloads: &[],
         variants: &[AMPHISBAENA, "fifo-log", "loop-back", "hashed-zones"],
         figures: STRATEGIES,
     },
     Study {
+        name: "trace-time",
+        title: "The same with requests when the trace says, and what stops a collection then (not in the paper)",
+        workloads: &[],
+        variants: &[
+            "fifo-log, timed",
+            "amphisbaena, timed",
+            "loop-back, timed",
+            "hashed-zones, timed",
+            "for the rest",
+            "after 64 chunks",
+            "no checkpoints",
+        ],
+        figures: TRACE_TIME,
+    },
+    Study {
         name: CHUNKS,
         title: "Size of a chunk; amphisbaena has 64 KiB (section 6.3)",
+        workloads: &[],
         variants: &[AMPHISBAENA, "128 KiB", "256 KiB", "512 KiB", "1 MiB"],
         figures: CHUNK_SIZES,
     },
     Study {
         name: LAMBDAS,
         title: "Size of the filter list; amphisbaena has λ = 0.1 (section 6.4)",
+        workloads: &[],
         variants: &[AMPHISBAENA, "λ 0.3", "λ 0.5"],
         figures: FILTER_LISTS,
     },
     Study {
         name: "ablations",
         title: "Amphisbaena without one of its mechanisms (not in the paper)",
-        variants: &[AMPHISBAENA, "no phase 2", "fixed split", "no checkpoints", "FIFO victims"],
+        workloads: &[],
+        variants: &[AMPHISBAENA, "no phase 2", "fixed split", "FIFO victims"],
         figures: ABLATIONS,
     },
     Study {
         name: "causes",
         title: "What rewrites come from: one mechanism after the other left out (not in the paper)",
-        variants: &["fifo-log", AMPHISBAENA, "no checkpoints", "and fixed split", "and 4 KiB chunks"],
+        workloads: &[],
+        variants: &["fifo-log", AMPHISBAENA, "no density", "fixed split", "and 4 KiB chunks"],
         figures: CAUSES,
     },
+    Study {
+        name: "readings",
+        title: "Readings of what the paper leaves open, each alone (not in the paper)",
+        workloads: &["hm_0", "src2_2", "usr_0"],
+        variants: READINGS,
+        figures: OF_READINGS,
+    },
+];
+
+const READINGS: &[&str] = &[
+    AMPHISBAENA,
+    "fifo-log",
+    "size in blocks",
+    "hot below the mean",
+    "cold hits keep roles",
+    "cold known stay cold",
+    "demoted leave last",
+    "demoted on hits too",
+    "demoted on hits only",
+    "all remembered",
+    "hot share nearest",
+    "borrowed rounded up",
+    "returned if any is unused",
+    "returned always",
+    "used by hits",
+    "returned lowest first",
+    "SUP fewer after returns",
+    "density as printed",
+    "no density",
+    "bypass at pointers",
 ];
 
 pub const CHUNKS: &str = "chunks";
@@ -170,7 +220,7 @@ const ABLATIONS: &[Figure] = &[
     Figure { number: "", name: "padding", metrics: &[Metric::Padding], is_relative: true, says: "" },
     Figure { number: "", name: "victim", metrics: &[Metric::VictimSize], is_relative: true, says: "" },
     Figure { number: "", name: "chunk-use", metrics: &[Metric::ChunkUse], is_relative: false, says: "" },
-    Figure { number: "", name: "stopped", metrics: &[Metric::Stopped], is_relative: false, says: "" },
+    Figure { number: "", name: "starving", metrics: &[Metric::Starving], is_relative: false, says: "" },
 ];
 
 const CAUSES: &[Figure] = &[
@@ -178,4 +228,17 @@ const CAUSES: &[Figure] = &[
     Figure { number: "", name: "latency", metrics: &[Metric::Latency], is_relative: true, says: "" },
     Figure { number: "", name: "victim", metrics: &[Metric::VictimSize], is_relative: false, says: "" },
     Figure { number: "", name: "chunk-use", metrics: &[Metric::ChunkUse], is_relative: false, says: "" },
+    Figure { number: "", name: "starving", metrics: &[Metric::Starving], is_relative: false, says: "" },
+];
+
+const TRACE_TIME: &[Figure] = &[
+    Figure { number: "", name: "rewrites", metrics: &[Metric::Rmw], is_relative: true, says: "" },
+    Figure { number: "", name: "latency", metrics: &[Metric::Latency], is_relative: true, says: "" },
+    Figure { number: "", name: "stopped", metrics: &[Metric::Stopped], is_relative: false, says: "" },
+];
+
+const OF_READINGS: &[Figure] = &[
+    Figure { number: "", name: "rewrites", metrics: &[Metric::Rmw], is_relative: true, says: "" },
+    Figure { number: "", name: "hits", metrics: &[Metric::Hits], is_relative: false, says: "" },
+    Figure { number: "", name: "returned", metrics: &[Metric::ToCold], is_relative: false, says: "" },
 ];

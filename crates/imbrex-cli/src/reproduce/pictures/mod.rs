@@ -1,5 +1,6 @@
 //! The figures as pictures: for each workload the variants of a study side by side.
 
+mod curves;
 mod panels;
 
 use anyhow::{Result, anyhow};
@@ -10,12 +11,16 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::paper::{Figure, Study};
 use super::results::Results;
+use super::turnover;
 use crate::new_folder::NewFolder;
 
 const SIZE: (u32, u32) = (1100, 420);
 /// The width right of the bars.
-const LEGEND: u32 = 160;
+const LEGEND: u32 = 190;
 const FONT: &str = "sans-serif";
+/// Where the first name beside the bars stands, and how far the next is below it.
+const FIRST_NAME: i32 = 60;
+const NAME_HEIGHT: i32 = 22;
 /// Colours that are told apart without seeing all colours.
 const COLOURS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
@@ -48,6 +53,11 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
             folder.write(&format!("{}.svg", figure.file(study)), text.as_bytes())?;
         }
     }
+    if let Some(figure) = results.paper.turnover {
+        let mut text = String::new();
+        curves::turnover(figure, &results.turnover, &mut text).map_err(|e| anyhow!("cannot draw turnovers: {e}"))?;
+        folder.write(&format!("{}.svg", turnover::FILE), text.as_bytes())?;
+    }
     if let Some((periods, ranges)) = results.paper.locality {
         let mut text = String::new();
         panels::periods(&results.localities, &mut text).map_err(|e| anyhow!("cannot draw figure {periods}: {e}"))?;
@@ -68,9 +78,11 @@ fn highest(values: impl Iterator<Item = f64>) -> f64 {
 fn draw(results: &Results, study: &Study, figure: &Figure, text: &mut String) -> Result<()> {
     let parts = parts(results, study, figure);
     let highest = highest(parts.iter().map(|part| part.up.1));
-    let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    let legend_height = 2 * FIRST_NAME + NAME_HEIGHT * study.variants.len() as i32;
+    let size = (SIZE.0, SIZE.1.max(legend_height as u32));
+    let area = SVGBackend::with_string(text, size).into_drawing_area();
     area.fill(&WHITE)?;
-    let workloads = results.paper.workloads;
+    let workloads = study.workloads(results.paper);
     let mut chart = ChartBuilder::on(&area)
         .caption(caption(results, study, figure), (FONT, 16))
         .margin(12)
@@ -96,15 +108,15 @@ fn draw(results: &Results, study: &Study, figure: &Figure, text: &mut String) ->
     Ok(())
 }
 
-/// The names of the variants and their colours, right of the bars.
-fn legend(area: &DrawingArea<SVGBackend, Shift>, variants: &[&str]) -> Result<()> {
+/// Names and their colours, right of what is drawn.
+fn legend(area: &DrawingArea<SVGBackend, Shift>, names: &[&str]) -> Result<()> {
     let style = TextStyle::from((FONT, 13)).pos(Pos::new(HPos::Left, VPos::Center));
     let left = (SIZE.0 - LEGEND) as i32 + 12;
-    for (at, variant) in variants.iter().enumerate() {
-        let middle = 60 + 22 * at as i32;
+    for (at, name) in names.iter().enumerate() {
+        let middle = FIRST_NAME + NAME_HEIGHT * at as i32;
         let square = [(left, middle - 6), (left + 12, middle + 6)];
         area.draw(&Rectangle::new(square, colour(at).filled()))?;
-        area.draw(&Text::new((*variant).to_owned(), (left + 18, middle), &style))?;
+        area.draw(&Text::new((*name).to_owned(), (left + 18, middle), &style))?;
     }
     Ok(())
 }
@@ -133,7 +145,7 @@ fn label(area: &DrawingArea<SVGBackend, Shift>, chart: &Chart, workloads: &[&str
 fn parts(results: &Results, study: &Study, figure: &Figure) -> Vec<Part> {
     let mut parts = Vec::new();
     let width = FILLED / study.variants.len() as f64;
-    for (at, workload) in results.paper.workloads.iter().enumerate() {
+    for (at, workload) in study.workloads(results.paper).iter().enumerate() {
         let value =
             |variant: &str| figure.metrics.iter().map(|metric| results.value(workload, variant, *metric)).collect();
         let sum = |values: Vec<Option<f64>>| values.into_iter().flatten().sum::<f64>();

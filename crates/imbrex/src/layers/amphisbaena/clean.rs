@@ -2,7 +2,7 @@
 
 use super::Amphisbaena;
 use super::chunks::ColdSlot;
-use super::config::Victims;
+use super::config::{CheckpointFor, Victims};
 use super::write::Target;
 use crate::block::{Access, Extent, Lba, Pba, Request};
 use crate::layer::Step;
@@ -132,6 +132,10 @@ impl ZoneBuffer<Amphisbaena> {
     /// The first stage of the collection of a victim.
     fn evict_victim(&mut self, waiting: &[Request], plan: &mut Plan) -> Step {
         let Some(native) = self.policy.victim() else { return Step::Nothing };
+        if let Some((chunks, starving)) = self.policy.chunks.starving() {
+            plan.count(Event::ColdChunk, chunks);
+            plan.count(Event::StarvingChunk, starving);
+        }
         (self.policy.next_chunk, self.policy.collected_chunks) = (0, 0);
         self.begin_collecting(native);
         self.collect_next(native, waiting, plan)
@@ -141,7 +145,7 @@ impl ZoneBuffer<Amphisbaena> {
     fn collect_next(&mut self, native: u32, waiting: &[Request], plan: &mut Plan) -> Step {
         let next = self.policy.chunks.cold_of(native, self.policy.next_chunk).next();
         let Some((chunk, at)) = next else { return self.write_collected(plan) };
-        if self.policy.may_stop() && self.is_wanted(native, waiting) {
+        if self.policy.may_stop() && self.is_wanted(native, chunk, waiting) {
             plan.count(Event::CollectionStopped, 1);
             self.policy.next_chunk = u64::MAX;
             return self.write_collected(plan);
@@ -157,10 +161,17 @@ impl ZoneBuffer<Amphisbaena> {
         self.between_steps()
     }
 
-    /// Whether a write to the zone waits.
-    fn is_wanted(&self, native: u32, waiting: &[Request]) -> bool {
+    /// Whether a write waits that stops the collection of the zone before chunk `next`.
+    fn is_wanted(&self, native: u32, next: u64, waiting: &[Request]) -> bool {
         let zone = self.zones.blocks_of(native);
-        waiting.iter().any(|request| request.access == Access::Write && request.at.overlaps(&zone))
+        let mut writes = waiting.iter().filter(|request| request.access == Access::Write);
+        match self.policy.config.checkpoint_for {
+            CheckpointFor::Zone => writes.any(|write| write.at.overlaps(&zone)),
+            CheckpointFor::Rest => {
+                let mut parts = writes.filter_map(|write| write.at.intersection(&zone));
+                parts.any(|part| self.policy.chunks.has_cold(native, next, part))
+            }
+        }
     }
 }
 

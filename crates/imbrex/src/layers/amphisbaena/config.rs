@@ -27,6 +27,13 @@ pub(super) const WINDOW: Field = Field {
     samples: &["1", "5", "1024"],
 };
 
+pub(super) const SIZES: Field = Field {
+    key: "sizes",
+    default: "\"bytes\"",
+    meaning: "what a write request is measured in: \"bytes\", as the host sent it, or the \"blocks\" that it touches",
+    samples: &["\"bytes\"", "\"blocks\""],
+};
+
 pub(super) const HOT_BELOW: Field = Field {
     key: "hot_below",
     default: "false",
@@ -58,8 +65,8 @@ pub(super) const DEMOTE_TO: Field = Field {
 pub(super) const DEMOTE_WHEN: Field = Field {
     key: "demote_when",
     default: "\"surplus\"",
-    meaning: "\"surplus\": whenever there are too many SUP blocks; \"literal\": when a LUP block of R is hit, and only then",
-    samples: &["\"surplus\"", "\"literal\""],
+    meaning: "\"surplus\": whenever there are too many SUP blocks; \"hit\": then, and when a LUP block of R is hit; \"literal\": only when one is",
+    samples: &["\"surplus\"", "\"literal\"", "\"hit\""],
 };
 
 pub(super) const COLD_HITS: Field = Field {
@@ -97,6 +104,13 @@ pub(super) const HOT_MOST: Field = Field {
     samples: &["0.75", "1.0", "0.0"],
 };
 
+pub(super) const HOT_MOST_IS: Field = Field {
+    key: "hot_most_is",
+    default: "\"limit\"",
+    meaning: "in whole chunks, no more than hot_most (\"limit\"), or the number of chunks that is \"nearest\" to it",
+    samples: &["\"limit\"", "\"nearest\""],
+};
+
 pub(super) const PERIOD: Field = Field {
     key: "period",
     default: "10000",
@@ -118,6 +132,34 @@ pub(super) const RETURN_IF: Field = Field {
     samples: &["\"none\"", "\"some\""],
 };
 
+pub(super) const RETURN_WHEN: Field = Field {
+    key: "return_when",
+    default: "\"few\"",
+    meaning: "loaned chunks go back after a period of \"few\" ghost hits, in which none is borrowed, or \"always\" after a period",
+    samples: &["\"few\"", "\"always\""],
+};
+
+pub(super) const USED_BY: Field = Field {
+    key: "used_by",
+    default: "\"write\"",
+    meaning: "what makes a block of a loaned chunk count as written: any \"write\" into it, or only a \"hit\", when it was there",
+    samples: &["\"write\"", "\"hit\""],
+};
+
+pub(super) const RETURN_ORDER: Field = Field {
+    key: "return_order",
+    default: "\"highest\"",
+    meaning: "of the chunks that go back, the one that does first: the \"highest\" of the buffer or the \"lowest\"",
+    samples: &["\"highest\"", "\"lowest\""],
+};
+
+pub(super) const RESIZE_WHEN: Field = Field {
+    key: "resize_when",
+    default: "\"before\"",
+    meaning: "when there may be fewer SUP blocks: \"before\" each chunk that goes back is emptied, or \"after\" the last",
+    samples: &["\"before\"", "\"after\""],
+};
+
 pub(super) const VICTIMS: Field = Field {
     key: "victims",
     default: "\"weight\"",
@@ -128,8 +170,8 @@ pub(super) const VICTIMS: Field = Field {
 pub(super) const DENSITY: Field = Field {
     key: "density",
     default: "\"union\"",
-    meaning: "density by the blocks the zone has then (\"union\"), or as printed, which counts some twice (\"printed\")",
-    samples: &["\"union\"", "\"printed\""],
+    meaning: "density by the blocks the zone has then (\"union\"), as printed, which counts some twice (\"printed\"), or left out (\"none\")",
+    samples: &["\"union\"", "\"printed\"", "\"none\""],
 };
 
 pub(super) const CHECKPOINTS: Field = Field {
@@ -137,6 +179,13 @@ pub(super) const CHECKPOINTS: Field = Field {
     default: "true",
     meaning: "whether a collection stops when a write to the zone waits",
     samples: &["true", "false"],
+};
+
+pub(super) const CHECKPOINT_FOR: Field = Field {
+    key: "checkpoint_for",
+    default: "\"zone\"",
+    meaning: "which waiting writes stop it: those to the \"zone\", or only those to chunks that are still to be collected (\"rest\")",
+    samples: &["\"zone\"", "\"rest\""],
 };
 
 pub(super) const LEAST_COLLECTED: Field = Field {
@@ -171,6 +220,7 @@ pub(super) enum DemoteTo {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum DemoteWhen {
     Surplus,
+    Hit,
     Literal,
 }
 
@@ -194,6 +244,56 @@ pub(super) enum Victims {
 pub(super) enum Density {
     Union,
     Printed,
+    None,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Sizes {
+    Bytes,
+    Blocks,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum HotMostIs {
+    Limit,
+    Nearest,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ReturnWhen {
+    Few,
+    Always,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ReturnOrder {
+    Highest,
+    Lowest,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ResizeWhen {
+    Before,
+    After,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum UsedBy {
+    Write,
+    Hit,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CheckpointFor {
+    Zone,
+    Rest,
 }
 
 /// What decides about roles.
@@ -222,6 +322,7 @@ pub(super) struct Config {
     pub bypass: Bypass,
     pub chunk_blocks: u32,
     pub window: u32,
+    pub sizes: Sizes,
     pub hot_below: bool,
     pub phase_two: bool,
     pub lambda: f64,
@@ -232,12 +333,18 @@ pub(super) struct Config {
     pub most_remembered: f64,
     pub hot_start: f64,
     pub hot_most: f64,
+    pub hot_most_is: HotMostIs,
     pub period: u32,
     pub round_up: bool,
     pub return_if: ReturnIf,
+    pub return_when: ReturnWhen,
+    pub return_order: ReturnOrder,
+    pub resize_when: ResizeWhen,
+    pub used_by: UsedBy,
     pub victims: Victims,
     pub density: Density,
     pub checkpoints: bool,
+    pub checkpoint_for: CheckpointFor,
     pub least_collected: u32,
 }
 
@@ -248,6 +355,7 @@ impl Default for Config {
             bypass: Bypass::Zone,
             chunk_blocks: 16,
             window: 1024,
+            sizes: Sizes::Bytes,
             hot_below: false,
             phase_two: true,
             lambda: 0.1,
@@ -258,12 +366,18 @@ impl Default for Config {
             most_remembered: 2.0,
             hot_start: 0.25,
             hot_most: 0.75,
+            hot_most_is: HotMostIs::Limit,
             period: 10_000,
             round_up: false,
             return_if: ReturnIf::None,
+            return_when: ReturnWhen::Few,
+            return_order: ReturnOrder::Highest,
+            resize_when: ResizeWhen::Before,
+            used_by: UsedBy::Write,
             victims: Victims::Weight,
             density: Density::Union,
             checkpoints: true,
+            checkpoint_for: CheckpointFor::Zone,
             least_collected: 1,
         }
     }

@@ -1,13 +1,19 @@
 //! Phase 1: a request is hot if it is not larger than the mean of those before it.
+//!
+//! Sizes are those that a runner announces, in bytes, or else blocks: a runner announces all writes or none.
 
+use super::config::Sizes;
 use crate::block::{Extent, Lba};
 
 pub(super) struct Label {
     /// The sizes of the last requests, the oldest at `next` once there are as many as fit.
-    window: Vec<u32>,
+    window: Vec<u64>,
     next: usize,
     length: usize,
     sum: u64,
+    sizes: Sizes,
+    /// The request that was announced last, and its bytes.
+    announced: Option<(Extent<Lba>, u64)>,
     /// Whether a request of the mean size is cold.
     strictly: bool,
     /// The request that is being served: what is left of it, and its label.
@@ -15,9 +21,16 @@ pub(super) struct Label {
 }
 
 impl Label {
-    pub fn new(length: u32, strictly: bool) -> Self {
+    pub fn new(length: u32, sizes: Sizes, strictly: bool) -> Self {
         let length = length as usize;
-        Self { window: Vec::with_capacity(length), next: 0, length, sum: 0, strictly, current: None }
+        let window = Vec::with_capacity(length);
+        Self { window, next: 0, length, sum: 0, sizes, announced: None, strictly, current: None }
+    }
+
+    /// A request has so many bytes.
+    #[inline]
+    pub fn announced(&mut self, at: Extent<Lba>, bytes: u64) {
+        self.announced = Some((at, bytes));
     }
 
     /// Whether `at` is what was left of the request before.
@@ -34,9 +47,10 @@ impl Label {
         {
             return hot;
         }
-        let (size, seen) = (u64::from(at.blocks), self.window.len() as u64);
+        let bytes = self.announced.filter(|&(announced, _)| announced == at && self.sizes == Sizes::Bytes);
+        let (size, seen) = (bytes.map_or(u64::from(at.blocks), |(_, bytes)| bytes), self.window.len() as u64);
         let hot = seen == 0 || size * seen < self.sum + u64::from(!self.strictly);
-        self.push(at.blocks);
+        self.push(size);
         self.current = Some((at, hot));
         hot
     }
@@ -53,16 +67,16 @@ impl Label {
     }
 
     pub fn clear(&mut self) {
-        *self = Self::new(self.length as u32, self.strictly);
+        *self = Self::new(self.length as u32, self.sizes, self.strictly);
     }
 
-    fn push(&mut self, size: u32) {
-        self.sum += u64::from(size);
+    fn push(&mut self, size: u64) {
+        self.sum += size;
         if self.window.len() < self.length {
             self.window.push(size);
             return;
         }
-        self.sum -= u64::from(std::mem::replace(&mut self.window[self.next], size));
+        self.sum -= std::mem::replace(&mut self.window[self.next], size);
         self.next = (self.next + 1) % self.length;
     }
 }
@@ -72,7 +86,7 @@ mod tests {
     use super::*;
 
     fn labels(window: u32, strictly: bool, sizes: &[u32]) -> Vec<bool> {
-        let mut label = Label::new(window, strictly);
+        let mut label = Label::new(window, Sizes::Bytes, strictly);
         let mut hot = Vec::new();
         for (at, &size) in (0..).zip(sizes) {
             hot.push(label.is_hot(Extent::new(Lba(at), size)));
@@ -90,8 +104,25 @@ mod tests {
     }
 
     #[test]
+    fn what_counts_are_the_bytes_that_were_announced_unless_blocks_are_asked_for() {
+        let labels = |sizes| {
+            let mut label = Label::new(10, sizes, false);
+            // The second touches two blocks with fewer bytes, the third one block with more than the mean.
+            [(1, 1000), (2, 600), (1, 900)].map(|(blocks, bytes)| {
+                let at = Extent::new(Lba(7), blocks);
+                label.announced(at, bytes);
+                let hot = label.is_hot(at);
+                label.left(at.skip(blocks));
+                hot
+            })
+        };
+        assert_eq!(labels(Sizes::Bytes), [true, true, false]);
+        assert_eq!(labels(Sizes::Blocks), [true, false, true]);
+    }
+
+    #[test]
     fn what_is_left_of_a_request_keeps_its_label_and_counts_once() {
-        let mut label = Label::new(10, false);
+        let mut label = Label::new(10, Sizes::Bytes, false);
         let at = |start, blocks| Extent::new(Lba(start), blocks);
         assert!(label.is_hot(at(0, 4)));
         label.left(at(0, 0));

@@ -72,6 +72,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         config::BYPASS,
         config::CHUNK_BLOCKS,
         config::WINDOW,
+        config::SIZES,
         config::HOT_BELOW,
         config::PHASE_TWO,
         config::LAMBDA,
@@ -82,12 +83,18 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         config::MOST_REMEMBERED,
         config::HOT_START,
         config::HOT_MOST,
+        config::HOT_MOST_IS,
         config::PERIOD,
         config::ROUND_UP,
         config::RETURN_IF,
+        config::RETURN_WHEN,
+        config::RETURN_ORDER,
+        config::RESIZE_WHEN,
+        config::USED_BY,
         config::VICTIMS,
         config::DENSITY,
         config::CHECKPOINTS,
+        config::CHECKPOINT_FOR,
         config::LEAST_COLLECTED,
         config::IDLE_FREE,
     ],
@@ -122,10 +129,11 @@ fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<Amphisbaena>,
     config.check()?;
     let buffer = config.buffer.clone();
     ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
-        let split = Split::new(slots, config.chunk_blocks, (config.hot_start, config.hot_most));
+        let shares = (config.hot_start, config.hot_most);
+        let split = Split::new(slots, config.chunk_blocks, shares, config.hot_most_is);
         let rules = config.role_rules();
         Amphisbaena {
-            label: Label::new(config.window, config.hot_below),
+            label: Label::new(config.window, config.sizes, config.hot_below),
             roles: Roles::new(rules, zones.capacity(), split.slots(), split.most_hot * split.chunk_blocks),
             chunks: Chunks::new(split, zones),
             natives: Natives::new(zones),
@@ -286,6 +294,10 @@ impl Policy for Amphisbaena {
             }
         }
         Ok(())
+    }
+
+    fn announced(&mut self, at: Extent<Lba>, bytes: u64) {
+        self.label.announced(at, bytes);
     }
 
     fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32 {

@@ -184,6 +184,7 @@ impl Natives {
         let Native { chunks, cold, below, fresh, pointer, valid, .. } = self.natives[native as usize];
         let appends = below == 0;
         let (dense, span) = match (appends, density) {
+            (_, Density::None) => (1, 1),
             (true, Density::Union) => (cold, last + 1 - pointer),
             (true, Density::Printed) => (cold, (last - pointer).max(1)),
             (false, Density::Union) => (valid + fresh, pointer.max(last + 1)),

@@ -2,7 +2,7 @@
 //! use.
 
 use super::Amphisbaena;
-use super::config::ReturnIf;
+use super::config::{ResizeWhen, ReturnIf, ReturnOrder, ReturnWhen};
 use crate::block::{Extent, Request};
 use crate::layer::Step;
 use crate::layers::zone_buffer::ZoneBuffer;
@@ -13,8 +13,8 @@ use crate::plan::{Event, Place, Plan, Record, Why};
 pub(super) enum Shift {
     /// So many chunks are still to become hot.
     Borrow(u32),
-    /// The chunks listed are to become cold.
-    Return,
+    /// The chunks listed are to become cold, and then so many others hot.
+    Return { then: u32 },
 }
 
 impl Amphisbaena {
@@ -22,18 +22,28 @@ impl Amphisbaena {
     pub(super) fn end_period(&mut self) {
         let split = self.chunks.split();
         let (ghosts, blocks) = (self.ghost_hits, u64::from(split.chunk_blocks));
+        let mut wanted = 0;
         if ghosts > blocks {
-            let chunks = if self.config.round_up { ghosts.div_ceil(blocks) } else { (ghosts + blocks / 2) / blocks };
-            let chunks = chunks.min(u64::from(split.most_hot - self.chunks.hot()));
-            self.shift = (chunks > 0).then_some(Shift::Borrow(chunks as u32));
-        } else {
+            wanted = if self.config.round_up { ghosts.div_ceil(blocks) } else { (ghosts + blocks / 2) / blocks };
+        }
+        if wanted == 0 || self.config.return_when == ReturnWhen::Always {
             let by = self.config.return_if;
             let unused = self.chunks.loaned().filter(|&(_, none, some)| if by == ReturnIf::None { none } else { some });
             self.returning.extend(unused.map(|(at, ..)| at));
-            self.shift = (!self.returning.is_empty()).then_some(Shift::Return);
+            if self.config.return_order == ReturnOrder::Lowest {
+                self.returning.reverse();
+            }
         }
+        let then = wanted.min(u64::from(split.chunks)) as u32;
+        self.shift = if self.returning.is_empty() { self.borrowing(then) } else { Some(Shift::Return { then }) };
         self.chunks.begin_period();
         (self.requests, self.ghost_hits) = (0, 0);
+    }
+
+    /// That so many chunks are borrowed, or as many as may be.
+    fn borrowing(&self, wanted: u32) -> Option<Shift> {
+        let chunks = wanted.min(self.chunks.split().most_hot - self.chunks.hot());
+        (chunks > 0).then_some(Shift::Borrow(chunks))
     }
 }
 
@@ -43,7 +53,7 @@ impl ZoneBuffer<Amphisbaena> {
         loop {
             let step = match self.policy.shift? {
                 Shift::Borrow(chunks) => self.borrow(chunks, waiting, plan),
-                Shift::Return => self.give_back(waiting, plan),
+                Shift::Return { then } => self.give_back(then, waiting, plan),
             };
             if step.is_some() {
                 return step;
@@ -72,13 +82,18 @@ impl ZoneBuffer<Amphisbaena> {
     }
 
     /// The next chunk becomes cold, or is emptied by one step.
-    fn give_back(&mut self, waiting: &[Request], plan: &mut Plan) -> Option<Step> {
+    fn give_back(&mut self, then: u32, waiting: &[Request], plan: &mut Plan) -> Option<Step> {
         let Some(&at) = self.policy.returning.last() else {
-            self.policy.shift = None;
+            if self.policy.config.resize_when == ResizeWhen::After {
+                self.policy.roles.resize(self.policy.hot_slots());
+            }
+            self.policy.shift = self.policy.borrowing(then);
             return None;
         };
         self.policy.chunks.retire(at);
-        self.policy.roles.resize(self.policy.hot_slots());
+        if self.policy.config.resize_when == ResizeWhen::Before {
+            self.policy.roles.resize(self.policy.hot_slots());
+        }
         if self.move_out(at, plan) {
             return Some(self.between_steps());
         }

@@ -74,8 +74,10 @@ impl Roles {
             self.recent.push(slot);
         }
         self.sup += 1;
+        let is_surplus = self.sup > self.most_sup;
         let demotes = match self.rules.demote_when {
-            DemoteWhen::Surplus => self.sup > self.most_sup,
+            DemoteWhen::Surplus => is_surplus,
+            DemoteWhen::Hit => was_recent || is_surplus,
             DemoteWhen::Literal => was_recent,
         };
         if demotes {
@@ -104,7 +106,7 @@ impl Roles {
         match known {
             Some((_, Kind::Ghost)) => {
                 self.sup += 1;
-                if self.rules.demote_when == DemoteWhen::Surplus && self.sup > self.most_sup {
+                if self.rules.demote_when != DemoteWhen::Literal && self.sup > self.most_sup {
                     self.demote_bottom();
                 }
                 return true;
@@ -259,7 +261,7 @@ impl Roles {
             let (counted, limit) = (self.remembered.len(), self.remembered.limit());
             return wrong(format!("I3: R has {remembered} that are remembered, counted {counted}, of at most {limit}"));
         }
-        let is_bounded = self.rules.demote_when == DemoteWhen::Surplus;
+        let is_bounded = self.rules.demote_when != DemoteWhen::Literal;
         if (is_bounded && sup > self.most_sup) || live > hot {
             return wrong(format!("I4: {sup} SUP of at most {}, {live} blocks in {hot} slots", self.most_sup));
         }

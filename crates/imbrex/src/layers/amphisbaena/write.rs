@@ -3,7 +3,7 @@
 
 use super::Amphisbaena;
 use super::chunks::ColdSlot;
-use super::config::Bypass;
+use super::config::{Bypass, UsedBy};
 use crate::block::{Extent, Lba};
 use crate::layers::zone_buffer::ZoneBuffer;
 use crate::parts::map_runs::MapRuns;
@@ -149,7 +149,9 @@ impl Amphisbaena {
             self.roles.refuse(lba);
             return;
         }
-        self.chunks.note_written(slot);
+        if was_hot || self.config.used_by == UsedBy::Write {
+            self.chunks.note_written(slot);
+        }
         if !was_hot {
             self.ghost_hits += u64::from(self.roles.enter(lba, slot));
         } else if hot || self.config.cold_hits {

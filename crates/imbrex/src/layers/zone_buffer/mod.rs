@@ -98,6 +98,9 @@ pub trait Policy: Slots + Sized + Send {
         None
     }
 
+    /// A write request of the host has so many bytes.
+    fn announced(&mut self, _at: Extent<Lba>, _bytes: u64) {}
+
     /// Plans a write of the blocks that fit.
     fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32;
 
@@ -211,6 +214,10 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         let home = |run: Extent<Lba>, host: u32, plan: &mut Plan| zones.read(run, host, &blocks.lost, plan);
         let hits = blocks.read(at, 0, plan, |slot| policy.read(slot), home);
         plan.count(Event::ReadHit, hits);
+    }
+
+    fn announce(&mut self, at: Extent<Lba>, bytes: u64) {
+        self.policy.announced(at, bytes);
     }
 
     fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {

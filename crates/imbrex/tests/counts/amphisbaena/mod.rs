@@ -25,6 +25,9 @@ pub struct Amphisbaena {
     first_hot: usize,
     most_hot: usize,
     retired: Option<usize>,
+    /// Chunks and slots that the request under way has emptied: free for the next, not for itself.
+    emptied: BTreeSet<usize>,
+    vacated: BTreeSet<(usize, usize)>,
     /// Which loaned slots were written in this period.
     written: BTreeSet<(usize, usize)>,
     hot: HashMap<u64, (usize, usize)>,
@@ -36,6 +39,10 @@ pub struct Amphisbaena {
     clock: u64,
     roles: Roles,
     sizes: Vec<u64>,
+    /// What waits behind the request that is served.
+    waiting: Vec<(u64, u64)>,
+    /// The clock when chunks were looked at last.
+    looked: u64,
     requests: u64,
     ghosts: u64,
     counts: Counts,
@@ -45,9 +52,14 @@ impl Amphisbaena {
     pub fn new(zones: u64, zone_blocks: u64, slots: u64, readings: Readings) -> Self {
         let length = (readings.number("chunk_blocks", 16.0) as u64).min(slots / 4).max(1);
         let count = (slots / length) as usize;
-        let share = |key, default| (readings.number(key, default) * count as f64).round() as usize;
-        let first_hot = share("hot_start", 0.25).clamp(1, count - 1);
-        let most_hot = share("hot_most", 0.75).clamp(first_hot, count - 1);
+        let share = |key, default| readings.number(key, default) * count as f64;
+        let first_hot = (share("hot_start", 0.25).round() as usize).clamp(1, count - 1);
+        let most = share("hot_most", 0.75);
+        let is_nearest = readings.is("hot_most_is", "nearest");
+        // The largest whole number that is not above the share; or the one next to it, if that is as near.
+        let below = (0..=count).rev().find(|&chunks| chunks as f64 <= most * (1.0 + 1e-12)).unwrap_or(0);
+        let above = is_nearest && most - below as f64 >= 0.5;
+        let most_hot = (below + usize::from(above)).clamp(first_hot, count - 1);
         let hot = |chunk| if chunk < first_hot { Chunk::Hot(vec![None; length as usize]) } else { Chunk::Cold(None) };
         let roles = Roles::new(&readings);
         let mut model = Self {
@@ -60,6 +72,8 @@ impl Amphisbaena {
             first_hot,
             most_hot,
             retired: None,
+            emptied: BTreeSet::new(),
+            vacated: BTreeSet::new(),
             written: BTreeSet::new(),
             hot: HashMap::new(),
             cold: BTreeSet::new(),
@@ -68,6 +82,8 @@ impl Amphisbaena {
             clock: 0,
             roles,
             sizes: Vec::new(),
+            waiting: Vec::new(),
+            looked: 0,
             requests: 0,
             ghosts: 0,
             counts: Counts::default(),
@@ -110,13 +126,23 @@ impl Amphisbaena {
 
     fn free_slot(&self) -> Option<(usize, usize)> {
         self.chunks.iter().enumerate().filter(|(at, _)| self.retired != Some(*at)).find_map(|(at, chunk)| match chunk {
-            Chunk::Hot(slots) => slots.iter().position(Option::is_none).map(|slot| (at, slot)),
+            Chunk::Hot(slots) => {
+                let mut free = (0..slots.len()).filter(|&slot| slots[slot].is_none());
+                free.find(|&slot| !self.vacated.contains(&(at, slot))).map(|slot| (at, slot))
+            }
             Chunk::Cold(_) => None,
         })
     }
 
     fn free_chunk(&self) -> Option<usize> {
-        self.chunks.iter().position(|chunk| matches!(chunk, Chunk::Cold(None)))
+        let is_free = |&at: &usize| matches!(self.chunks[at], Chunk::Cold(None)) && !self.emptied.contains(&at);
+        (0..self.chunks.len()).find(is_free)
+    }
+
+    /// What has been planned of a request is done. Says whether a chunk is free because of that.
+    fn planned(&mut self) -> bool {
+        self.vacated.clear();
+        !std::mem::take(&mut self.emptied).is_empty()
     }
 
     fn put_hot(&mut self, block: u64, (at, slot): (usize, usize)) {
@@ -158,6 +184,15 @@ impl Amphisbaena {
         }
     }
 
+    /// The request under way has taken a block out of the cold buffer.
+    fn outdate_cold(&mut self, block: u64) {
+        let at = self.at[&self.chunk_of(block)].0;
+        self.take_cold(block);
+        if matches!(self.chunks[at], Chunk::Cold(None)) {
+            self.emptied.insert(at);
+        }
+    }
+
     /// Moves blocks to the cold buffer, or cleans that first.
     fn clean_hot(&mut self) {
         if self.roles.q.is_empty() {
@@ -188,10 +223,13 @@ impl Amphisbaena {
         let offsets: Vec<u64> = self.cold.range(range.clone()).map(|block| block - range.start).collect();
         let (pointer, last) = (self.pointer[zone as usize], offsets[offsets.len() - 1]);
         let printed = self.readings.is("density", "printed");
+        let by_chunks = self.readings.is("density", "none");
         let has = |offset: u64| offset < pointer && !self.padding.contains(&(range.start + offset));
         let native = pointer - self.padding.range(range.clone()).count() as u64;
         let appends = offsets[0] >= pointer;
-        let (dense, span) = if appends {
+        let (dense, span) = if by_chunks {
+            (1, 1)
+        } else if appends {
             (offsets.len() as u64, (last - pointer + u64::from(!printed)).max(1))
         } else if printed {
             (native + offsets.len() as u64, pointer)
@@ -219,12 +257,48 @@ impl Amphisbaena {
         best.expect("a zone").0
     }
 
+    /// Counts cold chunks, and those that were there before three fillings of the cold buffer came.
+    fn look(&mut self) {
+        let cold = (self.chunks.len() - self.count_hot()) as u64;
+        if self.clock >= self.looked + (cold / 4).max(1) {
+            self.looked = self.clock;
+            self.counts.hot_cold[6] += self.at.len() as u64;
+            self.counts.hot_cold[7] +=
+                self.at.values().filter(|(_, came)| came + 3 * cold <= self.clock).count() as u64;
+        }
+    }
+
+    /// Whether what waits ends the collection of a zone, of which the chunks from `next` on are left.
+    fn is_stopped(&self, zone: u64, collected: usize, next: &[u64]) -> bool {
+        let least = self.readings.number("least_collected", 1.0) as usize;
+        if !self.readings.switch("checkpoints", true) || collected < least {
+            return false;
+        }
+        let rest = self.readings.is("checkpoint_for", "rest");
+        self.waiting.iter().any(|&(first, blocks)| {
+            (first..first + blocks)
+                .any(|block| if rest { next.contains(&self.chunk_of(block)) } else { block / self.zone_blocks == zone })
+        })
+    }
+
+    /// The blocks of a victim that are collected.
+    fn collected(&mut self, zone: u64) -> Vec<u64> {
+        let range = zone * self.zone_blocks..(zone + 1) * self.zone_blocks;
+        let all: Vec<u64> = self.cold.range(range).copied().collect();
+        let chunks: BTreeSet<u64> = all.iter().map(|&block| self.chunk_of(block)).collect();
+        let chunks: Vec<u64> = chunks.into_iter().collect();
+        let stop = (1..chunks.len()).find(|&at| self.is_stopped(zone, at, &chunks[at..]));
+        self.counts.hot_cold[3] += u64::from(stop.is_some());
+        let taken = &chunks[..stop.unwrap_or(chunks.len())];
+        self.counts.hot_cold[2] += taken.len() as u64;
+        all.into_iter().filter(|&block| taken.contains(&self.chunk_of(block))).collect()
+    }
+
     fn clean_cold(&mut self) {
+        self.look();
         let zone = self.victim();
         let range = zone * self.zone_blocks..(zone + 1) * self.zone_blocks;
-        let blocks: Vec<u64> = self.cold.range(range.clone()).copied().collect();
-        self.counts.hot_cold[2] +=
-            blocks.iter().map(|&block| self.chunk_of(block)).collect::<BTreeSet<_>>().len() as u64;
+        let blocks = self.collected(zone);
         blocks.iter().for_each(|&block| self.take_cold(block));
         let pointer = self.pointer[zone as usize];
         let end = pointer.max(blocks[blocks.len() - 1] - range.start + 1);
@@ -247,7 +321,7 @@ impl Amphisbaena {
         self.pointer[zone as usize] = end;
     }
 
-    fn begin_request(&mut self, blocks: u64) -> bool {
+    fn begin_request(&mut self, size: u64) -> bool {
         if self.requests == self.readings.number("period", 10_000.0) as u64 {
             self.reallocate();
         }
@@ -256,8 +330,8 @@ impl Amphisbaena {
         let last = &self.sizes[self.sizes.len().saturating_sub(window)..];
         let (sum, seen) = (last.iter().sum::<u64>(), last.len() as u64);
         let below = self.readings.switch("hot_below", false);
-        let hot = seen == 0 || if below { blocks * seen < sum } else { blocks * seen <= sum };
-        self.sizes.push(blocks);
+        let hot = seen == 0 || if below { size * seen < sum } else { size * seen <= sum };
+        self.sizes.push(size);
         hot
     }
 
@@ -265,7 +339,11 @@ impl Amphisbaena {
         let ghosts = std::mem::take(&mut self.ghosts);
         self.requests = 0;
         let written = std::mem::take(&mut self.written);
-        if ghosts > self.length {
+        let is_many = ghosts > self.length;
+        if !is_many || self.readings.is("return_when", "always") {
+            self.return_unused(&written);
+        }
+        if is_many {
             let parts = ghosts as f64 / self.length as f64;
             let wanted = if self.readings.switch("round_up", false) { parts.ceil() } else { (parts + 0.5).floor() };
             for _ in 0..(wanted as usize).min(self.most_hot - self.count_hot()) {
@@ -277,22 +355,33 @@ impl Amphisbaena {
                 self.counts.hot_cold[4] += 1;
                 self.resize();
             }
-            return;
         }
+    }
+
+    fn return_unused(&mut self, written: &BTreeSet<(usize, usize)>) {
         let some = self.readings.is("return_if", "some");
-        let unused: Vec<usize> = (self.first_hot..self.chunks.len())
+        let mut unused: Vec<usize> = (self.first_hot..self.chunks.len())
             .filter(|&at| matches!(self.chunks[at], Chunk::Hot(_)))
             .filter(|&at| {
                 let touched = written.range((at, 0)..(at + 1, 0)).count() as u64;
                 if some { touched < self.length } else { touched == 0 }
             })
             .collect();
-        unused.into_iter().rev().for_each(|at| self.give_back(at));
+        if !self.readings.is("return_order", "lowest") {
+            unused.reverse();
+        }
+        let returns_any = !unused.is_empty();
+        unused.into_iter().for_each(|at| self.give_back(at));
+        if returns_any && self.readings.is("resize_when", "after") {
+            self.resize();
+        }
     }
 
     fn give_back(&mut self, at: usize) {
         self.retired = Some(at);
-        self.resize();
+        if !self.readings.is("resize_when", "after") {
+            self.resize();
+        }
         loop {
             let Chunk::Hot(slots) = &self.chunks[at] else { panic!("a hot chunk") };
             let Some(&block) = slots.iter().flatten().next() else { break };
@@ -323,19 +412,26 @@ impl Amphisbaena {
             }
         } else if hot || (self.readings.switch("cold_known", true) && self.roles.known(block)) {
             let Some(free) = self.free_slot() else {
-                self.clean_hot();
+                self.planned();
+                if self.free_slot().is_none() {
+                    self.clean_hot();
+                }
                 return false;
             };
             if was_cold {
-                self.take_cold(block);
+                self.outdate_cold(block);
             }
             self.counts.hits += u64::from(was_cold);
             self.put_hot(block, free);
-            self.written.insert(free);
+            if !self.readings.is("used_by", "hit") {
+                self.written.insert(free);
+            }
             self.ghosts += u64::from(self.roles.admit(block));
         } else {
             if !self.put_cold(block) {
-                self.clean_cold();
+                if !self.planned() {
+                    self.clean_cold();
+                }
                 return false;
             }
             self.counts.hits += u64::from(was_cold);
@@ -353,9 +449,10 @@ impl Amphisbaena {
         }
         let run = blocks.min(self.zone_blocks - offset);
         let held: Vec<u64> = self.cold.range(block..block + run).copied().collect();
-        held.into_iter().for_each(|block| self.take_cold(block));
+        held.into_iter().for_each(|block| self.outdate_cold(block));
         let hot: Vec<u64> = self.hot.keys().copied().filter(|held| (block..block + run).contains(held)).collect();
         for block in hot {
+            self.vacated.insert(self.hot[&block]);
             self.take_hot(block);
             self.roles.forget(block);
         }
@@ -365,8 +462,8 @@ impl Amphisbaena {
     }
 }
 
-impl Model for Amphisbaena {
-    fn write(&mut self, first: u64, blocks: u64) {
+impl Amphisbaena {
+    fn write_sized(&mut self, first: u64, blocks: u64, size: u64) {
         let (mut block, end, mut label) = (first, first + blocks, None);
         while block < end {
             let past = self.past(block, end - block);
@@ -374,12 +471,26 @@ impl Model for Amphisbaena {
             if past == 0 {
                 let hot = match label {
                     Some(hot) => hot,
-                    None => self.begin_request(blocks),
+                    None => self.begin_request(size),
                 };
                 label = Some(hot);
                 block += u64::from(self.write_block(block, hot));
             }
         }
+        self.planned();
+    }
+}
+
+impl Model for Amphisbaena {
+    /// Whole blocks of 4 KiB.
+    fn write(&mut self, first: u64, blocks: u64) {
+        self.write_of(first, blocks, blocks * 4096, &[]);
+    }
+
+    fn write_of(&mut self, first: u64, blocks: u64, bytes: u64, waiting: &[(u64, u64)]) {
+        self.waiting = waiting.to_vec();
+        let size = if self.readings.is("sizes", "blocks") { blocks } else { bytes };
+        self.write_sized(first, blocks, size);
     }
 
     fn counts(&self) -> &Counts {

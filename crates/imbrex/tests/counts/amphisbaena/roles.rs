@@ -27,6 +27,7 @@ pub struct Roles {
     limit: f64,
     to_mru: bool,
     literal: bool,
+    on_hit: bool,
     plain: bool,
 }
 
@@ -35,6 +36,7 @@ impl Roles {
         Self {
             to_mru: readings.is("demote_to", "mru"),
             literal: readings.is("demote_when", "literal"),
+            on_hit: readings.is("demote_when", "hit"),
             plain: !readings.switch("phase_two", true),
             ..Self::default()
         }
@@ -116,7 +118,7 @@ impl Roles {
         self.top_of_r(block);
         if self.role.insert(block, Role::Sup) == Some(Role::Lup) {
             self.out_of_q(block);
-            if self.literal && was_in_r {
+            if (self.literal || self.on_hit) && was_in_r {
                 self.demote();
             }
             self.demote_surplus();

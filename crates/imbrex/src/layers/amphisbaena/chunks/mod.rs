@@ -16,6 +16,10 @@ pub(super) use split::Split;
 
 /// No chunk of a zone.
 const NOTHING: u64 = u64::MAX;
+/// So often, at least, the chunks of the cold buffer have been replaced since one came that starves.
+const STARVING_TURNOVERS: u64 = 3;
+/// How often in a turnover such chunks are counted, at most.
+const LOOKS: u64 = 4;
 /// Chunks whose loan one note says.
 const NOTE_CHUNKS: u32 = 64;
 
@@ -33,10 +37,15 @@ struct Chunk {
     kind: Kind,
     /// The chunk of a zone that a cold one holds.
     holds: u64,
+    /// How many had come when it did.
+    came: u64,
     live: u32,
     /// Slots that are live or pending.
     used: u32,
 }
+
+/// A cold chunk that holds nothing.
+const NO_CHUNK: Chunk = Chunk { kind: Kind::Cold, holds: NOTHING, came: 0, live: 0, used: 0 };
 
 /// The slot that a cold block may be put into.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -59,6 +68,9 @@ pub(super) struct Chunks {
     index: BlockMap,
     /// Cold chunks that hold one, in the order in which they came.
     arrivals: RecencyList,
+    /// How many have come, and how many had when those that starve were counted last.
+    arrived: u64,
+    looked: u64,
     free_slots: FreeSlots,
     free_chunks: FreeSlots,
     hot: u32,
@@ -81,9 +93,11 @@ impl Chunks {
             zone_blocks: zones.zone_blocks(),
             zone_chunks,
             table: SlotTable::new(split.slots()),
-            chunks: vec![Chunk { kind: Kind::Cold, holds: NOTHING, live: 0, used: 0 }; split.chunks as usize],
+            chunks: vec![NO_CHUNK; split.chunks as usize],
             index: BlockMap::new(in_zones, split.chunks),
             arrivals: RecencyList::new(split.chunks),
+            arrived: 0,
+            looked: 0,
             free_slots: FreeSlots::all(split.slots()),
             free_chunks: FreeSlots::all(split.chunks),
             hot: 0,
@@ -177,9 +191,24 @@ impl Chunks {
     }
 
     fn assign(&mut self, at: u32, chunk: u64) {
-        self.chunks[at as usize].holds = chunk;
+        self.arrived += 1;
+        let Chunk { holds, came, .. } = &mut self.chunks[at as usize];
+        (*holds, *came) = (chunk, self.arrived);
         self.index.set(Lba(chunk), at);
         self.arrivals.push(at);
+    }
+
+    /// How many chunks the cold buffer holds and how many of them starve: since they came it could have been filled
+    /// three times with those that came later. Nothing if the last look was a moment ago.
+    pub fn starving(&mut self) -> Option<(u32, u32)> {
+        let cold = u64::from(self.split.chunks - self.hot);
+        if self.arrived - self.looked < (cold / LOOKS).max(1) {
+            return None;
+        }
+        self.looked = self.arrived;
+        let starves = |at: &u32| self.arrived - self.chunks[*at as usize].came >= STARVING_TURNOVERS * cold;
+        let starving = self.arrivals.in_order().take_while(starves).count();
+        Some((self.arrivals.len(), starving as u32))
     }
 
     /// The lowest free slot of the hot chunks.
@@ -261,6 +290,12 @@ impl Chunks {
         let all = self.chunks_of(native);
         let range = Extent::between(Lba(from.max(all.start.0).min(all.end().0)), all.end());
         self.index.range(range).map(|(chunk, at)| (chunk.0, at))
+    }
+
+    /// Whether `part` of a native zone touches one of its cold chunks from chunk `from` on.
+    pub fn has_cold(&self, native: u32, from: u64, part: Extent<Lba>) -> bool {
+        let [first, last] = [part.start, Lba(part.end().0 - 1)].map(|lba| self.chunk_of(lba).0);
+        self.cold_of(native, first.max(from)).next().is_some_and(|(chunk, _)| chunk <= last)
     }
 
     /// The live slots of a cold chunk and the offsets of their blocks in the zone.

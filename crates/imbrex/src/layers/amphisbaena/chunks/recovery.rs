@@ -1,6 +1,6 @@
 //! What lies where, from the loans and the slots alone: after a crash, and to verify it.
 
-use super::{Chunk, Chunks, Kind, NOTHING, Split};
+use super::{Chunks, Kind, NO_CHUNK, NOTHING, Split};
 use crate::block::Lba;
 use crate::layer::{Corrupt, Violation};
 
@@ -13,7 +13,7 @@ impl Chunks {
             if self.chunks[chunk].holds != NOTHING {
                 self.index.remove(Lba(self.chunks[chunk].holds));
             }
-            self.chunks[chunk] = Chunk { kind: Kind::Cold, holds: NOTHING, live: 0, used: 0 };
+            self.chunks[chunk] = NO_CHUNK;
         }
         (self.hot, self.pending_hot, self.pending_chunks) = (0, 0, 0);
         for at in 0..chunks {
