@@ -147,6 +147,10 @@ fn summary(
     let from = workload.file().and_then(|file| size(&file.path));
     line += &format!(" from {} ({}", source.name, source.format);
     line += &from.map_or(")".to_owned(), |size| format!(", {size})"));
+    if let Workload::Prepopulated(prepopulated) = workload {
+        let before = prepopulated.before().requests();
+        line += &format!("; the first {} are the prepopulation, which --warm-up {before} leaves out", count(before));
+    }
     if written.rounded > 0 {
         line += &format!("; {} arrivals cut to the format's 100 ns", count(written.rounded));
     }

@@ -10,7 +10,6 @@ use imbrex::trace::derived::prepopulated::{Prepopulated, Prepopulation};
 use super::conversion::{self, Target};
 use crate::progress::Progress;
 use crate::stop;
-use crate::table::count;
 use crate::trace_file::TraceFileArguments;
 use crate::workload::Watched;
 
@@ -50,11 +49,8 @@ impl Prepopulate {
             let mut source = Watched::new(&workload, self.target.requests(), &reading)?;
             Prepopulation::of(&mut source, self.share, self.seed)?
         };
-        let requests = before.requests();
         let prepopulated = Workload::Prepopulated(Box::new(Prepopulated::new(workload, before)));
-        conversion::write(&prepopulated, &self.to, &self.target.whole())?;
-        eprintln!("the first {} are the prepopulation; --warm-up {requests} leaves them out", count(requests));
-        Ok(())
+        conversion::write(&prepopulated, &self.to, &self.target.whole())
     }
 }
 
