@@ -1,6 +1,9 @@
 //! The write buffer: blocks in RAM that are written to bands by temperature.
 
+use std::cmp::Ordering;
+
 use super::LogStructured;
+use super::config::Tie;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
 use crate::parts::block_map::BlockMap;
@@ -100,7 +103,7 @@ impl WriteBuffer {
     }
 
     /// Chooses at most `most` blocks of the temperature that more of them have.
-    fn choose(&mut self, most: u32, heat: impl Fn(Lba) -> u32) {
+    fn choose(&mut self, most: u32, tie: Tie, heat: impl Fn(Lba) -> u32) {
         self.left = 0;
         self.leaving.clear();
         self.leaving.extend((0..).zip(self.arrived.in_order()).map(|(arrival, slot)| {
@@ -108,7 +111,11 @@ impl WriteBuffer {
             Leaving { lba, slot, heat: heat(lba), arrival }
         }));
         let hot = self.leaving.iter().filter(|leaving| leaving.heat > 0).count();
-        let is_hot = hot > self.leaving.len() - hot;
+        let is_hot = match hot.cmp(&(self.leaving.len() - hot)) {
+            Ordering::Greater => true,
+            Ordering::Equal => tie == Tie::Hot,
+            Ordering::Less => false,
+        };
         self.leaving.retain(|leaving| (leaving.heat > 0) == is_hot);
         // Cold ones all have the same heat.
         self.leaving.sort_unstable_by_key(|leaving| (std::cmp::Reverse(leaving.heat), leaving.arrival));
@@ -149,13 +156,13 @@ impl LogStructured {
         if let Some(slot) = buffer.map.get(lba) {
             *hits += 1;
             if self.config.buffered_heat {
-                self.raise(lba);
+                self.bands.raise(lba);
             }
             return Some(slot);
         }
         let slot = buffer.take(lba)?;
         if self.bands.map.get(lba).is_some() {
-            self.raise(lba);
+            self.bands.raise(lba);
             if !self.config.buffer_volatile {
                 plan.record(Record::Unmap(Extent::new(lba, 1)));
                 self.bands.remove(Extent::new(lba, 1));
@@ -185,8 +192,7 @@ impl LogStructured {
                 if landed > 0 || buffer.is_empty() {
                     break;
                 }
-                let heat = self.heat.as_ref();
-                buffer.choose(room, |lba| heat.map_or(0, |heat| heat.get(lba.0)));
+                buffer.choose(room, self.config.buffer_tie, |lba| self.bands.heat(lba));
             }
             let Some((lba, ram)) = buffer.next_leaving() else { continue };
             buffer.forget(Extent::new(lba, 1));

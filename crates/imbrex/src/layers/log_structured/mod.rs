@@ -79,85 +79,32 @@ mod compact;
 mod config;
 mod records;
 mod score;
+mod temperatures;
+mod variants;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
-use crate::layers::{ConfigError, Family, LayerInfo};
-use crate::parts::heat::Heat;
+use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
-use crate::recording::Recording;
 use crate::space::Space;
 use ages::Written;
 use bands::Bands;
 use buffer::WriteBuffer;
 use compact::Compaction;
-use config::{Config, FIELDS, FIELDS_OF_AGES, FIELDS_OF_DRAWS, Sequence};
-use score::{Draw, Score};
+use config::Config;
+use score::Score;
+pub(super) use variants::{CHOICES, COLD_WEIGHT, COST_BENEFIT, FIFO, GREEDY};
 
 /// Dead stretches shorter than this are read along with the live blocks around them.
 const READ_THROUGH: u32 = 64;
-
-const SOURCE: &str = "Jones et al., ACM TOS 12(1), 2016, §§3–5";
-
-pub(super) const GREEDY: LayerInfo = LayerInfo {
-    name: "log-greedy",
-    family: Some(Family::Banded),
-    source: SOURCE,
-    summary: "Everything is appended; the bands with the fewest live blocks are compacted.",
-    recording: Recording::Zoned,
-    buffered: false,
-    fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&GREEDY, |_| Score::Greedy, space, config)?)),
-};
-
-pub(super) const FIFO: LayerInfo = LayerInfo {
-    name: "log-fifo",
-    family: Some(Family::Banded),
-    source: SOURCE,
-    summary: "Everything is appended; the bands closed longest ago are compacted.",
-    recording: Recording::Zoned,
-    buffered: false,
-    fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&FIFO, |_| Score::Fifo, space, config)?)),
-};
-
-pub(super) const COST_BENEFIT: LayerInfo = LayerInfo {
-    name: "log-cost-benefit",
-    family: Some(Family::Banded),
-    source: "the same, after Rosenblum and Ousterhout, ACM TOCS 10(1), 1992",
-    summary: "Everything is appended; bands with old and few live blocks are compacted.",
-    recording: Recording::Zoned,
-    buffered: false,
-    fields: FIELDS_OF_AGES,
-    build: |space, config| {
-        let score = |config: &Config| Score::CostBenefit(config.age);
-        Ok(Box::new(LogStructured::new(&COST_BENEFIT, score, space, config)?))
-    },
-};
-
-pub(super) const CHOICES: LayerInfo = LayerInfo {
-    name: "log-choices",
-    family: Some(Family::Banded),
-    source: "the same, after Van Houdt, SIGMETRICS 2013, and Li, Lee and Lui, SIGMETRICS 2013",
-    summary: "Everything is appended; the bands with the fewest live blocks of some drawn at random are compacted.",
-    recording: Recording::Zoned,
-    buffered: false,
-    fields: FIELDS_OF_DRAWS,
-    build: |space, config| {
-        let score = |config: &Config| Score::Choices(Draw::new(config.choices, config.seed));
-        Ok(Box::new(LogStructured::new(&CHOICES, score, space, config)?))
-    },
-};
 
 struct LogStructured {
     name: &'static str,
     config: Config,
     step: StepSize,
     bands: Bands,
-    /// Kept where something depends on it.
-    heat: Option<Heat>,
     /// The band that takes the host's blocks.
     active: Option<u32>,
     buffer: Option<WriteBuffer>,
@@ -177,8 +124,7 @@ impl LogStructured {
         let roles = (config.spare_bands + config.compact_bands) as usize;
         Ok(Self {
             name: info.name,
-            bands: Bands::new(zones, score(&config), roles, capacity),
-            heat: (config.buffer_bands > 0 || config.sequence == Sequence::Heat).then(|| Heat::new(capacity)),
+            bands: Bands::new(zones, (score(&config), config.heeds_heat()), roles, capacity),
             active: None,
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
             compaction: Compaction::new(config.compact_bands * band),
@@ -226,21 +172,8 @@ impl LogStructured {
     /// The effect of [`Record::Unmap`].
     fn unmap(&mut self, at: Extent<Lba>) {
         self.bands.remove(at);
-        self.cool(at);
+        self.bands.cool(at);
         self.lost.remove(at);
-    }
-
-    /// The block has been overwritten.
-    fn raise(&mut self, lba: Lba) {
-        if let Some(heat) = &mut self.heat {
-            heat.raise(lba.0);
-        }
-    }
-
-    fn cool(&mut self, at: Extent<Lba>) {
-        if let Some(heat) = &mut self.heat {
-            at.iter().for_each(|lba| heat.cool(lba.0));
-        }
     }
 
     /// Plans that the front of `at` is appended to the active band, as far as there is room.
@@ -253,9 +186,7 @@ impl LogStructured {
             let run = at.skip(done).first(room);
             plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
             self.bands.pass(run.blocks);
-            if let Some(heat) = &mut self.heat {
-                run.iter().filter(|&lba| self.bands.map.get(lba).is_some()).for_each(|lba| heat.raise(lba.0));
-            }
+            self.bands.overwrite(run);
             self.land(run, slot, plan);
             done += run.blocks;
         }
