@@ -80,6 +80,9 @@ pub struct SetupArguments {
     /// Blocks of that journal; without it as many as `imbrex format` would give the layer
     #[arg(long, value_name = "N", requires = "as_live")]
     journal_blocks: Option<u32>,
+    /// Write what is left in RAM at the end to the media, and count that too
+    #[arg(long)]
+    flush: bool,
     /// Let accesses take no time, and measure counts alone
     #[arg(long, conflicts_with = "scheduler")]
     untimed: bool,
@@ -310,6 +313,7 @@ impl SetupArguments {
             verify: self.verify,
             as_live: self.as_live,
             journal_blocks: self.journal_blocks,
+            flush: self.flush,
             untimed: self.untimed,
             beyond: match self.beyond {
                 BeyondArgument::Error => Beyond::Error,

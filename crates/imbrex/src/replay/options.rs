@@ -48,6 +48,9 @@ pub struct ReplayOptions {
     /// Records, resets and frees that gather before they are written to that journal without need. Default [`GATHER`],
     /// as live.
     pub gather: usize,
+    /// Whether the layer writes what lies in RAM to the media after the last request, as when a host flushes; what that
+    /// moves counts. Default no.
+    pub flush: bool,
     /// Whether accesses and resets take no time, so that nothing but counts is measured: what depends on time, such as
     /// how long the disk is idle, then rests on arrivals alone. Default no.
     pub untimed: bool,
@@ -79,6 +82,7 @@ impl Default for ReplayOptions {
             as_live: false,
             journal_blocks: None,
             gather: GATHER,
+            flush: false,
             untimed: false,
             prefetch: true,
             beyond: Beyond::Error,

@@ -1,5 +1,5 @@
-//! `log-greedy`, `log-fifo`, `log-cost-benefit`, `log-choices`: everything is appended to bands, and bands are
-//! compacted.
+//! `log-greedy`, `log-fifo`, `log-cost-benefit`, `log-choices`, `cold-weight`: everything is appended to bands, and
+//! bands are compacted.
 //!
 //! Source: the band compaction of Jones, Amer, Miller, Long, Pitchumani and Strong, "Classifying Data to Reduce
 //! Long-Term Data Movement in Shingled Write Disks" (ACM TOS 12(1), 2016), §§3–5, whose baseline Empty is greedy;
@@ -10,10 +10,12 @@
 //! The layers differ in the score: `log-fifo` takes the band closed longest ago, `log-greedy` the one with the fewest
 //! live blocks, `log-cost-benefit` the one with the most (1 − u)·age / (1 + u), where u is its share of live blocks and
 //! age the blocks the host has written since it wrote the youngest of them. `log-choices` takes the one with the fewest
-//! live blocks of `choices` that it draws: the d-choices cleaning of Van Houdt ("A Mean Field Model for a Class of Garbage
-//! Collection Algorithms in Flash-based Solid State Drives", SIGMETRICS 2013, d-Choices GC) and of Li, Lee and Lui
-//! ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
+//! live blocks of `choices` that it draws: the d-choices cleaning of Van Houdt ("A Mean Field Model for a Class of
+//! Garbage Collection Algorithms in Flash-based Solid State Drives", SIGMETRICS 2013, d-Choices GC) and of Li, Lee and
+//! Lui ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
 //! algorithm). One choice is random cleaning; with many it comes close to greedy, for a look at so many bands.
+//! `cold-weight`, the paper's own, takes the band with the most F + w·C (Eq. 3), where F is its share of dead blocks, C
+//! that of live ones that are cold and w their weight; the paper's two weights are reduced to this one.
 //!
 //! # State
 //! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
@@ -28,6 +30,7 @@
 //! - a band's live count is the number of blocks that the map puts there; each lies below the band's pointer;
 //! - no live block of a band is younger than the band is said to be, and the times of all sum up to what is said;
 //! - the host's blocks open an empty band only if `spare_bands` others stay empty;
+//! - as many hot blocks live on each band as `cold-weight` counts there;
 //! - closed bands, and only they, are candidates; a copy does not count until its band becomes data.
 //!
 //! # Compaction and crashes
@@ -47,8 +50,8 @@
 //! - *Spare bands* (`spare_bands`): the paper has none. With them, as many of the best `compact_bands` bands are
 //!   compacted together as fit the empty ones among the spare bands with their live blocks, but at least one.
 //! - *Write buffer* (`buffer_bands`, `buffered_heat`): the paper's two bands of RAM. When it is full, the more numerous
-//!   of hot blocks (overwritten since they were last compacted) and cold ones (also in a tie) is written, hot ones
-//!   hottest first, cold ones in order of arrival, until the active band is full or there are no more of them. By
+//!   of hot blocks (overwritten since they were last compacted) and cold ones is written (`buffer_tie` of as many), hot
+//!   ones hottest first, cold ones in order of arrival, until the active band is full or there are no more of them. By
 //!   default there is none, as in every other layer: a write is complete when it is on the disk.
 //! - *The older copy of a block in the buffer* (`buffer_volatile`): it stays live until the block lands, since a power
 //!   cut would need it; where the buffer outlives the power, as the paper's has to, it is dead at once and never
@@ -66,10 +69,13 @@
 //! - *Bands without a dead block* are drawn like others, as in the model, and compacting one gains nothing. Only if the
 //!   last victim was such a band and all that are drawn are, the next in the list that has a dead block is taken
 //!   instead: so a write waits for a number of compactions that is limited, and not just probably so.
+//! - *Bands of cold live blocks alone* may count for more than others with a dead block. With spare bands they are left
+//!   alone, since compacting them gains nothing; in the paper's set-up they are compacted, as its large weights ask for,
+//!   but one of those compacted together gains something. Which of equals: `equal`.
 //! - *Age* (`age`): a band is as old as its youngest live block, and a block keeps the time of its last write when it
 //!   is moved. A block that waited in the write buffer was written when it lands. Nothing is added to an age, so until
 //!   the host writes, all bands found after a crash are worth the same.
-//! - *Idle time* is not used, and what is in the write buffer at the end of a trace stays there.
+//! - *Idle time* is not used. What is in the write buffer at the end of a trace stays there unless it is flushed.
 //! - *Trim* unmaps.
 
 mod ages;

@@ -32,8 +32,8 @@ pub struct Prepopulation {
 }
 
 impl Prepopulation {
-    /// Takes `share`, from 0 to 1, of the writes of `source`, shuffled as `seed` says. Reads it to its end, and needs 24
-    /// bytes for each of its writes and as many for each of those taken.
+    /// Takes `share`, from 0 to 1, of the writes of `source`, shuffled as `seed` says. Reads it to its end, and needs
+    /// 24 bytes for each of its writes and as many for each of those taken.
     ///
     /// # Errors
     /// When the source cannot be read.
