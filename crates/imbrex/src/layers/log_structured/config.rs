@@ -52,6 +52,24 @@ pub(super) enum Age {
     Mean,
 }
 
+/// What blocks of a band count for, in whole numbers, so that bands that count alike by the decimals of the
+/// configuration are equal.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Weights {
+    dead: i64,
+    cold: i64,
+}
+
+impl Weights {
+    /// Decimals beyond the ninth are rounded; a score of 2^32 blocks still fits.
+    const UNIT: f64 = 1e9;
+
+    /// What a band of so many dead and cold live blocks counts for.
+    pub fn score(self, dead: u32, cold: u32) -> i64 {
+        self.dead * i64::from(dead) + self.cold * i64::from(cold)
+    }
+}
+
 /// The values of all fields. A layer that does not list one of them keeps its default.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(default)]
@@ -101,9 +119,10 @@ impl Config {
         self.buffer_bands > 0 || self.sequence == Sequence::Heat
     }
 
-    /// What a cold live block counts for, of a dead one, if a hot one counts for nothing (Eq. 3 of the paper).
-    pub fn effective_weight(&self) -> f64 {
-        (self.cold_weight - self.hot_weight) / (1.0 - self.hot_weight)
+    /// What blocks count for if a hot one counts for nothing: Eq. 3 of the paper, without its denominator.
+    pub fn weights(&self) -> Weights {
+        let whole = |weight: f64| (weight * Weights::UNIT).round() as i64;
+        Weights { dead: whole(1.0 - self.hot_weight), cold: whole(self.cold_weight - self.hot_weight) }
     }
 }
 

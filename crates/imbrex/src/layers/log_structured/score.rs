@@ -1,7 +1,7 @@
 //! Which band is compacted next.
 
 use super::ages::Ages;
-use super::config::{Age, Config, Equal};
+use super::config::{Age, Config, Equal, Weights};
 use super::temperatures::Temperatures;
 use crate::parts::full_map::FullMap;
 use crate::parts::random::Random;
@@ -19,7 +19,7 @@ pub(super) enum Score {
     /// That it has the fewest live blocks of those drawn.
     Choices(Draw),
     /// That it has the most dead and, by a weight, cold blocks.
-    ColdWeight(f64, Equal),
+    ColdWeight(Weights, Equal),
 }
 
 /// What scores look at: the closed bands, and what is known of them.
@@ -39,7 +39,7 @@ pub(super) struct Closed<'a> {
 impl Score {
     /// That of `cold-weight`, as configured.
     pub fn cold_weight(config: &Config) -> Self {
-        Self::ColdWeight(config.effective_weight(), config.equal)
+        Self::ColdWeight(config.weights(), config.equal)
     }
 
     /// How closed bands have to be kept for it.
@@ -72,7 +72,7 @@ impl Score {
             Self::CostBenefit(_) => {
                 closed.highest(|band, live| benefit_per_cost(live, closed.full, closed.age(band, live)))
             }
-            Self::ColdWeight(weight, equal) => closed.coldest(*weight, *equal),
+            Self::ColdWeight(weights, equal) => closed.coldest(*weights, *equal),
             Self::Choices(draw) => draw.best(closed.pool.drawn_from(), closed.full, |band| closed.map.live(band)),
         }
     }
@@ -94,18 +94,18 @@ impl Closed<'_> {
         self.ages.map_or(0, |ages| ages.of(band, live))
     }
 
-    /// Of all bands, or of those that gain where one must, the one of the most dead and, by `weight`, cold blocks. If
+    /// Of all bands, or of those that gain where one must, the one of the most dead and, by `weights`, cold blocks. If
     /// none gains there is nothing to compact.
-    fn coldest(&self, weight: f64, equal: Equal) -> Option<u32> {
+    fn coldest(&self, weights: Weights, equal: Equal) -> Option<u32> {
         let value = |band: u32| {
             let live = self.map.live(band);
             let cold = live - self.temperatures.map_or(0, |temperatures| temperatures.hot(band));
-            (f64::from(self.full - live) + weight * f64::from(cold), live)
+            (weights.score(self.full - live, cold), live)
         };
         let candidates = (0u32..).zip(self.pool.by_age()).filter(|&(_, band)| !self.must_gain || self.gains(band));
         let valued = candidates.map(|(place, band)| (value(band), place, band));
         let best = valued.max_by(|((a, live_a), place_a, band_a), ((b, live_b), place_b, band_b)| {
-            a.total_cmp(b).then_with(|| match equal {
+            a.cmp(b).then_with(|| match equal {
                 Equal::Fewest => (live_b, band_b).cmp(&(live_a, band_a)),
                 Equal::Oldest => place_b.cmp(place_a),
                 Equal::Lowest => band_b.cmp(band_a),
