@@ -123,6 +123,12 @@ impl Bands {
         }
     }
 
+    /// When the host writes the last of so many blocks more; of no meaning without ages.
+    #[inline]
+    pub fn after(&self, blocks: u32) -> u64 {
+        self.ages.as_ref().map_or(0, |ages| ages.after(blocks))
+    }
+
     pub fn empties(&self) -> u32 {
         self.pool.free()
     }

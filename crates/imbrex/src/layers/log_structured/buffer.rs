@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::LogStructured;
+use super::ages::Written;
 use super::config::Tie;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
@@ -15,6 +16,8 @@ use crate::plan::{Event, Place, Plan, Record, Why};
 pub(super) struct WriteBuffer {
     map: BlockMap,
     holders: Vec<Lba>,
+    /// When the host last wrote what lies in each slot.
+    written: Vec<u64>,
     /// By arrival.
     arrived: RecencyList,
     free: FreeSlots,
@@ -38,6 +41,7 @@ impl WriteBuffer {
         Self {
             map: BlockMap::new(capacity, slots),
             holders: vec![Lba(0); slots as usize],
+            written: vec![0; slots as usize],
             arrived: RecencyList::new(slots),
             free: FreeSlots::all(slots),
             leaving: Vec::with_capacity(slots as usize),
@@ -141,7 +145,7 @@ impl LogStructured {
         let (mut done, mut hits) = (0, 0);
         while done < at.blocks {
             let lba = at.start.plus(u64::from(done));
-            let Some(slot) = self.buffer_slot(lba, &mut hits, plan) else { break };
+            let Some(slot) = self.buffer_slot(lba, self.bands.after(done + 1), &mut hits, plan) else { break };
             plan.copy(Place::Host(done), Place::At(Pba::ram(u64::from(slot))), 1, Why::Host);
             done += 1;
         }
@@ -150,17 +154,19 @@ impl LogStructured {
         done
     }
 
-    /// The slot that a block written by the host takes in the buffer.
-    fn buffer_slot(&mut self, lba: Lba, hits: &mut u32, plan: &mut Plan) -> Option<u32> {
+    /// The slot that a block written by the host `now` takes in the buffer.
+    fn buffer_slot(&mut self, lba: Lba, now: u64, hits: &mut u32, plan: &mut Plan) -> Option<u32> {
         let buffer = self.buffer.as_mut()?;
         if let Some(slot) = buffer.map.get(lba) {
             *hits += 1;
+            buffer.written[slot as usize] = now;
             if self.config.buffered_heat {
                 self.bands.raise(lba);
             }
             return Some(slot);
         }
         let slot = buffer.take(lba)?;
+        buffer.written[slot as usize] = now;
         if self.bands.map.get(lba).is_some() {
             self.bands.raise(lba);
             if !self.config.buffer_volatile {
@@ -195,10 +201,11 @@ impl LogStructured {
                 buffer.choose(room, self.config.buffer_tie, |lba| self.bands.heat(lba));
             }
             let Some((lba, ram)) = buffer.next_leaving() else { continue };
+            let written = Written::At(buffer.written[ram as usize]);
             buffer.forget(Extent::new(lba, 1));
             let to = Place::At(self.bands.block(slot));
             plan.copy(Place::At(Pba::ram(u64::from(ram))), to, 1, Why::Destage);
-            self.land(Extent::new(lba, 1), slot, plan);
+            self.land(Extent::new(lba, 1), slot, written, plan);
             landed += 1;
         }
         plan.count(Event::Evicted, landed);

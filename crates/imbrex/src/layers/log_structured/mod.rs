@@ -156,9 +156,9 @@ impl LogStructured {
 
     /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of the active band.
     #[inline]
-    fn land(&mut self, at: Extent<Lba>, slot: u64, plan: &mut Plan) {
+    fn land(&mut self, at: Extent<Lba>, slot: u64, written: Written, plan: &mut Plan) {
         plan.record(Record::Map { at, to: self.bands.block(slot) });
-        self.map(at, slot, Written::Now);
+        self.map(at, slot, written);
         let (band, offset) = self.bands.map.locate(slot);
         if offset + at.blocks == self.bands.blocks() {
             self.bands.close(band);
@@ -193,7 +193,7 @@ impl LogStructured {
             plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
             self.bands.pass(run.blocks);
             self.bands.overwrite(run);
-            self.land(run, slot, plan);
+            self.land(run, slot, Written::Now, plan);
             done += run.blocks;
         }
         done
