@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use anyhow::Result;
 use clap::Args;
 use imbrex::layers::{self, LayerInfo};
+use imbrex::trace::Workload;
 
 use crate::comparison::{self, Named};
 use crate::families::Families;
@@ -68,9 +69,10 @@ impl Compare {
         let chosen = self.setup.choose(&pairs, None)?;
         let workloads = workload::named(&self.workloads, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
-        let reading = Progress::of_pieces("reading", workloads.len());
-        let requests = self.setup.requests;
-        let known = parallel::each(jobs, &workloads, |workload| Known::survey(workload.clone(), requests, &reading))?;
+        let (requests, dense) = (self.setup.requests, self.setup.dense(&pairs)?);
+        let reading = Progress::of_pieces("reading", workloads.len() * Known::passes(dense));
+        let survey = |workload: &Workload| Known::survey(workload.clone(), requests, dense, &reading);
+        let known = parallel::each(jobs, &workloads, survey)?;
         drop(reading);
         let requests: u64 = known.iter().map(|workload| workload.range.requests).sum();
         let progress = Progress::new("replaying", requests * pairs.len() as u64);
@@ -85,7 +87,7 @@ impl Compare {
         let workload = workload::named(&self.workloads, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
         let reading = Progress::of_pieces("reading", 1);
-        let known = Known::survey(workload[0].clone(), self.setup.requests, &reading)?;
+        let known = Known::survey(workload[0].clone(), self.setup.requests, None, &reading)?;
         drop(reading);
         let options = self.setup.options(None);
         let runs = story::runs(&known, &options, jobs)?;
@@ -103,13 +105,14 @@ fn comparison(rows: &[Row]) -> String {
     let under = |row: &Row| format!("{} on {} of {}", row.called(&names), row.drive, row.drive_size());
     let runs = rows.iter().map(|row| Named { row, name: row.layer.to_owned(), under: under(row) });
     let runs: Vec<_> = runs.collect();
-    let mut foot = vec![comparison::LEGEND.to_owned()];
+    let is_untimed = rows.iter().all(|row| row.options.untimed);
+    let (columns, legend): (&[_], _) = if is_untimed {
+        (&comparison::UNTIMED, comparison::LEGEND_UNTIMED)
+    } else {
+        (&comparison::TIMED, comparison::LEGEND)
+    };
+    let mut foot = vec![legend.to_owned()];
     foot.extend(rows.iter().filter_map(|row| row.mended(&names)));
     foot.dedup();
-    format!(
-        "{}\n\n{}\n\n{}\n",
-        paragraphs(&head),
-        comparison::shown(&runs, &comparison::COLUMNS),
-        paragraphs(&foot.join("\n"))
-    )
+    format!("{}\n\n{}\n\n{}\n", paragraphs(&head), comparison::shown(&runs, columns), paragraphs(&foot.join("\n")))
 }

@@ -1,17 +1,28 @@
 //! Runs beside each other: one table, in groups of one workload on one drive.
 
+use imbrex::plan::Why;
+
 use crate::row::Row;
 use crate::table::{Cell, count, grid, milliseconds, number, percent};
 
 /// All columns behind the first one.
-pub const COLUMNS: [&str; 9] =
+const COLUMNS: [&str; 10] =
+    [">mean", ">p50", ">p99", ">longest", ">vs conv.", ">WA", ">write hits", ">RMW", ">RMW-free", ">moved"];
+/// Those that are shown of a replay.
+pub const TIMED: [&str; 9] =
     [">mean", ">p50", ">p99", ">longest", ">vs conv.", ">WA", ">write hits", ">RMW", ">RMW-free"];
+/// Those that are shown of one in which nothing takes time.
+pub const UNTIMED: [&str; 5] = [">WA", ">write hits", ">RMW", ">RMW-free", ">moved"];
 
 /// What the headings mean.
 pub const LEGEND: &str = "Latency from arrival to completion of reads and writes; vs conv.: mean over that of the \
     conventional layer on the same drive. A layer cannot keep up if it took more than 1.1 × the time over which the \
     requests arrived, and 10 s more, to serve them. WA: blocks written to the media for each the host wrote. RMW: \
     zones, bands or bottom tracks rewritten; RMW-free: zones appended to.";
+
+/// What the headings mean where nothing takes time.
+pub const LEGEND_UNTIMED: &str = "WA: blocks written to the media for each the host wrote. RMW: zones, bands or bottom \
+    tracks rewritten; RMW-free: zones appended to. Moved: blocks that compaction wrote elsewhere.";
 
 /// A run and what it is called.
 pub struct Named<'a> {
@@ -47,7 +58,7 @@ fn is_same_disk(a: &Row, b: &Row) -> bool {
     (&a.trace, a.on_drive()) == (&b.trace, b.on_drive())
 }
 
-fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 10] {
+fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 11] {
     let outcome = &run.row.outcome;
     let [mean, p50, p99, longest, times] = latencies(run.row, runs);
     let counts = [
@@ -55,9 +66,10 @@ fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 10] {
         percent(outcome.write_hit_ratio),
         count(outcome.rmw),
         count(outcome.rmw_free),
+        count(outcome.media_write_blocks.get(Why::Migrate)),
     ];
-    let [amplification, hits, rmw, rmw_free] = counts.map(Cell::Text);
-    [Cell::Text(format!("  {}", run.name)), mean, p50, p99, longest, times, amplification, hits, rmw, rmw_free]
+    let [amplification, hits, rmw, rmw_free, moved] = counts.map(Cell::Text);
+    [Cell::Text(format!("  {}", run.name)), mean, p50, p99, longest, times, amplification, hits, rmw, rmw_free, moved]
 }
 
 /// Mean, median, 99th percentile, maximum, and the mean over that of the yardstick; or that they mean nothing.

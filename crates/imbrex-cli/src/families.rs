@@ -72,7 +72,7 @@ const PARTS: &[Part] = &[
         family: Family::Banded,
         drive: "exos-x18z",
         fit: Fit::Workload,
-        layers: &["conventional", "log-greedy", "log-fifo", "log-cost-benefit", "log-choices"],
+        layers: &["conventional", "log-greedy", "log-fifo", "log-cost-benefit", "log-choices", "cold-weight"],
     },
     Part {
         family: Family::Interlaced,

@@ -51,8 +51,9 @@ impl Replay {
         let names = slice::from_ref(&self.workload);
         let mut workloads = workload::named(names, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
-        let reading = Progress::of_pieces("reading", 1);
-        let known = Known::survey(workloads.remove(0), self.setup.requests, &reading)?;
+        let dense = self.setup.dense(slice::from_ref(&case))?;
+        let reading = Progress::of_pieces("reading", Known::passes(dense));
+        let known = Known::survey(workloads.remove(0), self.setup.requests, dense, &reading)?;
         drop(reading);
         let mut series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
         let progress = Progress::new("replaying", known.range.requests);
@@ -64,7 +65,11 @@ impl Replay {
 }
 
 fn report(row: &Row) -> String {
-    let mut parts = vec![facts(row), latencies(row), blocks(row), events(row), cleaning(row)];
+    let is_timed = !row.options.untimed;
+    let mut parts = vec![facts(row)];
+    parts.extend(is_timed.then(|| latencies(row)));
+    parts.extend([blocks(row), events(row)]);
+    parts.extend(is_timed.then(|| cleaning(row)));
     parts.extend((!row.outcome.devices.is_empty()).then(|| devices(row)));
     let names = Names::of([row.trace.as_str()]);
     let head = [

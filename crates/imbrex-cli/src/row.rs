@@ -23,6 +23,7 @@ pub struct Row {
     pub synthetic: bool,
     pub seed: Option<u64>,
     pub volume: Option<String>,
+    pub dense: bool,
     pub range_bytes: u64,
     pub irregularities: Irregularities,
     pub layer: &'static str,
@@ -42,7 +43,7 @@ pub struct Row {
 
 /// What a reader mended and what it left out beside `volume`, in words, if anything.
 pub fn mended(irregularities: &Irregularities, volume: Option<&str>) -> Option<String> {
-    let Irregularities { out_of_order, zero_size, without_data, reordered, other_volumes } = *irregularities;
+    let Irregularities { out_of_order, zero_size, without_data, reordered, other_volumes, unwritten } = *irregularities;
     let volume = volume.unwrap_or_default();
     let others = format!("requests of other volumes than {volume} left out (choose with --volume)");
     let parts = [
@@ -51,6 +52,7 @@ pub fn mended(irregularities: &Irregularities, volume: Option<&str>) -> Option<S
         (out_of_order, "requests stamped earlier than the one before arrive together with it"),
         (zero_size, "requests of no bytes left out"),
         (without_data, "commands without data left out"),
+        (unwritten, "requests for blocks that are never written left out"),
     ];
     let said = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", table::count(*n)));
     let said = said.collect::<Vec<_>>().join(", ");
@@ -81,6 +83,7 @@ impl Row {
             synthetic: workload.info.is_synthetic(),
             seed: workload.seed(),
             volume: workload.volume.clone(),
+            dense: workload.is_dense(),
             range_bytes: workload.range.range_bytes,
             irregularities: workload.range.irregularities,
             layer: layer.name,
@@ -142,7 +145,14 @@ impl Row {
             Some(WarmUp::Ns(ns)) => line += &format!("; without the first {}", duration::shown(ns)),
             None => {}
         }
-        let said = [(!options.idle, "no idle time"), (options.as_live, "journal priced"), (options.verify, "verified")];
+        let said = [
+            (self.dense, "written blocks side by side"),
+            (options.flush, "flushed at the end"),
+            (options.untimed, "nothing takes time"),
+            (!options.idle, "no idle time"),
+            (options.as_live, "journal priced"),
+            (options.verify, "verified"),
+        ];
         for (_, what) in said.iter().filter(|(is, _)| *is) {
             line = format!("{line}; {what}");
         }

@@ -80,6 +80,15 @@ pub struct SetupArguments {
     /// Blocks of that journal; without it as many as `imbrex format` would give the layer
     #[arg(long, value_name = "N", requires = "as_live")]
     journal_blocks: Option<u32>,
+    /// Write what is left in RAM at the end to the media, and count that too
+    #[arg(long)]
+    flush: bool,
+    /// Let accesses take no time, and measure counts alone
+    #[arg(long, conflicts_with = "scheduler")]
+    untimed: bool,
+    /// Number the blocks that a workload writes from 0 on, in the order of their addresses
+    #[arg(long)]
+    dense: bool,
     /// What to do with a request beyond the layer's capacity
     #[arg(long, value_enum, default_value_t = BeyondArgument::Error)]
     beyond: BeyondArgument,
@@ -266,12 +275,12 @@ impl SetupArguments {
         Ok(layers.iter().map(|layer| Case { layer, drive: drive.clone(), fit: Fit::Given }).collect())
     }
 
-    /// Whether they say something about the disk or what is on it.
+    /// Whether they say something about the disk, how it is simulated or what is on it.
     pub fn is_about_a_disk(&self) -> bool {
         let is_own_buffer = self.buffer != BufferSize::Percent(BUFFER_PERCENT);
         let has_own_zones = self.zone_size.is_some() || self.conventional_zones.is_some();
         let is_own_drive = self.drive.is_some() || self.capacity.is_some() || has_own_zones;
-        is_own_drive || is_own_buffer || !self.settings.is_empty()
+        is_own_drive || is_own_buffer || self.untimed || self.dense || !self.settings.is_empty()
     }
 
     /// What was chosen, for runs of `cases`.
@@ -280,6 +289,16 @@ impl SetupArguments {
         let chosen = Chosen { buffer: self.buffer, options: self.options(window), settings: self.settings.clone() };
         cases.iter().try_for_each(|case| chosen.check(case))?;
         Ok(chosen)
+    }
+
+    /// The blocks, of the drives of `cases`, that workloads are to be numbered in, if so chosen.
+    pub fn dense(&self, cases: &[Case]) -> Result<Option<u32>> {
+        let mut lengths = cases.iter().map(|case| case.drive.block_bytes);
+        let Some(first) = lengths.next().filter(|_| self.dense) else { return Ok(None) };
+        match lengths.find(|other| *other != first) {
+            Some(other) => bail!("--dense: blocks are {first} bytes on one drive, {other} on another; run them apart"),
+            None => Ok(Some(first)),
+        }
     }
 
     /// How requests are replayed, whatever the layer and the drive.
@@ -294,6 +313,8 @@ impl SetupArguments {
             verify: self.verify,
             as_live: self.as_live,
             journal_blocks: self.journal_blocks,
+            flush: self.flush,
+            untimed: self.untimed,
             beyond: match self.beyond {
                 BeyondArgument::Error => Beyond::Error,
                 BeyondArgument::Wrap => Beyond::Wrap,

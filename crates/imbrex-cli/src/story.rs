@@ -250,7 +250,7 @@ mod tests {
     fn workload() -> Known {
         let mut workload = Workload::named(WORKLOAD).unwrap();
         workload.set_requests(REQUESTS.get());
-        Known::survey(workload, Some(REQUESTS), &Progress::of_pieces("", 1)).unwrap()
+        Known::survey(workload, Some(REQUESTS), None, &Progress::of_pieces("", 1)).unwrap()
     }
 
     /// The mean latency of every variant of a kind; of one that cannot keep up, how long its workload took.

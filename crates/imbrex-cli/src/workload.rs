@@ -4,6 +4,7 @@ use std::io;
 use std::num::NonZeroU64;
 
 use anyhow::{Result, bail};
+use imbrex::trace::derived::dense::{Dense, Numbering};
 use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
 
 use crate::progress::{Piece, Progress};
@@ -50,9 +51,36 @@ pub fn named(
     Ok(workloads)
 }
 
+/// The first `requests` of a workload with its written blocks side by side. Reading it is a piece of the work that
+/// `progress` shows.
+pub fn dense(
+    workload: &Workload,
+    requests: Option<NonZeroU64>,
+    block_bytes: u32,
+    progress: &Progress,
+) -> Result<Workload> {
+    let numbering = Numbering::of(&mut Watched::new(workload, requests, progress)?, block_bytes)?;
+    Ok(Workload::Dense(Box::new(Dense::new(workload.clone(), numbering))))
+}
+
 impl Known {
-    /// Reads a workload from end to end, a piece of the work that `progress` shows.
-    pub fn survey(workload: Workload, requests: Option<NonZeroU64>, progress: &Progress) -> Result<Self> {
+    /// How often a workload is read before it is replayed.
+    pub fn passes(dense: Option<u32>) -> usize {
+        1 + usize::from(dense.is_some())
+    }
+
+    /// Reads a workload from end to end, [`Known::passes`] pieces of the work that `progress` shows; with its written
+    /// blocks of `dense` bytes side by side, if so chosen.
+    pub fn survey(
+        workload: Workload,
+        requests: Option<NonZeroU64>,
+        dense: Option<u32>,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let (workload, requests) = match dense {
+            Some(block_bytes) => (self::dense(&workload, requests, block_bytes, progress)?, None),
+            None => (workload, requests),
+        };
         let limit = requests.map_or(u64::MAX, NonZeroU64::get);
         let mut source = Watched::new(&workload, requests, progress)?;
         let info = source.info().clone();
@@ -69,6 +97,11 @@ impl Known {
     /// Its requests, counted as they are replayed.
     pub fn open<'a>(&self, progress: &'a Progress) -> Result<Watched<'a>, TraceError> {
         Watched::limited(&self.workload, self.limit, Shown::Requests { progress, unseen: 0 })
+    }
+
+    /// Whether its written blocks lie side by side.
+    pub fn is_dense(&self) -> bool {
+        matches!(self.workload, Workload::Dense(_))
     }
 
     /// The seed of a synthetic workload.

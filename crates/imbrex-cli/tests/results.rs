@@ -115,7 +115,7 @@ fn a_run_has_every_field_of_its_schema() {
         assert_eq!(run["requests"], 2000);
         let numbers = "/seed /range_bytes /irregularities/out_of_order /irregularities/zero_size \
                        /irregularities/without_data /irregularities/reordered \
-                       /irregularities/other_volumes /drive_blocks /block_bytes /capacity_blocks /buffer_blocks \
+                       /irregularities/other_volumes /irregularities/unwritten /drive_blocks /block_bytes /capacity_blocks /buffer_blocks \
                        /options/prefill /host_write_blocks /media_write_blocks/host /media_write_blocks/destage \
                        /media_read_blocks/collect /write_amplification /latency_ms/mean /latency_ms/p50 \
                        /latency_ms/p95 /latency_ms/p99 /latency_ms/p999 /latency_ms/max /latency_ms/read/mean \

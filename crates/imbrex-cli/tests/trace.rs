@@ -246,3 +246,43 @@ fn ctrl_c_leaves_nothing() {
     assert_eq!((output.status.code(), said(&output).as_str()), (Some(130), "error: stopped\n"));
     assert_eq!(folder.files(), 0);
 }
+
+#[test]
+fn a_trace_is_put_behind_writes_of_its_own() {
+    let folder = Folder::new();
+    let [from, aged, again] = ["a.csv", "b.csv", "c.csv"].map(|name| folder.path(name));
+    let line = |i: u64| {
+        let kind = if i % 3 == 0 { "Read" } else { "Write" };
+        format!("{},h,0,{kind},{},4096,0\n", i * 5_000_000, i * 8192)
+    };
+    fs::write(&from, (0..300).map(line).collect::<String>()).unwrap();
+    let line = done(&format!("trace prepopulate {from} --share 50% --seed 4 -o {aged}"));
+    assert!(line.contains(": 400 requests") && line.contains("--warm-up 100 leaves out"), "{line}");
+    done(&format!("trace prepopulate {from} --share 50% --seed 4 -o {again}"));
+    assert!(folder.read("b.csv") == folder.read("c.csv"), "a seed gives other bytes");
+    let text = String::from_utf8(folder.read("b.csv")).unwrap();
+    assert!(text.lines().take(100).all(|line| line.contains("Write")), "{text}");
+    refused(&format!("trace prepopulate {from} --share 120% -o {aged}"), 2, "a percentage from 0% to 100%");
+    refused(&format!("trace prepopulate {from} -o {from}"), 1, "would replace the trace it is made from");
+}
+
+#[test]
+fn written_blocks_are_numbered() {
+    let folder = Folder::new();
+    let [from, dense] = ["a.csv", "b.csv"].map(|name| folder.path(name));
+    let text = "5,h,0,Write,81920,4096,0\n6,h,0,Read,0,8192,0\n7,h,0,Write,4096,4096,0\n8,h,0,Read,8192,512,0\n";
+    fs::write(&from, text).unwrap();
+    let line = done(&format!("trace convert {from} {dense} --dense 4KiB"));
+    assert!(line.contains("1 requests for blocks that are never written left out"), "{line}");
+    let expected = b"0,trace,0,Write,4096,4096,0\n1,trace,0,Read,0,4096,0\n2,trace,0,Write,0,4096,0\n";
+    assert_eq!(folder.read("b.csv"), expected);
+    refused(&format!("trace convert {from} {dense} --dense 1000"), 2, "a power of two");
+    let setup = "--layers conventional --dense --untimed --format json";
+    let output = imbrex(&format!("compare {from} {setup}"));
+    let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&run[0]["range_bytes"], &run[0]["dense"]), (&8192.into(), &true.into()), "{run}");
+    assert_eq!((&run[0]["irregularities"]["unwritten"], &run[0]["requests"]), (&1.into(), &3.into()), "{run}");
+    assert_eq!((&run[0]["options"]["untimed"], &run[0]["latency_ms"]["max"]), (&true.into(), &0.0.into()), "{run}");
+    let table = String::from_utf8(imbrex(&format!("compare {from} --layers conventional --untimed")).stdout).unwrap();
+    assert!(table.contains("moved") && !table.contains("p99"), "{table}");
+}

@@ -2,10 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod fixture;
+
+use fixture::{Listed, request};
+use imbrex::block::{Access, Pba};
 use imbrex::drive::DrivePreset;
 use imbrex::layers;
+use imbrex::media::{Shingled, ZonedSpec};
 use imbrex::plan::Why;
-use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Setup, replay};
+use imbrex::replay::{BufferSize, Device, NoTime, Outcome, ReplayOptions, Setup, Simulation, replay};
 use imbrex::trace::Workload;
 use imbrex::trace::synthetic::{ArrivalSpec, Pattern, SizeShare, StreamSpec, SyntheticSpec};
 
@@ -81,4 +86,43 @@ fn what_cannot_survive_a_power_cut_is_said() {
     let survives = |config: &str| layer.build(&space, &config.parse().unwrap()).unwrap().survives_power_loss().is_ok();
     assert!(survives("buffer_bands = 2") && survives("buffer_volatile = false"), "without a buffer it does not matter");
     assert!(!survives("buffer_bands = 2\nbuffer_volatile = false") && !survives("spare_bands = 0"));
+}
+
+/// Blocks moved to make room for one more in the example of the paper's Fig. 1, with bands of eight blocks: one is a
+/// quarter dead and else cold (6 live blocks), another dead but for a cold and a hot block (2), a third all live, and
+/// the fourth is spare.
+fn moved_in_the_example(config: &str) -> u64 {
+    let spec = ZonedSpec { zones: 4, zone_blocks: 8, conventional_zones: 0, max_open: 0, max_active: 0 };
+    let disk = Device::new(Box::new(Shingled::new(Pba::DISK, spec)), Box::new(NoTime), 4096);
+    let config = format!("spare_fraction = 0.5\ncompact_bands = 1\n{config}").parse().unwrap();
+    let options = ReplayOptions { verify: true, prefill: 0.0, ..ReplayOptions::default() };
+    let layer = (layers::find("cold-weight").unwrap(), &config);
+    let simulation = Simulation::of(layer, 0, disk, &options).unwrap();
+    assert_eq!(simulation.capacity(), 16);
+    let mostly_cold = 0..8;
+    let mostly_dead = [0, 8, 9, 10, 11, 12, 13, 14];
+    let rest = [9, 10, 11, 12, 13, 14, 1, 15];
+    let blocks = mostly_cold.chain(mostly_dead).chain(rest).chain([15]);
+    let requests = blocks.map(|block| request(0, Access::Write, block, 1)).collect();
+    simulation.run(&mut Listed::new(requests), &mut ()).unwrap().media_write_blocks.get(Why::Migrate)
+}
+
+#[test]
+fn the_weight_decides_the_papers_example_as_its_figure_does() {
+    assert_eq!(moved_in_the_example("cold_weight = 1.0"), 6);
+    assert_eq!(moved_in_the_example("cold_weight = 0.5"), 2);
+    // With both printed weights, w = (0.75 - 0.5) / (1 - 0.5) is the same.
+    assert_eq!(moved_in_the_example("cold_weight = 0.75\nhot_weight = 0.5"), 2);
+    assert_eq!(moved_in_the_example("cold_weight = 0.81"), 6);
+    assert_eq!(moved_in_the_example("cold_weight = 0.79"), 2);
+}
+
+/// 2 + 0.8 · 6 and 6 + 0.8 · 1 of eight are the same, though not in binary fractions.
+#[test]
+fn bands_that_count_alike_in_decimals_are_equal() {
+    for weights in ["cold_weight = 0.8", "cold_weight = 0.82\nhot_weight = 0.1"] {
+        for (equal, moved) in [("fewest", 2), ("oldest", 6), ("lowest", 6)] {
+            assert_eq!(moved_in_the_example(&format!("{weights}\nequal = '{equal}'")), moved, "{weights}, {equal}");
+        }
+    }
 }

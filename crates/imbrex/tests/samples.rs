@@ -31,6 +31,7 @@ fn expected(view: &View) -> (Vec<TraceRequest>, Irregularities) {
         without_data: m.without_data,
         reordered: m.reordered,
         other_volumes: m.other_volumes,
+        unwritten: 0,
     };
     (view.requests.iter().map(request).collect(), irregularities)
 }

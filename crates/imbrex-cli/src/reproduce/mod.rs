@@ -151,8 +151,9 @@ impl Reproduce {
         let shows_locality = self.paper.locality.is_some();
         let passes = if shows_locality { 1 + Locality::PASSES } else { 1 };
         let progress = Progress::of_pieces("reading", passes * workloads.len());
-        let known =
-            parallel::each(jobs, workloads, |workload| Known::survey(workload.clone(), self.requests, &progress))?;
+        let known = parallel::each(jobs, workloads, |workload| {
+            Known::survey(workload.clone(), self.requests, None, &progress)
+        })?;
         if !shows_locality {
             return Ok((known, Vec::new()));
         }

@@ -13,9 +13,10 @@ use imbrex::trace::{Compression, FileOptions, TraceInfo, TraceSource, Workload};
 use crate::new_file::NewFile;
 use crate::progress::Progress;
 use crate::row::mended;
+use crate::setup::size;
 use crate::stop;
 use crate::table::{bytes, count};
-use crate::workload::{self, Watched};
+use crate::workload::{self, Known, Watched};
 
 /// Requests that are read and written together.
 const BATCH: usize = 4096;
@@ -29,6 +30,18 @@ pub struct Target {
     /// Write only the first N requests; a synthetic workload generates so many
     #[arg(long, value_name = "N")]
     requests: Option<NonZeroU64>,
+    /// Number the blocks of BYTES that are written from 0 on, in the order of their addresses
+    #[arg(long, value_name = "BYTES", value_parser = block_bytes)]
+    dense: Option<u32>,
+}
+
+/// The length of a block on the command line.
+fn block_bytes(text: &str) -> Result<u32, String> {
+    let bytes = text.parse().ok().or_else(|| size(text).ok());
+    let block = bytes.and_then(|bytes| u32::try_from(bytes).ok()).filter(|bytes| bytes.is_power_of_two());
+    block
+        .filter(|bytes| *bytes >= 512)
+        .ok_or_else(|| "write a power of two from 512 on, such as 4096 or 4KiB".to_owned())
 }
 
 #[derive(Copy, Clone, ValueEnum)]
@@ -47,6 +60,16 @@ impl Target {
         Ok(workload::named(slice::from_ref(&name.to_owned()), self.requests, seed, options)?.remove(0))
     }
 
+    /// How many requests are taken.
+    pub fn requests(&self) -> Option<NonZeroU64> {
+        self.requests
+    }
+
+    /// The same, of all requests that there are.
+    pub fn whole(&self) -> Self {
+        Self { requests: None, ..*self }
+    }
+
     fn format(&self, to: &Path) -> Result<(WriteFormat, Compression)> {
         let name = to.to_string_lossy();
         let (compression, stem) = Compression::of_name(&name);
@@ -60,13 +83,27 @@ impl Target {
     }
 }
 
+/// A trace must not replace the one that it is made from.
+pub fn refuse_same_file(from: &Path, to: &Path) -> Result<()> {
+    let is_same = fs::metadata(from).is_ok_and(|is| is.is_file())
+        && matches!((fs::canonicalize(from), fs::canonicalize(to)), (Ok(a), Ok(b)) if a == b);
+    if is_same {
+        bail!("{} would replace the trace it is made from; name another file", to.display());
+    }
+    Ok(())
+}
+
 /// Writes the requests of `workload` to the file `to` and says what it wrote.
 pub fn write(workload: &Workload, to: &Path, target: &Target) -> Result<()> {
     stop::on_ctrl_c();
     let (format, compression) = target.format(to)?;
     let mut file = NewFile::create(to)?;
-    let progress = Progress::of_pieces("writing", 1);
-    let mut source = Watched::new(workload, target.requests, &progress)?;
+    let progress = Progress::of_pieces("writing", Known::passes(target.dense));
+    let (workload, requests) = match target.dense {
+        Some(block_bytes) => (&workload::dense(workload, target.requests, block_bytes, &progress)?, None),
+        None => (workload, target.requests),
+    };
+    let mut source = Watched::new(workload, requests, &progress)?;
     let info = source.info().clone();
     let written = transfer(&mut source, write::begin(format, compression, &info, &mut file));
     let written = written.map_err(|e| match e.downcast::<WriteError>() {
@@ -107,12 +144,13 @@ fn summary(
     if let Some(size) = size(to) {
         line += &format!(", {size}");
     }
-    let from = match workload {
-        Workload::File(file) => size(&file.path),
-        Workload::Synthetic(_) | Workload::Profile(_) => None,
-    };
+    let from = workload.file().and_then(|file| size(&file.path));
     line += &format!(" from {} ({}", source.name, source.format);
     line += &from.map_or(")".to_owned(), |size| format!(", {size})"));
+    if let Workload::Prepopulated(prepopulated) = workload {
+        let before = prepopulated.before().requests();
+        line += &format!("; the first {} are the prepopulation, which --warm-up {before} leaves out", count(before));
+    }
     if written.rounded > 0 {
         line += &format!("; {} arrivals cut to the format's 100 ns", count(written.rounded));
     }

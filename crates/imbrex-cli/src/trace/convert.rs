@@ -1,11 +1,9 @@
 //! `imbrex trace convert`: a trace in another format.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
-use imbrex::trace::Workload;
 
 use super::conversion::{self, Target};
 use crate::trace_file::TraceFileArguments;
@@ -28,16 +26,9 @@ pub struct Convert {
 impl Convert {
     pub fn run(self) -> Result<()> {
         let workload = self.target.named(&self.from, None, &self.file.options())?;
-        if let Workload::File(from) = &workload
-            && is_same_file(&from.path, &self.to)
-        {
-            bail!("{} would replace the trace it is made from; name another file", self.to.display());
+        if let Some(from) = workload.file() {
+            conversion::refuse_same_file(&from.path, &self.to)?;
         }
         conversion::write(&workload, &self.to, &self.target)
     }
-}
-
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    fs::metadata(a).is_ok_and(|is| is.is_file())
-        && matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }

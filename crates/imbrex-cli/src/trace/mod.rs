@@ -4,6 +4,7 @@ mod conversion;
 mod convert;
 mod generate;
 mod lines;
+mod prepopulate;
 mod published;
 mod stat;
 
@@ -22,6 +23,7 @@ enum Command {
     Stat(stat::Stat),
     Convert(convert::Convert),
     Generate(generate::Generate),
+    Prepopulate(prepopulate::Prepopulate),
 }
 
 impl Trace {
@@ -30,6 +32,7 @@ impl Trace {
             Command::Stat(command) => command.run(),
             Command::Convert(command) => command.run(),
             Command::Generate(command) => command.run(),
+            Command::Prepopulate(command) => command.run(),
         }
     }
 }

@@ -95,6 +95,7 @@ pub const ALL: &[LayerInfo] = &[
     log_structured::FIFO,
     log_structured::COST_BENEFIT,
     log_structured::CHOICES,
+    log_structured::COLD_WEIGHT,
     skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,

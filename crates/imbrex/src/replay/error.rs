@@ -76,6 +76,8 @@ pub enum Moment {
     Prefill,
     /// At this request of the trace, counted from 1, or in the idle time before it.
     Request(u64),
+    /// While what lay in RAM was written at the end.
+    Flush,
     /// While everything was read back at the end.
     ReadBack,
 }
@@ -86,6 +88,7 @@ impl fmt::Display for Moment {
             Self::Start => f.write_str("at the start"),
             Self::Prefill => f.write_str("while the disk was filled"),
             Self::Request(number) => write!(f, "request {number}"),
+            Self::Flush => f.write_str("writing what lay in RAM at the end"),
             Self::ReadBack => f.write_str("reading everything back"),
         }
     }

@@ -48,6 +48,12 @@ pub struct ReplayOptions {
     /// Records, resets and frees that gather before they are written to that journal without need. Default [`GATHER`],
     /// as live.
     pub gather: usize,
+    /// Whether the layer writes what lies in RAM to the media after the last request, as when a host flushes; what that
+    /// moves counts. Default no.
+    pub flush: bool,
+    /// Whether accesses and resets take no time, so that nothing but counts is measured: what depends on time, such as
+    /// how long the disk is idle, then rests on arrivals alone. Default no.
+    pub untimed: bool,
     /// Whether the layer may read its map for coming requests ahead of time. Changes nothing but speed. Default yes.
     pub prefetch: bool,
     /// What to do with requests beyond the layer's capacity. Default [`Beyond::Error`].
@@ -76,6 +82,8 @@ impl Default for ReplayOptions {
             as_live: false,
             journal_blocks: None,
             gather: GATHER,
+            flush: false,
+            untimed: false,
             prefetch: true,
             beyond: Beyond::Error,
             window: None,
@@ -119,6 +127,9 @@ impl ReplayOptions {
         if disk.is_stack() && self.scheduler != Scheduler::Fcfs {
             let reason = "the devices of a stack serve in the order in which they are asked; choose fcfs";
             return wrong("scheduler", reason.to_owned());
+        }
+        if self.untimed && self.scheduler != Scheduler::Fcfs {
+            return wrong("scheduler", "accesses that take no time need no order; choose fcfs".to_owned());
         }
         if let Some(depth) = self.queue_depth.filter(|depth| !(1..=MAX_QUEUE_DEPTH).contains(depth)) {
             return wrong("queue_depth", format!("{depth} is not from 1 to {MAX_QUEUE_DEPTH}"));

@@ -1,6 +1,6 @@
 //! The drive of a preset, the space that a layer may use there, and the layer in it.
 
-use super::device::{Device, Timing};
+use super::device::{Device, NoTime, Timing};
 use super::error::ReplayError;
 use super::options::ReplayOptions;
 use crate::drive::{DriveError, DrivePreset, DriveTiming};
@@ -46,6 +46,11 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
         DriveTiming::Flash(times) => Box::new(times),
     };
     Ok(Device::new(media, timing, drive.block_bytes))
+}
+
+/// The same drive, whose accesses take no time.
+pub(super) fn untimed(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
+    Ok(Device::new(drive.media(recording)?, Box::new(NoTime), drive.block_bytes))
 }
 
 /// A layer as configured in a space that it has for itself, but under `as_live` for what a volume keeps there; and the
@@ -115,7 +120,6 @@ mod tests {
     use crate::block::Pba;
     use crate::media::{Conventional, Shingled, ZonedSpec};
     use crate::plan::Unit;
-    use crate::replay::NoTime;
     use crate::space::Zones;
 
     fn zoned() -> Device {

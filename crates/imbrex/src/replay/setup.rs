@@ -54,6 +54,7 @@ impl Setup<'_> {
         let buffer_blocks = self.buffer_blocks()?;
         let disk = match self.layer.recording {
             Recording::Cached => stack(self, buffer_blocks, options)?,
+            recording if options.untimed => room::untimed(self.drive, recording)?,
             recording => room::disk(self.drive, recording)?,
         };
         Simulation::of((self.layer, self.config), buffer_blocks, disk, options)

@@ -122,6 +122,10 @@ impl Simulation {
         if self.measured_from_ns.is_none() {
             self.measure_nothing(&ahead)?;
         }
+        if self.options.flush {
+            self.flush_at_end().map_err(|fault| self.error(Moment::Flush, fault))?;
+            self.advance_series(self.machine.latest_ns());
+        }
         if let Some(series) = &mut self.series {
             series.finish(observer);
         }

@@ -29,6 +29,13 @@ impl Simulation {
         if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
     }
 
+    /// Has the layer write what lies in RAM when nothing more is asked of it.
+    pub(super) fn flush_at_end(&mut self) -> Result<(), Fault> {
+        self.machine.drain()?;
+        self.machine.scheduled = None;
+        self.flush()
+    }
+
     /// Has the layer move what lies in RAM to the media, as far as there is room.
     fn flush(&mut self) -> Result<(), Fault> {
         loop {

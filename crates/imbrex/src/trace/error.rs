@@ -49,6 +49,12 @@ pub enum TraceError {
         /// The file as it was named.
         file: String,
     },
+    /// Nothing is written.
+    #[error("{file} writes nothing, so no block of it has a place on a dense disk; name a trace with writes")]
+    NothingWritten {
+        /// The workload as it was named.
+        file: String,
+    },
     /// The content is none of the known formats.
     #[error(
         "{file} is in no trace format that can be told by its content; name the format (`imbrex list formats`) with \

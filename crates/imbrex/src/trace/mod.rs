@@ -14,6 +14,7 @@
 //!   wrong is a [`TraceError`] with the line or the byte where it stands.
 
 mod compression;
+pub mod derived;
 mod error;
 mod format;
 pub mod formats;
@@ -28,6 +29,8 @@ pub mod write;
 
 use crate::block::{Access, Extent, Lba};
 pub use compression::Compression;
+use derived::dense::Dense;
+use derived::prepopulated::Prepopulated;
 pub use error::{Position, Problem, TraceError};
 pub use format::{FORMATS, FormatInfo, NoSuchFormat, TraceFormat};
 use profiles::{Profile, ProfileSource};
@@ -105,6 +108,8 @@ pub struct Irregularities {
     pub reordered: u64,
     /// Requests of volumes other than the one that is read; left out.
     pub other_volumes: u64,
+    /// Requests of a dense workload for blocks that are never written; left out.
+    pub unwritten: u64,
 }
 
 /// A stream of requests in order of arrival.
@@ -155,6 +160,10 @@ pub enum Workload {
     Synthetic(SyntheticSpec),
     /// A generated volume like a published one, see [`profiles`].
     Profile(Box<Profile>),
+    /// Another workload with its written blocks side by side, see [`derived`].
+    Dense(Box<Dense>),
+    /// Another workload behind writes of its own in another order, see [`derived`].
+    Prepopulated(Box<Prepopulated>),
 }
 
 impl Workload {
@@ -164,6 +173,8 @@ impl Workload {
             Self::File(file) => formats::open_with(&file.path, &file.options),
             Self::Synthetic(spec) => Ok(Box::new(Generator::new(spec)?)),
             Self::Profile(profile) => Ok(Box::new(ProfileSource::new(profile)?)),
+            Self::Dense(dense) => Ok(Box::new(dense.open()?)),
+            Self::Prepopulated(prepopulated) => Ok(Box::new(prepopulated.open()?)),
         }
     }
 
@@ -182,6 +193,17 @@ impl Workload {
         Ok(range)
     }
 
+    /// The file that its requests are read from, if they are.
+    #[must_use]
+    pub fn file(&self) -> Option<&TraceFile> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Synthetic(_) | Self::Profile(_) => None,
+            Self::Dense(dense) => dense.original().file(),
+            Self::Prepopulated(prepopulated) => prepopulated.original().file(),
+        }
+    }
+
     /// Whether requests are generated, and so drawn from a seed.
     #[must_use]
     pub fn seed(&self) -> Option<u64> {
@@ -189,22 +211,24 @@ impl Workload {
             Self::File(_) => None,
             Self::Synthetic(spec) => Some(spec.seed),
             Self::Profile(profile) => Some(profile.seed),
+            Self::Dense(dense) => dense.original().seed(),
+            Self::Prepopulated(prepopulated) => prepopulated.original().seed(),
         }
     }
 
-    /// Draws from `seed`; changes nothing about a file.
+    /// Draws from `seed`; changes nothing about a file, nor about what was made from another workload.
     pub fn set_seed(&mut self, seed: u64) {
         match self {
-            Self::File(_) => {}
+            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) => {}
             Self::Synthetic(spec) => spec.seed = seed,
             Self::Profile(profile) => profile.seed = seed,
         }
     }
 
-    /// Generates so many requests; changes nothing about a file.
+    /// Generates so many requests; changes nothing about a file, nor about what was made from another workload.
     pub fn set_requests(&mut self, requests: u64) {
         match self {
-            Self::File(_) => {}
+            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) => {}
             Self::Synthetic(spec) => spec.requests = requests,
             Self::Profile(profile) => profile.shortened = Some(requests),
         }

@@ -11,7 +11,7 @@ use imbrex::trace::Workload;
 use test_material::beside;
 
 use crate::buffers::Recency;
-use crate::two_devices::{Counts, Journal, TwoDevices};
+use crate::fixture::two_devices::{Counts, Journal, TwoDevices};
 use crate::{mixed, requests, sample};
 
 trait Model {

@@ -9,13 +9,13 @@ mod amphisbaena;
 mod buffers;
 mod dm_zoned;
 mod drive_managed;
+#[path = "../fixture/mod.rs"]
+mod fixture;
 mod flash_cache;
 mod interlaced;
 mod logs;
 mod model;
 mod readings;
-#[path = "../fixture/two_devices.rs"]
-mod two_devices;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,8 @@ use crate::parts::paged_map::{NONE, PagedMap};
 pub(super) enum Written {
     /// Just now by the host, one after another.
     Now,
+    /// By the host at this time; they have waited in the write buffer since.
+    At(u64),
     /// Before; they are moved from bands the youngest of which is of this time, or found after a crash.
     Before(u64),
 }
@@ -69,7 +71,12 @@ impl Ages {
     /// The host has written so many blocks.
     #[inline]
     pub fn pass(&mut self, blocks: u32) {
-        self.clock = (self.clock + u64::from(blocks)).min(Self::LAST);
+        self.clock = self.after(blocks);
+    }
+
+    /// When the host writes the last of so many blocks more.
+    pub fn after(&self, blocks: u32) -> u64 {
+        (self.clock + u64::from(blocks)).min(Self::LAST)
     }
 
     /// A band is empty and will be written.
@@ -104,13 +111,16 @@ impl Ages {
     pub fn enter(&mut self, at: Extent<Lba>, band: u32, written: Written) {
         let of = band as usize;
         if self.reading == Age::Band {
-            let Written::Before(time) = written else { return self.bands[of].rejuvenate(self.clock) };
-            return self.bands[of].rejuvenate(time);
+            return self.bands[of].rejuvenate(match written {
+                Written::Now => self.clock,
+                Written::At(time) | Written::Before(time) => time,
+            });
         }
         match written {
             Written::Now => {
                 self.times.set_run(at.start.0, at.blocks, (self.clock + 1).saturating_sub(at.blocks.into()));
             }
+            Written::At(time) => at.iter().for_each(|lba| self.times.set(lba.0, time)),
             Written::Before(youngest) if self.reading == Age::Live => {
                 at.iter().for_each(|lba| self.times.set(lba.0, youngest));
             }

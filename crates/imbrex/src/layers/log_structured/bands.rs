@@ -2,6 +2,7 @@
 
 use super::ages::{Ages, Written};
 use super::score::{Closed, Score};
+use super::temperatures::Temperatures;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
 use crate::parts::full_map::FullMap;
@@ -38,19 +39,23 @@ pub(super) struct Bands {
     pub victims: Vec<u32>,
     /// Kept where the score asks for them.
     ages: Option<Ages>,
+    /// Kept where something depends on them.
+    temperatures: Option<Temperatures>,
 }
 
 impl Bands {
     /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be
-    /// said.
-    pub fn new(zones: Zones, score: Score, roles: usize, capacity: u64) -> Self {
+    /// said. Heat is kept if the score asks for it or somebody else does.
+    pub fn new(zones: Zones, (score, heat): (Score, bool), roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
+        let counted = if score.counts_hot() { count } else { 0 };
         Self {
             bands: vec![Band { written: 0, role: Role::Data }; count as usize],
             map: FullMap::new(capacity, count, blocks),
             pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
             zones,
             ages: score.reads().map(|age| Ages::new(age, count, capacity)),
+            temperatures: (heat || counted > 0).then(|| Temperatures::new(capacity, counted)),
             score,
             copying: Vec::with_capacity(roles),
             victims: Vec::with_capacity(roles),
@@ -118,6 +123,12 @@ impl Bands {
         }
     }
 
+    /// When the host writes the last of so many blocks more; of no meaning without ages.
+    #[inline]
+    pub fn after(&self, blocks: u32) -> u64 {
+        self.ages.as_ref().map_or(0, |ages| ages.after(blocks))
+    }
+
     pub fn empties(&self) -> u32 {
         self.pool.free()
     }
@@ -158,6 +169,9 @@ impl Bands {
             ages.leave(at, &self.map);
             ages.enter(at, self.map.locate(slot).0, written);
         }
+        if let Some(temperatures) = &mut self.temperatures {
+            temperatures.leave(at, &self.map, Some(self.map.locate(slot).0));
+        }
         self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
     }
 
@@ -166,7 +180,37 @@ impl Bands {
         if let Some(ages) = &mut self.ages {
             ages.leave(at, &self.map);
         }
+        if let Some(temperatures) = &mut self.temperatures {
+            temperatures.leave(at, &self.map, None);
+        }
         self.map.remove(at, |band, live| self.pool.changed(band, live));
+    }
+
+    /// How often the block was overwritten since it was last compacted, where something depends on that.
+    pub fn heat(&self, lba: Lba) -> u32 {
+        self.temperatures.as_ref().map_or(0, |temperatures| temperatures.of(lba))
+    }
+
+    /// The block has been overwritten.
+    pub fn raise(&mut self, lba: Lba) {
+        if let Some(temperatures) = &mut self.temperatures {
+            temperatures.raise(lba, &self.map);
+        }
+    }
+
+    /// Those of the blocks of `at` that lie on bands have been overwritten.
+    #[inline]
+    pub fn overwrite(&mut self, at: Extent<Lba>) {
+        if let Some(temperatures) = &mut self.temperatures {
+            at.iter().filter(|&lba| self.map.get(lba).is_some()).for_each(|lba| temperatures.raise(lba, &self.map));
+        }
+    }
+
+    /// The blocks of `at` are cold.
+    pub fn cool(&mut self, at: Extent<Lba>) {
+        if let Some(temperatures) = &mut self.temperatures {
+            temperatures.cool(at, &self.map);
+        }
     }
 
     /// Makes an open band a candidate.
@@ -196,13 +240,15 @@ impl Bands {
         }
     }
 
-    /// The candidate to compact next, if compacting candidates can gain a slot at all.
-    pub fn best(&mut self) -> Option<u32> {
+    /// The candidate to compact next, if compacting candidates can gain a slot at all; if it `must_gain`, one whose
+    /// compaction does, where the score looks at that.
+    pub fn best(&mut self, must_gain: bool) -> Option<u32> {
         let (pool, map, full) = (&self.pool, &self.map, self.zones.zone_blocks);
         if let Some(ages) = &mut self.ages {
             pool.by_age().for_each(|band| ages.refresh(band, full, map));
         }
-        self.score.best(&Closed { pool, map, ages: self.ages.as_ref(), full })
+        let (ages, temperatures) = (self.ages.as_ref(), self.temperatures.as_ref());
+        self.score.best(&Closed { pool, map, ages, temperatures, full, must_gain })
     }
 
     /// The effect of a change of role; nothing is adopted here.
@@ -257,6 +303,7 @@ impl Bands {
         self.map.check()?;
         self.pool.check(&self.map)?;
         self.ages.as_ref().map_or(Ok(()), |ages| ages.check(&self.map))?;
+        self.temperatures.as_ref().map_or(Ok(()), |temperatures| temperatures.check(&self.map))?;
         let mut beyond = None;
         self.map.all_runs(|at, slot| {
             let (band, offset) = self.map.locate(slot);

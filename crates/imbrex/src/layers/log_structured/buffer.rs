@@ -1,6 +1,10 @@
 //! The write buffer: blocks in RAM that are written to bands by temperature.
 
+use std::cmp::Ordering;
+
 use super::LogStructured;
+use super::ages::Written;
+use super::config::Tie;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
 use crate::parts::block_map::BlockMap;
@@ -12,6 +16,8 @@ use crate::plan::{Event, Place, Plan, Record, Why};
 pub(super) struct WriteBuffer {
     map: BlockMap,
     holders: Vec<Lba>,
+    /// When the host last wrote what lies in each slot.
+    written: Vec<u64>,
     /// By arrival.
     arrived: RecencyList,
     free: FreeSlots,
@@ -35,6 +41,7 @@ impl WriteBuffer {
         Self {
             map: BlockMap::new(capacity, slots),
             holders: vec![Lba(0); slots as usize],
+            written: vec![0; slots as usize],
             arrived: RecencyList::new(slots),
             free: FreeSlots::all(slots),
             leaving: Vec::with_capacity(slots as usize),
@@ -100,7 +107,7 @@ impl WriteBuffer {
     }
 
     /// Chooses at most `most` blocks of the temperature that more of them have.
-    fn choose(&mut self, most: u32, heat: impl Fn(Lba) -> u32) {
+    fn choose(&mut self, most: u32, tie: Tie, heat: impl Fn(Lba) -> u32) {
         self.left = 0;
         self.leaving.clear();
         self.leaving.extend((0..).zip(self.arrived.in_order()).map(|(arrival, slot)| {
@@ -108,7 +115,11 @@ impl WriteBuffer {
             Leaving { lba, slot, heat: heat(lba), arrival }
         }));
         let hot = self.leaving.iter().filter(|leaving| leaving.heat > 0).count();
-        let is_hot = hot > self.leaving.len() - hot;
+        let is_hot = match hot.cmp(&(self.leaving.len() - hot)) {
+            Ordering::Greater => true,
+            Ordering::Equal => tie == Tie::Hot,
+            Ordering::Less => false,
+        };
         self.leaving.retain(|leaving| (leaving.heat > 0) == is_hot);
         // Cold ones all have the same heat.
         self.leaving.sort_unstable_by_key(|leaving| (std::cmp::Reverse(leaving.heat), leaving.arrival));
@@ -134,7 +145,7 @@ impl LogStructured {
         let (mut done, mut hits) = (0, 0);
         while done < at.blocks {
             let lba = at.start.plus(u64::from(done));
-            let Some(slot) = self.buffer_slot(lba, &mut hits, plan) else { break };
+            let Some(slot) = self.buffer_slot(lba, self.bands.after(done + 1), &mut hits, plan) else { break };
             plan.copy(Place::Host(done), Place::At(Pba::ram(u64::from(slot))), 1, Why::Host);
             done += 1;
         }
@@ -143,19 +154,21 @@ impl LogStructured {
         done
     }
 
-    /// The slot that a block written by the host takes in the buffer.
-    fn buffer_slot(&mut self, lba: Lba, hits: &mut u32, plan: &mut Plan) -> Option<u32> {
+    /// The slot that a block written by the host `now` takes in the buffer.
+    fn buffer_slot(&mut self, lba: Lba, now: u64, hits: &mut u32, plan: &mut Plan) -> Option<u32> {
         let buffer = self.buffer.as_mut()?;
         if let Some(slot) = buffer.map.get(lba) {
             *hits += 1;
+            buffer.written[slot as usize] = now;
             if self.config.buffered_heat {
-                self.raise(lba);
+                self.bands.raise(lba);
             }
             return Some(slot);
         }
         let slot = buffer.take(lba)?;
+        buffer.written[slot as usize] = now;
         if self.bands.map.get(lba).is_some() {
-            self.raise(lba);
+            self.bands.raise(lba);
             if !self.config.buffer_volatile {
                 plan.record(Record::Unmap(Extent::new(lba, 1)));
                 self.bands.remove(Extent::new(lba, 1));
@@ -185,14 +198,14 @@ impl LogStructured {
                 if landed > 0 || buffer.is_empty() {
                     break;
                 }
-                let heat = self.heat.as_ref();
-                buffer.choose(room, |lba| heat.map_or(0, |heat| heat.get(lba.0)));
+                buffer.choose(room, self.config.buffer_tie, |lba| self.bands.heat(lba));
             }
             let Some((lba, ram)) = buffer.next_leaving() else { continue };
+            let written = Written::At(buffer.written[ram as usize]);
             buffer.forget(Extent::new(lba, 1));
             let to = Place::At(self.bands.block(slot));
             plan.copy(Place::At(Pba::ram(u64::from(ram))), to, 1, Why::Destage);
-            self.land(Extent::new(lba, 1), slot, plan);
+            self.land(Extent::new(lba, 1), slot, written, plan);
             landed += 1;
         }
         plan.count(Event::Evicted, landed);

@@ -109,7 +109,7 @@ impl LogStructured {
         let room = if self.without_spare() { u64::MAX } else { u64::from(spare) * u64::from(self.bands.blocks()) };
         let mut live = 0;
         while self.compaction.victims.len() < self.config.compact_bands as usize
-            && let Some(band) = self.bands.best()
+            && let Some(band) = self.bands.best(self.must_gain())
         {
             live += u64::from(self.bands.live(band));
             if live > room {
@@ -120,18 +120,25 @@ impl LogStructured {
         }
     }
 
+    /// Whether the next victim must have a dead block: with spare bands each, and else the last if no other has.
+    fn must_gain(&self) -> bool {
+        let victims = &self.compaction.victims;
+        let is_last = victims.len() + 1 == self.config.compact_bands as usize;
+        !self.without_spare() || is_last && victims.iter().all(|&band| self.bands.live(band) == self.bands.blocks())
+    }
+
     /// Adds the live blocks of a band, the `number`-th victim.
     fn list_live(&mut self, band: u32, number: u32) {
         if self.bands.live(band) == 0 {
             return;
         }
-        let map = &self.bands.map;
-        let heat = self.heat.as_ref().filter(|_| self.config.sequence == Sequence::Heat);
+        let (bands, map) = (&self.bands, &self.bands.map);
+        let by_heat = self.config.sequence == Sequence::Heat;
         let (first, moving) = (map.place(band, 0), &mut self.compaction.moving);
         let ram = (self.config.buffer_bands + number) * self.bands.blocks();
         map.holders(first, self.bands.written(band), |lba, slot| {
             if map.get(lba) == Some(slot) {
-                let heat = heat.map_or(0, |heat| heat.get(lba.0));
+                let heat = if by_heat { bands.heat(lba) } else { 0 };
                 moving.push(Moving { lba, slot, ram: ram + (slot - first) as u32, heat });
             }
         });
@@ -215,7 +222,7 @@ impl LogStructured {
         plan.record(Record::Map { at, to });
         if self.without_spare() {
             self.map(at, slot, Written::Before(self.compaction.youngest));
-            self.cool(at);
+            self.bands.cool(at);
         } else {
             self.bands.wrote(at, slot);
         }
@@ -298,7 +305,7 @@ impl LogStructured {
         });
         for (at, slot) in adopted.drain(..) {
             self.bands.adopt(at, slot, Written::Before(self.compaction.youngest));
-            self.cool(at);
+            self.bands.cool(at);
         }
         self.compaction.adopted = adopted;
     }

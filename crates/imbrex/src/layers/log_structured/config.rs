@@ -16,6 +16,28 @@ pub(super) enum Sequence {
     Heat,
 }
 
+/// Which temperature leaves the write buffer when it holds as many blocks of both.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Tie {
+    /// Blocks that were not overwritten.
+    Cold,
+    /// Blocks that were.
+    Hot,
+}
+
+/// Which of two bands of the same weighted score `cold-weight` takes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Equal {
+    /// The one with fewer live blocks, then the lower number.
+    Fewest,
+    /// The one closed longer ago.
+    Oldest,
+    /// The lower number.
+    Lowest,
+}
+
 /// What makes a band old, to which `log-cost-benefit` gives worth.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -30,6 +52,24 @@ pub(super) enum Age {
     Mean,
 }
 
+/// What blocks of a band count for, in whole numbers, so that bands that count alike by the decimals of the
+/// configuration are equal.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Weights {
+    dead: i64,
+    cold: i64,
+}
+
+impl Weights {
+    /// Decimals beyond the ninth are rounded; a score of 2^32 blocks still fits.
+    const UNIT: f64 = 1e9;
+
+    /// What a band of so many dead and cold live blocks counts for.
+    pub fn score(self, dead: u32, cold: u32) -> i64 {
+        self.dead * i64::from(dead) + self.cold * i64::from(cold)
+    }
+}
+
 /// The values of all fields. A layer that does not list one of them keeps its default.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(default)]
@@ -40,11 +80,15 @@ pub(super) struct Config {
     pub buffer_bands: u32,
     pub buffer_volatile: bool,
     pub buffered_heat: bool,
+    pub buffer_tie: Tie,
     pub sequence: Sequence,
     pub step_blocks: u32,
     pub age: Age,
     pub choices: u32,
     pub seed: u64,
+    pub cold_weight: f64,
+    pub hot_weight: f64,
+    pub equal: Equal,
 }
 
 impl Default for Config {
@@ -56,12 +100,29 @@ impl Default for Config {
             buffer_bands: 0,
             buffer_volatile: true,
             buffered_heat: true,
+            buffer_tie: Tie::Cold,
             sequence: Sequence::Place,
             step_blocks: 4096,
             age: Age::Block,
             choices: 10,
             seed: 1,
+            cold_weight: 0.3,
+            hot_weight: 0.0,
+            equal: Equal::Fewest,
         }
+    }
+}
+
+impl Config {
+    /// Whether something but the score depends on heat.
+    pub fn heeds_heat(&self) -> bool {
+        self.buffer_bands > 0 || self.sequence == Sequence::Heat
+    }
+
+    /// What blocks count for if a hot one counts for nothing: Eq. 3 of the paper, without its denominator.
+    pub fn weights(&self) -> Weights {
+        let whole = |weight: f64| (weight * Weights::UNIT).round() as i64;
+        Weights { dead: whole(1.0 - self.hot_weight), cold: whole(self.cold_weight - self.hot_weight) }
     }
 }
 
@@ -101,6 +162,12 @@ pub(super) const FIELDS: &[Field] = &[
         default: "true",
         meaning: "whether overwriting a block in the write buffer makes it hotter",
         samples: &["true", "false"],
+    },
+    Field {
+        key: "buffer_tie",
+        default: "\"cold\"",
+        meaning: "\"cold\" or \"hot\": which blocks leave the write buffer if there are as many of both",
+        samples: &["\"cold\"", "\"hot\""],
     },
     Field {
         key: "sequence",
@@ -150,6 +217,30 @@ pub(super) const FIELDS_OF_DRAWS: &[Field] = &with_family::<{ FIELDS.len() + 2 }
 /// The fields where bands have ages.
 pub(super) const FIELDS_OF_AGES: &[Field] = &with_family::<{ FIELDS.len() + 1 }>(&[AGE]);
 
+const COLD_WEIGHT: Field = Field {
+    key: "cold_weight",
+    default: "0.3",
+    meaning: "what a cold live block of a band counts for, of a dead one",
+    samples: &["0.3", "0.0", "0.7", "1.0"],
+};
+
+const HOT_WEIGHT: Field = Field {
+    key: "hot_weight",
+    default: "0.0",
+    meaning: "what a hot one counts for, below 1; only (cold_weight - hot_weight) / (1 - hot_weight) matters",
+    samples: &["0.0", "0.2"],
+};
+
+const EQUAL: Field = Field {
+    key: "equal",
+    default: "\"fewest\"",
+    meaning: "\"fewest\" live blocks, \"oldest\" or \"lowest\" number: which of two bands that count alike is taken",
+    samples: &["\"fewest\"", "\"oldest\"", "\"lowest\""],
+};
+
+/// The fields where cold blocks have a weight.
+pub(super) const FIELDS_OF_WEIGHTS: &[Field] = &with_family::<{ FIELDS.len() + 3 }>(&[COLD_WEIGHT, HOT_WEIGHT, EQUAL]);
+
 /// More choices than this are as good as greedy and only take time.
 const MOST_CHOICES: u32 = 1000;
 
@@ -168,6 +259,11 @@ pub(super) fn read(
     }
     if !(1..=MOST_CHOICES).contains(&config.choices) {
         let reason = format!("choices is {}; draw at least 1 band and at most {MOST_CHOICES}", config.choices);
+        return Err(ConfigError::Field { layer, reason });
+    }
+    if !(0.0..=1.0).contains(&config.cold_weight) || !(0.0..1.0).contains(&config.hot_weight) {
+        let (cold, hot) = (config.cold_weight, config.hot_weight);
+        let reason = format!("cold_weight is {cold}, hot_weight {hot}; choose from 0 to 1, the latter below 1");
         return Err(ConfigError::Field { layer, reason });
     }
     let misfit = |reason: String| Err(ConfigError::Space { layer, reason });

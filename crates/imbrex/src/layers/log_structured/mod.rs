@@ -1,5 +1,5 @@
-//! `log-greedy`, `log-fifo`, `log-cost-benefit`, `log-choices`: everything is appended to bands, and bands are
-//! compacted.
+//! `log-greedy`, `log-fifo`, `log-cost-benefit`, `log-choices`, `cold-weight`: everything is appended to bands, and
+//! bands are compacted.
 //!
 //! Source: the band compaction of Jones, Amer, Miller, Long, Pitchumani and Strong, "Classifying Data to Reduce
 //! Long-Term Data Movement in Shingled Write Disks" (ACM TOS 12(1), 2016), §§3–5, whose baseline Empty is greedy;
@@ -10,10 +10,12 @@
 //! The layers differ in the score: `log-fifo` takes the band closed longest ago, `log-greedy` the one with the fewest
 //! live blocks, `log-cost-benefit` the one with the most (1 − u)·age / (1 + u), where u is its share of live blocks and
 //! age the blocks the host has written since it wrote the youngest of them. `log-choices` takes the one with the fewest
-//! live blocks of `choices` that it draws: the d-choices cleaning of Van Houdt ("A Mean Field Model for a Class of Garbage
-//! Collection Algorithms in Flash-based Solid State Drives", SIGMETRICS 2013, d-Choices GC) and of Li, Lee and Lui
-//! ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
+//! live blocks of `choices` that it draws: the d-choices cleaning of Van Houdt ("A Mean Field Model for a Class of
+//! Garbage Collection Algorithms in Flash-based Solid State Drives", SIGMETRICS 2013, d-Choices GC) and of Li, Lee and
+//! Lui ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
 //! algorithm). One choice is random cleaning; with many it comes close to greedy, for a look at so many bands.
+//! `cold-weight`, the paper's own, takes the band with the most F + w·C (Eq. 3), where F is its share of dead blocks, C
+//! that of live ones that are cold and w their weight; the paper's two weights are reduced to this one.
 //!
 //! # State
 //! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
@@ -28,6 +30,7 @@
 //! - a band's live count is the number of blocks that the map puts there; each lies below the band's pointer;
 //! - no live block of a band is younger than the band is said to be, and the times of all sum up to what is said;
 //! - the host's blocks open an empty band only if `spare_bands` others stay empty;
+//! - as many hot blocks live on each band as `cold-weight` counts there;
 //! - closed bands, and only they, are candidates; a copy does not count until its band becomes data.
 //!
 //! # Compaction and crashes
@@ -47,8 +50,8 @@
 //! - *Spare bands* (`spare_bands`): the paper has none. With them, as many of the best `compact_bands` bands are
 //!   compacted together as fit the empty ones among the spare bands with their live blocks, but at least one.
 //! - *Write buffer* (`buffer_bands`, `buffered_heat`): the paper's two bands of RAM. When it is full, the more numerous
-//!   of hot blocks (overwritten since they were last compacted) and cold ones (also in a tie) is written, hot ones
-//!   hottest first, cold ones in order of arrival, until the active band is full or there are no more of them. By
+//!   of hot blocks (overwritten since they were last compacted) and cold ones is written (`buffer_tie` of as many), hot
+//!   ones hottest first, cold ones in order of arrival, until the active band is full or there are no more of them. By
 //!   default there is none, as in every other layer: a write is complete when it is on the disk.
 //! - *The older copy of a block in the buffer* (`buffer_volatile`): it stays live until the block lands, since a power
 //!   cut would need it; where the buffer outlives the power, as the paper's has to, it is dead at once and never
@@ -66,10 +69,13 @@
 //! - *Bands without a dead block* are drawn like others, as in the model, and compacting one gains nothing. Only if the
 //!   last victim was such a band and all that are drawn are, the next in the list that has a dead block is taken
 //!   instead: so a write waits for a number of compactions that is limited, and not just probably so.
+//! - *Bands of cold live blocks alone* may count for more than others with a dead block. With spare bands they are left
+//!   alone, since compacting them gains nothing; in the paper's set-up they are compacted, as its large weights ask for,
+//!   but one of those compacted together gains something. Which of equals: `equal`.
 //! - *Age* (`age`): a band is as old as its youngest live block, and a block keeps the time of its last write when it
 //!   is moved. A block that waited in the write buffer was written when it lands. Nothing is added to an age, so until
 //!   the host writes, all bands found after a crash are worth the same.
-//! - *Idle time* is not used, and what is in the write buffer at the end of a trace stays there.
+//! - *Idle time* is not used. What is in the write buffer at the end of a trace stays there unless it is flushed.
 //! - *Trim* unmaps.
 
 mod ages;
@@ -79,85 +85,32 @@ mod compact;
 mod config;
 mod records;
 mod score;
+mod temperatures;
+mod variants;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
-use crate::layers::{ConfigError, Family, LayerInfo};
-use crate::parts::heat::Heat;
+use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
-use crate::recording::Recording;
 use crate::space::Space;
 use ages::Written;
 use bands::Bands;
 use buffer::WriteBuffer;
 use compact::Compaction;
-use config::{Config, FIELDS, FIELDS_OF_AGES, FIELDS_OF_DRAWS, Sequence};
-use score::{Draw, Score};
+use config::Config;
+use score::Score;
+pub(super) use variants::{CHOICES, COLD_WEIGHT, COST_BENEFIT, FIFO, GREEDY};
 
 /// Dead stretches shorter than this are read along with the live blocks around them.
 const READ_THROUGH: u32 = 64;
-
-const SOURCE: &str = "Jones et al., ACM TOS 12(1), 2016, §§3–5";
-
-pub(super) const GREEDY: LayerInfo = LayerInfo {
-    name: "log-greedy",
-    family: Some(Family::Banded),
-    source: SOURCE,
-    summary: "Everything is appended; the bands with the fewest live blocks are compacted.",
-    recording: Recording::Zoned,
-    buffered: false,
-    fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&GREEDY, |_| Score::Greedy, space, config)?)),
-};
-
-pub(super) const FIFO: LayerInfo = LayerInfo {
-    name: "log-fifo",
-    family: Some(Family::Banded),
-    source: SOURCE,
-    summary: "Everything is appended; the bands closed longest ago are compacted.",
-    recording: Recording::Zoned,
-    buffered: false,
-    fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&FIFO, |_| Score::Fifo, space, config)?)),
-};
-
-pub(super) const COST_BENEFIT: LayerInfo = LayerInfo {
-    name: "log-cost-benefit",
-    family: Some(Family::Banded),
-    source: "the same, after Rosenblum and Ousterhout, ACM TOCS 10(1), 1992",
-    summary: "Everything is appended; bands with old and few live blocks are compacted.",
-    recording: Recording::Zoned,
-    buffered: false,
-    fields: FIELDS_OF_AGES,
-    build: |space, config| {
-        let score = |config: &Config| Score::CostBenefit(config.age);
-        Ok(Box::new(LogStructured::new(&COST_BENEFIT, score, space, config)?))
-    },
-};
-
-pub(super) const CHOICES: LayerInfo = LayerInfo {
-    name: "log-choices",
-    family: Some(Family::Banded),
-    source: "the same, after Van Houdt, SIGMETRICS 2013, and Li, Lee and Lui, SIGMETRICS 2013",
-    summary: "Everything is appended; the bands with the fewest live blocks of some drawn at random are compacted.",
-    recording: Recording::Zoned,
-    buffered: false,
-    fields: FIELDS_OF_DRAWS,
-    build: |space, config| {
-        let score = |config: &Config| Score::Choices(Draw::new(config.choices, config.seed));
-        Ok(Box::new(LogStructured::new(&CHOICES, score, space, config)?))
-    },
-};
 
 struct LogStructured {
     name: &'static str,
     config: Config,
     step: StepSize,
     bands: Bands,
-    /// Kept where something depends on it.
-    heat: Option<Heat>,
     /// The band that takes the host's blocks.
     active: Option<u32>,
     buffer: Option<WriteBuffer>,
@@ -177,8 +130,7 @@ impl LogStructured {
         let roles = (config.spare_bands + config.compact_bands) as usize;
         Ok(Self {
             name: info.name,
-            bands: Bands::new(zones, score(&config), roles, capacity),
-            heat: (config.buffer_bands > 0 || config.sequence == Sequence::Heat).then(|| Heat::new(capacity)),
+            bands: Bands::new(zones, (score(&config), config.heeds_heat()), roles, capacity),
             active: None,
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
             compaction: Compaction::new(config.compact_bands * band),
@@ -204,9 +156,9 @@ impl LogStructured {
 
     /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of the active band.
     #[inline]
-    fn land(&mut self, at: Extent<Lba>, slot: u64, plan: &mut Plan) {
+    fn land(&mut self, at: Extent<Lba>, slot: u64, written: Written, plan: &mut Plan) {
         plan.record(Record::Map { at, to: self.bands.block(slot) });
-        self.map(at, slot, Written::Now);
+        self.map(at, slot, written);
         let (band, offset) = self.bands.map.locate(slot);
         if offset + at.blocks == self.bands.blocks() {
             self.bands.close(band);
@@ -226,21 +178,8 @@ impl LogStructured {
     /// The effect of [`Record::Unmap`].
     fn unmap(&mut self, at: Extent<Lba>) {
         self.bands.remove(at);
-        self.cool(at);
+        self.bands.cool(at);
         self.lost.remove(at);
-    }
-
-    /// The block has been overwritten.
-    fn raise(&mut self, lba: Lba) {
-        if let Some(heat) = &mut self.heat {
-            heat.raise(lba.0);
-        }
-    }
-
-    fn cool(&mut self, at: Extent<Lba>) {
-        if let Some(heat) = &mut self.heat {
-            at.iter().for_each(|lba| heat.cool(lba.0));
-        }
     }
 
     /// Plans that the front of `at` is appended to the active band, as far as there is room.
@@ -253,10 +192,8 @@ impl LogStructured {
             let run = at.skip(done).first(room);
             plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
             self.bands.pass(run.blocks);
-            if let Some(heat) = &mut self.heat {
-                run.iter().filter(|&lba| self.bands.map.get(lba).is_some()).for_each(|lba| heat.raise(lba.0));
-            }
-            self.land(run, slot, plan);
+            self.bands.overwrite(run);
+            self.land(run, slot, Written::Now, plan);
             done += run.blocks;
         }
         done

@@ -1,7 +1,8 @@
 //! Which band is compacted next.
 
 use super::ages::Ages;
-use super::config::Age;
+use super::config::{Age, Config, Equal, Weights};
+use super::temperatures::Temperatures;
 use crate::parts::full_map::FullMap;
 use crate::parts::random::Random;
 use crate::parts::unit_pool::{UnitPool, Victims};
@@ -17,6 +18,8 @@ pub(super) enum Score {
     CostBenefit(Age),
     /// That it has the fewest live blocks of those drawn.
     Choices(Draw),
+    /// That it has the most dead and, by a weight, cold blocks.
+    ColdWeight(Weights, Equal),
 }
 
 /// What scores look at: the closed bands, and what is known of them.
@@ -25,16 +28,25 @@ pub(super) struct Closed<'a> {
     pub map: &'a FullMap,
     /// Where the score reads them.
     pub ages: Option<&'a Ages>,
+    /// Where the score counts hot blocks.
+    pub temperatures: Option<&'a Temperatures>,
     /// Blocks of a band.
     pub full: u32,
+    /// Whether a band without a dead block will not do.
+    pub must_gain: bool,
 }
 
 impl Score {
+    /// That of `cold-weight`, as configured.
+    pub fn cold_weight(config: &Config) -> Self {
+        Self::ColdWeight(config.weights(), config.equal)
+    }
+
     /// How closed bands have to be kept for it.
     pub fn keeps(&self) -> Victims {
         match self {
             Self::Greedy => Victims::ByLive,
-            Self::Fifo | Self::CostBenefit(_) => Victims::ByAge,
+            Self::Fifo | Self::CostBenefit(_) | Self::ColdWeight(..) => Victims::ByAge,
             Self::Choices(_) => Victims::ForDraws,
         }
     }
@@ -43,8 +55,13 @@ impl Score {
     pub fn reads(&self) -> Option<Age> {
         match self {
             Self::CostBenefit(age) => Some(*age),
-            Self::Fifo | Self::Greedy | Self::Choices(_) => None,
+            Self::Fifo | Self::Greedy | Self::Choices(_) | Self::ColdWeight(..) => None,
         }
+    }
+
+    /// Whether it asks how many hot blocks live on a band.
+    pub fn counts_hot(&self) -> bool {
+        matches!(self, Self::ColdWeight(..))
     }
 
     /// The band to compact next, if compacting closed ones can gain a slot at all.
@@ -55,6 +72,7 @@ impl Score {
             Self::CostBenefit(_) => {
                 closed.highest(|band, live| benefit_per_cost(live, closed.full, closed.age(band, live)))
             }
+            Self::ColdWeight(weights, equal) => closed.coldest(*weights, *equal),
             Self::Choices(draw) => draw.best(closed.pool.drawn_from(), closed.full, |band| closed.map.live(band)),
         }
     }
@@ -74,6 +92,27 @@ impl Closed<'_> {
 
     fn age(&self, band: u32, live: u32) -> u64 {
         self.ages.map_or(0, |ages| ages.of(band, live))
+    }
+
+    /// Of all bands, or of those that gain where one must, the one of the most dead and, by `weights`, cold blocks. If
+    /// none gains there is nothing to compact.
+    fn coldest(&self, weights: Weights, equal: Equal) -> Option<u32> {
+        let value = |band: u32| {
+            let live = self.map.live(band);
+            let cold = live - self.temperatures.map_or(0, |temperatures| temperatures.hot(band));
+            (weights.score(self.full - live, cold), live)
+        };
+        let candidates = (0u32..).zip(self.pool.by_age()).filter(|&(_, band)| !self.must_gain || self.gains(band));
+        let valued = candidates.map(|(place, band)| (value(band), place, band));
+        let best = valued.max_by(|((a, live_a), place_a, band_a), ((b, live_b), place_b, band_b)| {
+            a.cmp(b).then_with(|| match equal {
+                Equal::Fewest => (live_b, band_b).cmp(&(live_a, band_a)),
+                Equal::Oldest => place_b.cmp(place_a),
+                Equal::Lowest => band_b.cmp(band_a),
+            })
+        });
+        let can_gain = self.must_gain || self.pool.by_age().any(|band| self.gains(band));
+        best.filter(|_| can_gain).map(|(_, _, band)| band)
     }
 
     /// The band closed longest ago. It may have no dead block, but then another must.

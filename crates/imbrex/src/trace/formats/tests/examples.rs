@@ -14,7 +14,7 @@ pub struct Example {
 pub const READ: Access = Access::Read;
 pub const WRITE: Access = Access::Write;
 pub const NONE: Irregularities =
-    Irregularities { out_of_order: 0, zero_size: 0, without_data: 0, reordered: 0, other_volumes: 0 };
+    Irregularities { out_of_order: 0, zero_size: 0, without_data: 0, reordered: 0, other_volumes: 0, unwritten: 0 };
 
 pub const EXAMPLES: &[Example] = &[
     Example {
