@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use imbrex::layers::{self, Family};
 
-use crate::setup::{Case, Fit, named_drive};
+use crate::setup::{Capacity, Case, Fit, named_drive};
 
 /// What `--family` takes.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -104,15 +104,15 @@ impl Families {
     }
 
     /// What to compare, without repetition.
-    pub fn cases(self, capacity: Option<u64>) -> Result<Vec<Case>> {
+    pub fn cases(self, capacity: Option<Capacity>) -> Result<Vec<Case>> {
         let mut cases: Vec<Case> = Vec::new();
         for part in PARTS.iter().filter(|part| [Self::All, Self::Of(part.family)].contains(&self)) {
             let mut drive = named_drive(part.drive)?;
-            if let Some(bytes) = capacity {
+            if let Some(bytes) = capacity.and_then(Capacity::bytes) {
                 drive = drive.with_capacity(bytes)?;
             }
             for name in part.layers {
-                let fit = if capacity.is_some() { Fit::Given } else { part.fit };
+                let fit = capacity.map_or(part.fit, Capacity::fit);
                 let case = Case { layer: layers::find(name)?, drive: drive.clone(), fit };
                 if !cases.iter().any(|other| other.is_same(&case)) {
                     cases.push(case);

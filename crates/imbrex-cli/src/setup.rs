@@ -31,9 +31,10 @@ pub struct SetupArguments {
     /// The drive: a name from `imbrex list drives`, or a preset ending in .toml; otherwise exos-x18z
     #[arg(long, value_name = "NAME|FILE.toml")]
     drive: Option<String>,
-    /// Shrink or stretch the drive to SIZE, such as 64GiB or 2TB; rates and seek times stay
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    pub capacity: Option<u64>,
+    /// Shrink or stretch the drive to SIZE, such as 64GiB or 2TB, or until the workload just fits; rates and seek times
+    /// stay
+    #[arg(long, value_name = "SIZE|fit", value_parser = capacity)]
+    pub capacity: Option<Capacity>,
     /// Give the zones of a zoned drive SIZE, such as 64MiB; conventional zones keep their share
     #[arg(long, value_name = "SIZE", value_parser = size)]
     zone_size: Option<u64>,
@@ -92,6 +93,30 @@ pub struct SetupArguments {
     /// What to do with a request beyond the layer's capacity
     #[arg(long, value_enum, default_value_t = BeyondArgument::Error)]
     beyond: BeyondArgument,
+}
+
+/// The size of the drive on the command line.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub enum Capacity {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many that the layer offers what the workload needs.
+    Fit,
+}
+
+impl Capacity {
+    /// The drive in that size, or as it is where the workload decides.
+    pub fn bytes(self) -> Option<u64> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Fit => None,
+        }
+    }
+
+    /// Whether the workload decides.
+    pub fn fit(self) -> Fit {
+        if self == Self::Fit { Fit::Workload } else { Fit::Given }
+    }
 }
 
 #[derive(Copy, Clone, ValueEnum)]
@@ -230,6 +255,12 @@ pub fn layer(name: &str) -> Result<&'static LayerInfo, layers::ConfigError> {
     layers::find(name)
 }
 
+/// The size of a drive on the command line.
+fn capacity(text: &str) -> Result<Capacity, String> {
+    let remedy = |e| format!("{e}, or fit");
+    if text == "fit" { Ok(Capacity::Fit) } else { size(text).map(Capacity::Bytes).map_err(remedy) }
+}
+
 /// A size on the command line.
 pub fn size(text: &str) -> Result<u64, String> {
     match text.parse() {
@@ -269,10 +300,11 @@ pub fn setting(text: &str) -> Result<Setting, String> {
 impl SetupArguments {
     /// The drive that was chosen, for `layers`.
     pub fn cases(&self, layers: &[&'static LayerInfo]) -> Result<Vec<Case>> {
-        let (capacity_bytes, zone_bytes) = (self.capacity, self.zone_size);
+        let (capacity_bytes, zone_bytes) = (self.capacity.and_then(Capacity::bytes), self.zone_size);
+        let fit = self.capacity.map_or(Fit::Given, Capacity::fit);
         let shape = Shape { capacity_bytes, zone_bytes, conventional_zones: self.conventional_zones };
         let drive = named_drive(self.drive.as_deref().unwrap_or(DRIVE))?.shaped(&shape)?;
-        Ok(layers.iter().map(|layer| Case { layer, drive: drive.clone(), fit: Fit::Given }).collect())
+        Ok(layers.iter().map(|layer| Case { layer, drive: drive.clone(), fit }).collect())
     }
 
     /// Whether they say something about the disk, how it is simulated or what is on it.

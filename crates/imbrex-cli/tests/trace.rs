@@ -286,3 +286,15 @@ fn written_blocks_are_numbered() {
     let table = String::from_utf8(imbrex(&format!("compare {from} --layers conventional --untimed")).stdout).unwrap();
     assert!(table.contains("moved") && !table.contains("p99"), "{table}");
 }
+
+#[test]
+fn a_drive_is_made_as_large_as_the_workload_needs() {
+    let setup = "compare uniform --requests 3000 --layers log-greedy --drive cold-weight-40m --dense --untimed";
+    let output = imbrex(&format!("{setup} --capacity fit --prefill 0 --format json"));
+    let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"));
+    let blocks = |field: &str| run[0][field].as_u64().unwrap();
+    let needed = blocks("range_bytes").div_ceil(512);
+    assert!(blocks("capacity_blocks") >= needed, "{run}");
+    assert!(blocks("capacity_blocks") < needed + 3 * 78_125, "{run}");
+    refused(&format!("{setup} --capacity most"), 2, "such as 64GiB or 2TB, or fit");
+}
