@@ -252,7 +252,7 @@ fn a_trace_is_put_behind_writes_of_its_own() {
     let folder = Folder::new();
     let [from, aged, again] = ["a.csv", "b.csv", "c.csv"].map(|name| folder.path(name));
     let line = |i: u64| {
-        let kind = if i % 3 == 0 { "Read" } else { "Write" };
+        let kind = if i.is_multiple_of(3) { "Read" } else { "Write" };
         format!("{},h,0,{kind},{},4096,0\n", i * 5_000_000, i * 8192)
     };
     fs::write(&from, (0..300).map(line).collect::<String>()).unwrap();

@@ -140,7 +140,7 @@ impl Reproduce {
         let further = volumes::present(figure.further, self.traces.as_deref(), self.requests)?;
         let progress = Progress::of_pieces("reading", further.len());
         for (name, workload) in further {
-            named.push((name, Known::survey(workload, self.requests, &progress)?));
+            named.push((name, Known::survey(workload, self.requests, None, &progress)?));
         }
         let drive = named_drive(self.paper.drive)?;
         turnover::points(figure, &named, (&drive, self.paper.prefill), jobs)
