@@ -139,6 +139,9 @@ fn large_weights_agree_where_victims_wait_in_ram() {
         let [small, large] = ["0.2", "1.0"].map(|weight| counts(weight, 0.15));
         assert!(large.moved > 2 * small.moved, "{small:?} {large:?}");
         counts("0.9", 0.04);
+        // Bands of cold blocks alone then all count alike, dead or live, so that only the rule makes one gain.
+        let by_tie = ["fewest", "oldest", "lowest"].map(|equal| counts(&format!("1.0\nequal = '{equal}'"), 0.15).moved);
+        assert!(all_differ(&by_tie), "{by_tie:?}");
     }
 }
 
