@@ -82,8 +82,8 @@ fn every_figure_has_documented_data_and_a_picture() {
     for ablation in ["no phase 2", "fixed split", "FIFO victims"] {
         assert!(ablations.contains(ablation), "{ablation}");
     }
-    let timed = String::from_utf8(fs::read(folder.join("trace-time-stopped.csv")).unwrap()).unwrap();
-    assert!(timed.contains("no checkpoints") && timed.contains("hashed-zones, timed"));
+    let timed = String::from_utf8(fs::read(folder.join("checkpoints-stopped.csv")).unwrap()).unwrap();
+    assert!(timed.contains("no checkpoints") && !timed.contains("web_0"), "{timed}");
     let readings = String::from_utf8(fs::read(folder.join("readings-rewrites.csv")).unwrap()).unwrap();
     for reading in ["returned if any is unused", "no density", "size in blocks"] {
         assert!(readings.contains(reading), "{reading}");

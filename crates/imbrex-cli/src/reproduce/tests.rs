@@ -25,6 +25,7 @@ const TURNOVER: Turnover = Turnover {
     layer: "in-place",
     settings: &[],
     against: "fifo-log",
+    workloads: &["zipf", "uniform"],
     written_for_each: &[4, 1_000_000],
     further: &[],
 };
