@@ -236,6 +236,10 @@ fn a_profile_that_cannot_be_generated_is_refused_by_name() {
         ("[chosen]", "[chosen]\nwrite_ratio = 0.5", "write_ratio is published and must not be chosen as well"),
         ("unique_offsets = 439_187", "unique_offsets = 4_391_870", "unique_offsets leaves a share of"),
         ("run_extents = 8.0", "run_extents = 0.0", "model.run_extents must be between"),
+        ("rewrite_run = 1.5", "rewrite_run = 0.5", "model.rewrite_run must be between"),
+        ("zone_skew = 1.25", "zone_skew = -1.0", "model.zone_skew must be between"),
+        ("zone_persistence = 0.95", "zone_persistence = 1.5", "model.zone_persistence must be between"),
+        ("excursions = 0.1", "excursions = -0.1", "model.excursions must be between"),
         ("requests = 3_993_316", "requests = 0", "requests must not be 0"),
         ("seed = 1", "sead = 1", "unknown field"),
     ] {

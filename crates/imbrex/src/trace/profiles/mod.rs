@@ -6,8 +6,8 @@
 //!
 //! # The model
 //!
-//! Requests begin and end at 4 KiB blocks. Each is a write with probability `write_ratio`, and touches one *extent*: a
-//! run of blocks that is always written or read as a whole. A request either touches a new extent or one of before.
+//! Requests begin and end at 4 KiB blocks. Each touches one *extent*: blocks side by side that are always written or
+//! read as a whole. A request either touches a new extent or one of before.
 //!
 //! - **New extents** do not overlap any other. A written one is *hot*, which may be written again, or written *once*.
 //!   With `u` the update ratio, `m` the mean write length and `r` = `new_length_ratio` (new extents are longer than
@@ -16,16 +16,26 @@
 //!   `r`-th of it. `hot_lba_share` then tells how many of the new extents are hot and how long the others are. What is
 //!   left of `unique_offsets` are new reads. New extents come in runs of `run_extents` on average, and after a share
 //!   `x` of the requests there are `x^growth` of them.
-//! - **Old extents**: a rewrite touches a hot extent; a read that is not new touches a hot extent with probability
-//!   `reads_of_written` and otherwise one read before. Which one is *near*: the one touched `d` requests of its kind
-//!   ago, `ln d` uniform; or, with probability `distant`, far: the next one in order of first use (`scan` of the far
-//!   ones), or any with equal probability. Near ones lie within 8 % of the volume's distinct offsets, so that an LRU
-//!   cache of 10 % hits them: `distant` is what makes the LRU miss ratio.
+//! - **Zones**: writes, reads of written extents, and other reads each stay in a 256 MiB zone and leave it with
+//!   probability `(1 − zone_persistence) / rewrite_run` a request, or when they have touched as many extents as it has;
+//!   a share `excursions` of the requests goes to another zone and the next one is back. A written zone is drawn in
+//!   proportion to `rank^-zone_skew`, ranks in random order of the zones; of those that only reads touch each is as
+//!   likely as any. With probability `distant · scan` a stream goes on to the next zone in order instead, and other
+//!   reads that are not distant go back to a zone of before. A new extent comes to the zone if that has room.
+//! - **Access**: a request is of the access of its predecessor with probability 0.7, else a write with `write_ratio`.
+//! - **Old extents** are touched in runs, `rewrite_run` neighbours in the order of first use on average, each once and
+//!   in scattered order. Each zone goes on with its run when it is visited. A read that is not new touches a hot extent
+//!   with probability `reads_of_written` and otherwise one read before. The next run of a zone is *near*: the one
+//!   touched `d` runs ago, `ln d` uniform; or, with probability `distant`, far: the next one in order of first use
+//!   (`scan` of the far ones), or any with equal probability. Near ones lie within 8 % of the volume's distinct
+//!   offsets, split between zones as they are drawn, so that an LRU cache of 10 % hits most of them: `distant` is what
+//!   makes the LRU miss ratio.
 //! - **Lengths** are powers of two of blocks, up to 1 MiB; each is `q` times as frequent as its half, `q` such that the
 //!   mean is right.
-//! - **Places**: the range is cut into slots of 1 MiB. Written extents lie in a share `written_zones` of the 256 MiB
-//!   zones, packed into the first `fill` of each slot in order of first use, hot ones and others in different slots,
-//!   slots in random order; read extents fill whole slots of the other zones. The first written extent ends the range.
+//! - **Places**: the range is cut into slots of 1 MiB. Written extents lie in a share `written_zones` of the zones,
+//!   packed into the first `fill` of each slot in order of first use, hot ones and others in different slots, the slots
+//!   of a zone in scattered order; read extents fill whole slots of the other zones. The first written extent ends the
+//!   range.
 //! - **Arrivals**: the mean rate is requests over duration, in bursts of 3 s with pauses of 9 s on average.
 //!
 //! A shortened profile keeps ratios, lengths, range and rate; the distinct offsets, and with them what "near" means,
@@ -37,6 +47,9 @@ mod generator;
 mod growth;
 mod lengths;
 mod pool;
+mod ranks;
+mod recent;
+mod streams;
 mod volume;
 
 use serde::{Deserialize, Serialize};
@@ -93,6 +106,14 @@ pub struct Model {
     pub distant: f64,
     /// Share of those that go on in order of first use.
     pub scan: f64,
+    /// How unevenly zones are used: the zone of rank `r` is drawn in proportion to `r^-zone_skew`.
+    pub zone_skew: f64,
+    /// Probability that after a run reads, or writes, stay in their zone.
+    pub zone_persistence: f64,
+    /// Share of the requests that go to a zone of their own, and the next one is back.
+    pub excursions: f64,
+    /// Old extents are touched in runs of so many neighbours on average; at least 1.
+    pub rewrite_run: f64,
 }
 
 fn all() -> f64 {

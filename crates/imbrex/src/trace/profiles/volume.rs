@@ -118,12 +118,20 @@ impl Volume {
         if !(model.growth > 0.0 && model.growth <= 1.0) {
             return Err(profile.wrong("model.growth", "must be above 0 and at most 1"));
         }
+        if !(1.0..=1e6).contains(&model.rewrite_run) {
+            return Err(profile.wrong("model.rewrite_run", "must be between 1 and a million"));
+        }
+        if !(0.0..=10.0).contains(&model.zone_skew) {
+            return Err(profile.wrong("model.zone_skew", "must be between 0 and 10"));
+        }
         let shares = [
             ("written_zones", model.written_zones),
             ("fill", model.fill),
             ("reads_of_written", model.reads_of_written),
             ("distant", model.distant),
             ("scan", model.scan),
+            ("zone_persistence", model.zone_persistence),
+            ("excursions", model.excursions),
         ];
         for (field, share) in shares {
             if !(0.0..=1.0).contains(&share) {

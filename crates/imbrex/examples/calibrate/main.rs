@@ -1,9 +1,15 @@
-//! Fits the one parameter of each profile that nothing can be solved for: `model.distant`, so that an LRU cache of 10 %
-//! of the distinct offsets misses as often as published. Prints it with what the profile then measures.
+//! Fits the parameters of profiles that nothing can be solved for.
 //!
-//! `cargo run --release --example calibrate -- [--requests N | --check] [PROFILE...]`; with `--check` nothing is fitted
-//! and whole volumes are measured.
+//! `cargo run --release --example calibrate -- [--requests N | --check] [PROFILE...]` fits `model.distant`, so that an
+//! LRU cache of 10 % of the distinct offsets misses as often as published, and prints it with what the profile then
+//! measures; a PROFILE may be a file ending in `.toml`. With `--check` nothing is fitted and whole volumes are measured.
+//!
+//! `... -- --places FOLDER` shows where data lies in the traces of a folder and in volumes generated like theirs, and
+//! `... -- --fit-places FOLDER` fits the parameters that say so first.
 
+mod places;
+
+use std::path::Path;
 use std::process::ExitCode;
 
 use imbrex::trace::profiles::Profile;
@@ -15,6 +21,9 @@ const STEPS: u32 = 10;
 
 fn main() -> ExitCode {
     let mut names: Vec<String> = std::env::args().skip(1).collect();
+    if let [option @ ("--places" | "--fit-places"), folder] = names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        return code(places::run(Path::new(folder), option == "--fit-places"));
+    }
     let check = names.first().is_some_and(|name| name == "--check");
     if check {
         names.remove(0);
@@ -32,29 +41,27 @@ fn main() -> ExitCode {
         names = Profile::names().map(str::to_owned).collect();
     }
     for name in names {
-        let fitted = match Profile::named(&name) {
-            Some(profile) => profile.and_then(|profile| fit(profile, requests, check)),
-            None => {
-                Err(TraceError::UnknownWorkload { name, built_in: Profile::names().collect::<Vec<_>>().join(", ") })
-            }
-        };
-        if let Err(e) = fitted {
-            eprintln!("error: {e}");
-            return ExitCode::FAILURE;
+        let fitted = Workload::named(&name).and_then(|workload| match workload {
+            Workload::Profile(profile) => fit(*profile, requests, check),
+            _ => Err(TraceError::UnknownWorkload { name, built_in: Profile::names().collect::<Vec<_>>().join(", ") }),
+        });
+        if fitted.is_err() {
+            return code(fitted);
         }
     }
     ExitCode::SUCCESS
 }
 
+fn code(result: Result<(), TraceError>) -> ExitCode {
+    let Err(e) = result else { return ExitCode::SUCCESS };
+    eprintln!("error: {e}");
+    ExitCode::FAILURE
+}
+
 fn fit(mut profile: Profile, requests: u64, check: bool) -> Result<(), TraceError> {
-    profile.shortened = profile.published.requests.map(|whole| whole.min(requests));
-    if let Some(published) = profile.published.miss_10pct.filter(|_| !check) {
-        let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..STEPS {
-            profile.model.distant = (low + high) / 2.0;
-            let misses = lru(&measure(&profile)?);
-            if misses < published.lru { low = profile.model.distant } else { high = profile.model.distant }
-        }
+    profile.shortened = profile.published.requests.or(profile.chosen.requests).map(|whole| whole.min(requests));
+    if !check {
+        fit_distant(&mut profile)?;
     }
     let measured = measure(&profile)?;
     let [miss] = measured.miss.as_slice() else { unreachable!("one cache size was asked for") };
@@ -73,11 +80,28 @@ fn fit(mut profile: Profile, requests: u64, check: bool) -> Result<(), TraceErro
         measured.unique_offsets as f64 / measured.requests as f64,
         measured.update_period.short.blocks as f64 / measured.update_period.updated_blocks.max(1) as f64,
     );
+    println!("  {}", places::shown(&measured));
+    Ok(())
+}
+
+/// By halving; the LRU miss ratio grows with it.
+fn fit_distant(profile: &mut Profile) -> Result<(), TraceError> {
+    let Some(published) = profile.published.miss_10pct else { return Ok(()) };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..STEPS {
+        profile.model.distant = (low + high) / 2.0;
+        let misses = lru(&measure(profile)?);
+        if misses < published.lru { low = profile.model.distant } else { high = profile.model.distant }
+    }
     Ok(())
 }
 
 fn measure(profile: &Profile) -> Result<TraceStatistics, TraceError> {
-    let mut source = Workload::Profile(Box::new(profile.clone())).open()?;
+    statistics(&Workload::Profile(Box::new(profile.clone())))
+}
+
+fn statistics(workload: &Workload) -> Result<TraceStatistics, TraceError> {
+    let mut source = workload.open()?;
     TraceStatistics::of(&mut *source, &StatisticsOptions::default())
 }
 
