@@ -13,8 +13,11 @@ const VARIANTS: &[Variant] = &[
     variant("in place", "in-place", &[]),
     variant("two spare", "fifo-log", &["fifo-log.spare_zones=2"]),
     Variant { reaches: Some(Metric::ToCold), ..variant("no loans", "amphisbaena", &["amphisbaena.hot_most=0.0"]) },
-    Variant { reaches: Some(Metric::ToCold), ..variant("loans", "amphisbaena", &["amphisbaena.period=100"]) },
+    Variant { reaches: Some(Metric::ToCold), ..variant("loans", "amphisbaena", LOANS) },
 ];
+
+/// Chunks go back after nearly every period.
+const LOANS: &[&str] = &["amphisbaena.period=50", "amphisbaena.return_if=some", "amphisbaena.return_when=always"];
 
 const fn variant(name: &'static str, layer: &'static str, settings: &'static [&'static str]) -> Variant {
     Variant { name, layer, settings, load: Load::TraceTime, reaches: None }
