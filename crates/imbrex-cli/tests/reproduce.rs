@@ -88,9 +88,8 @@ fn every_figure_has_documented_data_and_a_picture() {
     for reading in ["returned if any is unused", "no density", "size in blocks"] {
         assert!(readings.contains(reading), "{reading}");
     }
-    // Buffers of a part of so few writes are too small, but for the one volume that writes much at a time.
-    let turnover = String::from_utf8(fs::read(folder.join("turnover.csv")).unwrap()).unwrap();
-    assert!(turnover.lines().skip(1).all(|line| line.contains(",src2_2,")), "{turnover}");
+    // Parts of so few writes are too small for a buffer.
+    assert_eq!(fs::read_to_string(folder.join("turnover.csv")).unwrap(), "");
     if cfg!(feature = "pictures") {
         let picture = fs::read_to_string(folder.join("turnover.svg")).unwrap();
         assert!(picture.contains("turnovers of the buffer"), "{picture}");
