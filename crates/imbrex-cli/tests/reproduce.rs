@@ -82,27 +82,21 @@ fn every_figure_has_documented_data_and_a_picture() {
     for ablation in ["no phase 2", "fixed split", "FIFO victims"] {
         assert!(ablations.contains(ablation), "{ablation}");
     }
-    let timed = String::from_utf8(fs::read(folder.join("trace-time-stopped.csv")).unwrap()).unwrap();
-    assert!(timed.contains("no checkpoints") && timed.contains("hashed-zones, timed"));
+    let timed = String::from_utf8(fs::read(folder.join("checkpoints-stopped.csv")).unwrap()).unwrap();
+    assert!(timed.contains("no checkpoints") && !timed.contains("web_0"), "{timed}");
     let readings = String::from_utf8(fs::read(folder.join("readings-rewrites.csv")).unwrap()).unwrap();
     for reading in ["returned if any is unused", "no density", "size in blocks"] {
         assert!(readings.contains(reading), "{reading}");
     }
-    // Buffers of a part of so few writes are too small, but for the one volume that writes much at a time.
-    let turnover = String::from_utf8(fs::read(folder.join("turnover.csv")).unwrap()).unwrap();
-    assert!(turnover.lines().skip(1).all(|line| line.contains(",src2_2,")), "{turnover}");
+    // Parts of so few writes are too small for a buffer.
+    assert_eq!(fs::read_to_string(folder.join("turnover.csv")).unwrap().lines().count(), 1, "no points");
     if cfg!(feature = "pictures") {
         let picture = fs::read_to_string(folder.join("turnover.svg")).unwrap();
         assert!(picture.contains("turnovers of the buffer"), "{picture}");
     }
     let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
-    let tables = [
-        "claims.csv",
-        "figure-12-strategies-latency.csv",
-        "figure-2-update-periods.csv",
-        "figure-3-write-range.csv",
-        "turnover.csv",
-    ];
+    let tables =
+        ["claims.csv", "figure-12-strategies-latency.csv", "figure-2-update-periods.csv", "figure-3-write-range.csv"];
     for file in tables {
         let mut reader = csv::Reader::from_path(folder.join(file)).unwrap();
         for name in reader.headers().unwrap() {

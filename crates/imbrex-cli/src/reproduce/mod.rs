@@ -135,8 +135,8 @@ impl Reproduce {
 
     /// The points of a figure over turnovers: on the paper's workloads, and on further traces that the folder has.
     fn turnover(&self, figure: &'static Turnover, known: Vec<Known>, jobs: usize) -> Result<Vec<turnover::Point>> {
-        let names = self.paper.workloads.iter().copied();
-        let mut named: Vec<_> = names.zip(known).collect();
+        let all = self.paper.workloads.iter().copied().zip(known);
+        let mut named: Vec<_> = all.filter(|(name, _)| figure.workloads.contains(name)).collect();
         let further = volumes::present(figure.further, self.traces.as_deref(), self.requests)?;
         let progress = Progress::of_pieces("reading", further.len());
         for (name, workload) in further {

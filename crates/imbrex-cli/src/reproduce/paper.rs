@@ -63,6 +63,8 @@ pub struct Turnover {
     pub settings: &'static [&'static str],
     /// The other one, as it is by default.
     pub against: &'static str,
+    /// Those of the paper's workloads that take part.
+    pub workloads: &'static [&'static str],
     /// The sizes: the blocks that are written for each block of the buffer, whether they lie in it already or not.
     pub written_for_each: &'static [u64],
     /// Real traces that take part if the folder of traces has them.

@@ -13,8 +13,11 @@ const VARIANTS: &[Variant] = &[
     variant("in place", "in-place", &[]),
     variant("two spare", "fifo-log", &["fifo-log.spare_zones=2"]),
     Variant { reaches: Some(Metric::ToCold), ..variant("no loans", "amphisbaena", &["amphisbaena.hot_most=0.0"]) },
-    Variant { reaches: Some(Metric::ToCold), ..variant("loans", "amphisbaena", &["amphisbaena.period=100"]) },
+    Variant { reaches: Some(Metric::ToCold), ..variant("loans", "amphisbaena", LOANS) },
 ];
+
+/// Chunks of a block are lent and go back after nearly every period.
+const LOANS: &[&str] = &["amphisbaena.chunk_blocks=1", "amphisbaena.period=50", "amphisbaena.return_when=always"];
 
 const fn variant(name: &'static str, layer: &'static str, settings: &'static [&'static str]) -> Variant {
     Variant { name, layer, settings, load: Load::TraceTime, reaches: None }
@@ -25,6 +28,7 @@ const TURNOVER: Turnover = Turnover {
     layer: "in-place",
     settings: &[],
     against: "fifo-log",
+    workloads: &["zipf", "uniform"],
     written_for_each: &[4, 1_000_000],
     further: &[],
 };
@@ -153,6 +157,11 @@ fn turnovers_are_of_the_other_layers_buffer() {
     // Four blocks are written for each of the buffer, of which more are hits the more popular some are.
     assert!(zipf.turnovers < uniform.turnovers && uniform.turnovers < 4.0, "{} {}", zipf.turnovers, uniform.turnovers);
     assert!(zipf.ratio > Some(1.0) && uniform.ratio > Some(1.0), "nothing is saved without a buffer");
+    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    let table = String::from_utf8(csv(&results.turnover).unwrap()).unwrap();
+    for name in table.lines().next().unwrap().split(',') {
+        assert!(documented.contains(&format!("`{name}`")), "{name} is not in docs/json.md");
+    }
 }
 
 #[test]

@@ -92,14 +92,14 @@ fn written_blocks(known: &Known, block_bytes: u32, progress: &Progress) -> Resul
 impl Point {
     fn of(workload: &'static str, own: &Row, against: &Row) -> Self {
         let (rmw, against_rmw) = (own.outcome.rmw, against.outcome.rmw);
-        let outcome = &against.outcome;
+        let (outcome, buffer_blocks) = (&against.outcome, against.buffer_blocks);
         let came = outcome.host_write_blocks - outcome.write_hit_blocks - outcome.direct_blocks;
         Self {
             schema: SCHEMA,
             workload,
             synthetic: own.synthetic,
-            buffer_blocks: own.buffer_blocks,
-            turnovers: came as f64 / own.buffer_blocks as f64,
+            buffer_blocks,
+            turnovers: came as f64 / buffer_blocks as f64,
             rmw,
             against_rmw,
             ratio: (against_rmw > 0).then(|| rmw as f64 / against_rmw as f64),

@@ -32,6 +32,7 @@ const TURNOVER: Turnover = Turnover {
     layer: "amphisbaena",
     settings: &["amphisbaena.density=none"],
     against: "fifo-log",
+    workloads: &["hm_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"],
     written_for_each: &[4, 8, 16, 32, 64, 128],
     further: &["rsrch_1", "hm_1", "cloudphysics"],
 };

@@ -14,17 +14,16 @@ pub const STUDIES: &[Study] = &[
     },
     Study {
         name: "trace-time",
-        title: "The same with requests when the trace says, and what stops a collection then (not in the paper)",
+        title: "The same with requests when the trace says",
         workloads: &[],
-        variants: &[
-            "fifo-log, timed",
-            "amphisbaena, timed",
-            "loop-back, timed",
-            "hashed-zones, timed",
-            "for the rest",
-            "after 64 chunks",
-            "no checkpoints",
-        ],
+        variants: &["amphisbaena, timed", "fifo-log, timed", "loop-back, timed", "hashed-zones, timed"],
+        figures: TRACE_TIME,
+    },
+    Study {
+        name: "checkpoints",
+        title: "What stops a collection, with requests when the trace says (not in the paper)",
+        workloads: &["hm_0", "prxy_0", "usr_0"],
+        variants: &["amphisbaena, timed", "for the rest", "after 64 chunks", "no checkpoints"],
         figures: TRACE_TIME,
     },
     Study {
@@ -58,7 +57,7 @@ pub const STUDIES: &[Study] = &[
     Study {
         name: "readings",
         title: "Readings of what the paper leaves open, each alone (not in the paper)",
-        workloads: &["hm_0", "src2_2", "usr_0"],
+        workloads: &["hm_0", "web_0", "usr_0"],
         variants: READINGS,
         figures: OF_READINGS,
     },
