@@ -14,11 +14,12 @@ use crate::output::OutputArguments;
 use crate::parallel;
 use crate::progress::Progress;
 use crate::row::Row;
-use crate::setup::{SetupArguments, layer};
+use crate::setup::SetupArguments;
 use crate::stop;
 use crate::story;
 use crate::table::paragraphs;
 use crate::trace_file::TraceFileArguments;
+use crate::values::layer;
 use crate::workload::{self, Known};
 
 /// The layers that are compared when none are named.

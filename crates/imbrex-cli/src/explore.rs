@@ -18,9 +18,9 @@ use serde::Serialize;
 use crate::output::OutputArguments;
 use crate::parallel;
 use crate::progress::Progress;
-use crate::setup::layer;
 use crate::stop;
 use crate::table::{count, paragraphs, table};
+use crate::values::layer;
 
 /// The version of [`Exploration`].
 const SCHEMA: &str = "imbrex.exploration/1";

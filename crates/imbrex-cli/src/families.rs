@@ -5,7 +5,8 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use imbrex::layers::{self, Family};
 
-use crate::setup::{Capacity, Case, Fit, named_drive};
+use crate::setup::{Case, Fit, named_drive};
+use crate::values::Capacity;
 
 /// What `--family` takes.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -112,7 +113,7 @@ impl Families {
                 drive = drive.with_capacity(bytes)?;
             }
             for name in part.layers {
-                let fit = capacity.map_or(part.fit, Capacity::fit);
+                let fit = capacity.map_or(part.fit, Fit::from);
                 let case = Case { layer: layers::find(name)?, drive: drive.clone(), fit };
                 if !cases.iter().any(|other| other.is_same(&case)) {
                     cases.push(case);

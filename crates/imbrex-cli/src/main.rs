@@ -26,6 +26,7 @@ mod table;
 mod trace;
 mod trace_file;
 mod validate;
+mod values;
 mod workload;
 
 use std::io;

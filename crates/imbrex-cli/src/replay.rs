@@ -14,10 +14,11 @@ use crate::output::OutputArguments;
 use crate::progress::Progress;
 use crate::row::Row;
 use crate::series::{Series, window};
-use crate::setup::{SetupArguments, layer};
+use crate::setup::SetupArguments;
 use crate::stop;
 use crate::table::{bytes, count, milliseconds, nanoseconds, number, paragraphs, percent, seconds, table};
 use crate::trace_file::TraceFileArguments;
+use crate::values::layer;
 use crate::workload::{self, Known};
 
 /// Replay one workload on one layer and report in detail

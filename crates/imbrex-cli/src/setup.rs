@@ -1,6 +1,5 @@
 //! What `compare` and `replay` let one choose, and a run of what was chosen.
 
-use std::fmt;
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -8,16 +7,16 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use imbrex::drive::{ConventionalZones, DrivePreset, Shape};
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::LayerInfo;
 use imbrex::replay::{
     self, Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, Observer, ReplayError, ReplayOptions, Scheduler,
     Setup, Simulation, WarmUp, Window,
 };
 use imbrex::trace::Workload;
 
-use crate::duration::{nanoseconds, whole};
 use crate::progress::Progress;
 use crate::row::Row;
+use crate::values::{Capacity, Setting, capacity, part, setting, size, warm_up};
 use crate::workload::Known;
 
 /// The drive that is taken when none is named.
@@ -95,30 +94,6 @@ pub struct SetupArguments {
     beyond: BeyondArgument,
 }
 
-/// The size of the drive on the command line.
-#[derive(Copy, Clone, PartialEq, Eq)]
-pub enum Capacity {
-    /// So many bytes.
-    Bytes(u64),
-    /// So many that the layer offers what the workload needs.
-    Fit,
-}
-
-impl Capacity {
-    /// The drive in that size, or as it is where the workload decides.
-    pub fn bytes(self) -> Option<u64> {
-        match self {
-            Self::Bytes(bytes) => Some(bytes),
-            Self::Fit => None,
-        }
-    }
-
-    /// Whether the workload decides.
-    pub fn fit(self) -> Fit {
-        if self == Self::Fit { Fit::Workload } else { Fit::Given }
-    }
-}
-
 #[derive(Copy, Clone, ValueEnum)]
 enum BeyondArgument {
     /// Stop
@@ -144,38 +119,6 @@ impl From<SchedulerArgument> for Scheduler {
             SchedulerArgument::CLook => Self::CLook,
             SchedulerArgument::Sptf => Self::Sptf,
         }
-    }
-}
-
-/// `LAYER.FIELD=VALUE`.
-#[derive(Clone)]
-pub struct Setting {
-    pub layer: &'static LayerInfo,
-    field: String,
-    value: toml::Value,
-}
-
-impl Setting {
-    /// The configuration that `settings` are of a layer.
-    pub fn config(settings: &[Self], layer: &LayerInfo) -> toml::Table {
-        let own = settings.iter().filter(|setting| setting.layer.name == layer.name);
-        own.map(|setting| (setting.field.clone(), setting.value.clone())).collect()
-    }
-
-    /// Every layer that is set up must be among those that take part.
-    pub fn check(settings: &[Self], takes_part: impl Fn(&LayerInfo) -> bool) -> Result<()> {
-        for Self { layer, field, .. } in settings {
-            if !takes_part(layer) {
-                bail!("--set {}.{field}: layer {} takes no part", layer.name, layer.name);
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}={}", self.layer.name, self.field, self.value)
     }
 }
 
@@ -243,6 +186,15 @@ pub enum Fit {
     Workload,
 }
 
+impl From<Capacity> for Fit {
+    fn from(capacity: Capacity) -> Self {
+        match capacity {
+            Capacity::Bytes(_) => Self::Given,
+            Capacity::Fit => Self::Workload,
+        }
+    }
+}
+
 /// Everything about a run but its layer and its workload.
 pub struct Chosen {
     pub buffer: BufferSize,
@@ -250,58 +202,11 @@ pub struct Chosen {
     settings: Vec<Setting>,
 }
 
-/// A layer's name on the command line.
-pub fn layer(name: &str) -> Result<&'static LayerInfo, layers::ConfigError> {
-    layers::find(name)
-}
-
-/// The size of a drive on the command line.
-fn capacity(text: &str) -> Result<Capacity, String> {
-    let remedy = |e| format!("{e}, or fit");
-    if text == "fit" { Ok(Capacity::Fit) } else { size(text).map(Capacity::Bytes).map_err(remedy) }
-}
-
-/// A size on the command line.
-pub fn size(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(BufferSize::Bytes(bytes)) => Ok(bytes),
-        _ => Err("write a size such as 64GiB or 2TB".to_owned()),
-    }
-}
-
-/// A warm-up on the command line.
-fn warm_up(text: &str) -> Result<WarmUp, String> {
-    let remedy = || "write a number of requests such as 10000, or a time such as 500ms, 30s, 10min or 2h".to_owned();
-    whole(text).map(WarmUp::Requests).or_else(|| nanoseconds(text).map(WarmUp::Ns)).ok_or_else(remedy)
-}
-
-fn part(text: &str) -> Result<f64, String> {
-    let part = text.parse().ok().filter(|part| (0.0..=1.0).contains(part));
-    part.ok_or_else(|| "write a number from 0 to 1".to_owned())
-}
-
-/// A setting on the command line.
-pub fn setting(text: &str) -> Result<Setting, String> {
-    let parts = text.split_once('=').and_then(|(name, value)| Some((name.split_once('.')?, value)));
-    let Some(((layer, field), value)) = parts else {
-        return Err("write it as LAYER.FIELD=VALUE, such as fifo-log.spare_zones=2".to_owned());
-    };
-    let layer = layers::find(layer).map_err(|e| e.to_string())?;
-    if !layer.fields.iter().any(|known| known.key == field) {
-        let known = layer.fields.iter().map(|field| field.key).collect::<Vec<_>>().join(", ");
-        let known = if known.is_empty() { "none".to_owned() } else { known };
-        return Err(format!("layer {} has no field {field}; its fields are: {known}", layer.name));
-    }
-    // A word needs no quotes, which a shell would take away.
-    let value = value.parse().unwrap_or_else(|_| toml::Value::String(value.to_owned()));
-    Ok(Setting { layer, field: field.to_owned(), value })
-}
-
 impl SetupArguments {
     /// The drive that was chosen, for `layers`.
     pub fn cases(&self, layers: &[&'static LayerInfo]) -> Result<Vec<Case>> {
         let (capacity_bytes, zone_bytes) = (self.capacity.and_then(Capacity::bytes), self.zone_size);
-        let fit = self.capacity.map_or(Fit::Given, Capacity::fit);
+        let fit = self.capacity.map_or(Fit::Given, Fit::from);
         let shape = Shape { capacity_bytes, zone_bytes, conventional_zones: self.conventional_zones };
         let drive = named_drive(self.drive.as_deref().unwrap_or(DRIVE))?.shaped(&shape)?;
         Ok(layers.iter().map(|layer| Case { layer, drive: drive.clone(), fit }).collect())

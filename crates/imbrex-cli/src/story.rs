@@ -16,8 +16,9 @@ use crate::names::Names;
 use crate::parallel;
 use crate::progress::Progress;
 use crate::row::Row;
-use crate::setup::{Case, Chosen, Fit, named_drive, size};
+use crate::setup::{Case, Chosen, Fit, named_drive};
 use crate::table::{count, paragraphs, percent, seconds};
+use crate::values::size;
 use crate::workload::Known;
 
 /// The workload: a system volume at the usual rate of a server, which a conventional disk carries with ease.

@@ -17,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::requests::{self, BLOCK_BYTES, InMemory};
 use super::{Args, Format, Scale, memory, shown};
 use crate::families::Families;
-use crate::setup::{Case, Setting};
+use crate::setup::Case;
 use crate::table::{paragraphs, table};
+use crate::values::Setting;
 
 /// The version of [`Measured`].
 const SCHEMA: &str = "imbrex.layer-speed/1";

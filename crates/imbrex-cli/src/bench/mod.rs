@@ -19,8 +19,8 @@ use clap::ValueEnum;
 use each::Chosen;
 use serde::Serialize;
 
-use crate::setup::{Setting, setting};
 use crate::table::table;
+use crate::values::{Setting, setting};
 
 /// What `imbrex bench` takes.
 #[derive(clap::Args)]

@@ -15,8 +15,9 @@ use imbrex_live::volume::{self, FormatOptions, Members, Volume};
 use serde::Serialize;
 
 use crate::output::OutputArguments;
-use crate::setup::{Setting, layer, named_drive, setting, size};
+use crate::setup::named_drive;
 use crate::table::{bytes, count, table};
+use crate::values::{Setting, layer, setting, size};
 
 /// The version of [`Formatted`].
 const SCHEMA: &str = "imbrex.formatted/1";

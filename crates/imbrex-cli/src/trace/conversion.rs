@@ -13,9 +13,9 @@ use imbrex::trace::{Compression, FileOptions, TraceInfo, TraceSource, Workload};
 use crate::new_file::NewFile;
 use crate::progress::Progress;
 use crate::row::mended;
-use crate::setup::size;
 use crate::stop;
 use crate::table::{bytes, count};
+use crate::values::size;
 use crate::workload::{self, Known, Watched};
 
 /// Requests that are read and written together.
