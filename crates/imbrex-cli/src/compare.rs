@@ -106,13 +106,8 @@ fn comparison(rows: &[Row]) -> String {
     let under = |row: &Row| format!("{} on {} of {}", row.called(&names), row.drive, row.drive_size());
     let runs = rows.iter().map(|row| Named { row, name: row.layer.to_owned(), under: under(row) });
     let runs: Vec<_> = runs.collect();
-    let is_untimed = rows.iter().all(|row| row.options.untimed);
-    let (columns, legend): (&[_], _) = if is_untimed {
-        (&comparison::UNTIMED, comparison::LEGEND_UNTIMED)
-    } else {
-        (&comparison::TIMED, comparison::LEGEND)
-    };
-    let mut foot = vec![legend.to_owned()];
+    let (columns, legend) = comparison::columns(rows.iter().all(|row| row.options.untimed));
+    let mut foot = vec![legend];
     foot.extend(rows.iter().filter_map(|row| row.mended(&names)));
     foot.dedup();
     format!("{}\n\n{}\n\n{}\n", paragraphs(&head), comparison::shown(&runs, columns), paragraphs(&foot.join("\n")))

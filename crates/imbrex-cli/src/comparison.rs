@@ -8,21 +8,21 @@ use crate::table::{Cell, count, grid, milliseconds, number, percent};
 /// All columns behind the first one.
 const COLUMNS: [&str; 10] =
     [">mean", ">p50", ">p99", ">longest", ">vs conv.", ">WA", ">write hits", ">RMW", ">RMW-free", ">moved"];
-/// Those that are shown of a replay.
-pub const TIMED: [&str; 9] =
-    [">mean", ">p50", ">p99", ">longest", ">vs conv.", ">WA", ">write hits", ">RMW", ">RMW-free"];
-/// Those that are shown of one in which nothing takes time.
-pub const UNTIMED: [&str; 5] = [">WA", ">write hits", ">RMW", ">RMW-free", ">moved"];
+/// Those that are shown of a replay, and those that are where nothing takes time.
+const TIMED: &[&str] = COLUMNS.split_at(9).0;
+const UNTIMED: &[&str] = COLUMNS.split_at(5).1;
 
-/// What the headings mean.
-pub const LEGEND: &str = "Latency from arrival to completion of reads and writes; vs conv.: mean over that of the \
+const LATENCIES: &str = "Latency from arrival to completion of reads and writes; vs conv.: mean over that of the \
     conventional layer on the same drive. A layer cannot keep up if it took more than 1.1 × the time over which the \
-    requests arrived, and 10 s more, to serve them. WA: blocks written to the media for each the host wrote. RMW: \
-    zones, bands or bottom tracks rewritten; RMW-free: zones appended to.";
+    requests arrived, and 10 s more, to serve them.";
+const COUNTS: &str = "WA: blocks written to the media for each the host wrote. RMW: zones, bands or bottom tracks \
+    rewritten; RMW-free: zones appended to.";
+const MOVED: &str = "Moved: blocks that compaction wrote elsewhere.";
 
-/// What the headings mean where nothing takes time.
-pub const LEGEND_UNTIMED: &str = "WA: blocks written to the media for each the host wrote. RMW: zones, bands or bottom \
-    tracks rewritten; RMW-free: zones appended to. Moved: blocks that compaction wrote elsewhere.";
+/// The columns to show, and what their headings mean.
+pub fn columns(untimed: bool) -> (&'static [&'static str], String) {
+    if untimed { (UNTIMED, format!("{COUNTS} {MOVED}")) } else { (TIMED, format!("{LATENCIES} {COUNTS}")) }
+}
 
 /// A run and what it is called.
 pub struct Named<'a> {

@@ -1,24 +1,35 @@
 //! The drive-managed disk as lists and sets: a log of blocks, the extents they came in, and a length for each band.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use imbrex::block::Access;
+use imbrex::drive::{DrivePreset, MediaSpec};
+use imbrex::layers;
+use imbrex::plan::Why;
+use imbrex::replay::{BufferSize, ReplayOptions, Setup, replay};
+use imbrex::trace::Workload;
+
+use crate::{mixed, requests, synthetic};
+
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counts {
-    pub hits: u64,
-    pub direct: u64,
-    pub rmw: u64,
-    pub evicted: u64,
-    pub in_place: u64,
-    pub scratch: u64,
+struct Counts {
+    hits: u64,
+    direct: u64,
+    rmw: u64,
+    evicted: u64,
+    in_place: u64,
+    scratch: u64,
 }
 
-pub struct Limits {
-    pub slots: u64,
-    pub entries: usize,
+struct Limits {
+    slots: u64,
+    entries: usize,
     /// Whether an entry is an extent as it was written, or else one that lies in the log as on the disk.
-    pub writes_are_entries: bool,
-    pub stream: u64,
-    pub has_scratch: bool,
+    writes_are_entries: bool,
+    stream: u64,
+    has_scratch: bool,
 }
 
 struct Band {
@@ -35,7 +46,7 @@ struct Gathered {
     newer: BTreeSet<u64>,
 }
 
-pub struct Drive {
+struct Drive {
     limits: Limits,
     bands: Vec<Band>,
     /// Slots between tail and head, and how many were ever taken.
@@ -47,11 +58,11 @@ pub struct Drive {
     gathering: Option<Gathered>,
     waiting: Option<Gathered>,
     run: (u64, u64),
-    pub counts: Counts,
+    counts: Counts,
 }
 
 impl Drive {
-    pub fn new(lengths: impl Iterator<Item = u64>, limits: Limits) -> Self {
+    fn new(lengths: impl Iterator<Item = u64>, limits: Limits) -> Self {
         let mut start = 0;
         let bands = lengths.map(|length| {
             start += length;
@@ -200,7 +211,7 @@ impl Drive {
         taken
     }
 
-    pub fn write(&mut self, first: u64, blocks: u64) {
+    fn write(&mut self, first: u64, blocks: u64) {
         let before = if self.run.0 == first { self.run.1 } else { 0 };
         let is_stream = before + blocks >= self.limits.stream;
         self.run = (first + blocks, before + blocks);
@@ -253,5 +264,92 @@ impl Drive {
         }
         self.counts.in_place += blocks;
         self.counts.scratch += if self.limits.has_scratch { blocks } else { 0 };
+    }
+}
+
+/// What `skylight` and its model count on a drive.
+fn compare_drive_managed(workload: &Workload, drive: &DrivePreset, prefill: f64, config: &str) -> Counts {
+    let config: toml::Table = config.parse().expect("a TOML table");
+    let layer = layers::find("skylight").expect("a layer");
+    let options = ReplayOptions { prefill, queue_depth: Some(1), ..ReplayOptions::default() };
+    let setup = Setup { drive, layer, config: &config, buffer: BufferSize::Bytes(1), workload };
+    let outcome = replay(&setup, &options, &mut ()).expect("it replays");
+    let counted = Counts {
+        hits: outcome.write_hit_blocks,
+        direct: outcome.direct_blocks,
+        rmw: outcome.rmw,
+        evicted: outcome.evicted_blocks,
+        in_place: outcome.media_write_blocks.get(Why::Destage),
+        scratch: outcome.media_write_blocks.get(Why::Migrate),
+    };
+    let MediaSpec::Banded { cache_blocks, bands } = &drive.media else { panic!("a drive-managed drive") };
+    let number = |key: &str, default| config.get(key).and_then(toml::Value::as_integer).map_or(default, |n| n as u64);
+    let limits = Limits {
+        slots: number("cache_blocks", u64::from(*cache_blocks)),
+        entries: number("map_entries", 250_000) as usize,
+        writes_are_entries: config.get("entries").is_some(),
+        stream: number("stream_blocks", 4096),
+        has_scratch: config.get("scratch").is_none(),
+    };
+    // One of the longest bands, which come first, is the scratch band.
+    let lengths = bands.iter().flat_map(|run| (0..run.bands).map(|_| u64::from(run.band_blocks)));
+    let mut model = Drive::new(lengths.skip(usize::from(limits.has_scratch)), limits);
+    let capacity = setup.simulation(&options).expect("it fits").capacity();
+    let wanted = (capacity as f64 * prefill) as u64;
+    let longest = u64::from(bands.iter().map(|run| run.band_blocks).max().expect("it has bands"));
+    let filled = if wanted < capacity { wanted / longest * longest } else { capacity };
+    (0..filled.div_ceil(1 << 16)).for_each(|i| model.write(i << 16, (filled - (i << 16)).min(1 << 16)));
+    model.counts = Counts::default();
+    for request in requests(workload).iter().filter(|request| request.access == Access::Write) {
+        let at = request.blocks(drive.block_bytes);
+        model.write(at.start.0, u64::from(at.blocks));
+    }
+    assert_eq!(counted, model.counts, "{config:?} at {prefill}");
+    counted
+}
+
+/// Long sequential writes with a few others between them.
+fn streams() -> Workload {
+    synthetic(
+        r#"
+        seed = 4
+        range_bytes = 60000000
+        write_ratio = 0.95
+        sizes = [{ kib = 64, weight = 3 }, { kib = 4, weight = 1 }]
+        streams = [
+            { weight = 1, pattern = "uniform" },
+            { weight = 60, pattern.sequential = { run_requests = 200.0 } },
+        ]
+    "#,
+    )
+}
+
+#[test]
+fn counts_of_a_drive_managed_disk_agree() {
+    let drive = DrivePreset::named("small-banded").unwrap();
+    let configs = [
+        "",
+        "map_entries = 700",
+        "map_entries = 700\nentries = \"writes\"\ngather = \"band\"",
+        "map_entries = 60\nstream_blocks = 100",
+        "cache_blocks = 900\nstep_blocks = 7",
+        "stream_blocks = 1",
+        "stream_blocks = 20\ncache_blocks = 1100\nmap_entries = 150",
+        "stream_blocks = 20\ncache_blocks = 1100\nmap_entries = 150\nentries = \"writes\"",
+        "stream_blocks = 100\nscratch = false",
+        "stream_blocks = 1000000000\nscratch = false",
+    ];
+    for workload in [mixed(), streams()] {
+        let mut seen = Counts::default();
+        for (prefill, config) in [1.0, 0.4, 0.0].into_iter().flat_map(|prefill| configs.map(|config| (prefill, config)))
+        {
+            let counts = compare_drive_managed(&workload, &drive, prefill, config);
+            println!("{prefill} {config:?}: {counts:?}");
+            seen.hits += counts.hits;
+            seen.direct += counts.direct;
+            seen.rmw += counts.rmw;
+            seen.evicted += counts.evicted;
+        }
+        assert!([seen.hits, seen.direct, seen.rmw, seen.evicted].into_iter().all(|n| n > 500), "{seen:?}");
     }
 }

@@ -170,7 +170,7 @@ impl Bands {
             ages.enter(at, self.map.locate(slot).0, written);
         }
         if let Some(temperatures) = &mut self.temperatures {
-            temperatures.leave(at, &self.map, Some(self.map.locate(slot).0));
+            temperatures.relocate(at, &self.map, Some(self.map.locate(slot).0));
         }
         self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
     }
@@ -181,7 +181,7 @@ impl Bands {
             ages.leave(at, &self.map);
         }
         if let Some(temperatures) = &mut self.temperatures {
-            temperatures.leave(at, &self.map, None);
+            temperatures.relocate(at, &self.map, None);
         }
         self.map.remove(at, |band, live| self.pool.changed(band, live));
     }

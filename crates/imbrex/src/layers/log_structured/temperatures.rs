@@ -57,7 +57,7 @@ impl Temperatures {
 
     /// The blocks of `at` are about to move from where `map` has them to `band`, or to none.
     #[inline]
-    pub fn leave(&mut self, at: Extent<Lba>, map: &FullMap, band: Option<u32>) {
+    pub fn relocate(&mut self, at: Extent<Lba>, map: &FullMap, band: Option<u32>) {
         if self.hot.is_empty() {
             return;
         }
@@ -117,7 +117,7 @@ mod tests {
     fn hot_blocks_are_counted_where_they_live() {
         let (mut map, mut temperatures) = (FullMap::new(8, 2, 4), Temperatures::new(8, 2));
         let mut put = |temperatures: &mut Temperatures, blocks: Extent<Lba>, slot: u64| {
-            temperatures.leave(blocks, &map, Some(map.locate(slot).0));
+            temperatures.relocate(blocks, &map, Some(map.locate(slot).0));
             map.set(blocks, slot, |_, _| {});
             temperatures.check(&map).expect("counts are kept in step");
             map.clone()
