@@ -29,10 +29,11 @@ impl Heat {
         *heat = heat.saturating_add(1);
     }
 
-    /// Zero again.
-    pub fn cool(&mut self, at: u64) {
+    /// At most `left` again.
+    pub fn cool(&mut self, at: u64, left: u32) {
         if let Some(page) = &mut self.pages[(at / PAGE) as usize] {
-            page[(at % PAGE) as usize] = 0;
+            let heat = &mut page[(at % PAGE) as usize];
+            *heat = (*heat).min(u16::try_from(left).unwrap_or(u16::MAX));
         }
     }
 }
@@ -44,12 +45,15 @@ mod tests {
     #[test]
     fn counts_until_cooled_and_takes_memory_where_it_counts() {
         let mut heat = Heat::new(3 * PAGE + 1);
-        heat.cool(3 * PAGE);
+        heat.cool(3 * PAGE, 0);
         assert_eq!(heat.get(3 * PAGE), 0);
         (0..70_000).for_each(|_| heat.raise(PAGE + 7));
         heat.raise(PAGE + 8);
         assert_eq!([6, 7, 8, 9].map(|at| heat.get(PAGE + at)), [0, u32::from(u16::MAX), 1, 0]);
-        heat.cool(PAGE + 7);
+        heat.cool(PAGE + 7, 9);
+        heat.cool(PAGE + 8, 9);
+        assert_eq!([7, 8].map(|at| heat.get(PAGE + at)), [9, 1]);
+        heat.cool(PAGE + 7, 0);
         assert_eq!([7, 8].map(|at| heat.get(PAGE + at)), [0, 1]);
         assert_eq!(heat.pages.iter().flatten().count(), 1);
     }

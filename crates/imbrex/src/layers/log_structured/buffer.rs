@@ -3,8 +3,10 @@
 use std::cmp::Ordering;
 
 use super::LogStructured;
-use super::ages::Written;
 use super::config::Tie;
+use super::known::Known;
+use super::separation::COLD;
+use super::times::Written;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
 use crate::parts::block_map::BlockMap;
@@ -18,12 +20,15 @@ pub(super) struct WriteBuffer {
     holders: Vec<Lba>,
     /// When the host last wrote what lies in each slot.
     written: Vec<u64>,
+    /// How long the block in each slot lived before that, if it did.
+    lived: Vec<Option<u64>>,
     /// By arrival.
     arrived: RecencyList,
     free: FreeSlots,
-    /// What has been chosen to be written, and how much of it has been.
+    /// What has been chosen to be written, how much of it has been, and whether it is hot.
     leaving: Vec<Leaving>,
     left: usize,
+    leave_hot: bool,
 }
 
 /// A block chosen to be written.
@@ -42,10 +47,12 @@ impl WriteBuffer {
             map: BlockMap::new(capacity, slots),
             holders: vec![Lba(0); slots as usize],
             written: vec![0; slots as usize],
+            lived: vec![None; slots as usize],
             arrived: RecencyList::new(slots),
             free: FreeSlots::all(slots),
             leaving: Vec::with_capacity(slots as usize),
             left: 0,
+            leave_hot: false,
         }
     }
 
@@ -106,21 +113,29 @@ impl WriteBuffer {
         self.left < self.leaving.len()
     }
 
-    /// Chooses at most `most` blocks of the temperature that more of them have.
-    fn choose(&mut self, most: u32, tie: Tie, heat: impl Fn(Lba) -> u32) {
-        self.left = 0;
-        self.leaving.clear();
-        self.leaving.extend((0..).zip(self.arrived.in_order()).map(|(arrival, slot)| {
-            let lba = self.holders[slot as usize];
-            Leaving { lba, slot, heat: heat(lba), arrival }
-        }));
-        let hot = self.leaving.iter().filter(|leaving| leaving.heat > 0).count();
-        let is_hot = match hot.cmp(&(self.leaving.len() - hot)) {
+    /// Whether the hot blocks leave next: that they are more than the others.
+    fn prevails(&self, tie: Tie, known: &Known) -> bool {
+        let is_hot = |slot: u32| known.is_hot(self.holders[slot as usize], self.lived[slot as usize]);
+        let (blocks, hot) =
+            self.arrived.in_order().fold((0, 0), |(n, hot), slot| (n + 1, hot + u32::from(is_hot(slot))));
+        match hot.cmp(&(blocks - hot)) {
             Ordering::Greater => true,
             Ordering::Equal => tie == Tie::Hot,
             Ordering::Less => false,
-        };
-        self.leaving.retain(|leaving| (leaving.heat > 0) == is_hot);
+        }
+    }
+
+    /// Chooses at most `most` blocks, of those that are hot or of the others.
+    fn choose(&mut self, most: u32, hot: bool, known: &Known) {
+        self.left = 0;
+        self.leave_hot = hot;
+        self.leaving.clear();
+        let (holders, lived) = (&self.holders, &self.lived);
+        self.leaving.extend((0..).zip(self.arrived.in_order()).filter_map(|(arrival, slot)| {
+            let (lba, lived) = (holders[slot as usize], lived[slot as usize]);
+            let is_chosen = known.is_hot(lba, lived) == hot;
+            is_chosen.then(|| Leaving { lba, slot, heat: known.heat(lba), arrival })
+        }));
         // Cold ones all have the same heat.
         self.leaving.sort_unstable_by_key(|leaving| (std::cmp::Reverse(leaving.heat), leaving.arrival));
         self.leaving.truncate(most as usize);
@@ -145,21 +160,23 @@ impl LogStructured {
         let (mut done, mut hits) = (0, 0);
         while done < at.blocks {
             let lba = at.start.plus(u64::from(done));
-            let Some(slot) = self.buffer_slot(lba, self.bands.after(done + 1), &mut hits, plan) else { break };
+            let Some(slot) = self.buffer_slot(lba, done + 1, &mut hits, plan) else { break };
             plan.copy(Place::Host(done), Place::At(Pba::ram(u64::from(slot))), 1, Why::Host);
             done += 1;
         }
-        self.bands.pass(done);
+        self.bands.known.times.pass(done);
         plan.count(Event::WriteHit, hits);
         done
     }
 
-    /// The slot that a block written by the host `now` takes in the buffer.
-    fn buffer_slot(&mut self, lba: Lba, now: u64, hits: &mut u32, plan: &mut Plan) -> Option<u32> {
-        let buffer = self.buffer.as_mut()?;
+    /// The slot in the buffer that a block takes which the host writes as the `ahead`-th from now.
+    fn buffer_slot(&mut self, lba: Lba, ahead: u32, hits: &mut u32, plan: &mut Plan) -> Option<u32> {
+        let (buffer, now) = (self.buffer.as_mut()?, self.bands.known.times.after(ahead));
         if let Some(slot) = buffer.map.get(lba) {
             *hits += 1;
-            buffer.written[slot as usize] = now;
+            let written = &mut buffer.written[slot as usize];
+            buffer.lived[slot as usize] = Some(now - *written);
+            *written = now;
             if self.config.buffered_heat {
                 self.bands.raise(lba);
             }
@@ -167,6 +184,7 @@ impl LogStructured {
         }
         let slot = buffer.take(lba)?;
         buffer.written[slot as usize] = now;
+        buffer.lived[slot as usize] = self.bands.lived(lba, ahead);
         if self.bands.map.get(lba).is_some() {
             self.bands.raise(lba);
             if !self.config.buffer_volatile {
@@ -188,17 +206,45 @@ impl LogStructured {
         if self.buffer.as_ref().is_none_or(WriteBuffer::is_empty) { Step::Done } else { self.write_leaving(plan) }
     }
 
-    /// Plans that blocks of the write buffer land on the active band, or one step towards room there.
+    /// The stream of the blocks that leave next.
+    fn leaving_stream(&self) -> u8 {
+        let separation = self.bands.separation();
+        match &self.buffer {
+            Some(buffer) if separation.streams() > 1 => separation.of_leaving(if buffer.has_leaving() {
+                buffer.leave_hot
+            } else {
+                buffer.prevails(self.config.buffer_tie, &self.bands.known)
+            }),
+            _ => COLD,
+        }
+    }
+
+    /// Plans that blocks of the write buffer land on an open band, or one step towards room there.
     fn write_leaving(&mut self, plan: &mut Plan) -> Step {
+        let mut landed = self.land_leaving(plan);
+        if landed == 0 {
+            match self.make_room(self.leaving_stream(), plan) {
+                Step::Done => landed = self.land_leaving(plan),
+                step => return step,
+            }
+        }
+        plan.count(Event::Evicted, landed);
+        if landed > 0 { Step::More } else { Step::Done }
+    }
+
+    /// Plans that blocks of the write buffer land where there is room; how many.
+    fn land_leaving(&mut self, plan: &mut Plan) -> u32 {
         let mut landed = 0;
-        while landed < self.step.blocks() && !self.compaction.is_under_way() {
-            let Some((slot, room)) = self.room() else { break };
-            let Some(buffer) = &mut self.buffer else { break };
+        while landed < self.step.blocks()
+            && let Some((slot, room)) = self.room(self.leaving_stream())
+            && let Some(buffer) = &mut self.buffer
+        {
             if !buffer.has_leaving() {
                 if landed > 0 || buffer.is_empty() {
                     break;
                 }
-                buffer.choose(room, self.config.buffer_tie, |lba| self.bands.heat(lba));
+                let hot = buffer.prevails(self.config.buffer_tie, &self.bands.known);
+                buffer.choose(room, hot, &self.bands.known);
             }
             let Some((lba, ram)) = buffer.next_leaving() else { continue };
             let written = Written::At(buffer.written[ram as usize]);
@@ -208,7 +254,6 @@ impl LogStructured {
             self.land(Extent::new(lba, 1), slot, written, plan);
             landed += 1;
         }
-        plan.count(Event::Evicted, landed);
-        if landed > 0 { Step::More } else { self.make_room(plan) }
+        landed
     }
 }

@@ -2,9 +2,9 @@
 
 use super::LogStructured;
 use super::READ_THROUGH;
-use super::ages::Written;
-use super::bands::Role;
+use super::bands::{Role, Streams};
 use super::config::Sequence;
+use super::times::Written;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
 use crate::parts::full_map::TOGETHER;
@@ -20,6 +20,27 @@ pub(super) mod becomes {
     pub const COPYING: u32 = 2;
     /// Data; copies that it holds are forgotten.
     pub const BARE: u32 = 3;
+    /// And so many blocks more: data of so many blocks, behind which it holds copies that do not count yet.
+    pub const COPYING_BEHIND: u32 = BARE;
+
+    /// The holder of copies behind so many blocks of data.
+    pub const fn copying(behind: u32) -> u32 {
+        if behind == 0 { COPYING } else { COPYING_BEHIND + behind }
+    }
+
+    /// Behind how many blocks of data a band of this kind holds copies, if it does.
+    pub const fn behind(is: u32) -> Option<u32> {
+        match is {
+            COPYING => Some(0),
+            _ => {
+                if is > COPYING_BEHIND {
+                    Some(is - COPYING_BEHIND)
+                } else {
+                    None
+                }
+            }
+        }
+    }
 }
 
 /// A block that was live when compaction began.
@@ -31,6 +52,7 @@ struct Moving {
     /// Where it waits, in blocks of RAM.
     ram: u32,
     heat: u32,
+    stream: u8,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -49,8 +71,8 @@ pub(super) struct Compaction {
     adopted: Vec<(Extent<Lba>, u64)>,
     /// How many of the moving blocks have been read or, in the second phase, written.
     done: usize,
-    /// The band being written, and those written before it.
-    target: Option<u32>,
+    /// The bands that it writes, one for each stream, and goes on with the next time if the host does not.
+    pub targets: Streams,
     /// When the youngest block of the victims was written.
     youngest: u64,
 }
@@ -64,7 +86,7 @@ impl Compaction {
             moving: Vec::with_capacity(most as usize),
             adopted: Vec::with_capacity(TOGETHER as usize),
             done: 0,
-            target: None,
+            targets: Streams::default(),
             youngest: 0,
         }
     }
@@ -73,16 +95,29 @@ impl Compaction {
         self.phase != Phase::None
     }
 
-    /// Forgets the job.
-    pub fn clear(&mut self) {
+    /// Forgets the job, but not the bands that it writes.
+    fn end(&mut self) {
         self.phase = Phase::None;
         self.victims.clear();
         self.moving.clear();
-        self.target = None;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.end();
+        self.targets = Streams::default();
     }
 }
 
 impl LogStructured {
+    /// The same while the host waits, with whose open bands compaction goes on.
+    pub(super) fn begin_pressed(&mut self, plan: &mut Plan) -> bool {
+        for (target, open) in self.compaction.targets.iter_mut().zip(&mut self.open) {
+            *target = target.or_else(|| open.take());
+        }
+        self.begin_compaction(plan)
+    }
+
     /// Chooses victims, if compaction can gain anything, and plans that they are.
     pub(super) fn begin_compaction(&mut self, plan: &mut Plan) -> bool {
         self.choose_victims();
@@ -132,14 +167,15 @@ impl LogStructured {
         if self.bands.live(band) == 0 {
             return;
         }
-        let (bands, map) = (&self.bands, &self.bands.map);
+        let (bands, map, cooling) = (&self.bands, &self.bands.map, self.config.cooling);
         let by_heat = self.config.sequence == Sequence::Heat;
         let (first, moving) = (map.place(band, 0), &mut self.compaction.moving);
         let ram = (self.config.buffer_bands + number) * self.bands.blocks();
         map.holders(first, self.bands.written(band), |lba, slot| {
             if map.get(lba) == Some(slot) {
-                let heat = if by_heat { bands.heat(lba) } else { 0 };
-                moving.push(Moving { lba, slot, ram: ram + (slot - first) as u32, heat });
+                let heat = if by_heat { bands.known.heat(lba) } else { 0 };
+                let stream = bands.stream_of_moved(lba, band, cooling);
+                moving.push(Moving { lba, slot, ram: ram + (slot - first) as u32, heat, stream });
             }
         });
     }
@@ -200,9 +236,9 @@ impl LogStructured {
 
     fn begin_writing(&mut self) {
         let Compaction { moving, phase, done, .. } = &mut self.compaction;
-        if self.config.sequence == Sequence::Heat {
+        if self.config.sequence == Sequence::Heat || self.bands.separation().streams() > 1 {
             // By place among equals, which keeps the sort stable without memory.
-            moving.sort_unstable_by_key(|m| (std::cmp::Reverse(m.heat), m.ram));
+            moving.sort_unstable_by_key(|m| (m.stream, std::cmp::Reverse(m.heat), m.ram));
         }
         *phase = Phase::Writing;
         *done = 0;
@@ -210,11 +246,13 @@ impl LogStructured {
 
     /// Plans the write of moving blocks that follow each other; how many, and 0 when there is no band to write to.
     fn write_moving(&mut self, most: u32, plan: &mut Plan) -> u32 {
-        let Some(target) = self.open_target(plan) else { return 0 };
+        let first = self.compaction.moving[self.compaction.done];
+        let Some(target) = self.open_target(first.stream, plan) else { return 0 };
         let (slot, room) = self.bands.room(target);
         let rest = &self.compaction.moving[self.compaction.done..];
-        let first = rest[0];
-        let follows = |(i, m): &(u32, &Moving)| m.ram == first.ram + i && m.lba.0 == first.lba.0 + u64::from(*i);
+        let follows = |(i, m): &(u32, &Moving)| {
+            m.ram == first.ram + i && m.lba.0 == first.lba.0 + u64::from(*i) && m.stream == first.stream
+        };
         let run = (0..).zip(rest).take(most.min(room) as usize).take_while(follows).count() as u32;
         self.compaction.done += run as usize;
         let (at, to) = (Extent::new(first.lba, run), self.bands.block(slot));
@@ -222,27 +260,30 @@ impl LogStructured {
         plan.record(Record::Map { at, to });
         if self.without_spare() {
             self.map(at, slot, Written::Before(self.compaction.youngest));
-            self.bands.cool(at);
+            self.bands.cool(at, self.config.cooling);
         } else {
             self.bands.wrote(at, slot);
         }
         run
     }
 
-    /// The band that takes the next block.
-    fn open_target(&mut self, plan: &mut Plan) -> Option<u32> {
-        if let Some(target) = self.compaction.target {
-            if self.bands.room(target).1 > 0 {
-                return Some(target);
-            }
+    /// The band that takes the next block of a stream: its own, or another stream's when none is empty.
+    fn open_target(&mut self, stream: u8, plan: &mut Plan) -> Option<u32> {
+        let own = usize::from(stream);
+        if let Some(full) = self.compaction.targets[own].filter(|&band| self.bands.room(band).1 == 0) {
+            self.compaction.targets[own] = None;
             if self.without_spare() {
-                self.bands.close(target);
+                self.bands.close(full);
             }
         }
-        let target = self.bands.open()?;
-        self.compaction.target = Some(target);
-        if !self.without_spare() {
-            self.give_role(target, becomes::COPYING, plan);
+        if self.compaction.targets[own].is_none() {
+            self.compaction.targets[own] = self.bands.open(stream);
+        }
+        let others = self.compaction.targets.iter().flatten();
+        let target =
+            self.compaction.targets[own].or_else(|| others.copied().find(|&band| self.bands.room(band).1 > 0))?;
+        if !self.without_spare() && self.bands.role(target) != Role::Copying {
+            self.give_role(target, becomes::copying(self.bands.written(target)), plan);
         }
         Some(target)
     }
@@ -254,27 +295,27 @@ impl LogStructured {
 
     /// The effect of [`Record::Unit`].
     pub(super) fn take_role(&mut self, band: u32, is: u32) {
-        let was = self.bands.role(band);
-        match is {
+        let (was, first) = (self.bands.role(band), self.bands.copies(band));
+        match (is, becomes::behind(is)) {
             // A checkpoint says again what is so; copies made meanwhile are not forgotten.
-            becomes::VICTIM if was == Role::Victim => {}
-            becomes::COPYING if was == Role::Copying => {}
-            becomes::VICTIM => self.bands.set_role(band, Role::Victim),
-            becomes::COPYING => {
-                self.evacuate(band);
-                self.bands.set_role(band, Role::Copying);
+            (becomes::VICTIM, _) if was == Role::Victim => {}
+            (_, Some(_)) if was == Role::Copying => {}
+            (becomes::VICTIM, _) => self.bands.set_role(band, Role::Victim, 0),
+            (_, Some(behind)) => {
+                self.evacuate(band, behind);
+                self.bands.set_role(band, Role::Copying, behind);
             }
-            _ => self.bands.set_role(band, Role::Data),
+            _ => self.bands.set_role(band, Role::Data, 0),
         }
         if was == Role::Copying && is == becomes::DATA {
-            self.adopt(band);
+            self.adopt(band, first);
         }
     }
 
-    /// Nothing lies on a band that begins to take copies. A fold that began in the middle may have taken copies for
+    /// Nothing lies on a band where it begins to take copies. A fold that began in the middle may have taken copies for
     /// blocks.
-    fn evacuate(&mut self, band: u32) {
-        let mut offset = 0;
+    fn evacuate(&mut self, band: u32, first: u32) {
+        let mut offset = first;
         while self.bands.live(band) > 0 && offset < self.bands.blocks() {
             if let Some(lba) = self.bands.map.owner(self.bands.map.place(band, offset)) {
                 self.bands.remove(Extent::new(lba, 1));
@@ -283,9 +324,9 @@ impl LogStructured {
         }
     }
 
-    /// Every copied block that still lies on a victim moves to its copy and is cold.
-    fn adopt(&mut self, band: u32) {
-        let (mut slot, mut rest) = (self.bands.map.place(band, 0), self.bands.written(band));
+    /// Every block copied to `first` and behind that still lies on a victim moves to its copy and is cooled.
+    fn adopt(&mut self, band: u32, first: u32) {
+        let (mut slot, mut rest) = (self.bands.map.place(band, first), self.bands.written(band) - first);
         while rest > 0 {
             // What has been looked up is still in the cache when it is changed.
             let part = rest.min(TOGETHER);
@@ -305,7 +346,7 @@ impl LogStructured {
         });
         for (at, slot) in adopted.drain(..) {
             self.bands.adopt(at, slot, Written::Before(self.compaction.youngest));
-            self.bands.cool(at);
+            self.bands.cool(at, self.config.cooling);
         }
         self.compaction.adopted = adopted;
     }
@@ -326,12 +367,12 @@ impl LogStructured {
         }
     }
 
-    /// Plans the switch: copies count, victims are emptied, and the host goes on in the last band written.
+    /// Plans the switch: copies count, and victims are emptied.
     fn end_compaction(&mut self, plan: &mut Plan) {
         if !self.without_spare() {
             while let Some(&band) = self.bands.copying.first() {
                 self.give_role(band, becomes::DATA, plan);
-                if self.compaction.target != Some(band) {
+                if self.bands.room(band).1 == 0 {
                     self.bands.close(band);
                 }
             }
@@ -340,14 +381,13 @@ impl LogStructured {
             }
             self.abandon_victims(plan);
         }
-        if let Some(target) = self.compaction.target {
-            debug_assert!(self.active.is_none(), "compaction begins when the host has no room");
-            if self.bands.room(target).1 == 0 {
-                self.bands.close(target);
-            } else {
-                self.active = Some(target);
+        for target in &mut self.compaction.targets {
+            if let Some(full) = target.take_if(|band| self.bands.room(*band).1 == 0)
+                && self.config.spare_bands == 0
+            {
+                self.bands.close(full);
             }
         }
-        self.compaction.clear();
+        self.compaction.end();
     }
 }

@@ -83,9 +83,13 @@ mod bands;
 mod buffer;
 mod compact;
 mod config;
+mod known;
+mod lives;
 mod records;
 mod score;
+mod separation;
 mod temperatures;
+mod times;
 mod variants;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
@@ -95,13 +99,13 @@ use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use crate::space::Space;
-use ages::Written;
-use bands::Bands;
+use bands::{Bands, Streams};
 use buffer::WriteBuffer;
 use compact::Compaction;
-use config::Config;
+use config::{Config, Cooling};
 use score::Score;
-pub(super) use variants::{CHOICES, COLD_WEIGHT, COST_BENEFIT, FIFO, GREEDY};
+use times::Written;
+pub(super) use variants::{CHOICES, COLD_WEIGHT, COST_BENEFIT, FIFO, GREEDY, SEPBIT};
 
 /// Dead stretches shorter than this are read along with the live blocks around them.
 const READ_THROUGH: u32 = 64;
@@ -111,8 +115,8 @@ struct LogStructured {
     config: Config,
     step: StepSize,
     bands: Bands,
-    /// The band that takes the host's blocks.
-    active: Option<u32>,
+    /// The bands that take the host's blocks.
+    open: Streams,
     buffer: Option<WriteBuffer>,
     compaction: Compaction,
     lost: LostBlocks,
@@ -127,11 +131,11 @@ impl LogStructured {
     ) -> Result<Self, ConfigError> {
         let (config, zones, capacity) = config::read(info, space, config)?;
         let band = zones.zone_blocks;
-        let roles = (config.spare_bands + config.compact_bands) as usize;
+        let roles = (config.spare_bands + config.compact_bands) as usize + separation::MOST_STREAMS;
         Ok(Self {
             name: info.name,
-            bands: Bands::new(zones, (score(&config), config.heeds_heat()), roles, capacity),
-            active: None,
+            bands: Bands::new(zones, score(&config), &config, roles, capacity),
+            open: Streams::default(),
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
             compaction: Compaction::new(config.compact_bands * band),
             lost: LostBlocks::default(),
@@ -145,16 +149,26 @@ impl LogStructured {
         self.config.spare_bands == 0
     }
 
-    /// The slot that the host's next block takes, and how many follow, if there is one without compaction.
+    /// The slot that the next block of the host in this stream takes, and how many follow, if there is one without
+    /// compaction.
     #[inline]
-    fn room(&mut self) -> Option<(u64, u32)> {
-        if self.active.is_none() && self.bands.empties() > self.config.spare_bands {
-            self.active = self.bands.open();
+    fn room(&mut self, stream: u8) -> Option<(u64, u32)> {
+        let open = &mut self.open[usize::from(stream)];
+        if open.is_none() {
+            if !self.compaction.is_under_way() {
+                *open = self.compaction.targets[usize::from(stream)].take();
+            } else if self.without_spare() {
+                return None;
+            }
         }
-        self.active.map(|band| self.bands.room(band))
+        let open = &mut self.open[usize::from(stream)];
+        if open.is_none() && self.bands.empties() > self.config.spare_bands {
+            *open = self.bands.open(stream);
+        }
+        open.map(|band| self.bands.room(band))
     }
 
-    /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of the active band.
+    /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of an open band.
     #[inline]
     fn land(&mut self, at: Extent<Lba>, slot: u64, written: Written, plan: &mut Plan) {
         plan.record(Record::Map { at, to: self.bands.block(slot) });
@@ -162,7 +176,9 @@ impl LogStructured {
         let (band, offset) = self.bands.map.locate(slot);
         if offset + at.blocks == self.bands.blocks() {
             self.bands.close(band);
-            self.active = None;
+            if let Some(open) = self.open.iter_mut().find(|open| **open == Some(band)) {
+                *open = None;
+            }
         }
     }
 
@@ -178,20 +194,21 @@ impl LogStructured {
     /// The effect of [`Record::Unmap`].
     fn unmap(&mut self, at: Extent<Lba>) {
         self.bands.remove(at);
-        self.bands.cool(at);
+        self.bands.cool(at, Cooling::Reset);
         self.lost.remove(at);
     }
 
-    /// Plans that the front of `at` is appended to the active band, as far as there is room.
+    /// Plans that the front of `at` is appended to the open bands, as far as there is room.
     #[inline]
     fn append(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         let mut done = 0;
-        while done < at.blocks
-            && let Some((slot, room)) = self.room()
-        {
-            let run = at.skip(done).first(room);
+        while done < at.blocks {
+            let rest = at.skip(done);
+            let stream = self.bands.stream_of(rest.start, 1);
+            let Some((slot, room)) = self.room(stream) else { break };
+            let run = self.of_stream(rest.first(room), stream);
             plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
-            self.bands.pass(run.blocks);
+            self.bands.known.times.pass(run.blocks);
             self.bands.overwrite(run);
             self.land(run, slot, Written::Now, plan);
             done += run.blocks;
@@ -199,13 +216,53 @@ impl LogStructured {
         done
     }
 
-    /// One step towards room for the host on the active band.
-    fn make_room(&mut self, plan: &mut Plan) -> Step {
+    /// The front of `at` that belongs to a stream, as its first block does.
+    #[inline]
+    fn of_stream(&self, at: Extent<Lba>, stream: u8) -> Extent<Lba> {
+        if self.bands.separation().streams() == 1 {
+            return at;
+        }
+        let others = (1..at.blocks).find(|&i| self.bands.stream_of(at.start.plus(i.into()), i + 1) != stream);
+        at.first(others.unwrap_or(at.blocks))
+    }
+
+    /// One step towards room for the host's blocks of a stream.
+    fn make_room(&mut self, stream: u8, plan: &mut Plan) -> Step {
+        if self.room(stream).is_some() {
+            Step::Done
+        } else if self.compaction.is_under_way() {
+            self.compact(plan)
+        } else if self.bands.emptying() > 0 {
+            Step::Wait
+        } else if self.begin_pressed(plan) {
+            self.compact(plan)
+        } else if self.take_over(stream) {
+            Step::Done
+        } else {
+            Step::Nothing
+        }
+    }
+
+    /// The stream goes on with the open band of another one: there is no other room on the disk.
+    fn take_over(&mut self, stream: u8) -> bool {
+        let mut open = self.compaction.targets.iter_mut().chain(&mut self.open);
+        let band = open.find_map(|band| band.take_if(|band| self.bands.room(*band).1 > 0));
+        self.open[usize::from(stream)] = band;
+        band.is_some()
+    }
+
+    /// One step towards so many empty bands beside the spare ones, as long as compaction can gain a band. Where nobody
+    /// may interrupt a compaction, none is begun ahead.
+    fn compact_ahead(&mut self, wanted: u32, plan: &mut Plan) -> Step {
+        if self.without_spare() {
+            return Step::Nothing;
+        }
         if self.compaction.is_under_way() {
             return self.compact(plan);
         }
-        if self.room().is_some() {
-            Step::Done
+        let empty = self.bands.empties() + self.bands.emptying();
+        if empty >= self.config.spare_bands.saturating_add(wanted) || !self.bands.can_gain_a_band() {
+            Step::Nothing
         } else if self.bands.emptying() > 0 {
             Step::Wait
         } else if self.begin_compaction(plan) {
@@ -288,8 +345,9 @@ impl TranslationLayer for LogStructured {
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
         match why {
             Pressure::Blocked(_) if self.buffer.is_some() => self.drain_buffer(plan),
-            Pressure::Blocked(_) => self.make_room(plan),
-            Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
+            Pressure::Blocked(at) => self.make_room(self.bands.stream_of(at.start, 1), plan),
+            Pressure::Idle { .. } => self.compact_ahead(self.config.idle_bands, plan),
+            Pressure::Asked => self.compact_ahead(u32::MAX, plan),
         }
     }
 
@@ -317,9 +375,9 @@ impl TranslationLayer for LogStructured {
         self.restate_region(from, plan)
     }
 
-    /// The band that the host's blocks are appended to, or the one that compaction writes.
+    /// The bands that the host's blocks are appended to, and those that compaction writes.
     fn most_active(&self) -> Option<u32> {
-        Some(1)
+        Some(2 * u32::from(self.bands.separation().streams()))
     }
 
     fn most_records(&self) -> u64 {

@@ -68,3 +68,14 @@ pub(in crate::layers) const COLD_WEIGHT: LayerInfo = LayerInfo {
     fields: FIELDS_OF_WEIGHTS,
     build: |space, config| Ok(Box::new(LogStructured::new(&COLD_WEIGHT, Score::cold_weight, space, config)?)),
 };
+
+pub(in crate::layers) const SEPBIT: LayerInfo = LayerInfo {
+    name: "sepbit",
+    family: Some(Family::Banded),
+    source: "the same, after Wang et al., FAST 2022",
+    summary: "Everything is appended; blocks are apart by how long others lived, and old bands with many dead ones compacted.",
+    recording: Recording::Zoned,
+    buffered: false,
+    fields: FIELDS,
+    build: |space, config| Ok(Box::new(LogStructured::new(&SEPBIT, |_| Score::Closed, space, config)?)),
+};
