@@ -1,6 +1,6 @@
 //! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
-use super::config::{Config, Cooling};
+use super::config::{Config, Cooling, Weights};
 use super::known::Known;
 use super::score::{Closed, Score};
 use super::separation::{MOST_STREAMS, Separation};
@@ -141,6 +141,11 @@ impl Bands {
     pub fn stream_of_moved(&self, lba: Lba, band: u32, cooling: Cooling) -> u8 {
         let heat = self.known.heat(lba);
         self.separation.of_moved(lba, band, (heat, cooling.leaves(heat)), &self.known)
+    }
+
+    /// Cold blocks count for so much from now on, where they have a weight.
+    pub fn weigh(&mut self, weights: Weights) {
+        self.score.weigh(weights);
     }
 
     pub fn separation(&self) -> Separation {

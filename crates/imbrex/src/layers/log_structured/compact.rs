@@ -120,6 +120,10 @@ impl LogStructured {
 
     /// Chooses victims, if compaction can gain anything, and plans that they are.
     pub(super) fn begin_compaction(&mut self, plan: &mut Plan) -> bool {
+        if let Some(tuner) = &mut self.tuner {
+            tuner.choose();
+            self.bands.weigh(tuner.weights());
+        }
         self.choose_victims();
         if self.compaction.victims.is_empty() {
             return false;

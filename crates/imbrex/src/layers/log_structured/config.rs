@@ -115,6 +115,7 @@ pub(super) struct Config {
     pub cooling: Cooling,
     pub oracle: f64,
     pub idle_bands: u32,
+    pub sample: u32,
 }
 
 impl Default for Config {
@@ -139,6 +140,7 @@ impl Default for Config {
             cooling: Cooling::Reset,
             oracle: 0.0,
             idle_bands: 0,
+            sample: 64,
         }
     }
 }
@@ -306,6 +308,18 @@ const ORACLE: Field = Field {
     samples: &["0.0", "0.2"],
 };
 
+const SAMPLE: Field = Field {
+    key: "sample",
+    default: "64",
+    meaning: "one of so many neighbours is written to the small disks that find the weight; of fewer, where bands of \
+              these would have less than 32 blocks",
+    samples: &["64", "1", "3"],
+};
+
+/// The fields where small disks find that weight.
+pub(super) const FIELDS_OF_TUNING: &[Field] =
+    &with_family::<{ FIELDS.len() + 5 }>(&[SAMPLE, EQUAL, OPEN_BANDS, COOLING, ORACLE]);
+
 /// The fields where cold blocks have a weight.
 pub(super) const FIELDS_OF_WEIGHTS: &[Field] =
     &with_family::<{ FIELDS.len() + 6 }>(&[COLD_WEIGHT, HOT_WEIGHT, EQUAL, OPEN_BANDS, COOLING, ORACLE]);
@@ -334,6 +348,9 @@ pub(super) fn read(
         let (cold, hot) = (config.cold_weight, config.hot_weight);
         let reason = format!("cold_weight is {cold}, hot_weight {hot}; choose from 0 to 1, the latter below 1");
         return Err(ConfigError::Field { layer, reason });
+    }
+    if config.sample == 0 {
+        return Err(ConfigError::Field { layer, reason: "sample must be at least 1".to_owned() });
     }
     if !(1..=3).contains(&config.open_bands) || !(0.0..=1.0).contains(&config.oracle) {
         let reason =

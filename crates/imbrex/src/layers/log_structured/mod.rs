@@ -90,6 +90,7 @@ mod score;
 mod separation;
 mod temperatures;
 mod times;
+mod tune;
 mod variants;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
@@ -98,14 +99,15 @@ use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
-use crate::space::Space;
+use crate::space::{Space, Zones};
 use bands::{Bands, Streams};
 use buffer::WriteBuffer;
 use compact::Compaction;
 use config::{Config, Cooling};
 use score::Score;
 use times::Written;
-pub(super) use variants::{CHOICES, COLD_WEIGHT, COST_BENEFIT, FIFO, GREEDY, SEPBIT};
+use tune::Tuner;
+pub(super) use variants::{CHOICES, COLD_WEIGHT, COST_BENEFIT, FIFO, GREEDY, SEPBIT, TUNED};
 
 /// Dead stretches shorter than this are read along with the live blocks around them.
 const READ_THROUGH: u32 = 64;
@@ -120,6 +122,8 @@ struct LogStructured {
     buffer: Option<WriteBuffer>,
     compaction: Compaction,
     lost: LostBlocks,
+    /// What chooses the weight of cold blocks, where it is not configured.
+    tuner: Option<Tuner>,
 }
 
 impl LogStructured {
@@ -130,18 +134,32 @@ impl LogStructured {
         config: &toml::Table,
     ) -> Result<Self, ConfigError> {
         let (config, zones, capacity) = config::read(info, space, config)?;
+        let score = score(&config);
+        Ok(Self::over(info.name, config, score, zones, capacity))
+    }
+
+    /// A log of so many blocks over `zones`, which leave enough.
+    fn over(name: &'static str, config: Config, score: Score, zones: Zones, capacity: u64) -> Self {
         let band = zones.zone_blocks;
         let roles = (config.spare_bands + config.compact_bands) as usize + separation::MOST_STREAMS;
-        Ok(Self {
-            name: info.name,
-            bands: Bands::new(zones, score(&config), &config, roles, capacity),
+        Self {
+            name,
+            bands: Bands::new(zones, score, &config, roles, capacity),
             open: Streams::default(),
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
             compaction: Compaction::new(config.compact_bands * band),
             lost: LostBlocks::default(),
             step: StepSize::new(config.step_blocks),
+            tuner: None,
             config,
-        })
+        }
+    }
+
+    /// The same with the weight of cold blocks that small disks find.
+    fn tuned(info: &LayerInfo, space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
+        let mut log = Self::new(info, Score::cold_weight, space, config)?;
+        log.tuner = Some(Tuner::new(info.name, &log.config, *log.bands.zones(), log.bands.map.capacity()));
+        Ok(log)
     }
 
     /// Whether victims are reset before their blocks are written again.
@@ -323,7 +341,13 @@ impl TranslationLayer for LogStructured {
     }
 
     fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        if self.buffer.is_some() { self.write_buffered(at, plan) } else { self.append(at, plan) }
+        let taken = if self.buffer.is_some() { self.write_buffered(at, plan) } else { self.append(at, plan) };
+        if let Some(tuner) = &mut self.tuner
+            && taken > 0
+        {
+            tuner.wrote(at.first(taken));
+        }
+        taken
     }
 
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
@@ -335,6 +359,9 @@ impl TranslationLayer for LogStructured {
         }
         // Heat of blocks that were in RAM only is forgotten as well.
         self.unmap(at);
+        if let Some(tuner) = &mut self.tuner {
+            tuner.trimmed(at);
+        }
         at.blocks
     }
 
@@ -392,6 +419,7 @@ impl TranslationLayer for LogStructured {
 
     fn check(&self) -> Result<(), Violation> {
         self.check_bands()?;
+        self.tuner.as_ref().map_or(Ok(()), Tuner::check)?;
         self.buffer.as_ref().map_or(Ok(()), WriteBuffer::check)
     }
 }

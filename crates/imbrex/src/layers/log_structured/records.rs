@@ -84,6 +84,9 @@ impl LogStructured {
             }
         }
         self.bands.recovered(units, &mut self.open, plan)?;
+        if let Some(tuner) = &mut self.tuner {
+            tuner.begin(&self.bands);
+        }
         self.check_bands().map_err(|violation| Corrupt(format!("the records contradict the drive: {violation}")))
     }
 

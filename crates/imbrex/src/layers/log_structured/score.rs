@@ -40,6 +40,13 @@ impl Score {
         Self::ColdWeight(config.weights(), config.equal)
     }
 
+    /// Blocks count for so much from now on, where they have weights.
+    pub fn weigh(&mut self, weights: Weights) {
+        if let Self::ColdWeight(of, _) = self {
+            *of = weights;
+        }
+    }
+
     /// How closed bands have to be kept for it.
     pub fn keeps(&self) -> Victims {
         match self {
