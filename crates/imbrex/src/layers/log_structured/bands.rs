@@ -1,5 +1,7 @@
 //! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
+mod content;
+
 use super::ages::{Ages, Written};
 use super::score::{Closed, Score};
 use super::temperatures::Temperatures;
