@@ -67,7 +67,7 @@ impl Compare {
             (None, Some(layers)) => self.setup.cases(layers)?,
             (None, None) => self.setup.cases(&LAYERS.map(layers::find).into_iter().collect::<Result<Vec<_>, _>>()?)?,
         };
-        let chosen = self.setup.choose(&pairs, None)?;
+        let chosen = self.setup.choose(&pairs, (None, None))?;
         let workloads = workload::named(&self.workloads, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
         let (requests, dense) = (self.setup.requests, self.setup.dense(&pairs)?);
@@ -90,7 +90,7 @@ impl Compare {
         let reading = Progress::of_pieces("reading", 1);
         let known = Known::survey(workload[0].clone(), self.setup.requests, None, &reading)?;
         drop(reading);
-        let options = self.setup.options(None);
+        let options = self.setup.options((None, None));
         let runs = story::runs(&known, &options, jobs)?;
         let rows: Vec<_> = runs.iter().map(|run| &run.row).collect();
         output.write(&rows, || story::shown(&runs))

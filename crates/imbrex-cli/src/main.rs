@@ -1,6 +1,7 @@
 //! The `imbrex` program: compares translation layers on workloads, and shows why its numbers can be believed.
 #![forbid(unsafe_code)]
 
+mod bands;
 mod bench;
 mod compare;
 mod comparison;
@@ -14,6 +15,8 @@ mod new_file;
 mod new_folder;
 mod output;
 mod parallel;
+#[cfg(feature = "pictures")]
+mod pictures;
 mod progress;
 mod replay;
 mod reproduce;

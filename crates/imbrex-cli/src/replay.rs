@@ -7,8 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use imbrex::layers::LayerInfo;
 use imbrex::plan::Why;
-use imbrex::replay::{Below, CleaningTime, HotAndCold, Latency, Window};
+use imbrex::replay::{BandSums, BandsLook, Below, CleaningTime, HotAndCold, Latency, Observer, Window, WindowOutcome};
 
+use crate::bands::{BandMap, BandsArguments};
 use crate::names::Names;
 use crate::output::OutputArguments;
 use crate::progress::Progress;
@@ -37,6 +38,8 @@ pub struct Replay {
     #[arg(long, default_value = "60s", value_parser = window, requires = "series")]
     window: Window,
     #[command(flatten)]
+    bands: BandsArguments,
+    #[command(flatten)]
     traces: TraceFileArguments,
     #[command(flatten)]
     setup: SetupArguments,
@@ -48,7 +51,8 @@ impl Replay {
     pub fn run(self) -> Result<()> {
         stop::on_ctrl_c();
         let case = self.setup.cases(&[self.layer])?.remove(0);
-        let chosen = self.setup.choose(slice::from_ref(&case), self.series.is_some().then_some(self.window))?;
+        let (window, bands) = (self.series.is_some().then_some(self.window), self.bands.wanted());
+        let mut chosen = self.setup.choose(slice::from_ref(&case), (window, bands))?;
         let names = slice::from_ref(&self.workload);
         let mut workloads = workload::named(names, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
@@ -56,12 +60,33 @@ impl Replay {
         let reading = Progress::of_pieces("reading", Known::passes(dense));
         let known = Known::survey(workloads.remove(0), self.setup.requests, dense, &reading)?;
         drop(reading);
-        let mut series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
+        chosen.options.bands = self.bands.moments(&known.range);
+        chosen.options.check_bands(&known.range)?;
+        let series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
+        let bands = self.bands.create(&known.info, self.layer.name, case.drive.block_bytes)?;
+        let mut files = Files { series, bands };
         let progress = Progress::new("replaying", known.range.requests);
-        let row = chosen.replay(&known, &case, &progress, &mut series)?;
+        let row = chosen.replay(&known, &case, &progress, &mut files)?;
         drop(progress);
-        series.finish()?;
+        files.series.finish()?;
+        files.bands.finish()?;
         output.write(slice::from_ref(&row), || report(&row))
+    }
+}
+
+/// The files that are filled during a replay.
+struct Files<'a> {
+    series: Series<'a>,
+    bands: BandMap<'a>,
+}
+
+impl Observer for Files<'_> {
+    fn row(&mut self, row: &WindowOutcome) {
+        self.series.row(row);
+    }
+
+    fn bands(&mut self, look: &BandsLook) {
+        self.bands.add(look);
     }
 }
 
@@ -70,6 +95,7 @@ fn report(row: &Row) -> String {
     let mut parts = vec![facts(row)];
     parts.extend(is_timed.then(|| latencies(row)));
     parts.extend([blocks(row), events(row)]);
+    parts.extend(row.outcome.bands.map(bands));
     parts.extend(is_timed.then(|| cleaning(row)));
     parts.extend((!row.outcome.devices.is_empty()).then(|| devices(row)));
     let names = Names::of([row.trace.as_str()]);
@@ -171,6 +197,18 @@ fn events(row: &Row) -> String {
         .into_iter()
         .chain(of_split.into_iter().filter(|_| is_split)),
     )
+}
+
+/// What the bands hold at the end.
+fn bands(sums: BandSums) -> String {
+    let heat =
+        sums.hot_blocks.map(|hot| [("blocks that are hot", hot), ("blocks that are cold", sums.live_blocks - hot)]);
+    let live = heat.map_or(vec![("blocks that are live (heat is not kept)", sums.live_blocks)], |heat| heat.to_vec());
+    let bands = [("bands", sums.bands), ("empty ones", sums.empty)];
+    let free = [("blocks that are dead", sums.dead_blocks), ("blocks not written", sums.unwritten_blocks)];
+    let mixed = sums.mixed.map(|mixed| ("mixed ones", mixed));
+    let all = bands.into_iter().chain(mixed).chain(live).chain(free);
+    pairs(["at the end", ">"], all.map(|(name, number)| (name, count(number))))
 }
 
 /// The devices of a stack: what the layer above asks of each, and what its own layer makes of that.

@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use imbrex::drive::{ConventionalZones, DrivePreset, Shape};
 use imbrex::layers::LayerInfo;
 use imbrex::replay::{
-    self, Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, Observer, ReplayError, ReplayOptions, Scheduler,
-    Setup, Simulation, WarmUp, Window,
+    self, BandsAt, Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, Observer, ReplayError, ReplayOptions,
+    Scheduler, Setup, Simulation, WarmUp, Window,
 };
 use imbrex::trace::Workload;
 
@@ -195,6 +195,9 @@ impl From<Capacity> for Fit {
     }
 }
 
+/// What is seen of a replay while it goes on: the rows of a series, and when bands are looked at.
+type Seen = (Option<Window>, Option<Vec<BandsAt>>);
+
 /// Everything about a run but its layer and its workload.
 pub struct Chosen {
     pub buffer: BufferSize,
@@ -221,9 +224,9 @@ impl SetupArguments {
     }
 
     /// What was chosen, for runs of `cases`.
-    pub fn choose(&self, cases: &[Case], window: Option<Window>) -> Result<Chosen> {
+    pub fn choose(&self, cases: &[Case], seen: Seen) -> Result<Chosen> {
         Setting::check(&self.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
-        let chosen = Chosen { buffer: self.buffer, options: self.options(window), settings: self.settings.clone() };
+        let chosen = Chosen { buffer: self.buffer, options: self.options(seen), settings: self.settings.clone() };
         cases.iter().try_for_each(|case| chosen.check(case))?;
         Ok(chosen)
     }
@@ -239,7 +242,7 @@ impl SetupArguments {
     }
 
     /// How requests are replayed, whatever the layer and the drive.
-    pub fn options(&self, window: Option<Window>) -> ReplayOptions {
+    pub fn options(&self, (window, bands): Seen) -> ReplayOptions {
         ReplayOptions {
             queue_depth: self.queue_depth,
             scheduler: self.scheduler.into(),
@@ -257,6 +260,7 @@ impl SetupArguments {
                 BeyondArgument::Wrap => Beyond::Wrap,
             },
             window,
+            bands,
             ..ReplayOptions::default()
         }
     }

@@ -10,8 +10,9 @@ use super::recency::RecencyList;
 use super::victim_index::VictimIndex;
 use crate::layer::Violation;
 
+/// What a unit is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Role {
+pub enum Role {
     /// Empty; among those to be used.
     Free,
     /// Being written, or being emptied.
@@ -104,6 +105,12 @@ impl UnitPool {
             Closed::ByLive(units) => units.clear(),
             Closed::ForDraws(units) => units.clear(),
         }
+    }
+
+    /// What a unit is.
+    #[must_use]
+    pub fn role(&self, unit: u32) -> Role {
+        self.role[unit as usize]
     }
 
     /// How many units can be written.

@@ -9,7 +9,8 @@
 //!
 //! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it
 //! clean; `machine` performs plans on a `device`, follows the `padding`, and keeps `journal` and `content` where asked
-//! for; `sweep` fills the disk before and reads it back after; `metrics` counts, and `outcome` and `series` say it.
+//! for; `sweep` fills the disk before and reads it back after; `metrics` counts, `outcome` and `series` say it, and
+//! `bands` looks at what lies where.
 //!
 //! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `queued` performs plans
 //! through the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
@@ -18,6 +19,7 @@
 //! and `below` is a simulation that answers. `setup` puts all of this together, in the `room` that a drive gives a
 //! layer.
 
+mod bands;
 mod below;
 mod cleaning;
 mod content;
@@ -48,10 +50,11 @@ mod sweep;
 use std::ops::ControlFlow;
 
 pub use crate::buffer_size::{BadBufferSize, BufferSize};
+pub use bands::BandsLook;
 pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
-pub use options::{Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, WarmUp, Window};
-pub use outcome::{Below, ByReason, CleaningTime, HotAndCold, Latency, LatencyMs, Outcome};
+pub use options::{BandsAt, Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, WarmUp, Window};
+pub use outcome::{BandSums, Below, ByReason, CleaningTime, HotAndCold, Latency, LatencyMs, Outcome};
 pub use room::{disk, space};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
@@ -72,6 +75,9 @@ pub trait Observer {
 
     /// Called with each row of the series, if one is wanted.
     fn row(&mut self, _row: &WindowOutcome) {}
+
+    /// Called with what the bands hold, at the moments chosen and at the end.
+    fn bands(&mut self, _look: &BandsLook) {}
 }
 
 /// Nobody watches.

@@ -60,6 +60,8 @@ pub struct ReplayOptions {
     pub beyond: Beyond,
     /// The length of the rows of the series, if one is wanted. Default none.
     pub window: Option<Window>,
+    /// When a layer that has bands is asked what they hold, beside the end, if it is. Default never.
+    pub bands: Option<Vec<BandsAt>>,
 }
 
 /// The largest queue depth: its completion times are kept.
@@ -87,6 +89,7 @@ impl Default for ReplayOptions {
             prefetch: true,
             beyond: Beyond::Error,
             window: None,
+            bands: None,
         }
     }
 }
@@ -103,6 +106,25 @@ impl ReplayOptions {
             Some(WarmUp::Ns(ns)) => ns <= range.duration_ns && range.requests > 0,
         };
         if goes_on { Ok(()) } else { Err(self.all_warm_up(range.requests)) }
+    }
+
+    /// Whether a workload goes on after the moments at which bands are looked at.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_bands(&self, range: &TraceRange) -> Result<(), ReplayError> {
+        let goes_on = |at: &BandsAt| match *at {
+            BandsAt::Requests(requests) => requests < range.requests,
+            BandsAt::Ns(ns) => ns <= range.duration_ns,
+        };
+        let is_reached = self.bands.iter().flatten().all(goes_on);
+        if is_reached { Ok(()) } else { Err(Self::late_bands(range.requests)) }
+    }
+
+    /// The error that a trace of so many requests is over before bands are to be looked at.
+    pub(super) fn late_bands(requests: u64) -> ReplayError {
+        let reason = format!("they are to be looked at after the {requests} requests of the trace; choose earlier");
+        ReplayError::Option { option: "bands", reason }
     }
 
     /// The error that a trace of so many requests is over before the warm-up is.
@@ -130,6 +152,10 @@ impl ReplayOptions {
         }
         if self.untimed && self.scheduler != Scheduler::Fcfs {
             return wrong("scheduler", "accesses that take no time need no order; choose fcfs".to_owned());
+        }
+        let is_time = |at: &BandsAt| matches!(at, BandsAt::Ns(_));
+        if self.queue_depth.is_some() && self.bands.iter().flatten().any(is_time) {
+            return wrong("bands", "a closed loop ignores the trace's times; choose numbers of requests".to_owned());
         }
         if let Some(depth) = self.queue_depth.filter(|depth| !(1..=MAX_QUEUE_DEPTH).contains(depth)) {
             return wrong("queue_depth", format!("{depth} is not from 1 to {MAX_QUEUE_DEPTH}"));
@@ -165,6 +191,17 @@ pub enum Beyond {
     Error,
     /// Take its first block modulo the capacity; a request that would then cross the end moves forward to end there.
     Wrap,
+}
+
+/// When the bands of a layer are looked at.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BandsAt {
+    /// After so many requests of the trace, the warm-up included.
+    Requests(u64),
+    /// Before the first request that arrives so many nanoseconds after the beginning, or later. Not in a closed loop,
+    /// which ignores when requests arrive.
+    Ns(u64),
 }
 
 /// The length of one row of the series.

@@ -1,5 +1,6 @@
 //! The drive of a preset, the space that a layer may use there, and the layer in it.
 
+use super::bands;
 use super::device::{Device, NoTime, Timing};
 use super::error::ReplayError;
 use super::options::ReplayOptions;
@@ -56,6 +57,17 @@ pub(super) fn untimed(drive: &DrivePreset, recording: Recording) -> Result<Devic
 /// A layer as configured in a space that it has for itself, but under `as_live` for what a volume keeps there; and the
 /// length of the journal, which is found as for a volume that is formatted.
 pub(super) fn build(
+    (layer, config): (&LayerInfo, &toml::Table),
+    whole: &Space,
+    block_bytes: u32,
+    options: &ReplayOptions,
+) -> Result<(Box<dyn TranslationLayer>, Option<u32>), ReplayError> {
+    let (built, journal_blocks) = built((layer, config), whole, block_bytes, options)?;
+    bands::check(layer, &*built, options)?;
+    Ok((built, journal_blocks))
+}
+
+fn built(
     (layer, config): (&LayerInfo, &toml::Table),
     whole: &Space,
     block_bytes: u32,

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::Observer;
+use super::bands::BandsLook;
 use super::device::Device;
 use super::error::ReplayError;
 use super::options::ReplayOptions;
@@ -114,6 +115,10 @@ impl Observer for Stopwatch<'_> {
 
     fn row(&mut self, row: &WindowOutcome) {
         self.observer.row(row);
+    }
+
+    fn bands(&mut self, look: &BandsLook) {
+        self.observer.bands(look);
     }
 }
 

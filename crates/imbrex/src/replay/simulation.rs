@@ -13,6 +13,7 @@
 use std::ops::ControlFlow;
 
 use super::Observer;
+use super::bands::Looks;
 use super::content::{Content, Host};
 use super::device::Device;
 use super::error::{Fault, Moment, ReplayError};
@@ -47,6 +48,8 @@ pub struct Simulation {
     pub(super) blocked: Cleaning,
     pub(super) idle: Cleaning,
     series: Option<Series>,
+    /// When bands are looked at, if they are.
+    looks: Option<Looks>,
     /// When the warm-up ended, or 0: what is measured begins there. None while the simulation warms up.
     measured_from_ns: Option<u64>,
     /// When the last request that arrived by itself did; none in a closed loop.
@@ -81,6 +84,7 @@ impl Simulation {
             blocked: Cleaning::default(),
             idle: Cleaning::default(),
             series: options.window.map(|window| Series::new(window, options.warm_up.is_some())),
+            looks: options.bands.as_deref().map(Looks::new),
             measured_from_ns: options.warm_up.is_none().then_some(0),
             last_arrival_ns: None,
         };
@@ -115,6 +119,9 @@ impl Simulation {
                 break;
             }
             let next = ahead.current();
+            if let Some(looks) = &mut self.looks {
+                looks.before(&next, &*self.layer, observer);
+            }
             self.last_arrival_ns = self.options.queue_depth.is_none().then_some(next.arrival_ns);
             self.serve_next(&next, &mut ahead, observer).map_err(|fault| self.request_error(next.number, fault))?;
             self.report(&next, observer)?;
@@ -129,7 +136,9 @@ impl Simulation {
         if let Some(series) = &mut self.series {
             series.finish(observer);
         }
-        let outcome = self.outcome();
+        let look = |looks: &Looks| looks.end(ahead.requests(), &*self.layer, observer);
+        let bands = self.looks.as_ref().map(look).transpose()?;
+        let outcome = Outcome { bands, ..self.outcome() };
         if self.options.verify {
             self.read_back().map_err(|fault| self.error(Moment::ReadBack, fault))?;
         }

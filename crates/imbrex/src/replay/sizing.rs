@@ -1,5 +1,6 @@
 //! Whether a layer can be made on a drive, and how large the drive must be.
 
+use super::bands;
 use super::error::ReplayError;
 use super::options::ReplayOptions;
 use super::room::{build, disk, whole};
@@ -65,7 +66,9 @@ pub fn fits(
     let below = BelowConfig::read(layer, config)?;
     flash((layer, config), &below, (drive, buffer_blocks), options)?;
     let home = home(&below, drive, options)?;
-    Ok(layer.build(&cache_space(buffer_blocks, home), config)?.capacity())
+    let built = layer.build(&cache_space(buffer_blocks, home), config)?;
+    bands::check(layer, &*built, options)?;
+    Ok(built.capacity())
 }
 
 /// The preset of the flash in the size that leaves room for `cache_blocks` and for the cache's journal.
@@ -100,7 +103,7 @@ pub(super) fn home(below: &BelowConfig, disk: &DrivePreset, options: &ReplayOpti
 
 /// The options of the devices below: the length of a journal is chosen for the cache, as in `format`.
 pub(super) fn below_journal(options: &ReplayOptions) -> ReplayOptions {
-    ReplayOptions { journal_blocks: None, ..options.clone() }
+    ReplayOptions { journal_blocks: None, bands: None, ..options.clone() }
 }
 
 /// The space of a cache of so many blocks before a disk that offers `home`.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use plotters::prelude::*;
 
-use super::{COLOURS, FONT, LEGEND, SIZE, colour, legend};
+use crate::pictures::{COLOURS, FONT, LEGEND, WIDTH, colour, legend};
 use crate::reproduce::claim::Data;
 use crate::reproduce::paper::Turnover;
 use crate::reproduce::turnover::Point;
@@ -14,7 +14,7 @@ const MARK: i32 = 3;
 
 /// Both axes are logarithmic; the line at 1 is where the two layers do equally well.
 pub fn turnover(figure: &Turnover, points: &[Point], text: &mut String) -> Result<()> {
-    let area = SVGBackend::with_string(text, (SIZE.0, HEIGHT)).into_drawing_area();
+    let area = SVGBackend::with_string(text, (WIDTH, HEIGHT)).into_drawing_area();
     area.fill(&WHITE)?;
     let shown: Vec<_> =
         points.iter().filter_map(|point| Some((point, point.ratio.filter(|ratio| *ratio > 0.0)?))).collect();
@@ -51,7 +51,7 @@ pub fn turnover(figure: &Turnover, points: &[Point], text: &mut String) -> Resul
             }
         }
     }
-    legend(&area, &names)?;
+    legend(&area, names.iter().enumerate().map(|(at, name)| (*name, colour(at))))?;
     area.present()?;
     Ok(())
 }

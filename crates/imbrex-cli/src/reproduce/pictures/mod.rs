@@ -13,23 +13,9 @@ use super::paper::{Figure, Study};
 use super::results::Results;
 use super::turnover;
 use crate::new_folder::NewFolder;
+use crate::pictures::{FIRST_NAME, FONT, LEGEND, NAME_HEIGHT, WIDTH, colour, highest, legend};
 
-const SIZE: (u32, u32) = (1100, 420);
-/// The width right of the bars.
-const LEGEND: u32 = 190;
-const FONT: &str = "sans-serif";
-/// Where the first name beside the bars stands, and how far the next is below it.
-const FIRST_NAME: i32 = 60;
-const NAME_HEIGHT: i32 = 22;
-/// Colours that are told apart without seeing all colours.
-const COLOURS: [RGBColor; 6] = [
-    RGBColor(0, 114, 178),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(213, 94, 0),
-];
+const HEIGHT: u32 = 420;
 /// Part of the space of a workload that is taken by bars.
 const FILLED: f64 = 0.8;
 
@@ -69,17 +55,11 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
     Ok(())
 }
 
-/// The end of an axis on which all of `values` lie.
-fn highest(values: impl Iterator<Item = f64>) -> f64 {
-    let highest = values.fold(0.0, f64::max);
-    if highest > 0.0 { highest * 1.05 } else { 1.0 }
-}
-
 fn draw(results: &Results, study: &Study, figure: &Figure, text: &mut String) -> Result<()> {
     let parts = parts(results, study, figure);
     let highest = highest(parts.iter().map(|part| part.up.1));
     let legend_height = 2 * FIRST_NAME + NAME_HEIGHT * study.variants.len() as i32;
-    let size = (SIZE.0, SIZE.1.max(legend_height as u32));
+    let size = (WIDTH, HEIGHT.max(legend_height as u32));
     let area = SVGBackend::with_string(text, size).into_drawing_area();
     area.fill(&WHITE)?;
     let workloads = study.workloads(results.paper);
@@ -103,26 +83,9 @@ fn draw(results: &Results, study: &Study, figure: &Figure, text: &mut String) ->
         Rectangle::new(corners, colour(part.variant).mix(opacity).filled())
     }))?;
     label(&area, &chart, workloads)?;
-    legend(&area, study.variants)?;
+    legend(&area, study.variants.iter().enumerate().map(|(at, name)| (*name, colour(at))))?;
     area.present()?;
     Ok(())
-}
-
-/// Names and their colours, right of what is drawn.
-fn legend(area: &DrawingArea<SVGBackend, Shift>, names: &[&str]) -> Result<()> {
-    let style = TextStyle::from((FONT, 13)).pos(Pos::new(HPos::Left, VPos::Center));
-    let left = (SIZE.0 - LEGEND) as i32 + 12;
-    for (at, name) in names.iter().enumerate() {
-        let middle = FIRST_NAME + NAME_HEIGHT * at as i32;
-        let square = [(left, middle - 6), (left + 12, middle + 6)];
-        area.draw(&Rectangle::new(square, colour(at).filled()))?;
-        area.draw(&Text::new((*name).to_owned(), (left + 18, middle), &style))?;
-    }
-    Ok(())
-}
-
-fn colour(variant: usize) -> RGBColor {
-    COLOURS[variant % COLOURS.len()]
 }
 
 /// What the picture shows, and of what kind its data is.

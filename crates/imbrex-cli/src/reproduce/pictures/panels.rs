@@ -4,7 +4,7 @@ use anyhow::Result;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::{COLOURS, FONT, highest};
+use crate::pictures::{COLOURS, FONT, highest};
 use crate::reproduce::claim::Data;
 use crate::reproduce::locality::{Locality, Write};
 

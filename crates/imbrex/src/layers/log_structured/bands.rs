@@ -1,5 +1,7 @@
 //! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
+mod content;
+
 use super::config::{Config, Cooling, Weights};
 use super::known::Known;
 use super::score::{Closed, Score};

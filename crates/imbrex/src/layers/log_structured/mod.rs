@@ -94,7 +94,7 @@ mod tune;
 mod variants;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layer::{BandContent, Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -415,6 +415,10 @@ impl TranslationLayer for LogStructured {
         let blocks = |bands: u32| u64::from(bands) * u64::from(self.bands.blocks());
         let bands = self.bands.zones().count;
         Some(Occupancy { used: blocks(bands - self.bands.empties() - self.bands.emptying()), blocks: blocks(bands) })
+    }
+
+    fn bands(&self) -> Option<Vec<BandContent>> {
+        Some(self.bands.contents())
     }
 
     fn check(&self) -> Result<(), Violation> {

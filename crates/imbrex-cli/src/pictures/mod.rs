@@ -1,0 +1,54 @@
+//! What pictures have in common, and those that more than one command draws.
+
+mod bands;
+
+use anyhow::Result;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+pub use bands::{BandsPanel, bands};
+
+/// The width of a picture, in pixels, and of what is right of the drawing in it.
+pub const WIDTH: u32 = 1100;
+pub const LEGEND: u32 = 190;
+pub const FONT: &str = "sans-serif";
+/// Where the first name beside a drawing stands, and how far the next is below it.
+pub const FIRST_NAME: i32 = 60;
+pub const NAME_HEIGHT: i32 = 22;
+/// Colours that are told apart without seeing all colours.
+pub const COLOURS: [RGBColor; 6] = [
+    RGBColor(0, 114, 178),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(213, 94, 0),
+];
+
+/// The colour of so many; they come round.
+pub fn colour(at: usize) -> RGBColor {
+    COLOURS[at % COLOURS.len()]
+}
+
+/// The end of an axis on which all of `values` lie.
+pub fn highest(values: impl Iterator<Item = f64>) -> f64 {
+    let highest = values.fold(0.0, f64::max);
+    if highest > 0.0 { highest * 1.05 } else { 1.0 }
+}
+
+/// Names and their colours, right of what is drawn.
+pub fn legend<'a>(
+    area: &DrawingArea<SVGBackend, Shift>,
+    names: impl IntoIterator<Item = (&'a str, RGBColor)>,
+) -> Result<()> {
+    let style = TextStyle::from((FONT, 13)).pos(Pos::new(HPos::Left, VPos::Center));
+    let left = (WIDTH - LEGEND) as i32 + 12;
+    for (at, (name, colour)) in (0..).zip(names) {
+        let middle = FIRST_NAME + NAME_HEIGHT * at;
+        let square = [(left, middle - 6), (left + 12, middle + 6)];
+        area.draw(&Rectangle::new(square, colour.filled()))?;
+        area.draw(&Text::new(name.to_owned(), (left + 18, middle), &style))?;
+    }
+    Ok(())
+}
