@@ -15,6 +15,7 @@ pub mod paged_map;
 mod place_table;
 pub mod random;
 pub mod recency;
+pub mod replacement;
 pub mod slot_table;
 mod sparse_bitmap;
 pub mod step_size;
