@@ -9,6 +9,7 @@ use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
 use crate::parts::block_map::BlockMap;
 use crate::parts::free_slots::FreeSlots;
+use crate::parts::heat::HeatOrder;
 use crate::parts::recency::RecencyList;
 use crate::plan::{Event, Place, Plan, Record, Why};
 
@@ -24,6 +25,7 @@ pub(super) struct WriteBuffer {
     /// What has been chosen to be written, and how much of it has been.
     leaving: Vec<Leaving>,
     left: usize,
+    order: HeatOrder<Leaving>,
 }
 
 /// A block chosen to be written.
@@ -32,8 +34,6 @@ struct Leaving {
     lba: Lba,
     slot: u32,
     heat: u32,
-    /// Its number by arrival among the blocks in the buffer.
-    arrival: u32,
 }
 
 impl WriteBuffer {
@@ -46,6 +46,7 @@ impl WriteBuffer {
             free: FreeSlots::all(slots),
             leaving: Vec::with_capacity(slots as usize),
             left: 0,
+            order: HeatOrder::new(slots),
         }
     }
 
@@ -66,6 +67,13 @@ impl WriteBuffer {
         self.holders[slot as usize] = lba;
         self.arrived.push(slot);
         Some(slot)
+    }
+
+    /// A block in the buffer leaves its slot.
+    fn release(&mut self, lba: Lba, slot: u32) {
+        self.map.remove(lba);
+        self.arrived.remove(slot);
+        self.free.insert(slot);
     }
 
     /// The blocks of `at` are not in the buffer any more.
@@ -95,7 +103,7 @@ impl WriteBuffer {
     fn next_leaving(&mut self) -> Option<(Lba, u32)> {
         while let Some(&Leaving { lba, slot, .. }) = self.leaving.get(self.left) {
             self.left += 1;
-            if self.map.get(lba) == Some(slot) {
+            if self.arrived.contains(slot) && self.holders[slot as usize] == lba {
                 return Some((lba, slot));
             }
         }
@@ -110,9 +118,9 @@ impl WriteBuffer {
     fn choose(&mut self, most: u32, tie: Tie, heat: impl Fn(Lba) -> u32) {
         self.left = 0;
         self.leaving.clear();
-        self.leaving.extend((0..).zip(self.arrived.in_order()).map(|(arrival, slot)| {
+        self.leaving.extend(self.arrived.in_order().map(|slot| {
             let lba = self.holders[slot as usize];
-            Leaving { lba, slot, heat: heat(lba), arrival }
+            Leaving { lba, slot, heat: heat(lba) }
         }));
         let hot = self.leaving.iter().filter(|leaving| leaving.heat > 0).count();
         let is_hot = match hot.cmp(&(self.leaving.len() - hot)) {
@@ -122,7 +130,9 @@ impl WriteBuffer {
         };
         self.leaving.retain(|leaving| (leaving.heat > 0) == is_hot);
         // Cold ones all have the same heat.
-        self.leaving.sort_unstable_by_key(|leaving| (std::cmp::Reverse(leaving.heat), leaving.arrival));
+        if is_hot {
+            self.order.hottest_first(&mut self.leaving, |leaving| leaving.heat);
+        }
         self.leaving.truncate(most as usize);
     }
 
@@ -202,7 +212,7 @@ impl LogStructured {
             }
             let Some((lba, ram)) = buffer.next_leaving() else { continue };
             let written = Written::At(buffer.written[ram as usize]);
-            buffer.forget(Extent::new(lba, 1));
+            buffer.release(lba, ram);
             let to = Place::At(self.bands.block(slot));
             plan.copy(Place::At(Pba::ram(u64::from(ram))), to, 1, Why::Destage);
             self.land(Extent::new(lba, 1), slot, written, plan);

@@ -8,6 +8,7 @@ use super::config::Sequence;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
 use crate::parts::full_map::TOGETHER;
+use crate::parts::heat::HeatOrder;
 use crate::plan::{Place, Plan, Record, Why};
 
 /// As [`Record::Unit`]'s number: what the band is from then on.
@@ -53,6 +54,7 @@ pub(super) struct Compaction {
     target: Option<u32>,
     /// When the youngest block of the victims was written.
     youngest: u64,
+    order: HeatOrder<Moving>,
 }
 
 impl Compaction {
@@ -66,6 +68,7 @@ impl Compaction {
             done: 0,
             target: None,
             youngest: 0,
+            order: HeatOrder::new(most),
         }
     }
 
@@ -199,10 +202,9 @@ impl LogStructured {
     }
 
     fn begin_writing(&mut self) {
-        let Compaction { moving, phase, done, .. } = &mut self.compaction;
+        let Compaction { moving, phase, done, order, .. } = &mut self.compaction;
         if self.config.sequence == Sequence::Heat {
-            // By place among equals, which keeps the sort stable without memory.
-            moving.sort_unstable_by_key(|m| (std::cmp::Reverse(m.heat), m.ram));
+            order.hottest_first(moving, |m| m.heat);
         }
         *phase = Phase::Writing;
         *done = 0;
