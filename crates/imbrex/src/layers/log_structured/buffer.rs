@@ -7,15 +7,15 @@ use super::ages::Written;
 use super::config::Tie;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
-use crate::parts::block_map::BlockMap;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::heat::HeatOrder;
 use crate::parts::recency::RecencyList;
+use crate::parts::sparse_map::SparseMap;
 use crate::plan::{Event, Place, Plan, Record, Why};
 
 /// Which block lies in which slot of RAM, and which are to be written next.
 pub(super) struct WriteBuffer {
-    map: BlockMap,
+    map: SparseMap,
     holders: Vec<Lba>,
     /// When the host last wrote what lies in each slot.
     written: Vec<u64>,
@@ -39,7 +39,7 @@ struct Leaving {
 impl WriteBuffer {
     pub fn new(capacity: u64, slots: u32) -> Self {
         Self {
-            map: BlockMap::new(capacity, slots),
+            map: SparseMap::new(capacity),
             holders: vec![Lba(0); slots as usize],
             written: vec![0; slots as usize],
             arrived: RecencyList::new(slots),
@@ -78,11 +78,9 @@ impl WriteBuffer {
 
     /// The blocks of `at` are not in the buffer any more.
     pub fn forget(&mut self, at: Extent<Lba>) {
-        let (arrived, free) = (&mut self.arrived, &mut self.free);
-        self.map.remove_range(at, |_, slot| {
-            arrived.remove(slot);
-            free.insert(slot);
-        });
+        while let Some((lba, slot)) = self.map.next(at.start, at.end()) {
+            self.release(lba, slot);
+        }
     }
 
     /// After a crash nothing is in RAM.

@@ -2,7 +2,6 @@
 
 use crate::layers::config::{self, STEP_BLOCKS};
 use crate::layers::{ConfigError, Field, LayerInfo};
-use crate::parts::block_map::BlockMap;
 use crate::parts::full_map::FullMap;
 use crate::space::{Space, Zones};
 
@@ -244,6 +243,9 @@ pub(super) const FIELDS_OF_WEIGHTS: &[Field] = &with_family::<{ FIELDS.len() + 3
 /// More choices than this are as good as greedy and only take time.
 const MOST_CHOICES: u32 = 1000;
 
+/// Blocks of RAM that are more than any computer has.
+const MOST_RAM: u64 = 1 << 28;
+
 /// The configuration of `layer`, the bands there are and the host's capacity on them.
 pub(super) fn read(
     layer: &LayerInfo,
@@ -276,7 +278,7 @@ pub(super) fn read(
     let band = u64::from(zones.zone_blocks);
     let physical = u64::from(zones.count) * band;
     let ram = (u64::from(config.buffer_bands) + u64::from(config.compact_bands)).saturating_mul(band);
-    if ram > u64::from(BlockMap::PLACES) || physical >= FullMap::PLACES {
+    if ram > MOST_RAM || physical >= FullMap::PLACES {
         let reason = format!("buffer_bands and compact_bands make {ram} blocks of RAM; choose less");
         return misfit(if physical >= FullMap::PLACES {
             format!("it has {physical} blocks, too many")
