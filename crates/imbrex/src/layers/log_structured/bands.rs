@@ -95,7 +95,9 @@ impl Bands {
     /// Reads what a write of the block will look up, for its effect on the cache.
     #[inline]
     pub fn prefetch(&self, lba: Lba) -> u64 {
-        self.map.prefetch(lba) ^ self.ages.as_ref().map_or(0, |ages| ages.prefetch(lba))
+        let age = self.ages.as_ref().map_or(0, |ages| ages.prefetch(lba));
+        let heat = self.temperatures.as_ref().map_or(0, |temperatures| temperatures.prefetch(lba));
+        self.map.prefetch(lba) ^ age ^ heat
     }
 
     pub fn live(&self, band: u32) -> u32 {
