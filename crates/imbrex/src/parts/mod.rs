@@ -18,6 +18,7 @@ pub mod recency;
 pub mod replacement;
 pub mod slot_table;
 mod sparse_bitmap;
+pub mod sparse_map;
 pub mod step_size;
 pub mod track_order;
 pub mod unit_pool;

@@ -103,6 +103,7 @@ mod config;
 mod known;
 mod lives;
 mod records;
+mod roles;
 mod room;
 mod score;
 mod separation;
