@@ -213,6 +213,7 @@ impl LogStructured {
     fn begin_writing(&mut self) {
         let Compaction { moving, phase, done, order, .. } = &mut self.compaction;
         if self.config.sequence == Sequence::Heat {
+            // By place among equals, as they were listed.
             order.hottest_first(moving, |m| m.heat);
         }
         if self.bands.separation().streams() > 1 {

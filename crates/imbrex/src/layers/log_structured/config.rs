@@ -326,7 +326,7 @@ pub(super) const FIELDS_OF_WEIGHTS: &[Field] =
 /// More choices than this are as good as greedy and only take time.
 const MOST_CHOICES: u32 = 1000;
 
-/// Blocks of RAM that are more than any computer has.
+/// More blocks of RAM than this are taken for a mistake.
 const MOST_RAM: u64 = 1 << 28;
 
 /// The configuration of `layer`, the bands there are and the host's capacity on them.
