@@ -4,9 +4,11 @@
 //! others use too. What is measured is repeated, in turns with what it is compared to, and the best of the repetitions
 //! counts: noise only ever slows down.
 
+mod array_log;
 mod decoding;
 mod each;
 mod layers;
+mod logs;
 mod lookups;
 mod memory;
 mod requests;
@@ -102,6 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     memory::measure(&mut report)?;
     lookups::measure(scale, &mut report);
     layers::measure(scale, &mut report)?;
+    logs::measure(scale, &mut report)?;
     decoding::measure(scale, &mut report)?;
     memory::peak(&mut report);
     print(&report.rows, args)

@@ -96,6 +96,8 @@ pub const ALL: &[LayerInfo] = &[
     log_structured::COST_BENEFIT,
     log_structured::CHOICES,
     log_structured::COLD_WEIGHT,
+    log_structured::TUNED,
+    log_structured::SEPBIT,
     skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,

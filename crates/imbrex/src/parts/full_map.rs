@@ -144,10 +144,10 @@ impl FullMap {
         }
     }
 
-    /// Nothing was written to a unit.
-    pub fn forget_writes(&mut self, unit: u32) {
-        debug_assert!(self.live(unit) == 0);
-        self.holders.set_run(self.place(unit, 0), self.unit_blocks, NONE);
+    /// Nothing was written to a unit behind its first `kept` places.
+    pub fn forget_writes(&mut self, unit: u32, kept: u32) {
+        debug_assert!(self.live(unit) <= kept);
+        self.holders.set_run(self.place(unit, kept), self.unit_blocks - kept, NONE);
     }
 
     /// The blocks of `at`, which were written there, lie at `place` and behind. `changed` is told the live blocks of
@@ -333,7 +333,11 @@ mod tests {
         map.holders(0, 20, |lba, place| held.push((lba.0, place)));
         assert_eq!(held, [(3, 5), (4, 6), (3, 12), (9, 13)]);
         map.remove(Extent::new(Lba(3), 1), |_, _| {});
-        map.forget_writes(1);
+        map.forget_writes(1, 4);
+        assert_eq!((map.holder(12), map.holder(13)), (Some(Lba(3)), Some(Lba(9))));
+        map.forget_writes(1, 3);
+        assert_eq!((map.holder(12), map.holder(13)), (Some(Lba(3)), None));
+        map.forget_writes(1, 0);
         assert_eq!((map.holder(12), map.holder(13)), (None, None));
         map.check().unwrap();
     }

@@ -199,6 +199,11 @@ impl UnitPool {
         }
     }
 
+    /// The closed units, by their numbers.
+    pub fn closed(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.role).filter(|(_, role)| **role == Role::Closed).map(|(unit, _)| unit)
+    }
+
     /// Opens a closed unit, to empty it or to write on.
     pub fn reopen(&mut self, unit: u32) {
         self.leave_closed(unit);
@@ -309,6 +314,7 @@ mod tests {
         assert_eq!(pool.by_age().collect::<Vec<_>>(), [2, 0, 1]);
         pool.give_up(0);
         assert_eq!(pool.by_age().collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(pool.closed().collect::<Vec<_>>(), [1, 2]);
         pool.check(&map(8, 3, &[])).unwrap();
         pool.clear();
         assert_eq!((pool.by_age().next(), pool.pending()), (None, 0));

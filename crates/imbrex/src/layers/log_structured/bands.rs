@@ -2,9 +2,11 @@
 
 mod content;
 
-use super::ages::{Ages, Written};
+use super::config::{Config, Cooling, Weights};
+use super::known::Known;
 use super::score::{Closed, Score};
-use super::temperatures::Temperatures;
+use super::separation::{MOST_STREAMS, Separation};
+use super::times::Written;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
 use crate::parts::full_map::FullMap;
@@ -19,13 +21,18 @@ pub(super) enum Role {
     Data,
     /// Its blocks are being copied; they move when a copying band becomes data.
     Victim,
-    /// It holds copies that count only when it becomes data.
+    /// It takes copies, behind what is data on it, that count only when it becomes data as a whole.
     Copying,
 }
+
+/// The open band of each stream.
+pub(super) type Streams = [Option<u32>; MOST_STREAMS];
 
 #[derive(Copy, Clone, Debug)]
 struct Band {
     written: u32,
+    /// Where its copies begin, while it takes any.
+    copies: u32,
     role: Role,
 }
 
@@ -39,26 +46,24 @@ pub(super) struct Bands {
     /// Bands by role, in the order in which they took it.
     pub copying: Vec<u32>,
     pub victims: Vec<u32>,
-    /// Kept where the score asks for them.
-    ages: Option<Ages>,
-    /// Kept where something depends on them.
-    temperatures: Option<Temperatures>,
+    pub known: Known,
+    separation: Separation,
 }
 
 impl Bands {
     /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be
-    /// said. Heat is kept if the score asks for it or somebody else does.
-    pub fn new(zones: Zones, (score, heat): (Score, bool), roles: usize, capacity: u64) -> Self {
+    /// said.
+    pub fn new(zones: Zones, score: Score, config: &Config, roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
-        let counted = if score.counts_hot() { count } else { 0 };
+        let separation = config.separation(&score);
         Self {
-            bands: vec![Band { written: 0, role: Role::Data }; count as usize],
+            bands: vec![Band { written: 0, copies: 0, role: Role::Data }; count as usize],
             map: FullMap::new(capacity, count, blocks),
             pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
+            known: Known::new(&score, config, separation, count, capacity),
             zones,
-            ages: score.reads().map(|age| Ages::new(age, count, capacity)),
-            temperatures: (heat || counted > 0).then(|| Temperatures::new(capacity, counted)),
             score,
+            separation,
             copying: Vec::with_capacity(roles),
             victims: Vec::with_capacity(roles),
         }
@@ -97,7 +102,7 @@ impl Bands {
     /// Reads what a write of the block will look up, for its effect on the cache.
     #[inline]
     pub fn prefetch(&self, lba: Lba) -> u64 {
-        self.map.prefetch(lba) ^ self.ages.as_ref().map_or(0, |ages| ages.prefetch(lba))
+        self.map.prefetch(lba) ^ self.known.prefetch(lba)
     }
 
     pub fn live(&self, band: u32) -> u32 {
@@ -112,23 +117,41 @@ impl Bands {
         self.bands[band as usize].role
     }
 
+    /// Where the copies begin that a band takes.
+    pub fn copies(&self, band: u32) -> u32 {
+        self.bands[band as usize].copies
+    }
+
     /// The time of the youngest block that counts of a band that has just been the best; of no meaning without ages.
     pub fn youngest(&self, band: u32) -> u64 {
-        self.ages.as_ref().map_or(0, |ages| ages.youngest(band))
+        self.known.ages.as_ref().map_or(0, |ages| ages.youngest(band))
     }
 
-    /// The host has written so many blocks.
+    /// The stream of a block that the host writes as the `ahead`-th from now, if it has not waited in RAM.
     #[inline]
-    pub fn pass(&mut self, blocks: u32) {
-        if let Some(ages) = &mut self.ages {
-            ages.pass(blocks);
-        }
+    pub fn stream_of(&self, lba: Lba, ahead: u32) -> u8 {
+        self.separation.of_host(lba, || self.lived(lba, ahead), &self.known, &self.map)
     }
 
-    /// When the host writes the last of so many blocks more; of no meaning without ages.
-    #[inline]
-    pub fn after(&self, blocks: u32) -> u64 {
-        self.ages.as_ref().map_or(0, |ages| ages.after(blocks))
+    /// How long a block that lies on a band has lived when the host writes it as the `ahead`-th from now.
+    pub fn lived(&self, lba: Lba, ahead: u32) -> Option<u64> {
+        self.map.get(lba)?;
+        Some(self.known.times.after(ahead) - self.known.times.of(lba))
+    }
+
+    /// The stream of a block that compaction moves from `band`.
+    pub fn stream_of_moved(&self, lba: Lba, band: u32, cooling: Cooling) -> u8 {
+        let heat = self.known.heat(lba);
+        self.separation.of_moved(lba, band, (heat, cooling.leaves(heat)), &self.known)
+    }
+
+    /// Cold blocks count for so much from now on, where they have a weight.
+    pub fn weigh(&mut self, weights: Weights) {
+        self.score.weigh(weights);
+    }
+
+    pub fn separation(&self) -> Separation {
+        self.separation
     }
 
     pub fn empties(&self) -> u32 {
@@ -139,12 +162,10 @@ impl Bands {
         self.pool.pending()
     }
 
-    /// Opens the empty band of the lowest number.
-    pub fn open(&mut self) -> Option<u32> {
+    /// Opens the empty band of the lowest number for a stream.
+    pub fn open(&mut self, stream: u8) -> Option<u32> {
         let band = self.pool.open()?;
-        if let Some(ages) = &mut self.ages {
-            ages.opened(band);
-        }
+        self.known.opened(band, stream);
         Some(band)
     }
 
@@ -167,62 +188,42 @@ impl Bands {
     /// The blocks of `at` lie in the slots from `slot` on, of one band, which were written with them.
     #[inline]
     pub fn adopt(&mut self, at: Extent<Lba>, slot: u64, written: Written) {
-        if let Some(ages) = &mut self.ages {
-            ages.leave(at, &self.map);
-            ages.enter(at, self.map.locate(slot).0, written);
-        }
-        if let Some(temperatures) = &mut self.temperatures {
-            temperatures.relocate(at, &self.map, Some(self.map.locate(slot).0));
-        }
+        self.known.enter(at, &self.map, self.map.locate(slot).0, written);
         self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
     }
 
     /// The blocks of `at` lie on no band.
     pub fn remove(&mut self, at: Extent<Lba>) {
-        if let Some(ages) = &mut self.ages {
-            ages.leave(at, &self.map);
-        }
-        if let Some(temperatures) = &mut self.temperatures {
-            temperatures.relocate(at, &self.map, None);
-        }
+        self.known.leave(at, &self.map);
         self.map.remove(at, |band, live| self.pool.changed(band, live));
-    }
-
-    /// How often the block was overwritten since it was last compacted, where something depends on that.
-    pub fn heat(&self, lba: Lba) -> u32 {
-        self.temperatures.as_ref().map_or(0, |temperatures| temperatures.of(lba))
     }
 
     /// The block has been overwritten.
     pub fn raise(&mut self, lba: Lba) {
-        if let Some(temperatures) = &mut self.temperatures {
-            temperatures.raise(lba, &self.map);
-        }
+        self.known.raise(lba, &self.map);
     }
 
     /// Those of the blocks of `at` that lie on bands have been overwritten.
     #[inline]
     pub fn overwrite(&mut self, at: Extent<Lba>) {
-        if let Some(temperatures) = &mut self.temperatures {
-            at.iter().filter(|&lba| self.map.get(lba).is_some()).for_each(|lba| temperatures.raise(lba, &self.map));
-        }
+        self.known.overwrite(at, &self.map);
     }
 
-    /// The blocks of `at` are cold.
-    pub fn cool(&mut self, at: Extent<Lba>) {
-        if let Some(temperatures) = &mut self.temperatures {
-            temperatures.cool(at, &self.map);
-        }
+    /// The blocks of `at` are as hot as `cooling` leaves them.
+    pub fn cool(&mut self, at: Extent<Lba>, cooling: Cooling) {
+        self.known.cool(at, &self.map, cooling);
     }
 
     /// Makes an open band a candidate.
     pub fn close(&mut self, band: u32) {
+        self.known.closed(band);
         self.pool.close(band, self.map.live(band));
     }
 
     /// Makes a candidate a victim.
     pub fn leave(&mut self, band: u32) {
         self.score.took(self.map.live(band) < self.zones.zone_blocks);
+        self.known.compacted(band);
         self.pool.reopen(band);
     }
 
@@ -246,15 +247,22 @@ impl Bands {
     /// compaction does, where the score looks at that.
     pub fn best(&mut self, must_gain: bool) -> Option<u32> {
         let (pool, map, full) = (&self.pool, &self.map, self.zones.zone_blocks);
-        if let Some(ages) = &mut self.ages {
-            pool.by_age().for_each(|band| ages.refresh(band, full, map));
+        let Known { ages, times, .. } = &mut self.known;
+        if let Some(ages) = ages {
+            pool.by_age().for_each(|band| ages.refresh(band, full, map, times));
         }
-        let (ages, temperatures) = (self.ages.as_ref(), self.temperatures.as_ref());
-        self.score.best(&Closed { pool, map, ages, temperatures, full, must_gain })
+        self.score.best(&Closed { pool, map, known: &self.known, full, must_gain })
     }
 
-    /// The effect of a change of role; nothing is adopted here.
-    pub fn set_role(&mut self, band: u32, role: Role) {
+    /// Whether the closed bands have as many dead blocks as a band has.
+    pub fn can_gain_a_band(&self) -> bool {
+        let full = u64::from(self.zones.zone_blocks);
+        let dead = self.pool.closed().map(|band| full - u64::from(self.map.live(band)));
+        dead.sum::<u64>() >= full
+    }
+
+    /// The effect of a change of role; nothing is adopted here. What is copied comes behind the first `copies` slots.
+    pub fn set_role(&mut self, band: u32, role: Role, copies: u32) {
         self.copying.retain(|&other| other != band);
         self.victims.retain(|&other| other != band);
         self.bands[band as usize].role = role;
@@ -263,17 +271,18 @@ impl Bands {
             Role::Victim => self.victims.push(band),
             Role::Copying => {
                 self.copying.push(band);
-                self.bands[band as usize].written = 0;
-                self.map.forget_writes(band);
+                let of = &mut self.bands[band as usize];
+                (of.written, of.copies) = (copies, copies);
+                self.map.forget_writes(band, copies);
             }
         }
     }
 
-    /// Takes over what the drive reports, plans the reset of bands without live blocks, and returns the band to go on
-    /// with: of those begun, the one with the most room.
-    pub fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<Option<u32>, Corrupt> {
-        let mut begun: Option<u32> = None;
+    /// Takes over what the drive reports, and plans the reset of bands without live blocks. Of those begun, the ones
+    /// with the most room are the open bands of the streams to go on with.
+    pub fn recovered(&mut self, units: &UnitReport, open: &mut Streams, plan: &mut Plan) -> Result<(), Corrupt> {
         self.pool.clear();
+        let mut begun = Vec::new();
         for band in 0..self.zones.count {
             let unit = self.zones.unit(band);
             let report = units.unit(unit).ok_or_else(|| Corrupt(format!("the drive does not report {unit:?}")))?;
@@ -288,24 +297,25 @@ impl Bands {
                 self.abandon(band, plan);
             } else {
                 self.close(band);
-                let has_more_room = begun.is_none_or(|begun| report.pointer < self.written(begun));
-                if report.pointer < self.zones.zone_blocks && has_more_room {
-                    begun = Some(band);
+                if report.pointer < self.zones.zone_blocks {
+                    begun.push(band);
                 }
             }
         }
-        if let Some(band) = begun {
+        begun.sort_by_key(|&band| self.written(band));
+        *open = Streams::default();
+        for (open, band) in open.iter_mut().zip(begun).take(self.separation.streams().into()) {
             self.pool.reopen(band);
+            *open = Some(band);
         }
-        Ok(begun)
+        Ok(())
     }
 
     /// Verifies that map, bands and what was written agree.
     pub fn check(&self) -> Result<(), Violation> {
         self.map.check()?;
         self.pool.check(&self.map)?;
-        self.ages.as_ref().map_or(Ok(()), |ages| ages.check(&self.map))?;
-        self.temperatures.as_ref().map_or(Ok(()), |temperatures| temperatures.check(&self.map))?;
+        self.known.check(&self.map)?;
         let mut beyond = None;
         self.map.all_runs(|at, slot| {
             let (band, offset) = self.map.locate(slot);

@@ -3,27 +3,34 @@
 use std::cmp::Ordering;
 
 use super::LogStructured;
-use super::ages::Written;
 use super::config::Tie;
+use super::known::Known;
+use super::separation::COLD;
+use super::times::Written;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
-use crate::parts::block_map::BlockMap;
 use crate::parts::free_slots::FreeSlots;
+use crate::parts::heat::HeatOrder;
 use crate::parts::recency::RecencyList;
+use crate::parts::sparse_map::SparseMap;
 use crate::plan::{Event, Place, Plan, Record, Why};
 
 /// Which block lies in which slot of RAM, and which are to be written next.
 pub(super) struct WriteBuffer {
-    map: BlockMap,
+    map: SparseMap,
     holders: Vec<Lba>,
     /// When the host last wrote what lies in each slot.
     written: Vec<u64>,
+    /// How long the block in each slot lived before that, if it did.
+    lived: Vec<Option<u64>>,
     /// By arrival.
     arrived: RecencyList,
     free: FreeSlots,
-    /// What has been chosen to be written, and how much of it has been.
+    /// What has been chosen to be written, how much of it has been, and whether it is hot.
     leaving: Vec<Leaving>,
     left: usize,
+    leave_hot: bool,
+    order: HeatOrder<Leaving>,
 }
 
 /// A block chosen to be written.
@@ -32,20 +39,22 @@ struct Leaving {
     lba: Lba,
     slot: u32,
     heat: u32,
-    /// Its number by arrival among the blocks in the buffer.
-    arrival: u32,
+    is_hot: bool,
 }
 
 impl WriteBuffer {
     pub fn new(capacity: u64, slots: u32) -> Self {
         Self {
-            map: BlockMap::new(capacity, slots),
+            map: SparseMap::new(capacity),
             holders: vec![Lba(0); slots as usize],
             written: vec![0; slots as usize],
+            lived: vec![None; slots as usize],
             arrived: RecencyList::new(slots),
             free: FreeSlots::all(slots),
             leaving: Vec::with_capacity(slots as usize),
             left: 0,
+            leave_hot: false,
+            order: HeatOrder::new(slots),
         }
     }
 
@@ -68,13 +77,18 @@ impl WriteBuffer {
         Some(slot)
     }
 
+    /// A block in the buffer leaves its slot.
+    fn release(&mut self, lba: Lba, slot: u32) {
+        self.map.remove(lba);
+        self.arrived.remove(slot);
+        self.free.insert(slot);
+    }
+
     /// The blocks of `at` are not in the buffer any more.
     pub fn forget(&mut self, at: Extent<Lba>) {
-        let (arrived, free) = (&mut self.arrived, &mut self.free);
-        self.map.remove_range(at, |_, slot| {
-            arrived.remove(slot);
-            free.insert(slot);
-        });
+        while let Some((lba, slot)) = self.map.next(at.start, at.end()) {
+            self.release(lba, slot);
+        }
     }
 
     /// After a crash nothing is in RAM.
@@ -95,7 +109,7 @@ impl WriteBuffer {
     fn next_leaving(&mut self) -> Option<(Lba, u32)> {
         while let Some(&Leaving { lba, slot, .. }) = self.leaving.get(self.left) {
             self.left += 1;
-            if self.map.get(lba) == Some(slot) {
+            if self.arrived.contains(slot) && self.holders[slot as usize] == lba {
                 return Some((lba, slot));
             }
         }
@@ -106,24 +120,47 @@ impl WriteBuffer {
         self.left < self.leaving.len()
     }
 
-    /// Chooses at most `most` blocks of the temperature that more of them have.
-    fn choose(&mut self, most: u32, tie: Tie, heat: impl Fn(Lba) -> u32) {
-        self.left = 0;
-        self.leaving.clear();
-        self.leaving.extend((0..).zip(self.arrived.in_order()).map(|(arrival, slot)| {
-            let lba = self.holders[slot as usize];
-            Leaving { lba, slot, heat: heat(lba), arrival }
-        }));
-        let hot = self.leaving.iter().filter(|leaving| leaving.heat > 0).count();
-        let is_hot = match hot.cmp(&(self.leaving.len() - hot)) {
+    /// Whether the hot blocks leave next, of which there are so many among all.
+    fn hot_leave(hot: usize, all: usize, tie: Tie) -> bool {
+        match hot.cmp(&(all - hot)) {
             Ordering::Greater => true,
             Ordering::Equal => tie == Tie::Hot,
             Ordering::Less => false,
-        };
-        self.leaving.retain(|leaving| (leaving.heat > 0) == is_hot);
+        }
+    }
+
+    fn is_hot(&self, slot: u32, known: &Known) -> bool {
+        known.is_hot(self.holders[slot as usize], self.lived[slot as usize])
+    }
+
+    /// Whether what leaves next is hot.
+    fn next_is_hot(&self, tie: Tie, known: &Known) -> bool {
+        if self.has_leaving() {
+            return self.leave_hot;
+        }
+        let is_hot = |(all, hot): (usize, usize), slot| (all + 1, hot + usize::from(self.is_hot(slot, known)));
+        let (all, hot) = self.arrived.in_order().fold((0, 0), is_hot);
+        Self::hot_leave(hot, all, tie)
+    }
+
+    /// Chooses at most `most` blocks, of those that are hot or of the others, whichever are more.
+    fn choose(&mut self, most: u32, tie: Tie, known: &Known) {
+        self.left = 0;
+        let mut leaving = std::mem::take(&mut self.leaving);
+        leaving.clear();
+        leaving.extend(self.arrived.in_order().map(|slot| {
+            let lba = self.holders[slot as usize];
+            Leaving { lba, slot, heat: known.heat(lba), is_hot: self.is_hot(slot, known) }
+        }));
+        let hot = leaving.iter().filter(|leaving| leaving.is_hot).count();
+        self.leave_hot = Self::hot_leave(hot, leaving.len(), tie);
+        leaving.retain(|leaving| leaving.is_hot == self.leave_hot);
         // Cold ones all have the same heat.
-        self.leaving.sort_unstable_by_key(|leaving| (std::cmp::Reverse(leaving.heat), leaving.arrival));
-        self.leaving.truncate(most as usize);
+        if self.leave_hot {
+            self.order.hottest_first(&mut leaving, |leaving| leaving.heat);
+        }
+        leaving.truncate(most as usize);
+        self.leaving = leaving;
     }
 
     pub fn check(&self) -> Result<(), Violation> {
@@ -145,21 +182,23 @@ impl LogStructured {
         let (mut done, mut hits) = (0, 0);
         while done < at.blocks {
             let lba = at.start.plus(u64::from(done));
-            let Some(slot) = self.buffer_slot(lba, self.bands.after(done + 1), &mut hits, plan) else { break };
+            let Some(slot) = self.buffer_slot(lba, done + 1, &mut hits, plan) else { break };
             plan.copy(Place::Host(done), Place::At(Pba::ram(u64::from(slot))), 1, Why::Host);
             done += 1;
         }
-        self.bands.pass(done);
+        self.bands.known.times.pass(done);
         plan.count(Event::WriteHit, hits);
         done
     }
 
-    /// The slot that a block written by the host `now` takes in the buffer.
-    fn buffer_slot(&mut self, lba: Lba, now: u64, hits: &mut u32, plan: &mut Plan) -> Option<u32> {
-        let buffer = self.buffer.as_mut()?;
+    /// The slot in the buffer that a block takes which the host writes as the `ahead`-th from now.
+    fn buffer_slot(&mut self, lba: Lba, ahead: u32, hits: &mut u32, plan: &mut Plan) -> Option<u32> {
+        let (buffer, now) = (self.buffer.as_mut()?, self.bands.known.times.after(ahead));
         if let Some(slot) = buffer.map.get(lba) {
             *hits += 1;
-            buffer.written[slot as usize] = now;
+            let written = &mut buffer.written[slot as usize];
+            buffer.lived[slot as usize] = Some(now - *written);
+            *written = now;
             if self.config.buffered_heat {
                 self.bands.raise(lba);
             }
@@ -167,6 +206,7 @@ impl LogStructured {
         }
         let slot = buffer.take(lba)?;
         buffer.written[slot as usize] = now;
+        buffer.lived[slot as usize] = self.bands.lived(lba, ahead);
         if self.bands.map.get(lba).is_some() {
             self.bands.raise(lba);
             if !self.config.buffer_volatile {
@@ -188,27 +228,51 @@ impl LogStructured {
         if self.buffer.as_ref().is_none_or(WriteBuffer::is_empty) { Step::Done } else { self.write_leaving(plan) }
     }
 
-    /// Plans that blocks of the write buffer land on the active band, or one step towards room there.
+    /// The stream of the blocks that leave next.
+    fn leaving_stream(&self) -> u8 {
+        let separation = self.bands.separation();
+        match &self.buffer {
+            Some(buffer) if separation.streams() > 1 => {
+                separation.of_leaving(buffer.next_is_hot(self.config.buffer_tie, &self.bands.known))
+            }
+            _ => COLD,
+        }
+    }
+
+    /// Plans that blocks of the write buffer land on an open band, or one step towards room there.
     fn write_leaving(&mut self, plan: &mut Plan) -> Step {
+        let mut landed = self.land_leaving(plan);
+        if landed == 0 {
+            match self.make_room(self.leaving_stream(), plan) {
+                Step::Done => landed = self.land_leaving(plan),
+                step => return step,
+            }
+        }
+        plan.count(Event::Evicted, landed);
+        if landed > 0 { Step::More } else { Step::Done }
+    }
+
+    /// Plans that blocks of the write buffer land where there is room; how many.
+    fn land_leaving(&mut self, plan: &mut Plan) -> u32 {
         let mut landed = 0;
-        while landed < self.step.blocks() && !self.compaction.is_under_way() {
-            let Some((slot, room)) = self.room() else { break };
-            let Some(buffer) = &mut self.buffer else { break };
+        while landed < self.step.blocks()
+            && let Some((slot, room)) = self.room(self.leaving_stream())
+            && let Some(buffer) = &mut self.buffer
+        {
             if !buffer.has_leaving() {
                 if landed > 0 || buffer.is_empty() {
                     break;
                 }
-                buffer.choose(room, self.config.buffer_tie, |lba| self.bands.heat(lba));
+                buffer.choose(room, self.config.buffer_tie, &self.bands.known);
             }
             let Some((lba, ram)) = buffer.next_leaving() else { continue };
             let written = Written::At(buffer.written[ram as usize]);
-            buffer.forget(Extent::new(lba, 1));
+            buffer.release(lba, ram);
             let to = Place::At(self.bands.block(slot));
             plan.copy(Place::At(Pba::ram(u64::from(ram))), to, 1, Why::Destage);
             self.land(Extent::new(lba, 1), slot, written, plan);
             landed += 1;
         }
-        plan.count(Event::Evicted, landed);
-        if landed > 0 { Step::More } else { self.make_room(plan) }
+        landed
     }
 }

@@ -2,25 +2,16 @@
 
 use super::LogStructured;
 use super::READ_THROUGH;
-use super::ages::Written;
-use super::bands::Role;
+use super::bands::{Role, Streams};
 use super::config::Sequence;
+use super::roles::becomes;
+use super::separation::MOST_STREAMS;
+use super::times::Written;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
 use crate::parts::full_map::TOGETHER;
+use crate::parts::heat::HeatOrder;
 use crate::plan::{Place, Plan, Record, Why};
-
-/// As [`Record::Unit`]'s number: what the band is from then on.
-pub(super) mod becomes {
-    /// Data; the copies that it holds, if any, count.
-    pub const DATA: u32 = 0;
-    /// A victim of the compaction under way.
-    pub const VICTIM: u32 = 1;
-    /// The holder of copies that do not count yet.
-    pub const COPYING: u32 = 2;
-    /// Data; copies that it holds are forgotten.
-    pub const BARE: u32 = 3;
-}
 
 /// A block that was live when compaction began.
 #[derive(Copy, Clone)]
@@ -31,6 +22,7 @@ struct Moving {
     /// Where it waits, in blocks of RAM.
     ram: u32,
     heat: u32,
+    stream: u8,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -46,13 +38,14 @@ pub(super) struct Compaction {
     victims: Vec<u32>,
     moving: Vec<Moving>,
     /// Copies that begin to count, and where they lie.
-    adopted: Vec<(Extent<Lba>, u64)>,
+    pub adopted: Vec<(Extent<Lba>, u64)>,
     /// How many of the moving blocks have been read or, in the second phase, written.
     done: usize,
-    /// The band being written, and those written before it.
-    target: Option<u32>,
+    /// The bands that it writes, one for each stream, and goes on with the next time if the host does not.
+    pub targets: Streams,
     /// When the youngest block of the victims was written.
-    youngest: u64,
+    pub youngest: u64,
+    order: HeatOrder<Moving>,
 }
 
 impl Compaction {
@@ -64,8 +57,9 @@ impl Compaction {
             moving: Vec::with_capacity(most as usize),
             adopted: Vec::with_capacity(TOGETHER as usize),
             done: 0,
-            target: None,
+            targets: Streams::default(),
             youngest: 0,
+            order: HeatOrder::new(most),
         }
     }
 
@@ -73,18 +67,35 @@ impl Compaction {
         self.phase != Phase::None
     }
 
-    /// Forgets the job.
-    pub fn clear(&mut self) {
+    /// Forgets the job, but not the bands that it writes.
+    fn end(&mut self) {
         self.phase = Phase::None;
         self.victims.clear();
         self.moving.clear();
-        self.target = None;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.end();
+        self.targets = Streams::default();
     }
 }
 
 impl LogStructured {
+    /// The same while the host waits, with whose open bands compaction goes on.
+    pub(super) fn begin_pressed(&mut self, plan: &mut Plan) -> bool {
+        for (target, open) in self.compaction.targets.iter_mut().zip(&mut self.open) {
+            *target = target.or_else(|| open.take());
+        }
+        self.begin_compaction(plan)
+    }
+
     /// Chooses victims, if compaction can gain anything, and plans that they are.
     pub(super) fn begin_compaction(&mut self, plan: &mut Plan) -> bool {
+        if let Some(tuner) = &mut self.tuner {
+            tuner.choose();
+            self.bands.weigh(tuner.weights());
+        }
         self.choose_victims();
         if self.compaction.victims.is_empty() {
             return false;
@@ -132,14 +143,15 @@ impl LogStructured {
         if self.bands.live(band) == 0 {
             return;
         }
-        let (bands, map) = (&self.bands, &self.bands.map);
+        let (bands, map, cooling) = (&self.bands, &self.bands.map, self.config.cooling);
         let by_heat = self.config.sequence == Sequence::Heat;
         let (first, moving) = (map.place(band, 0), &mut self.compaction.moving);
         let ram = (self.config.buffer_bands + number) * self.bands.blocks();
         map.holders(first, self.bands.written(band), |lba, slot| {
             if map.get(lba) == Some(slot) {
-                let heat = if by_heat { bands.heat(lba) } else { 0 };
-                moving.push(Moving { lba, slot, ram: ram + (slot - first) as u32, heat });
+                let heat = if by_heat { bands.known.heat(lba) } else { 0 };
+                let stream = bands.stream_of_moved(lba, band, cooling);
+                moving.push(Moving { lba, slot, ram: ram + (slot - first) as u32, heat, stream });
             }
         });
     }
@@ -199,10 +211,13 @@ impl LogStructured {
     }
 
     fn begin_writing(&mut self) {
-        let Compaction { moving, phase, done, .. } = &mut self.compaction;
+        let Compaction { moving, phase, done, order, .. } = &mut self.compaction;
         if self.config.sequence == Sequence::Heat {
-            // By place among equals, which keeps the sort stable without memory.
-            moving.sort_unstable_by_key(|m| (std::cmp::Reverse(m.heat), m.ram));
+            order.hottest_first(moving, |m| m.heat);
+        }
+        if self.bands.separation().streams() > 1 {
+            // The order inside a stream stays, and the head does not go back and forth.
+            order.hottest_first(moving, |m| (MOST_STREAMS as u32) - u32::from(m.stream));
         }
         *phase = Phase::Writing;
         *done = 0;
@@ -210,11 +225,13 @@ impl LogStructured {
 
     /// Plans the write of moving blocks that follow each other; how many, and 0 when there is no band to write to.
     fn write_moving(&mut self, most: u32, plan: &mut Plan) -> u32 {
-        let Some(target) = self.open_target(plan) else { return 0 };
+        let first = self.compaction.moving[self.compaction.done];
+        let Some(target) = self.open_target(first.stream, plan) else { return 0 };
         let (slot, room) = self.bands.room(target);
         let rest = &self.compaction.moving[self.compaction.done..];
-        let first = rest[0];
-        let follows = |(i, m): &(u32, &Moving)| m.ram == first.ram + i && m.lba.0 == first.lba.0 + u64::from(*i);
+        let follows = |(i, m): &(u32, &Moving)| {
+            m.ram == first.ram + i && m.lba.0 == first.lba.0 + u64::from(*i) && m.stream == first.stream
+        };
         let run = (0..).zip(rest).take(most.min(room) as usize).take_while(follows).count() as u32;
         self.compaction.done += run as usize;
         let (at, to) = (Extent::new(first.lba, run), self.bands.block(slot));
@@ -222,92 +239,32 @@ impl LogStructured {
         plan.record(Record::Map { at, to });
         if self.without_spare() {
             self.map(at, slot, Written::Before(self.compaction.youngest));
-            self.bands.cool(at);
+            self.bands.cool(at, self.config.cooling);
         } else {
             self.bands.wrote(at, slot);
         }
         run
     }
 
-    /// The band that takes the next block.
-    fn open_target(&mut self, plan: &mut Plan) -> Option<u32> {
-        if let Some(target) = self.compaction.target {
-            if self.bands.room(target).1 > 0 {
-                return Some(target);
-            }
+    /// The band that takes the next block of a stream: its own, or another stream's when none is empty.
+    fn open_target(&mut self, stream: u8, plan: &mut Plan) -> Option<u32> {
+        let own = usize::from(stream);
+        if let Some(full) = self.compaction.targets[own].filter(|&band| self.bands.room(band).1 == 0) {
+            self.compaction.targets[own] = None;
             if self.without_spare() {
-                self.bands.close(target);
+                self.bands.close(full);
             }
         }
-        let target = self.bands.open()?;
-        self.compaction.target = Some(target);
-        if !self.without_spare() {
-            self.give_role(target, becomes::COPYING, plan);
+        if self.compaction.targets[own].is_none() {
+            self.compaction.targets[own] = self.bands.open(stream);
+        }
+        let others = self.compaction.targets.iter().flatten();
+        let target =
+            self.compaction.targets[own].or_else(|| others.copied().find(|&band| self.bands.room(band).1 > 0))?;
+        if !self.without_spare() && self.bands.role(target) != Role::Copying {
+            self.give_role(target, becomes::copying(self.bands.written(target)), plan);
         }
         Some(target)
-    }
-
-    fn give_role(&mut self, band: u32, is: u32, plan: &mut Plan) {
-        plan.record(Record::Unit { unit: self.bands.unit(band), is });
-        self.take_role(band, is);
-    }
-
-    /// The effect of [`Record::Unit`].
-    pub(super) fn take_role(&mut self, band: u32, is: u32) {
-        let was = self.bands.role(band);
-        match is {
-            // A checkpoint says again what is so; copies made meanwhile are not forgotten.
-            becomes::VICTIM if was == Role::Victim => {}
-            becomes::COPYING if was == Role::Copying => {}
-            becomes::VICTIM => self.bands.set_role(band, Role::Victim),
-            becomes::COPYING => {
-                self.evacuate(band);
-                self.bands.set_role(band, Role::Copying);
-            }
-            _ => self.bands.set_role(band, Role::Data),
-        }
-        if was == Role::Copying && is == becomes::DATA {
-            self.adopt(band);
-        }
-    }
-
-    /// Nothing lies on a band that begins to take copies. A fold that began in the middle may have taken copies for
-    /// blocks.
-    fn evacuate(&mut self, band: u32) {
-        let mut offset = 0;
-        while self.bands.live(band) > 0 && offset < self.bands.blocks() {
-            if let Some(lba) = self.bands.map.owner(self.bands.map.place(band, offset)) {
-                self.bands.remove(Extent::new(lba, 1));
-            }
-            offset += 1;
-        }
-    }
-
-    /// Every copied block that still lies on a victim moves to its copy and is cold.
-    fn adopt(&mut self, band: u32) {
-        let (mut slot, mut rest) = (self.bands.map.place(band, 0), self.bands.written(band));
-        while rest > 0 {
-            // What has been looked up is still in the cache when it is changed.
-            let part = rest.min(TOGETHER);
-            self.adopt_slots(slot, part);
-            slot += u64::from(part);
-            rest -= part;
-        }
-    }
-
-    fn adopt_slots(&mut self, first: u64, slots: u32) {
-        let mut adopted = std::mem::take(&mut self.compaction.adopted);
-        let map = &self.bands.map;
-        map.holders(first, slots, |lba, slot| {
-            if map.get(lba).is_some_and(|old| self.bands.role(map.locate(old).0) == Role::Victim) {
-                adopted.push((Extent::new(lba, 1), slot));
-            }
-        });
-        for (at, slot) in adopted.drain(..) {
-            self.bands.adopt(at, slot, Written::Before(self.compaction.youngest));
-            self.bands.cool(at);
-        }
-        self.compaction.adopted = adopted;
     }
 
     /// Plans that the victims are reset while their blocks are in RAM.
@@ -326,12 +283,12 @@ impl LogStructured {
         }
     }
 
-    /// Plans the switch: copies count, victims are emptied, and the host goes on in the last band written.
+    /// Plans the switch: copies count, and victims are emptied.
     fn end_compaction(&mut self, plan: &mut Plan) {
         if !self.without_spare() {
             while let Some(&band) = self.bands.copying.first() {
                 self.give_role(band, becomes::DATA, plan);
-                if self.compaction.target != Some(band) {
+                if self.bands.room(band).1 == 0 {
                     self.bands.close(band);
                 }
             }
@@ -340,14 +297,13 @@ impl LogStructured {
             }
             self.abandon_victims(plan);
         }
-        if let Some(target) = self.compaction.target {
-            debug_assert!(self.active.is_none(), "compaction begins when the host has no room");
-            if self.bands.room(target).1 == 0 {
-                self.bands.close(target);
-            } else {
-                self.active = Some(target);
+        for target in &mut self.compaction.targets {
+            if let Some(full) = target.take_if(|band| self.bands.room(*band).1 == 0)
+                && self.config.spare_bands == 0
+            {
+                self.bands.close(full);
             }
         }
-        self.compaction.clear();
+        self.compaction.end();
     }
 }

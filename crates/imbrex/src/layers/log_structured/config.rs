@@ -1,8 +1,9 @@
 //! What can be chosen about a log over bands, and what the choice leaves to the host.
 
+use super::score::Score;
+use super::separation::Separation;
 use crate::layers::config::{self, STEP_BLOCKS};
 use crate::layers::{ConfigError, Field, LayerInfo};
-use crate::parts::block_map::BlockMap;
 use crate::parts::full_map::FullMap;
 use crate::space::{Space, Zones};
 
@@ -36,6 +37,26 @@ pub(super) enum Equal {
     Oldest,
     /// The lower number.
     Lowest,
+}
+
+/// What compaction leaves of the heat of the blocks that it moves.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Cooling {
+    /// Nothing, as in the paper.
+    Reset,
+    /// Half, rounded down.
+    Halve,
+}
+
+impl Cooling {
+    /// What it leaves of `heat`.
+    pub fn leaves(self, heat: u32) -> u32 {
+        match self {
+            Self::Reset => 0,
+            Self::Halve => heat / 2,
+        }
+    }
 }
 
 /// What makes a band old, to which `log-cost-benefit` gives worth.
@@ -89,6 +110,11 @@ pub(super) struct Config {
     pub cold_weight: f64,
     pub hot_weight: f64,
     pub equal: Equal,
+    pub open_bands: u8,
+    pub cooling: Cooling,
+    pub oracle: f64,
+    pub idle_bands: u32,
+    pub sample: u32,
 }
 
 impl Default for Config {
@@ -109,6 +135,11 @@ impl Default for Config {
             cold_weight: 0.3,
             hot_weight: 0.0,
             equal: Equal::Fewest,
+            open_bands: 1,
+            cooling: Cooling::Reset,
+            oracle: 0.0,
+            idle_bands: 0,
+            sample: 64,
         }
     }
 }
@@ -117,6 +148,15 @@ impl Config {
     /// Whether something but the score depends on heat.
     pub fn heeds_heat(&self) -> bool {
         self.buffer_bands > 0 || self.sequence == Sequence::Heat
+    }
+
+    /// What tells the streams apart that are written to bands of their own.
+    pub fn separation(&self, score: &Score) -> Separation {
+        match self.open_bands {
+            _ if score.is_of_lives() => Separation::Life,
+            0 | 1 => Separation::Nothing,
+            bands => Separation::Temperature { once_hot: bands > 2 },
+        }
     }
 
     /// What blocks count for if a hot one counts for nothing: Eq. 3 of the paper, without its denominator.
@@ -174,6 +214,12 @@ pub(super) const FIELDS: &[Field] = &[
         default: "\"place\"",
         meaning: "\"place\" or \"heat\": the order in which compaction writes; the paper has heat",
         samples: &["\"place\"", "\"heat\""],
+    },
+    Field {
+        key: "idle_bands",
+        default: "0",
+        meaning: "empty bands, beside the spare ones, that are compacted for in idle time, if there are spare ones; 0: none",
+        samples: &["0", "2"],
     },
     STEP_BLOCKS,
 ];
@@ -238,11 +284,50 @@ const EQUAL: Field = Field {
     samples: &["\"fewest\"", "\"oldest\"", "\"lowest\""],
 };
 
+const OPEN_BANDS: Field = Field {
+    key: "open_bands",
+    default: "1",
+    meaning: "bands open at a time: 1 for all blocks, as in the paper; 2 for hot and for cold ones; 3 for hot ones, for \
+              cold ones and for those that were hot until they were compacted",
+    samples: &["1", "2", "3"],
+};
+
+const COOLING: Field = Field {
+    key: "cooling",
+    default: "\"reset\"",
+    meaning: "\"reset\" or \"halve\": what compaction does to the heat of blocks; the paper resets it",
+    samples: &["\"reset\"", "\"halve\""],
+};
+
+const ORACLE: Field = Field {
+    key: "oracle",
+    default: "0.0",
+    meaning: "share of the host's blocks, from the first on, that are known to be hot, and all others cold, whatever is \
+              written: a bound for workloads made so; 0: heat is learned",
+    samples: &["0.0", "0.2"],
+};
+
+const SAMPLE: Field = Field {
+    key: "sample",
+    default: "64",
+    meaning: "one of so many neighbours is written to the small disks that find the weight; of fewer, where bands of \
+              these would have less than 32 blocks",
+    samples: &["64", "1", "3"],
+};
+
+/// The fields where small disks find that weight.
+pub(super) const FIELDS_OF_TUNING: &[Field] =
+    &with_family::<{ FIELDS.len() + 5 }>(&[SAMPLE, EQUAL, OPEN_BANDS, COOLING, ORACLE]);
+
 /// The fields where cold blocks have a weight.
-pub(super) const FIELDS_OF_WEIGHTS: &[Field] = &with_family::<{ FIELDS.len() + 3 }>(&[COLD_WEIGHT, HOT_WEIGHT, EQUAL]);
+pub(super) const FIELDS_OF_WEIGHTS: &[Field] =
+    &with_family::<{ FIELDS.len() + 6 }>(&[COLD_WEIGHT, HOT_WEIGHT, EQUAL, OPEN_BANDS, COOLING, ORACLE]);
 
 /// More choices than this are as good as greedy and only take time.
 const MOST_CHOICES: u32 = 1000;
+
+/// Blocks of RAM that are more than any computer has.
+const MOST_RAM: u64 = 1 << 28;
 
 /// The configuration of `layer`, the bands there are and the host's capacity on them.
 pub(super) fn read(
@@ -266,6 +351,14 @@ pub(super) fn read(
         let reason = format!("cold_weight is {cold}, hot_weight {hot}; choose from 0 to 1, the latter below 1");
         return Err(ConfigError::Field { layer, reason });
     }
+    if config.sample == 0 {
+        return Err(ConfigError::Field { layer, reason: "sample must be at least 1".to_owned() });
+    }
+    if !(1..=3).contains(&config.open_bands) || !(0.0..=1.0).contains(&config.oracle) {
+        let reason =
+            format!("open_bands is {}, oracle {}; choose 1 to 3, and 0 to 1", config.open_bands, config.oracle);
+        return Err(ConfigError::Field { layer, reason });
+    }
     let misfit = |reason: String| Err(ConfigError::Space { layer, reason });
     let Some(zones) = space.zones else {
         return misfit("it needs sequential zones; choose a zoned drive".to_owned());
@@ -276,7 +369,7 @@ pub(super) fn read(
     let band = u64::from(zones.zone_blocks);
     let physical = u64::from(zones.count) * band;
     let ram = (u64::from(config.buffer_bands) + u64::from(config.compact_bands)).saturating_mul(band);
-    if ram > u64::from(BlockMap::PLACES) || physical >= FullMap::PLACES {
+    if ram > MOST_RAM || physical >= FullMap::PLACES {
         let reason = format!("buffer_bands and compact_bands make {ram} blocks of RAM; choose less");
         return misfit(if physical >= FullMap::PLACES {
             format!("it has {physical} blocks, too many")

@@ -15,21 +15,27 @@
 //! Lui ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
 //! algorithm). One choice is random cleaning; with many it comes close to greedy, for a look at so many bands.
 //! `cold-weight`, the paper's own, takes the band with the most F + w·C (Eq. 3), where F is its share of dead blocks, C
-//! that of live ones that are cold and w their weight; the paper's two weights are reduced to this one.
+//! that of live ones that are cold and w their weight; the paper's two weights are reduced to this one. `tuned-weight`
+//! finds w by small disks that follow a sample of the blocks, each with a weight of its own (`tune`). `sepbit` takes the
+//! band with the most (1 − u)/u · √age, where age is how many blocks the host has written since the band was closed, and
+//! keeps blocks apart by how long others lived (`lives`): Wang et al., "Separating Data via Block Invalidation Time
+//! Inference for Write Amplification Reduction in Log-Structured Storage" (FAST 2022).
 //!
 //! # State
 //! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
 //!   hold copies ([`Record::Unit`]), and which blocks these are copies of;
-//! - soft: heat (overwrites since the block was last compacted), the time of each block's last write, the order of
-//!   candidates, how far the draws have come, the active band. After a crash all blocks are cold and as old as the life,
-//!   bands count as closed in the order of their numbers, the draws begin anew with the same seed, and the band begun with
-//!   the most room is the active one;
+//! - soft: heat (overwrites since the block was last compacted), the time of each block's last write, the lives of
+//!   bands, the small disks, the order of candidates, how far the draws have come, the open bands. After a crash all
+//!   blocks are cold and as old as the life, no band is of a stream, small disks are written in the order in which blocks
+//!   lie, bands count as closed in the order of their numbers, the draws begin anew with the same seed, and the bands
+//!   begun with the most room are the open ones;
 //! - in RAM only: the write buffer, if there is one (`buffer_bands`).
 //!
 //! # Invariants
 //! - a band's live count is the number of blocks that the map puts there; each lies below the band's pointer;
 //! - no live block of a band is younger than the band is said to be, and the times of all sum up to what is said;
 //! - the host's blocks open an empty band only if `spare_bands` others stay empty;
+//! - a stream has at most one band that the host writes and one that compaction writes;
 //! - as many hot blocks live on each band as `cold-weight` counts there;
 //! - closed bands, and only they, are candidates; a copy does not count until its band becomes data.
 //!
@@ -39,7 +45,8 @@
 //! *victims*; each `Map` into a copying band is a note that only counts when one record makes the band *data*: at that
 //! moment every copied block that still lies on a victim moves. A crash before finds the victims whole and empties the
 //! target; a crash after it finds the target whole. What the host has written or forgotten meanwhile lies on no victim
-//! and does not move. With `spare_bands = 0` the victims are read, reset and written back from RAM in steps that nobody
+//! and does not move. A target may have data already, behind which the copies come: then the record says behind how
+//! many blocks, and a crash leaves the copies dead. With `spare_bands = 0` the victims are read, reset and written back from RAM in steps that nobody
 //! may interrupt, as in the paper: the power must not fail.
 //!
 //! # Space
@@ -75,7 +82,17 @@
 //! - *Age* (`age`): a band is as old as its youngest live block, and a block keeps the time of its last write when it
 //!   is moved. A block that waited in the write buffer was written when it lands. Nothing is added to an age, so until
 //!   the host writes, all bands found after a crash are worth the same.
-//! - *Idle time* is not used. What is in the write buffer at the end of a trace stays there unless it is flushed.
+//! - *Streams* (`open_bands`): the paper writes all blocks to one band at a time, and names bands of their own for hot and
+//!   cold blocks, and for those that compaction has made cold, as future work (§6). The host writes the open band of a
+//!   block's stream, and so does compaction; while the host waits they share it, and else compaction, ahead in idle
+//!   time, has one of its own, which the host goes on with. Compaction that finds no empty band for a stream goes on in
+//!   another's, and so does the host when compaction can gain nothing.
+//! - *Cooling* (`cooling`): the paper resets heat; halving it is decay, its §6 again. `oracle` is for bounds: heat is known.
+//! - *Idle time* (`idle_bands`) is not used by default; with it, bands are compacted until so many are empty beside the
+//!   spare ones, as long as there are as many dead blocks as a band has. Asked for, that goes on to the end. What is in
+//!   the write buffer at the end of a trace stays there unless it is flushed.
+//! - *SepBIT* cleans when a share of all blocks is dead; here, as in the whole family, when no band takes more. With a
+//!   write buffer, blocks of short lives count as the hot ones.
 //! - *Trim* unmaps.
 
 mod ages;
@@ -83,9 +100,16 @@ mod bands;
 mod buffer;
 mod compact;
 mod config;
+mod known;
+mod lives;
 mod records;
+mod roles;
+mod room;
 mod score;
+mod separation;
 mod temperatures;
+mod times;
+mod tune;
 mod variants;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
@@ -94,14 +118,15 @@ use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
-use crate::space::Space;
-use ages::Written;
-use bands::Bands;
+use crate::space::{Space, Zones};
+use bands::{Bands, Streams};
 use buffer::WriteBuffer;
 use compact::Compaction;
-use config::Config;
+use config::{Config, Cooling};
 use score::Score;
-pub(super) use variants::{CHOICES, COLD_WEIGHT, COST_BENEFIT, FIFO, GREEDY};
+use times::Written;
+use tune::Tuner;
+pub(super) use variants::{CHOICES, COLD_WEIGHT, COST_BENEFIT, FIFO, GREEDY, SEPBIT, TUNED};
 
 /// Dead stretches shorter than this are read along with the live blocks around them.
 const READ_THROUGH: u32 = 64;
@@ -111,11 +136,13 @@ struct LogStructured {
     config: Config,
     step: StepSize,
     bands: Bands,
-    /// The band that takes the host's blocks.
-    active: Option<u32>,
+    /// The bands that take the host's blocks.
+    open: Streams,
     buffer: Option<WriteBuffer>,
     compaction: Compaction,
     lost: LostBlocks,
+    /// What chooses the weight of cold blocks, where it is not configured.
+    tuner: Option<Tuner>,
 }
 
 impl LogStructured {
@@ -126,18 +153,32 @@ impl LogStructured {
         config: &toml::Table,
     ) -> Result<Self, ConfigError> {
         let (config, zones, capacity) = config::read(info, space, config)?;
+        let score = score(&config);
+        Ok(Self::over(info.name, config, score, zones, capacity))
+    }
+
+    /// A log of so many blocks over `zones`, which leave enough.
+    fn over(name: &'static str, config: Config, score: Score, zones: Zones, capacity: u64) -> Self {
         let band = zones.zone_blocks;
-        let roles = (config.spare_bands + config.compact_bands) as usize;
-        Ok(Self {
-            name: info.name,
-            bands: Bands::new(zones, (score(&config), config.heeds_heat()), roles, capacity),
-            active: None,
+        let roles = (config.spare_bands + config.compact_bands) as usize + separation::MOST_STREAMS;
+        Self {
+            name,
+            bands: Bands::new(zones, score, &config, roles, capacity),
+            open: Streams::default(),
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
             compaction: Compaction::new(config.compact_bands * band),
             lost: LostBlocks::default(),
             step: StepSize::new(config.step_blocks),
+            tuner: None,
             config,
-        })
+        }
+    }
+
+    /// The same with the weight of cold blocks that small disks find.
+    fn tuned(info: &LayerInfo, space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
+        let mut log = Self::new(info, Score::cold_weight, space, config)?;
+        log.tuner = Some(Tuner::new(info.name, &log.config, *log.bands.zones(), log.bands.map.capacity()));
+        Ok(log)
     }
 
     /// Whether victims are reset before their blocks are written again.
@@ -145,16 +186,7 @@ impl LogStructured {
         self.config.spare_bands == 0
     }
 
-    /// The slot that the host's next block takes, and how many follow, if there is one without compaction.
-    #[inline]
-    fn room(&mut self) -> Option<(u64, u32)> {
-        if self.active.is_none() && self.bands.empties() > self.config.spare_bands {
-            self.active = self.bands.open();
-        }
-        self.active.map(|band| self.bands.room(band))
-    }
-
-    /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of the active band.
+    /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of an open band.
     #[inline]
     fn land(&mut self, at: Extent<Lba>, slot: u64, written: Written, plan: &mut Plan) {
         plan.record(Record::Map { at, to: self.bands.block(slot) });
@@ -162,7 +194,9 @@ impl LogStructured {
         let (band, offset) = self.bands.map.locate(slot);
         if offset + at.blocks == self.bands.blocks() {
             self.bands.close(band);
-            self.active = None;
+            if let Some(open) = self.open.iter_mut().find(|open| **open == Some(band)) {
+                *open = None;
+            }
         }
     }
 
@@ -178,20 +212,21 @@ impl LogStructured {
     /// The effect of [`Record::Unmap`].
     fn unmap(&mut self, at: Extent<Lba>) {
         self.bands.remove(at);
-        self.bands.cool(at);
+        self.bands.cool(at, Cooling::Reset);
         self.lost.remove(at);
     }
 
-    /// Plans that the front of `at` is appended to the active band, as far as there is room.
+    /// Plans that the front of `at` is appended to the open bands, as far as there is room.
     #[inline]
     fn append(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         let mut done = 0;
-        while done < at.blocks
-            && let Some((slot, room)) = self.room()
-        {
-            let run = at.skip(done).first(room);
+        while done < at.blocks {
+            let rest = at.skip(done);
+            let stream = self.bands.stream_of(rest.start, 1);
+            let Some((slot, room)) = self.room(stream) else { break };
+            let run = self.of_stream(rest.first(room), stream);
             plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
-            self.bands.pass(run.blocks);
+            self.bands.known.times.pass(run.blocks);
             self.bands.overwrite(run);
             self.land(run, slot, Written::Now, plan);
             done += run.blocks;
@@ -199,20 +234,14 @@ impl LogStructured {
         done
     }
 
-    /// One step towards room for the host on the active band.
-    fn make_room(&mut self, plan: &mut Plan) -> Step {
-        if self.compaction.is_under_way() {
-            return self.compact(plan);
+    /// The front of `at` that belongs to a stream, as its first block does.
+    #[inline]
+    fn of_stream(&self, at: Extent<Lba>, stream: u8) -> Extent<Lba> {
+        if self.bands.separation().streams() == 1 {
+            return at;
         }
-        if self.room().is_some() {
-            Step::Done
-        } else if self.bands.emptying() > 0 {
-            Step::Wait
-        } else if self.begin_compaction(plan) {
-            self.compact(plan)
-        } else {
-            Step::Nothing
-        }
+        let others = (1..at.blocks).find(|&i| self.bands.stream_of(at.start.plus(i.into()), i + 1) != stream);
+        at.first(others.unwrap_or(at.blocks))
     }
 
     /// Plans a read of blocks none of which is in the write buffer; the first goes to `host`.
@@ -266,7 +295,13 @@ impl TranslationLayer for LogStructured {
     }
 
     fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        if self.buffer.is_some() { self.write_buffered(at, plan) } else { self.append(at, plan) }
+        let taken = if self.buffer.is_some() { self.write_buffered(at, plan) } else { self.append(at, plan) };
+        if let Some(tuner) = &mut self.tuner
+            && taken > 0
+        {
+            tuner.wrote(at.first(taken));
+        }
+        taken
     }
 
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
@@ -278,6 +313,9 @@ impl TranslationLayer for LogStructured {
         }
         // Heat of blocks that were in RAM only is forgotten as well.
         self.unmap(at);
+        if let Some(tuner) = &mut self.tuner {
+            tuner.trimmed(at);
+        }
         at.blocks
     }
 
@@ -288,8 +326,9 @@ impl TranslationLayer for LogStructured {
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
         match why {
             Pressure::Blocked(_) if self.buffer.is_some() => self.drain_buffer(plan),
-            Pressure::Blocked(_) => self.make_room(plan),
-            Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
+            Pressure::Blocked(at) => self.make_room(self.bands.stream_of(at.start, 1), plan),
+            Pressure::Idle { .. } => self.compact_ahead(self.config.idle_bands, plan),
+            Pressure::Asked => self.compact_ahead(u32::MAX, plan),
         }
     }
 
@@ -317,9 +356,9 @@ impl TranslationLayer for LogStructured {
         self.restate_region(from, plan)
     }
 
-    /// The band that the host's blocks are appended to, or the one that compaction writes.
+    /// The bands that the host's blocks are appended to, and those that compaction writes.
     fn most_active(&self) -> Option<u32> {
-        Some(1)
+        Some(2 * u32::from(self.bands.separation().streams()))
     }
 
     fn most_records(&self) -> u64 {
@@ -338,6 +377,7 @@ impl TranslationLayer for LogStructured {
 
     fn check(&self) -> Result<(), Violation> {
         self.check_bands()?;
+        self.tuner.as_ref().map_or(Ok(()), Tuner::check)?;
         self.buffer.as_ref().map_or(Ok(()), WriteBuffer::check)
     }
 }

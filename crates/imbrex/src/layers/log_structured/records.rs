@@ -5,9 +5,9 @@
 //! that comes before the switch leaves on a victim is moved by the switch.
 
 use super::LogStructured;
-use super::ages::Written;
 use super::bands::Role;
-use super::compact::becomes;
+use super::roles::becomes;
+use super::times::Written;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::{Corrupt, REGION_RECORDS, UnitReport, Violation, within};
 use crate::plan::{Plan, Record, Unit};
@@ -39,7 +39,8 @@ impl LogStructured {
         let Some(slot) = slot else {
             return Err(Corrupt(format!("a record puts {at:?} at {to:?}, outside a band")));
         };
-        if self.bands.role(self.bands.map.locate(slot).0) == Role::Copying {
+        let (band, offset) = self.bands.map.locate(slot);
+        if self.bands.role(band) == Role::Copying && offset >= self.bands.copies(band) {
             self.bands.wrote(at, slot);
         } else {
             self.displace(slot, at);
@@ -59,7 +60,7 @@ impl LogStructured {
 
     fn apply_role(&mut self, unit: Unit, is: u32) -> Result<(), Corrupt> {
         match self.bands.band_of(unit) {
-            Some(band) if is <= becomes::BARE => {
+            Some(band) if is < becomes::COPYING_BEHIND + self.bands.blocks() => {
                 self.take_role(band, is);
                 Ok(())
             }
@@ -82,13 +83,21 @@ impl LogStructured {
                 self.take_role(band, is);
             }
         }
-        self.active = self.bands.recovered(units, plan)?;
+        self.bands.recovered(units, &mut self.open, plan)?;
+        if let Some(tuner) = &mut self.tuner {
+            tuner.begin(&self.bands);
+        }
         self.check_bands().map_err(|violation| Corrupt(format!("the records contradict the drive: {violation}")))
     }
 
     /// Cursors before those of the map: the roles, then the slots of each band that may hold copies.
     fn cursors_of_copies(&self) -> u64 {
-        u64::from(self.config.spare_bands) * u64::from(self.bands.blocks().div_ceil(COPIES))
+        u64::from(self.most_copying()) * u64::from(self.bands.blocks().div_ceil(COPIES))
+    }
+
+    /// The most bands that take copies at a time: the spare ones, and open ones that compaction goes on with.
+    fn most_copying(&self) -> u32 {
+        self.config.spare_bands + u32::from(self.bands.separation().streams())
     }
 
     pub(super) fn restate_region(&self, from: u64, plan: &mut Plan) -> Option<u64> {
@@ -106,17 +115,16 @@ impl LogStructured {
     }
 
     fn restate_roles(&self, plan: &mut Plan) {
-        let roles = [(&self.bands.copying, becomes::COPYING), (&self.bands.victims, becomes::VICTIM)];
-        for (bands, is) in roles {
-            bands.iter().for_each(|&band| plan.record(Record::Unit { unit: self.bands.unit(band), is }));
-        }
+        let mut is = |band: u32, is: u32| plan.record(Record::Unit { unit: self.bands.unit(band), is });
+        self.bands.copying.iter().for_each(|&band| is(band, becomes::copying(self.bands.copies(band))));
+        self.bands.victims.iter().for_each(|&band| is(band, becomes::VICTIM));
     }
 
     fn restate_copies(&self, part: u64, plan: &mut Plan) {
         let parts = u64::from(self.bands.blocks().div_ceil(COPIES));
         let Some(&band) = self.bands.copying.get((part / parts) as usize) else { return };
         let from = (part % parts) as u32 * COPIES;
-        for offset in from..self.bands.written(band).min(from + COPIES) {
+        for offset in from.max(self.bands.copies(band))..self.bands.written(band).min(from + COPIES) {
             let slot = self.bands.map.place(band, offset);
             if let Some(lba) = self.bands.map.holder(slot) {
                 plan.record(Record::Map { at: Extent::new(lba, 1), to: self.bands.block(slot) });
@@ -126,8 +134,8 @@ impl LogStructured {
 
     /// The most records that restating everything takes.
     pub(super) fn records(&self) -> u64 {
-        let roles = u64::from(self.config.spare_bands) + u64::from(self.config.compact_bands);
-        let copies = u64::from(self.config.spare_bands) * u64::from(self.bands.blocks());
+        let roles = u64::from(self.most_copying()) + u64::from(self.config.compact_bands);
+        let copies = u64::from(self.most_copying()) * u64::from(self.bands.blocks());
         roles + copies + self.bands.map.most_records()
     }
 

@@ -1,8 +1,7 @@
 //! Which band is compacted next.
 
-use super::ages::Ages;
 use super::config::{Age, Config, Equal, Weights};
-use super::temperatures::Temperatures;
+use super::known::Known;
 use crate::parts::full_map::FullMap;
 use crate::parts::random::Random;
 use crate::parts::unit_pool::{UnitPool, Victims};
@@ -20,16 +19,15 @@ pub(super) enum Score {
     Choices(Draw),
     /// That it has the most dead and, by a weight, cold blocks.
     ColdWeight(Weights, Equal),
+    /// That it has the most (1 − u)/u · √age, where age is how long it has been closed: SepBIT's.
+    Closed,
 }
 
 /// What scores look at: the closed bands, and what is known of them.
 pub(super) struct Closed<'a> {
     pub pool: &'a UnitPool,
     pub map: &'a FullMap,
-    /// Where the score reads them.
-    pub ages: Option<&'a Ages>,
-    /// Where the score counts hot blocks.
-    pub temperatures: Option<&'a Temperatures>,
+    pub known: &'a Known,
     /// Blocks of a band.
     pub full: u32,
     /// Whether a band without a dead block will not do.
@@ -42,11 +40,18 @@ impl Score {
         Self::ColdWeight(config.weights(), config.equal)
     }
 
+    /// Blocks count for so much from now on, where they have weights.
+    pub fn weigh(&mut self, weights: Weights) {
+        if let Self::ColdWeight(of, _) = self {
+            *of = weights;
+        }
+    }
+
     /// How closed bands have to be kept for it.
     pub fn keeps(&self) -> Victims {
         match self {
             Self::Greedy => Victims::ByLive,
-            Self::Fifo | Self::CostBenefit(_) | Self::ColdWeight(..) => Victims::ByAge,
+            Self::Fifo | Self::CostBenefit(_) | Self::ColdWeight(..) | Self::Closed => Victims::ByAge,
             Self::Choices(_) => Victims::ForDraws,
         }
     }
@@ -55,13 +60,18 @@ impl Score {
     pub fn reads(&self) -> Option<Age> {
         match self {
             Self::CostBenefit(age) => Some(*age),
-            Self::Fifo | Self::Greedy | Self::Choices(_) | Self::ColdWeight(..) => None,
+            Self::Fifo | Self::Greedy | Self::Choices(_) | Self::ColdWeight(..) | Self::Closed => None,
         }
     }
 
     /// Whether it asks how many hot blocks live on a band.
     pub fn counts_hot(&self) -> bool {
         matches!(self, Self::ColdWeight(..))
+    }
+
+    /// Whether it is that of blocks which are apart by how long they live.
+    pub fn is_of_lives(&self) -> bool {
+        matches!(self, Self::Closed)
     }
 
     /// The band to compact next, if compacting closed ones can gain a slot at all.
@@ -73,6 +83,7 @@ impl Score {
                 closed.highest(|band, live| benefit_per_cost(live, closed.full, closed.age(band, live)))
             }
             Self::ColdWeight(weights, equal) => closed.coldest(*weights, *equal),
+            Self::Closed => closed.highest(|band, live| dead_per_live(live, closed.full, closed.closed_for(band))),
             Self::Choices(draw) => draw.best(closed.pool.drawn_from(), closed.full, |band| closed.map.live(band)),
         }
     }
@@ -91,7 +102,11 @@ impl Closed<'_> {
     }
 
     fn age(&self, band: u32, live: u32) -> u64 {
-        self.ages.map_or(0, |ages| ages.of(band, live))
+        self.known.ages.as_ref().map_or(0, |ages| self.known.times.now() - ages.of(band, live))
+    }
+
+    fn closed_for(&self, band: u32) -> u64 {
+        self.known.lives.as_ref().map_or(0, |lives| self.known.times.now() - lives.when_closed(band))
     }
 
     /// Of all bands, or of those that gain where one must, the one of the most dead and, by `weights`, cold blocks. If
@@ -99,7 +114,7 @@ impl Closed<'_> {
     fn coldest(&self, weights: Weights, equal: Equal) -> Option<u32> {
         let value = |band: u32| {
             let live = self.map.live(band);
-            let cold = live - self.temperatures.map_or(0, |temperatures| temperatures.hot(band));
+            let cold = live - self.known.temperatures.as_ref().map_or(0, |temperatures| temperatures.hot(band));
             (weights.score(self.full - live, cold), live)
         };
         let candidates = (0u32..).zip(self.pool.by_age()).filter(|&(_, band)| !self.must_gain || self.gains(band));
@@ -135,6 +150,12 @@ impl Closed<'_> {
 fn benefit_per_cost(live: u32, full: u32, age: u64) -> f64 {
     let (live, full) = (f64::from(live), f64::from(full));
     (full - live) * age as f64 / (full + live)
+}
+
+/// (1 − u)/u · √age, with the share u of live blocks, for a band of `full` blocks. One without live blocks costs nothing,
+/// and is the best whatever its age.
+fn dead_per_live(live: u32, full: u32, age: u64) -> f64 {
+    if live == 0 { f64::INFINITY } else { f64::from(full - live) / f64::from(live) * (age as f64).sqrt() }
 }
 
 /// Bands drawn at random, each from all closed ones, so that one may be drawn twice.
@@ -233,5 +254,13 @@ mod tests {
         assert!(benefit_per_cost(2, FULL, 10) > benefit_per_cost(5, FULL, 10));
         assert!(benefit_per_cost(5, FULL, 100) > benefit_per_cost(2, FULL, 10));
         assert!(benefit_per_cost(FULL, FULL, 1000).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn the_root_of_an_age_counts_and_an_empty_band_is_the_best() {
+        assert!(dead_per_live(4, FULL, 400) > dead_per_live(2, FULL, 40));
+        assert!(dead_per_live(4, FULL, 300) < dead_per_live(2, FULL, 40));
+        assert!(dead_per_live(0, FULL, 0) > dead_per_live(1, FULL, u64::MAX));
+        assert!(dead_per_live(FULL, FULL, 1000).abs() < f64::EPSILON);
     }
 }

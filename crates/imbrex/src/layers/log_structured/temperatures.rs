@@ -3,6 +3,7 @@
 //! Source: Jones et al., ACM TOS 12(1), 2016, §3: a block's heat is how often it was overwritten, and compaction, which
 //! alone cools, sets it to zero.
 
+use super::config::Cooling;
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::parts::full_map::FullMap;
@@ -11,20 +12,35 @@ use crate::parts::heat::Heat;
 /// The heat of all blocks and, where a score asks for it, how many hot ones live on each band.
 pub(super) struct Temperatures {
     heat: Heat,
+    /// The blocks below this one are hot and all others cold, whatever the host writes; 0 if nobody knows.
+    known: u64,
     /// Hot blocks that live on each band; empty if nobody asks.
     hot: Vec<u32>,
 }
 
 impl Temperatures {
-    /// All of `capacity` blocks are cold. `counted` bands have their hot blocks counted, none or all.
-    pub fn new(capacity: u64, counted: u32) -> Self {
-        Self { heat: Heat::new(capacity), hot: vec![0; counted as usize] }
+    /// All of `capacity` blocks are cold, or those from the first `known` ones on if these are known to be hot.
+    /// `counted` bands have their hot blocks counted, none or all.
+    pub fn new(capacity: u64, known: u64, counted: u32) -> Self {
+        Self { heat: Heat::new(capacity), known, hot: vec![0; counted as usize] }
     }
 
     /// How often the block was overwritten since it was cooled.
     #[inline]
     pub fn of(&self, lba: Lba) -> u32 {
-        self.heat.get(lba.0)
+        if self.known > 0 { u32::from(lba.0 < self.known) } else { self.heat.get(lba.0) }
+    }
+
+    /// Whether a write by the host leaves the block hot: it overwrites one that `map` knows.
+    #[inline]
+    pub fn will_be_hot(&self, lba: Lba, map: &FullMap) -> bool {
+        self.of(lba) > 0 || self.known == 0 && map.get(lba).is_some()
+    }
+
+    /// Reads how hot a block is, for the effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        u64::from(self.of(lba))
     }
 
     /// Hot blocks that live on `band`.
@@ -35,6 +51,9 @@ impl Temperatures {
     /// The block has been overwritten.
     #[inline]
     pub fn raise(&mut self, lba: Lba, map: &FullMap) {
+        if self.known > 0 {
+            return;
+        }
         if self.of(lba) == 0
             && let Some(hot) = self.count_of(lba, map)
         {
@@ -43,15 +62,23 @@ impl Temperatures {
         self.heat.raise(lba.0);
     }
 
-    /// The blocks of `at` are cold.
-    pub fn cool(&mut self, at: Extent<Lba>, map: &FullMap) {
+    /// The blocks of `at` are as hot as `cooling` leaves them.
+    pub fn cool(&mut self, at: Extent<Lba>, map: &FullMap, cooling: Cooling) {
+        if self.known > 0 {
+            return;
+        }
         for lba in at.iter() {
-            if self.of(lba) > 0
+            let heat = self.of(lba);
+            let left = cooling.leaves(heat);
+            if heat > 0
+                && left == 0
                 && let Some(hot) = self.count_of(lba, map)
             {
                 *hot -= 1;
             }
-            self.heat.cool(lba.0);
+            if left < heat {
+                self.heat.cool(lba.0, left);
+            }
         }
     }
 
@@ -115,7 +142,7 @@ mod tests {
 
     #[test]
     fn hot_blocks_are_counted_where_they_live() {
-        let (mut map, mut temperatures) = (FullMap::new(8, 2, 4), Temperatures::new(8, 2));
+        let (mut map, mut temperatures) = (FullMap::new(8, 2, 4), Temperatures::new(8, 0, 2));
         let mut put = |temperatures: &mut Temperatures, blocks: Extent<Lba>, slot: u64| {
             temperatures.relocate(blocks, &map, Some(map.locate(slot).0));
             map.set(blocks, slot, |_, _| {});
@@ -135,7 +162,10 @@ mod tests {
             put(&mut temperatures, at(7, 1), 5)
         };
         assert_eq!([0, 1].map(|band| temperatures.hot(band)), [1, 2]);
-        temperatures.cool(at(0, 8), &map);
+        temperatures.cool(at(0, 8), &map, Cooling::Halve);
+        assert_eq!([0, 1].map(|band| temperatures.hot(band)), [0, 1], "half of two overwrites is one");
+        temperatures.check(&map).expect("counts are kept in step");
+        temperatures.cool(at(0, 8), &map, Cooling::Reset);
         assert_eq!([0, 1].map(|band| temperatures.hot(band)), [0, 0]);
         assert_eq!(temperatures.of(Lba(1)), 0);
         temperatures.hot[1] = 1;

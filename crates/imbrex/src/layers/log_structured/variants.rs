@@ -1,7 +1,7 @@
 //! The layers of the family: each is a score and a list of fields. What they do is told where the family is.
 
 use super::LogStructured;
-use super::config::{Config, FIELDS, FIELDS_OF_AGES, FIELDS_OF_DRAWS, FIELDS_OF_WEIGHTS};
+use super::config::{Config, FIELDS, FIELDS_OF_AGES, FIELDS_OF_DRAWS, FIELDS_OF_TUNING, FIELDS_OF_WEIGHTS};
 use super::score::{Draw, Score};
 use crate::layers::{Family, LayerInfo};
 use crate::recording::Recording;
@@ -67,4 +67,26 @@ pub(in crate::layers) const COLD_WEIGHT: LayerInfo = LayerInfo {
     buffered: false,
     fields: FIELDS_OF_WEIGHTS,
     build: |space, config| Ok(Box::new(LogStructured::new(&COLD_WEIGHT, Score::cold_weight, space, config)?)),
+};
+
+pub(in crate::layers) const SEPBIT: LayerInfo = LayerInfo {
+    name: "sepbit",
+    family: Some(Family::Banded),
+    source: "the same, after Wang et al., FAST 2022",
+    summary: "Everything is appended; blocks are apart by how long others lived, and old bands with many dead ones compacted.",
+    recording: Recording::Zoned,
+    buffered: false,
+    fields: FIELDS,
+    build: |space, config| Ok(Box::new(LogStructured::new(&SEPBIT, |_| Score::Closed, space, config)?)),
+};
+
+pub(in crate::layers) const TUNED: LayerInfo = LayerInfo {
+    name: "tuned-weight",
+    family: Some(Family::Banded),
+    source: SOURCE,
+    summary: "As cold-weight, with the weight that moves least on small disks which follow a sample of the blocks.",
+    recording: Recording::Zoned,
+    buffered: false,
+    fields: FIELDS_OF_TUNING,
+    build: |space, config| Ok(Box::new(LogStructured::tuned(&TUNED, space, config)?)),
 };

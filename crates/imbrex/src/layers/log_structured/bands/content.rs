@@ -7,7 +7,7 @@ use crate::parts::unit_pool;
 impl Bands {
     /// What each band holds.
     pub(in crate::layers::log_structured) fn contents(&self) -> Vec<BandContent> {
-        let hot = self.temperatures.is_some().then(|| self.hot_blocks());
+        let hot = self.known.temperatures.is_some().then(|| self.hot_blocks());
         let content = |band: u32| {
             let (written, live) = (self.written(band), self.live(band));
             BandContent {
@@ -26,7 +26,7 @@ impl Bands {
         let mut hot = vec![0; self.zones.count as usize];
         self.map.all_runs(|at, slot| {
             let (band, _) = self.map.locate(slot);
-            hot[band as usize] += at.iter().filter(|&lba| self.heat(lba) > 0).count() as u32;
+            hot[band as usize] += at.iter().filter(|&lba| self.known.heat(lba) > 0).count() as u32;
             true
         });
         hot

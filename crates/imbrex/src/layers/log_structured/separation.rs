@@ -1,0 +1,84 @@
+//! Which blocks are written to bands of their own: the streams, each of which has an open band.
+
+use super::known::Known;
+use super::lives;
+use crate::block::Lba;
+use crate::parts::full_map::FullMap;
+
+/// The stream of cold blocks, or of all.
+pub(super) const COLD: u8 = 0;
+
+/// The stream of hot blocks.
+const HOT: u8 = 1;
+
+/// The stream of blocks that were hot until they were compacted.
+const ONCE_HOT: u8 = 2;
+
+/// The most streams.
+pub(super) const MOST_STREAMS: usize = lives::STREAMS as usize;
+
+/// What tells streams apart.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Separation {
+    /// Nothing: there is one.
+    Nothing,
+    /// Whether a block is hot, and perhaps whether it has been until now. Source: Jones et al., §6, future work.
+    Temperature {
+        /// Whether blocks that compaction has made cold are apart from those that it found cold.
+        once_hot: bool,
+    },
+    /// How long blocks live: SepBIT.
+    Life,
+}
+
+impl Separation {
+    /// How many streams there are.
+    pub fn streams(self) -> u8 {
+        match self {
+            Self::Nothing => 1,
+            Self::Temperature { once_hot } => 2 + u8::from(once_hot),
+            Self::Life => lives::STREAMS,
+        }
+    }
+
+    /// The stream of a block that the host writes, and that has lived so long since it wrote it before.
+    #[inline]
+    pub fn of_host(self, lba: Lba, lived: impl FnOnce() -> Option<u64>, known: &Known, map: &FullMap) -> u8 {
+        match self {
+            Self::Nothing => COLD,
+            Self::Temperature { .. } => Self::of_temperature(known.will_be_hot(lba, map)),
+            Self::Life => known.stream_of_life(lived()),
+        }
+    }
+
+    /// The stream of blocks that are hot, or not.
+    pub fn of_temperature(is_hot: bool) -> u8 {
+        if is_hot { HOT } else { COLD }
+    }
+
+    /// The stream of blocks that leave the write buffer together because they are hot or will not live long, or because
+    /// they are not.
+    pub fn of_leaving(self, is_hot: bool) -> u8 {
+        match self {
+            Self::Nothing => COLD,
+            Self::Temperature { .. } => Self::of_temperature(is_hot),
+            Self::Life => {
+                if is_hot {
+                    lives::SHORT
+                } else {
+                    lives::LONG
+                }
+            }
+        }
+    }
+
+    /// The stream of a block of this heat that is moved from `band`; `left` is what compaction leaves of its heat.
+    pub fn of_moved(self, lba: Lba, band: u32, (heat, left): (u32, u32), known: &Known) -> u8 {
+        match self {
+            Self::Nothing => COLD,
+            Self::Temperature { once_hot: true } if heat > 0 && left == 0 => ONCE_HOT,
+            Self::Temperature { .. } => Self::of_temperature(left > 0),
+            Self::Life => known.stream_of_moved(lba, band),
+        }
+    }
+}
