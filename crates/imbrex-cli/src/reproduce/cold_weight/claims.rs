@@ -1,5 +1,5 @@
-//! What the paper says. Where it names no tolerance, one is a choice: for a saving half of it and at most five points, so
-//! that a loss never passes; five bands; half of a factor.
+//! What the paper says. Where it names no tolerance, one is a choice: for a saving half of it and at most five points,
+//! so that a loss never passes; five bands; half of a factor.
 
 use super::measure::Measure;
 use super::results::{Aged, Counted};

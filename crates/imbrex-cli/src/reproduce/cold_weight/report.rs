@@ -27,17 +27,17 @@ pub fn shown(results: &Results, findings: &[Finding]) -> String {
 
 /// What the columns mean.
 const LEGEND: &str = "Moved: blocks that compaction wrote, first those of the prepopulation and of the trace together, \
-    then those that the trace alone moved; saved is against Empty. Mixed: bands with at least one hot, one cold and one \
-    free block at the end; hot left: hot blocks then. In Table IV the paper prints for Source 1 and weight 0.7 the count of \
-    Table V; its percentage is of about 2,123,382 blocks.";
+    then those that the trace alone moved; saved is against Empty. Mixed: bands with at least one hot, one cold and \
+    one free block at the end; hot left: hot blocks then. In Table IV the paper prints for Source 1 and weight 0.7 the \
+    count of Table V; its percentage is of about 2,123,382 blocks.";
 
 /// Every reading of the paper's text that moves a count.
 fn readings(row: &Row) -> String {
     let fields: Vec<_> = READINGS.iter().map(|(field, value)| format!("{field} = {value}")).collect();
     let zone = u64::from(row.zone_blocks.unwrap_or(0)) * u64::from(row.block_bytes);
     format!(
-        "Readings: blocks of {} bytes, bands of {} bytes, as many as 85 % of them hold what is written; {}; of bands that \
-         count alike the one with the fewest live blocks; written blocks side by side; reads left out; the buffer \
+        "Readings: blocks of {} bytes, bands of {} bytes, as many as 85 % of them hold what is written; {}; of bands \
+         that count alike the one with the fewest live blocks; written blocks side by side; reads left out; the buffer \
          written at the end.",
         row.block_bytes,
         count(zone),
