@@ -129,6 +129,66 @@ fn traces_that_are_there_are_taken_and_said_to_be_real() {
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "a run that fails leaves nothing");
 }
 
+fn small_cold_weight(output: &Path) -> String {
+    let small = "--requests 100000 --block-size 4KiB --band-size 256KiB --prepopulation 0%,100%";
+    format!("reproduce cold-weight {small} --output {}", output.display())
+}
+
+fn records(file: &Path) -> Vec<std::collections::HashMap<String, String>> {
+    csv::Reader::from_path(file).unwrap().deserialize().map(Result::unwrap).collect()
+}
+
+#[test]
+fn tables_and_bands_of_cold_weight_stand_beside_the_papers() {
+    let home = tempfile::tempdir().unwrap();
+    let [one, two] = ["one", "two"].map(|name| home.path().join(name));
+    let (report, _) = printed(&format!("{} --jobs 1", small_cold_weight(&one)));
+    let (json, summary) = printed(&format!("{} --jobs 2 --format json", small_cold_weight(&two)));
+    assert_eq!(files(&one), files(&two), "the number of threads changes nothing");
+    assert!(summary.contains("claims on synthetic data"), "{summary}");
+
+    let lines = records(&one.join("tables.csv"));
+    assert_eq!(lines.len(), 2 * 2 * 10);
+    let number = |line: &std::collections::HashMap<String, String>, name: &str| line[name].parse::<u64>().unwrap();
+    for line in &lines {
+        let sum = number(line, "moved_before_blocks") + number(line, "moved_by_trace_blocks");
+        assert!(number(line, "moved_blocks") == sum && (line["table"] == "VI" || line["moved_before_blocks"] == "0"));
+    }
+    let of = |table: &str, weight: &str| {
+        let is_it = |line: &&_| {
+            let line: &std::collections::HashMap<String, String> = line;
+            (&*line["table"], &*line["workload"], &*line["cold_weight"]) == (table, "proj_1", weight)
+        };
+        lines.iter().find(is_it).unwrap()
+    };
+    assert_eq!(of("VI", "0.1")["paper_moved_blocks"], "66031282");
+    let saved =
+        100.0 * (1.0 - number(of("VI", "0.9"), "moved_blocks") as f64 / number(of("VI", ""), "moved_blocks") as f64);
+    assert!((of("VI", "0.9")["saved_percent"].parse::<f64>().unwrap() - saved).abs() < 1e-9 && saved < 0.0, "{saved}");
+
+    let figure = records(&one.join("figure-10-proj_1-100.csv"));
+    let mixed =
+        |layer: &str| figure.iter().filter(|band| band["layer"] == layer && band["mixed"] == "true").count() as u64;
+    assert_eq!(mixed("log-greedy"), number(of("VI", ""), "mixed"));
+    if cfg!(feature = "pictures") {
+        let picture = fs::read_to_string(one.join("figure-10-proj_1-100.svg")).unwrap();
+        let shown = [mixed("log-greedy"), mixed("cold-weight")].map(|mixed| format!("{mixed} of them mixed"));
+        assert!(shown.iter().all(|shown| picture.contains(shown)), "{shown:?}");
+        assert!(picture.contains("Figure 10: bands at the end, proj_1 (synthetic), 100 % prepopulation"));
+    }
+    assert!(!one.join("figure-8-proj_1-75.csv").exists(), "that table was left out");
+
+    let claims: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let verdict = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap()["verdict"].clone();
+    assert_eq!([verdict("J2a"), verdict("J2.P75"), verdict("J3d")], ["not-measured", "not-measured", "exceeded"]);
+    assert!(report.contains("Table VI, Source 1 (src1_1 (synthetic)), 100 % prepopulation"), "{report}");
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    for name in lines[0].keys() {
+        assert!(documented.contains(&format!("`{name}`")), "{name} of tables.csv is not in docs/json.md");
+    }
+    assert!(documented.contains(&lines[0]["schema"]));
+}
+
 /// A run that is in the middle of its work, whose folder is begun.
 #[cfg(unix)]
 fn begun(home: &Path) -> std::process::Child {
@@ -161,10 +221,14 @@ fn ctrl_c_leaves_nothing_however_often_it_is_pressed() {
 #[test]
 fn what_is_wrong_is_said_before_the_work() {
     let unknown = imbrex("reproduce hydra");
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("known papers are: amphisbaena"));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("known papers are: amphisbaena, cold-weight"));
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("thesis.tex"), "").unwrap();
     let refused = imbrex(&quick(home.path()));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("has other files in it"));
     assert!(!refused.status.success() && home.path().join("thesis.tex").exists());
+    let said = |arguments: &str| String::from_utf8(imbrex(arguments).stderr).unwrap();
+    assert!(said("reproduce amphisbaena --block-size 4KiB").contains("it is an option of cold-weight"));
+    assert!(said("reproduce cold-weight --prepopulation 30%").contains("the paper has 0%, 25%, 50%, 75% and 100%"));
+    assert!(said("reproduce cold-weight --block-size 1KiB").contains("possible values: 512B, 4KiB"));
 }

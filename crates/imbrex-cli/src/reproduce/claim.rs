@@ -2,13 +2,24 @@
 
 use serde::Serialize;
 
-use super::measure::{Measure, Measured};
+use super::measure::Measure;
 
 /// The version of [`Finding`].
 pub const SCHEMA: &str = "imbrex.claim/1";
 
+/// What can be measured, in words.
+pub trait Described {
+    fn described(&self) -> String;
+}
+
+/// What was measured, and what stands behind it.
+pub struct Measured {
+    pub value: Option<f64>,
+    pub note: String,
+}
+
 /// A sentence of a paper that can be true or false.
-pub struct Claim {
+pub struct Claim<M = Measure> {
     /// Its name, by which the notes speak of it.
     pub id: &'static str,
     /// The sentence, shortened.
@@ -22,7 +33,7 @@ pub struct Claim {
     /// The unit of both.
     pub unit: &'static str,
     /// How it is measured.
-    pub measure: Measure,
+    pub measure: M,
 }
 
 /// How a measurement has to lie to the claimed number.
@@ -80,6 +91,13 @@ pub enum Data {
     Mixed,
 }
 
+impl Measured {
+    /// A number that needs no explanation.
+    pub fn alone(value: Option<f64>) -> Self {
+        Self { value, note: String::new() }
+    }
+}
+
 impl Verdict {
     /// The word for it.
     pub fn name(self) -> &'static str {
@@ -112,7 +130,7 @@ impl Data {
     }
 }
 
-impl Claim {
+impl<M: Described> Claim<M> {
     /// Whether a measurement agrees.
     pub fn verdict(&self, measured: Option<f64>) -> Verdict {
         let (low, high) = (self.value - self.tolerance, self.value + self.tolerance);

@@ -1,5 +1,6 @@
 //! How claims are measured: what can be asked of a paper's runs.
 
+use super::claim::Described;
 use super::metric::Metric;
 
 /// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside
@@ -48,12 +49,6 @@ pub enum Scope {
     One(&'static str),
 }
 
-/// What was measured, and what stands behind it.
-pub struct Measured {
-    pub value: Option<f64>,
-    pub note: String,
-}
-
 impl Scope {
     /// Whether a workload is meant.
     pub fn has(self, workload: &str) -> bool {
@@ -95,9 +90,10 @@ impl Measure {
     pub fn is_of_runs(&self) -> bool {
         !matches!(self, Self::Periods { .. })
     }
+}
 
-    /// What it is, in words.
-    pub fn described(&self) -> String {
+impl Described for Measure {
+    fn described(&self) -> String {
         match self {
             Self::MeanReduction(metric) => {
                 format!("{} saved against the others, on average over workloads and others", metric.name())
@@ -136,12 +132,5 @@ impl Measure {
             Self::Periods { is_long: false } => "largest share of blocks with short update periods".to_owned(),
             Self::Periods { is_long: true } => "largest share of blocks with long update periods".to_owned(),
         }
-    }
-}
-
-impl Measured {
-    /// A number that needs no explanation.
-    pub fn alone(value: Option<f64>) -> Self {
-        Self { value, note: String::new() }
     }
 }

@@ -2,6 +2,7 @@
 
 mod amphisbaena;
 mod claim;
+mod cold_weight;
 mod figures;
 mod locality;
 mod measure;
@@ -35,12 +36,23 @@ use crate::setup::{Case, Chosen, Fit, named_drive};
 use crate::stop;
 use crate::table::paragraphs;
 use crate::workload::Known;
+use claim::Finding;
+use cold_weight::ColdWeightArguments;
 use locality::Locality;
 use paper::{Load, Paper, Turnover};
 use results::Results;
 
-/// The papers that can be reproduced.
-const PAPERS: &[&Paper] = &[&amphisbaena::PAPER];
+/// A paper that can be reproduced.
+#[derive(Copy, Clone)]
+enum Reproduced {
+    /// One whose evaluation is studies: variants side by side.
+    Studies(&'static Paper),
+    /// One with tables and set-up of its own.
+    ColdWeight,
+}
+
+/// All of them.
+const PAPERS: [Reproduced; 2] = [Reproduced::Studies(&amphisbaena::PAPER), Reproduced::ColdWeight];
 
 /// The file by which a folder of results is known.
 const CLAIMS: &str = "claims.csv";
@@ -50,9 +62,9 @@ const CLAIMS: &str = "claims.csv";
 /// Figures go to a folder as data and pictures; docs/reproduction tells what was found.
 #[derive(Args)]
 pub struct Reproduce {
-    /// The paper: amphisbaena
+    /// The paper: amphisbaena or cold-weight
     #[arg(value_name = "PAPER", value_parser = paper)]
-    paper: &'static Paper,
+    paper: Reproduced,
     /// A folder with traces of the paper's volumes, called hm_0.csv.gz and so on; what it lacks is generated from
     /// profiles
     #[arg(long, value_name = "DIR")]
@@ -72,33 +84,43 @@ pub struct Reproduce {
     /// The folder for the figures, which appears when it is complete; otherwise reproduction/PAPER
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    cold_weight: ColdWeightArguments,
 }
 
-fn paper(name: &str) -> Result<&'static Paper, String> {
-    let known = || PAPERS.iter().map(|paper| paper.name).collect::<Vec<_>>().join(", ");
-    PAPERS.iter().copied().find(|paper| paper.name == name).ok_or_else(|| format!("known papers are: {}", known()))
+fn paper(name: &str) -> Result<Reproduced, String> {
+    let known = || PAPERS.map(Reproduced::name).join(", ");
+    PAPERS.into_iter().find(|paper| paper.name() == name).ok_or_else(|| format!("known papers are: {}", known()))
+}
+
+impl Reproduced {
+    /// The name on the command line.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Studies(paper) => paper.name,
+            Self::ColdWeight => cold_weight::NAME,
+        }
+    }
 }
 
 impl Reproduce {
     pub fn run(self) -> Result<()> {
         stop::on_ctrl_c();
-        let path = self.output.clone().unwrap_or_else(|| PathBuf::from("reproduction").join(self.paper.name));
+        if let Reproduced::Studies(paper) = self.paper {
+            self.cold_weight.refuse(paper.name)?;
+        }
+        let path = self.output.clone().unwrap_or_else(|| PathBuf::from("reproduction").join(self.paper.name()));
         let folder = NewFolder::create(&path, CLAIMS)?;
-        let results = self.replay()?;
-        let findings = results.findings();
-        let text = report::shown(&results, &findings);
+        let (findings, text) = match self.paper {
+            Reproduced::Studies(paper) => write_studies(&self.replay(paper)?, &folder)?,
+            Reproduced::ColdWeight => {
+                let workloads = self.volumes(&cold_weight::volumes())?;
+                let results = cold_weight::replay(&workloads, self.requests, &self.cold_weight, self.jobs())?;
+                cold_weight::write(&results, &folder)?
+            }
+        };
         folder.write(CLAIMS, &csv(&findings)?)?;
         folder.write("report.txt", text.as_bytes())?;
-        folder.write("runs.csv", &csv(&results.rows().collect::<Vec<_>>())?)?;
-        figures::write(&results, &folder)?;
-        if self.paper.turnover.is_some() {
-            turnover::write(&results.turnover, &folder)?;
-        }
-        if let Some(numbers) = self.paper.locality {
-            locality::write(&results.localities, numbers, &folder)?;
-        }
-        #[cfg(feature = "pictures")]
-        pictures::write(&results, &folder)?;
         folder.finish()?;
         let summary = format!("{}; figures are in {}", report::summary(&findings), path.display());
         if self.format != Format::Table {
@@ -107,18 +129,27 @@ impl Reproduce {
         Output::standard(self.format).write(&findings, || format!("{text}\n{}", paragraphs(&summary)))
     }
 
-    /// Every variant of the paper on every workload.
-    fn replay(&self) -> Result<Results> {
-        let paper = self.paper;
-        let jobs = self.jobs.map_or_else(parallel::cores, NonZeroUsize::get);
-        let variants = variants(paper)?;
-        let workloads = volumes::find(paper.workloads, self.traces.as_deref(), self.requests, self.seed)?;
+    fn jobs(&self) -> usize {
+        self.jobs.map_or_else(parallel::cores, NonZeroUsize::get)
+    }
+
+    /// The volumes of a paper, of which it says how many are real if a folder was named.
+    fn volumes(&self, names: &[&str]) -> Result<Vec<Workload>> {
+        let workloads = volumes::find(names, self.traces.as_deref(), self.requests, self.seed)?;
         if let Some(folder) = &self.traces {
             let found = workloads.iter().filter(|workload| matches!(workload, Workload::File(_))).count();
             let folder = folder.display();
             eprintln!("{found} of {} volumes are in {folder}; the others are generated", workloads.len());
         }
-        let (known, localities) = self.read(&workloads, jobs)?;
+        Ok(workloads)
+    }
+
+    /// Every variant of the paper on every workload.
+    fn replay(&self, paper: &'static Paper) -> Result<Results> {
+        let jobs = self.jobs();
+        let variants = variants(paper)?;
+        let workloads = self.volumes(paper.workloads)?;
+        let (known, localities) = self.read(paper, &workloads, jobs)?;
         let runs: Vec<_> =
             paper.runs().into_iter().map(|(workload, variant)| (&known[workload], &variants[variant])).collect();
         let requests = runs.iter().map(|(known, _)| known.range.requests).sum();
@@ -129,26 +160,32 @@ impl Reproduce {
             row.outcome = row.outcome.timed(0.0);
             Ok(row)
         })?;
-        let turnover = paper.turnover.map_or(Ok(Vec::new()), |figure| self.turnover(figure, known, jobs))?;
+        let turnover = paper.turnover.map_or(Ok(Vec::new()), |figure| self.turnover(paper, figure, known, jobs))?;
         Ok(Results::new(paper, rows, turnover, localities))
     }
 
     /// The points of a figure over turnovers: on the paper's workloads, and on further traces that the folder has.
-    fn turnover(&self, figure: &'static Turnover, known: Vec<Known>, jobs: usize) -> Result<Vec<turnover::Point>> {
-        let all = self.paper.workloads.iter().copied().zip(known);
+    fn turnover(
+        &self,
+        paper: &'static Paper,
+        figure: &'static Turnover,
+        known: Vec<Known>,
+        jobs: usize,
+    ) -> Result<Vec<turnover::Point>> {
+        let all = paper.workloads.iter().copied().zip(known);
         let mut named: Vec<_> = all.filter(|(name, _)| figure.workloads.contains(name)).collect();
         let further = volumes::present(figure.further, self.traces.as_deref(), self.requests)?;
         let progress = Progress::of_pieces("reading", further.len());
         for (name, workload) in further {
             named.push((name, Known::survey(workload, self.requests, None, &progress)?));
         }
-        let drive = named_drive(self.paper.drive)?;
-        turnover::points(figure, &named, (&drive, self.paper.prefill), jobs)
+        let drive = named_drive(paper.drive)?;
+        turnover::points(figure, &named, (&drive, paper.prefill), jobs)
     }
 
     /// The workloads, and how they write if the paper shows it.
-    fn read(&self, workloads: &[Workload], jobs: usize) -> Result<(Vec<Known>, Vec<Locality>)> {
-        let shows_locality = self.paper.locality.is_some();
+    fn read(&self, paper: &Paper, workloads: &[Workload], jobs: usize) -> Result<(Vec<Known>, Vec<Locality>)> {
+        let shows_locality = paper.locality.is_some();
         let passes = if shows_locality { 1 + Locality::PASSES } else { 1 };
         let progress = Progress::of_pieces("reading", passes * workloads.len());
         let known = parallel::each(jobs, workloads, |workload| {
@@ -157,13 +194,30 @@ impl Reproduce {
         if !shows_locality {
             return Ok((known, Vec::new()));
         }
-        let buffer = buffer(self.paper)?;
-        let named: Vec<_> = workloads.iter().zip(self.paper.workloads).collect();
+        let buffer = buffer(paper)?;
+        let named: Vec<_> = workloads.iter().zip(paper.workloads).collect();
         let localities = parallel::each(jobs, &named, |(workload, name)| {
             Locality::of(workload, name, buffer, self.requests, &progress)
         })?;
         Ok((known, localities))
     }
+}
+
+/// Fills the folder; the claims beside what was measured, and the report.
+fn write_studies(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>, String)> {
+    let findings = results.findings();
+    let text = report::shown(results, &findings);
+    folder.write("runs.csv", &csv(&results.rows().collect::<Vec<_>>())?)?;
+    figures::write(results, folder)?;
+    if results.paper.turnover.is_some() {
+        turnover::write(&results.turnover, folder)?;
+    }
+    if let Some(numbers) = results.paper.locality {
+        locality::write(&results.localities, numbers, folder)?;
+    }
+    #[cfg(feature = "pictures")]
+    pictures::write(results, folder)?;
+    Ok((findings, text))
 }
 
 fn buffer(paper: &Paper) -> Result<BufferSize> {

@@ -34,12 +34,14 @@ pub fn shown(results: &Results, findings: &[Finding]) -> String {
     if let Some(turnover) = paper.turnover {
         text += &format!("\n{}\n\n{}\n", paragraphs(turnover.title), turnover::shown(&results.turnover));
     }
-    text += &format!("\nClaims\n\n{}\n", claims(findings));
-    let notes = findings.iter().filter(|finding| !finding.note.is_empty());
-    for Finding { id, note, .. } in notes {
-        text += &format!("{}\n", paragraphs(&format!("{id}: {note}")));
-    }
+    text += &format!("\nClaims\n\n{}\n{}", claims(findings), notes(findings));
     text
+}
+
+/// What stands behind the numbers, a paragraph for each.
+pub fn notes(findings: &[Finding]) -> String {
+    let noted = findings.iter().filter(|finding| !finding.note.is_empty());
+    noted.map(|Finding { id, note, .. }| format!("{}\n", paragraphs(&format!("{id}: {note}")))).collect()
 }
 
 /// How many claims are met.
@@ -123,7 +125,8 @@ fn bar(results: &Results, (study, figure): (&Study, &Figure), workload: &str, va
     }
 }
 
-fn claims(findings: &[Finding]) -> String {
+/// The claims and what was measured.
+pub fn claims(findings: &[Finding]) -> String {
     let cells = |finding: &Finding| {
         [
             finding.id.to_owned(),

@@ -1,8 +1,8 @@
 //! The runs of a paper, and what they say together.
 
-use super::claim::{Claim, Data, Finding};
+use super::claim::{Claim, Data, Finding, Measured};
 use super::locality::Locality;
-use super::measure::{Measure, Measured, Scope};
+use super::measure::{Measure, Scope};
 use super::metric::Metric;
 use super::paper::Paper;
 use super::turnover::Point;

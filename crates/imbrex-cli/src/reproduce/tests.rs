@@ -91,15 +91,16 @@ const PAPER: Paper = Paper {
 
 fn results(requests: u64) -> Results {
     let command = Reproduce {
-        paper: &PAPER,
+        paper: Reproduced::Studies(&PAPER),
         traces: None,
         requests: NonZeroU64::new(requests),
         seed: None,
         jobs: None,
         format: Format::Table,
         output: None,
+        cold_weight: ColdWeightArguments::default(),
     };
-    command.replay().unwrap()
+    command.replay(&PAPER).unwrap()
 }
 
 #[test]
@@ -167,6 +168,7 @@ fn turnovers_are_of_the_other_layers_buffer() {
 #[test]
 fn papers_speak_of_what_they_have() {
     for paper in PAPERS {
+        let Reproduced::Studies(paper) = paper else { continue };
         variants(paper).unwrap();
         let names: HashSet<_> = paper.variants.iter().map(|variant| variant.name).collect();
         assert_eq!(names.len(), paper.variants.len(), "variants have names of their own");

@@ -31,6 +31,7 @@ use crate::block::{Access, Extent, Lba};
 pub use compression::Compression;
 use derived::dense::Dense;
 use derived::prepopulated::Prepopulated;
+use derived::writes::Writes;
 pub use error::{Position, Problem, TraceError};
 pub use format::{FORMATS, FormatInfo, NoSuchFormat, TraceFormat};
 use profiles::{Profile, ProfileSource};
@@ -164,6 +165,8 @@ pub enum Workload {
     Dense(Box<Dense>),
     /// Another workload behind writes of its own in another order, see [`derived`].
     Prepopulated(Box<Prepopulated>),
+    /// The writes of another workload, held in memory, see [`derived`].
+    Writes(Box<Writes>),
 }
 
 impl Workload {
@@ -175,6 +178,7 @@ impl Workload {
             Self::Profile(profile) => Ok(Box::new(ProfileSource::new(profile)?)),
             Self::Dense(dense) => Ok(Box::new(dense.open()?)),
             Self::Prepopulated(prepopulated) => Ok(Box::new(prepopulated.open()?)),
+            Self::Writes(writes) => Ok(Box::new(writes.open())),
         }
     }
 
@@ -201,6 +205,7 @@ impl Workload {
             Self::Synthetic(_) | Self::Profile(_) => None,
             Self::Dense(dense) => dense.original().file(),
             Self::Prepopulated(prepopulated) => prepopulated.original().file(),
+            Self::Writes(writes) => writes.original().file(),
         }
     }
 
@@ -213,13 +218,14 @@ impl Workload {
             Self::Profile(profile) => Some(profile.seed),
             Self::Dense(dense) => dense.original().seed(),
             Self::Prepopulated(prepopulated) => prepopulated.original().seed(),
+            Self::Writes(writes) => writes.original().seed(),
         }
     }
 
     /// Draws from `seed`; changes nothing about a file, nor about what was made from another workload.
     pub fn set_seed(&mut self, seed: u64) {
         match self {
-            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) => {}
+            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Writes(_) => {}
             Self::Synthetic(spec) => spec.seed = seed,
             Self::Profile(profile) => profile.seed = seed,
         }
@@ -228,7 +234,7 @@ impl Workload {
     /// Generates so many requests; changes nothing about a file, nor about what was made from another workload.
     pub fn set_requests(&mut self, requests: u64) {
         match self {
-            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) => {}
+            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Writes(_) => {}
             Self::Synthetic(spec) => spec.requests = requests,
             Self::Profile(profile) => profile.shortened = Some(requests),
         }

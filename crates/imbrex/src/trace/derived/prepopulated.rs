@@ -13,9 +13,9 @@
 use std::sync::Arc;
 
 use super::Limited;
-use crate::block::Access;
+use super::writes::gathered;
 use crate::parts::random::Random;
-use crate::trace::{BATCH, Irregularities, TraceError, TraceInfo, TraceRequest, TraceSource, Workload};
+use crate::trace::{Irregularities, TraceError, TraceInfo, TraceRequest, TraceSource, Workload};
 
 /// Timesteps of a chunk.
 const TIMESTEPS: u32 = 10;
@@ -43,7 +43,7 @@ impl Prepopulation {
     /// When `share` is not from 0 to 1.
     pub fn of(source: &mut dyn TraceSource, share: f64, seed: u64) -> Result<Self, TraceError> {
         assert!((0.0..=1.0).contains(&share), "{share} is no share");
-        let (all, requests) = writes(source)?;
+        let (all, requests) = gathered(source)?;
         let mut chunks = chunks(&all);
         // Of each number of millionths a stream of its own.
         let mut random = Random::new(seed ^ ((share * 1e6) as u64) << 32);
@@ -73,20 +73,6 @@ impl Prepopulation {
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.writes.len() as u64
-    }
-}
-
-/// All writes of a source, and how many requests it has.
-fn writes(source: &mut dyn TraceSource) -> Result<(Vec<TraceRequest>, u64), TraceError> {
-    let (mut writes, mut requests) = (Vec::new(), 0);
-    let mut batch = Vec::with_capacity(BATCH);
-    loop {
-        source.fill(&mut batch, BATCH)?;
-        if batch.is_empty() {
-            return Ok((writes, requests));
-        }
-        requests += batch.len() as u64;
-        writes.extend(batch.iter().filter(|request| request.access == Access::Write));
     }
 }
 

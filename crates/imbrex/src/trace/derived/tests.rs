@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::dense::{Dense, Numbering};
 use super::prepopulated::{Prepopulated, Prepopulation};
+use super::writes::Writes;
 use crate::block::Access;
 use crate::trace::{TraceFile, TraceRequest, Workload};
 
@@ -174,4 +175,20 @@ fn a_share_is_taken_exactly_and_shuffled_by_itself() {
     assert_eq!(offsets(0.5, 1), offsets(0.5, 1));
     assert_ne!(offsets(0.5, 1), offsets(0.5, 2));
     assert_ne!(offsets(0.25, 1)[..], offsets(0.5, 1)[..50], "a quarter is not the beginning of a half");
+}
+
+#[test]
+fn writes_alone_are_aged_as_they_are_among_reads() {
+    let (_file, workload) = paced(100);
+    let alone = Writes::of(workload.clone(), &mut *workload.open().unwrap()).unwrap();
+    let alone = Workload::Writes(Box::new(alone));
+    assert_eq!(alone.open().unwrap().info(), workload.open().unwrap().info());
+    let writes = |requests: Vec<TraceRequest>| -> Vec<TraceRequest> {
+        requests.into_iter().filter(|request| request.access == Access::Write).collect()
+    };
+    assert_eq!(all(&alone).0, writes(all(&workload).0));
+    let (aged, before) = prepopulated(&alone, 0.5, 1);
+    let (among_reads, as_many) = prepopulated(&workload, 0.5, 1);
+    assert_eq!((aged, before), (writes(among_reads), as_many));
+    assert_eq!(alone.file(), workload.file());
 }
