@@ -22,6 +22,9 @@ pub struct ColdWeightArguments {
     /// cold-weight: how much of the writes comes before the trace, a table each; otherwise 0%,25%,50%,75%,100%
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = level)]
     prepopulation: Option<Vec<u32>>,
+    /// cold-weight: run what goes beyond the paper too: a weight that is found, hot blocks apart, decay, other rules
+    #[arg(long)]
+    pub beyond: bool,
 }
 
 #[derive(Copy, Clone, ValueEnum)]
@@ -47,6 +50,7 @@ impl ColdWeightArguments {
             ("--block-size", self.block_size.is_some()),
             ("--band-size", self.band_size.is_some()),
             ("--prepopulation", self.prepopulation.is_some()),
+            ("--beyond", self.beyond),
         ];
         match chosen.iter().find(|(_, is)| *is) {
             Some((option, _)) => bail!("{option}: {paper} has none; it is an option of cold-weight"),

@@ -3,6 +3,7 @@
 //! Its evaluation, Tables II to VI and figures 2 to 11, and what the text says of them.
 
 mod arguments;
+mod beyond;
 mod claims;
 mod figures;
 mod measure;
@@ -43,14 +44,18 @@ pub fn replay(
     arguments: &ColdWeightArguments,
     jobs: usize,
 ) -> Result<Results> {
-    runs::all(workloads, requests, (&arguments.levels(), &arguments.drive()?), jobs)
+    runs::all(workloads, requests, (&arguments.levels(), &arguments.drive()?, arguments.beyond), jobs)
 }
 
 /// Fills the folder; the claims beside what was measured, and the report.
 pub fn write(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>, String)> {
     let findings = findings(results);
-    folder.write("runs.csv", &csv(&results.cells().iter().map(|cell| &cell.row).collect::<Vec<_>>())?)?;
+    let cells = results.cells().iter().chain(results.beyond());
+    folder.write("runs.csv", &csv(&cells.map(|cell| &cell.row).collect::<Vec<_>>())?)?;
     folder.write("tables.csv", &csv(&tables::lines(results, NAME))?)?;
+    if !results.beyond().is_empty() {
+        folder.write("beyond.csv", &csv(&beyond::lines(results))?)?;
+    }
     figures::write(results, folder)?;
     let text = report::shown(results, &findings);
     Ok((findings, text))

@@ -1,6 +1,7 @@
 //! The reproduction for people: the set-up, the tables, the claims.
 
 use super::TITLE;
+use super::beyond;
 use super::paper::WORKLOADS;
 use super::results::Results;
 use super::runs::READINGS;
@@ -21,6 +22,7 @@ pub fn shown(results: &Results, findings: &[Finding]) -> String {
         text += &format!("\n{}\n\n{table}\n", paragraphs(&title));
     }
     text += &format!("\n{}\n", paragraphs(LEGEND));
+    text += &beyond::shown(results);
     text += &format!("\nClaims\n\n{}\n{}", claims(findings), notes(findings));
     text
 }

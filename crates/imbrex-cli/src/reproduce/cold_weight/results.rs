@@ -12,7 +12,7 @@ pub struct Cell {
     pub workload: usize,
     /// The part of the writes that came before, in percent.
     pub level: u32,
-    /// 0 is Empty; the others are the weights in their order.
+    /// 0 is Empty; the others are the weights in their order, and then what goes beyond the paper.
     pub variant: usize,
     pub row: Row,
     /// Blocks moved by the trace itself.
@@ -43,6 +43,7 @@ pub struct Aged {
 /// All runs, in the order of workloads, prepopulations and variants.
 pub struct Results {
     cells: Vec<Cell>,
+    beyond: Vec<Cell>,
 }
 
 impl Cell {
@@ -53,9 +54,9 @@ impl Cell {
         }
     }
 
-    /// The weight in percent; Empty has none.
+    /// The weight in percent; Empty has none, and what goes beyond the paper neither.
     pub fn weight(&self) -> Option<u32> {
-        self.variant.checked_sub(1).map(|at| WEIGHTS[at])
+        WEIGHTS.get(self.variant.checked_sub(1)?).copied()
     }
 }
 
@@ -68,11 +69,18 @@ impl Aged {
 
 impl Results {
     pub fn new(cells: Vec<Cell>) -> Self {
-        Self { cells }
+        let (cells, beyond) = cells.into_iter().partition(|cell| cell.variant <= WEIGHTS.len());
+        Self { cells, beyond }
     }
 
+    /// The runs of the paper.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// Those of what goes beyond it.
+    pub fn beyond(&self) -> &[Cell] {
+        &self.beyond
     }
 
     /// The runs on an aged workload, Empty first; none if it was left out.

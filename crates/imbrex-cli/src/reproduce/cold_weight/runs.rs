@@ -12,6 +12,7 @@ use imbrex::trace::Workload;
 use imbrex::trace::derived::prepopulated::{Prepopulated, Prepopulation};
 use imbrex::trace::derived::writes::Writes;
 
+use super::beyond::{self, BEYOND};
 use super::paper::WEIGHTS;
 use super::results::{Cell, Results};
 use crate::parallel;
@@ -51,15 +52,16 @@ struct Aged {
 /// One run: a place among the aged workloads, and a place among the variants, of which the first is Empty.
 type Run = (usize, usize);
 
-/// Replays all of it.
+/// Replays all of it, and `beyond` the paper.
 pub fn all(
     workloads: &[Workload],
     requests: Option<NonZeroU64>,
-    (levels, drive): (&[u32], &DrivePreset),
+    (levels, drive, beyond): (&[u32], &DrivePreset, bool),
     jobs: usize,
 ) -> Result<Results> {
     let aged = aged(workloads, requests, (levels, drive.block_bytes), jobs)?;
-    let runs: Vec<Run> = (0..aged.len()).flat_map(|at| (0..=WEIGHTS.len()).map(move |variant| (at, variant))).collect();
+    let variants = 1 + WEIGHTS.len() + if beyond { BEYOND.len() } else { 0 };
+    let runs: Vec<Run> = (0..aged.len()).flat_map(|at| (0..variants).map(move |variant| (at, variant))).collect();
     let requests = runs.iter().map(|&(at, _)| aged[at].known.range.requests).sum();
     let progress = Progress::new("replaying", requests);
     let cells = parallel::each(jobs, &runs, |&(at, variant)| aged[at].replay(variant, drive, &progress))?;
@@ -94,7 +96,11 @@ fn aged(
 
 impl Aged {
     fn replay(&self, variant: usize, drive: &DrivePreset, progress: &Progress) -> Result<Cell> {
-        let layer = if variant == 0 { EMPTY } else { COLD_WEIGHT };
+        let layer = match beyond::of(variant) {
+            Some(beyond) => beyond.layer,
+            None if variant == 0 => EMPTY,
+            None => COLD_WEIGHT,
+        };
         let case = Case { layer: layers::find(layer)?, drive: drive.clone(), fit: Fit::Workload };
         let chosen = self.chosen(layer, variant)?;
         let mut watch = Watch::default();
@@ -109,7 +115,9 @@ impl Aged {
 
     fn chosen(&self, layer: &str, variant: usize) -> Result<Chosen> {
         let mut settings: Vec<_> = READINGS.iter().map(|(field, value)| format!("{layer}.{field}={value}")).collect();
-        if let Some(weight) = variant.checked_sub(1).map(|at| WEIGHTS[at]) {
+        if let Some(beyond) = beyond::of(variant) {
+            settings.extend(beyond.fields.iter().map(|(field, value)| format!("{layer}.{field}={value}")));
+        } else if let Some(weight) = variant.checked_sub(1).map(|at| WEIGHTS[at]) {
             settings.push(format!("{layer}.cold_weight={}", f64::from(weight) / 100.0));
             settings.push(format!("{layer}.{TIE}"));
         }

@@ -38,7 +38,7 @@ fn workload(volume: &str) -> Workload {
 
 fn results() -> Results {
     let workloads: Vec<_> = volumes().into_iter().map(workload).collect();
-    runs::all(&workloads, REQUESTS, (&LEVELS, &drive()), 2).unwrap()
+    runs::all(&workloads, REQUESTS, (&LEVELS, &drive(), true), 2).unwrap()
 }
 
 /// Blocks moved and mixed bands in a run of the whole workload, reads included, that leaves nothing out of its figures.
@@ -104,7 +104,17 @@ fn savings_are_against_empty_and_what_was_not_run_is_not_measured() {
         let best = results.best(on, Counted::All).unwrap().0;
         results.variants(on)[0].sums.mixed.max(best.sums.mixed).unwrap()
     });
+    let beyond = beyond::lines(&results);
+    assert_eq!((results.beyond().len(), beyond.len()), (4 * beyond::BEYOND.len(), 4 * beyond::BEYOND.len()));
+    for cell in results.beyond() {
+        let what = beyond::of(cell.variant).unwrap();
+        assert_eq!((cell.row.layer, cell.weight()), (what.layer, None));
+        for (field, value) in what.fields {
+            assert_eq!(cell.row.config[*field].to_string().trim_matches('"'), *value, "{}", what.name);
+        }
+    }
     let text = report::shown(&results, &findings);
+    assert!(text.contains("Beyond the paper, src1_1") && text.contains("SepBIT"), "{text}");
     assert!(text.contains("Table VI, Project (proj_1 (synthetic)), 100 % prepopulation"), "{text}");
     for reading in ["blocks of 4096 bytes", "compact_bands = 2", "buffered_heat = true", "buffer_tie = cold"] {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(reading), "{reading}");
