@@ -126,3 +126,24 @@ fn bands_that_count_alike_in_decimals_are_equal() {
         }
     }
 }
+
+/// Compaction does not cool what is known to be hot: it goes on with other hot blocks, and none was hot once.
+#[test]
+fn blocks_that_are_known_to_be_hot_stay_hot_when_they_are_moved() {
+    let moved = |config: &str| {
+        let spec = ZonedSpec { zones: 20, zone_blocks: 16, conventional_zones: 0, max_open: 0, max_active: 0 };
+        let disk = Device::new(Box::new(Shingled::new(Pba::DISK, spec)), Box::new(NoTime), 4096);
+        let config = format!("spare_fraction = 0.3\noracle = 0.25\n{config}").parse().unwrap();
+        let layer = (layers::find("cold-weight").unwrap(), &config);
+        let simulation = Simulation::of(layer, 0, disk, &ReplayOptions::default()).unwrap();
+        assert_eq!(simulation.capacity(), 224);
+        // Three of four writes go to the hot quarter.
+        let block = |n: u64| if n % 4 == 0 { 56 + n * 29 % 168 } else { n * n * 13 % 56 };
+        let requests = (0..4000).map(|n| request(0, Access::Write, block(n), 1)).collect();
+        simulation.run(&mut Listed::new(requests), &mut ()).unwrap().media_write_blocks.get(Why::Migrate)
+    };
+    let apart = moved("open_bands = 2");
+    assert_eq!(apart, moved("open_bands = 3"));
+    assert_eq!(apart, moved("open_bands = 2\ncooling = 'halve'"));
+    assert_ne!(apart, moved(""));
+}
