@@ -5,11 +5,12 @@
 mod fixture;
 
 use fixture::{Listed, request};
-use imbrex::block::{Access, Pba};
+use imbrex::block::{Access, Extent, Lba, Pba};
 use imbrex::drive::DrivePreset;
+use imbrex::layer::{BandState, Step, UnitReport};
 use imbrex::layers;
-use imbrex::media::{Shingled, ZonedSpec};
-use imbrex::plan::Why;
+use imbrex::media::{Media, Shingled, ZonedSpec};
+use imbrex::plan::{Plan, Why};
 use imbrex::replay::{BufferSize, Device, NoTime, Outcome, ReplayOptions, Setup, Simulation, replay};
 use imbrex::trace::Workload;
 use imbrex::trace::synthetic::{ArrivalSpec, Pattern, SizeShare, StreamSpec, SyntheticSpec};
@@ -146,4 +147,25 @@ fn blocks_that_are_known_to_be_hot_stay_hot_when_they_are_moved() {
     assert_eq!(apart, moved("open_bands = 3"));
     assert_eq!(apart, moved("open_bands = 2\ncooling = 'halve'"));
     assert_ne!(apart, moved(""));
+}
+
+/// None is when the write buffer has become empty.
+#[test]
+fn no_band_is_opened_before_something_is_written_there() {
+    let spec = ZonedSpec { zones: 6, zone_blocks: 8, conventional_zones: 0, max_open: 0, max_active: 0 };
+    let media = Shingled::new(Pba::DISK, spec);
+    let units: UnitReport = media.unit_report();
+    let disk = Device::new(Box::new(media), Box::new(NoTime), 4096);
+    let space = imbrex::replay::space(&disk, 0, &ReplayOptions::default()).unwrap();
+    for open_bands in [1, 3] {
+        let config = format!("buffer_bands = 1\nopen_bands = {open_bands}").parse().unwrap();
+        let mut layer = layers::find("cold-weight").unwrap().build(&space, &config).unwrap();
+        let mut plan = Plan::new();
+        layer.recovered(&units, &mut plan).unwrap();
+        assert_eq!(layer.write(Extent::new(Lba(0), 8), &mut plan), 8);
+        let steps = (0..9).find(|_| layer.flush(&mut plan) == Step::Done);
+        assert!(steps.is_some(), "the write buffer is not emptied");
+        let states: Vec<BandState> = layer.bands().unwrap().iter().map(|band| band.state).collect();
+        assert_eq!(states[..2], [BandState::Closed, BandState::Empty], "{open_bands}");
+    }
 }
