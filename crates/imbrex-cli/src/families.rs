@@ -73,7 +73,16 @@ const PARTS: &[Part] = &[
         family: Family::Banded,
         drive: "exos-x18z",
         fit: Fit::Workload,
-        layers: &["conventional", "log-greedy", "log-fifo", "log-cost-benefit", "log-choices", "cold-weight"],
+        layers: &[
+            "conventional",
+            "log-greedy",
+            "log-fifo",
+            "log-cost-benefit",
+            "log-choices",
+            "cold-weight",
+            "tuned-weight",
+            "sepbit",
+        ],
     },
     Part {
         family: Family::Interlaced,

@@ -262,6 +262,10 @@ fn a_trace_is_put_behind_writes_of_its_own() {
     assert!(folder.read("b.csv") == folder.read("c.csv"), "a seed gives other bytes");
     let text = String::from_utf8(folder.read("b.csv")).unwrap();
     assert!(text.lines().take(100).all(|line| line.contains("Write")), "{text}");
+    let columns = folder.path("d.parquet");
+    done(&format!("trace prepopulate {from} --share 50% --seed 4 -o {columns}"));
+    done(&format!("trace convert {columns} {again} --to msr"));
+    assert!(folder.read("b.csv") == folder.read("c.csv"), "another format gives other requests");
     refused(&format!("trace prepopulate {from} --share 120% -o {aged}"), 2, "a percentage from 0% to 100%");
     refused(&format!("trace prepopulate {from} -o {from}"), 1, "would replace the trace it is made from");
 }

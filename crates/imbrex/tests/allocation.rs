@@ -97,21 +97,37 @@ fn a_request_allocates_nothing() {
     // What is counted is each thread's own.
     std::thread::scope(|scope| {
         for part in layers::ALL.chunks(layers::ALL.len().div_ceil(2)) {
-            scope.spawn(|| part.iter().for_each(allocates_nothing));
+            scope.spawn(|| part.iter().for_each(|info| allocates(info, "", 0)));
         }
     });
 }
 
-fn allocates_nothing(info: &LayerInfo) {
+#[test]
+fn a_request_allocates_nothing_under_any_replacement_policy() {
+    for info in layers::ALL {
+        for field in info.fields.iter().filter(|field| field.key == "replacement") {
+            // A plan may yet be longer than all before it, and the runner's list of operations grows.
+            field.samples.iter().for_each(|policy| allocates(info, &format!("replacement = {policy}"), 2));
+        }
+    }
+}
+
+/// In the second half of the mix a layer allocates at most so many times.
+fn allocates(info: &LayerInfo, config: &str, most: u64) {
     let (fcfs, sptf) = (Scheduler::Fcfs, Scheduler::Sptf);
     let cases =
         [(false, None, fcfs), (false, Some(8), fcfs), (true, None, fcfs), (false, None, sptf), (true, Some(8), sptf)];
     for (as_live, queue_depth, scheduler) in cases {
         let options = ReplayOptions { as_live, queue_depth, scheduler, gather: 8, ..ReplayOptions::default() };
-        let simulation = simulate(info, "", 40, &options).expect("the layer fits the tiny disk");
+        let simulation = simulate(info, config, 40, &options).expect("the layer fits the tiny disk");
         let mut mix = Mix::new(simulation.capacity());
         let outcome = simulation.run(&mut mix, &mut ()).expect("the layer serves the mix");
         assert_eq!(outcome.requests, REQUESTS);
-        assert_eq!(mix.at_half, 0, "{} allocates (as_live: {as_live}, {queue_depth:?}, {scheduler:?})", info.name);
+        assert!(
+            mix.at_half <= most,
+            "{} allocates {} times ({config}, as_live: {as_live}, {queue_depth:?}, {scheduler:?})",
+            info.name,
+            mix.at_half
+        );
     }
 }

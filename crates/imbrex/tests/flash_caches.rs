@@ -189,12 +189,22 @@ fn what_cannot_be_is_refused() {
         refused.unwrap_or_else(|| panic!("{} takes {config:?}", info.name))
     };
     let good = space(8, 100);
-    for (info, configs) in [
-        (&lru_cache::INFO, ["step_blocks = 0", "evict_blocks = 0", "sets = 1"]),
-        (&static_sets::INFO, ["step_blocks = 0", "sets = 0", "band_blocks = 0"]),
-    ] {
+    let of_lru: &[&str] = &[
+        "step_blocks = 0",
+        "evict_blocks = 0",
+        "sets = 1",
+        "replacement = 'mru'",
+        "s3_small = 0.0",
+        "lirs_hir = 1.0",
+        "lirs_ghosts = 4.5",
+        "lirs_ghosts = nan",
+    ];
+    for (info, configs) in
+        [(&lru_cache::INFO, of_lru), (&static_sets::INFO, &["step_blocks = 0", "sets = 0", "band_blocks = 0"])]
+    {
         for config in configs {
-            assert!(refused(info, config, &good).contains("blocks") || config.contains("sets"), "{config}");
+            let (key, refused) = (config.split(' ').next().unwrap(), refused(info, config, &good));
+            assert!(refused.contains(key) || refused.contains("mru"), "{config}: {refused}");
         }
         assert!(refused(info, "", &Space { home: None, ..good.clone() }).contains("behind"));
         assert!(refused(info, "", &space(0, 100)).contains("choose another size"));

@@ -1,4 +1,5 @@
-//! How often each block has been overwritten, in pages that take memory only where some block was.
+//! How often each block has been overwritten, in pages that take memory only where some block was; and how blocks are
+//! put in order of that.
 
 const PAGE: u64 = 2048;
 
@@ -38,9 +39,62 @@ impl Heat {
     }
 }
 
+/// Puts things in order of their heat, in time that grows with their number alone: heats are small numbers, so that
+/// counting them says where each belongs. Keeps its memory.
+#[derive(Clone, Debug)]
+pub struct HeatOrder<T> {
+    /// By heat, how many there are, and then how many come before.
+    counts: Vec<u32>,
+    sorted: Vec<T>,
+}
+
+impl<T: Copy> HeatOrder<T> {
+    /// For so many things at a time.
+    #[must_use]
+    pub fn new(most: u32) -> Self {
+        Self { counts: Vec::new(), sorted: Vec::with_capacity(most as usize) }
+    }
+
+    /// The hottest first, and as they were among equals.
+    pub fn hottest_first(&mut self, things: &mut Vec<T>, heat: impl Fn(&T) -> u32) {
+        let Self { counts, sorted } = self;
+        counts.clear();
+        counts.resize(things.iter().map(&heat).max().map_or(0, |hottest| hottest as usize + 1), 0);
+        things.iter().for_each(|thing| counts[heat(thing) as usize] += 1);
+        let mut hotter = 0;
+        for count in counts.iter_mut().rev() {
+            hotter += std::mem::replace(count, hotter);
+        }
+        sorted.clear();
+        sorted.extend_from_slice(things);
+        for thing in &*things {
+            let before = &mut counts[heat(thing) as usize];
+            sorted[*before as usize] = *thing;
+            *before += 1;
+        }
+        std::mem::swap(things, sorted);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn orders_as_a_stable_sort_does(heats in prop::collection::vec(0u32..9, 0..40), twice in any::<bool>()) {
+            let mut things: Vec<(u32, usize)> = heats.into_iter().zip(0..).collect();
+            let mut expected = things.clone();
+            expected.sort_by_key(|&(heat, _)| std::cmp::Reverse(heat));
+            let mut order = HeatOrder::new(40);
+            if twice {
+                order.hottest_first(&mut vec![(70_000, 0), (1, 1)], |&(heat, _)| heat);
+            }
+            order.hottest_first(&mut things, |&(heat, _)| heat);
+            prop_assert_eq!(things, expected);
+        }
+    }
 
     #[test]
     fn counts_until_cooled_and_takes_memory_where_it_counts() {

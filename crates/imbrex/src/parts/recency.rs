@@ -130,7 +130,10 @@ impl RecencyList {
         *self = Self::new(self.links.len() as u32);
     }
 
-    fn newer(&self, slot: u32) -> Option<u32> {
+    /// The slot that was used next after `slot`.
+    #[inline]
+    #[must_use]
+    pub fn newer(&self, slot: u32) -> Option<u32> {
         Some(self.links[slot as usize][NEWER]).filter(|&newer| newer != NONE).map(|newer| !newer)
     }
 

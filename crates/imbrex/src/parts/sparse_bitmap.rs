@@ -74,7 +74,8 @@ impl SparseBitmap {
         let line = self.line_mut(group);
         let was = line[word];
         line[word] &= !bit;
-        if *line == [0; WORDS] {
+        // Most lines keep other members, and most of those in the same word.
+        if line[word] == 0 && line.iter().all(|word| *word == 0) {
             self.free.push(std::mem::take(&mut self.lines[group]));
         }
         was & bit != 0

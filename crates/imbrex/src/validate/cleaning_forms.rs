@@ -20,6 +20,29 @@ pub(super) fn greedy(alpha: f64, blocks: f64) -> f64 {
     blocks / (blocks - x + 1.0)
 }
 
+/// Write amplification when hot blocks, the share `hot` of all, get the share `writes` of the writes, each kind uniformly,
+/// and both lie on units of their own, cleaned by age, of which the hot ones have as much of the spare space as is best;
+/// and the weight of cold blocks for which the units of both are then equally good to clean.
+///
+/// With hot blocks on α' physical blocks for each of them, cold ones are left α'' = (α − hot·α') / (1 − hot). Both
+/// amplifications are those of [`by_age`], a victim holds u = 1 − 1/A live blocks, and its score is 1 − u'' + w·u'' where
+/// these are cold and 1 − u' where they are hot: equal for w = 1 − u'/u''.
+pub(super) fn apart(alpha: f64, hot: f64, writes: f64) -> (f64, f64) {
+    let rest = |alpha_hot: f64| (alpha - hot * alpha_hot) / (1.0 - hot);
+    let both = |alpha_hot: f64| (by_age(alpha_hot), by_age(rest(alpha_hot)));
+    let whole = |alpha_hot: f64| {
+        let (hot, cold) = both(alpha_hot);
+        writes * hot + (1.0 - writes) * cold
+    };
+    let step = 1e-6;
+    // Neither kind has less than its own blocks.
+    let (least, most) = (1.0 + 1e-3, (alpha - (1.0 - hot) * (1.0 + 1e-3)) / hot);
+    let best = root(least, most - step, |alpha_hot| whole(alpha_hot + step) - whole(alpha_hot));
+    let live = |amplification: f64| 1.0 - 1.0 / amplification;
+    let (hot, cold) = both(best);
+    (whole(best), 1.0 - live(hot) / live(cold))
+}
+
 /// Write amplification when of `choices` units drawn at random, with replacement, the one with the fewest live blocks
 /// is cleaned; units of `blocks` blocks.
 ///
@@ -98,6 +121,14 @@ mod tests {
             let (drawn, greedily) = (by_choices(alpha, blocks, 1000), greedy(alpha, f64::from(blocks)));
             assert!((drawn / greedily - 1.0).abs() < 2e-3, "{drawn}, {greedily}");
         }
+    }
+
+    #[test]
+    fn hot_blocks_apart_give_the_published_value_and_equal_ones_that_of_one_kind() {
+        let (amplification, weight) = apart(1.25, 0.2, 0.8);
+        assert!((amplification - 1.998).abs() < 1e-3 && (weight - 0.527).abs() < 1e-3, "{amplification}, {weight}");
+        let (amplification, weight) = apart(1.25, 0.2, 0.2);
+        assert!((amplification - by_age(1.25)).abs() < 1e-6 && weight.abs() < 1e-3, "{amplification}, {weight}");
     }
 
     #[test]

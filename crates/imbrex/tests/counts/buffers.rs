@@ -62,11 +62,6 @@ impl Recency {
         *self.by_time.values().next().expect("there is a block")
     }
 
-    /// From the least to the most recently used one.
-    pub fn in_order(&self) -> impl Iterator<Item = u64> {
-        self.by_time.values().copied()
-    }
-
     /// The time of the newest block of the older half, in which the middle one is.
     fn middle(&self) -> u64 {
         let half = self.by_time.len().div_ceil(2);

@@ -7,10 +7,11 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use imbrex::block::{Access, Extent, Lba};
 use imbrex::layers::{LayerInfo, lru_cache, static_sets};
+use imbrex::parts::replacement::{Kind, Shares};
 use imbrex::trace::Workload;
 use test_material::beside;
 
-use crate::buffers::Recency;
+use crate::fixture::policies::{Plain, plain};
 use crate::fixture::two_devices::{Counts, Journal, TwoDevices};
 use crate::{mixed, requests, sample};
 
@@ -27,56 +28,97 @@ fn write_back(counts: &mut Counts) {
     counts.written[1] += 1;
 }
 
-struct Lru {
+/// A cache that writes home when it has to, in the order of a replacement policy.
+struct Replaced {
     free: u64,
     cached: BTreeSet<u64>,
     dirty: BTreeSet<u64>,
-    recency: Recency,
+    order: Box<dyn Plain>,
     evict_blocks: u64,
+    step_blocks: u64,
     reserve: u64,
     reads_count: bool,
     allocates: bool,
     counts: Counts,
 }
 
-impl Lru {
-    fn coldest_is_dirty(&self) -> bool {
-        self.recency.in_order().next().is_some_and(|block| self.dirty.contains(&block))
+impl Replaced {
+    fn coldest(&mut self) -> Option<(u64, bool)> {
+        let block = self.order.coldest(&|_| true)?;
+        Some((block, self.dirty.contains(&block)))
     }
 
-    fn drop_coldest(&mut self) {
-        let block = self.recency.in_order().next().expect("a block");
+    fn drop(&mut self, block: u64) {
         if self.dirty.remove(&block) {
             write_back(&mut self.counts);
         }
-        self.recency.remove(block);
+        self.order.evict(block, &|_| true);
         self.cached.remove(&block);
         self.free += 1;
     }
 
-    fn evict(&mut self) {
-        let together = if self.coldest_is_dirty() { self.evict_blocks } else { 1 };
-        for _ in 0..together.min(self.cached.len() as u64) {
-            self.drop_coldest();
+    /// The coldest leave until so many have, a clean one alone and some from a dirty one on, at most a step.
+    fn evict(&mut self, wanted: u64) {
+        let mut left = 0;
+        while let Some((_, dirty)) = self.coldest().filter(|_| left < wanted) {
+            let together = if dirty { self.evict_blocks } else { 1 };
+            if left + together > self.step_blocks {
+                break;
+            }
+            for _ in 0..together {
+                if let Some((block, _)) = self.coldest() {
+                    self.drop(block);
+                    left += 1;
+                }
+            }
         }
+    }
+
+    /// Whether there is a frame for `block`, perhaps that of a clean block.
+    fn finds_frame(&mut self, block: u64) -> bool {
+        if self.free == 0 {
+            self.order.wanted(block);
+            if let Some((coldest, false)) = self.coldest() {
+                self.drop(coldest);
+            }
+        }
+        self.free > 0
     }
 
     fn insert(&mut self, block: u64) {
         self.free -= 1;
         self.cached.insert(block);
-        self.recency.used(block);
+        self.order.insert(block);
+    }
+
+    /// How many blocks from `first` on are not cached, before `end`.
+    fn uncached(&self, first: u64, end: u64) -> u64 {
+        (first..end).take_while(|block| !self.cached.contains(block)).count() as u64
+    }
+
+    /// Reads blocks that are not cached. The first that finds no frame ends the search for them.
+    fn read_uncached(&mut self, first: u64, blocks: u64) {
+        self.counts.read[1] += blocks;
+        for block in first..first + blocks {
+            if !self.allocates || !self.finds_frame(block) {
+                return;
+            }
+            self.insert(block);
+            self.counts.written[0] += 1;
+        }
     }
 }
 
-impl Model for Lru {
+impl Model for Replaced {
     fn write(&mut self, first: u64, blocks: u64) {
-        for block in first..first + blocks {
+        let end = first + blocks;
+        for block in first..end {
             if self.cached.contains(&block) {
                 self.counts.write_hits += 1;
-                self.recency.used(block);
+                self.order.touch(block);
             } else {
-                if self.free == 0 {
-                    self.evict();
+                while !self.finds_frame(block) {
+                    self.evict(self.uncached(block, end));
                 }
                 self.insert(block);
             }
@@ -86,28 +128,24 @@ impl Model for Lru {
     }
 
     fn read(&mut self, first: u64, blocks: u64) {
-        let mut missed = false;
-        for block in first..first + blocks {
+        let (mut block, end, mut missed) = (first, first + blocks, false);
+        while block < end {
             if self.cached.contains(&block) {
                 self.counts.read_hits += 1;
                 self.counts.read[0] += 1;
                 if self.reads_count {
-                    self.recency.used(block);
+                    self.order.touch(block);
                 }
-                continue;
-            }
-            missed = true;
-            self.counts.read[1] += 1;
-            if self.allocates && self.free == 0 && !self.coldest_is_dirty() {
-                self.drop_coldest();
-            }
-            if self.allocates && self.free > 0 {
-                self.insert(block);
-                self.counts.written[0] += 1;
+                block += 1;
+            } else {
+                let run = self.uncached(block, end);
+                let run = if self.allocates { run.min(self.step_blocks) } else { run };
+                self.read_uncached(block, run);
+                (block, missed) = (block + run, true);
             }
         }
-        while missed && self.allocates && self.free < self.reserve {
-            self.evict();
+        if missed && self.allocates && self.free < self.reserve {
+            self.evict(self.reserve - self.free);
         }
     }
 
@@ -185,18 +223,34 @@ impl Model for Sets {
     }
 }
 
+fn order(config: &toml::Table, size: usize) -> Box<dyn Plain> {
+    let share = |key, default| config.get(key).and_then(toml::Value::as_float).unwrap_or(default);
+    let Shares { s3_small, lirs_hir, lirs_ghosts } = Shares::default();
+    let shares = Shares {
+        s3_small: share("s3_small", s3_small),
+        lirs_hir: share("lirs_hir", lirs_hir),
+        lirs_ghosts: share("lirs_ghosts", lirs_ghosts),
+    };
+    let kind = config.get("replacement").map(|kind| kind.clone().try_into().expect("a policy"));
+    plain(kind.unwrap_or(Kind::Lru), size, shares)
+}
+
 fn model(info: &LayerInfo, config: &toml::Table, frames: u64) -> Box<dyn Model> {
     let number = |key, default| config.get(key).and_then(toml::Value::as_integer).map_or(default, |n| n as u64);
     let flag = |key| config.get(key).is_none_or(|value| value.as_bool() == Some(true));
     let (allocates, counts) = (flag("read_allocate"), Counts::default());
     if info.name == "lru-cache" {
-        return Box::new(Lru {
+        let reserve = number("read_reserve", 64).min(frames / 2);
+        let size = if allocates { frames - reserve } else { frames };
+        let step_blocks = number("step_blocks", 4096);
+        return Box::new(Replaced {
             free: frames,
             cached: BTreeSet::new(),
             dirty: BTreeSet::new(),
-            recency: Recency::default(),
-            evict_blocks: number("evict_blocks", 1).min(number("step_blocks", 4096)),
-            reserve: number("read_reserve", 64).min(frames / 2),
+            order: order(config, size as usize),
+            evict_blocks: number("evict_blocks", 1).min(step_blocks),
+            step_blocks,
+            reserve,
             reads_count: flag("reads_count"),
             allocates,
             counts,
@@ -222,6 +276,17 @@ const READINGS: [(&LayerInfo, &[&str]); 2] = [
             "reads_count = false\nread_reserve = 0",
             "read_reserve = 3\nstep_blocks = 7\nevict_blocks = 2",
             "interruptible = false\nread_reserve = 1000",
+            "replacement = 'clock'",
+            "replacement = 'clock'\nstep_blocks = 5\nevict_blocks = 3\nread_reserve = 3",
+            "replacement = 'lirs'",
+            "replacement = 'lirs'\nlirs_hir = 0.3\nlirs_ghosts = 0.25\nevict_blocks = 7",
+            "replacement = 'lirs'\nlirs_ghosts = 0.0\nread_allocate = false",
+            "replacement = 'arc'",
+            "replacement = 'arc'\nread_reserve = 0\nreads_count = false\nevict_blocks = 5",
+            "replacement = 's3-fifo'",
+            "replacement = 's3-fifo'\ns3_small = 0.5\nread_allocate = false\nevict_blocks = 16",
+            "replacement = 'sieve'",
+            "replacement = 'sieve'\nread_reserve = 1000\nstep_blocks = 7\nevict_blocks = 2",
         ],
     ),
     (
@@ -309,5 +374,9 @@ fn counts_of_flash_caches_agree_on_a_real_trace() {
     for (info, _) in READINGS {
         let counts = compare(info, &workload, 5000, "");
         println!("{} with 5000 frames: {counts:?}", info.name);
+    }
+    for policy in ["clock", "lirs", "arc", "s3-fifo", "sieve"] {
+        let counts = compare(&lru_cache::INFO, &workload, 800, &format!("replacement = '{policy}'"));
+        println!("{policy} with 800 frames: {counts:?}");
     }
 }

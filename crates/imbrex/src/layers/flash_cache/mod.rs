@@ -36,6 +36,7 @@ pub mod config;
 pub mod frames;
 mod read;
 mod records;
+pub mod replaced;
 mod write;
 mod write_back;
 
@@ -60,7 +61,10 @@ pub trait Policy: Sized + Send {
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)>;
 
     /// The frame of the clean block that leaves so that `lba` finds one, if that is whose turn it is.
-    fn gives_way(&self, lba: Lba, frames: &Frames) -> Option<u32>;
+    fn gives_way(&mut self, lba: Lba, frames: &Frames) -> Option<u32>;
+
+    /// `lba`, whose frame the policy named, gives way.
+    fn gave_way(&mut self, _frame: u32, _lba: Lba) {}
 
     /// Whether a frame that `lba` could take is pending.
     fn is_coming(&self, lba: Lba, frames: &Frames) -> bool;
@@ -73,8 +77,8 @@ pub trait Policy: Sized + Send {
         true
     }
 
-    /// A frame without a block now holds one, which is clean.
-    fn hold(&mut self, frame: u32);
+    /// A frame without a block now holds `lba`, which is clean.
+    fn hold(&mut self, frame: u32, lba: Lba);
 
     /// The block in `frame` has become dirty.
     fn dirtied(&mut self, _frame: u32) {}
@@ -153,7 +157,7 @@ impl<P: Policy> FlashCache<P> {
     fn insert(&mut self, lba: Lba, frame: u32) {
         self.map.set(lba, frame);
         self.frames.hold(frame, lba);
-        self.policy.hold(frame);
+        self.policy.hold(frame, lba);
     }
 
     /// The clean block in `frame` leaves.
@@ -167,7 +171,7 @@ impl<P: Policy> FlashCache<P> {
     }
 
     /// Whether the block is cached or finds a frame at once.
-    fn fits(&self, lba: Lba) -> bool {
+    fn fits(&mut self, lba: Lba) -> bool {
         self.map.get(lba).is_some()
             || self.policy.free_for(Extent::new(lba, 1)).is_some()
             || self.policy.gives_way(lba, &self.frames).is_some()

@@ -41,6 +41,9 @@ impl<P: Policy> FlashCache<P> {
             return Some(found);
         }
         let frame = self.policy.gives_way(run.start, &self.frames)?;
+        if let Some(lba) = self.frames.owner(frame) {
+            self.policy.gave_way(frame, lba);
+        }
         self.drop_clean(frame);
         Some((frame, 1))
     }

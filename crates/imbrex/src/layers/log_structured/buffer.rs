@@ -9,14 +9,15 @@ use super::separation::COLD;
 use super::times::Written;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
-use crate::parts::block_map::BlockMap;
 use crate::parts::free_slots::FreeSlots;
+use crate::parts::heat::HeatOrder;
 use crate::parts::recency::RecencyList;
+use crate::parts::sparse_map::SparseMap;
 use crate::plan::{Event, Place, Plan, Record, Why};
 
 /// Which block lies in which slot of RAM, and which are to be written next.
 pub(super) struct WriteBuffer {
-    map: BlockMap,
+    map: SparseMap,
     holders: Vec<Lba>,
     /// When the host last wrote what lies in each slot.
     written: Vec<u64>,
@@ -29,6 +30,7 @@ pub(super) struct WriteBuffer {
     leaving: Vec<Leaving>,
     left: usize,
     leave_hot: bool,
+    order: HeatOrder<Leaving>,
 }
 
 /// A block chosen to be written.
@@ -37,14 +39,13 @@ struct Leaving {
     lba: Lba,
     slot: u32,
     heat: u32,
-    /// Its number by arrival among the blocks in the buffer.
-    arrival: u32,
+    is_hot: bool,
 }
 
 impl WriteBuffer {
     pub fn new(capacity: u64, slots: u32) -> Self {
         Self {
-            map: BlockMap::new(capacity, slots),
+            map: SparseMap::new(capacity),
             holders: vec![Lba(0); slots as usize],
             written: vec![0; slots as usize],
             lived: vec![None; slots as usize],
@@ -53,6 +54,7 @@ impl WriteBuffer {
             leaving: Vec::with_capacity(slots as usize),
             left: 0,
             leave_hot: false,
+            order: HeatOrder::new(slots),
         }
     }
 
@@ -75,13 +77,18 @@ impl WriteBuffer {
         Some(slot)
     }
 
+    /// A block in the buffer leaves its slot.
+    fn release(&mut self, lba: Lba, slot: u32) {
+        self.map.remove(lba);
+        self.arrived.remove(slot);
+        self.free.insert(slot);
+    }
+
     /// The blocks of `at` are not in the buffer any more.
     pub fn forget(&mut self, at: Extent<Lba>) {
-        let (arrived, free) = (&mut self.arrived, &mut self.free);
-        self.map.remove_range(at, |_, slot| {
-            arrived.remove(slot);
-            free.insert(slot);
-        });
+        while let Some((lba, slot)) = self.map.next(at.start, at.end()) {
+            self.release(lba, slot);
+        }
     }
 
     /// After a crash nothing is in RAM.
@@ -102,7 +109,7 @@ impl WriteBuffer {
     fn next_leaving(&mut self) -> Option<(Lba, u32)> {
         while let Some(&Leaving { lba, slot, .. }) = self.leaving.get(self.left) {
             self.left += 1;
-            if self.map.get(lba) == Some(slot) {
+            if self.arrived.contains(slot) && self.holders[slot as usize] == lba {
                 return Some((lba, slot));
             }
         }
@@ -113,32 +120,47 @@ impl WriteBuffer {
         self.left < self.leaving.len()
     }
 
-    /// Whether the hot blocks leave next: that they are more than the others.
-    fn prevails(&self, tie: Tie, known: &Known) -> bool {
-        let is_hot = |slot: u32| known.is_hot(self.holders[slot as usize], self.lived[slot as usize]);
-        let (blocks, hot) =
-            self.arrived.in_order().fold((0, 0), |(n, hot), slot| (n + 1, hot + u32::from(is_hot(slot))));
-        match hot.cmp(&(blocks - hot)) {
+    /// Whether the hot blocks leave next, of which there are so many among all.
+    fn hot_leave(hot: usize, all: usize, tie: Tie) -> bool {
+        match hot.cmp(&(all - hot)) {
             Ordering::Greater => true,
             Ordering::Equal => tie == Tie::Hot,
             Ordering::Less => false,
         }
     }
 
-    /// Chooses at most `most` blocks, of those that are hot or of the others.
-    fn choose(&mut self, most: u32, hot: bool, known: &Known) {
+    fn is_hot(&self, slot: u32, known: &Known) -> bool {
+        known.is_hot(self.holders[slot as usize], self.lived[slot as usize])
+    }
+
+    /// Whether what leaves next is hot.
+    fn next_is_hot(&self, tie: Tie, known: &Known) -> bool {
+        if self.has_leaving() {
+            return self.leave_hot;
+        }
+        let is_hot = |(all, hot): (usize, usize), slot| (all + 1, hot + usize::from(self.is_hot(slot, known)));
+        let (all, hot) = self.arrived.in_order().fold((0, 0), is_hot);
+        Self::hot_leave(hot, all, tie)
+    }
+
+    /// Chooses at most `most` blocks, of those that are hot or of the others, whichever are more.
+    fn choose(&mut self, most: u32, tie: Tie, known: &Known) {
         self.left = 0;
-        self.leave_hot = hot;
-        self.leaving.clear();
-        let (holders, lived) = (&self.holders, &self.lived);
-        self.leaving.extend((0..).zip(self.arrived.in_order()).filter_map(|(arrival, slot)| {
-            let (lba, lived) = (holders[slot as usize], lived[slot as usize]);
-            let is_chosen = known.is_hot(lba, lived) == hot;
-            is_chosen.then(|| Leaving { lba, slot, heat: known.heat(lba), arrival })
+        let mut leaving = std::mem::take(&mut self.leaving);
+        leaving.clear();
+        leaving.extend(self.arrived.in_order().map(|slot| {
+            let lba = self.holders[slot as usize];
+            Leaving { lba, slot, heat: known.heat(lba), is_hot: self.is_hot(slot, known) }
         }));
-        // Cold ones all have the same heat.
-        self.leaving.sort_unstable_by_key(|leaving| (std::cmp::Reverse(leaving.heat), leaving.arrival));
-        self.leaving.truncate(most as usize);
+        let hot = leaving.iter().filter(|leaving| leaving.is_hot).count();
+        self.leave_hot = Self::hot_leave(hot, leaving.len(), tie);
+        leaving.retain(|leaving| leaving.is_hot == self.leave_hot);
+        // Others leave in order of arrival.
+        if self.leave_hot {
+            self.order.hottest_first(&mut leaving, |leaving| leaving.heat);
+        }
+        leaving.truncate(most as usize);
+        self.leaving = leaving;
     }
 
     pub fn check(&self) -> Result<(), Violation> {
@@ -210,11 +232,9 @@ impl LogStructured {
     fn leaving_stream(&self) -> u8 {
         let separation = self.bands.separation();
         match &self.buffer {
-            Some(buffer) if separation.streams() > 1 => separation.of_leaving(if buffer.has_leaving() {
-                buffer.leave_hot
-            } else {
-                buffer.prevails(self.config.buffer_tie, &self.bands.known)
-            }),
+            Some(buffer) if separation.streams() > 1 => {
+                separation.of_leaving(buffer.next_is_hot(self.config.buffer_tie, &self.bands.known))
+            }
             _ => COLD,
         }
     }
@@ -243,12 +263,11 @@ impl LogStructured {
             && let Some(buffer) = &mut self.buffer
         {
             if !buffer.has_leaving() {
-                let hot = buffer.prevails(self.config.buffer_tie, &self.bands.known);
-                buffer.choose(room, hot, &self.bands.known);
+                buffer.choose(room, self.config.buffer_tie, &self.bands.known);
             }
             let Some((lba, ram)) = buffer.next_leaving() else { continue };
             let written = Written::At(buffer.written[ram as usize]);
-            buffer.forget(Extent::new(lba, 1));
+            buffer.release(lba, ram);
             let to = Place::At(self.bands.block(slot));
             plan.copy(Place::At(Pba::ram(u64::from(ram))), to, 1, Why::Destage);
             self.land(Extent::new(lba, 1), slot, written, plan);

@@ -4,7 +4,6 @@ use super::score::Score;
 use super::separation::Separation;
 use crate::layers::config::{self, STEP_BLOCKS};
 use crate::layers::{ConfigError, Field, LayerInfo};
-use crate::parts::block_map::BlockMap;
 use crate::parts::full_map::FullMap;
 use crate::space::{Space, Zones};
 
@@ -327,6 +326,9 @@ pub(super) const FIELDS_OF_WEIGHTS: &[Field] =
 /// More choices than this are as good as greedy and only take time.
 const MOST_CHOICES: u32 = 1000;
 
+/// More blocks of RAM than this are taken for a mistake.
+const MOST_RAM: u64 = 1 << 28;
+
 /// The configuration of `layer`, the bands there are and the host's capacity on them.
 pub(super) fn read(
     layer: &LayerInfo,
@@ -367,7 +369,7 @@ pub(super) fn read(
     let band = u64::from(zones.zone_blocks);
     let physical = u64::from(zones.count) * band;
     let ram = (u64::from(config.buffer_bands) + u64::from(config.compact_bands)).saturating_mul(band);
-    if ram > u64::from(BlockMap::PLACES) || physical >= FullMap::PLACES {
+    if ram > MOST_RAM || physical >= FullMap::PLACES {
         let reason = format!("buffer_bands and compact_bands make {ram} blocks of RAM; choose less");
         return misfit(if physical >= FullMap::PLACES {
             format!("it has {physical} blocks, too many")

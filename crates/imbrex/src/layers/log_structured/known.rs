@@ -43,7 +43,8 @@ impl Known {
     /// Reads what a write of the block will look up, for its effect on the cache.
     #[inline]
     pub fn prefetch(&self, lba: Lba) -> u64 {
-        self.times.of(lba)
+        let heat = self.temperatures.as_ref().map_or(0, |temperatures| temperatures.prefetch(lba));
+        self.times.of(lba) ^ heat
     }
 
     /// A band is empty and will be written by this stream.

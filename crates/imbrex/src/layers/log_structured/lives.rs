@@ -11,7 +11,7 @@
 //! its blocks are told apart; until there is one, every life is short, but a block that lies nowhere has lived none. A
 //! life is from one write of the host to the next, also while the block waits in the write buffer; the age of a moved
 //! block is from the write of the copy that is moved. Of a full write buffer the blocks with short lives behind them
-//! leave, or the others, whichever are more, and of both those that were overwritten most often first.
+//! leave, the hottest first, or the others in order of arrival, whichever are more.
 
 /// Bands of short lives whose lives are averaged.
 const AVERAGED: u64 = 16;

@@ -15,21 +15,27 @@
 //! Lui ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
 //! algorithm). One choice is random cleaning; with many it comes close to greedy, for a look at so many bands.
 //! `cold-weight`, the paper's own, takes the band with the most F + w·C (Eq. 3), where F is its share of dead blocks, C
-//! that of live ones that are cold and w their weight; the paper's two weights are reduced to this one.
+//! that of live ones that are cold and w their weight; the paper's two weights are reduced to this one. `tuned-weight`
+//! finds w by small disks that follow a sample of the blocks, each with a weight of its own (`tune`). `sepbit` takes the
+//! band with the most (1 − u)/u · √age, where age is how many blocks the host has written since the band was closed, and
+//! keeps blocks apart by how long others lived (`lives`): Wang et al., "Separating Data via Block Invalidation Time
+//! Inference for Write Amplification Reduction in Log-Structured Storage" (FAST 2022).
 //!
 //! # State
 //! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
 //!   hold copies ([`Record::Unit`]), and which blocks these are copies of;
-//! - soft: heat (overwrites since the block was last compacted), the time of each block's last write, the order of
-//!   candidates, how far the draws have come, the active band. After a crash all blocks are cold and as old as the life,
-//!   bands count as closed in the order of their numbers, the draws begin anew with the same seed, and the band begun with
-//!   the most room is the active one;
+//! - soft: heat (overwrites since the block was last compacted), the time of each block's last write, the lives of
+//!   bands, the small disks, the order of candidates, how far the draws have come, the open bands. After a crash all
+//!   blocks are cold and as old as the life, no band is of a stream, small disks are written in the order in which blocks
+//!   lie, bands count as closed in the order of their numbers, the draws begin anew with the same seed, and the bands
+//!   begun with the most room are the open ones;
 //! - in RAM only: the write buffer, if there is one (`buffer_bands`).
 //!
 //! # Invariants
 //! - a band's live count is the number of blocks that the map puts there; each lies below the band's pointer;
 //! - no live block of a band is younger than the band is said to be, and the times of all sum up to what is said;
 //! - the host's blocks open an empty band only if `spare_bands` others stay empty;
+//! - a stream has at most one band that the host writes and one that compaction writes;
 //! - as many hot blocks live on each band as `cold-weight` counts there;
 //! - closed bands, and only they, are candidates; a copy does not count until its band becomes data.
 //!
@@ -39,7 +45,8 @@
 //! *victims*; each `Map` into a copying band is a note that only counts when one record makes the band *data*: at that
 //! moment every copied block that still lies on a victim moves. A crash before finds the victims whole and empties the
 //! target; a crash after it finds the target whole. What the host has written or forgotten meanwhile lies on no victim
-//! and does not move. With `spare_bands = 0` the victims are read, reset and written back from RAM in steps that nobody
+//! and does not move. A target may have data already, behind which the copies come: then the record says behind how
+//! many blocks, and a crash leaves the copies dead. With `spare_bands = 0` the victims are read, reset and written back from RAM in steps that nobody
 //! may interrupt, as in the paper: the power must not fail.
 //!
 //! # Space
@@ -75,7 +82,17 @@
 //! - *Age* (`age`): a band is as old as its youngest live block, and a block keeps the time of its last write when it
 //!   is moved. A block that waited in the write buffer was written when it lands. Nothing is added to an age, so until
 //!   the host writes, all bands found after a crash are worth the same.
-//! - *Idle time* is not used. What is in the write buffer at the end of a trace stays there unless it is flushed.
+//! - *Streams* (`open_bands`): the paper writes all blocks to one band at a time, and names bands of their own for hot and
+//!   cold blocks, and for those that compaction has made cold, as future work (§6). The host writes the open band of a
+//!   block's stream, and so does compaction; while the host waits they share it, and else compaction, ahead in idle
+//!   time, has one of its own, which the host goes on with. Compaction that finds no empty band for a stream goes on in
+//!   another's, and so does the host when compaction can gain nothing.
+//! - *Cooling* (`cooling`): the paper resets heat; halving it is decay, its §6 again. `oracle` is for bounds: heat is known.
+//! - *Idle time* (`idle_bands`) is not used by default; with it, bands are compacted until so many are empty beside the
+//!   spare ones, as long as there are as many dead blocks as a band has. Asked for, that goes on to the end. What is in
+//!   the write buffer at the end of a trace stays there unless it is flushed.
+//! - *SepBIT* cleans when a share of all blocks is dead; here, as in the whole family, when no band takes more. With a
+//!   write buffer, blocks of short lives count as the hot ones.
 //! - *Trim* unmaps.
 
 mod ages;
@@ -86,6 +103,8 @@ mod config;
 mod known;
 mod lives;
 mod records;
+mod roles;
+mod room;
 mod score;
 mod separation;
 mod temperatures;
@@ -167,25 +186,6 @@ impl LogStructured {
         self.config.spare_bands == 0
     }
 
-    /// The slot that the next block of the host in this stream takes, and how many follow, if there is one without
-    /// compaction.
-    #[inline]
-    fn room(&mut self, stream: u8) -> Option<(u64, u32)> {
-        let open = &mut self.open[usize::from(stream)];
-        if open.is_none() {
-            if !self.compaction.is_under_way() {
-                *open = self.compaction.targets[usize::from(stream)].take();
-            } else if self.without_spare() {
-                return None;
-            }
-        }
-        let open = &mut self.open[usize::from(stream)];
-        if open.is_none() && self.bands.empties() > self.config.spare_bands {
-            *open = self.bands.open(stream);
-        }
-        open.map(|band| self.bands.room(band))
-    }
-
     /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of an open band.
     #[inline]
     fn land(&mut self, at: Extent<Lba>, slot: u64, written: Written, plan: &mut Plan) {
@@ -242,53 +242,6 @@ impl LogStructured {
         }
         let others = (1..at.blocks).find(|&i| self.bands.stream_of(at.start.plus(i.into()), i + 1) != stream);
         at.first(others.unwrap_or(at.blocks))
-    }
-
-    /// One step towards room for the host's blocks of a stream.
-    fn make_room(&mut self, stream: u8, plan: &mut Plan) -> Step {
-        if self.room(stream).is_some() {
-            Step::Done
-        } else if self.compaction.is_under_way() {
-            self.compact(plan)
-        } else if self.bands.emptying() > 0 {
-            Step::Wait
-        } else if self.begin_pressed(plan) {
-            self.compact(plan)
-        } else if self.take_over(stream) {
-            Step::Done
-        } else {
-            Step::Nothing
-        }
-    }
-
-    /// The stream goes on with the open band of another one: there is no other room on the disk.
-    fn take_over(&mut self, stream: u8) -> bool {
-        let mut open = self.compaction.targets.iter_mut().chain(&mut self.open);
-        let band = open.find_map(|band| band.take_if(|band| self.bands.room(*band).1 > 0));
-        self.open[usize::from(stream)] = band;
-        band.is_some()
-    }
-
-    /// One step towards so many empty bands beside the spare ones, as long as compaction can gain a band. Where nobody
-    /// may interrupt a compaction, none is begun ahead.
-    fn compact_ahead(&mut self, wanted: u32, plan: &mut Plan) -> Step {
-        if self.without_spare() {
-            return Step::Nothing;
-        }
-        if self.compaction.is_under_way() {
-            return self.compact(plan);
-        }
-        let empty = self.bands.empties() + self.bands.emptying();
-        // Streams may have taken spare bands. Who wants none ahead leaves it to the host's next compaction.
-        if wanted == 0 || empty >= self.config.spare_bands.saturating_add(wanted) || !self.bands.can_gain_a_band() {
-            Step::Nothing
-        } else if self.bands.emptying() > 0 {
-            Step::Wait
-        } else if self.begin_compaction(plan) {
-            self.compact(plan)
-        } else {
-            Step::Nothing
-        }
     }
 
     /// Plans a read of blocks none of which is in the write buffer; the first goes to `host`.

@@ -6,7 +6,7 @@
 
 use super::LogStructured;
 use super::bands::Role;
-use super::compact::becomes;
+use super::roles::becomes;
 use super::times::Written;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::{Corrupt, REGION_RECORDS, UnitReport, Violation, within};

@@ -43,6 +43,12 @@ impl Temperatures {
         self.of(lba) > 0 || self.known == 0 && map.get(lba).is_some()
     }
 
+    /// Reads how hot a block is, for the effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        u64::from(self.of(lba))
+    }
+
     /// Hot blocks that live on `band`.
     pub fn hot(&self, band: u32) -> u32 {
         self.hot[band as usize]

@@ -124,7 +124,7 @@ impl Tuner {
 /// The block that is followed of a stretch of `sample`: each stands where no period of the workload is likely to.
 fn followed(sample: u64, stretch: u64) -> Lba {
     let fraction = stretch.wrapping_mul(GOLDEN) >> 32;
-    Lba(stretch * sample + (fraction * sample >> 32))
+    Lba(stretch * sample + ((fraction * sample) >> 32))
 }
 
 /// The blocks of `at` that are followed, by the numbers of their stretches, which are theirs on the small disks.

@@ -165,7 +165,7 @@ impl Policy for StaticSets {
         Some((set * self.length + local, blocks))
     }
 
-    fn gives_way(&self, lba: Lba, _frames: &Frames) -> Option<u32> {
+    fn gives_way(&mut self, lba: Lba, _frames: &Frames) -> Option<u32> {
         let set = self.set_of(lba);
         Some(set * self.length + self.sets[set as usize].clean.oldest()?)
     }
@@ -185,7 +185,7 @@ impl Policy for StaticSets {
         run.blocks.min(self.band_blocks - offset as u32)
     }
 
-    fn hold(&mut self, frame: u32) {
+    fn hold(&mut self, frame: u32, _lba: Lba) {
         if let Some((set, local)) = self.set_with(frame) {
             set.free.remove(local);
             set.clean.push(local);

@@ -167,7 +167,7 @@ impl Dense {
     /// Opens it at its first request.
     pub(in crate::trace) fn open(&self) -> Result<DenseSource, TraceError> {
         let source = Limited::open(&self.of, self.numbering.requests)?;
-        Ok(DenseSource { source, numbering: Arc::clone(&self.numbering), unwritten: 0 })
+        Ok(DenseSource { source, numbering: Arc::clone(&self.numbering), unwritten: 0, begins_ns: None })
     }
 }
 
@@ -176,6 +176,8 @@ pub(in crate::trace) struct DenseSource {
     source: Limited,
     numbering: Arc<Numbering>,
     unwritten: u64,
+    /// When the first request arrived that is not left out.
+    begins_ns: Option<u64>,
 }
 
 impl TraceSource for DenseSource {
@@ -195,6 +197,10 @@ impl TraceSource for DenseSource {
                 None => false,
             });
             self.unwritten += (read - batch.len()) as u64;
+            if let Some(first) = batch.first() {
+                let begins_ns = *self.begins_ns.get_or_insert(first.arrival_ns);
+                batch.iter_mut().for_each(|request| request.arrival_ns -= begins_ns);
+            }
             if read == 0 || !batch.is_empty() {
                 return Ok(());
             }

@@ -2,8 +2,9 @@
 //!
 //! Source: Jones et al., ACM TOS 12(1), 2016, §5.1. The workload's writes are cut into chunks of ten timesteps, a
 //! timestep being a second in which something is written; the chunks are shuffled, and as many of them are taken from
-//! the front as hold the share of the writes that is asked for. Chunks begin one after the other, each on a whole
-//! second; inside a chunk times are as they were. Then the workload itself begins, with its first request.
+//! the front as hold the share of the writes that is asked for. Chunks begin one after the other, the first with its
+//! first write and each other one on a whole second; inside a chunk times are as they were. Then the workload itself
+//! begins, with its first request.
 //!
 //! Decisions where the paper is silent: each share and seed is a shuffle of its own, so that a quarter is not the
 //! beginning of a half; the last chunk is cut where the share is reached; a timestep without a write is none, though it
@@ -59,7 +60,8 @@ impl Prepopulation {
 
     fn append(&mut self, chunk: &[TraceRequest]) {
         let (Some(first), Some(last)) = (chunk.first(), chunk.last()) else { return };
-        let begins_ns = first.arrival_ns / TIMESTEP_NS * TIMESTEP_NS;
+        let second_ns = if self.writes.is_empty() { 1 } else { TIMESTEP_NS };
+        let begins_ns = first.arrival_ns / second_ns * second_ns;
         let base_ns = self.end_ns;
         let moved =
             |write: &TraceRequest| TraceRequest { arrival_ns: write.arrival_ns - begins_ns + base_ns, ..*write };

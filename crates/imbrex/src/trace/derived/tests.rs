@@ -149,6 +149,19 @@ fn chunks_of_ten_active_seconds_are_shuffled_whole() {
     assert_eq!(shifted.collect::<Vec<_>>(), all(&workload).0, "the workload itself follows");
 }
 
+/// Times are counted from the first request, whatever comes first.
+#[test]
+fn a_workload_made_of_another_begins_at_its_first_request() {
+    let (read, write) = (Access::Read, Access::Write);
+    let (_file, workload) =
+        trace(&[request(0, read, 0, 4096), request(700, write, 8192, 4096), request(900, write, 8192, 4096)]);
+    let times = |requests: &[TraceRequest]| requests.iter().map(|r| r.arrival_ns).collect::<Vec<_>>();
+    assert_eq!(times(&all(&dense(&workload, 4096)).0), [0, 200]);
+    let (requests, before) = prepopulated(&workload, 1.0, 1);
+    assert_eq!(times(&requests[..before]), [0, 200]);
+    assert_eq!(times(&requests[before..]), [SECOND, SECOND + 700, SECOND + 900]);
+}
+
 #[test]
 fn a_share_is_taken_exactly_and_shuffled_by_itself() {
     let (_file, workload) = paced(100);

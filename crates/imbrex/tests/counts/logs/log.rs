@@ -269,7 +269,9 @@ impl Log {
         let hot = self.hot_leave();
         let mut leaving: Vec<Waiting> =
             self.buffer.iter().filter(|block| self.leaves_as_hot(block) == hot).copied().collect();
-        leaving.sort_by_key(|block| Reverse(self.heat(block.lba)));
+        if hot {
+            leaving.sort_by_key(|block| Reverse(self.heat(block.lba)));
+        }
         leaving.truncate(self.band_blocks - self.bands[band].blocks.len());
         self.buffer.retain(|block| !leaving.contains(block));
         self.counts.destaged += leaving.len() as u64;

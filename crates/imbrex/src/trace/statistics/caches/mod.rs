@@ -7,6 +7,10 @@
 //!
 //! Memory: 4 bytes for each request, and while a policy runs 4 to 5 for each distinct offset: a recency list needs no
 //! links, since its order is that of the sequence itself (see `window.rs`).
+//!
+//! That is why these are not the policies that caches run (`parts/replacement/`). A cache does not know its requests
+//! beforehand, is told of slots, and picks victims before others come; its policies keep links and a hash table, 8 to
+//! 70 bytes for each block. A test holds the two against each other.
 
 mod arc;
 mod lru;
