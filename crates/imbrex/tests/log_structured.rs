@@ -139,7 +139,7 @@ fn blocks_that_are_known_to_be_hot_stay_hot_when_they_are_moved() {
         let simulation = Simulation::of(layer, 0, disk, &ReplayOptions::default()).unwrap();
         assert_eq!(simulation.capacity(), 224);
         // Three of four writes go to the hot quarter.
-        let block = |n: u64| if n % 4 == 0 { 56 + n * 29 % 168 } else { n * n * 13 % 56 };
+        let block = |n: u64| if n.is_multiple_of(4) { 56 + n * 29 % 168 } else { n * n * 13 % 56 };
         let requests = (0..4000).map(|n| request(0, Access::Write, block(n), 1)).collect();
         simulation.run(&mut Listed::new(requests), &mut ()).unwrap().media_write_blocks.get(Why::Migrate)
     };
