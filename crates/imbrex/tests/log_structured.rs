@@ -5,11 +5,12 @@
 mod fixture;
 
 use fixture::{Listed, request};
-use imbrex::block::{Access, Pba};
+use imbrex::block::{Access, Extent, Lba, Pba};
 use imbrex::drive::DrivePreset;
+use imbrex::layer::{BandState, Step, UnitReport};
 use imbrex::layers;
-use imbrex::media::{Shingled, ZonedSpec};
-use imbrex::plan::Why;
+use imbrex::media::{Media, Shingled, ZonedSpec};
+use imbrex::plan::{Plan, Why};
 use imbrex::replay::{BufferSize, Device, NoTime, Outcome, ReplayOptions, Setup, Simulation, replay};
 use imbrex::trace::Workload;
 use imbrex::trace::synthetic::{ArrivalSpec, Pattern, SizeShare, StreamSpec, SyntheticSpec};
@@ -124,5 +125,47 @@ fn bands_that_count_alike_in_decimals_are_equal() {
         for (equal, moved) in [("fewest", 2), ("oldest", 6), ("lowest", 6)] {
             assert_eq!(moved_in_the_example(&format!("{weights}\nequal = '{equal}'")), moved, "{weights}, {equal}");
         }
+    }
+}
+
+/// Compaction does not cool what is known to be hot: it goes on with other hot blocks, and none was hot once.
+#[test]
+fn blocks_that_are_known_to_be_hot_stay_hot_when_they_are_moved() {
+    let moved = |config: &str| {
+        let spec = ZonedSpec { zones: 20, zone_blocks: 16, conventional_zones: 0, max_open: 0, max_active: 0 };
+        let disk = Device::new(Box::new(Shingled::new(Pba::DISK, spec)), Box::new(NoTime), 4096);
+        let config = format!("spare_fraction = 0.3\noracle = 0.25\n{config}").parse().unwrap();
+        let layer = (layers::find("cold-weight").unwrap(), &config);
+        let simulation = Simulation::of(layer, 0, disk, &ReplayOptions::default()).unwrap();
+        assert_eq!(simulation.capacity(), 224);
+        // Three of four writes go to the hot quarter.
+        let block = |n: u64| if n.is_multiple_of(4) { 56 + n * 29 % 168 } else { n * n * 13 % 56 };
+        let requests = (0..4000).map(|n| request(0, Access::Write, block(n), 1)).collect();
+        simulation.run(&mut Listed::new(requests), &mut ()).unwrap().media_write_blocks.get(Why::Migrate)
+    };
+    let apart = moved("open_bands = 2");
+    assert_eq!(apart, moved("open_bands = 3"));
+    assert_eq!(apart, moved("open_bands = 2\ncooling = 'halve'"));
+    assert_ne!(apart, moved(""));
+}
+
+/// None is when the write buffer has become empty.
+#[test]
+fn no_band_is_opened_before_something_is_written_there() {
+    let spec = ZonedSpec { zones: 6, zone_blocks: 8, conventional_zones: 0, max_open: 0, max_active: 0 };
+    let media = Shingled::new(Pba::DISK, spec);
+    let units: UnitReport = media.unit_report();
+    let disk = Device::new(Box::new(media), Box::new(NoTime), 4096);
+    let space = imbrex::replay::space(&disk, 0, &ReplayOptions::default()).unwrap();
+    for open_bands in [1, 3] {
+        let config = format!("buffer_bands = 1\nopen_bands = {open_bands}").parse().unwrap();
+        let mut layer = layers::find("cold-weight").unwrap().build(&space, &config).unwrap();
+        let mut plan = Plan::new();
+        layer.recovered(&units, &mut plan).unwrap();
+        assert_eq!(layer.write(Extent::new(Lba(0), 8), &mut plan), 8);
+        let steps = (0..9).find(|_| layer.flush(&mut plan) == Step::Done);
+        assert!(steps.is_some(), "the write buffer is not emptied");
+        let states: Vec<BandState> = layer.bands().unwrap().iter().map(|band| band.state).collect();
+        assert_eq!(states[..2], [BandState::Closed, BandState::Empty], "{open_bands}");
     }
 }

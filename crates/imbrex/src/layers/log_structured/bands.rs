@@ -141,8 +141,8 @@ impl Bands {
 
     /// The stream of a block that compaction moves from `band`.
     pub fn stream_of_moved(&self, lba: Lba, band: u32, cooling: Cooling) -> u8 {
-        let heat = self.known.heat(lba);
-        self.separation.of_moved(lba, band, (heat, cooling.leaves(heat)), &self.known)
+        let heat = (self.known.heat(lba), self.known.heat_left(lba, cooling));
+        self.separation.of_moved(lba, band, heat, &self.known)
     }
 
     /// Cold blocks count for so much from now on, where they have a weight.

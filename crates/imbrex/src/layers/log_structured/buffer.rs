@@ -155,7 +155,7 @@ impl WriteBuffer {
         let hot = leaving.iter().filter(|leaving| leaving.is_hot).count();
         self.leave_hot = Self::hot_leave(hot, leaving.len(), tie);
         leaving.retain(|leaving| leaving.is_hot == self.leave_hot);
-        // Cold ones all have the same heat.
+        // Others leave in order of arrival.
         if self.leave_hot {
             self.order.hottest_first(&mut leaving, |leaving| leaving.heat);
         }
@@ -255,14 +255,14 @@ impl LogStructured {
     /// Plans that blocks of the write buffer land where there is room; how many.
     fn land_leaving(&mut self, plan: &mut Plan) -> u32 {
         let mut landed = 0;
+        // Looking for room opens a band, which may not be that of what leaves next.
+        let waits = |buffer: &WriteBuffer, landed: u32| buffer.has_leaving() || landed == 0 && !buffer.is_empty();
         while landed < self.step.blocks()
+            && self.buffer.as_ref().is_some_and(|buffer| waits(buffer, landed))
             && let Some((slot, room)) = self.room(self.leaving_stream())
             && let Some(buffer) = &mut self.buffer
         {
             if !buffer.has_leaving() {
-                if landed > 0 || buffer.is_empty() {
-                    break;
-                }
                 buffer.choose(room, self.config.buffer_tie, &self.bands.known);
             }
             let Some((lba, ram)) = buffer.next_leaving() else { continue };

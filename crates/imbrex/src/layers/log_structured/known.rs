@@ -102,6 +102,11 @@ impl Known {
         self.temperatures.as_ref().map_or(0, |temperatures| temperatures.of(lba))
     }
 
+    /// What `cooling` leaves of that.
+    pub fn heat_left(&self, lba: Lba, cooling: Cooling) -> u32 {
+        self.temperatures.as_ref().map_or(0, |temperatures| temperatures.left(lba, cooling))
+    }
+
     /// Whether a write by the host leaves the block hot.
     #[inline]
     pub fn will_be_hot(&self, lba: Lba, map: &FullMap) -> bool {

@@ -6,6 +6,12 @@
 //! What the host overwrites soon goes to the bands of *short* lives, everything else it writes to those of *long* ones.
 //! What is short is the mean life, from opening to compaction, of the last bands of short lives that were compacted.
 //! Blocks that are moved from a band of short lives share bands, other moved ones share them by their age.
+//!
+//! The mean is taken anew after every sixteen such bands, when the last of them is chosen to be compacted and before
+//! its blocks are told apart; until there is one, every life is short, but a block that lies nowhere has lived none. A
+//! life is from one write of the host to the next, also while the block waits in the write buffer; the age of a moved
+//! block is from the write of the copy that is moved. Of a full write buffer the blocks with short lives behind them
+//! leave, the hottest first, or the others in order of arrival, whichever are more.
 
 /// Bands of short lives whose lives are averaged.
 const AVERAGED: u64 = 16;

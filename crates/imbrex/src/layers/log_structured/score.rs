@@ -19,7 +19,8 @@ pub(super) enum Score {
     Choices(Draw),
     /// That it has the most dead and, by a weight, cold blocks.
     ColdWeight(Weights, Equal),
-    /// That it has the most (1 − u)/u · √age, where age is how long it has been closed: SepBIT's.
+    /// That it has the most (1 − u)/u · √age, where age is how long it has been closed: SepBIT's. The unit of time is a
+    /// block written by the host.
     Closed,
 }
 

@@ -1,4 +1,22 @@
 //! Which blocks are written to bands of their own: the streams, each of which has an open band.
+//!
+//! # By temperature
+//! A block of the host is hot if it overwrites one that lies on a band, even if compaction has just cooled that, or if
+//! it is known to be; what leaves a write buffer is as hot as it is then. A moved block goes by what compaction leaves
+//! of its heat, which is all of it if it is known. If nothing is left of some, it was hot once.
+//!
+//! # Room
+//! - A band is opened for a stream when a block is to be written there. It counts as that stream's as long as it holds
+//!   data, whoever writes to it.
+//! - Compaction goes on with the open bands of all streams. It writes one stream after another, the lowest first, and
+//!   of each the hottest blocks first, where they are sorted, or as they lay. A stream whose band is full goes on in an
+//!   empty one and, if there is none, in that of the first stream that has room.
+//! - While the host's next block has no room in its stream, bands are compacted, one lot after another. Compaction may
+//!   change what its stream is, or which blocks leave the write buffer, so that is asked again after each. When no
+//!   closed band has a dead block the stream takes the open band of the first stream that has one.
+//! - Bands that compaction fills are closed when it ends, in the order in which it began to write to them. Without
+//!   spare bands each is closed when its stream goes on with another, and the last ones at the end, stream by stream.
+//! - No band is taken as a victim, be it the first or a further one, unless one of those closed has a dead block.
 
 use super::known::Known;
 use super::lives;

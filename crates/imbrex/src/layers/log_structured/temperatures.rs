@@ -31,6 +31,12 @@ impl Temperatures {
         if self.known > 0 { u32::from(lba.0 < self.known) } else { self.heat.get(lba.0) }
     }
 
+    /// What `cooling` leaves of that: everything if it is known.
+    pub fn left(&self, lba: Lba, cooling: Cooling) -> u32 {
+        let heat = self.of(lba);
+        if self.known > 0 { heat } else { cooling.leaves(heat) }
+    }
+
     /// Whether a write by the host leaves the block hot: it overwrites one that `map` knows.
     #[inline]
     pub fn will_be_hot(&self, lba: Lba, map: &FullMap) -> bool {
@@ -64,12 +70,8 @@ impl Temperatures {
 
     /// The blocks of `at` are as hot as `cooling` leaves them.
     pub fn cool(&mut self, at: Extent<Lba>, map: &FullMap, cooling: Cooling) {
-        if self.known > 0 {
-            return;
-        }
         for lba in at.iter() {
-            let heat = self.of(lba);
-            let left = cooling.leaves(heat);
+            let (heat, left) = (self.of(lba), self.left(lba, cooling));
             if heat > 0
                 && left == 0
                 && let Some(hot) = self.count_of(lba, map)

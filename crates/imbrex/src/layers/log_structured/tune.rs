@@ -1,10 +1,17 @@
 //! Which weight of cold blocks moves least: the one of the small disk that does, of some that follow the workload.
 //!
 //! Small disks are the miniature simulations of Waldspurger, Saemundsson, Ahmad and Park ("Cache Modeling and
-//! Optimization using Miniature Simulations", USENIX ATC 2017), with logs in place of caches. Each is a log with a weight
-//! of its own, as many bands, and a fraction of the blocks: one of every `sample` neighbours, is written to
-//! it when the host writes it. So each weight meets in full what follows from it, also where what it moves now pays off
-//! much later, and none is tried on the disk itself. All of it is soft state.
+//! Optimization using Miniature Simulations", USENIX ATC 2017), with logs in place of caches. Each is a log with a
+//! weight of its own, as many bands, and a fraction of the blocks: one of every `sample` neighbours, is written to it
+//! when the host has written it. So each weight meets in full what follows from it, also where what it moves now pays
+//! off much later, and none is tried on the disk itself. All of it is soft state.
+//!
+//! Of the n-th `sample` neighbours, from 0 on, the one is followed to which the fractional part of n times the golden
+//! ratio points, if they lie evenly between 0 and 1; a rest of fewer neighbours is not followed. A small disk has as
+//! large a share of its blocks for the host as the disk, and all other fields alike: its own write buffer, which no
+//! flush empties, and as large a share of blocks known to be hot. Whenever the disk is about to compact, the small disk
+//! that has moved least since the life began, the lower weight of two, is looked for, and its weight is in use from
+//! then on if it moved less than the present one by [`MARGIN`].
 
 use super::LogStructured;
 use super::bands::Bands;

@@ -7,42 +7,60 @@ use super::log::Log;
 impl Log {
     /// When a band was written, as the reading has it.
     pub fn time(&self, band: usize) -> u64 {
-        let live = self.live(band).into_iter().map(|lba| self.times[lba as usize]);
+        let live = self.live(band).map(|lba| self.times[lba as usize]);
         match self.set.age.as_str() {
             "band" => self.bands[band].youngest,
-            "mean" => live.clone().sum::<u64>().checked_div(live.len() as u64).unwrap_or(0),
+            "mean" => live.sum::<u64>().checked_div(self.bands[band].live as u64).unwrap_or(0),
             _ => live.max().unwrap_or(0),
         }
     }
 
     fn gains(&self, band: usize) -> bool {
-        self.live(band).len() < self.band_blocks
+        self.bands[band].live < self.band_blocks
     }
 
-    /// The best closed band; `must_gain` if it must have a dead block, where the layer's rule does not see to that.
-    pub fn best(&mut self, must_gain: bool) -> usize {
-        match self.set.layer {
+    /// The best closed band, if one of them has a dead block; `must_gain` if it must itself, where the layer's rule does
+    /// not see to that.
+    pub fn best(&mut self, must_gain: bool) -> Option<usize> {
+        if !self.closed.iter().any(|&band| self.gains(band)) {
+            return None;
+        }
+        Some(match self.set.layer {
             "log-fifo" => self.closed[0],
             "log-greedy" => self.fewest_live(),
             "log-cost-benefit" => self.most_benefit(),
             "log-choices" => self.drawn(),
-            "cold-weight" => self.most_weight(must_gain),
+            "cold-weight" | "tuned-weight" => self.most_weight(must_gain),
+            "sepbit" => self.most_dead_for_long(),
             other => panic!("{other} has no model"),
-        }
+        })
     }
 
     fn fewest_live(&self) -> usize {
         let tie = |band: usize| if self.set.equal == "lowest" { band as u64 } else { self.bands[band].since };
-        let by_live = |&band: &usize| (self.live(band).len(), tie(band));
+        let by_live = |&band: &usize| (self.bands[band].live, tie(band));
         self.closed.iter().copied().min_by_key(by_live).expect("a band is closed")
     }
 
     /// The most (1 − u)·age / (1 + u); the lower number of two.
     fn most_benefit(&self) -> usize {
-        let value = |band: usize| {
-            let (live, age) = (self.live(band).len(), self.written - self.time(band));
+        self.most(|band| {
+            let (live, age) = (self.bands[band].live, self.written - self.time(band));
             ((self.band_blocks - live) as f64) * age as f64 / ((self.band_blocks + live) as f64)
-        };
+        })
+    }
+
+    /// The most (1 − u)/u · √age since it was closed, without end if nothing lives there; the lower number of two.
+    fn most_dead_for_long(&self) -> usize {
+        self.most(|band| {
+            let (live, age) = (self.bands[band].live, self.written - self.bands[band].closed);
+            let dead = self.band_blocks - live;
+            if live == 0 { f64::INFINITY } else { dead as f64 / live as f64 * (age as f64).sqrt() }
+        })
+    }
+
+    /// Of those with a dead block that of the highest value; the lower number of two.
+    fn most(&self, value: impl Fn(usize) -> f64) -> usize {
         let candidates = self.closed.iter().copied().filter(|&band| self.gains(band)).map(|band| (value(band), band));
         let best = candidates.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         best.expect("a band has a dead block").1
@@ -53,11 +71,11 @@ impl Log {
         let [dead_weight, cold_weight] = self.set.weights;
         let candidates = self.closed.iter().enumerate().filter(|&(_, &band)| !must_gain || self.gains(band));
         let key = |(closed, &band): (usize, &usize)| {
-            let live = self.live(band);
-            let cold = live.iter().filter(|&&lba| self.heat[lba as usize] == 0).count() as i64;
-            let score = dead_weight * (self.band_blocks - live.len()) as i64 + cold_weight * cold;
+            let live = self.bands[band].live;
+            let cold = self.live(band).filter(|&lba| self.heat(lba) == 0).count() as i64;
+            let score = dead_weight * (self.band_blocks - live) as i64 + cold_weight * cold;
             let tie = match self.set.equal.as_str() {
-                "fewest" => live.len(),
+                "fewest" => live,
                 "oldest" => closed,
                 _ => band,
             };
@@ -72,7 +90,7 @@ impl Log {
         let closed = self.closed.clone();
         let drawn: Vec<usize> =
             (0..self.set.choices).map(|_| self.random.below(closed.len() as u64) as usize).collect();
-        let place = drawn.into_iter().min_by_key(|&place| self.live(closed[place]).len()).expect("one is drawn");
+        let place = drawn.into_iter().min_by_key(|&place| self.bands[closed[place]].live).expect("one is drawn");
         if self.gains(closed[place]) || self.last_gained {
             return closed[place];
         }

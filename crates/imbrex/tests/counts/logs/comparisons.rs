@@ -2,26 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use imbrex::trace::Workload;
-use imbrex::trace::derived::dense::{Dense, Numbering};
-use test_material::beside;
-
 use super::log::Counts;
 use super::settings::Settings;
-use super::{CASE, Case, mixed};
-use crate::requests;
+use super::{CASE, Case, mixed, real_trace};
 
 const LAYERS: [&str; 5] = ["log-fifo", "log-greedy", "log-cost-benefit", "log-choices", "cold-weight"];
 
 /// Two bands of RAM that outlive the power, no spare band.
-const PAPER: &str = "buffer_bands = 2\nbuffer_volatile = false\nsequence = 'heat'\nspare_bands = 0";
+pub const PAPER: &str = "buffer_bands = 2\nbuffer_volatile = false\nsequence = 'heat'\nspare_bands = 0";
 
 /// What is counted on the usual disk under the usual requests.
-fn compare(layer: &'static str, config: &str) -> Counts {
+pub fn compare(layer: &'static str, config: &str) -> Counts {
     CASE.compare(layer, config, mixed)
 }
 
-fn all_differ(moved: &[u64]) -> bool {
+pub fn all_differ(moved: &[u64]) -> bool {
     moved.iter().collect::<BTreeSet<_>>().len() == moved.len()
 }
 
@@ -168,15 +163,9 @@ fn counts_agree_on_a_disk_that_was_empty() {
     }
 }
 
-/// The footprint of a trace on as few bands as hold it with 15 % spare.
 #[test]
 fn counts_agree_on_a_real_trace() {
-    let Some(folder) = beside("the counts of log-structured bands on a real trace", "traces") else { return };
-    let workload = Workload::File(folder.join("msr-hm_1-writes.csv.zst").into());
-    let numbering = Numbering::of(workload.open().unwrap().as_mut(), CASE.block_bytes).unwrap();
-    let blocks = numbering.blocks() as usize;
-    let dense = requests(&Workload::Dense(Box::new(Dense::new(workload, numbering))));
-    let case = Case { bands: 50, band_blocks: blocks.div_ceil(42), ..CASE };
+    let Some((case, dense)) = real_trace("the counts of log-structured bands on a real trace") else { return };
     for layer in LAYERS {
         for config in ["buffer_bands = 2", PAPER] {
             let counts = case.compare(layer, config, |_| dense.clone());

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use imbrex::parts::random::Random;
 
 use super::settings::Settings;
+use super::streams::{Lives, STREAMS};
+use super::tuned::Tuned;
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Counts {
@@ -29,6 +31,22 @@ pub struct Band {
     pub youngest: u64,
     /// When it came to as many live blocks as it has.
     pub since: u64,
+    /// How many of its blocks count.
+    pub live: usize,
+    /// The stream that opened it, and when that was and when it was closed, in blocks.
+    pub stream: usize,
+    pub opened: u64,
+    pub closed: u64,
+}
+
+/// A block that waits in RAM.
+#[derive(Copy, Clone, PartialEq)]
+pub struct Waiting {
+    pub lba: u64,
+    /// When the host last wrote it.
+    pub time: u64,
+    /// How long it had lived then, if it had been written before.
+    pub lived: Option<u64>,
 }
 
 /// A log that compacts one band or more at a time.
@@ -40,51 +58,70 @@ pub struct Log {
     pub places: Vec<Option<(usize, usize)>>,
     /// When the host wrote that copy, or as the reading has it.
     pub times: Vec<u64>,
-    /// How often each block was overwritten since it was last compacted.
-    pub heat: Vec<u32>,
-    /// Blocks that wait in RAM, in order of arrival, and when the host last wrote each.
-    buffer: Vec<(u64, u64)>,
+    /// How often each block was overwritten since it was last compacted, or what that left of it.
+    pub overwrites: Vec<u32>,
+    /// The blocks below this one are known to be hot and all others to be cold, unless it is the first.
+    pub known_hot: u64,
+    /// In order of arrival.
+    pub buffer: Vec<Waiting>,
     empty: BTreeSet<usize>,
     /// Bands to choose from, those closed first before the others, but under `log-choices` the last takes the place of
     /// one that is drawn.
     pub closed: Vec<usize>,
-    active: Option<usize>,
+    /// The band that each stream writes.
+    open: [Option<usize>; STREAMS],
     pub random: Random,
     pub last_gained: bool,
     pub written: u64,
     events: u64,
+    pub lives: Lives,
+    /// The small disks, where there are any.
+    pub tuned: Option<Box<Tuned>>,
     pub counts: Counts,
 }
 
 impl Log {
     pub fn new(set: Settings, bands: usize, band_blocks: usize, capacity: u64) -> Self {
-        let capacity = capacity as usize;
+        let blocks = capacity as usize;
         Self {
+            tuned: (set.layer == "tuned-weight").then(|| Box::new(Tuned::new(&set, bands, band_blocks, capacity))),
             random: Random::new(set.seed),
+            known_hot: (capacity as f64 * set.oracle).round() as u64,
             set,
             band_blocks,
             bands: (0..bands).map(|_| Band::default()).collect(),
-            places: vec![None; capacity],
-            times: vec![0; capacity],
-            heat: vec![0; capacity],
+            places: vec![None; blocks],
+            times: vec![0; blocks],
+            overwrites: vec![0; blocks],
             buffer: Vec::new(),
             empty: (0..bands).collect(),
             closed: Vec::new(),
-            active: None,
+            open: [None; STREAMS],
             last_gained: true,
             written: 0,
             events: 0,
+            lives: Lives::default(),
             counts: Counts::default(),
         }
     }
 
     /// The blocks of a band that count, in order.
-    pub fn live(&self, band: usize) -> Vec<u64> {
-        let blocks = self.bands[band].blocks.iter().enumerate();
-        blocks
-            .filter(|&(offset, lba)| self.places[*lba as usize] == Some((band, offset)))
-            .map(|(_, lba)| *lba)
-            .collect()
+    pub fn live(&self, band: usize) -> impl Iterator<Item = u64> + Clone {
+        let blocks = self.bands[band].blocks.iter().copied().enumerate();
+        blocks.filter(move |&(offset, lba)| self.places[lba as usize] == Some((band, offset))).map(|(_, lba)| lba)
+    }
+
+    pub fn heat(&self, lba: u64) -> u32 {
+        if self.known_hot > 0 { u32::from(lba < self.known_hot) } else { self.overwrites[lba as usize] }
+    }
+
+    /// What compaction leaves of that.
+    pub fn heat_left(&self, lba: u64) -> u32 {
+        match self.heat(lba) {
+            known if self.known_hot > 0 => known,
+            heat if self.set.halve => heat / 2,
+            _ => 0,
+        }
     }
 
     /// The copy of a block on the disk, if there is one, is dead.
@@ -92,6 +129,7 @@ impl Log {
         self.events += 1;
         if let Some((band, _)) = self.places[lba as usize].take() {
             self.bands[band].since = self.events;
+            self.bands[band].live -= 1;
         }
     }
 
@@ -100,63 +138,96 @@ impl Log {
         self.kill(lba);
         self.places[lba as usize] = Some((band, self.bands[band].blocks.len()));
         self.times[lba as usize] = time;
-        self.bands[band].blocks.push(lba);
-        self.bands[band].youngest = self.bands[band].youngest.max(time);
+        let band = &mut self.bands[band];
+        band.blocks.push(lba);
+        band.live += 1;
+        band.youngest = band.youngest.max(time);
     }
 
-    /// Closes the band that is written if it is full.
-    fn close_full(&mut self, band: usize) {
-        self.active = Some(band);
-        if self.bands[band].blocks.len() == self.band_blocks {
-            self.events += 1;
-            self.bands[band].since = self.events;
-            self.closed.push(band);
-            self.active = None;
+    fn is_full(&self, band: usize) -> bool {
+        self.bands[band].blocks.len() == self.band_blocks
+    }
+
+    fn close(&mut self, band: usize) {
+        self.events += 1;
+        self.bands[band].since = self.events;
+        self.bands[band].closed = self.written;
+        self.closed.push(band);
+    }
+
+    /// The same with the band of a stream if it is full.
+    fn close_full(&mut self, stream: usize) {
+        if let Some(full) = self.open[stream].take_if(|band| self.bands[*band].blocks.len() == self.band_blocks) {
+            self.close(full);
         }
     }
 
-    /// The band that is written next.
-    fn open(&mut self) -> usize {
-        while self.active.is_none() {
-            if self.empty.len() > self.set.spare {
-                self.active = self.empty.pop_first();
-            } else {
-                self.compact();
+    /// The empty band of the lowest number is for this stream, if there is one.
+    fn open_empty(&mut self, stream: usize) {
+        self.open[stream] = self.empty.pop_first();
+        if let Some(band) = self.open[stream] {
+            self.bands[band] = Band { stream, opened: self.written, ..Band::default() };
+        }
+    }
+
+    /// The stream that is written next, as `which` says, and a band with room for it. Compaction may change what it
+    /// says.
+    fn room(&mut self, which: impl Fn(&Self) -> usize) -> (usize, usize) {
+        loop {
+            let stream = which(self);
+            if self.open[stream].is_none() && self.empty.len() > self.set.spare {
+                self.open_empty(stream);
+            }
+            if let Some(band) = self.open[stream] {
+                return (stream, band);
+            }
+            if !self.compact() {
+                // Nothing can be gained: it goes on with the band of the first stream that has one.
+                let other = self.open.iter_mut().find_map(Option::take);
+                self.open[stream] = Some(other.expect("the disk is not full"));
             }
         }
-        self.active.expect("a band was opened")
     }
 
     pub fn write(&mut self, lba: u64) {
-        let room = self.set.buffer_bands * self.band_blocks;
-        if room == 0 {
-            return self.append(lba);
+        if self.set.buffer_bands == 0 {
+            self.append(lba);
+        } else {
+            self.write_buffered(lba);
         }
-        if let Some(at) = self.buffer.iter().position(|block| block.0 == lba) {
+        if let Some(tuned) = &mut self.tuned {
+            tuned.write(lba);
+        }
+    }
+
+    fn write_buffered(&mut self, lba: u64) {
+        if let Some(at) = self.buffer.iter().position(|block| block.lba == lba) {
             self.host_wrote();
             self.counts.hits += 1;
-            self.heat[lba as usize] += u32::from(self.set.buffered_heat);
-            self.buffer[at].1 = self.written;
+            self.overwrites[lba as usize] += u32::from(self.set.buffered_heat);
+            let lived = Some(self.written - self.buffer[at].time);
+            self.buffer[at] = Waiting { lba, time: self.written, lived };
             return;
         }
-        if self.buffer.len() == room {
+        if self.buffer.len() == self.set.buffer_bands * self.band_blocks {
             self.destage();
         }
+        let lived = self.lived(lba);
         self.host_wrote();
         self.warm(lba);
         if !self.set.volatile {
             self.kill(lba);
         }
-        self.buffer.push((lba, self.written));
+        self.buffer.push(Waiting { lba, time: self.written, lived });
     }
 
     fn append(&mut self, lba: u64) {
-        let band = self.open();
+        let (stream, band) = self.room(|log| log.stream_of_host(lba));
         self.host_wrote();
         self.counts.appended += 1;
         self.warm(lba);
         self.put(lba, band, self.written);
-        self.close_full(band);
+        self.close_full(stream);
     }
 
     fn host_wrote(&mut self) {
@@ -166,13 +237,16 @@ impl Log {
 
     /// A block that is on the disk is overwritten, or one that is not is written.
     fn warm(&mut self, lba: u64) {
-        let heat = &mut self.heat[lba as usize];
-        *heat = if self.places[lba as usize].is_some() { *heat + 1 } else { 0 };
+        let overwrites = &mut self.overwrites[lba as usize];
+        *overwrites = if self.places[lba as usize].is_some() { *overwrites + 1 } else { 0 };
     }
 
     pub fn trim(&mut self, lba: u64) {
         self.kill(lba);
-        self.buffer.retain(|block| block.0 != lba);
+        self.buffer.retain(|block| block.lba != lba);
+        if let Some(tuned) = &mut self.tuned {
+            tuned.trim(lba);
+        }
     }
 
     /// Empties the write buffer.
@@ -182,75 +256,121 @@ impl Log {
         }
     }
 
-    /// Fills a band from the write buffer with the hot blocks or with the cold ones, whichever are more.
-    fn destage(&mut self) {
-        let band = self.open();
-        let heat = |&(lba, _): &(u64, u64)| self.heat[lba as usize];
-        let hot = self.buffer.iter().filter(|block| heat(block) > 0).count();
+    /// Whether hot blocks leave the write buffer next, and not cold ones: whichever are more.
+    pub fn hot_leave(&self) -> bool {
+        let hot = self.buffer.iter().filter(|block| self.leaves_as_hot(block)).count();
         let cold = self.buffer.len() - hot;
-        let hot_leave = if hot == cold { self.set.hot_at_tie } else { hot > cold };
-        let mut leaving: Vec<(u64, u64)> =
-            self.buffer.iter().filter(|block| (heat(block) > 0) == hot_leave).copied().collect();
-        leaving.sort_by_key(|block| Reverse(heat(block)));
+        if hot == cold { self.set.hot_at_tie } else { hot > cold }
+    }
+
+    /// Fills a band from the write buffer with one temperature.
+    fn destage(&mut self) {
+        let (stream, band) = self.room(Self::stream_of_leaving);
+        let hot = self.hot_leave();
+        let mut leaving: Vec<Waiting> =
+            self.buffer.iter().filter(|block| self.leaves_as_hot(block) == hot).copied().collect();
+        if hot {
+            leaving.sort_by_key(|block| Reverse(self.heat(block.lba)));
+        }
         leaving.truncate(self.band_blocks - self.bands[band].blocks.len());
         self.buffer.retain(|block| !leaving.contains(block));
         self.counts.destaged += leaving.len() as u64;
-        for (lba, time) in leaving {
-            self.put(lba, band, time);
+        for block in leaving {
+            self.put(block.lba, band, block.time);
         }
-        self.close_full(band);
+        self.close_full(stream);
     }
 
-    fn compact(&mut self) {
+    /// Compacts bands if that gains anything.
+    fn compact(&mut self) -> bool {
+        if let Some(tuned) = &mut self.tuned {
+            self.set.weights = tuned.choose();
+        }
+        let victims = self.choose();
+        if !victims.is_empty() {
+            self.rewrite(&victims);
+        }
+        !victims.is_empty()
+    }
+
+    fn choose(&mut self) -> Vec<usize> {
         let room = self.empty.len().min(self.set.spare) * self.band_blocks;
         let (mut victims, mut live) = (Vec::new(), 0);
         while victims.len() < self.set.together {
             // Where victims wait in RAM as many as were asked for are taken, one of which at least has a dead block.
             let is_last = victims.len() + 1 == self.set.together;
             let must_gain = self.set.spare > 0 || is_last && live == victims.len() * self.band_blocks;
-            let victim = self.best(must_gain);
-            let stay = self.live(victim).len();
-            live += stay;
+            let Some(victim) = self.best(must_gain) else { break };
+            live += self.bands[victim].live;
             if self.set.spare > 0 && live > room {
                 break;
             }
-            self.last_gained = stay < self.band_blocks;
+            self.last_gained = self.bands[victim].live < self.band_blocks;
             let place = self.closed.iter().position(|&band| band == victim).expect("victims are closed");
             if self.set.layer == "log-choices" {
                 self.closed.swap_remove(place);
             } else {
                 self.closed.remove(place);
             }
+            self.lives.compacted(&self.bands[victim], self.written);
             victims.push(victim);
         }
-        assert!(!victims.is_empty(), "one victim always fits");
-        self.rewrite(&victims);
+        victims
     }
 
-    /// Moves what is live on the victims to empty bands, the last of which the host goes on in.
+    /// Moves what is live on the victims to the bands of its streams, and to empty ones from there on.
     fn rewrite(&mut self, victims: &[usize]) {
         let youngest = victims.iter().map(|&band| self.time(band)).max().expect("there is a victim");
-        let mut blocks: Vec<u64> = victims.iter().flat_map(|&band| self.live(band)).collect();
+        let mut moving: Vec<(usize, u64)> = Vec::new();
+        for &band in victims {
+            moving.extend(self.live(band).map(|lba| (self.stream_of_moved(lba, band), lba)));
+        }
         if self.set.hottest_first {
-            blocks.sort_by_key(|&lba| Reverse(self.heat[lba as usize]));
+            moving.sort_by_key(|&(_, lba)| Reverse(self.heat(lba)));
         }
+        moving.sort_by_key(|&(stream, _)| stream);
         if self.set.spare == 0 {
+            moving.iter().for_each(|&(_, lba)| self.kill(lba));
             self.empty.extend(victims);
-            victims.iter().for_each(|&band| self.bands[band] = Band::default());
         }
-        for lba in blocks {
-            let target = self.active.unwrap_or_else(|| self.empty.pop_first().expect("live blocks fit"));
+        let mut targets = Vec::new();
+        for (stream, lba) in moving {
+            let target = self.target(stream);
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
             let time = if self.set.age == "live" { youngest } else { self.times[lba as usize] };
             self.put(lba, target, time);
             self.bands[target].youngest = youngest;
-            self.heat[lba as usize] = 0;
+            self.overwrites[lba as usize] = self.heat_left(lba);
             self.counts.moved += 1;
-            self.close_full(target);
         }
         if self.set.spare > 0 {
+            // Copies begin to count when all of them are there.
+            targets.retain(|&band| self.is_full(band));
+            for full in targets {
+                self.close(full);
+                self.open.iter_mut().for_each(|open| *open = open.filter(|&band| band != full));
+            }
             self.empty.extend(victims);
-            victims.iter().for_each(|&band| self.bands[band] = Band::default());
+        } else {
+            (0..STREAMS).for_each(|stream| self.close_full(stream));
         }
         self.counts.resets += victims.len() as u64;
+    }
+
+    /// The band that takes the next moved block of a stream: its own, an empty one, or another stream's.
+    fn target(&mut self, stream: usize) -> usize {
+        if self.open[stream].is_some_and(|band| self.is_full(band)) {
+            if self.set.spare == 0 {
+                self.close_full(stream);
+            }
+            self.open[stream] = None;
+        }
+        if self.open[stream].is_none() {
+            self.open_empty(stream);
+        }
+        let with_room = |band: &usize| !self.is_full(*band);
+        self.open[stream].or_else(|| self.open.iter().flatten().copied().find(with_room)).expect("live blocks fit")
     }
 }

@@ -5,14 +5,20 @@
 mod choose;
 mod comparisons;
 mod log;
+mod separation;
 mod settings;
+mod streams;
+mod tuned;
+mod tuning;
 
 use imbrex::block::{Access, Pba};
 use imbrex::layers;
 use imbrex::media::{Shingled, ZonedSpec};
 use imbrex::plan::Why;
 use imbrex::replay::{Device, NoTime, ReplayOptions, Simulation};
-use imbrex::trace::TraceRequest;
+use imbrex::trace::derived::dense::{Dense, Numbering};
+use imbrex::trace::{TraceRequest, Workload};
+use test_material::beside;
 
 use crate::fixture::Listed;
 use crate::{requests, synthetic};
@@ -66,7 +72,7 @@ impl Case {
         let capacity = simulation.capacity();
         let requests = requests(capacity * u64::from(self.block_bytes));
         let model = Log::new(settings, self.bands, self.band_blocks, capacity);
-        let expected = self.serve(model, &requests, capacity);
+        let expected = self.serve(model, &requests).counts;
         let outcome = simulation.run(&mut Listed::new(requests), &mut ()).unwrap();
         let written = |why| outcome.media_write_blocks.get(why);
         let counted = Counts {
@@ -82,9 +88,17 @@ impl Case {
         counted
     }
 
-    /// What a model counts. What lies on the disk before is not in its buffer.
-    fn serve(&self, mut model: Log, requests: &[TraceRequest], capacity: u64) -> Counts {
-        let filled = (capacity as f64 * self.prefill) as u64;
+    /// The model of a layer when it has served what `requests` says for its capacity.
+    fn model(&self, layer: &'static str, config: &str, requests: impl FnOnce(u64) -> Vec<TraceRequest>) -> Log {
+        let config: toml::Table = config.parse().unwrap();
+        let capacity = self.simulation(layer, &config).capacity();
+        let model = Log::new(Settings::new(layer, &config), self.bands, self.band_blocks, capacity);
+        self.serve(model, &requests(capacity * u64::from(self.block_bytes)))
+    }
+
+    /// The model after `requests`, which alone count. What lies on the disk before is not in its buffer.
+    fn serve(&self, mut model: Log, requests: &[TraceRequest]) -> Log {
+        let filled = (model.places.len() as f64 * self.prefill) as u64;
         (0..filled).for_each(|lba| model.write(lba));
         model.flush();
         model.counts = Counts::default();
@@ -100,7 +114,7 @@ impl Case {
         if self.flush {
             model.flush();
         }
-        model.counts
+        model
     }
 }
 
@@ -127,4 +141,13 @@ fn mixed(range_bytes: u64) -> Vec<TraceRequest> {
         }
     }
     all
+}
+
+/// The footprint of a trace on as few bands as hold it with 15 % spare, if there is one.
+fn real_trace(check: &str) -> Option<(Case, Vec<TraceRequest>)> {
+    let workload = Workload::File(beside(check, "traces")?.join("msr-hm_1-writes.csv.zst").into());
+    let numbering = Numbering::of(workload.open().unwrap().as_mut(), CASE.block_bytes).unwrap();
+    let blocks = numbering.blocks() as usize;
+    let dense = requests(&Workload::Dense(Box::new(Dense::new(workload, numbering))));
+    Some((Case { bands: 50, band_blocks: blocks.div_ceil(42), ..CASE }, dense))
 }

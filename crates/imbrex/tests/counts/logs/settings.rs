@@ -1,5 +1,6 @@
 //! What a log-structured layer is told, as its model reads it.
 
+#[derive(Clone)]
 pub struct Settings {
     pub layer: &'static str,
     /// The reading of `age`.
@@ -20,6 +21,14 @@ pub struct Settings {
     pub hot_at_tie: bool,
     /// Whether compaction writes the hottest blocks first.
     pub hottest_first: bool,
+    /// Streams of blocks by their heat.
+    pub open_bands: u64,
+    /// Whether compaction leaves half of the heat.
+    pub halve: bool,
+    /// The share of blocks that are known to be hot.
+    pub oracle: f64,
+    /// One of so many neighbours is written to small disks.
+    pub sample: usize,
 }
 
 impl Settings {
@@ -50,6 +59,10 @@ impl Settings {
             buffered_heat: is("buffered_heat"),
             hot_at_tie: word("buffer_tie", "cold") == "hot",
             hottest_first: word("sequence", "place") == "heat",
+            open_bands: number("open_bands", 1),
+            halve: word("cooling", "reset") == "halve",
+            oracle: config.get("oracle").map_or(0.0, |value| value.as_float().expect("a share")),
+            sample: number("sample", 64) as usize,
         }
     }
 }
