@@ -2,7 +2,7 @@
 //!
 //! Small disks are the miniature simulations of Waldspurger, Saemundsson, Ahmad and Park ("Cache Modeling and
 //! Optimization using Miniature Simulations", USENIX ATC 2017), with logs in place of caches. Each is a log with a
-//! weight of its own, as many bands, and a fraction of the blocks: one of every `sample` neighbours, is written to it
+//! weight of its own, as many bands, and a fraction of the blocks: one of every `sample` neighbours is written to it
 //! when the host has written it. So each weight meets in full what follows from it, also where what it moves now pays
 //! off much later, and none is tried on the disk itself. All of it is soft state.
 //!
