@@ -3,20 +3,10 @@
 use serde::Serialize;
 
 use super::measure::Measure;
+use super::measured::{Described, Measured};
 
 /// The version of [`Finding`].
 pub const SCHEMA: &str = "imbrex.claim/1";
-
-/// What can be measured, in words.
-pub trait Described {
-    fn described(&self) -> String;
-}
-
-/// What was measured, and what stands behind it.
-pub struct Measured {
-    pub value: Option<f64>,
-    pub note: String,
-}
 
 /// A sentence of a paper that can be true or false.
 pub struct Claim<M = Measure> {
@@ -89,13 +79,6 @@ pub enum Data {
     Synthetic,
     /// Some of both.
     Mixed,
-}
-
-impl Measured {
-    /// A number that needs no explanation.
-    pub fn alone(value: Option<f64>) -> Self {
-        Self { value, note: String::new() }
-    }
 }
 
 impl Verdict {

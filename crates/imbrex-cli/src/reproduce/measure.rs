@@ -1,6 +1,6 @@
 //! How claims are measured: what can be asked of a paper's runs.
 
-use super::claim::Described;
+use super::measured::Described;
 use super::metric::Metric;
 
 /// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside

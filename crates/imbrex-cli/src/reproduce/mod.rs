@@ -6,6 +6,7 @@ mod cold_weight;
 mod figures;
 mod locality;
 mod measure;
+mod measured;
 mod metric;
 mod paper;
 #[cfg(feature = "pictures")]

@@ -1,8 +1,9 @@
 //! The runs of a paper, and what they say together.
 
-use super::claim::{Claim, Data, Finding, Measured};
+use super::claim::{Claim, Data, Finding};
 use super::locality::Locality;
 use super::measure::{Measure, Scope};
+use super::measured::Measured;
 use super::metric::Metric;
 use super::paper::Paper;
 use super::turnover::Point;

@@ -2,7 +2,7 @@
 
 use super::paper::{TABLES, WEIGHTS, WORKLOADS};
 use super::results::{Aged, Cell, Counted, Results, unknown};
-use crate::reproduce::claim::{Described, Measured};
+use crate::reproduce::measured::{Described, Measured};
 use crate::table::{count, number};
 
 /// Weights from this one on are too large, says the paper; up to the other one are small.

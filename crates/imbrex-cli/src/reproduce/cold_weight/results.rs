@@ -4,7 +4,8 @@ use imbrex::layer::BandContent;
 use imbrex::replay::BandSums;
 
 use super::paper::{WEIGHTS, WORKLOADS};
-use crate::reproduce::claim::{Data, Measured};
+use crate::reproduce::claim::Data;
+use crate::reproduce::measured::Measured;
 use crate::row::Row;
 
 /// One run.

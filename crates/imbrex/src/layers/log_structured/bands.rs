@@ -3,9 +3,9 @@
 mod content;
 
 use super::config::{Config, Cooling, Weights};
-use super::known::Known;
+use super::known::{Asked, Known};
 use super::score::{Closed, Score};
-use super::separation::{MOST_STREAMS, Separation};
+use super::separation::{COLD, MOST_STREAMS, Separation};
 use super::times::Written;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
@@ -55,12 +55,13 @@ impl Bands {
     /// said.
     pub fn new(zones: Zones, score: Score, config: &Config, roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
-        let separation = config.separation(&score);
+        let separation = Separation::of(config, score.is_of_lives());
+        let asked = Asked { age: score.reads(), counts_hot: score.counts_hot(), separation };
         Self {
             bands: vec![Band { written: 0, copies: 0, role: Role::Data }; count as usize],
             map: FullMap::new(capacity, count, blocks),
             pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
-            known: Known::new(&score, config, separation, count, capacity),
+            known: Known::new(&asked, config, count, capacity),
             zones,
             score,
             separation,
@@ -130,7 +131,10 @@ impl Bands {
     /// The stream of a block that the host writes as the `ahead`-th from now, if it has not waited in RAM.
     #[inline]
     pub fn stream_of(&self, lba: Lba, ahead: u32) -> u8 {
-        self.separation.of_host(lba, || self.lived(lba, ahead), &self.known, &self.map)
+        if self.separation == Separation::Nothing {
+            return COLD;
+        }
+        self.separation.of_host(self.known.will_be_hot(lba, &self.map, || self.lived(lba, ahead)))
     }
 
     /// How long a block that lies on a band has lived when the host writes it as the `ahead`-th from now.
@@ -141,8 +145,8 @@ impl Bands {
 
     /// The stream of a block that compaction moves from `band`.
     pub fn stream_of_moved(&self, lba: Lba, band: u32, cooling: Cooling) -> u8 {
-        let heat = (self.known.heat(lba), self.known.heat_left(lba, cooling));
-        self.separation.of_moved(lba, band, heat, &self.known)
+        let (heat, left) = (self.known.heat(lba), self.known.heat_left(lba, cooling));
+        self.separation.of_moved(heat, left, || self.known.stream_of_moved(lba, band))
     }
 
     /// Cold blocks count for so much from now on, where they have a weight.

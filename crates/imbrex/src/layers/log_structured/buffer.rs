@@ -233,7 +233,7 @@ impl LogStructured {
         let separation = self.bands.separation();
         match &self.buffer {
             Some(buffer) if separation.streams() > 1 => {
-                separation.of_leaving(buffer.next_is_hot(self.config.buffer_tie, &self.bands.known))
+                separation.of_host(buffer.next_is_hot(self.config.buffer_tie, &self.bands.known))
             }
             _ => COLD,
         }

@@ -1,7 +1,5 @@
 //! What can be chosen about a log over bands, and what the choice leaves to the host.
 
-use super::score::Score;
-use super::separation::Separation;
 use crate::layers::config::{self, STEP_BLOCKS};
 use crate::layers::{ConfigError, Field, LayerInfo};
 use crate::parts::full_map::FullMap;
@@ -148,15 +146,6 @@ impl Config {
     /// Whether something but the score depends on heat.
     pub fn heeds_heat(&self) -> bool {
         self.buffer_bands > 0 || self.sequence == Sequence::Heat
-    }
-
-    /// What tells the streams apart that are written to bands of their own.
-    pub fn separation(&self, score: &Score) -> Separation {
-        match self.open_bands {
-            _ if score.is_of_lives() => Separation::Life,
-            0 | 1 => Separation::Nothing,
-            bands => Separation::Temperature { once_hot: bands > 2 },
-        }
     }
 
     /// What blocks count for if a hot one counts for nothing: Eq. 3 of the paper, without its denominator.

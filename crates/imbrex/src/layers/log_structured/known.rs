@@ -5,13 +5,21 @@
 use super::ages::Ages;
 use super::config::{Age, Config, Cooling};
 use super::lives::{Lives, SHORT};
-use super::score::Score;
 use super::separation::{COLD, Separation};
 use super::temperatures::Temperatures;
 use super::times::{Times, Written};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::parts::full_map::FullMap;
+
+/// What is asked for.
+pub(super) struct Asked {
+    /// The score's reading of age, if it goes by that.
+    pub age: Option<Age>,
+    /// Whether the score asks how many hot blocks live on a band.
+    pub counts_hot: bool,
+    pub separation: Separation,
+}
 
 pub(super) struct Known {
     pub times: Times,
@@ -25,12 +33,12 @@ pub(super) struct Known {
 
 impl Known {
     /// Nothing is known yet of `bands` bands and `capacity` blocks.
-    pub fn new(score: &Score, config: &Config, separation: Separation, bands: u32, capacity: u64) -> Self {
-        let age = score.reads();
+    pub fn new(asked: &Asked, config: &Config, bands: u32, capacity: u64) -> Self {
+        let Asked { age, separation, .. } = *asked;
         let by_life = separation == Separation::Life;
         let by_block = by_life || age.is_some_and(Ages::asks_for_blocks);
         let by_heat = config.heeds_heat() || matches!(separation, Separation::Temperature { .. });
-        let counted = if score.counts_hot() { bands } else { 0 };
+        let counted = if asked.counts_hot { bands } else { 0 };
         let hot = (capacity as f64 * config.oracle).round() as u64;
         Self {
             times: Times::new(by_block.then_some(capacity)),
@@ -107,10 +115,14 @@ impl Known {
         self.temperatures.as_ref().map_or(0, |temperatures| temperatures.left(lba, cooling))
     }
 
-    /// Whether a write by the host leaves the block hot.
+    /// Whether a write by the host leaves the block hot or, where blocks are apart by how long they live, it has not
+    /// lived long since the one before.
     #[inline]
-    pub fn will_be_hot(&self, lba: Lba, map: &FullMap) -> bool {
-        self.temperatures.as_ref().is_some_and(|temperatures| temperatures.will_be_hot(lba, map))
+    pub fn will_be_hot(&self, lba: Lba, map: &FullMap, lived: impl FnOnce() -> Option<u64>) -> bool {
+        match &self.lives {
+            Some(lives) => lives.of_host(lived()) == SHORT,
+            None => self.temperatures.as_ref().is_some_and(|temperatures| temperatures.will_be_hot(lba, map)),
+        }
     }
 
     /// Those of the blocks of `at` that lie on bands have been overwritten.
@@ -138,11 +150,6 @@ impl Known {
     /// Whether a block in the write buffer is hot or, where blocks are apart by how long they live, has not lived long.
     pub fn is_hot(&self, lba: Lba, lived: Option<u64>) -> bool {
         self.lives.as_ref().map_or_else(|| self.heat(lba) > 0, |lives| lives.of_host(lived) == SHORT)
-    }
-
-    /// The stream of a block that the host writes, by how long it has lived.
-    pub fn stream_of_life(&self, lived: Option<u64>) -> u8 {
-        self.lives.as_ref().map_or(COLD, |lives| lives.of_host(lived))
     }
 
     /// The stream of a block that is moved from `band`, by its age and by what the band holds.

@@ -18,10 +18,8 @@
 //!   spare bands each is closed when its stream goes on with another, and the last ones at the end, stream by stream.
 //! - No band is taken as a victim, be it the first or a further one, unless one of those closed has a dead block.
 
-use super::known::Known;
+use super::config::Config;
 use super::lives;
-use crate::block::Lba;
-use crate::parts::full_map::FullMap;
 
 /// The stream of cold blocks, or of all.
 pub(super) const COLD: u8 = 0;
@@ -50,6 +48,15 @@ pub(super) enum Separation {
 }
 
 impl Separation {
+    /// As configured; `by_life` where the score is SepBIT's.
+    pub fn of(config: &Config, by_life: bool) -> Self {
+        match config.open_bands {
+            _ if by_life => Self::Life,
+            0 | 1 => Self::Nothing,
+            bands => Self::Temperature { once_hot: bands > 2 },
+        }
+    }
+
     /// How many streams there are.
     pub fn streams(self) -> u8 {
         match self {
@@ -59,44 +66,24 @@ impl Separation {
         }
     }
 
-    /// The stream of a block that the host writes, and that has lived so long since it wrote it before.
+    /// The stream of a block that the host writes, which is hot or will not live long, or neither.
     #[inline]
-    pub fn of_host(self, lba: Lba, lived: impl FnOnce() -> Option<u64>, known: &Known, map: &FullMap) -> u8 {
-        match self {
-            Self::Nothing => COLD,
-            Self::Temperature { .. } => Self::of_temperature(known.will_be_hot(lba, map)),
-            Self::Life => known.stream_of_life(lived()),
+    pub fn of_host(self, is_hot: bool) -> u8 {
+        match (self, is_hot) {
+            (Self::Nothing, _) | (Self::Temperature { .. }, false) => COLD,
+            (Self::Temperature { .. }, true) => HOT,
+            (Self::Life, true) => lives::SHORT,
+            (Self::Life, false) => lives::LONG,
         }
     }
 
-    /// The stream of blocks that are hot, or not.
-    pub fn of_temperature(is_hot: bool) -> u8 {
-        if is_hot { HOT } else { COLD }
-    }
-
-    /// The stream of blocks that leave the write buffer together because they are hot or will not live long, or because
-    /// they are not.
-    pub fn of_leaving(self, is_hot: bool) -> u8 {
+    /// The stream of a block of this heat, `left` of which compaction leaves, and which is of that one by its life.
+    pub fn of_moved(self, heat: u32, left: u32, by_life: impl FnOnce() -> u8) -> u8 {
         match self {
-            Self::Nothing => COLD,
-            Self::Temperature { .. } => Self::of_temperature(is_hot),
-            Self::Life => {
-                if is_hot {
-                    lives::SHORT
-                } else {
-                    lives::LONG
-                }
-            }
-        }
-    }
-
-    /// The stream of a block of this heat that is moved from `band`; `left` is what compaction leaves of its heat.
-    pub fn of_moved(self, lba: Lba, band: u32, (heat, left): (u32, u32), known: &Known) -> u8 {
-        match self {
-            Self::Nothing => COLD,
             Self::Temperature { once_hot: true } if heat > 0 && left == 0 => ONCE_HOT,
-            Self::Temperature { .. } => Self::of_temperature(left > 0),
-            Self::Life => known.stream_of_moved(lba, band),
+            Self::Temperature { .. } if left > 0 => HOT,
+            Self::Nothing | Self::Temperature { .. } => COLD,
+            Self::Life => by_life(),
         }
     }
 }
