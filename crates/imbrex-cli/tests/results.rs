@@ -351,7 +351,7 @@ fn the_mechanics_are_validated() {
     let summary = String::from_utf8(output.stderr).unwrap();
     assert!(summary.contains("85 passed, 0 failed, 13 skipped; name DiskSim"), "{summary}");
     let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["verdict"]), (98, &json!("pass")));
+    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["verdict"]), (101, &json!("pass")));
 }
 
 #[test]
