@@ -24,7 +24,7 @@
 //! # Decisions where the report is silent, or says two things
 //! - *Which units are opened* (`select`): the report has "according to access records". `dirty-square-over-heat` and
 //!   `cold-blocks` are after published research code of the authors' group, `mean-popularity` is the report's "average
-//!   popularity". Only units with dirty blocks are opened.
+//!   popularity", `most-dirty` is MOST's (2016), a peer. Only units with dirty blocks are opened.
 //! - *How many*: until their dirty blocks are a period's, in every selection; at least one if there is any.
 //! - *When a period ends* (`period_counts`): dirty blocks that leave, as the report's equation needs it; or blocks that
 //!   the host writes into the cache, as its text says, those that were there already among them.
@@ -87,8 +87,9 @@ pub const INFO: LayerInfo = LayerInfo {
         Field {
             key: "select",
             default: "\"dirty-square-over-heat\"",
-            meaning: "which units are opened: \"dirty-square-over-heat\", \"mean-popularity\" or \"cold-blocks\"",
-            samples: &["\"dirty-square-over-heat\"", "\"mean-popularity\"", "\"cold-blocks\""],
+            meaning: "which units are opened: by \"dirty-square-over-heat\", \"mean-popularity\", \"cold-blocks\" or \
+                      \"most-dirty\"",
+            samples: &["\"dirty-square-over-heat\"", "\"mean-popularity\"", "\"cold-blocks\"", "\"most-dirty\""],
         },
         Field {
             key: "evict",

@@ -25,6 +25,8 @@ pub enum Select {
     MeanPopularity,
     /// The most blocks that were used exactly once first.
     ColdBlocks,
+    /// The most dirty blocks first.
+    MostDirty,
 }
 
 impl Select {
@@ -43,6 +45,7 @@ impl Select {
                 score(one, other).cmp(&score(other, one))
             }
             Self::ColdBlocks => other.once.cmp(&one.once),
+            Self::MostDirty => other.dirty.cmp(&one.dirty),
         }
     }
 }
@@ -67,6 +70,7 @@ mod tests {
         assert_eq!(order(Select::DirtySquareOverHeat), [0, 1, 2]);
         assert_eq!(order(Select::MeanPopularity), [1, 2, 0]);
         assert_eq!(order(Select::ColdBlocks), [0, 2, 1]);
+        assert_eq!(order(Select::MostDirty), [2, 1, 0]);
         let hot = unit(9, 0, 9, 80);
         assert_eq!(Select::DirtySquareOverHeat.order(&hot, &unit(1, 0, 9, 0)), Ordering::Equal, "81/81 and 1/1");
         assert_eq!(Select::MeanPopularity.order(&hot, &unit(1, 0, 9, 0)), Ordering::Less, "1 and 9");

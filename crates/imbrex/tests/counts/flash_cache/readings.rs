@@ -37,6 +37,8 @@ pub const READINGS: [(&LayerInfo, &[&str]); 3] = [
             "region_blocks = 10\nevict = 'region'\nperiod_counts = 'written'\nselect = 'mean-popularity'",
             "region_blocks = 100\nreads_count = false\nread_reserve = 0\nperiod_blocks = 1",
             "region_blocks = 1\nperiod_blocks = 1000\nread_reserve = 3\nstep_blocks = 7\nevict_blocks = 2",
+            "region_blocks = 64\nselect = 'most-dirty'",
+            "region_blocks = 64\nselect = 'most-dirty'\nevict = 'region'\nperiod_blocks = 1\nread_allocate = false",
             "region_blocks = 64\nreplacement = 'clock'",
             "region_blocks = 64\nreplacement = 'clock'\nperiod_blocks = 30\nevict_blocks = 5",
             "region_blocks = 64\nreplacement = 'lirs'\nlirs_hir = 0.3",

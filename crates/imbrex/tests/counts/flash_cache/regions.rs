@@ -78,6 +78,7 @@ impl Regions {
         let dirty = i128::from(dirty);
         match &self.select[..] {
             "dirty-square-over-heat" => (-dirty * dirty, of(&self.hits) + 1),
+            "most-dirty" => (-dirty, 1),
             "mean-popularity" => (of(&self.accesses), dirty),
             "cold-blocks" => {
                 let once = self.uses.iter().filter(|(block, uses)| block / self.unit_blocks == unit && *uses == 1);
