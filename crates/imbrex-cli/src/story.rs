@@ -123,6 +123,13 @@ const KINDS: [Kind; 4] = [
                 with: "keeps writes",
                 role: Role::Best,
             },
+            // As good, since so few blocks are written that none has to leave.
+            Variant {
+                layer: "pore",
+                settings: &["pore.read_allocate=false"],
+                with: "keeps writes",
+                role: Role::Between,
+            },
         ],
     },
     Kind {

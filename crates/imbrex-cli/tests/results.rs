@@ -349,9 +349,9 @@ fn what_there_is_can_be_listed() {
 fn the_mechanics_are_validated() {
     let output = imbrex("validate --format json");
     let summary = String::from_utf8(output.stderr).unwrap();
-    assert!(summary.contains("85 passed, 0 failed, 13 skipped; name DiskSim"), "{summary}");
+    assert!(summary.contains("89 passed, 0 failed, 13 skipped; name DiskSim"), "{summary}");
     let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["verdict"]), (98, &json!("pass")));
+    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["verdict"]), (102, &json!("pass")));
 }
 
 #[test]

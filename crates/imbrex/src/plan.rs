@@ -105,7 +105,7 @@ pub enum Event {
     WriteHit,
     /// Blocks of a read that were served from the buffer.
     ReadHit,
-    /// Blocks of a write that went straight to their zone's write pointer.
+    /// Blocks of a write that went straight to their zone's write pointer, or past a cache that could take none.
     Direct,
     /// A zone was read, merged and rewritten; on an interlaced disk, a write to a bottom track rewrote what lies over
     /// it.

@@ -12,7 +12,7 @@ use imbrex::block::{Address, Extent, Lba, Pba};
 use imbrex::explore::{Candidate, Finding, Options, Subject, Tally, explore};
 use imbrex::layer::{Pressure, Step};
 use imbrex::layers::samples::sampled;
-use imbrex::layers::{self, LayerInfo, lru_cache, static_sets};
+use imbrex::layers::{self, LayerInfo, lru_cache, pore, static_sets};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::plan::{Op, Place, Plan, Record, Why};
 use imbrex::recording::Recording;
@@ -139,11 +139,89 @@ fn a_read_makes_room_for_the_next_one() {
     assert_eq!((promotions, cache.check()), (1, Ok(())));
 }
 
+/// The blocks that leave for a write of `at`, which finds no frame.
+fn leaving_for(cache: &mut dyn imbrex::layer::TranslationLayer, at: Extent<Lba>) -> Vec<(Pba, u32)> {
+    let mut plan = Plan::new();
+    assert_eq!(cache.write(at, &mut plan), 0);
+    while cache.clean(Pressure::Blocked(at), &[], &mut plan) == Step::More {}
+    for op in plan.ops() {
+        if let Op::Free(space) = op {
+            cache.freed(*space);
+        }
+    }
+    let home = plan.ops().iter().filter_map(destaged).collect();
+    assert_eq!((cache.write(at, &mut plan), cache.check()), (at.blocks, Ok(())));
+    home
+}
+
+fn home(block: u64, blocks: u32) -> (Pba, u32) {
+    (Pba::new(2, 9 + block), blocks)
+}
+
+/// The unit of 20 to 29 has two dirty blocks, as has that of 30 to 39, and is opened first: so 25 leaves, though 5 and
+/// 30 are colder. Block 90, which is clean, leaves before 26.
+#[test]
+fn the_coldest_block_that_may_leave_does() {
+    let config = "region_blocks = 10\nperiod_blocks = 2\nread_reserve = 0";
+    let mut cache = build(&pore::INFO, config, 6);
+    let mut plan = Plan::new();
+    for block in [5, 30, 25] {
+        assert_eq!(cache.write(at(block, 1), &mut plan), 1);
+    }
+    cache.read(at(90, 1), &mut plan);
+    for block in [26, 31] {
+        assert_eq!(cache.write(at(block, 1), &mut plan), 1);
+    }
+    assert_eq!(leaving_for(cache.as_mut(), at(110, 1)), [home(25, 1)]);
+    plan.clear();
+    assert_eq!(cache.write(at(111, 1), &mut plan), 1, "a clean block gives way");
+    cache.read(at(90, 1), &mut plan);
+    assert!(plan.ops().iter().any(|op| matches!(op, Op::Move { from: Place::At(from), .. } if *from == home(90, 1).0)));
+    // 26 ends the period. The next one opens the unit of 30 and 31, or that of 110 and 111: of equals the lower.
+    assert_eq!(leaving_for(cache.as_mut(), at(112, 1)), [home(26, 1)]);
+    assert_eq!(leaving_for(cache.as_mut(), at(113, 1)), [home(30, 1)]);
+}
+
+#[test]
+fn a_region_is_flushed_whole() {
+    let mut cache = build(&pore::INFO, "region_blocks = 10\nperiod_blocks = 3\nevict = 'region'\nstep_blocks = 2", 6);
+    let mut plan = Plan::new();
+    for block in [5, 30, 25, 26, 31, 38] {
+        assert_eq!(cache.write(at(block, 1), &mut plan), 1);
+    }
+    assert_eq!(leaving_for(cache.as_mut(), at(110, 1)), [home(30, 2), home(38, 1)]);
+    assert_eq!(cache.write(at(111, 2), &mut plan), 2);
+    assert_eq!(leaving_for(cache.as_mut(), at(7, 1)), [home(5, 1), home(25, 1), home(26, 1)], "a new region");
+}
+
+/// Of a cache of one frame, which the journal may still need.
+#[test]
+fn a_write_goes_past_a_cache_in_which_nothing_can_leave() {
+    let mut cache = build(&pore::INFO, "", 1);
+    cache.apply(&Record::Lost(at(50, 2))).unwrap();
+    cache.recovered(&imbrex::layer::UnitReport::default(), &mut Plan::new()).unwrap();
+    let mut plan = Plan::new();
+    assert_eq!(cache.write(at(10, 1), &mut plan), 1);
+    assert_eq!(cache.write(at(50, 2), &mut plan), 0);
+    assert_eq!(cache.clean(Pressure::Blocked(at(50, 2)), &[], &mut plan), Step::More);
+    assert_eq!(cache.clean(Pressure::Blocked(at(50, 2)), &[], &mut plan), Step::Done, "it need not wait");
+    plan.clear();
+    assert_eq!(cache.write(at(50, 2), &mut plan), 2);
+    let past = Op::Move { from: Place::Host(0), to: Place::At(home(50, 2).0), blocks: 2, why: Why::Host, redo: false };
+    assert_eq!(plan.ops()[0], past);
+    plan.clear();
+    cache.read(at(50, 2), &mut plan);
+    let is_lost = plan.ops().iter().any(|op| matches!(op, Op::Move { from: Place::Lost, .. }));
+    assert!(!is_lost && cache.check().is_ok(), "what was lost is written");
+}
+
 #[test]
 fn records_that_contradict_the_state_are_refused() {
     let frame = |number: u64| Pba::new(1, 5 + number);
     let map = |block, number| Record::Map { at: at(block, 2), to: frame(number) };
-    for (info, config) in [(&lru_cache::INFO, ""), (&static_sets::INFO, "sets = 2\nband_blocks = 100")] {
+    for (info, config) in
+        [(&lru_cache::INFO, ""), (&pore::INFO, ""), (&static_sets::INFO, "sets = 2\nband_blocks = 100")]
+    {
         let mut cache = build(info, config, 8);
         cache.apply(&map(20, 1)).unwrap();
         cache.apply(&map(20, 1)).unwrap();
@@ -199,9 +277,11 @@ fn what_cannot_be_is_refused() {
         "lirs_ghosts = 4.5",
         "lirs_ghosts = nan",
     ];
-    for (info, configs) in
-        [(&lru_cache::INFO, of_lru), (&static_sets::INFO, &["step_blocks = 0", "sets = 0", "band_blocks = 0"])]
-    {
+    for (info, configs) in [
+        (&lru_cache::INFO, of_lru),
+        (&static_sets::INFO, &["step_blocks = 0", "sets = 0", "band_blocks = 0"]),
+        (&pore::INFO, &["step_blocks = 0", "evict_blocks = 0", "region_blocks = 0", "sets = 1"]),
+    ] {
         for config in configs {
             let (key, refused) = (config.split(' ').next().unwrap(), refused(info, config, &good));
             assert!(refused.contains(key) || refused.contains("mru"), "{config}: {refused}");

@@ -15,6 +15,7 @@ mod log_structured;
 pub mod loop_back;
 pub mod lru_cache;
 pub mod page_ftl;
+pub mod pore;
 pub mod samples;
 pub mod seagate;
 pub mod seagate_two_phase;
@@ -104,6 +105,7 @@ pub const ALL: &[LayerInfo] = &[
     page_ftl::INFO,
     lru_cache::INFO,
     static_sets::INFO,
+    pore::INFO,
 ];
 
 /// The layer called `name`.

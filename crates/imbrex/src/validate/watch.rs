@@ -7,6 +7,8 @@ use crate::replay::{self, Observer};
 #[derive(Copy, Clone, Default)]
 pub(super) struct Totals {
     pub writes: u64,
+    /// Blocks that the media took from whoever is above them: of a stack, from the host and from the cache.
+    pub taken: u64,
     pub rmw: u64,
     pub in_place: u64,
     pub scratch: u64,
@@ -32,6 +34,7 @@ impl Watch {
 impl Observer for Watch {
     fn row(&mut self, row: &replay::WindowOutcome) {
         self.now.writes += row.requests;
+        self.now.taken += row.media_write_blocks.get(Why::Host);
         self.now.rmw += row.rmw;
         self.now.in_place += row.media_write_blocks.get(Why::Destage);
         self.now.scratch += row.media_write_blocks.get(Why::Migrate);

@@ -6,6 +6,7 @@
 mod fixture;
 mod losses;
 mod promotions;
+mod regions;
 mod restarts;
 mod served;
 mod sides;

@@ -13,7 +13,11 @@ const ERROR: Result<Bytes, Failure> = Err(Failure::Io);
 const DONE: Result<Bytes, Failure> = Ok(Bytes::new());
 
 /// Layers that cache, and how they are configured.
-const LAYERS: [(&str, &str); 2] = [("lru-cache", "step_blocks = 4"), ("static-sets", "step_blocks = 4\nsets = 1")];
+const LAYERS: [(&str, &str); 3] = [
+    ("lru-cache", "step_blocks = 4"),
+    ("static-sets", "step_blocks = 4\nsets = 1"),
+    ("pore", "step_blocks = 4\nregion_blocks = 4"),
+];
 
 fn cached((layer, config): (&str, &str)) -> Served {
     let info = layers::find(layer).unwrap();

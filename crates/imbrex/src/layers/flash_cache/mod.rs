@@ -29,6 +29,10 @@
 //! find none, neither free nor with a clean block that gives way, are read past the cache. `read_allocate = false`
 //! reads everything past it. If home cannot be read, the frames are given up again.
 //!
+//! # Writing past the cache
+//! Where a policy says so a block that is not cached is written home, with no record: none says of it that it is
+//! cached, or one that says that it no longer is comes before the next flush.
+//!
 //! # Trim
 //! Changes nothing. A dirty block must stay, or older content would come back from home.
 
@@ -80,17 +84,31 @@ pub trait Policy: Sized + Send {
     /// A frame without a block now holds `lba`, which is clean.
     fn hold(&mut self, frame: u32, lba: Lba);
 
-    /// The block in `frame` has become dirty.
-    fn dirtied(&mut self, _frame: u32) {}
+    /// `lba` in `frame` has become dirty.
+    fn dirtied(&mut self, _frame: u32, _lba: Lba) {}
 
-    /// The host has read the block in `frame`.
-    fn read(&mut self, _frame: u32) {}
+    /// The host has read `lba` in `frame`.
+    fn read(&mut self, _frame: u32, _lba: Lba) {}
 
-    /// The host has written the block in `frame` again.
-    fn updated(&mut self, _frame: u32) {}
+    /// The host has written `lba`, which was in `frame`, again.
+    fn updated(&mut self, _frame: u32, _lba: Lba) {}
 
-    /// `frame` holds no block any more.
-    fn gone(&mut self, frame: u32);
+    /// The host has written so many blocks into frames.
+    fn written(&mut self, _blocks: u32) {}
+
+    /// The host reads blocks from home that find no frame.
+    fn read_past(&mut self, _at: Extent<Lba>) {}
+
+    /// Whether a write goes past the cache that finds no frame, since nothing is left that could make room for it.
+    fn is_passed(&self, _frames: &Frames) -> bool {
+        false
+    }
+
+    /// The host writes blocks home that find no frame.
+    fn written_past(&mut self, _at: Extent<Lba>) {}
+
+    /// `frame`, in which `lba` was, dirty or not, holds no block any more.
+    fn gone(&mut self, frame: u32, lba: Lba, was_dirty: bool);
 
     /// `frame`, which holds no block, may be taken.
     fn freed(&mut self, frame: u32);
@@ -98,8 +116,8 @@ pub trait Policy: Sized + Send {
     /// After a crash: the frames are as they are, and nothing else is known.
     fn recovered(&mut self, frames: &Frames);
 
-    /// Verifies the invariants.
-    fn check(&self, frames: &Frames) -> Result<(), Violation>;
+    /// Verifies the invariants, while some blocks are on their way out.
+    fn check(&self, frames: &Frames, leaving: &[(Lba, u32)]) -> Result<(), Violation>;
 
     /// Lets dirty blocks leave so that the first block of a write of `at`, which finds no frame, will.
     fn make_room(cache: &mut FlashCache<Self>, at: Extent<Lba>);
@@ -162,19 +180,19 @@ impl<P: Policy> FlashCache<P> {
 
     /// The clean block in `frame` leaves.
     fn drop_clean(&mut self, frame: u32) {
-        if let Some(lba) = self.frames.owner(frame) {
-            self.map.remove(lba);
-        }
+        let Some(lba) = self.frames.owner(frame) else { return };
+        self.map.remove(lba);
         self.frames.drop_clean(frame);
-        self.policy.gone(frame);
+        self.policy.gone(frame, lba, false);
         self.policy.freed(frame);
     }
 
-    /// Whether the block is cached or finds a frame at once.
+    /// Whether the block is cached, finds a frame at once or goes past the cache.
     fn fits(&mut self, lba: Lba) -> bool {
         self.map.get(lba).is_some()
             || self.policy.free_for(Extent::new(lba, 1)).is_some()
             || self.policy.gives_way(lba, &self.frames).is_some()
+            || self.policy.is_passed(&self.frames)
     }
 }
 
@@ -276,7 +294,7 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
 
     fn check(&self) -> Result<(), Violation> {
         self.frames.check()?;
-        self.policy.check(&self.frames)?;
+        self.policy.check(&self.frames, &self.leaving[self.left..])?;
         if u64::from(self.frames.live()) != self.map.mapped() {
             let (live, mapped) = (self.frames.live(), self.map.mapped());
             return Err(Violation(format!("{live} frames hold a block, and {mapped} blocks are cached")));

@@ -20,7 +20,7 @@ impl<P: Policy> FlashCache<P> {
             let rest = at.skip(done);
             if let Some(frame) = self.map.get(rest.start) {
                 plan.copy(Place::At(self.frame_place(frame)), Place::Host(done), 1, Why::Host);
-                self.policy.read(frame);
+                self.policy.read(frame, rest.start);
                 hits += 1;
                 done += 1;
             } else {
@@ -41,6 +41,7 @@ impl<P: Policy> FlashCache<P> {
             return run.blocks;
         }
         if !self.config.read_allocate {
+            self.policy.read_past(run);
             plan.copy(self.home_place(run.start), Place::Host(host), run.blocks, Why::Host);
             return run.blocks;
         }
@@ -61,7 +62,9 @@ impl<P: Policy> FlashCache<P> {
         while block < run.blocks {
             let rest = run.skip(block);
             let Some((frame, blocks)) = self.take(rest) else {
-                block += self.policy.siblings(rest);
+                let without = self.policy.siblings(rest);
+                self.policy.read_past(rest.first(without));
+                block += without;
                 continue;
             };
             for (frame, lba) in (frame..frame + blocks).zip(rest.iter()) {

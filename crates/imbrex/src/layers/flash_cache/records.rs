@@ -54,7 +54,7 @@ impl<P: Policy> FlashCache<P> {
                 self.insert(lba, frame);
             }
             if self.frames.dirtied(frame) {
-                self.policy.dirtied(frame);
+                self.policy.dirtied(frame, lba);
             }
         }
         self.lost.remove(at);
@@ -63,9 +63,10 @@ impl<P: Policy> FlashCache<P> {
     /// The effect of [`Record::Unmap`].
     pub(super) fn unmap(&mut self, at: Extent<Lba>) {
         let (frames, policy) = (&mut self.frames, &mut self.policy);
-        self.map.remove_range(at, |_, frame| {
+        self.map.remove_range(at, |lba, frame| {
+            let was_dirty = frames.is_dirty(frame);
             frames.give_up(frame);
-            policy.gone(frame);
+            policy.gone(frame, lba, was_dirty);
         });
         self.lost.remove(at);
     }

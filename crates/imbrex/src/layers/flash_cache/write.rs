@@ -3,7 +3,7 @@
 use super::{FlashCache, Policy};
 use crate::block::{Extent, Lba};
 use crate::parts::map_runs::MapRuns;
-use crate::plan::{Event, Place, Plan, Why};
+use crate::plan::{Event, Place, Plan, Record, Why};
 
 impl<P: Policy> FlashCache<P> {
     pub(super) fn plan_write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
@@ -14,7 +14,11 @@ impl<P: Policy> FlashCache<P> {
             let cached = self.map.get(rest.start);
             let Some((frame, blocks)) = cached.map(|frame| (frame, 1)).or_else(|| self.take(self.uncached(rest)))
             else {
-                break;
+                if !self.policy.is_passed(&self.frames) {
+                    break;
+                }
+                done += self.write_past(self.uncached(rest), done, plan);
+                continue;
             };
             let (run, place) = (rest.first(blocks), self.frame_place(frame));
             plan.copy(Place::Host(done), Place::At(place), blocks, Why::Host);
@@ -23,14 +27,27 @@ impl<P: Policy> FlashCache<P> {
                 self.map_run(run, frame);
             }
             if cached.is_some() {
-                self.policy.updated(frame);
+                self.policy.updated(frame, rest.start);
                 hits += 1;
             }
+            self.policy.written(blocks);
             done += blocks;
         }
         maps.end(plan);
         plan.count(Event::WriteHit, hits);
         done
+    }
+
+    /// Writes `run`, which is not cached, home.
+    fn write_past(&mut self, run: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
+        plan.copy(Place::Host(host), self.home_place(run.start), run.blocks, Why::Host);
+        if self.lost.any(run) {
+            plan.record(Record::Unmap(run));
+            self.unmap(run);
+        }
+        plan.count(Event::Direct, run.blocks);
+        self.policy.written_past(run);
+        run.blocks
     }
 
     /// Neighbouring frames for as many blocks from the front of `run`, which is not cached, as find them at once; a

@@ -1,5 +1,5 @@
-//! `lru-cache`: a write-back cache of blocks on flash; a replacement policy says who leaves, the least recently used block
-//! if nothing else is asked for.
+//! `lru-cache`: a write-back cache of blocks on flash; a replacement policy says who leaves, the least recently used
+//! block if nothing else is asked for.
 //!
 //! Source: the plain policy that PORE (MSST 2017, in the reproduction report §3) is plugged into and held against:
 //! ordinary replacement, whose dirty victims go to the disk one by one, wherever they belong. The report names LRU,
@@ -38,9 +38,11 @@
 use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
 use super::flash_cache::FlashCache;
 use super::flash_cache::config::READ_ALLOCATE;
-use super::flash_cache::replaced::{
-    EVICT_BLOCKS, LIRS_GHOSTS, LIRS_HIR, READ_RESERVE, READS_COUNT, REPLACEMENT, Replaced, ReplacedConfig, S3_SMALL,
+use super::flash_cache::replaced::Replaced;
+use super::flash_cache::replaced::config::{
+    EVICT_BLOCKS, LIRS_GHOSTS, LIRS_HIR, READ_RESERVE, READS_COUNT, REPLACEMENT, ReplacedConfig, S3_SMALL,
 };
+use super::flash_cache::replaced::division::Undivided;
 use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::recording::Recording;
@@ -75,8 +77,8 @@ pub const INFO: LayerInfo = LayerInfo {
     build: |space, config| Ok(Box::new(build(space, config)?)),
 };
 
-fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Replaced>, ConfigError> {
+fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Replaced<Undivided>>, ConfigError> {
     let config: ReplacedConfig = config::read(&INFO, config)?;
     config.check(&INFO)?;
-    FlashCache::new(&INFO, space, config.cache.clone(), |frames| Replaced::new(&config, frames))
+    FlashCache::new(&INFO, space, config.cache.clone(), |frames| Replaced::new(&config, frames, Undivided))
 }

@@ -192,14 +192,14 @@ impl Policy for StaticSets {
         }
     }
 
-    fn dirtied(&mut self, frame: u32) {
+    fn dirtied(&mut self, frame: u32, _lba: Lba) {
         if let Some((set, local)) = self.set_with(frame) {
             set.clean.remove(local);
             set.dirty += 1;
         }
     }
 
-    fn gone(&mut self, frame: u32) {
+    fn gone(&mut self, frame: u32, _lba: Lba, _was_dirty: bool) {
         if let Some((set, local)) = self.set_with(frame) {
             if set.clean.contains(local) {
                 set.clean.remove(local);
@@ -219,7 +219,7 @@ impl Policy for StaticSets {
         (0..frames.count()).filter(|&frame| frames.is_free(frame)).for_each(|frame| self.freed(frame));
     }
 
-    fn check(&self, frames: &Frames) -> Result<(), Violation> {
+    fn check(&self, frames: &Frames, _leaving: &[(Lba, u32)]) -> Result<(), Violation> {
         (0..self.sets.len() as u32).try_for_each(|set| self.check_set(set, frames))?;
         match (self.sets.len() as u32 * self.length..frames.count()).find(|&frame| !frames.is_free(frame)) {
             Some(frame) => Err(Violation(format!("frame {frame} is in no set and in use"))),

@@ -1,5 +1,5 @@
-//! LIRS (Jiang & Zhang, SIGMETRICS 2002): blocks whose last two uses lie close together stay (*LIR*), the others (*HIR*)
-//! share a small part of the cache and leave in order.
+//! LIRS (Jiang & Zhang, SIGMETRICS 2002): blocks whose last two uses lie close together stay (*LIR*), the others
+//! (*HIR*) share a small part of the cache and leave in order.
 //!
 //! The stack S holds, by last use, all LIR blocks and what was used since the oldest of them was: HIR blocks, cached or
 //! not. Its bottom is always a LIR block: what lies below is taken out (*pruning*). The queue Q holds the cached HIR
