@@ -9,9 +9,6 @@ use imbrex::layer::{Condition, UnitState};
 use imbrex::media::Media;
 use imbrex::plan::Unit;
 
-/// Zones of a layer and its journal that are active at most, for which room is made at a start.
-const ROOM: u32 = 4;
-
 /// Refuses a layer that keeps more zones active than its drive allows.
 ///
 /// # Errors
@@ -34,7 +31,7 @@ pub fn suits(layer: &str, most: Option<u32>, media: &dyn Media, journal: &[Exten
     }
 }
 
-/// The zones to make full before a life begins.
+/// The zones to make full before a life begins: a layer and its journal may need half of what the drive allows.
 #[must_use]
 pub fn crowding(media: &dyn Media) -> Vec<Unit> {
     let Some(limit) = media.max_active() else { return Vec::new() };
@@ -42,5 +39,24 @@ pub fn crowding(media: &dyn Media) -> Vec<Unit> {
         state.condition == Condition::Sequential && state.pointer > 0 && state.pointer < media.extent_of(*unit).blocks
     };
     let active: Vec<Unit> = (0..).map(Unit::disk).zip(media.report()).filter(is_active).map(|(unit, _)| unit).collect();
-    if active.len() as u32 + ROOM.min(limit / 2) > limit { active } else { Vec::new() }
+    if active.len() as u32 > limit - limit / 2 { active } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use imbrex::media::{Shingled, ZonedSpec};
+
+    /// A layer that just suits the limit needs half of it; the rest is what a life may leave behind.
+    #[test]
+    fn room_is_made_for_as_many_as_a_layer_may_need() {
+        let spec = ZonedSpec { zones: 40, zone_blocks: 8, conventional_zones: 0, max_open: 0, max_active: 28 };
+        let mut media = Shingled::new(Pba::DISK, spec);
+        assert!(suits("a", Some(14), &media, &[]).is_ok() && suits("a", Some(15), &media, &[]).is_err());
+        let begin = |media: &mut Shingled, zone: u64| media.write(Extent::new(Pba::disk(zone * 8), 3)).unwrap();
+        (0..14).for_each(|zone| begin(&mut media, zone));
+        assert!(crowding(&media).is_empty(), "fourteen more fit");
+        begin(&mut media, 14);
+        assert_eq!(crowding(&media).len(), 15);
+    }
 }
