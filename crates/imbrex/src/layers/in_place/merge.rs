@@ -58,11 +58,12 @@ impl InPlace {
         if at.start < zone.start {
             return (Extent::between(at.start, at.end().min(zone.start)), None);
         }
-        let (from, to) = (at.start.since(zone.start), at.end().min(zone.end()).0.saturating_sub(zone.start.0));
-        match gathered.runs(from.min(u64::from(u32::MAX)) as u32, to as u32).next() {
-            Some((from, to, is_newer)) => (at.first(to - from), is_newer.then_some(from)),
-            None => (at, None),
+        if at.start >= zone.end() {
+            return (at, None);
         }
+        let within = |lba: Lba| lba.since(zone.start) as u32;
+        let run = gathered.runs(within(at.start), within(at.end().min(zone.end()))).next();
+        run.map_or((at, None), |(from, to, is_newer)| (at.first(to - from), is_newer.then_some(from)))
     }
 
     /// Plans the next step of the rewrite of the open zone. [`Step::Done`] if none is open any more.
