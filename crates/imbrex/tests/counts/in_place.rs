@@ -1,5 +1,5 @@
-//! Zones that are rewritten in place: what a request has for a zone at a time, or what comes for a zone until another one
-//! is written.
+//! Zones that are rewritten in place: what a request has for a zone at a time, or what comes for a zone until another
+//! one is written.
 
 use std::collections::BTreeSet;
 

@@ -12,8 +12,8 @@ impl InPlace {
         self.gathered.as_ref().and_then(Gathered::native)
     }
 
-    /// Plans a write at the write pointer, or to the zone that is open or can be. 0 when another one is open, or so much
-    /// of this one has been rewritten already.
+    /// Plans a write at the write pointer, or to the zone that is open or can be. 0 when another one is open, or so
+    /// much of this one has been rewritten already.
     pub(super) fn write_gathered(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         let (native, offset) = self.zones.native_of(at.start);
         let open = self.open_zone();

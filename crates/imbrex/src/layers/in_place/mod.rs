@@ -14,9 +14,9 @@
 //! the write itself plans the host's blocks, what follows them, the switch of the map and the reset of the old zone. So
 //! the request completes when its rewrite does, as the papers have it.
 //!
-//! With `gather = "zone"` the host's blocks go to RAM instead, as long as they are for one zone. A write to another one,
-//! or a flush, has that zone rewritten first, once, with all that was gathered. So whoever writes zone after zone, as a
-//! cache does that writes a region home, has each rewritten once.
+//! With `gather = "zone"` the host's blocks go to RAM instead, as long as they are for one zone. A write to another
+//! one, or a flush, has that zone rewritten first, once, with all that was gathered. So whoever writes zone after zone,
+//! as a cache does that writes a region home, has each rewritten once.
 //!
 //! # Invariants
 //! - a zone is open exactly if RAM holds blocks of it;
@@ -69,8 +69,8 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         Field {
             key: "gather",
             default: "\"request\"",
-            meaning: "what a rewrite merges: what a \"request\" has for the zone, or all that comes for the \"zone\" until \
-                      another one is written or a flush comes",
+            meaning: "what a rewrite merges: what a \"request\" has for the zone, or all that comes for the \"zone\" \
+                      until another one is written or a flush comes",
             samples: &["\"request\"", "\"zone\""],
         },
     ],

@@ -1,23 +1,23 @@
-//! `sac`: a write-back cache of blocks on flash that weighs, each time blocks have to leave, whether clean or dirty ones
-//! cost less.
+//! `sac`: a write-back cache of blocks on flash that weighs, each time blocks have to leave, whether clean or dirty
+//! ones cost less.
 //!
 //! Source: SAC (Sun and Chai, ASPLOS 2020): its abstract, and what the authors' published research code does. The text
 //! of the paper was not at hand.
 //!
 //! A block is *out of date* when so many blocks were used since as a part of the cache, `recent`, comes to: it is not
 //! expected back. When no frame is free the layer decides once for many blocks:
-//! - *clean*: the coldest `clean_blocks` clean blocks leave, one for each frame that is asked for. That costs a read for
-//!   each of them that is not out of date.
-//! - *dirty*: of the units of `region_blocks` those with most dirty blocks that are out of date are written home, whole.
-//!   That costs a rewrite for each unit and a time for each block.
+//! - *clean*: the coldest `clean_blocks` clean blocks leave, one for each frame that is asked for. That costs a read
+//!   for each of them that is not out of date.
+//! - *dirty*: of the units of `region_blocks` those with most dirty blocks that are out of date are written home,
+//!   whole. That costs a rewrite for each unit and a time for each block.
 //!
 //! Both costs are divided by how many of the blocks are out of date, since only what these leave is won. The smaller
 //! quotient decides; the prices are fields.
 //!
 //! # State
 //! - durable: that of every flash cache (`flash_cache/`);
-//! - soft: when blocks were used, which units were written home lately, what was decided. After a crash the dirty blocks
-//!   count as used in the order of their frames.
+//! - soft: when blocks were used, which units were written home lately, what was decided. After a crash the dirty
+//!   blocks count as used in the order of their frames.
 //!
 //! # Invariants
 //! - those of every flash cache;
@@ -29,10 +29,10 @@
 //! - *A unit that was written home rests* for the next `rest_periods` times, since what it left may still lie in the
 //!   disk's buffer. The code counts the rest down at decisions, and starts it for units that it then leaves alone; here
 //!   only what was written home rests, and only while others have dirty blocks.
-//! - *Where there are only clean or only dirty blocks* nothing is weighed. What is decided holds until it is done; clean
-//!   blocks that have all become dirty meanwhile end it.
-//! - *In which order*: a unit's blocks leave in order of block number, unit after unit, in steps of `step_blocks`; in the
-//!   code the coldest leave first. All of them leave, so no count of the disk's depends on it.
+//! - *Where there are only clean or only dirty blocks* nothing is weighed. What is decided holds until it is done;
+//!   clean blocks that have all become dirty meanwhile end it.
+//! - *In which order*: a unit's blocks leave in order of block number, unit after unit, in steps of `step_blocks`; in
+//!   the code the coldest leave first. All of them leave either way.
 //! - *A read does not wait for a frame*. One that finds none though dirty blocks are to leave is read past the cache,
 //!   and lets the first step of them leave; each read after it that was not all cached does the same with the next one.
 //! - *Idle time* goes on with what is leaving.
