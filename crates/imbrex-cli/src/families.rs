@@ -95,7 +95,7 @@ const PARTS: &[Part] = &[
         family: Family::Ssd,
         drive: "st8000as0002",
         fit: Fit::Own,
-        layers: &["conventional", "skylight", "lru-cache", "static-sets", "pore"],
+        layers: &["conventional", "skylight", "lru-cache", "static-sets", "pore", "sac"],
     },
 ];
 

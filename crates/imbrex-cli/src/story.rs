@@ -130,6 +130,7 @@ const KINDS: [Kind; 4] = [
                 with: "keeps writes",
                 role: Role::Between,
             },
+            Variant { layer: "sac", settings: &["sac.read_allocate=false"], with: "keeps writes", role: Role::Between },
         ],
     },
     Kind {

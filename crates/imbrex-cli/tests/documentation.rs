@@ -98,7 +98,8 @@ fn arguments(command: &str) -> Vec<String> {
             "wdev,1" => "alpha,1".to_owned(),
             "1063" => "1".to_owned(),
             "LAYER" => "fifo-log".to_owned(),
-            other => other.to_owned(),
+            // A shell takes the quotes away.
+            other => other.trim_matches('"').to_owned(),
         });
         if word == "--cuts" && words.next().is_some() {
             arguments.push("300".to_owned());

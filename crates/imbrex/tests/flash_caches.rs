@@ -12,7 +12,7 @@ use imbrex::block::{Address, Extent, Lba, Pba};
 use imbrex::explore::{Candidate, Finding, Options, Subject, Tally, explore};
 use imbrex::layer::{Pressure, Step};
 use imbrex::layers::samples::sampled;
-use imbrex::layers::{self, LayerInfo, lru_cache, pore, static_sets};
+use imbrex::layers::{self, LayerInfo, lru_cache, pore, sac, static_sets};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::plan::{Op, Place, Plan, Record, Why};
 use imbrex::recording::Recording;
@@ -194,6 +194,50 @@ fn a_region_is_flushed_whole() {
     assert_eq!(leaving_for(cache.as_mut(), at(7, 1)), [home(5, 1), home(25, 1), home(26, 1)], "a new region");
 }
 
+/// Of the units of 20 to 29 and of 30 to 39 the second has two blocks that were not used lately. To write it home costs
+/// 12 for two blocks won, to drop 90 costs 10 for none: the unit leaves, and rests.
+#[test]
+fn what_costs_least_leaves() {
+    let prices = "read_us = 10\nrewrite_us = 10\nwrite_us = 1\nclean_blocks = 1";
+    let config = format!("{prices}\nregion_blocks = 10\nrecent = 0.5\nrest_periods = 1");
+    let mut cache = build(&sac::INFO, &config, 6);
+    let mut plan = Plan::new();
+    for block in [30, 20, 35, 25, 26] {
+        assert_eq!(cache.write(at(block, 1), &mut plan), 1);
+    }
+    cache.read(at(90, 1), &mut plan);
+    cache.write(at(20, 1), &mut plan);
+    plan.clear();
+    assert_eq!(cache.write(at(110, 1), &mut plan), 0);
+    assert_eq!(cache.clean(Pressure::Blocked(at(110, 1)), &[], &mut plan), Step::More);
+    assert_eq!(plan.ops().iter().filter_map(destaged).collect::<Vec<_>>(), [home(30, 1), home(35, 1)]);
+    for op in std::mem::take(&mut plan).ops() {
+        if let Op::Free(space) = op {
+            cache.freed(*space);
+        }
+    }
+    let mut write = |blocks: &[u64]| blocks.iter().all(|&block| cache.write(at(block, 1), &mut plan) == 1);
+    assert!(write(&[110, 31, 20, 25, 26]));
+    assert!(write(&[32]), "90 is out of date now, and costs nothing");
+    assert!(write(&[20, 25, 26]));
+    assert_eq!(leaving_for(cache.as_mut(), at(112, 1)), [home(110, 1)], "that of 30 to 39 rests");
+}
+
+/// A read finds no frame where dirty blocks are to leave, and lets the first of them; the next one goes on with that.
+#[test]
+fn a_read_begins_what_others_go_on_with() {
+    let mut cache = build(&sac::INFO, "step_blocks = 2", 4);
+    let mut plan = Plan::new();
+    assert_eq!(cache.write(at(10, 4), &mut plan), 4);
+    for left in [10, 12] {
+        plan.clear();
+        cache.read(at(50, 1), &mut plan);
+        assert!(!plan.ops().iter().any(|op| matches!(op, Op::Move { why: Why::Promote, .. })));
+        assert_eq!(plan.ops().iter().filter_map(destaged).collect::<Vec<_>>(), [home(left, 2)]);
+        cache.check().unwrap();
+    }
+}
+
 /// Of a cache of one frame, which the journal may still need.
 #[test]
 fn a_write_goes_past_a_cache_in_which_nothing_can_leave() {
@@ -219,9 +263,12 @@ fn a_write_goes_past_a_cache_in_which_nothing_can_leave() {
 fn records_that_contradict_the_state_are_refused() {
     let frame = |number: u64| Pba::new(1, 5 + number);
     let map = |block, number| Record::Map { at: at(block, 2), to: frame(number) };
-    for (info, config) in
-        [(&lru_cache::INFO, ""), (&pore::INFO, ""), (&static_sets::INFO, "sets = 2\nband_blocks = 100")]
-    {
+    for (info, config) in [
+        (&lru_cache::INFO, ""),
+        (&pore::INFO, ""),
+        (&sac::INFO, ""),
+        (&static_sets::INFO, "sets = 2\nband_blocks = 100"),
+    ] {
         let mut cache = build(info, config, 8);
         cache.apply(&map(20, 1)).unwrap();
         cache.apply(&map(20, 1)).unwrap();
@@ -281,6 +328,7 @@ fn what_cannot_be_is_refused() {
         (&lru_cache::INFO, of_lru),
         (&static_sets::INFO, &["step_blocks = 0", "sets = 0", "band_blocks = 0"]),
         (&pore::INFO, &["step_blocks = 0", "evict_blocks = 0", "region_blocks = 0", "sets = 1"]),
+        (&sac::INFO, &["step_blocks = 0", "region_blocks = 0", "recent = -0.1", "recent = nan", "evict_blocks = 1"]),
     ] {
         for config in configs {
             let (key, refused) = (config.split(' ').next().unwrap(), refused(info, config, &good));

@@ -230,12 +230,12 @@ impl Run {
                     self.model.flush_ends(&covered);
                     Ok(())
                 }
+                // Of a disk that is worn out; any other has been found out above. It reports nothing of what was lost.
+                Err(Failure::Full) => Ok(()),
                 Err(_) if must > FlushMust::Succeeds => {
                     reports.iter().for_each(|_| self.clients.reported());
                     Ok(())
                 }
-                // Of a disk that is worn out; any other has been found out above.
-                Err(Failure::Full) => Ok(()),
                 Err(e) => Err(format!("a flush failed without a failure before it: {e}")),
             },
         }

@@ -16,6 +16,7 @@ pub mod loop_back;
 pub mod lru_cache;
 pub mod page_ftl;
 pub mod pore;
+pub mod sac;
 pub mod samples;
 pub mod seagate;
 pub mod seagate_two_phase;
@@ -106,6 +107,7 @@ pub const ALL: &[LayerInfo] = &[
     lru_cache::INFO,
     static_sets::INFO,
     pore::INFO,
+    sac::INFO,
 ];
 
 /// The layer called `name`.

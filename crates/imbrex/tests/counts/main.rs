@@ -12,6 +12,7 @@ mod drive_managed;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod flash_cache;
+mod in_place;
 mod interlaced;
 mod logs;
 mod model;
@@ -31,6 +32,7 @@ use test_material::beside;
 use amphisbaena::{Amphisbaena, Readings};
 use buffers::{BlockLru, FifoLog, HashedZones, LoopBack};
 use dm_zoned::{DmZoned, Settings};
+use in_place::InPlace;
 use model::{Buffer, Buffered, Counts, Disk, Model};
 
 /// Blocks that prefilling writes at a time.
@@ -129,6 +131,16 @@ fn model(layer: &str, disk: Disk, slots: u64, config: &toml::Table) -> Box<dyn M
     }
 }
 
+/// The readings of zones that are rewritten in place.
+const IN_PLACE: [&str; 6] = [
+    "",
+    "ahead = 'pad'\nstep_blocks = 7",
+    "spare_zones = 0",
+    "gather = 'zone'",
+    "gather = 'zone'\nahead = 'pad'\nstep_blocks = 7",
+    "gather = 'zone'\nspare_zones = 0",
+];
+
 /// The model of dm-zoned on a drive. The capacity says how many zones are not reserved and hold no metadata.
 fn dm_zoned(media: &MediaSpec, capacity: u64, filled: u64, config: &toml::Table) -> Box<dyn Model> {
     let MediaSpec::Zoned { zones, zone_blocks, conventional_zones, .. } = *media else { panic!("a zoned drive") };
@@ -207,6 +219,10 @@ fn compare_at(
             model.fill(filled, PREFILL_BLOCKS);
             Box::new(model)
         }
+        "in-place" => {
+            let is = |key: &str, text: &str| config.get(key).is_some_and(|value| value.as_str() == Some(text));
+            Box::new(InPlace { disk, gathers: is("gather", "zone"), pads: is("ahead", "pad") })
+        }
         _ => model(layer, disk, slots, &config),
     };
     let all = requests(workload);
@@ -281,6 +297,21 @@ fn counts_agree_on_synthetic_workloads() {
         let happened = seen.hot_cold.map(|times| times > 20);
         let expected = [true, true, true, false, true, true, true, true].map(|does| does && layer == "amphisbaena");
         assert_eq!(happened, expected, "{seen:?}");
+    }
+}
+
+#[test]
+fn counts_of_zones_without_a_buffer_agree() {
+    let drive = DrivePreset::named("small-zoned").unwrap();
+    for prefill in [1.0, 0.4, 0.0] {
+        let mut seen = Vec::new();
+        for config in IN_PLACE {
+            let counts = compare("in-place", &mixed(), &drive, BufferSize::Bytes(1 << 20), prefill, config);
+            println!("{config:?} at {prefill}: {counts:?}");
+            assert!(counts.rmw > 1000, "{config:?} at {prefill}: {counts:?}");
+            seen.push(counts.rmw);
+        }
+        assert!(seen[3] < seen[0], "what is gathered for a zone shares a rewrite");
     }
 }
 

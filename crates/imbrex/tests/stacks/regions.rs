@@ -5,6 +5,7 @@ use imbrex::layers;
 use imbrex::recording::Recording;
 use imbrex::replay::{Device, ReplayOptions, Simulation};
 
+use crate::fixture::{ZONE_BLOCKS, simulate};
 use crate::{BUFFER, below, request, run};
 
 #[test]
@@ -31,4 +32,32 @@ fn every_disk_may_lie_behind_regions() {
             assert!(home.host_write_blocks > 500, "{}: {}", disk.name, home.host_write_blocks);
         }
     }
+}
+
+/// What the report's own simulator does: no buffer on the disk, and each zone of the region is rewritten once.
+#[test]
+fn a_region_over_bare_bands_has_each_band_rewritten_once() {
+    let options = ReplayOptions { verify: true, prefill: 1.0, ..ReplayOptions::default() };
+    let pore = layers::find("pore").unwrap();
+    // A region is a zone, and its blocks are no neighbours.
+    let of_pore = "period_blocks = 1\nevict = 'region'\nread_allocate = false";
+    let config = format!("region_blocks = {ZONE_BLOCKS}\n{of_pore}").parse().unwrap();
+    let rewrites = |gather: &str| {
+        let in_place = layers::find("in-place").unwrap();
+        let disk = simulate(in_place, &format!("gather = '{gather}'"), BUFFER, &options).unwrap();
+        let device = Device::stack(vec![below("page-ftl", &options), disk]);
+        let simulation = Simulation::of((pore, &config), BUFFER, device, &options).unwrap();
+        let (zone_blocks, zones) = (u64::from(ZONE_BLOCKS), simulation.capacity() / u64::from(ZONE_BLOCKS));
+        let place = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let block = |number: u64| place(number) % zones * zone_blocks + place(number + 7) % (zone_blocks / 2) * 2;
+        let requests = (1..3000).map(|number| request(number * 20_000_000, Access::Write, block(number), 1));
+        let outcome = run(simulation, requests.collect());
+        (outcome.devices[1].outcome.rmw, outcome.evicted_blocks, outcome.blocked_cleaning.episodes)
+    };
+    let [(run_by_run, evicted, _), (once, same, flushes)] = ["request", "zone"].map(rewrites);
+    println!("{evicted} blocks left in {flushes} flushes, with {run_by_run} rewrites, or {once}");
+    assert_eq!((run_by_run, same), (evicted, evicted), "no two blocks are neighbours");
+    // The last zone is still open.
+    assert_eq!(once, flushes - 1);
+    assert!(once * 3 < run_by_run * 2);
 }

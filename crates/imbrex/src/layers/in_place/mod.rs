@@ -6,20 +6,34 @@
 //!
 //! # State
 //! - durable: the physical zone of each native zone ([`Record::Unit`]), lost blocks;
-//! - soft: the rewrite being prepared: a spare zone that holds the native zone's blocks in front of the blocked write.
+//! - soft: the rewrite being prepared: a spare zone that holds the native zone's blocks in front of the blocked write;
+//!   or the open zone, whose newer blocks lie in RAM.
 //!
 //! # How a write is served
 //! With spare zones a blocked write makes `clean` copy what lies in front of it into a spare zone, step by step; then
 //! the write itself plans the host's blocks, what follows them, the switch of the map and the reset of the old zone. So
 //! the request completes when its rewrite does, as the papers have it.
 //!
+//! With `gather = "zone"` the host's blocks go to RAM instead, as long as they are for one zone. A write to another
+//! one, or a flush, has that zone rewritten first, once, with all that was gathered. So whoever writes zone after zone,
+//! as a cache does that writes a region home, has each rewritten once.
+//!
+//! # Invariants
+//! - a zone is open exactly if RAM holds blocks of it;
+//! - a rewrite has come as far as its zone's write pointer, and where blocks are gathered it is that of the open zone.
+//!
 //! # Decisions
 //! - *Spare zones* (`spare_zones`): 0 reads, resets and rewrites in place in one step, as the papers do, and cannot be
 //!   served live.
 //! - *A write ahead of the pointer* (`ahead`): rewrites the zone like any other non-sequential write (`rewrite`), or
 //!   fills the gap and appends (`pad`).
-//! - Each request costs one rewrite in each zone it touches, however many blocks it has there.
+//! - *What a rewrite merges* (`gather`): what one request has for the zone, however many blocks that is; or all that
+//!   comes until another zone is written. A write that some zone takes at its pointer closes none. Idle time does not
+//!   either, so counts do not depend on time.
 //! - *Trim* changes nothing.
+
+mod gathered;
+mod merge;
 
 use std::ops::ControlFlow;
 
@@ -34,6 +48,7 @@ use crate::parts::zone_pass::ZonePass;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use crate::recording::Recording;
 use crate::space::Space;
+use gathered::Gathered;
 
 pub(super) const INFO: LayerInfo = LayerInfo {
     name: "in-place",
@@ -51,6 +66,13 @@ pub(super) const INFO: LayerInfo = LayerInfo {
             meaning: "\"rewrite\" or \"pad\": a write ahead of the pointer",
             samples: &["\"rewrite\"", "\"pad\""],
         },
+        Field {
+            key: "gather",
+            default: "\"request\"",
+            meaning: "what a rewrite merges: what a \"request\" has for the zone, or all that comes for the \"zone\" \
+                      until another one is written or a flush comes",
+            samples: &["\"request\"", "\"zone\""],
+        },
     ],
     build: |space, config| Ok(Box::new(InPlace::new(space, config)?)),
 };
@@ -62,21 +84,29 @@ enum Ahead {
     Pad,
 }
 
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Gather {
+    Request,
+    Zone,
+}
+
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
     spare_zones: u32,
     step_blocks: u32,
     ahead: Ahead,
+    gather: Gather,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { spare_zones: 1, step_blocks: 4096, ahead: Ahead::Rewrite }
+        Self { spare_zones: 1, step_blocks: 4096, ahead: Ahead::Rewrite, gather: Gather::Request }
     }
 }
 
-/// A spare zone that is being filled with the front of a native zone.
+/// A spare zone that is being filled: with the front of a native zone, or with the open one.
 struct Rewrite {
     native: u32,
     target: u32,
@@ -90,6 +120,8 @@ struct InPlace {
     zones: ZoneMap,
     lost: LostBlocks,
     rewrite: Option<Rewrite>,
+    /// Nothing where each request has its own rewrite.
+    gathered: Option<Gathered>,
 }
 
 impl InPlace {
@@ -101,7 +133,8 @@ impl InPlace {
         }
         let zones = zone_map(INFO.name, space, config.spare_zones)?;
         let step = StepSize::new(config.step_blocks);
-        Ok(Self { config, step, zones, lost: LostBlocks::default(), rewrite: None })
+        let gathered = (config.gather == Gather::Zone).then(|| Gathered::new(zones.zone_blocks()));
+        Ok(Self { config, step, zones, lost: LostBlocks::default(), rewrite: None, gathered })
     }
 
     fn pass(&self, native: u32, held: u32, from: u32, to: u32) -> ZonePass<'_> {
@@ -209,19 +242,27 @@ impl InPlace {
         }
     }
 
+    /// The rewrite of a native zone, as far as it has come; what there is to do where it cannot begin.
+    fn begun(&mut self, native: u32) -> Result<Rewrite, Step> {
+        if let Some(rewrite) = self.rewrite.take() {
+            return Ok(rewrite);
+        }
+        match self.zones.take_spare() {
+            Some(target) => Ok(Rewrite { native, target, written: 0 }),
+            None if self.zones.spare_is_coming() => Err(Step::Wait),
+            None => Err(Step::Nothing),
+        }
+    }
+
     /// Prepares the rewrite of the zone of `at`, up to `at`.
     fn prepare(&mut self, at: Extent<Lba>, plan: &mut Plan) -> Step {
         let (native, offset) = self.zones.native_of(at.start);
         if let Some(other) = self.rewrite.take_if(|r| r.native != native || r.written > offset) {
             self.zones.abandon(other.target, plan);
         }
-        let mut rewrite = match self.rewrite.take() {
-            Some(rewrite) => rewrite,
-            None => match self.zones.take_spare() {
-                Some(target) => Rewrite { native, target, written: 0 },
-                None if self.zones.spare_is_coming() => return Step::Wait,
-                None => return Step::Nothing,
-            },
+        let mut rewrite = match self.begun(native) {
+            Ok(rewrite) => rewrite,
+            Err(step) => return step,
         };
         let to = offset.min(rewrite.written.saturating_add(self.step.blocks()));
         if to > rewrite.written {
@@ -239,7 +280,9 @@ impl TranslationLayer for InPlace {
     }
 
     fn ram_blocks(&self) -> u32 {
-        if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.step.most() }
+        // What is gathered lies at its offset.
+        let is_whole = self.config.spare_zones == 0 || self.gathered.is_some();
+        if is_whole { self.zones.zone_blocks() } else { self.step.most() }
     }
 
     fn step_blocks(&self) -> Option<u32> {
@@ -255,10 +298,13 @@ impl TranslationLayer for InPlace {
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
-        self.zones.read(at, 0, &self.lost, plan);
+        self.read_gathered(at, plan);
     }
 
     fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        if self.gathered.is_some() {
+            return self.write_gathered(at, plan);
+        }
         match self.write_direct(at, plan) {
             0 if self.config.spare_zones == 0 => self.write_over(at, plan),
             0 => self.write_prepared(at, plan),
@@ -272,9 +318,18 @@ impl TranslationLayer for InPlace {
 
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
         match why {
+            Pressure::Blocked(_) if self.open_zone().is_some() => self.rewrite_open(plan),
+            Pressure::Asked if self.open_zone().is_some() => match self.rewrite_open(plan) {
+                Step::Done => Step::More,
+                step => step,
+            },
             Pressure::Blocked(at) if self.config.spare_zones > 0 => self.prepare(at, plan),
             Pressure::Blocked(_) | Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
         }
+    }
+
+    fn flush(&mut self, plan: &mut Plan) -> Step {
+        self.rewrite_open(plan)
     }
 
     fn freed(&mut self, space: Extent<Pba>) {
@@ -293,6 +348,9 @@ impl TranslationLayer for InPlace {
 
     fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
         self.rewrite = None;
+        if let Some(gathered) = &mut self.gathered {
+            gathered.close();
+        }
         self.zones.recovered(units, plan)
     }
 
@@ -315,6 +373,11 @@ impl TranslationLayer for InPlace {
             && self.zones.pointer(rewrite.target) != rewrite.written
         {
             return Err(Violation("the rewrite being prepared disagrees with its zone's write pointer".to_owned()));
+        }
+        if let Some(gathered) = &self.gathered
+            && (!gathered.is_sound() || self.rewrite.as_ref().is_some_and(|r| gathered.native() != Some(r.native)))
+        {
+            return Err(Violation("the open zone is not that of the blocks in RAM or of the rewrite".to_owned()));
         }
         self.zones.check()
     }

@@ -3,6 +3,7 @@
 //!
 //! The models know no frame, no plan and no record, only which blocks are in the cache and which of them are dirty.
 
+mod costs;
 mod readings;
 mod regions;
 mod replaced;
@@ -17,6 +18,7 @@ use test_material::beside;
 
 use crate::fixture::two_devices::{Counts, Journal, TwoDevices};
 use crate::{mixed, requests, sample};
+use costs::Costs;
 use readings::READINGS;
 use replaced::Replaced;
 use sets::Sets;
@@ -62,6 +64,7 @@ impl Settings<'_> {
 fn model(layer: &str, settings: &Settings, frames: u64) -> Box<dyn Model> {
     match layer {
         "static-sets" => Box::new(Sets::new(settings, frames)),
+        "sac" => Box::new(Costs::new(settings, frames)),
         _ => Box::new(Replaced::new(settings, frames, layer == "pore")),
     }
 }

@@ -1,9 +1,9 @@
 //! The readings of caches on flash that move a count.
 
-use imbrex::layers::{LayerInfo, lru_cache, pore, static_sets};
+use imbrex::layers::{LayerInfo, lru_cache, pore, sac, static_sets};
 
 /// The readings that move a count, beside the defaults.
-pub const READINGS: [(&LayerInfo, &[&str]); 3] = [
+pub const READINGS: [(&LayerInfo, &[&str]); 4] = [
     (
         &lru_cache::INFO,
         &[
@@ -58,6 +58,22 @@ pub const READINGS: [(&LayerInfo, &[&str]); 3] = [
             "sets = 7\nband_blocks = 100",
             "read_allocate = false",
             "step_blocks = 7\ninterruptible = false\nband_blocks = 1000",
+        ],
+    ),
+    (
+        &sac::INFO,
+        &[
+            "region_blocks = 64",
+            "region_blocks = 64\nread_allocate = false",
+            "region_blocks = 64\nperiod_blocks = 1",
+            "region_blocks = 10\nrest_periods = 0\nstep_blocks = 7",
+            "region_blocks = 64\nrest_periods = 9\ninterruptible = false",
+            "region_blocks = 64\nclean_blocks = 1\nrecent = 0.3",
+            "region_blocks = 64\nclean_blocks = 1000\nread_us = 500000",
+            "region_blocks = 64\nread_us = 2000000\nreads_count = false",
+            "region_blocks = 100\nrewrite_us = 1000\nwrite_us = 0",
+            "region_blocks = 64\nrecent = 0.0",
+            "region_blocks = 64\nrecent = 3.0\nstep_blocks = 20",
         ],
     ),
 ];

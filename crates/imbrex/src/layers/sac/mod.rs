@@ -1,0 +1,395 @@
+//! `sac`: a write-back cache of blocks on flash that weighs, each time blocks have to leave, whether clean or dirty
+//! ones cost less.
+//!
+//! Source: SAC (Sun and Chai, ASPLOS 2020): its abstract, and what the authors' published research code does. The text
+//! of the paper was not at hand.
+//!
+//! A block is *out of date* when so many blocks were used since as a part of the cache, `recent`, comes to: it is not
+//! expected back. When no frame is free the layer decides once for many blocks:
+//! - *clean*: the coldest `clean_blocks` clean blocks leave, one for each frame that is asked for. That costs a read
+//!   for each of them that is not out of date.
+//! - *dirty*: of the units of `region_blocks` those with most dirty blocks that are out of date are written home,
+//!   whole. That costs a rewrite for each unit and a time for each block.
+//!
+//! Both costs are divided by how many of the blocks are out of date, since only what these leave is won. The smaller
+//! quotient decides; the prices are fields.
+//!
+//! # State
+//! - durable: that of every flash cache (`flash_cache/`);
+//! - soft: when blocks were used, which units were written home lately, what was decided. After a crash the dirty
+//!   blocks count as used in the order of their frames.
+//!
+//! # Invariants
+//! - those of every flash cache;
+//! - the free set holds exactly the free frames, the list of clean blocks exactly their frames;
+//! - each unit's dirty blocks are counted right, and so are those that are leaving.
+//!
+//! # Decisions where the source is silent, or cannot be followed
+//! - *What is a use*: the coming of a block, a write, and a read unless `reads_count` says otherwise.
+//! - *A unit that was written home rests* for the next `rest_periods` times, since what it left may still lie in the
+//!   disk's buffer. The code counts the rest down at decisions, and starts it for units that it then leaves alone; here
+//!   only what was written home rests, and only while others have dirty blocks.
+//! - *Where there are only clean or only dirty blocks* nothing is weighed. What is decided holds until it is done;
+//!   clean blocks that have all become dirty meanwhile end it.
+//! - *In which order*: a unit's blocks leave in order of block number, unit after unit, in steps of `step_blocks`; in
+//!   the code the coldest leave first. All of them leave either way.
+//! - *A read does not wait for a frame*. One that finds none though dirty blocks are to leave is read past the cache,
+//!   and lets the first step of them leave; each read after it that was not all cached does the same with the next one.
+//! - *Idle time* goes on with what is leaving.
+
+mod units;
+
+use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
+use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
+use super::flash_cache::frames::Frames;
+use super::flash_cache::replaced::config::READS_COUNT;
+use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
+use crate::block::{Extent, Lba};
+use crate::layer::Violation;
+use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
+use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::parts::free_slots::FreeSlots;
+use crate::parts::recency::RecencyList;
+use crate::plan::Plan;
+use crate::recording::Recording;
+use crate::space::Space;
+use units::{Cost, MOST_UNITS, Units};
+
+/// What is known of this layer.
+pub const INFO: LayerInfo = LayerInfo {
+    name: "sac",
+    family: Some(Family::Ssd),
+    source: "SAC (ASPLOS 2020), after its abstract and the authors' published code",
+    summary: "Blocks are cached on flash; whether clean or dirty ones leave is weighed by what that costs the disk.",
+    recording: Recording::Cached,
+    buffered: true,
+    fields: &[
+        Field {
+            key: "region_blocks",
+            default: "5120",
+            meaning: "blocks of a unit that is written home whole, about as many as the disk's shortest band has",
+            samples: &["5120", "1", "10", "64"],
+        },
+        Field {
+            key: "period_blocks",
+            default: "0",
+            meaning: "blocks of the units written home together, at least one unit; 0: a quarter of the frames",
+            samples: &["0", "1", "20", "200"],
+        },
+        Field {
+            key: "clean_blocks",
+            default: "0",
+            meaning: "clean blocks that leave before it is weighed again; 0: an 80th of the frames",
+            samples: &["0", "1", "3", "1000"],
+        },
+        Field {
+            key: "recent",
+            default: "0.8",
+            meaning: "uses after which a block is out of date, as a part of the frames; at most 1000",
+            samples: &["0.8", "0.0", "0.2", "3.0"],
+        },
+        Field {
+            key: "rest_periods",
+            default: "2",
+            meaning: "how many times other units are written home before one is again",
+            samples: &["2", "0", "1"],
+        },
+        Field {
+            key: "read_us",
+            default: "14000",
+            meaning: "the price of a read from home, in microseconds",
+            samples: &["14000", "0", "500000"],
+        },
+        Field {
+            key: "rewrite_us",
+            default: "435833",
+            meaning: "the price of writing a unit home, however much of it, in microseconds",
+            samples: &["435833", "0"],
+        },
+        Field {
+            key: "write_us",
+            default: "728",
+            meaning: "what each of its blocks adds to that, in microseconds",
+            samples: &["728", "0", "30000"],
+        },
+        STEP_BLOCKS,
+        INTERRUPTIBLE,
+        READ_ALLOCATE,
+        READS_COUNT,
+        FLASH_DRIVE,
+        FLASH_LAYER,
+        FLASH_CONFIG,
+        DISK_LAYER,
+        DISK_CONFIG,
+        DISK_BUFFER,
+    ],
+    build: |space, config| Ok(Box::new(build(space, config)?)),
+};
+
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(default)]
+struct Config {
+    #[serde(flatten)]
+    cache: CacheConfig,
+    region_blocks: u32,
+    period_blocks: u32,
+    clean_blocks: u32,
+    recent: f64,
+    rest_periods: u32,
+    read_us: u32,
+    rewrite_us: u32,
+    write_us: u32,
+    reads_count: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            cache: CacheConfig::default(),
+            region_blocks: 5120,
+            period_blocks: 0,
+            clean_blocks: 0,
+            recent: 0.8,
+            rest_periods: 2,
+            read_us: 14_000,
+            rewrite_us: 435_833,
+            write_us: 728,
+            reads_count: true,
+        }
+    }
+}
+
+fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Sac>, ConfigError> {
+    let config: Config = config::read(&INFO, config)?;
+    let wrong = |reason: String| Err(ConfigError::Field { layer: INFO.name, reason });
+    let blocks = space.home.map_or(0, |home| home.blocks);
+    if config.region_blocks == 0 || blocks.div_ceil(config.region_blocks.into()) > MOST_UNITS {
+        let least = blocks.div_ceil(MOST_UNITS).max(1);
+        return wrong(format!("region_blocks must be at least {least}, so that there are at most {MOST_UNITS} units"));
+    }
+    if !(0.0..=1000.0).contains(&config.recent) {
+        return wrong("recent is a part of the frames, between 0 and 1000".to_owned());
+    }
+    FlashCache::new(&INFO, space, config.cache.clone(), |frames| Sac::new(config, blocks, frames))
+}
+
+/// What was decided.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Nothing yet.
+    Open,
+    /// So many clean blocks leave.
+    Clean(u32),
+    /// The open units are written home.
+    Dirty,
+    /// So many dirty blocks of them are still to be written.
+    Leaving(u32),
+}
+
+/// Any block takes any frame; clean blocks or units of dirty ones leave, whichever costs less.
+struct Sac {
+    config: Config,
+    free: FreeSlots,
+    /// Frames of clean blocks, from the least to the most recently used one.
+    clean: RecencyList,
+    units: Units,
+    /// By frame: when its block was used last, as the number of that use.
+    used: Vec<u64>,
+    /// The number of the next use.
+    now: u64,
+    /// So many uses later a block is out of date.
+    window: u64,
+    phase: Phase,
+}
+
+impl Sac {
+    fn new(mut config: Config, blocks: u64, frames: u32) -> Self {
+        if config.clean_blocks == 0 {
+            config.clean_blocks = (frames / 80).max(1);
+        }
+        let period = if config.period_blocks == 0 { frames / 4 } else { config.period_blocks };
+        let most_open = (period / config.region_blocks).max(1);
+        Self {
+            free: FreeSlots::all(frames),
+            clean: RecencyList::new(frames),
+            units: Units::new(config.region_blocks, blocks, (most_open, config.rest_periods), frames),
+            used: vec![0; frames as usize],
+            now: 0,
+            window: (f64::from(frames) * config.recent) as u64,
+            phase: Phase::Open,
+            config,
+        }
+    }
+
+    /// The block in `frame` is used.
+    #[inline]
+    fn touch(&mut self, frame: u32) {
+        self.used[frame as usize] = self.now;
+        self.now += 1;
+        if self.clean.contains(frame) {
+            self.clean.renew(frame);
+        }
+    }
+
+    fn is_out_of_date(&self, frame: u32) -> bool {
+        self.used[frame as usize] + self.window < self.now
+    }
+
+    /// Decides what leaves next, if that is open.
+    fn decide(&mut self, frames: &Frames) {
+        if matches!(self.phase, Phase::Clean(_)) && self.clean.is_empty() {
+            self.phase = Phase::Open;
+        }
+        if self.phase != Phase::Open {
+            return;
+        }
+        let dirty = self.cost_of_dirty(frames);
+        self.phase = match (self.cost_of_clean(), dirty) {
+            (None, None) => Phase::Open,
+            (None, Some(_)) => Phase::Dirty,
+            (Some(_), None) => Phase::Clean(self.config.clean_blocks),
+            (Some(clean), Some(dirty)) if clean.is_less_than(dirty) => Phase::Clean(self.config.clean_blocks),
+            (Some(_), Some(_)) => Phase::Dirty,
+        };
+    }
+
+    /// What it costs that the coldest clean blocks leave.
+    fn cost_of_clean(&self) -> Option<Cost> {
+        let mut cost = Cost::default();
+        for frame in self.clean.in_order().take(self.config.clean_blocks as usize) {
+            if self.is_out_of_date(frame) {
+                cost.won += 1;
+            } else {
+                cost.us += u64::from(self.config.read_us);
+            }
+        }
+        (!self.clean.is_empty()).then_some(cost)
+    }
+
+    /// Opens the units that are to be written home next; what that costs.
+    fn cost_of_dirty(&mut self, frames: &Frames) -> Option<Cost> {
+        self.units.forget_out_of_date();
+        for frame in (0..frames.count()).filter(|&frame| frames.is_dirty(frame)) {
+            if let Some(lba) = frames.owner(frame).filter(|_| self.is_out_of_date(frame)) {
+                self.units.note_out_of_date(lba);
+            }
+        }
+        self.units.open();
+        self.units.cost(self.config.rewrite_us, self.config.write_us)
+    }
+}
+
+impl Policy for Sac {
+    fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)> {
+        self.free.first_fit(run.blocks, FREE_RUNS)
+    }
+
+    fn gives_way(&mut self, _lba: Lba, frames: &Frames) -> Option<u32> {
+        self.decide(frames);
+        self.clean.oldest().filter(|_| matches!(self.phase, Phase::Clean(_)))
+    }
+
+    fn gave_way(&mut self, _frame: u32, _lba: Lba) {
+        if let Phase::Clean(left) = self.phase {
+            self.phase = if left > 1 { Phase::Clean(left - 1) } else { Phase::Open };
+        }
+    }
+
+    fn is_coming(&self, _lba: Lba, frames: &Frames) -> bool {
+        frames.pending() > 0
+    }
+
+    fn siblings(&self, run: Extent<Lba>) -> u32 {
+        run.blocks
+    }
+
+    fn hold(&mut self, frame: u32, _lba: Lba) {
+        self.free.remove(frame);
+        self.clean.push(frame);
+        self.touch(frame);
+    }
+
+    fn dirtied(&mut self, frame: u32, lba: Lba) {
+        self.clean.remove(frame);
+        self.units.dirtied(lba);
+    }
+
+    fn read(&mut self, frame: u32, _lba: Lba) {
+        if self.config.reads_count {
+            self.touch(frame);
+        }
+    }
+
+    fn updated(&mut self, frame: u32, _lba: Lba) {
+        self.touch(frame);
+    }
+
+    fn gone(&mut self, frame: u32, lba: Lba, was_dirty: bool) {
+        if !was_dirty {
+            self.clean.remove(frame);
+            return;
+        }
+        self.units.gone(lba);
+        if let Phase::Leaving(left) = self.phase {
+            self.phase = if left > 1 { Phase::Leaving(left - 1) } else { Phase::Open };
+        }
+    }
+
+    fn freed(&mut self, frame: u32) {
+        self.free.insert(frame);
+    }
+
+    /// Clean blocks are in no record, so whatever is there is dirty.
+    fn recovered(&mut self, frames: &Frames) {
+        (self.phase, self.now) = (Phase::Open, 0);
+        self.clean.clear();
+        self.units.clear();
+        for frame in 0..frames.count() {
+            if let Some(lba) = frames.owner(frame) {
+                self.units.dirtied(lba);
+                self.touch(frame);
+            } else {
+                self.free.insert(frame);
+            }
+        }
+    }
+
+    fn check(&self, frames: &Frames, leaving: &[(Lba, u32)]) -> Result<(), Violation> {
+        for frame in 0..frames.count() {
+            let is_clean = frames.owner(frame).is_some() && !frames.is_dirty(frame);
+            if (is_clean, frames.is_free(frame)) != (self.clean.contains(frame), self.free.contains(frame)) {
+                return Err(Violation(format!("frame {frame} is listed as what it is not")));
+            }
+        }
+        let dirty = (0..frames.count()).filter(|&frame| frames.is_dirty(frame));
+        self.units.check(dirty.filter_map(|frame| frames.owner(frame)))?;
+        let left = if let Phase::Leaving(left) = self.phase { left } else { 0 };
+        if left as usize == leaving.len() {
+            return Ok(());
+        }
+        Err(Violation(format!("{} blocks leave, and {left} are counted", leaving.len())))
+    }
+
+    /// Lets the open units leave, if that was decided.
+    fn make_room(cache: &mut FlashCache<Self>, _at: Extent<Lba>) {
+        let FlashCache { policy, frames, leaving, .. } = cache;
+        if policy.phase != Phase::Dirty {
+            return;
+        }
+        let dirty = (0..frames.count()).filter(|&frame| frames.is_dirty(frame));
+        let with_blocks = dirty.filter_map(|frame| Some((frames.owner(frame)?, frame)));
+        leaving.extend(with_blocks.filter(|&(lba, _)| policy.units.is_open(lba)));
+        policy.phase = if leaving.is_empty() { Phase::Open } else { Phase::Leaving(leaving.len() as u32) };
+        policy.units.close();
+        cache.settle_leaving();
+    }
+
+    fn after_read(cache: &mut FlashCache<Self>, plan: &mut Plan) {
+        if cache.policy.phase == Phase::Dirty {
+            Self::make_room(cache, Extent::new(Lba(0), 0));
+        }
+        if !cache.leaving.is_empty() {
+            cache.write_back(plan);
+        }
+    }
+}
