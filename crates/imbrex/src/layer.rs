@@ -241,8 +241,13 @@ pub trait TranslationLayer: Send {
         Step::Done
     }
 
+    /// Whether [`TranslationLayer::clean`] looks at the requests that wait. A runner need not gather them for others.
+    fn looks_at_waiting(&self) -> bool {
+        false
+    }
+
     /// Plans one bounded step of cleaning. `waiting` are the requests that wait for the disk, oldest first, so that a
-    /// step can end early for them. A finite number of calls under [`Pressure::Blocked`] lets a write take a block, or
+    /// step can end early for them, if the layer says that it looks at them. A finite number of calls under [`Pressure::Blocked`] lets a write take a block, or
     /// the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
 

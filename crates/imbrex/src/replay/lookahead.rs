@@ -42,6 +42,10 @@ impl Pending {
     fn is_served(&self) -> bool {
         self.number == 0
     }
+
+    fn is_read(&self) -> bool {
+        self.request.access == Access::Read
+    }
 }
 
 /// What a request becomes on a layer of this capacity.
@@ -67,6 +71,8 @@ pub(super) struct Lookahead<'a> {
     prefetch: bool,
     current: Pending,
     held: VecDeque<Pending>,
+    /// How many of them are reads that have not been served.
+    reads: usize,
     batch: Vec<TraceRequest>,
     requests: Vec<Request>,
     read: u64,
@@ -87,6 +93,7 @@ impl<'a> Lookahead<'a> {
             prefetch: options.prefetch,
             current: Pending::NONE,
             held: VecDeque::with_capacity(WINDOW),
+            reads: 0,
             batch: Vec::with_capacity(BATCH),
             requests: Vec::with_capacity(BATCH),
             read: 0,
@@ -126,6 +133,7 @@ impl<'a> Lookahead<'a> {
                 closed.arrived -= 1;
             }
             if !next.is_served() {
+                self.reads -= usize::from(next.is_read());
                 return true;
             }
         }
@@ -165,11 +173,15 @@ impl<'a> Lookahead<'a> {
 
     /// Takes the first read that has arrived by `now_ns` and touches neither `blocked` nor a write that came before it.
     pub(super) fn take_read(&mut self, now_ns: u64, blocked: Extent<Lba>) -> Option<Pending> {
+        if self.reads == 0 {
+            return None;
+        }
         let place = (0..self.held.len().min(WAITING))
             .take_while(|&i| self.held[i].arrival_ns <= now_ns)
             .find(|&i| self.may_overtake(i, blocked))?;
         let read = self.held[place];
         self.held[place].number = 0;
+        self.reads -= 1;
         Some(read)
     }
 
@@ -204,6 +216,7 @@ impl<'a> Lookahead<'a> {
                 closed.arrived += usize::from(arrival_ns != u64::MAX);
             }
             let pending = Pending { request, arrival_ns, number: self.read, bytes: traced.bytes };
+            self.reads += usize::from(pending.is_read());
             self.held.push_back(pending);
         }
         if self.prefetch {
