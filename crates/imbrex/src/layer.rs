@@ -214,6 +214,10 @@ pub trait TranslationLayer: Send {
         0
     }
 
+    /// Names what coming requests will probably make the layer ask of `device` before long, as far as it can tell at
+    /// little cost, so that a layer there can prefetch too. Changes nothing; what is named in vain costs time only.
+    fn foretell(&self, _ahead: &[Request], _device: u8, _asked: &mut Vec<Request>) {}
+
     /// What a block reads as that was never written.
     fn unwritten(&self) -> Unwritten {
         Unwritten::Zeros

@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use super::error::ReplayError;
 use super::options::{Beyond, ReplayOptions, WarmUp};
 use crate::block::{Access, Extent, Lba, Request};
-use crate::layer::TranslationLayer;
 use crate::trace::{TraceRequest, TraceSource};
 
 /// The most waiting requests that a layer is shown, and that may be served before a blocked write.
@@ -113,14 +112,13 @@ impl<'a> Lookahead<'a> {
         self.first_measured.is_some_and(|first| number >= first)
     }
 
-    /// Sees to it that the requests that may wait are known. What is read from the trace, the layer is shown
-    /// to prefetch its map.
+    /// Sees to it that the requests that may wait are known. What is read from the trace, `prefetch` is shown.
     ///
     /// # Errors
     /// When the trace is at fault.
     #[inline]
-    pub(super) fn refill(&mut self, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
-        if self.held.len() <= WAITING && !self.at_end { self.fill(layer) } else { Ok(()) }
+    pub(super) fn refill(&mut self, prefetch: impl FnOnce(&[Request])) -> Result<(), ReplayError> {
+        if self.held.len() <= WAITING && !self.at_end { self.fill(prefetch) } else { Ok(()) }
     }
 
     /// Goes on to the next request in order of arrival that has not been served, if there is one.
@@ -194,7 +192,7 @@ impl<'a> Lookahead<'a> {
             && !self.held.iter().take(place).filter(is_change).any(|p| p.request.at.overlaps(&at))
     }
 
-    fn fill(&mut self, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
+    fn fill(&mut self, prefetch: impl FnOnce(&[Request])) -> Result<(), ReplayError> {
         self.source.fill(&mut self.batch, BATCH)?;
         self.at_end = self.batch.is_empty();
         self.requests.clear();
@@ -220,7 +218,7 @@ impl<'a> Lookahead<'a> {
             self.held.push_back(pending);
         }
         if self.prefetch {
-            std::hint::black_box(layer.prefetch(&self.requests));
+            prefetch(&self.requests);
         }
         Ok(())
     }
