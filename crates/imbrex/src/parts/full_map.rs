@@ -96,6 +96,19 @@ impl FullMap {
         self.places.get(lba.0)
     }
 
+    /// The holders of places from `from` to `to`, and where each is held.
+    #[inline]
+    fn held(&self, from: u64, to: u64) -> impl Iterator<Item = (Lba, u64)> {
+        (from..to).filter_map(|place| Some((self.holder(place)?, place)))
+    }
+
+    /// Reads what lookups of the holders of places from `from` to `to` will, for its effect on the cache.
+    #[inline]
+    #[must_use]
+    pub fn prefetch_holders(&self, from: u64, to: u64) -> u64 {
+        self.held(from, to).fold(0, |sum, (lba, _)| sum ^ self.prefetch(lba))
+    }
+
     /// Calls `each` with the holders of `blocks` places from `first` on, and where each is held. Their entries of the
     /// map are loaded together before.
     #[inline]
@@ -104,9 +117,8 @@ impl FullMap {
         let mut from = first;
         while from < end {
             let to = end.min(from + u64::from(TOGETHER));
-            let held = || (from..to).filter_map(|place| Some((self.holder(place)?, place)));
-            std::hint::black_box(held().fold(0, |sum, (lba, _)| sum ^ self.prefetch(lba)));
-            held().for_each(|(lba, place)| each(lba, place));
+            std::hint::black_box(self.prefetch_holders(from, to));
+            self.held(from, to).for_each(|(lba, place)| each(lba, place));
             from = to;
         }
     }

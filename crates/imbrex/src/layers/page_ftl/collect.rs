@@ -31,6 +31,8 @@ impl PageFtl {
                 Some(target) => {
                     self.pool.reopen(victim);
                     self.copied.clear();
+                    let first = self.map.place(victim, 0);
+                    std::hint::black_box(self.map.prefetch_holders(first, first + u64::from(self.pages())));
                     self.collect(Collection { victim, target, next: 0 }, plan)
                 }
                 None => Step::Nothing,
