@@ -32,7 +32,8 @@ impl PageFtl {
                     self.pool.reopen(victim);
                     self.copied.clear();
                     let first = self.map.place(victim, 0);
-                    std::hint::black_box(self.map.prefetch_holders(first, first + u64::from(self.pages())));
+                    let end = first + u64::from(self.pages());
+                    std::hint::black_box(self.map.prefetch_holders(first, end, |_| 0));
                     self.collect(Collection { victim, target, next: 0 }, plan)
                 }
                 None => Step::Nothing,
