@@ -11,8 +11,9 @@ fn a_quick_run_reports_every_kind_of_row() {
     let layers =
         ["conventional", "fifo-log", "loop-back", "block-lru", "hashed-zones", "log-greedy", "skylight", "seagate"];
     let logs = ["log-greedy untimed", "cold-weight untimed", "log-cost-benefit untimed", "straight line log"];
+    let stacks = ["lru-cache stacked", "pore stacked"];
     let others = ["bare lookups", "straight line", "decoding", "decoding Parquet", "generator", "peak memory"];
-    for kind in layers.iter().chain(&logs).chain(&others) {
+    for kind in layers.iter().chain(&logs).chain(&stacks).chain(&others) {
         let row = rows.iter().find(|row| row["name"].as_str().is_some_and(|name| name.starts_with(kind)));
         assert!(row.is_some_and(|row| row["unit"].is_string()), "there is no row of {kind}");
     }

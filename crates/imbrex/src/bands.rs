@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::block::{Extent, Pba};
+use crate::block::{Extent, Pba, unit_and_offset};
 use crate::plan::Unit;
 
 /// Neighbouring bands of the same length.
@@ -100,9 +100,8 @@ impl Bands {
             return None;
         }
         let run = self.runs[self.runs.partition_point(|run| run.block <= at) - 1];
-        let band_blocks = u64::from(run.band_blocks);
-        let from = at - run.block;
-        Some((run.band + (from / band_blocks) as u32, (from % band_blocks) as u32))
+        let (band, offset) = unit_and_offset(at - run.block, run.band_blocks);
+        Some((run.band + band, offset))
     }
 
     /// The first of the longest bands, if there is one.

@@ -214,6 +214,10 @@ pub trait TranslationLayer: Send {
         0
     }
 
+    /// Names what coming requests will probably make the layer ask of `device` before long, as far as it can tell at
+    /// little cost, so that a layer there can prefetch too. Changes nothing; what is named in vain costs time only.
+    fn foretell(&self, _ahead: &[Request], _device: u8, _asked: &mut Vec<Request>) {}
+
     /// What a block reads as that was never written.
     fn unwritten(&self) -> Unwritten {
         Unwritten::Zeros
@@ -241,8 +245,13 @@ pub trait TranslationLayer: Send {
         Step::Done
     }
 
+    /// Whether [`TranslationLayer::clean`] looks at the requests that wait. A runner need not gather them for others.
+    fn looks_at_waiting(&self) -> bool {
+        false
+    }
+
     /// Plans one bounded step of cleaning. `waiting` are the requests that wait for the disk, oldest first, so that a
-    /// step can end early for them. A finite number of calls under [`Pressure::Blocked`] lets a write take a block, or
+    /// step can end early for them, if the layer says that it looks at them. A finite number of calls under [`Pressure::Blocked`] lets a write take a block, or
     /// the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
 

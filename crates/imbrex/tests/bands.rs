@@ -145,6 +145,9 @@ impl TranslationLayer for Counted {
         self.count.follow(plan);
         step
     }
+    fn looks_at_waiting(&self) -> bool {
+        self.layer.looks_at_waiting()
+    }
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {
         let step = self.layer.clean(why, waiting, plan);
         self.count.follow(plan);

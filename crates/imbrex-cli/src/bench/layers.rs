@@ -32,8 +32,9 @@ const LAYERS: [&str; 8] =
 /// The schedulers that pick from a queue. It is always full: the requests arrive faster than the disk serves them.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 
-struct Stream {
-    name: &'static str,
+/// Requests over a range of addresses.
+pub(super) struct Stream {
+    pub name: &'static str,
     range_bytes: u64,
     requests: Arc<[TraceRequest]>,
 }
@@ -67,7 +68,7 @@ pub fn measure(scale: Scale, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn stream(range_bytes: u64, skewed: bool, scale: Scale) -> anyhow::Result<Stream> {
+pub(super) fn stream(range_bytes: u64, skewed: bool, scale: Scale) -> anyhow::Result<Stream> {
     // Popular blocks lie scattered: a replay that profits from their neighbourhood would be flattered.
     let zipf = Pattern::Zipf { theta: 0.99, scatter_kib: Some(BLOCK_BYTES >> 10) };
     let (name, pattern) = if skewed { ("zipf 0.99", zipf) } else { ("uniform", Pattern::Uniform) };
@@ -96,22 +97,21 @@ fn rates(stream: &Stream, scale: Scale) -> anyhow::Result<Rates> {
     Ok(rates)
 }
 
-fn drive_for(layer: &LayerInfo, stream: &Stream) -> anyhow::Result<DrivePreset> {
+pub(super) fn drive_for(layer: &LayerInfo, stream: &Stream) -> anyhow::Result<DrivePreset> {
     let name = match layer.recording {
         Recording::Interlaced => {
             let bytes = stream.range_bytes + stream.range_bytes / 16;
             return Ok(DrivePreset::named(INTERLACED_DRIVE)?.with_capacity(bytes)?);
         }
-        Recording::Banded => BANDED_DRIVE,
-        Recording::Conventional | Recording::Zoned | Recording::WholeZones | Recording::Flash | Recording::Cached => {
-            DRIVE
-        }
+        // A cache has such a disk behind it if nothing else is asked for.
+        Recording::Banded | Recording::Cached => BANDED_DRIVE,
+        Recording::Conventional | Recording::Zoned | Recording::WholeZones | Recording::Flash => DRIVE,
     };
     Ok(DrivePreset::named(name)?)
 }
 
 /// Replays the stream and returns how many seconds what follows the lead-in took.
-fn replay(
+pub(super) fn replay(
     layer: &LayerInfo,
     drive: &DrivePreset,
     stream: &Stream,

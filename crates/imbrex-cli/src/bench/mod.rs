@@ -12,6 +12,7 @@ mod logs;
 mod lookups;
 mod memory;
 mod requests;
+mod stacks;
 mod straight_line;
 
 use std::io::IsTerminal;
@@ -105,6 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     lookups::measure(scale, &mut report);
     layers::measure(scale, &mut report)?;
     logs::measure(scale, &mut report)?;
+    stacks::measure(scale, &mut report)?;
     decoding::measure(scale, &mut report)?;
     memory::peak(&mut report);
     print(&report.rows, args)

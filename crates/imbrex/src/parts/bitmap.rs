@@ -15,7 +15,7 @@ fn place(at: u64) -> (usize, u64) {
 }
 
 /// The words that `[from, end)` lies in, and its bits in each.
-fn words_of(from: u64, end: u64) -> impl Iterator<Item = (usize, u64)> {
+pub(super) fn words_of(from: u64, end: u64) -> impl Iterator<Item = (usize, u64)> {
     let words = if from < end { place(from).0..place(end - 1).0 + 1 } else { 0..0 };
     words.map(move |word| {
         let start = word as u64 * 64;

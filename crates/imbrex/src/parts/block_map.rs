@@ -142,14 +142,17 @@ impl BlockMap {
 
     /// Unmaps every block of `range`, telling `each` what lay where.
     pub fn remove_range(&mut self, range: Extent<Lba>, mut each: impl FnMut(Lba, u32)) {
-        let mut from = range.start.0;
-        while let Some(at) = self.present.next(from, range.end().0) {
+        let Self { present, table, former, mapped, .. } = self;
+        let (mut from, end) = (range.start.0, range.end().0);
+        while let Some(at) = present.next(from, end) {
             let lba = Lba(at);
-            if let Some(to) = self.remove(lba) {
+            if let Some(to) = table.remove(lba).or_else(|| former.as_mut()?.remove(lba)) {
                 each(lba, to);
+                *mapped -= 1;
             }
             from = at + 1;
         }
+        present.remove_run(range.start.0, end);
     }
 
     /// The mapped blocks of `range`, ascending.

@@ -188,6 +188,9 @@ impl BufferedBlocks {
         slots: &mut impl Slots,
         plan: &mut Plan,
     ) {
+        // Entries and slots lie scattered, and the removals below would wait for each of them in turn.
+        let table = slots.table();
+        std::hint::black_box(self.many(at).fold(0, |sum, (_, slot)| sum ^ table.prefetch(slot)));
         self.given_up.clear();
         let mut rest = at;
         while !rest.is_empty() {

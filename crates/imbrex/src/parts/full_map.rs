@@ -96,17 +96,30 @@ impl FullMap {
         self.places.get(lba.0)
     }
 
-    /// Calls `each` with the holders of `blocks` places from `first` on, and where each is held. Their entries of the
-    /// map are loaded together before.
+    /// The holders of places from `from` to `to`, and where each is held.
     #[inline]
-    pub fn holders(&self, first: u64, blocks: u32, mut each: impl FnMut(Lba, u64)) {
+    fn held(&self, from: u64, to: u64) -> impl Iterator<Item = (Lba, u64)> {
+        (from..to).filter_map(|place| Some((self.holder(place)?, place)))
+    }
+
+    /// Reads what lookups of the holders of places from `from` to `to` will, and of each what `also` reads, for the
+    /// effect on the cache.
+    #[inline]
+    #[must_use]
+    pub fn prefetch_holders(&self, from: u64, to: u64, also: impl Fn(Lba) -> u64) -> u64 {
+        self.held(from, to).fold(0, |sum, (lba, _)| sum ^ self.prefetch(lba) ^ also(lba))
+    }
+
+    /// Calls `each` with the holders of `blocks` places from `first` on, and where each is held. Their entries of the
+    /// map, and what `also` reads of each, are loaded together before.
+    #[inline]
+    pub fn holders(&self, first: u64, blocks: u32, also: impl Fn(Lba) -> u64, mut each: impl FnMut(Lba, u64)) {
         let end = first + u64::from(blocks);
         let mut from = first;
         while from < end {
             let to = end.min(from + u64::from(TOGETHER));
-            let held = || (from..to).filter_map(|place| Some((self.holder(place)?, place)));
-            std::hint::black_box(held().fold(0, |sum, (lba, _)| sum ^ self.prefetch(lba)));
-            held().for_each(|(lba, place)| each(lba, place));
+            std::hint::black_box(self.prefetch_holders(from, to, &also));
+            self.held(from, to).for_each(|(lba, place)| each(lba, place));
             from = to;
         }
     }
@@ -330,7 +343,7 @@ mod tests {
         assert_eq!((map.holder(5), map.owner(5), map.owner(12)), (Some(Lba(3)), None, Some(Lba(3))));
         assert_eq!((map.holder(13), map.owner(13)), (Some(Lba(9)), None));
         let mut held = Vec::new();
-        map.holders(0, 20, |lba, place| held.push((lba.0, place)));
+        map.holders(0, 20, |_| 0, |lba, place| held.push((lba.0, place)));
         assert_eq!(held, [(3, 5), (4, 6), (3, 12), (9, 13)]);
         map.remove(Extent::new(Lba(3), 1), |_, _| {});
         map.forget_writes(1, 4);

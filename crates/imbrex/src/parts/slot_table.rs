@@ -64,6 +64,13 @@ impl SlotTable {
         owner.checked_sub(LIVE).map(Lba)
     }
 
+    /// Reads what is known of a slot, for its effect on the cache.
+    #[inline]
+    #[must_use]
+    pub fn prefetch(&self, slot: u32) -> u64 {
+        self.owner[slot as usize]
+    }
+
     /// Puts `lba` into a free slot.
     #[inline]
     pub fn take(&mut self, slot: u32, lba: Lba) {

@@ -3,6 +3,8 @@
 //! The range is cut into groups of as many numbers as a cache line has bits. A group without members is a zero in the
 //! list of groups, four bytes; any other has a line, which it gives back with its last member.
 
+use super::bitmap::words_of;
+
 /// Numbers of a group.
 const GROUP: u64 = 512;
 const WORDS: usize = GROUP as usize / 64;
@@ -79,6 +81,23 @@ impl SparseBitmap {
             self.free.push(std::mem::take(&mut self.lines[group]));
         }
         was & bit != 0
+    }
+
+    /// Takes `[from, end)` out.
+    pub fn remove_run(&mut self, from: u64, end: u64) {
+        let mut from = from;
+        while let Some(first) = self.next(from, end) {
+            let group = first / GROUP;
+            let after = end.min((group + 1) * GROUP);
+            let line = self.line_mut(group as usize);
+            for (word, bits) in words_of(first % GROUP, after - group * GROUP) {
+                line[word] &= !bits;
+            }
+            if line.iter().all(|word| *word == 0) {
+                self.free.push(std::mem::take(&mut self.lines[group as usize]));
+            }
+            from = after;
+        }
     }
 
     /// The least member in `[from, end)`.
@@ -183,6 +202,9 @@ mod tests {
             (0..5000).for_each(|i| assert!(bits.remove((i * 800_011 + round) % (1 << 32))));
         }
         assert_eq!((bits.next(0, 1 << 32), bits.free.len()), (None, 5 * CHUNK));
+        (0..5000).for_each(|at| assert!(bits.insert(at)));
+        bits.remove_run(3, 4998);
+        assert_eq!((bits.next(3, 1 << 32), bits.free.len()), (Some(4998), 5 * CHUNK - 2));
     }
 
     proptest! {
@@ -196,6 +218,10 @@ mod tests {
                     prop_assert_eq!(bits.insert(at), plain.insert(at));
                 } else {
                     prop_assert_eq!(bits.remove(at), plain.remove(&at));
+                }
+                if length < 100 {
+                    bits.remove_run(at, at + 20 * length);
+                    plain.retain(|n| !(at..at + 20 * length).contains(n));
                 }
                 prop_assert_eq!(bits.contains(at), plain.contains(&at));
                 let (from, end) = (at / 2, at / 2 + length);

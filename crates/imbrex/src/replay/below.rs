@@ -10,7 +10,7 @@ use super::metrics::Totals;
 use super::outcome::Below;
 use super::simulation::Simulation;
 use super::stacked::Stacked;
-use crate::block::{Access, Request};
+use crate::block::{Access, Pba, Request};
 
 impl Device {
     /// The devices that the layers of `below` make of their drives, numbered from
@@ -28,6 +28,10 @@ impl Stacked for Simulation {
 
     fn block_bytes(&self) -> u32 {
         self.machine.disk.block_bytes()
+    }
+
+    fn prefetch(&mut self, ahead: &[Request]) {
+        Self::prefetch(self, ahead);
     }
 
     fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault> {
@@ -61,6 +65,16 @@ impl Stacked for Simulation {
 }
 
 impl Simulation {
+    /// Has the layer prefetch for coming requests, and those below it for what they will be asked then.
+    pub(super) fn prefetch(&mut self, ahead: &[Request]) {
+        std::hint::black_box(self.layer.prefetch(ahead));
+        for (device, below) in (Pba::DISK..).zip(self.machine.disk.below_mut()) {
+            self.foretold.clear();
+            self.layer.foretell(ahead, device, &mut self.foretold);
+            below.prefetch(&self.foretold);
+        }
+    }
+
     fn serve_from(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault> {
         self.arrive(now_ns)?;
         self.machine.disk.request_begins();

@@ -34,7 +34,9 @@ impl Simulation {
             self.machine.wait_for_room()?;
             if let Some(ahead) = &mut ahead {
                 self.land(ahead);
-                ahead.waiting(self.machine.now_ns, &mut self.waiting);
+                if self.layer.looks_at_waiting() {
+                    ahead.waiting(self.machine.now_ns, &mut self.waiting);
+                }
             }
             let meanwhile = ahead.as_deref_mut().map(|ahead| (whole, ahead));
             let given_back = self.machine.given_back;

@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use super::error::ReplayError;
 use super::options::{Beyond, ReplayOptions, WarmUp};
 use crate::block::{Access, Extent, Lba, Request};
-use crate::layer::TranslationLayer;
 use crate::trace::{TraceRequest, TraceSource};
 
 /// The most waiting requests that a layer is shown, and that may be served before a blocked write.
@@ -42,6 +41,10 @@ impl Pending {
     fn is_served(&self) -> bool {
         self.number == 0
     }
+
+    fn is_read(&self) -> bool {
+        self.request.access == Access::Read
+    }
 }
 
 /// What a request becomes on a layer of this capacity.
@@ -67,6 +70,8 @@ pub(super) struct Lookahead<'a> {
     prefetch: bool,
     current: Pending,
     held: VecDeque<Pending>,
+    /// How many of them are reads that have not been served.
+    reads: usize,
     batch: Vec<TraceRequest>,
     requests: Vec<Request>,
     read: u64,
@@ -87,6 +92,7 @@ impl<'a> Lookahead<'a> {
             prefetch: options.prefetch,
             current: Pending::NONE,
             held: VecDeque::with_capacity(WINDOW),
+            reads: 0,
             batch: Vec::with_capacity(BATCH),
             requests: Vec::with_capacity(BATCH),
             read: 0,
@@ -106,14 +112,13 @@ impl<'a> Lookahead<'a> {
         self.first_measured.is_some_and(|first| number >= first)
     }
 
-    /// Sees to it that the requests that may wait are known. What is read from the trace, the layer is shown
-    /// to prefetch its map.
+    /// Sees to it that the requests that may wait are known. What is read from the trace, `prefetch` is shown.
     ///
     /// # Errors
     /// When the trace is at fault.
     #[inline]
-    pub(super) fn refill(&mut self, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
-        if self.held.len() <= WAITING && !self.at_end { self.fill(layer) } else { Ok(()) }
+    pub(super) fn refill(&mut self, prefetch: impl FnOnce(&[Request])) -> Result<(), ReplayError> {
+        if self.held.len() <= WAITING && !self.at_end { self.fill(prefetch) } else { Ok(()) }
     }
 
     /// Goes on to the next request in order of arrival that has not been served, if there is one.
@@ -126,6 +131,7 @@ impl<'a> Lookahead<'a> {
                 closed.arrived -= 1;
             }
             if !next.is_served() {
+                self.reads -= usize::from(next.is_read());
                 return true;
             }
         }
@@ -165,11 +171,15 @@ impl<'a> Lookahead<'a> {
 
     /// Takes the first read that has arrived by `now_ns` and touches neither `blocked` nor a write that came before it.
     pub(super) fn take_read(&mut self, now_ns: u64, blocked: Extent<Lba>) -> Option<Pending> {
+        if self.reads == 0 {
+            return None;
+        }
         let place = (0..self.held.len().min(WAITING))
             .take_while(|&i| self.held[i].arrival_ns <= now_ns)
             .find(|&i| self.may_overtake(i, blocked))?;
         let read = self.held[place];
         self.held[place].number = 0;
+        self.reads -= 1;
         Some(read)
     }
 
@@ -182,7 +192,7 @@ impl<'a> Lookahead<'a> {
             && !self.held.iter().take(place).filter(is_change).any(|p| p.request.at.overlaps(&at))
     }
 
-    fn fill(&mut self, layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
+    fn fill(&mut self, prefetch: impl FnOnce(&[Request])) -> Result<(), ReplayError> {
         self.source.fill(&mut self.batch, BATCH)?;
         self.at_end = self.batch.is_empty();
         self.requests.clear();
@@ -204,10 +214,11 @@ impl<'a> Lookahead<'a> {
                 closed.arrived += usize::from(arrival_ns != u64::MAX);
             }
             let pending = Pending { request, arrival_ns, number: self.read, bytes: traced.bytes };
+            self.reads += usize::from(pending.is_read());
             self.held.push_back(pending);
         }
         if self.prefetch {
-            std::hint::black_box(layer.prefetch(&self.requests));
+            prefetch(&self.requests);
         }
         Ok(())
     }

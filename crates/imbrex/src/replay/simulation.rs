@@ -43,6 +43,8 @@ pub struct Simulation {
     pub(super) options: ReplayOptions,
     pub(super) plan: Plan,
     pub(super) waiting: Vec<Request>,
+    /// Reused for what a device of a stack will probably be asked.
+    pub(super) foretold: Vec<Request>,
     pub(super) host: HostTotals,
     latencies: Latencies,
     pub(super) blocked: Cleaning,
@@ -79,6 +81,7 @@ impl Simulation {
             options: options.clone(),
             plan: Plan::new(),
             waiting: Vec::with_capacity(WAITING),
+            foretold: Vec::new(),
             host: HostTotals::default(),
             latencies: Latencies::new(),
             blocked: Cleaning::default(),
@@ -111,7 +114,7 @@ impl Simulation {
     pub fn run(mut self, source: &mut dyn TraceSource, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
         let mut ahead = self.look_ahead(source);
         loop {
-            ahead.refill(&*self.layer)?;
+            ahead.refill(|requests| self.prefetch(requests))?;
             if self.machine.has_queue() {
                 self.wait_for_next(&mut ahead)?;
             }

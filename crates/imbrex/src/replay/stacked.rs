@@ -13,6 +13,9 @@ pub(super) trait Stacked: Send {
     /// Bytes of a block.
     fn block_bytes(&self) -> u32;
 
+    /// Prefetches for requests that will probably come.
+    fn prefetch(&mut self, ahead: &[Request]);
+
     /// Serves a request of the layer above that comes at `now_ns`; when it is complete.
     fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault>;
 

@@ -42,6 +42,9 @@ fn moved(plan: &Plan) -> u64 {
 }
 
 impl TranslationLayer for Bounded {
+    fn looks_at_waiting(&self) -> bool {
+        self.layer.looks_at_waiting()
+    }
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {
         let (bound, before) = (self.bound(), moved(plan));
         let step = self.layer.clean(why, waiting, plan);

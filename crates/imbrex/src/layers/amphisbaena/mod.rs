@@ -300,6 +300,10 @@ impl Policy for Amphisbaena {
         self.label.announced(at, bytes);
     }
 
+    fn looks_at_waiting(&self) -> bool {
+        self.config.checkpoints
+    }
+
     fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         buffer.write_by_role(at, plan)
     }

@@ -44,7 +44,7 @@ pub mod replaced;
 mod write;
 mod write_back;
 
-use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::block::{Access, Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
@@ -69,6 +69,11 @@ pub trait Policy: Sized + Send {
 
     /// `lba`, whose frame the policy named, gives way.
     fn gave_way(&mut self, _frame: u32, _lba: Lba) {}
+
+    /// The frames whose blocks will probably leave next, in order, if that is known at little cost. For prefetching only.
+    fn next_to_leave(&self) -> impl Iterator<Item = u32> {
+        std::iter::empty()
+    }
 
     /// Whether a frame that `lba` could take is pending.
     fn is_coming(&self, lba: Lba, frames: &Frames) -> bool;
@@ -187,6 +192,12 @@ impl<P: Policy> FlashCache<P> {
         self.policy.freed(frame);
     }
 
+    /// The blocks that will probably leave for as many requests, and their frames.
+    fn leaving_soon(&self, ahead: &[Request]) -> impl Iterator<Item = (Lba, u32)> {
+        let frames = self.policy.next_to_leave().take(ahead.len());
+        frames.filter_map(|frame| Some((self.frames.owner(frame)?, frame)))
+    }
+
     /// Whether the block is cached, finds a frame at once or goes past the cache.
     fn fits(&mut self, lba: Lba) -> bool {
         self.map.get(lba).is_some()
@@ -215,7 +226,20 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
     }
 
     fn prefetch(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.map.prefetch(request.at.start))
+        let come = ahead.iter().map(|request| request.at.start);
+        let leave = self.leaving_soon(ahead).map(|(lba, _)| lba);
+        come.chain(leave).fold(0, |sum, lba| sum ^ self.map.prefetch(lba))
+    }
+
+    /// Who leaves is read from its frame and written home.
+    fn foretell(&self, ahead: &[Request], device: u8, asked: &mut Vec<Request>) {
+        let one = |access, place: Pba| Request { access, at: Extent::new(Lba(place.block()), 1) };
+        let leave = self.leaving_soon(ahead);
+        if device == self.place.device() {
+            asked.extend(leave.map(|(_, frame)| one(Access::Read, self.frame_place(frame))));
+        } else {
+            asked.extend(leave.map(|(lba, _)| one(Access::Write, self.home.start.plus(lba.0))));
+        }
     }
 
     fn unwritten(&self) -> Unwritten {

@@ -97,11 +97,16 @@ impl Ages {
             return;
         }
         let mut youngest = 0;
-        map.holders(map.place(band, 0), full, |lba, slot| {
-            if map.get(lba) == Some(slot) {
-                youngest = youngest.max(times.of(lba));
-            }
-        });
+        map.holders(
+            map.place(band, 0),
+            full,
+            |lba| times.of(lba),
+            |lba, slot| {
+                if map.get(lba) == Some(slot) {
+                    youngest = youngest.max(times.of(lba));
+                }
+            },
+        );
         let of = &mut self.bands[band as usize];
         (of.youngest, of.is_exact) = (youngest, true);
     }

@@ -147,7 +147,8 @@ impl LogStructured {
         let by_heat = self.config.sequence == Sequence::Heat;
         let (first, moving) = (map.place(band, 0), &mut self.compaction.moving);
         let ram = (self.config.buffer_bands + number) * self.bands.blocks();
-        map.holders(first, self.bands.written(band), |lba, slot| {
+        let known = |lba| bands.known.prefetch(lba);
+        map.holders(first, self.bands.written(band), known, |lba, slot| {
             if map.get(lba) == Some(slot) {
                 let heat = if by_heat { bands.known.heat(lba) } else { 0 };
                 let stream = bands.stream_of_moved(lba, band, cooling);

@@ -93,14 +93,12 @@ impl LogStructured {
     fn adopt_slots(&mut self, first: u64, slots: u32) {
         let mut adopted = std::mem::take(&mut self.compaction.adopted);
         let map = &self.bands.map;
-        let mut read = 0;
-        map.holders(first, slots, |lba, slot| {
+        let known = |lba| self.bands.known.prefetch(lba);
+        map.holders(first, slots, known, |lba, slot| {
             if map.get(lba).is_some_and(|old| self.bands.role(map.locate(old).0) == Role::Victim) {
                 adopted.push((Extent::new(lba, 1), slot));
-                read ^= self.bands.prefetch(lba);
             }
         });
-        std::hint::black_box(read);
         for (at, slot) in adopted.drain(..) {
             self.bands.adopt(at, slot, Written::Before(self.compaction.youngest));
             self.bands.cool(at, self.config.cooling);

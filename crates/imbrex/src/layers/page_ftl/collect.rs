@@ -31,6 +31,9 @@ impl PageFtl {
                 Some(target) => {
                     self.pool.reopen(victim);
                     self.copied.clear();
+                    let first = self.map.place(victim, 0);
+                    let end = first + u64::from(self.pages());
+                    std::hint::black_box(self.map.prefetch_holders(first, end, |_| 0));
                     self.collect(Collection { victim, target, next: 0 }, plan)
                 }
                 None => Step::Nothing,

@@ -4,6 +4,7 @@ use super::select::{Record, Select};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::layers::flash_cache::replaced::division::Division;
+use crate::parts::bitmap::Bitmap;
 
 /// What counts towards a period.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
@@ -48,6 +49,9 @@ struct Unit {
 pub struct Regions {
     rules: Rules,
     units: Box<[Unit]>,
+    /// Those that are open, have dirty blocks or were used since the last division, and few others: a division looks at
+    /// no more of a large disk.
+    known: Bitmap,
     /// Blocks that count towards the period, of those that have left or come since the last division.
     counted: u32,
     /// Whether the period is over. The first division comes with the first block that has to leave: then the cache is
@@ -69,6 +73,7 @@ impl Regions {
         let mut this = Self {
             rules,
             units: vec![Unit::default(); units].into(),
+            known: Bitmap::new(units as u64),
             counted: 0,
             is_over: true,
             uses: vec![0; uses],
@@ -87,6 +92,7 @@ impl Regions {
     #[inline]
     fn record(&mut self, lba: Lba) -> &mut Record {
         let unit = self.unit_of(lba);
+        self.known.insert(unit as u64);
         &mut self.units[unit].record
     }
 
@@ -110,6 +116,12 @@ impl Regions {
     }
 }
 
+/// The numbers in a set of units.
+fn members(units: &Bitmap) -> impl Iterator<Item = u32> {
+    let next = |from: u64| units.next(from, u64::MAX);
+    std::iter::successors(next(0), move |&unit| next(unit + 1)).map(|unit| unit as u32)
+}
+
 impl Division for Regions {
     const HOLDS: bool = true;
 
@@ -119,16 +131,21 @@ impl Division for Regions {
 
     /// Opens units in the order of the selection until their dirty blocks are enough for a period.
     fn divide(&mut self) {
-        let Self { units, candidates, rules, .. } = self;
+        let Self { units, known, candidates, rules, .. } = self;
         candidates.clear();
-        candidates.extend((0..).zip(units.iter()).filter(|(_, unit)| unit.record.dirty > 0).map(|(number, _)| number));
+        candidates.extend(members(known).filter(|&unit| units[unit as usize].record.dirty > 0));
         candidates.sort_unstable_by(|&one, &other| {
             let [first, second] = [one, other].map(|unit| &units[unit as usize].record);
             rules.select.order(first, second).then(one.cmp(&other))
         });
-        for unit in units.iter_mut() {
+        for number in members(known) {
+            let unit = &mut units[number as usize];
             *unit = Unit { record: Record { dirty: unit.record.dirty, ..Record::default() }, is_open: false };
         }
+        known.clear();
+        candidates.iter().for_each(|&unit| {
+            known.insert(unit.into());
+        });
         let mut supply = 0;
         for &candidate in candidates.iter() {
             if supply >= rules.period {
@@ -191,6 +208,7 @@ impl Division for Regions {
 
     fn clear(&mut self) {
         self.units.fill(Unit { record: Record::default(), is_open: true });
+        self.known.insert_run(0, self.units.len() as u64);
         self.uses.fill(0);
         (self.counted, self.is_over) = (0, true);
     }
@@ -198,6 +216,10 @@ impl Division for Regions {
     fn check(&self, dirty: &mut dyn Iterator<Item = Lba>) -> Result<(), Violation> {
         let mut counted = vec![0; self.units.len()];
         dirty.for_each(|lba| counted[self.unit_of(lba)] += 1);
+        let is_known = |unit: &Unit| unit.is_open || unit.record.dirty > 0 || unit.record.accesses > 0;
+        if let Some(unit) = (0..).zip(&self.units).find(|&(unit, is)| is_known(is) && !self.known.contains(unit)) {
+            return Err(Violation(format!("unit {} is open, dirty or used, and not known", unit.0)));
+        }
         match self.units.iter().zip(&counted).position(|(unit, &dirty)| unit.record.dirty != dirty) {
             Some(unit) => Err(Violation(format!("unit {unit} has {} dirty blocks and counts others", counted[unit]))),
             None if self.counted >= self.rules.period && !self.is_over => {
@@ -271,6 +293,10 @@ mod tests {
         let check = |regions: &Regions| regions.check(&mut [Lba(3)].into_iter());
         assert!(check(&regions).is_ok() && regions.check(&mut std::iter::empty()).is_err());
         regions.divide();
+        assert!(check(&regions).is_ok());
+        regions.known.remove(0);
+        assert!(check(&regions).is_err(), "a division would leave the unit out");
+        regions.known.insert(0);
         regions.counted = 1;
         assert!(check(&regions).is_err());
     }

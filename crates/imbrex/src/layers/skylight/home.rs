@@ -8,8 +8,9 @@ use crate::plan::{Record, Unit};
 /// The static map, the scratch band, and the write pointers that the drive keeps.
 pub struct Home {
     bands: Bands,
-    /// The band that no logical block belongs to.
+    /// The band that no logical block belongs to, and its blocks.
     scratch: Option<u32>,
+    skipped: Option<Extent<Pba>>,
     /// Write pointers, and whether the band can be written.
     pointer: Vec<u32>,
     writable: Vec<bool>,
@@ -26,6 +27,7 @@ impl Home {
         let count = bands.count();
         (count > u32::from(with_scratch)).then(|| Self {
             longest: bands.extent(first).blocks,
+            skipped: scratch.map(|band| bands.extent(band)),
             bands,
             scratch,
             pointer: vec![0; count as usize],
@@ -41,8 +43,8 @@ impl Home {
 
     /// Logical blocks.
     pub fn capacity(&self) -> u64 {
-        let scratch = self.scratch.map_or(0, |band| self.length(band));
-        self.bands.end() - self.bands.start() - u64::from(scratch)
+        let skipped = self.skipped.map_or(0, |skipped| skipped.blocks);
+        self.bands.end() - self.bands.start() - u64::from(skipped)
     }
 
     pub fn length(&self, band: u32) -> u32 {
@@ -70,11 +72,10 @@ impl Home {
     #[inline]
     pub fn locate(&self, lba: Lba) -> (u32, u32) {
         let mut block = self.bands.start() + lba.0;
-        if let Some(scratch) = self.scratch {
-            let skipped = self.bands.extent(scratch);
-            if block >= skipped.start.block() {
-                block += u64::from(skipped.blocks);
-            }
+        if let Some(skipped) = self.skipped
+            && block >= skipped.start.block()
+        {
+            block += u64::from(skipped.blocks);
         }
         let at = Pba::new(self.unit(0).device, block);
         self.bands.locate(at).unwrap_or_else(|| unreachable!("{lba:?} lies within the capacity"))

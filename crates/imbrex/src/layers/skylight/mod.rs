@@ -107,6 +107,9 @@ struct Skylight {
 impl Skylight {
     /// The blocks from the front of `at` that lie in its first band.
     fn in_band(&self, at: Extent<Lba>) -> Extent<Lba> {
+        if at.blocks == 1 {
+            return at;
+        }
         let (band, offset) = self.home.locate(at.start);
         at.first(self.home.length(band) - offset)
     }

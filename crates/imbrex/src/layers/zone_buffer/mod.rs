@@ -101,6 +101,11 @@ pub trait Policy: Slots + Sized + Send {
     /// A write request of the host has so many bytes.
     fn announced(&mut self, _at: Extent<Lba>, _bytes: u64) {}
 
+    /// Whether the requests that wait are looked at when room is made.
+    fn looks_at_waiting(&self) -> bool {
+        false
+    }
+
     /// Plans a write of the blocks that fit.
     fn write(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, plan: &mut Plan) -> u32;
 
@@ -241,6 +246,10 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
             rest = rest.skip(run.blocks);
         }
         at.blocks
+    }
+
+    fn looks_at_waiting(&self) -> bool {
+        self.policy.looks_at_waiting()
     }
 
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {

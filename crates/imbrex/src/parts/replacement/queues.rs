@@ -122,6 +122,11 @@ impl Queues {
         self.queues[queue].leaving().oldest()
     }
 
+    /// The slots of a queue that may leave, from the one that came first on.
+    pub fn in_order(&self, queue: usize) -> impl Iterator<Item = u32> {
+        self.queues[queue].leaving().in_order()
+    }
+
     /// The slot of a queue that came next after `slot`, of those that may leave; `slot` is one of them.
     #[inline]
     #[must_use]

@@ -136,6 +136,11 @@ impl<D: Division> Policy for Replaced<D> {
         self.order.evicted(frame, lba);
     }
 
+    /// Exact under LRU, and a guess under the other policies.
+    fn next_to_leave(&self) -> impl Iterator<Item = u32> {
+        self.order.queues().in_order(0)
+    }
+
     fn is_coming(&self, _lba: Lba, frames: &Frames) -> bool {
         frames.pending() > 0
     }
