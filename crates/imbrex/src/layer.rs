@@ -251,8 +251,8 @@ pub trait TranslationLayer: Send {
     }
 
     /// Plans one bounded step of cleaning. `waiting` are the requests that wait for the disk, oldest first, so that a
-    /// step can end early for them, if the layer says that it looks at them. A finite number of calls under [`Pressure::Blocked`] lets a write take a block, or
-    /// the answer is [`Step::Nothing`] and the device is full.
+    /// step can end early for them, if the layer says that it looks at them. A finite number of calls under
+    /// [`Pressure::Blocked`] lets a write take a block, or the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
 
     /// The most blocks that one step of cleaning moves by the configuration; nothing where that does not say, because

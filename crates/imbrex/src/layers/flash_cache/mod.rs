@@ -70,7 +70,8 @@ pub trait Policy: Sized + Send {
     /// `lba`, whose frame the policy named, gives way.
     fn gave_way(&mut self, _frame: u32, _lba: Lba) {}
 
-    /// The frames whose blocks will probably leave next, in order, if that is known at little cost. For prefetching only.
+    /// The frames whose blocks will probably leave next, in order, if that is known at little cost: for
+    /// prefetching only.
     fn next_to_leave(&self) -> impl Iterator<Item = u32> {
         std::iter::empty()
     }
