@@ -1,6 +1,6 @@
 //! What is shown side by side.
 
-use super::variants::{BY_DEFAULT, BY_REGION, LRU, NO_BANDS, PORE, SIMULATED, STATIC_SETS, TIMED};
+use super::variants::{BY_DEFAULT, BY_REGION, LRU, NO_BANDS, PORE, SIMULATED, STATIC_SETS, TIMED, TOGETHER};
 use crate::reproduce::metric::Metric;
 use crate::reproduce::paper::{Figure, Study};
 
@@ -19,9 +19,10 @@ pub const STUDIES: &[Study] = &[
     },
     Study {
         name: "least",
-        title: "What is left without any rewriting: the same cache before a disk without shingles (not in the report)",
+        title: "Many blocks leaving together, and that before a disk without shingles: the least there can be (not in \
+                the report)",
         workloads: &[],
-        variants: &[STATIC_SETS, PORE, NO_BANDS],
+        variants: &[STATIC_SETS, PORE, TOGETHER, NO_BANDS],
         figures: LEAST,
     },
     Study {

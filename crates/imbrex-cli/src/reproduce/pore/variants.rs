@@ -7,6 +7,7 @@ pub const PORE: &str = "pore";
 pub const BY_REGION: &str = "pore, by region";
 pub const STATIC_SETS: &str = "static-sets";
 pub const LRU: &str = "lru-cache";
+pub const TOGETHER: &str = "pore, 1024 at a time";
 pub const NO_BANDS: &str = "pore, no bands";
 
 /// A cache in the three ways in which all are compared.
@@ -57,8 +58,9 @@ const COMPETITORS: [Competitor; 5] = [
 ];
 
 /// What is studied on `pore` alone, as in the report's simulator unless a name says otherwise.
-const STUDIED: [Variant; 37] = [
-    pore(NO_BANDS, simulated!("pore", "disk_layer=conventional", "disk_config={}")),
+const STUDIED: [Variant; 38] = [
+    pore(TOGETHER, simulated!("pore", "evict_blocks=1024")),
+    pore(NO_BANDS, simulated!("pore", "evict_blocks=1024", "disk_layer=conventional", "disk_config={}")),
     pore("pore, ARC", simulated!("pore", "replacement=arc")),
     pore("pore, S3-FIFO", simulated!("pore", "replacement=s3-fifo")),
     pore("pore, LIRS", simulated!("pore", "replacement=lirs")),
