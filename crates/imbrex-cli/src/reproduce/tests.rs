@@ -209,7 +209,8 @@ fn a_variant_whose_rule_was_never_applied_has_no_numbers() {
     assert!(text.lines().any(|line| line.starts_with("zipf") && line.contains("not reached")), "{text}");
 }
 
-/// The other layer goes by no regions, and its form is met: bands are reached by every fill of the disk's buffer.
+/// The other layer goes by no regions, and its form is met: every fill of the disk's buffer reaches every band. Sixteen
+/// fills are counted, of which the last may not be cleaned.
 #[test]
 fn sweeps_are_beside_their_closed_forms() {
     let sweeps = sweep::points(SWEEPS, "st8000as0002", None, None, 2).unwrap();
@@ -217,7 +218,7 @@ fn sweeps_are_beside_their_closed_forms() {
     for point in &sweeps {
         let times = point.rewritten.unwrap() / point.closed_form;
         // A unit that was not open for long has up to twice its share, and reaches into bands of up to 28 MiB.
-        let (low, high) = if point.curve == "lru" { (0.98, 1.02) } else { (0.5, 48.0 / 20.0) };
+        let (low, high) = if point.curve == "lru" { (0.94, 1.02) } else { (0.5, 48.0 / 20.0) };
         assert!((low..high).contains(&times), "{} at {}: {times} of the form", point.curve, point.value);
     }
     let of = |curve: &str, at: f64| {

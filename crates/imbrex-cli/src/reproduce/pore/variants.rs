@@ -10,29 +10,24 @@ pub const LRU: &str = "lru-cache";
 pub const TOGETHER: &str = "pore, 1024 at a time";
 pub const NO_BANDS: &str = "pore, no bands";
 
-/// A cache in the three ways in which all are compared.
-struct Competitor {
-    /// As in the report's simulator: reads take no copies, flash is written where it lies, one request is outstanding.
-    simulated: Variant,
-    /// The same with requests when the trace says.
-    timed: Variant,
-    /// As the layer is by default: reads take copies, and flash is collected.
-    by_default: Variant,
-}
+/// A cache in the three ways in which all are compared: as in the report's simulator, where reads take no copies, flash
+/// is written where it lies, and one request is outstanding; the same with requests when the trace says; and as the
+/// layer is by default, where reads take copies and flash is collected.
+type Competitor = [Variant; 3];
 
 /// A layer, by the name given to it, with the fields that make it what it is.
 macro_rules! competitor {
     ($name:expr, $layer:literal $(, $field:literal)*) => {
-        Competitor {
-            simulated: variant($name, $layer, simulated!($layer $(, $field)*), Load::OneOutstanding),
-            timed: variant(concat!($name, ", timed"), $layer, simulated!($layer $(, $field)*), Load::TraceTime),
-            by_default: variant(
+        [
+            variant($name, $layer, simulated!($layer $(, $field)*), Load::OneOutstanding),
+            variant(concat!($name, ", timed"), $layer, simulated!($layer $(, $field)*), Load::TraceTime),
+            variant(
                 concat!($name, ", by default"),
                 $layer,
                 &[$(concat!($layer, ".", $field)),*],
                 Load::OneOutstanding,
             ),
-        }
+        ]
     };
 }
 
@@ -110,14 +105,11 @@ pub const TIMED: &[&str] = &names(1);
 pub const BY_DEFAULT: &[&str] = &names(2);
 
 const fn all() -> [Variant; ALL] {
-    let mut all = [COMPETITORS[0].simulated; ALL];
+    let mut all = [COMPETITORS[0][0]; ALL];
     let mut at = 0;
     while at < ALL {
-        let way = at / COMPETITORS.len();
-        all[at] = match way {
-            0..3 => way_of(&COMPETITORS[at % COMPETITORS.len()], way),
-            _ => STUDIED[at - 3 * COMPETITORS.len()],
-        };
+        let (competitor, way) = (at % COMPETITORS.len(), at / COMPETITORS.len());
+        all[at] = if way < 3 { COMPETITORS[competitor][way] } else { STUDIED[at - 3 * COMPETITORS.len()] };
         at += 1;
     }
     all
@@ -132,18 +124,10 @@ const fn names(way: usize) -> [&'static str; COMPETITORS.len()] {
             1 => 0,
             other => other,
         };
-        names[at] = way_of(&COMPETITORS[shown], way).name;
+        names[at] = COMPETITORS[shown][way].name;
         at += 1;
     }
     names
-}
-
-const fn way_of(competitor: &Competitor, way: usize) -> Variant {
-    match way {
-        0 => competitor.simulated,
-        1 => competitor.timed,
-        _ => competitor.by_default,
-    }
 }
 
 /// A layer; the period of `pore` is a fill of the disk's buffer unless its settings say otherwise.
