@@ -8,6 +8,7 @@ use super::results::Results;
 use super::{sweep, turnover};
 use crate::names::Names;
 use crate::row::{Row, called};
+use crate::setup::Fit;
 use crate::table::{bytes, count, grid, number, paragraphs, percent, table};
 
 /// More variants than these go below each other.
@@ -18,7 +19,11 @@ pub fn shown(results: &Results, findings: &[Finding]) -> String {
     let paper = results.paper;
     let mut text = format!("{}\n", paragraphs(paper.title));
     if let Some(row) = results.rows().next() {
-        let said = format!("{}; {}; buffer {}", row.on_drive(), row.circumstances(), paper.buffer);
+        let drive = match paper.fit {
+            Fit::Workload => format!("drive {}, as large as the workload", row.drive),
+            _ => row.on_drive(),
+        };
+        let said = format!("{drive}; {}; buffer {}", row.circumstances(), paper.buffer);
         text += &format!("{}\n", paragraphs(&said));
         text += &paper.readings.map_or(String::new(), |readings| format!("{}\n", paragraphs(readings)));
     }

@@ -11,6 +11,12 @@ use crate::setup::Fit;
 /// The persistent buffer of the disk, in percent of the workload's address range.
 const FILL: f64 = 0.25;
 
+/// The volumes of MSR Cambridge with more writes than reads; the report names none.
+const WORKLOADS: &[&str] = &[
+    "hm_0", "mds_0", "prn_0", "proj_0", "prxy_0", "rsrch_0", "src1_2", "src2_0", "src2_2", "stg_0", "ts_0", "usr_0",
+    "wdev_0", "web_0",
+];
+
 /// The report's evaluation (§6), and what its §4 says of sizes.
 ///
 /// The report prints hardly a number of its set-up. Its simulator has no copies of reads in the flash, writes flash
@@ -27,10 +33,7 @@ pub const PAPER: Paper = Paper {
     buffer: "1%",
     prefill: 1.0,
     readings: Some(READINGS),
-    workloads: &[
-        "hm_0", "mds_0", "prn_0", "proj_0", "prxy_0", "rsrch_0", "src1_2", "src2_0", "src2_2", "stg_0", "ts_0",
-        "usr_0", "wdev_0", "web_0",
-    ],
+    workloads: WORKLOADS,
     locality: None,
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
