@@ -189,6 +189,51 @@ fn tables_and_bands_of_cold_weight_stand_beside_the_papers() {
     assert!(documented.contains(&lines[0]["schema"]));
 }
 
+/// So few requests fill no cache; sweeps are made smaller with them, and rewrite all the same.
+#[test]
+fn sweeps_of_pore_stand_beside_their_closed_form_and_what_cleans_nothing_is_not_measured() {
+    let home = tempfile::tempdir().unwrap();
+    let [one, two] = ["one", "two"].map(|name| home.path().join(name));
+    let quick =
+        |output: &Path, jobs| format!("reproduce pore --requests 500 --jobs {jobs} --output {}", output.display());
+    let (report, _) = printed(&quick(&one, 1));
+    let (json, summary) = printed(&format!("{} --format json", quick(&two, 2)));
+    assert_eq!(files(&one), files(&two), "the number of threads changes nothing");
+    assert!(summary.contains("claims on synthetic data"), "{summary}");
+    for said in ["units of 20 MiB", "16 static sets", "The paper: 50.56 % less on average", "hm_0 (synthetic)"] {
+        assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{said}: {report}");
+    }
+
+    let points = records(&one.join("sweeps.csv"));
+    let number = |point: &std::collections::HashMap<String, String>, name: &str| point[name].parse::<f64>().unwrap();
+    for (sweep, axis, least) in
+        [("period", "period,", 14), ("region", "region", 12), ("cache", "cache,", 15), ("range", "range,", 15)]
+    {
+        let of: Vec<_> = points.iter().filter(|point| point["sweep"] == sweep).collect();
+        assert!(of.len() == least && of.iter().all(|point| point["axis"].starts_with(axis)), "{sweep}: {}", of.len());
+        assert!(of.iter().any(|point| number(point, "rmw") > 0.0), "{sweep} rewrites");
+        if cfg!(feature = "pictures") {
+            let picture = fs::read_to_string(one.join(format!("sweep-{sweep}.svg"))).unwrap();
+            assert!(picture.contains("closed form") && picture.contains("synthetic data"), "{sweep}");
+        }
+    }
+    let lru = points.iter().find(|point| point["curve"] == "lru-cache").unwrap();
+    let form = number(lru, "range_bytes") / 4096.0 / number(lru, "disk_buffer_blocks");
+    assert!((number(lru, "closed_form") / form - 1.0).abs() < 1e-9, "range over buffer without regions");
+
+    let claims: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let verdict = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap()["verdict"].clone();
+    assert_eq!([verdict("R1a"), verdict("R2a"), verdict("B4")], ["not-measured"; 3]);
+    for file in ["figure-4-caches-mean.csv", "figure-5-caches-longest.csv", "figure-6-caches-migration.csv"] {
+        let bars = records(&one.join(file));
+        assert_eq!(bars.len(), 14 * 5, "{file}: every competitor on every volume");
+        assert_eq!((&*bars[0]["variant"], &*bars[1]["variant"]), ("static-sets", "pore"), "the yardstick first");
+    }
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    assert!(points[0].keys().all(|name| documented.contains(&format!("`{name}`"))));
+    assert!(documented.contains(&points[0]["schema"]));
+}
+
 /// A run that is in the middle of its work, whose folder is begun.
 #[cfg(unix)]
 fn begun(home: &Path) -> std::process::Child {
@@ -221,7 +266,7 @@ fn ctrl_c_leaves_nothing_however_often_it_is_pressed() {
 #[test]
 fn what_is_wrong_is_said_before_the_work() {
     let unknown = imbrex("reproduce hydra");
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("known papers are: amphisbaena, cold-weight"));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("known papers are: amphisbaena, cold-weight, pore"));
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("thesis.tex"), "").unwrap();
     let refused = imbrex(&quick(home.path()));

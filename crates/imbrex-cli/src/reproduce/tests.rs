@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use super::claim::{Bound, Claim, Data, Verdict};
-use super::measure::{Measure, Scope};
+use super::measure::{Measure, Scope, Taken};
 use super::metric::Metric;
 use super::paper::{Figure, Load, Paper, Study, Turnover, Variant};
+use super::sweep::{Axis, Curve, Sizes, Sweep};
 use super::*;
+use crate::setup::Fit;
 
 const VARIANTS: &[Variant] = &[
     variant("log", "fifo-log", &[]),
@@ -20,7 +22,7 @@ const VARIANTS: &[Variant] = &[
 const LOANS: &[&str] = &["amphisbaena.chunk_blocks=1", "amphisbaena.period=50", "amphisbaena.return_when=always"];
 
 const fn variant(name: &'static str, layer: &'static str, settings: &'static [&'static str]) -> Variant {
-    Variant { name, layer, settings, load: Load::TraceTime, reaches: None }
+    Variant { name, layer, settings, sized: &[], buffer: None, load: Load::TraceTime, reaches: None }
 }
 
 const TURNOVER: Turnover = Turnover {
@@ -59,7 +61,40 @@ const CLAIMS: &[Claim] = &[
     claim("falls", 1.0, Bound::AtLeast, Measure::Falls { metric: Metric::Rmw, study: "all", on: Scope::One("zipf") }),
     claim("first", 1.0, Bound::AtMost, Measure::Rank { metric: Metric::Rmw, workload: "zipf", against: "in place" }),
     claim("no chunks", 1.0, Bound::AtLeast, Measure::Best { metric: Metric::ChunkUse, on: Scope::All }),
+    claim("against, mean", 50.0, Bound::AtLeast, against(Taken::Mean)),
+    claim("against, most", 50.0, Bound::AtLeast, against(Taken::Most)),
+    claim("against, count", 2.0, Bound::AtLeast, against(Taken::Count)),
+    claim("hits lost", 0.0, Bound::AtMost, lost("log", "in place")),
+    claim("hits lost by none", 0.0, Bound::AtMost, lost("in place", "log")),
 ];
+
+const fn against(taken: Taken) -> Measure {
+    Measure::Against { metric: Metric::Rmw, variant: "log", against: "in place", taken }
+}
+
+const fn lost(variant: &'static str, against: &'static str) -> Measure {
+    Measure::MostLost { metric: Metric::Hits, variant, against }
+}
+
+/// A disk of some 75 bands, of which 2000 blocks reach every one.
+const SWEEPS: &[Sweep] = &[Sweep {
+    name: "periods",
+    title: "Periods",
+    axis: Axis::Period,
+    values: &[0.5, 1.0, 4.0],
+    shared: Sizes {
+        range_bytes: 2 << 30,
+        disk_buffer: 2000,
+        cache: 8.0,
+        period: 1.0,
+        region: 20.0,
+        fit: Fit::Workload,
+    },
+    curves: &[
+        Curve { name: "pore", layer: "pore", has_regions: true },
+        Curve { name: "lru", layer: "lru-cache", has_regions: false },
+    ],
+}];
 
 const FIGURES: &[Figure] =
     &[Figure { number: "1", name: "rmw", metrics: &[Metric::Rmw], is_relative: false, says: "fewer" }];
@@ -68,8 +103,11 @@ const PAPER: Paper = Paper {
     name: "small",
     title: "A small paper",
     drive: "exos-x18z",
+    fit: Fit::Own,
+    disk_buffer: None,
     buffer: "1MiB",
     prefill: 1.0,
+    readings: None,
     workloads: &["zipf", "uniform"],
     locality: None,
     variants: VARIANTS,
@@ -86,7 +124,19 @@ const PAPER: Paper = Paper {
         },
     ],
     turnover: Some(&TURNOVER),
+    sweeps: &[],
     claims: CLAIMS,
+};
+
+/// A paper that shows nothing else.
+const SWEPT: Paper = Paper {
+    sweeps: SWEEPS,
+    claims: &[
+        claim("over", 3.0, Bound::AtLeast, Measure::Rewritten { sweep: "periods", curve: "lru", over: "pore" }),
+        claim("least", 1.0, Bound::AtMost, Measure::AtLeast { sweep: "periods", curve: "pore", at: 4.0 }),
+        claim("level", 1.0, Bound::AtMost, Measure::Level { sweep: "periods", curve: "pore", up_to: 1.0 }),
+    ],
+    ..PAPER
 };
 
 fn results(requests: u64) -> Results {
@@ -120,6 +170,15 @@ fn verdicts_follow_the_runs() {
     let zipf_saves_more = log / in_place < log_uniform / in_place_uniform;
     assert_eq!(of("first").measured, Some(if zipf_saves_more { 1.0 } else { 2.0 }));
     assert_eq!((of("no chunks").verdict, of("no chunks").measured), (NotMeasured, None));
+    let saved = [(log, in_place), (log_uniform, in_place_uniform)].map(|(one, other)| 100.0 * (1.0 - one / other));
+    let expected = [(saved[0] + saved[1]) / 2.0, saved[0].max(saved[1]), 2.0];
+    for (id, expected) in ["against, mean", "against, most", "against, count"].into_iter().zip(expected) {
+        assert!((of(id).measured.unwrap() - expected).abs() < 1e-9, "{id}: {:?}", of(id).measured);
+    }
+    let hits = ["zipf", "uniform"].map(|workload| results.row(workload, "log").unwrap().outcome.write_hit_ratio);
+    assert!((of("hits lost").measured.unwrap() + 100.0 * hits[0].min(hits[1])).abs() < 1e-9);
+    assert!((of("hits lost by none").measured.unwrap() - 100.0 * hits[0].max(hits[1])).abs() < 1e-9);
+    assert_eq!((of("hits lost").verdict, of("hits lost by none").verdict), (Met, NotMet));
     assert_eq!((of("fewer").data, of("fewer").requests), (Data::Synthetic, 6000));
     assert_eq!(of("rises").requests, 3000, "of the workloads it is about");
 }
@@ -150,6 +209,33 @@ fn a_variant_whose_rule_was_never_applied_has_no_numbers() {
     assert!(text.lines().any(|line| line.starts_with("zipf") && line.contains("not reached")), "{text}");
 }
 
+/// The other layer goes by no regions, and its form is met: every fill of the disk's buffer reaches every band. Sixteen
+/// fills are counted, of which the last may not be cleaned.
+#[test]
+fn sweeps_are_beside_their_closed_forms() {
+    let sweeps = sweep::points(SWEEPS, "st8000as0002", None, None, 2).unwrap();
+    assert_eq!(sweeps.len(), 6);
+    for point in &sweeps {
+        let times = point.rewritten.unwrap() / point.closed_form;
+        // A unit that was not open for long has up to twice its share, and reaches into bands of up to 28 MiB.
+        let (low, high) = if point.curve == "lru" { (0.94, 1.02) } else { (0.5, 48.0 / 20.0) };
+        assert!((low..high).contains(&times), "{} at {}: {times} of the form", point.curve, point.value);
+    }
+    let of = |curve: &str, at: f64| {
+        sweeps.iter().find(|point| (point.curve, point.value) == (curve, at)).unwrap().rewritten.unwrap()
+    };
+    let [short, whole, long] = [0.5, 1.0, 4.0].map(|at| of("pore", at));
+    let least = [0.5, 1.0, 4.0].map(|at| of("lru", at) / of("pore", at)).into_iter().fold(f64::INFINITY, f64::min);
+    assert!(long > 2.0 * whole, "a long period: {long} instead of {whole}");
+    let mut results = Results::new(&SWEPT, Vec::new());
+    results.sweeps = sweeps;
+    let findings = results.findings();
+    let measured = |id: &str| findings.iter().find(|finding| finding.id == id).unwrap().measured.unwrap();
+    assert!((measured("level") - short.max(whole) / short.min(whole)).abs() < 1e-9);
+    assert!((measured("least") - long / short.min(whole)).abs() < 1e-9);
+    assert!((measured("over") - least).abs() < 1e-9);
+}
+
 #[test]
 fn turnovers_are_of_the_other_layers_buffer() {
     let results = results(3000);
@@ -169,7 +255,9 @@ fn turnovers_are_of_the_other_layers_buffer() {
 fn papers_speak_of_what_they_have() {
     for paper in PAPERS {
         let Reproduced::Studies(paper) = paper else { continue };
-        variants(paper).unwrap();
+        for variant in paper.variants {
+            configured(paper, variant, 1 << 30).unwrap();
+        }
         let names: HashSet<_> = paper.variants.iter().map(|variant| variant.name).collect();
         assert_eq!(names.len(), paper.variants.len(), "variants have names of their own");
         for study in paper.studies {
