@@ -44,11 +44,12 @@ macro_rules! simulated {
 
 /// Everything that is held against everything; a line each. The first is what the paper proposes, the second what it is
 /// held against.
-const COMPETITORS: [Competitor; 5] = [
+const COMPETITORS: [Competitor; 6] = [
     competitor!("pore", "pore"),
     competitor!("static-sets", "static-sets"),
     competitor!("pore, by region", "pore", "evict=region"),
     competitor!("lru-cache", "lru-cache"),
+    competitor!("sac", "sac"),
     competitor!("MOST", "pore", "select=most-dirty", "evict=region", "period_blocks=1", "read_allocate=false"),
 ];
 
