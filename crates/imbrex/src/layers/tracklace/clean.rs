@@ -48,6 +48,12 @@ impl TrackLace {
         let slots = self.frames.slots_of(track);
         let held = slots.clone().filter_map(|slot| Some((self.frames.owner(slot)?, slot)));
         self.job.begin(frame, slots.start, held, self.frames.logs[frame as usize].is_virtual);
+        // Victims are looked up one after the other, so that each waits for the cache; these loads do not.
+        let read = self.job.victims.iter().fold(0, |sum, &(lba, _)| {
+            let home = self.home_place(lba).block();
+            sum ^ self.moved.prefetch(lba) ^ self.places.needed.prefetch(home)
+        });
+        std::hint::black_box(read);
     }
 
     /// Plans the next step of the job under way; none if there is no job, or it ends.
