@@ -88,7 +88,7 @@ const PARTS: &[Part] = &[
         family: Family::Interlaced,
         drive: "imr-tracklace",
         fit: Fit::Own,
-        layers: &["conventional", "seagate", "seagate-two-phase"],
+        layers: &["conventional", "seagate", "seagate-two-phase", "tracklace"],
     },
     Part { family: Family::Ssd, drive: "ssd-pore", fit: Fit::Workload, layers: &["conventional", "page-ftl"] },
     Part {

@@ -142,13 +142,19 @@ const KINDS: [Kind; 4] = [
         tried: &[
             Variant { layer: "seagate-two-phase", settings: &[], with: "disk full", role: Role::Naive },
             Variant { layer: "seagate", settings: &[], with: "disk full", role: Role::Between },
+            Variant { layer: "tracklace", settings: &[], with: "disk full", role: Role::Best },
             Variant {
                 layer: "seagate-two-phase",
                 settings: &["seagate-two-phase.utilisation=0.6"],
                 with: "60 % in use",
                 role: Role::Between,
             },
-            Variant { layer: "seagate", settings: &["seagate.utilisation=0.6"], with: "60 % in use", role: Role::Best },
+            Variant {
+                layer: "seagate",
+                settings: &["seagate.utilisation=0.6"],
+                with: "60 % in use",
+                role: Role::Between,
+            },
         ],
     },
 ];

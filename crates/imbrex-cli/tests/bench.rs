@@ -8,8 +8,17 @@ fn a_quick_run_reports_every_kind_of_row() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = all["rows"].as_array().unwrap();
-    let layers =
-        ["conventional", "fifo-log", "loop-back", "block-lru", "hashed-zones", "log-greedy", "skylight", "seagate"];
+    let layers = [
+        "conventional",
+        "fifo-log",
+        "loop-back",
+        "block-lru",
+        "hashed-zones",
+        "log-greedy",
+        "skylight",
+        "seagate",
+        "tracklace",
+    ];
     let logs = ["log-greedy untimed", "cold-weight untimed", "log-cost-benefit untimed", "straight line log"];
     let stacks = ["lru-cache stacked", "pore stacked"];
     let others = ["bare lookups", "straight line", "decoding", "decoding Parquet", "generator", "peak memory"];

@@ -27,8 +27,17 @@ pub const BUFFER_PERCENT: u64 = 1;
 /// DiskSim's rate, in requests/s: the best that was measured, on another machine of the same class.
 const DISKSIM: f64 = 159_000.0;
 
-const LAYERS: [&str; 8] =
-    ["conventional", "fifo-log", "loop-back", "block-lru", "hashed-zones", "log-greedy", "skylight", "seagate"];
+const LAYERS: [&str; 9] = [
+    "conventional",
+    "fifo-log",
+    "loop-back",
+    "block-lru",
+    "hashed-zones",
+    "log-greedy",
+    "skylight",
+    "seagate",
+    "tracklace",
+];
 /// The schedulers that pick from a queue. It is always full: the requests arrive faster than the disk serves them.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 

@@ -25,6 +25,8 @@ struct Block {
     doubtful: bool,
     /// Whether the block may read as zeros because it was trimmed.
     trimmed: bool,
+    /// Whether it may if the writes since the trim are lost.
+    trimmed_before: bool,
     /// Set when a place that held the block became unreadable: the first version that was not begun then. The block may
     /// be lost until that or a later version is flushed.
     unreadable: Option<u64>,
@@ -68,6 +70,7 @@ impl Model {
             answered: None,
             doubtful: false,
             trimmed: false,
+            trimmed_before: false,
             unreadable: None,
         })
     }
@@ -87,7 +90,7 @@ impl Model {
             if success {
                 block.answered = Some(version);
                 block.doubtful = false;
-                block.trimmed = false;
+                block.trimmed_before |= std::mem::take(&mut block.trimmed);
             } else {
                 block.doubtful = true;
             }
@@ -121,6 +124,7 @@ impl Model {
             let Some(at) = block.later.iter().position(|later| *later == version) else { continue };
             block.known.fill(version);
             block.later.drain(..=at);
+            block.trimmed_before &= block.later.contains(&0);
             block.unreadable = block.unreadable.filter(|first| version < *first);
         }
     }
@@ -149,12 +153,14 @@ impl Model {
                 vec![newest.unwrap_or(*known)]
             }
         };
-        Expected { lba, sectors: block.known.iter().map(sector).collect(), zero: block.trimmed }
+        let zero = block.trimmed || (block.trimmed_before && (block.doubtful || busy));
+        Expected { lba, sectors: block.known.iter().map(sector).collect(), zero }
     }
 
     /// A layer's life ended while the read was under way: it may give what was not flushed, or not.
     pub fn doubt(&self, expected: &mut Expected) {
         if let Some(block) = self.blocks.get(&expected.lba) {
+            expected.zero |= block.trimmed_before;
             for (sector, known) in expected.sectors.iter_mut().zip(&block.known) {
                 sector.extend(block.later.iter().chain([known]));
             }
@@ -225,7 +231,7 @@ impl Model {
         block.later.clear();
         block.answered = None;
         block.doubtful = false;
-        block.trimmed &= block.known.contains(&0);
+        block.trimmed = (block.trimmed || std::mem::take(&mut block.trimmed_before)) && block.known.contains(&0);
         block.unreadable = None;
     }
 }
@@ -267,5 +273,28 @@ mod tests {
         model.trim_begins(at);
         model.trim_ends(at);
         assert!(reads(&mut model, &[0; SECTOR]).is_ok() && reads(&mut model, &old).is_err());
+    }
+
+    #[test]
+    fn a_write_that_is_lost_may_leave_what_was_trimmed_before_it() {
+        let (at, old, zeros) = (Extent::new(LBA, 1), content::old(7, 1, SECTOR), [0; SECTOR]);
+        let trimmed_and_written = || {
+            let mut model = Model::new(1, Unwritten::OldContent);
+            assert!(reads(&mut model, &old).is_ok());
+            model.trim_begins(at);
+            model.trim_ends(at);
+            model.write_begins(at, 1);
+            model.write_ends(at, 1, true);
+            assert!(reads(&mut model, &zeros).is_err(), "nothing was lost");
+            model
+        };
+        let mut cut = trimmed_and_written();
+        cut.cut();
+        assert!(reads(&mut cut, &zeros).is_ok());
+        let mut flushed = trimmed_and_written();
+        let covered = flushed.flush_begins();
+        flushed.flush_ends(&covered);
+        flushed.cut();
+        assert!(reads(&mut flushed, &zeros).is_err(), "a flush covers the write");
     }
 }

@@ -22,6 +22,7 @@ pub mod seagate;
 pub mod seagate_two_phase;
 pub mod skylight;
 pub mod static_sets;
+pub mod tracklace;
 mod zone_buffer;
 
 use std::borrow::Cow;
@@ -103,6 +104,7 @@ pub const ALL: &[LayerInfo] = &[
     skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,
+    tracklace::INFO,
     page_ftl::INFO,
     lru_cache::INFO,
     static_sets::INFO,

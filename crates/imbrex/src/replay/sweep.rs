@@ -79,11 +79,14 @@ impl Simulation {
     }
 }
 
-/// What is filled as a whole: a zone or an erase block, or as much as the longest band has; elsewhere a block.
+/// What is filled as a whole: a zone or an erase block, as much as the longest band has, or a bottom track; elsewhere a
+/// block.
 fn unit_blocks(media: &dyn Media) -> u32 {
     let space = Space::of(media, 0);
     let band = |bands: &Bands| bands.longest().map(|band| bands.extent(band).blocks);
-    space.zones.map(|zones| zones.zone_blocks).or_else(|| space.bands.as_ref().and_then(band)).unwrap_or(1)
+    let zones = space.zones.map(|zones| zones.zone_blocks);
+    let tracks = space.tracks.map(|tracks| tracks.bottom_blocks);
+    zones.or_else(|| space.bands.as_ref().and_then(band)).or(tracks).unwrap_or(1)
 }
 
 /// Calls `each` with the first `blocks` blocks, in runs of whole units of `unit` blocks.

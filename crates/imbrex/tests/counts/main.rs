@@ -17,6 +17,7 @@ mod interlaced;
 mod logs;
 mod model;
 mod readings;
+mod tracklace;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

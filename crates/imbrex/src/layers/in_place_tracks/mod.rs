@@ -1,5 +1,8 @@
 //! What layers share that keep every block in its place on an interlaced disk and update bottom tracks there.
 //!
+//! `places.rs` knows the places, what is needed and how a range of a track is written; layers that also move blocks use
+//! it alone.
+//!
 //! # State
 //! - durable: lost blocks;
 //! - fixed: the order in which logical blocks fill the tracks, and how many of them there are. The order is what these
@@ -29,14 +32,17 @@
 //!   would be nothing left to read.
 //! - *A neighbour that cannot be read* is lost and stays so until it is overwritten; updates leave it out.
 
-use crate::block::{Address, Extent, Lba, Pba, Request};
+mod places;
+
+use crate::block::{Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, config};
 use crate::parts::lost::LostBlocks;
-use crate::parts::track_order::{Phase, TrackOrder};
-use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::parts::track_order::Phase;
+use crate::plan::{Op, Place, Plan, Record, Why};
 use crate::space::Space;
-use crate::tracks::{Side, Track};
+use crate::tracks::Side;
+pub(super) use places::{Care, Places};
 
 /// The fields of these layers.
 pub(super) const FIELDS: &[Field] = &[
@@ -57,7 +63,7 @@ pub(super) const FIELDS: &[Field] = &[
 /// The values of these fields. A layer may list others beside them.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(default)]
-struct Config {
+pub(super) struct Config {
     utilisation: f64,
     update_blocks: u32,
 }
@@ -70,12 +76,8 @@ impl Default for Config {
 
 /// A layer with a fixed order of tracks.
 pub(super) struct InPlaceTracks {
-    order: TrackOrder,
-    capacity: u64,
-    update_blocks: u32,
+    places: Places,
     lost: LostBlocks,
-    /// What the update being planned has to save. Kept for its memory.
-    saved: Vec<Extent<Pba>>,
 }
 
 impl InPlaceTracks {
@@ -86,93 +88,47 @@ impl InPlaceTracks {
         space: &Space,
         config: &toml::Table,
     ) -> Result<Self, ConfigError> {
-        let Config { utilisation, update_blocks } = config::read(layer, config)?;
-        let Some(tracks) = space.tracks else {
-            let reason = "it needs interlaced tracks; choose an interlaced drive".to_owned();
-            return Err(ConfigError::Space { layer: layer.name, reason });
-        };
-        if !(utilisation > 0.0 && utilisation <= 1.0) {
-            let reason = format!("utilisation is {utilisation}; choose a part of the disk above 0, up to 1");
-            return Err(ConfigError::Field { layer: layer.name, reason });
-        }
-        let capacity = ((tracks.interlaced_blocks() as f64 * utilisation) as u64).max(1);
-        let update_blocks = if update_blocks == 0 { tracks.bottom_blocks } else { update_blocks };
-        let order = TrackOrder::new(tracks, phases);
-        Ok(Self { order, capacity, update_blocks, lost: LostBlocks::default(), saved: Vec::with_capacity(8) })
+        let places = Places::new(layer, phases, space, &config::read(layer, config)?)?;
+        Ok(Self { places, lost: LostBlocks::default() })
     }
 
-    fn block(&self, track: Track, offset: u32) -> Pba {
-        Pba::disk(self.order.tracks().first_block(track) + u64::from(offset))
-    }
-
-    /// The blocks from the front of `at` that lie on one track, their track and the offset there.
-    #[inline]
-    fn run(&self, at: Extent<Lba>) -> (Extent<Lba>, Track, u32) {
-        let (track, offset) = self.order.locate(at.start.0);
-        (at.first(self.order.tracks().track_blocks(track.side) - offset), track, offset)
-    }
-
-    /// Finds what a write of `blocks` blocks of a bottom track destroys that is needed.
-    fn find_saved(&mut self, bottom: Track, offset: u32, blocks: u32) {
-        self.saved.clear();
-        self.order.tracks().over(bottom, offset, blocks, |top, at, blocks| {
-            let first = self.order.first_of(top) + u64::from(at);
-            let allocated = self.capacity.saturating_sub(first).min(u64::from(blocks)) as u32;
-            if allocated == 0 {
-                return;
-            }
-            let start = Pba::disk(self.order.tracks().first_block(top) + u64::from(at));
-            let run = Extent::new(Lba(first), allocated);
-            if self.lost.any(run) {
-                self.lost.runs(run, |part, lost| {
-                    if !lost {
-                        self.saved.push(Extent::new(start.plus(part.start.0 - first), part.blocks));
-                    }
-                });
-            } else {
-                self.saved.push(Extent::new(start, allocated));
-            }
-        });
-    }
-
-    /// Plans an update of a bottom track: block `host` of the request and those after it to `target`, with what
-    /// [`InPlaceTracks::find_saved`] has found saved and written back.
-    fn update(&mut self, run: Extent<Lba>, target: Pba, plan: &mut Plan) {
-        let mut ram = 0;
-        for saved in &self.saved {
-            plan.copy(Place::At(saved.start), Place::At(Pba::ram(ram)), saved.blocks, Why::Neighbour);
-            ram += u64::from(saved.blocks);
+    /// The blocks are lost, or not. Nobody needs the places of lost ones.
+    fn set_lost(&mut self, at: Extent<Lba>, lost: bool) {
+        let Self { places, lost: blocks, .. } = self;
+        if lost {
+            blocks.insert(at);
+            turn(places, at, false);
+        } else if blocks.any(at) {
+            blocks.runs(at, |run, was_lost| {
+                if was_lost {
+                    turn(places, run, true);
+                }
+            });
+            blocks.remove(at);
         }
-        plan.redo_copy(Place::Host(0), Place::At(target), run.blocks, Why::Host);
-        ram = 0;
-        for saved in &self.saved {
-            plan.redo_copy(Place::At(Pba::ram(ram)), Place::At(saved.start), saved.blocks, Why::Neighbour);
-            ram += u64::from(saved.blocks);
-        }
-        if self.lost.any(run) {
-            plan.redo_record(Record::Unmap(run));
-            self.lost.remove(run);
-        }
-        plan.count(Event::Rmw, 1);
     }
+}
 
-    /// Plans a write that destroys nothing.
-    fn overwrite(&mut self, run: Extent<Lba>, host: u32, target: Pba, plan: &mut Plan) {
-        plan.copy(Place::Host(host), Place::At(target), run.blocks, Why::Host);
-        if self.lost.any(run) {
-            plan.record(Record::Unmap(run));
-            self.lost.remove(run);
+/// These blocks are needed or not.
+fn turn(places: &mut Places, at: Extent<Lba>, needed: bool) {
+    let mut rest = at;
+    while !rest.is_empty() {
+        let (run, track, offset) = places.run(rest);
+        if track.side == Side::Top {
+            let first = places.block(track, offset).block();
+            (first..first + u64::from(run.blocks)).for_each(|block| places.needed.set(block, true, needed));
         }
+        rest = rest.skip(run.blocks);
     }
 }
 
 impl TranslationLayer for InPlaceTracks {
     fn capacity(&self) -> u64 {
-        self.capacity
+        self.places.capacity
     }
 
     fn ram_blocks(&self) -> u32 {
-        2 * self.order.tracks().top_blocks
+        2 * self.places.order.tracks().top_blocks
     }
 
     fn unwritten(&self) -> Unwritten {
@@ -182,8 +138,8 @@ impl TranslationLayer for InPlaceTracks {
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         let mut rest = at;
         while !rest.is_empty() {
-            let (run, track, offset) = self.run(rest);
-            let (from, host) = (self.block(track, offset), at.blocks - rest.blocks);
+            let (run, track, offset) = self.places.run(rest);
+            let (from, host) = (self.places.block(track, offset), at.blocks - rest.blocks);
             if self.lost.is_empty() {
                 plan.copy(Place::At(from), Place::Host(host), run.blocks, Why::Host);
             } else {
@@ -200,20 +156,23 @@ impl TranslationLayer for InPlaceTracks {
     fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         let mut taken = 0;
         while taken < at.blocks {
-            let (mut run, track, offset) = self.run(at.skip(taken));
-            self.saved.clear();
+            let (mut run, track, offset) = self.places.run(at.skip(taken));
+            let mut care = Care::None;
             if track.side == Side::Bottom {
-                run = run.first(self.update_blocks);
-                self.find_saved(track, offset, run.blocks);
+                run = run.first(self.places.update_blocks);
+                care = self.places.find(track, offset, run.blocks, None);
             }
-            let target = self.block(track, offset);
-            if self.saved.is_empty() {
-                self.overwrite(run, taken, target, plan);
-                taken += run.blocks;
-            } else if taken == 0 {
-                self.update(run, target, plan);
-                return run.blocks;
-            } else {
+            if care != Care::None && taken > 0 {
+                return taken;
+            }
+            let write = (Place::Host(taken), self.places.block(track, offset), run.blocks);
+            self.places.write_bottom(care, write, Why::Host, 0, plan);
+            if self.lost.any(run) {
+                plan.push(Op::Record { record: Record::Unmap(run), redo: care != Care::None });
+                self.set_lost(run, false);
+            }
+            taken += run.blocks;
+            if care != Care::None {
                 return taken;
             }
         }
@@ -232,8 +191,8 @@ impl TranslationLayer for InPlaceTracks {
 
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         match *record {
-            Record::Unmap(at) if at.is_within(self.capacity) => self.lost.remove(at),
-            Record::Lost(at) if at.is_within(self.capacity) => self.lost.insert(at),
+            Record::Unmap(at) if at.is_within(self.places.capacity) => self.set_lost(at, false),
+            Record::Lost(at) if at.is_within(self.places.capacity) => self.set_lost(at, true),
             other => return Err(Corrupt(format!("a layer that moves no block cannot take the record {other:?}"))),
         }
         Ok(())
@@ -244,22 +203,13 @@ impl TranslationLayer for InPlaceTracks {
     }
 
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        let region = Extent::between(Lba(from), self.lost.region_end(Lba(from), self.capacity));
+        let region = Extent::between(Lba(from), self.lost.region_end(Lba(from), self.places.capacity));
         self.lost.restate(region, plan);
-        Some(region.end().0).filter(|end| *end < self.capacity)
+        Some(region.end().0).filter(|end| *end < self.places.capacity)
     }
 
     fn most_redo_blocks(&self) -> u32 {
-        let tracks = self.order.tracks();
-        let mut most = 0;
-        let bottom = Track { group: 0, side: Side::Bottom, index: tracks.bottom_tracks.min(2) - 1 };
-        let blocks = self.update_blocks.min(tracks.bottom_blocks);
-        for offset in 0..=tracks.bottom_blocks - blocks {
-            let mut images = blocks;
-            tracks.over(bottom, offset, blocks, |_, _, blocks| images += blocks);
-            most = most.max(images);
-        }
-        most
+        self.places.most_redo_blocks()
     }
 
     fn shortens_journal(&self) -> &'static str {
@@ -267,7 +217,7 @@ impl TranslationLayer for InPlaceTracks {
     }
 
     fn most_records(&self) -> u64 {
-        LostBlocks::regions(self.capacity)
+        LostBlocks::regions(self.places.capacity)
     }
 
     fn check(&self) -> Result<(), Violation> {
@@ -281,7 +231,7 @@ mod tests {
     use crate::layers::Family;
     use crate::media::Interlaced;
     use crate::parts::track_order::Direction;
-    use crate::plan::Op;
+    use crate::plan::Event;
     use crate::recording::Recording;
     use crate::tracks::{Overlap, Tracks};
 

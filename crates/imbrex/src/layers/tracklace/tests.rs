@@ -1,0 +1,144 @@
+//! The numbers of the paper on a group of a few tracks, and what a trimmed block costs.
+
+use super::*;
+use crate::layers::in_place_tracks::Care;
+use crate::media::Interlaced;
+use crate::plan::Op;
+use crate::tracks::{Overlap, Tracks};
+
+fn group(bottom_tracks: u32, bottom_blocks: u32) -> Tracks {
+    Tracks {
+        conventional_tracks: 0,
+        groups: 1,
+        bottom_tracks,
+        top_tracks: bottom_tracks,
+        bottom_blocks,
+        top_blocks: 400,
+        skew_blocks: 0,
+        overlap: Overlap::Angle,
+    }
+}
+
+fn layer(tracks: Tracks, config: &str) -> TrackLace {
+    let space = Space::of(&Interlaced::new(Pba::DISK, tracks), 0);
+    TrackLace::new(&space, &config.parse().unwrap()).unwrap()
+}
+
+/// Blocks that a write of `blocks` blocks from `first` on brings to the disk.
+fn written(layer: &mut TrackLace, first: u64, blocks: u32) -> u32 {
+    let mut plan = Plan::new();
+    assert_eq!(layer.write(Extent::new(Lba(first), blocks), &mut plan), blocks);
+    layer.check().unwrap();
+    let blocks = |op: &Op| match *op {
+        Op::Move { to: Place::At(to), blocks, .. } if !to.is_ram() => blocks,
+        _ => 0,
+    };
+    plan.ops().iter().map(blocks).sum()
+}
+
+#[test]
+fn a_bottom_update_writes_what_the_arcs_say() {
+    let in_place = |utilisation: f64| format!("utilisation = {utilisation}\nbuffer_percent = 0.0\nphases = 3");
+    let fifth = 5 * 500;
+    let mut full = layer(group(12, 500), &in_place(1.0));
+    assert_eq!(full.capacity(), 10_800);
+    assert_eq!(written(&mut full, fifth + 100, 5), 13, "2.6 times as much");
+    assert_eq!(written(&mut full, fifth + 101, 1), 5);
+    let mut second_phase = layer(group(12, 500), &in_place(8400.0 / 10_800.0));
+    assert_eq!(second_phase.capacity(), 8400);
+    assert_eq!(written(&mut second_phase, fifth + 100, 5), 9, "1.8 times as much");
+    let mut bottoms = layer(group(12, 500), &in_place(6000.0 / 10_800.0));
+    assert_eq!(bottoms.capacity(), 6000);
+    assert_eq!(written(&mut bottoms, fifth + 100, 5), 5);
+}
+
+#[test]
+fn the_buffer_and_the_swaps_share_a_budget() {
+    let full = layer(group(1000, 600), "utilisation = 0.99\nframe_tracks = 0");
+    assert_eq!(full.moved.entries().2, 20_000);
+    assert_eq!((full.frames.slots().0, full.moved.most_pairs), (10_000, 5_000));
+    let wide = layer(group(1000, 600), "utilisation = 0.9\nframe_tracks = 0");
+    assert_eq!((wide.frames.slots().0, wide.moved.most_pairs), (20_000, 0), "the buffer can use all of the map");
+    let virtually = layer(group(1000, 600), "utilisation = 1.0\nframe_tracks = 0");
+    assert_eq!((virtually.frames.slots(), virtually.moved.most_pairs), ((0, 20_000), 10_000));
+    assert!(virtually.frames.logs[0].is_virtual);
+}
+
+#[test]
+fn a_bottom_write_is_buffered_and_written_again_in_its_slot() {
+    // Nine of twelve top tracks are allocated whole.
+    let mut layer = layer(group(12, 500), &format!("utilisation = {}\nbuffer_percent = 10.0", 9600.5 / 10_800.0));
+    assert_eq!(written(&mut layer, 700, 5), 5);
+    assert_eq!(layer.moved.entries().1, 5);
+    assert_eq!((written(&mut layer, 700, 5), layer.moved.entries().1), (5, 5));
+    let beside = layer.frames.place_of(0).block();
+    let bottom = layer.places.order.tracks().locate(beside).unwrap().0.index;
+    let whole = u64::from(bottom) * 500;
+    let saved = written(&mut layer, whole, 500) - 500;
+    assert_eq!(saved % 400, 5, "buffered blocks are saved as others are");
+}
+
+#[test]
+fn what_was_trimmed_is_neither_read_nor_saved() {
+    let mut layer = layer(group(12, 500), "utilisation = 1.0\nbuffer_percent = 0.0\nphases = 2\ndirection = 'inwards'");
+    let home = layer.home_place(Lba(6000 + 4 * 400 + 80));
+    assert_eq!(written(&mut layer, 2600, 5), 13);
+    let mut plan = Plan::new();
+    assert_eq!(layer.trim(Extent::new(Lba(6000 + 4 * 400), 400), &mut plan), 400);
+    let Some(Op::Free(mark)) = plan.ops().last().copied() else { panic!("{plan:?}") };
+    let care =
+        |layer: &mut TrackLace| layer.places.find(Track { group: 0, side: Side::Bottom, index: 4 }, 100, 5, None);
+    assert_eq!(care(&mut layer), Care::Save);
+    assert!(layer.places.needed.any_pending(home.block(), 1), "it may be needed after a power cut");
+    assert_eq!(written(&mut layer, 2600, 5), 9, "one neighbour is saved");
+    layer.freed(mark);
+    assert!(!layer.places.needed.any_pending(home.block(), 1));
+    let all = Extent::new(Lba(6000), 4800);
+    let mut rest = all;
+    while !rest.is_empty() {
+        rest = rest.skip(layer.trim(rest, &mut plan));
+    }
+    assert_eq!(care(&mut layer), Care::Order, "nothing is saved, but the write comes after the records");
+    plan.ops().iter().filter(|op| matches!(op, Op::Free(_))).for_each(|_| layer.freed(mark));
+    assert_eq!(care(&mut layer), Care::None);
+    assert_eq!(written(&mut layer, 2600, 5), 5);
+    plan.clear();
+    layer.read(all.first(1), &mut plan);
+    assert!(matches!(plan.ops(), [Op::Move { from: Place::Zero, .. }]), "{plan:?}");
+    assert_eq!(
+        (written(&mut layer, 6000 + 4 * 400 + 80, 4), written(&mut layer, 2600, 5)),
+        (4, 9),
+        "it is needed again"
+    );
+}
+
+#[test]
+fn a_map_beyond_the_budget_is_noticed() {
+    let mut layer = layer(group(12, 500), "utilisation = 0.9\nbuffer_percent = 10.0");
+    let slots = layer.frames.slots().0;
+    let place = |slot: u64| layer.frames.place_of(slot as u32);
+    let records: Vec<Record> = [0, slots - 1]
+        .iter()
+        .map(|&slot| (slot, place(slot)))
+        .map(|(slot, to)| Record::Map { at: Extent::new(Lba(slot), 1), to })
+        .collect();
+    records.iter().for_each(|record| layer.apply(record).unwrap());
+    assert!(layer.check().is_err(), "no log holds these slots");
+    layer.recovered(&UnitReport::default(), &mut Plan::new()).unwrap();
+    layer.check().unwrap();
+    layer.moved.set_budget(1);
+    assert!(layer.check().unwrap_err().0.contains("2 entries of 1"));
+}
+
+#[test]
+fn half_a_pair_is_corrupt() {
+    let mut layer = layer(group(12, 500), "utilisation = 1.0\nbuffer_percent = 10.0");
+    let [bottom, top] = [layer.home_place(Lba(3)), layer.home_place(Lba(7000))];
+    let map = |lba, to| Record::Map { at: Extent::new(Lba(lba), 1), to };
+    layer.apply(&map(3, top)).unwrap();
+    assert!(layer.apply(&map(4, bottom)).is_err(), "two bottom blocks cannot change places");
+    assert!(layer.recovered(&UnitReport::default(), &mut Plan::new()).is_err());
+    layer.apply(&map(7000, bottom)).unwrap();
+    layer.recovered(&UnitReport::default(), &mut Plan::new()).unwrap();
+    layer.check().unwrap();
+}

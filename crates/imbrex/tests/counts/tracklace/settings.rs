@@ -1,0 +1,49 @@
+//! The switches, as the model and the configuration have them.
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub utilisation: f64,
+    pub update_blocks: u32,
+    pub phases: u32,
+    pub zig_zag: bool,
+    pub percent: f64,
+    pub append: bool,
+    pub slowest: u32,
+    pub swap: bool,
+    pub when_full: &'static str,
+    pub frame_tracks: u32,
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            utilisation: 1.0,
+            update_blocks: 0,
+            phases: 3,
+            zig_zag: false,
+            percent: 0.0,
+            append: false,
+            slowest: 128,
+            swap: false,
+            when_full: "end",
+            frame_tracks: 0,
+            seed: 1,
+        }
+    }
+}
+
+impl Settings {
+    pub fn config(&self) -> toml::Table {
+        let direction = if self.zig_zag { "zig-zag" } else { "inwards" };
+        let hits = if self.append { "append" } else { "place" };
+        let Self { utilisation, update_blocks, phases, percent, slowest, swap, when_full, frame_tracks, seed, .. } =
+            self;
+        let text = format!(
+            "utilisation = {utilisation:?}\nupdate_blocks = {update_blocks}\nphases = {phases}\n\
+             direction = '{direction}'\nbuffer_percent = {percent:?}\nhits = '{hits}'\nslowest = {slowest}\n\
+             swap = {swap}\nwhen_full = '{when_full}'\nframe_tracks = {frame_tracks}\nseed = {seed}"
+        );
+        text.parse().expect("TOML")
+    }
+}
