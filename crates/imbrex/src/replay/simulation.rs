@@ -162,10 +162,12 @@ impl Simulation {
     }
 
     fn look_ahead<'a>(&self, source: &'a mut dyn TraceSource) -> Lookahead<'a> {
+        let block_bytes = self.machine.disk.block_bytes();
         let addressing = Addressing {
-            block_bytes: self.machine.disk.block_bytes(),
+            block_bytes,
             capacity: self.layer.capacity(),
             beyond: self.options.beyond,
+            stretched: self.options.stretch_bytes.map(|bytes| bytes.div_ceil(u64::from(block_bytes))),
         };
         Lookahead::new(source, addressing, &self.options)
     }
