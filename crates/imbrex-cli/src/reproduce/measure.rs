@@ -10,6 +10,16 @@ pub enum Measure {
     MeanReduction(Metric),
     /// The same on one workload, against one other.
     Reduction { metric: Metric, workload: &'static str, against: &'static str },
+    /// By how many percent the metric of one variant is smaller than that of another, or on how many workloads it is.
+    Against { metric: Metric, variant: &'static str, against: &'static str, taken: Taken },
+    /// By how many percentage points a ratio is smaller than that of another variant, at most.
+    MostLost { metric: Metric, variant: &'static str, against: &'static str },
+    /// How many times as many blocks a layer of a sweep rewrites as another, at least.
+    Rewritten { sweep: &'static str, curve: &'static str, over: &'static str },
+    /// What it rewrites at this value over the least anywhere in the sweep.
+    AtLeast { sweep: &'static str, curve: &'static str, at: f64 },
+    /// The most that it rewrites at values up to this one over the least there.
+    Level { sweep: &'static str, curve: &'static str, up_to: f64 },
     /// The place of the workload when all are ordered by that reduction, the largest first.
     Rank { metric: Metric, workload: &'static str, against: &'static str },
     /// By how many percentage points a ratio is larger than that of the best other.
@@ -36,6 +46,17 @@ pub enum Measure {
     /// The largest part of the updated blocks, in percent, that any workload writes again within as many blocks as the
     /// buffer has, or after more.
     Periods { is_long: bool },
+}
+
+/// What is taken of a number on each workload.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// The mean.
+    Mean,
+    /// The largest.
+    Most,
+    /// On how many workloads it is above zero.
+    Count,
 }
 
 /// The workloads a claim is about.
@@ -72,7 +93,15 @@ impl Measure {
     /// The workloads whose runs it looks at.
     pub fn scope(&self) -> Scope {
         match self {
-            Self::MeanReduction(_) | Self::Rank { .. } | Self::Smallest { .. } | Self::Periods { .. } => Scope::All,
+            Self::MeanReduction(_)
+            | Self::Against { .. }
+            | Self::MostLost { .. }
+            | Self::Rewritten { .. }
+            | Self::AtLeast { .. }
+            | Self::Level { .. }
+            | Self::Rank { .. }
+            | Self::Smallest { .. }
+            | Self::Periods { .. } => Scope::All,
             Self::Reduction { workload, .. } | Self::Lead { workload, .. } | Self::Saving { workload, .. } => {
                 Scope::One(workload)
             }
@@ -86,9 +115,17 @@ impl Measure {
         }
     }
 
-    /// Whether it looks at runs, and not at the workloads alone.
+    /// Whether it looks at runs of the workloads, and not at the workloads alone.
     pub fn is_of_runs(&self) -> bool {
-        !matches!(self, Self::Periods { .. })
+        !matches!(self, Self::Periods { .. }) && self.sweep().is_none()
+    }
+
+    /// The sweep that it looks at, if it does.
+    pub fn sweep(&self) -> Option<&'static str> {
+        match self {
+            Self::Rewritten { sweep, .. } | Self::AtLeast { sweep, .. } | Self::Level { sweep, .. } => Some(sweep),
+            _ => None,
+        }
     }
 }
 
@@ -100,6 +137,26 @@ impl Described for Measure {
             }
             Self::Reduction { metric, workload, against } => {
                 format!("{} saved against {against} on {workload}", metric.name())
+            }
+            Self::Against { metric, variant, against, taken } => {
+                let saved = format!("{} saved by {variant} against {against}", metric.name());
+                match taken {
+                    Taken::Mean => format!("{saved}, on average over workloads"),
+                    Taken::Most => format!("{saved}, at most"),
+                    Taken::Count => format!("workloads with {saved}"),
+                }
+            }
+            Self::MostLost { metric, variant, against } => {
+                format!("{} lost by {variant} against {against}, at most", metric.name())
+            }
+            Self::Rewritten { sweep, curve, over } => {
+                format!("least of rewritten by {curve} over rewritten by {over}, sweep {sweep}")
+            }
+            Self::AtLeast { sweep, curve, at } => {
+                format!("rewritten by {curve} at {at} over the least, sweep {sweep}")
+            }
+            Self::Level { sweep, curve, up_to } => {
+                format!("most over least rewritten by {curve} up to {up_to}, sweep {sweep}")
             }
             Self::Rank { metric, workload, against } => {
                 format!("place of {workload} by {} saved against {against}", metric.name())

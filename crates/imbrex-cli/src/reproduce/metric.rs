@@ -1,5 +1,7 @@
 //! What a run is measured by.
 
+use imbrex::replay::CleaningTime;
+
 use crate::row::Row;
 use crate::table::{bytes, count, milliseconds, number, percent};
 
@@ -8,6 +10,26 @@ use crate::table::{bytes, count, milliseconds, number, percent};
 pub enum Metric {
     /// Mean time from arrival to completion, reads and writes, in milliseconds.
     Latency,
+    /// The same of reads alone.
+    ReadLatency,
+    /// The same of writes alone.
+    WriteLatency,
+    /// What 99 of 100 reads and writes do not exceed.
+    P99,
+    /// What 999 of 1000 do not exceed.
+    P999,
+    /// The longest.
+    Longest,
+    /// Times that a write waited until a cache had given up blocks.
+    Reclaims,
+    /// How long each of these took, on average, in milliseconds.
+    Migration,
+    /// How long a band took that the disk behind a cache rewrote while a write waited, on average, in milliseconds.
+    BandTime,
+    /// Blocks that a cache wrote home.
+    Evicted,
+    /// The part of the time in which the flash of a cache was busy.
+    FlashBusy,
     /// Written blocks that were buffered already, of all written blocks.
     Hits,
     /// The part of these in the hot part of a buffer.
@@ -47,6 +69,16 @@ impl Metric {
     pub fn name(self) -> &'static str {
         match self {
             Self::Latency => "mean latency",
+            Self::ReadLatency => "mean latency of reads",
+            Self::WriteLatency => "mean latency of writes",
+            Self::P99 => "99th percentile of latency",
+            Self::P999 => "99.9th percentile of latency",
+            Self::Longest => "longest latency",
+            Self::Reclaims => "reclaims",
+            Self::Migration => "mean migration time",
+            Self::BandTime => "mean time of a band's rewrite",
+            Self::Evicted => "blocks written home",
+            Self::FlashBusy => "flash busy",
             Self::Hits => "write hit ratio",
             Self::HotHits => "write hits in the hot buffer",
             Self::ColdHits => "other write hits",
@@ -69,13 +101,14 @@ impl Metric {
     /// The unit of [`Metric::of`].
     pub fn unit(self) -> &'static str {
         match self {
-            Self::Latency => "ms",
-            Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped | Self::Starving => "0 to 1",
+            _ if self.is_time() => "ms",
+            _ if self.is_ratio() => "0 to 1",
+            Self::Reclaims => "times",
             Self::WriteAmplification => "",
             Self::Rmw | Self::RmwFree | Self::WriteBacks => "zones",
             Self::Padding | Self::PaddingAgain => "bytes",
-            Self::VictimSize | Self::ChunkUse => "blocks",
-            Self::ToHot | Self::ToCold | Self::Reallocated => "chunks",
+            Self::VictimSize | Self::ChunkUse | Self::Evicted => "blocks",
+            _ => "chunks",
         }
     }
 
@@ -86,7 +119,19 @@ impl Metric {
 
     /// Whether it is a part of a whole.
     pub fn is_ratio(self) -> bool {
-        matches!(self, Self::Hits | Self::HotHits | Self::ColdHits | Self::Stopped | Self::Starving)
+        let is_hits = matches!(self, Self::Hits | Self::HotHits | Self::ColdHits);
+        is_hits || matches!(self, Self::Stopped | Self::Starving | Self::FlashBusy)
+    }
+
+    /// Whether it is how long something took.
+    pub fn is_time(self) -> bool {
+        let is_latency = matches!(self, Self::Latency | Self::ReadLatency | Self::WriteLatency);
+        is_latency || matches!(self, Self::P99 | Self::P999 | Self::Longest | Self::Migration | Self::BandTime)
+    }
+
+    /// Whether it grows with the workload where a layer cannot keep up with it.
+    pub fn is_latency(self) -> bool {
+        self.is_time() && !matches!(self, Self::Migration | Self::BandTime)
     }
 
     /// The number, if the run gives one.
@@ -96,6 +141,16 @@ impl Metric {
         let hot = outcome.hot_cold.hot_hit_blocks as f64 / outcome.host_write_blocks.max(1) as f64;
         match self {
             Self::Latency => Some(outcome.latency_ms.all.mean),
+            Self::ReadLatency => Some(outcome.latency_ms.read.mean),
+            Self::WriteLatency => Some(outcome.latency_ms.write.mean),
+            Self::P99 => Some(outcome.latency_ms.all.p99),
+            Self::P999 => Some(outcome.latency_ms.all.p999),
+            Self::Longest => Some(outcome.latency_ms.all.max),
+            Self::Reclaims => Some(outcome.blocked_cleaning.episodes as f64),
+            Self::Migration => each_ms(&outcome.blocked_cleaning),
+            Self::BandTime => outcome.devices.last().and_then(|disk| each_ms(&disk.outcome.blocked_cleaning)),
+            Self::Evicted => Some(outcome.evicted_blocks as f64),
+            Self::FlashBusy => outcome.devices.first().map(|flash| flash.outcome.disk_busy_ratio),
             Self::Hits => Some(outcome.write_hit_ratio),
             Self::HotHits => Some(hot),
             Self::ColdHits => Some(outcome.write_hit_ratio - hot),
@@ -127,11 +182,16 @@ impl Metric {
     pub fn shown(self, value: Option<f64>) -> String {
         match (self, value) {
             (_, None) => "-".to_owned(),
-            (Self::Latency, Some(ms)) => milliseconds(ms),
+            (_, Some(ms)) if self.is_time() => milliseconds(ms),
             (Self::WriteAmplification | Self::VictimSize | Self::ChunkUse, Some(value)) => number(value),
             (_, Some(ratio)) if self.is_ratio() => percent(ratio),
             (Self::Padding | Self::PaddingAgain, Some(size)) => bytes(size as u64),
             (_, Some(whole)) => count(whole as u64),
         }
     }
+}
+
+/// How long cleaning took each time, in milliseconds.
+fn each_ms(cleaning: &CleaningTime) -> Option<f64> {
+    (cleaning.episodes > 0).then(|| cleaning.total_ns as f64 / cleaning.episodes as f64 / 1e6)
 }

@@ -11,8 +11,10 @@ mod metric;
 mod paper;
 #[cfg(feature = "pictures")]
 mod pictures;
+mod pore;
 mod report;
 mod results;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod turnover;
@@ -33,14 +35,14 @@ use crate::output::{Format, Output, csv};
 use crate::parallel;
 use crate::progress::Progress;
 use crate::row::Row;
-use crate::setup::{Case, Chosen, Fit, named_drive};
+use crate::setup::{Case, Chosen, named_drive};
 use crate::stop;
 use crate::table::paragraphs;
 use crate::workload::Known;
 use claim::Finding;
 use cold_weight::ColdWeightArguments;
 use locality::Locality;
-use paper::{Load, Paper, Turnover};
+use paper::{Load, Paper, Turnover, Variant};
 use results::Results;
 
 /// A paper that can be reproduced.
@@ -53,7 +55,8 @@ enum Reproduced {
 }
 
 /// All of them.
-const PAPERS: [Reproduced; 2] = [Reproduced::Studies(&amphisbaena::PAPER), Reproduced::ColdWeight];
+const PAPERS: [Reproduced; 3] =
+    [Reproduced::Studies(&amphisbaena::PAPER), Reproduced::ColdWeight, Reproduced::Studies(&pore::PAPER)];
 
 /// The file by which a folder of results is known.
 const CLAIMS: &str = "claims.csv";
@@ -63,7 +66,7 @@ const CLAIMS: &str = "claims.csv";
 /// Figures go to a folder as data and pictures; docs/reproduction tells what was found.
 #[derive(Args)]
 pub struct Reproduce {
-    /// The paper: amphisbaena or cold-weight
+    /// The paper: amphisbaena, cold-weight or pore
     #[arg(value_name = "PAPER", value_parser = paper)]
     paper: Reproduced,
     /// A folder with traces of the paper's volumes, called hm_0.csv.gz and so on; what it lacks is generated from
@@ -148,11 +151,13 @@ impl Reproduce {
     /// Every variant of the paper on every workload.
     fn replay(&self, paper: &'static Paper) -> Result<Results> {
         let jobs = self.jobs();
-        let variants = variants(paper)?;
         let workloads = self.volumes(paper.workloads)?;
         let (known, localities) = self.read(paper, &workloads, jobs)?;
-        let runs: Vec<_> =
-            paper.runs().into_iter().map(|(workload, variant)| (&known[workload], &variants[variant])).collect();
+        let run = |(workload, variant): (usize, usize)| -> Result<_> {
+            let known = &known[workload];
+            Ok((known, configured(paper, &paper.variants[variant], known.range.range_bytes)?))
+        };
+        let runs = paper.runs().into_iter().map(run).collect::<Result<Vec<_>>>()?;
         let requests = runs.iter().map(|(known, _)| known.range.requests).sum();
         let progress = Progress::new("replaying", requests);
         let rows = parallel::each(jobs, &runs, |(workload, (chosen, case))| -> Result<Row> {
@@ -161,8 +166,14 @@ impl Reproduce {
             row.outcome = row.outcome.timed(0.0);
             Ok(row)
         })?;
-        let turnover = paper.turnover.map_or(Ok(Vec::new()), |figure| self.turnover(paper, figure, known, jobs))?;
-        Ok(Results::new(paper, rows, turnover, localities))
+        drop((runs, progress));
+        let mut results = Results::new(paper, rows);
+        if let Some(figure) = paper.turnover {
+            results.turnover = self.turnover(paper, figure, known, jobs)?;
+        }
+        results.sweeps = sweep::points(paper.sweeps, paper.drive, self.requests, self.seed, jobs)?;
+        results.localities = localities;
+        Ok(results)
     }
 
     /// The points of a figure over turnovers: on the paper's workloads, and on further traces that the folder has.
@@ -213,6 +224,9 @@ fn write_studies(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>,
     if results.paper.turnover.is_some() {
         turnover::write(&results.turnover, folder)?;
     }
+    if !results.paper.sweeps.is_empty() {
+        sweep::write(&results.sweeps, folder)?;
+    }
     if let Some(numbers) = results.paper.locality {
         locality::write(&results.localities, numbers, folder)?;
     }
@@ -225,15 +239,18 @@ fn buffer(paper: &Paper) -> Result<BufferSize> {
     paper.buffer.parse().map_err(|e| anyhow!("{e}"))
 }
 
-/// The variants of a paper on its drive.
-fn variants(paper: &Paper) -> Result<Vec<(Chosen, Case)>> {
+/// A variant of a paper on its drive, for a workload of this range.
+fn configured(paper: &Paper, variant: &Variant, range_bytes: u64) -> Result<(Chosen, Case)> {
     let drive = named_drive(paper.drive)?;
-    let buffer = buffer(paper)?;
-    let variant = |variant: &paper::Variant| {
-        let queue_depth = (variant.load == Load::OneOutstanding).then_some(1);
-        let options = ReplayOptions { prefill: paper.prefill, queue_depth, ..ReplayOptions::default() };
-        let case = Case { layer: layers::find(variant.layer)?, drive: drive.clone(), fit: Fit::Own };
-        Ok((Chosen::new(buffer, options, variant.settings)?, case))
-    };
-    paper.variants.iter().map(variant).collect()
+    let buffer = variant.buffer.map_or_else(|| buffer(paper), |text| text.parse().map_err(|e| anyhow!("{e}")))?;
+    let blocks = |percent: f64| BufferSize::Percent(percent).blocks(range_bytes, drive.block_bytes);
+    let disk = paper.disk_buffer.map(|percent| sweep::disk_config(variant.layer, blocks(percent)));
+    let sized = variant.sized.iter().map(|(field, percent)| format!("{field}={}", blocks(*percent)));
+    let own = variant.settings.iter().map(|setting| (*setting).to_owned());
+    let settings: Vec<_> = disk.into_iter().chain(sized).chain(own).collect();
+    let queue_depth = (variant.load == Load::OneOutstanding).then_some(1);
+    let options = ReplayOptions { prefill: paper.prefill, queue_depth, ..ReplayOptions::default() };
+    let settings: Vec<_> = settings.iter().map(String::as_str).collect();
+    let case = Case { layer: layers::find(variant.layer)?, drive, fit: paper.fit };
+    Ok((Chosen::new(buffer, options, &settings)?, case))
 }

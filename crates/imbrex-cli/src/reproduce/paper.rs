@@ -2,6 +2,8 @@
 
 use super::claim::Claim;
 use super::metric::Metric;
+use super::sweep::Sweep;
+use crate::setup::Fit;
 
 /// A paper whose evaluation can be repeated.
 pub struct Paper {
@@ -11,10 +13,17 @@ pub struct Paper {
     pub title: &'static str,
     /// The drive of the paper.
     pub drive: &'static str,
+    /// How large it is.
+    pub fit: Fit,
+    /// The persistent buffer of the disk behind a cache, in percent of the workload's address range; where the paper's
+    /// layers are such caches.
+    pub disk_buffer: Option<f64>,
     /// The persistent buffer, as `--buffer` takes it.
     pub buffer: &'static str,
     /// The part of the drive that was written before the first request.
     pub prefill: f64,
+    /// What moves its numbers and is a choice, for where they are shown.
+    pub readings: Option<&'static str>,
     /// The volumes; each is a profile too.
     pub workloads: &'static [&'static str],
     /// The numbers of the figures that show how soon its workloads write blocks again, and where they write; if any do.
@@ -25,11 +34,14 @@ pub struct Paper {
     pub studies: &'static [Study],
     /// What is shown over how often the buffer turns over, if anything is.
     pub turnover: Option<&'static Turnover>,
+    /// What is shown over sizes, beside what a closed form says of them.
+    pub sweeps: &'static [Sweep],
     /// What the paper says.
     pub claims: &'static [Claim],
 }
 
 /// A layer in a configuration.
+#[derive(Copy, Clone)]
 pub struct Variant {
     /// How studies and results call it.
     pub name: &'static str,
@@ -37,6 +49,10 @@ pub struct Variant {
     pub layer: &'static str,
     /// What of its configuration differs from its defaults, written as for `--set`.
     pub settings: &'static [&'static str],
+    /// Further fields, in blocks: each is so many percent of the workload's address range.
+    pub sized: &'static [(&'static str, f64)],
+    /// The persistent buffer, as `--buffer` takes it, where it is not the paper's.
+    pub buffer: Option<&'static str>,
     /// When requests come.
     pub load: Load,
     /// What has to have happened in a run for it to tell anything of this variant: a rule that never came to be applied

@@ -5,7 +5,7 @@ use super::figures::relative;
 use super::metric::Metric;
 use super::paper::{Figure, Study};
 use super::results::Results;
-use super::turnover;
+use super::{sweep, turnover};
 use crate::names::Names;
 use crate::row::{Row, called};
 use crate::table::{bytes, count, grid, number, paragraphs, percent, table};
@@ -20,6 +20,7 @@ pub fn shown(results: &Results, findings: &[Finding]) -> String {
     if let Some(row) = results.rows().next() {
         let said = format!("{}; {}; buffer {}", row.on_drive(), row.circumstances(), paper.buffer);
         text += &format!("{}\n", paragraphs(&said));
+        text += &paper.readings.map_or(String::new(), |readings| format!("{}\n", paragraphs(readings)));
     }
     text += &format!("\n{}\n", workloads(results));
     for study in paper.studies {
@@ -33,6 +34,9 @@ pub fn shown(results: &Results, findings: &[Finding]) -> String {
     }
     if let Some(turnover) = paper.turnover {
         text += &format!("\n{}\n\n{}\n", paragraphs(turnover.title), turnover::shown(&results.turnover));
+    }
+    for sweep in paper.sweeps {
+        text += &format!("\n{}\n\n{}\n", paragraphs(sweep.title), sweep::shown(sweep, &results.sweeps));
     }
     text += &format!("\nClaims\n\n{}\n{}", claims(findings), notes(findings));
     text
@@ -107,7 +111,9 @@ fn named(results: &Results, workload: &str) -> String {
 /// A bar in numbers: its parts from the bottom, or what it is and over what the first variant's is.
 fn bar(results: &Results, (study, figure): (&Study, &Figure), workload: &str, variant: &str) -> String {
     let behind = results.row(workload, variant).and_then(Row::behind);
-    if let (Some(behind), [Metric::Latency]) = (behind, figure.metrics) {
+    if let (Some(behind), [metric]) = (behind, figure.metrics)
+        && metric.is_latency()
+    {
         return behind;
     }
     if results.is_unreached(workload, variant) {

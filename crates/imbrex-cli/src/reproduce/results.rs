@@ -2,11 +2,11 @@
 
 use super::claim::{Claim, Data, Finding};
 use super::locality::Locality;
-use super::measure::{Measure, Scope};
+use super::measure::{Measure, Scope, Taken};
 use super::measured::Measured;
 use super::metric::Metric;
 use super::paper::Paper;
-use super::turnover::Point;
+use super::{sweep, turnover};
 use crate::row::Row;
 
 /// Every variant on every workload.
@@ -16,20 +16,22 @@ pub struct Results {
     /// shows.
     rows: Vec<Vec<Option<Row>>>,
     /// The points of its figure over turnovers, if it has one.
-    pub turnover: Vec<Point>,
+    pub turnover: Vec<turnover::Point>,
+    /// The points of its sweeps.
+    pub sweeps: Vec<sweep::Point>,
     /// How the workloads write, in the same order; empty if the paper does not show it.
     pub localities: Vec<Locality>,
 }
 
 impl Results {
-    /// `runs` are those of [`Paper::runs`].
-    pub fn new(paper: &'static Paper, runs: Vec<Row>, turnover: Vec<Point>, localities: Vec<Locality>) -> Self {
+    /// `runs` are those of [`Paper::runs`]; nothing else is known yet.
+    pub fn new(paper: &'static Paper, runs: Vec<Row>) -> Self {
         let mut rows: Vec<Vec<_>> =
             paper.workloads.iter().map(|_| paper.variants.iter().map(|_| None).collect()).collect();
         for ((workload, variant), row) in paper.runs().into_iter().zip(runs) {
             rows[workload][variant] = Some(row);
         }
-        Self { paper, rows, turnover, localities }
+        Self { paper, rows, turnover: Vec::new(), sweeps: Vec::new(), localities: Vec::new() }
     }
 
     /// All of them, in that order.
@@ -61,8 +63,11 @@ impl Results {
     /// Every claim beside what was measured.
     pub fn findings(&self) -> Vec<Finding> {
         let finding = |claim: &'static Claim| {
-            let scope = claim.measure.scope();
-            claim.finding(self.paper.name, self.measured(&claim.measure), self.data(scope))
+            let data = match claim.measure.sweep() {
+                Some(sweep) => sweep::data(&self.sweeps, sweep),
+                None => self.data(claim.measure.scope()),
+            };
+            claim.finding(self.paper.name, self.measured(&claim.measure), data)
         };
         self.paper.claims.iter().map(finding).collect()
     }
@@ -91,6 +96,11 @@ impl Results {
             Measure::Reduction { metric, workload, against } => {
                 Measured::alone(self.reduction(metric, workload, against))
             }
+            Measure::Against { metric, variant, against, taken } => self.against(metric, (variant, against), taken),
+            Measure::MostLost { metric, variant, against } => self.most_lost(metric, (variant, against)),
+            Measure::Rewritten { sweep, curve, over } => self.rewritten(sweep, curve, over),
+            Measure::AtLeast { sweep, curve, at } => self.above_least(sweep, curve, (f64::INFINITY, Some(at))),
+            Measure::Level { sweep, curve, up_to } => self.above_least(sweep, curve, (up_to, None)),
             Measure::Rank { metric, workload, against } => self.rank(metric, workload, against),
             Measure::Lead { metric, workload } => self.lead(metric, workload),
             Measure::Saving { metric, workload } => self.saving(metric, workload),
@@ -153,7 +163,12 @@ impl Results {
 
     /// By how many percent the metric is smaller than that of another. Of nothing, nothing can be saved.
     pub fn reduction(&self, metric: Metric, workload: &str, against: &str) -> Option<f64> {
-        let [own, other] = [self.subject(), against].map(|variant| self.value(workload, variant, metric));
+        self.reduction_of(metric, workload, (self.subject(), against))
+    }
+
+    /// The same for any variant.
+    fn reduction_of(&self, metric: Metric, workload: &str, (variant, against): (&str, &str)) -> Option<f64> {
+        let [own, other] = [variant, against].map(|variant| self.value(workload, variant, metric));
         let (own, other) = (own?, other?);
         match other {
             0.0 if own == 0.0 => Some(0.0),
@@ -179,6 +194,63 @@ impl Results {
             note.push(format!("{without} left out where the other has none"));
         }
         Measured { value: mean(&all), note: note.join(", ") }
+    }
+
+    /// The same for one pair of variants: the mean over workloads, the largest, or how many are above zero. It is not
+    /// known before it is known of all.
+    fn against(&self, metric: Metric, pair: (&str, &str), taken: Taken) -> Measured {
+        let of = |workload| Some((workload, self.reduction_of(metric, workload, pair)?));
+        let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
+            return Measured { value: None, note: "not every workload gives a number".to_owned() };
+        };
+        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let percents: Vec<_> = all.iter().map(|(_, percent)| *percent).collect();
+        let value = match taken {
+            Taken::Mean => mean(&percents),
+            Taken::Most => percents.first().copied(),
+            Taken::Count => Some(percents.iter().filter(|percent| **percent > 0.0).count() as f64),
+        };
+        let note = all.iter().map(|(name, percent)| format!("{name} {percent:.1} %")).collect::<Vec<_>>().join(", ");
+        Measured { value, note }
+    }
+
+    /// By how many percentage points a ratio is below that of another variant, where that is most.
+    fn most_lost(&self, metric: Metric, (variant, against): (&str, &str)) -> Measured {
+        let of = |workload| {
+            let [own, other] = [variant, against].map(|variant| self.value(workload, variant, metric));
+            Some((workload, 100.0 * (other? - own?)))
+        };
+        let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
+            return Measured { value: None, note: "not every workload gives a number".to_owned() };
+        };
+        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let note = all.iter().map(|(name, lost)| format!("{name} {lost:.1}")).collect::<Vec<_>>().join(", ");
+        Measured { value: all.first().map(|(_, lost)| *lost), note }
+    }
+
+    /// What a layer rewrites at each value of a sweep, if it does so at all of them.
+    fn curve(&self, sweep: &str, curve: &str) -> Option<Vec<(f64, f64)>> {
+        let of = self.sweeps.iter().filter(|point| (point.sweep, point.curve) == (sweep, curve));
+        of.map(|point| Some((point.value, point.rewritten?))).collect()
+    }
+
+    /// The least ratio of what two layers rewrite.
+    fn rewritten(&self, sweep: &str, curve: &str, over: &str) -> Measured {
+        let (Some(one), Some(other)) = (self.curve(sweep, curve), self.curve(sweep, over)) else { return unswept() };
+        let ratios: Vec<_> = one.iter().zip(&other).map(|((at, one), (_, other))| (at, one / other)).collect();
+        let note = ratios.iter().map(|(at, ratio)| format!("{ratio:.1} at {at}")).collect::<Vec<_>>().join(", ");
+        Measured { value: ratios.iter().map(|(_, ratio)| *ratio).min_by(f64::total_cmp), note }
+    }
+
+    /// The most that a layer rewrites at values up to `up_to`, or what it does `at` one of them, over the least.
+    fn above_least(&self, sweep: &str, curve: &str, (up_to, at): (f64, Option<f64>)) -> Measured {
+        let Some(points) = self.curve(sweep, curve) else { return unswept() };
+        let points: Vec<_> = points.into_iter().filter(|(value, _)| *value <= up_to).collect();
+        let asked = points.iter().filter(|(value, _)| at.is_none_or(|at| at == *value));
+        let most = asked.map(|(_, rewritten)| *rewritten).max_by(f64::total_cmp);
+        let least = points.iter().map(|(_, rewritten)| *rewritten).min_by(f64::total_cmp);
+        let note = points.iter().map(|(at, of)| format!("{of:.1} at {at}")).collect::<Vec<_>>().join(", ");
+        Measured { value: most.zip(least).map(|(most, least)| most / least), note }
     }
 
     /// The place of a workload by that reduction, the largest first.
@@ -273,6 +345,11 @@ impl Results {
         let note = all.iter().map(|(workload, value)| format!("{workload} {}", metric.shown(Some(*value))));
         Measured { value: Some(hits as f64), note: note.collect::<Vec<_>>().join(", ") }
     }
+}
+
+/// That a sweep does not tell.
+fn unswept() -> Measured {
+    Measured { value: None, note: "nothing was rewritten somewhere: more requests are needed".to_owned() }
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

@@ -7,6 +7,7 @@ use super::measure::{Measure, Scope};
 use super::metric::Metric;
 use super::paper::{Figure, Load, Paper, Study, Turnover, Variant};
 use super::*;
+use crate::setup::Fit;
 
 const VARIANTS: &[Variant] = &[
     variant("log", "fifo-log", &[]),
@@ -20,7 +21,7 @@ const VARIANTS: &[Variant] = &[
 const LOANS: &[&str] = &["amphisbaena.chunk_blocks=1", "amphisbaena.period=50", "amphisbaena.return_when=always"];
 
 const fn variant(name: &'static str, layer: &'static str, settings: &'static [&'static str]) -> Variant {
-    Variant { name, layer, settings, load: Load::TraceTime, reaches: None }
+    Variant { name, layer, settings, sized: &[], buffer: None, load: Load::TraceTime, reaches: None }
 }
 
 const TURNOVER: Turnover = Turnover {
@@ -68,8 +69,11 @@ const PAPER: Paper = Paper {
     name: "small",
     title: "A small paper",
     drive: "exos-x18z",
+    fit: Fit::Own,
+    disk_buffer: None,
     buffer: "1MiB",
     prefill: 1.0,
+    readings: None,
     workloads: &["zipf", "uniform"],
     locality: None,
     variants: VARIANTS,
@@ -86,6 +90,7 @@ const PAPER: Paper = Paper {
         },
     ],
     turnover: Some(&TURNOVER),
+    sweeps: &[],
     claims: CLAIMS,
 };
 
@@ -169,7 +174,9 @@ fn turnovers_are_of_the_other_layers_buffer() {
 fn papers_speak_of_what_they_have() {
     for paper in PAPERS {
         let Reproduced::Studies(paper) = paper else { continue };
-        variants(paper).unwrap();
+        for variant in paper.variants {
+            configured(paper, variant, 1 << 30).unwrap();
+        }
         let names: HashSet<_> = paper.variants.iter().map(|variant| variant.name).collect();
         assert_eq!(names.len(), paper.variants.len(), "variants have names of their own");
         for study in paper.studies {

@@ -5,6 +5,7 @@ mod studies;
 mod variants;
 
 use super::paper::{Paper, Turnover};
+use crate::setup::Fit;
 
 /// Its evaluation, sections 6.2 to 6.4, and studies that the paper leaves out: what each mechanism is worth, what the
 /// readings of its text change, and how often the buffer may turn over.
@@ -16,13 +17,17 @@ pub const PAPER: Paper = Paper {
     name: "amphisbaena",
     title: "Amphisbaena: A Novel Persistent Buffer Management Strategy (Applied Sciences 2024, 14, 630)",
     drive: "exos-x18z",
+    fit: Fit::Own,
+    disk_buffer: None,
     buffer: "1%",
     prefill: 0.0,
+    readings: None,
     workloads: &["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"],
     locality: Some(("2", "3")),
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
     turnover: Some(&TURNOVER),
+    sweeps: &[],
     claims: claims::CLAIMS,
 };
 

@@ -50,7 +50,7 @@ pub const VARIANTS: &[Variant] = &[
 ];
 
 const fn own(name: &'static str, settings: &'static [&'static str]) -> Variant {
-    Variant { name, layer: "amphisbaena", settings, load: Load::OneOutstanding, reaches: None }
+    Variant { settings, ..other(name, "amphisbaena", Load::OneOutstanding) }
 }
 
 const fn timed(name: &'static str, settings: &'static [&'static str]) -> Variant {
@@ -63,5 +63,5 @@ const fn returning(name: &'static str, settings: &'static [&'static str]) -> Var
 }
 
 const fn other(name: &'static str, layer: &'static str, load: Load) -> Variant {
-    Variant { name, layer, settings: &[], load, reaches: None }
+    Variant { name, layer, settings: &[], sized: &[], buffer: None, load, reaches: None }
 }

@@ -18,8 +18,10 @@ pub fn turnover(figure: &Turnover, points: &[Point], text: &mut String) -> Resul
     area.fill(&WHITE)?;
     let shown: Vec<_> =
         points.iter().filter_map(|point| Some((point, point.ratio.filter(|ratio| *ratio > 0.0)?))).collect();
-    let (across, up) =
-        (span(shown.iter().map(|(point, _)| point.turnovers)), span(shown.iter().map(|(_, ratio)| *ratio)));
+    // The line at 1 is shown, wherever the points lie.
+    let with_one = |values: &mut dyn Iterator<Item = f64>| span(values.chain([1.0]).collect::<Vec<_>>().into_iter());
+    let across = with_one(&mut shown.iter().map(|(point, _)| point.turnovers));
+    let up = with_one(&mut shown.iter().map(|(_, ratio)| *ratio));
     let synthetic = points.iter().filter(|point| point.synthetic).count();
     let data = Data::of(synthetic, points.len()).name();
     let mut chart = ChartBuilder::on(&area)
@@ -63,8 +65,8 @@ fn names(points: &[Point]) -> Vec<&'static str> {
     names
 }
 
-/// The ends of a logarithmic axis on which 1 and all of `values` lie.
-fn span(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let (low, high) = (values.clone().fold(1.0, f64::min), values.fold(1.0, f64::max));
-    (low / 1.3, high * 1.3)
+/// The ends of a logarithmic axis on which all of `values` lie.
+pub fn span(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let (low, high) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
+    if low > high { (0.5, 2.0) } else { (low / 1.3, high * 1.3) }
 }

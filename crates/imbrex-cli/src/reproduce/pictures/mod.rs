@@ -2,6 +2,7 @@
 
 mod curves;
 mod panels;
+mod sweeps;
 
 use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
@@ -43,6 +44,12 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
         let mut text = String::new();
         curves::turnover(figure, &results.turnover, &mut text).map_err(|e| anyhow!("cannot draw turnovers: {e}"))?;
         folder.write(&format!("{}.svg", turnover::FILE), text.as_bytes())?;
+    }
+    for sweep in results.paper.sweeps {
+        let mut text = String::new();
+        sweeps::draw(sweep, &results.sweeps, &mut text)
+            .map_err(|e| anyhow!("cannot draw sweep {}: {e}", sweep.name))?;
+        folder.write(&format!("sweep-{}.svg", sweep.name), text.as_bytes())?;
     }
     if let Some((periods, ranges)) = results.paper.locality {
         let mut text = String::new();
