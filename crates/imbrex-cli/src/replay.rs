@@ -130,6 +130,7 @@ fn facts(row: &Row) -> String {
         ("requests", count(outcome.requests)),
         ("simulated time", seconds(outcome.simulated_seconds)),
         ("disk busy", percent(outcome.disk_busy_ratio)),
+        ("head travelled", format!("{} cylinders", count(outcome.seek_cylinders))),
         ("replay took", seconds(outcome.replay_seconds)),
         ("blocks replayed per second", count(outcome.blocks_per_second as u64)),
     ];

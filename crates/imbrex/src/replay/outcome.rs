@@ -77,6 +77,9 @@ pub struct Outcome {
     pub arrival_seconds: Option<f64>,
     /// The part of that time in which the disk, or the busiest device of a stack, was busy.
     pub disk_busy_ratio: f64,
+    /// How many cylinders the head has travelled, or the heads of all disks of a stack; on an interlaced disk a cylinder
+    /// is a track.
+    pub seek_cylinders: u64,
     /// Wall-clock time of the replay, prefilling and warm-up left out; 0 if nobody measured it.
     pub replay_seconds: f64,
     /// Host blocks replayed in each second of it.
@@ -243,6 +246,7 @@ impl Outcome {
             // What a device of a stack did with the idle time before the first request that is measured is known, and
             // counted, only when that request asks something of it.
             disk_busy_ratio: ratio(busy_ns.min(measured_ns), measured_ns),
+            seek_cylinders: 0,
             replay_seconds: 0.0,
             blocks_per_second: 0.0,
             bands: None,
