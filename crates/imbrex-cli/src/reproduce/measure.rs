@@ -12,6 +12,14 @@ pub enum Measure {
     Reduction { metric: Metric, workload: &'static str, against: &'static str },
     /// By how many percent the metric of one variant is smaller than that of another, or on how many workloads it is.
     Against { metric: Metric, variant: &'static str, against: &'static str, taken: Taken },
+    /// By how many percent the metric of a variant is smaller than that of another, on one workload.
+    Saved { metric: Metric, workload: &'static str, variant: &'static str, against: &'static str },
+    /// The metric of a variant on one workload.
+    Of { metric: Metric, workload: &'static str, variant: &'static str },
+    /// How many times that of another variant it is there.
+    Times { metric: Metric, workload: &'static str, variant: &'static str, over: &'static str },
+    /// The same where it is most.
+    MostTimes { metric: Metric, variant: &'static str, over: &'static str },
     /// By how many percentage points a ratio is smaller than that of another variant, at most.
     MostLost { metric: Metric, variant: &'static str, against: &'static str },
     /// How many times as many blocks a layer of a sweep rewrites as another, at least.
@@ -95,6 +103,7 @@ impl Measure {
         match self {
             Self::MeanReduction(_)
             | Self::Against { .. }
+            | Self::MostTimes { .. }
             | Self::MostLost { .. }
             | Self::Rewritten { .. }
             | Self::AtLeast { .. }
@@ -102,9 +111,12 @@ impl Measure {
             | Self::Rank { .. }
             | Self::Smallest { .. }
             | Self::Periods { .. } => Scope::All,
-            Self::Reduction { workload, .. } | Self::Lead { workload, .. } | Self::Saving { workload, .. } => {
-                Scope::One(workload)
-            }
+            Self::Reduction { workload, .. }
+            | Self::Saved { workload, .. }
+            | Self::Of { workload, .. }
+            | Self::Times { workload, .. }
+            | Self::Lead { workload, .. }
+            | Self::Saving { workload, .. } => Scope::One(workload),
             Self::Best { on, .. }
             | Self::BestOther { on, .. }
             | Self::Rises { on, .. }
@@ -145,6 +157,16 @@ impl Described for Measure {
                     Taken::Most => format!("{saved}, at most"),
                     Taken::Count => format!("workloads with {saved}"),
                 }
+            }
+            Self::Saved { metric, workload, variant, against } => {
+                format!("{} saved by {variant} against {against} on {workload}", metric.name())
+            }
+            Self::Of { metric, workload, variant } => format!("{} of {variant} on {workload}", metric.name()),
+            Self::Times { metric, workload, variant, over } => {
+                format!("{} of {variant} over that of {over} on {workload}", metric.name())
+            }
+            Self::MostTimes { metric, variant, over } => {
+                format!("{} of {variant} over that of {over}, at most", metric.name())
             }
             Self::MostLost { metric, variant, against } => {
                 format!("{} lost by {variant} against {against}, at most", metric.name())

@@ -97,6 +97,14 @@ impl Results {
                 Measured::alone(self.reduction(metric, workload, against))
             }
             Measure::Against { metric, variant, against, taken } => self.against(metric, (variant, against), taken),
+            Measure::Saved { metric, workload, variant, against } => {
+                Measured::alone(self.reduction_of(metric, workload, (variant, against)))
+            }
+            Measure::Of { metric, workload, variant } => Measured::alone(self.value(workload, variant, metric)),
+            Measure::Times { metric, workload, variant, over } => {
+                Measured::alone(self.times(metric, workload, (variant, over)))
+            }
+            Measure::MostTimes { metric, variant, over } => self.most_times(metric, (variant, over)),
             Measure::MostLost { metric, variant, against } => self.most_lost(metric, (variant, against)),
             Measure::Rewritten { sweep, curve, over } => self.rewritten(sweep, curve, over),
             Measure::AtLeast { sweep, curve, at } => self.above_least(sweep, curve, (f64::INFINITY, Some(at))),
@@ -212,6 +220,24 @@ impl Results {
         };
         let note = all.iter().map(|(name, percent)| format!("{name} {percent:.1} %")).collect::<Vec<_>>().join(", ");
         Measured { value, note }
+    }
+
+    /// How many times the metric of another variant that of one is.
+    fn times(&self, metric: Metric, workload: &str, (variant, over): (&str, &str)) -> Option<f64> {
+        let [own, other] = [variant, over].map(|variant| self.value(workload, variant, metric));
+        let other = other.filter(|other| *other > 0.0)?;
+        Some(own? / other)
+    }
+
+    /// The same on the workload where that is most.
+    fn most_times(&self, metric: Metric, pair: (&str, &str)) -> Measured {
+        let of = |workload| Some((workload, self.times(metric, workload, pair)?));
+        let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
+            return Measured { value: None, note: "not every workload gives a number".to_owned() };
+        };
+        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let note = all.iter().map(|(name, times)| format!("{name} {times:.2}")).collect::<Vec<_>>().join(", ");
+        Measured { value: all.first().map(|(_, times)| *times), note }
     }
 
     /// By how many percentage points a ratio is below that of another variant, where that is most.
