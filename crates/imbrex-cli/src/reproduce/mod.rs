@@ -8,6 +8,7 @@ mod locality;
 mod measure;
 mod measured;
 mod metric;
+mod mix;
 mod paper;
 #[cfg(feature = "pictures")]
 mod pictures;
@@ -177,6 +178,11 @@ impl Reproduce {
         if let Some(figure) = paper.turnover {
             results.turnover = self.turnover(paper, figure, known, jobs)?;
         }
+        if let Some(mix) = paper.mix {
+            let halves = self.volumes(&mix.halves)?;
+            let configured = |variant: &Variant, range| configured(paper, variant, range);
+            results.mix = mix::points(mix, &halves, self.requests, configured, jobs)?;
+        }
         results.sweeps = sweep::points(paper.sweeps, paper.drive, self.requests, self.seed, jobs)?;
         results.localities = localities;
         Ok(results)
@@ -229,6 +235,9 @@ fn write_studies(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>,
     figures::write(results, folder)?;
     if results.paper.turnover.is_some() {
         turnover::write(&results.turnover, folder)?;
+    }
+    if results.paper.mix.is_some() {
+        mix::write(&results.mix, folder)?;
     }
     if !results.paper.sweeps.is_empty() {
         sweep::write(&results.sweeps, folder)?;

@@ -2,6 +2,7 @@
 
 use super::claim::Claim;
 use super::metric::Metric;
+use super::mix::Mix;
 use super::sweep::Sweep;
 use crate::setup::Fit;
 
@@ -34,6 +35,8 @@ pub struct Paper {
     pub studies: &'static [Study],
     /// What is shown over how often the buffer turns over, if anything is.
     pub turnover: Option<&'static Turnover>,
+    /// Two of its volumes written one after the other, if it shows that.
+    pub mix: Option<&'static Mix>,
     /// What is shown over sizes, beside what a closed form says of them.
     pub sweeps: &'static [Sweep],
     /// What the paper says.

@@ -6,7 +6,7 @@ use super::measure::{Measure, Scope, Taken};
 use super::measured::Measured;
 use super::metric::Metric;
 use super::paper::Paper;
-use super::{sweep, turnover};
+use super::{mix, sweep, turnover};
 use crate::row::Row;
 
 /// Every variant on every workload.
@@ -19,6 +19,8 @@ pub struct Results {
     pub turnover: Vec<turnover::Point>,
     /// The points of its sweeps.
     pub sweeps: Vec<sweep::Point>,
+    /// The windows of its mix, if it has one.
+    pub mix: Vec<mix::Point>,
     /// How the workloads write, in the same order; empty if the paper does not show it.
     pub localities: Vec<Locality>,
 }
@@ -31,7 +33,8 @@ impl Results {
         for ((workload, variant), row) in paper.runs().into_iter().zip(runs) {
             rows[workload][variant] = Some(row);
         }
-        Self { paper, rows, turnover: Vec::new(), sweeps: Vec::new(), localities: Vec::new() }
+        let (turnover, sweeps, mix, localities) = Default::default();
+        Self { paper, rows, turnover, sweeps, mix, localities }
     }
 
     /// All of them, in that order.
@@ -65,6 +68,7 @@ impl Results {
         let finding = |claim: &'static Claim| {
             let data = match claim.measure.sweep() {
                 Some(sweep) => sweep::data(&self.sweeps, sweep),
+                None if claim.measure.is_of_the_mix() => mix::data(&self.mix),
                 None => self.data(claim.measure.scope()),
             };
             claim.finding(self.paper.name, self.measured(&claim.measure), data)
@@ -105,6 +109,14 @@ impl Results {
                 Measured::alone(self.times(metric, workload, (variant, over)))
             }
             Measure::MostTimes { metric, variant, over } => self.most_times(metric, (variant, over)),
+            Measure::Speed { variant, over, part } => {
+                let speed = |variant| mix::of(&self.mix, variant, part).map(|point| point.megabytes_per_second);
+                let value = speed(variant).zip(speed(over)).map(|(own, other)| own / other);
+                Measured::alone(value.filter(|times| times.is_finite()))
+            }
+            Measure::LetIn { variant, part } => {
+                Measured::alone(mix::of(&self.mix, variant, part).and_then(|point| point.enter_ratio))
+            }
             Measure::MostLost { metric, variant, against } => self.most_lost(metric, (variant, against)),
             Measure::Rewritten { sweep, curve, over } => self.rewritten(sweep, curve, over),
             Measure::AtLeast { sweep, curve, at } => self.above_least(sweep, curve, (f64::INFINITY, Some(at))),

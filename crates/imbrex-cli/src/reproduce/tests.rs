@@ -90,6 +90,7 @@ const PAPER: Paper = Paper {
         },
     ],
     turnover: Some(&TURNOVER),
+    mix: None,
     sweeps: &[],
     claims: CLAIMS,
 };

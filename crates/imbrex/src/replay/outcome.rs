@@ -57,6 +57,8 @@ pub struct Outcome {
     pub evicted_blocks: u64,
     /// Blocks written straight to their zone's write pointer.
     pub direct_blocks: u64,
+    /// Blocks of a write that a buffer let in which lets others pass; 0 where it lets in everything.
+    pub admitted_blocks: u64,
     /// What a buffer with a hot and a cold part did besides.
     #[serde(skip_serializing_if = "HotAndCold::is_nothing")]
     pub hot_cold: HotAndCold,
@@ -235,6 +237,7 @@ impl Outcome {
             rmw_free: media.event(Event::RmwFree),
             evicted_blocks: media.event(Event::Evicted),
             direct_blocks: media.event(Event::Direct),
+            admitted_blocks: media.event(Event::Admitted),
             hot_cold: HotAndCold::new(media),
             padding_blocks: media_write_blocks.get(Why::Pad),
             padding_again_blocks: media.padding_again,

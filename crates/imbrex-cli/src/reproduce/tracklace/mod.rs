@@ -4,6 +4,7 @@ mod claims;
 mod studies;
 mod variants;
 
+use super::mix::Mix;
 use super::paper::Paper;
 use crate::setup::Fit;
 
@@ -23,8 +24,18 @@ pub const PAPER: Paper = Paper {
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
     turnover: None,
+    mix: Some(&MIX),
     sweeps: &[],
     claims: claims::CLAIMS,
+};
+
+/// Section 6.5.2. The paper changes over at request 1500 K and does not say how much follows; here it is as much.
+const MIX: Mix = Mix {
+    title: "Writes that are soon over and then writes that come again, 80 % allocated, one request outstanding \
+        (section 6.5.2, figure 8)",
+    halves: ["src1_0", "prxy_0"],
+    writes: 1_500_000,
+    variants: variants::MIXED,
 };
 
 /// What the paper leaves open, and what it moves.

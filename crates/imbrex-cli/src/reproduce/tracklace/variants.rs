@@ -105,6 +105,16 @@ pub const VARIANTS: &[Variant] = &{
     ]
 };
 
+/// Those of Fig. 8.
+pub const MIXED: &[Variant] = &[
+    own(ADAPT, element!("+ab", "tracklace.utilisation=0.8")),
+    own(NO_ADAPT, element!("+bf", "tracklace.utilisation=0.8")),
+    own(Z_ALLOC, element!("z-a", "tracklace.utilisation=0.8")),
+];
+pub const ADAPT: &str = "buffer-adapt";
+pub const NO_ADAPT: &str = "buffer-no-adapt";
+pub const Z_ALLOC: &str = "z-alloc";
+
 const TRACKLACE: &str = "tracklace";
 
 const fn own(name: &'static str, settings: &'static [&'static str]) -> Variant {
