@@ -137,8 +137,8 @@ impl Simulation {
             series.finish(observer);
         }
         let look = |looks: &Looks| looks.end(ahead.requests(), &*self.layer, observer);
-        let bands = self.looks.as_ref().map(look).transpose()?;
-        let outcome = Outcome { bands, ..self.outcome() };
+        let contents = self.looks.as_ref().map(look).transpose()?;
+        let outcome = self.outcome().looked_at(contents.as_ref());
         if self.options.verify {
             self.read_back().map_err(|fault| self.error(Moment::ReadBack, fault))?;
         }
