@@ -7,7 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use imbrex::layers::LayerInfo;
 use imbrex::plan::Why;
-use imbrex::replay::{BandSums, BandsLook, Below, CleaningTime, HotAndCold, Latency, Observer, Window, WindowOutcome};
+use imbrex::replay::{
+    BandSums, BandsLook, Below, CleaningTime, HotAndCold, Latency, Observer, SideSums, TrackSums, Window, WindowOutcome,
+};
 
 use crate::bands::{BandMap, BandsArguments};
 use crate::names::Names;
@@ -96,6 +98,7 @@ fn report(row: &Row) -> String {
     parts.extend(is_timed.then(|| latencies(row)));
     parts.extend([blocks(row), events(row)]);
     parts.extend(row.outcome.bands.map(bands));
+    parts.extend(row.outcome.tracks.map(tracks));
     parts.extend(is_timed.then(|| cleaning(row)));
     parts.extend((!row.outcome.devices.is_empty()).then(|| devices(row)));
     let names = Names::of([row.trace.as_str()]);
@@ -130,6 +133,7 @@ fn facts(row: &Row) -> String {
         ("requests", count(outcome.requests)),
         ("simulated time", seconds(outcome.simulated_seconds)),
         ("disk busy", percent(outcome.disk_busy_ratio)),
+        ("head travelled", format!("{} cylinders", count(outcome.seek_cylinders))),
         ("replay took", seconds(outcome.replay_seconds)),
         ("blocks replayed per second", count(outcome.blocks_per_second as u64)),
     ];
@@ -186,7 +190,8 @@ fn events(row: &Row) -> String {
             ("write hits, of blocks", percent(outcome.write_hit_ratio)),
             ("write hits, of whole requests", percent(outcome.write_hit_ratio_requests)),
             ("blocks read from the buffer", count(outcome.read_hit_blocks)),
-            ("blocks written at a write pointer", count(outcome.direct_blocks)),
+            ("blocks written past the buffer", count(outcome.direct_blocks)),
+            ("blocks let in by choice", count(outcome.admitted_blocks)),
             ("blocks evicted", count(outcome.evicted_blocks)),
             ("zones rewritten (RMW)", count(outcome.rmw)),
             ("zones appended to (RMW-free)", count(outcome.rmw_free)),
@@ -209,6 +214,22 @@ fn bands(sums: BandSums) -> String {
     let mixed = sums.mixed.map(|mixed| ("mixed ones", mixed));
     let all = bands.into_iter().chain(mixed).chain(live).chain(free);
     pairs(["at the end", ">"], all.map(|(name, number)| (name, count(number))))
+}
+
+/// What the tracks of each kind hold at the end.
+fn tracks(sums: TrackSums) -> String {
+    let row = |name: &str, of: fn(&SideSums) -> u64| [name.to_owned(), count(of(&sums.bottom)), count(of(&sums.top))];
+    table(
+        ["at the end", ">on bottom tracks", ">on top tracks"],
+        [
+            row("tracks", |side| side.tracks),
+            row("blocks at home", |side| side.home_blocks),
+            row("homes needed no more", |side| side.stale_blocks),
+            row("buffered blocks", |side| side.buffered_blocks),
+            row("exchanged blocks", |side| side.swapped_blocks),
+            row("blocks not allocated", |side| side.free_blocks),
+        ],
+    )
 }
 
 /// The devices of a stack: what the layer above asks of each, and what its own layer makes of that.

@@ -147,6 +147,7 @@ impl Row {
         }
         let said = [
             (self.dense, "written blocks side by side"),
+            (options.stretch_bytes.is_some(), "addresses stretched over the disk"),
             (options.flush, "flushed at the end"),
             (options.untimed, "nothing takes time"),
             (!options.idle, "no idle time"),

@@ -89,6 +89,9 @@ pub struct SetupArguments {
     /// Number the blocks that a workload writes from 0 on, in the order of their addresses
     #[arg(long)]
     dense: bool,
+    /// Stretch the workload's addresses until they reach over the whole disk; requests stay as long as they are
+    #[arg(long, conflicts_with = "dense")]
+    pub stretch: bool,
     /// What to do with a request beyond the layer's capacity
     #[arg(long, value_enum, default_value_t = BeyondArgument::Error)]
     beyond: BeyondArgument,
@@ -202,6 +205,8 @@ type Seen = (Option<Window>, Option<Vec<BandsAt>>);
 pub struct Chosen {
     pub buffer: BufferSize,
     pub options: ReplayOptions,
+    /// Whether the addresses of each workload are stretched over the disk.
+    pub stretch: bool,
     settings: Vec<Setting>,
 }
 
@@ -220,13 +225,14 @@ impl SetupArguments {
         let is_own_buffer = self.buffer != BufferSize::Percent(BUFFER_PERCENT);
         let has_own_zones = self.zone_size.is_some() || self.conventional_zones.is_some();
         let is_own_drive = self.drive.is_some() || self.capacity.is_some() || has_own_zones;
-        is_own_drive || is_own_buffer || self.untimed || self.dense || !self.settings.is_empty()
+        is_own_drive || is_own_buffer || self.untimed || self.dense || self.stretch || !self.settings.is_empty()
     }
 
     /// What was chosen, for runs of `cases`.
     pub fn choose(&self, cases: &[Case], seen: Seen) -> Result<Chosen> {
         Setting::check(&self.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
-        let chosen = Chosen { buffer: self.buffer, options: self.options(seen), settings: self.settings.clone() };
+        let (options, settings) = (self.options(seen), self.settings.clone());
+        let chosen = Chosen { buffer: self.buffer, options, stretch: self.stretch, settings };
         cases.iter().try_for_each(|case| chosen.check(case))?;
         Ok(chosen)
     }
@@ -280,7 +286,7 @@ impl Chosen {
     /// What no command line chose. The settings are written as for `--set`.
     pub fn new(buffer: BufferSize, options: ReplayOptions, settings: &[&str]) -> Result<Self> {
         let settings = settings.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>();
-        Ok(Self { buffer, options, settings: settings.map_err(|e| anyhow!("{e}"))? })
+        Ok(Self { buffer, options, stretch: false, settings: settings.map_err(|e| anyhow!("{e}"))? })
     }
 
     /// Makes the layer once, so that what is wrong with it is said before any work. A buffer that is a percentage of
@@ -312,10 +318,12 @@ impl Chosen {
         let config = self.config(layer);
         let (range_bytes, block_bytes) = (workload.range.range_bytes, case.drive.block_bytes);
         let buffer_blocks = if layer.buffered { self.buffer.blocks(range_bytes, block_bytes) } else { 0 };
+        let stretch_bytes = self.stretch.then_some(range_bytes);
+        let options = ReplayOptions { stretch_bytes, ..self.options.clone() };
         let mut run = || -> Result<_, ReplayError> {
-            self.options.check_warm_up(&workload.range)?;
+            options.check_warm_up(&workload.range)?;
             let size = (range_bytes, buffer_blocks);
-            let (drive, simulation) = case.simulation(&config, workload.workload(), size, &self.options)?;
+            let (drive, simulation) = case.simulation(&config, workload.workload(), size, &options)?;
             let capacity_blocks = simulation.capacity();
             let mut source = workload.open(progress)?;
             let outcome = simulation.run_timed(&mut source, observer)?;
@@ -327,7 +335,7 @@ impl Chosen {
             _ => anyhow!("{} on {}: {e}", workload.info.name, layer.name),
         })?;
         let (drive, buffer) = ((&drive, capacity_blocks), (self.buffer, buffer_blocks));
-        Ok(Row::new(workload, (layer, config), drive, buffer, (&self.options, outcome)))
+        Ok(Row::new(workload, (layer, config), drive, buffer, (&options, outcome)))
     }
 
     fn config(&self, layer: &LayerInfo) -> toml::Table {

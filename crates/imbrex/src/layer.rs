@@ -4,6 +4,7 @@
 //! to a [`Plan`], and cleans one bounded step at a time.
 
 use crate::block::{Extent, Lba, Pba, Request};
+use crate::contents::Contents;
 use crate::plan::{Plan, Record, Unit};
 
 /// Why the runner calls [`TranslationLayer::clean`].
@@ -99,77 +100,6 @@ pub struct Occupancy {
     pub used: u64,
     /// Blocks that there are.
     pub blocks: u64,
-}
-
-/// What a band of a layer that appends to bands is, at a moment.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum BandState {
-    /// Nothing is written on it.
-    Empty,
-    /// Blocks are appended to it.
-    Open,
-    /// It is written as far as it will be.
-    Closed,
-    /// Its live blocks are being copied to another one.
-    Victim,
-    /// It holds copies of live blocks of victims, which do not count yet.
-    Copying,
-    /// Its reset has not taken effect.
-    Emptying,
-    /// The drive lets nobody write or reset it.
-    Unusable,
-}
-
-impl BandState {
-    /// Its name in results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::Open => "open",
-            Self::Closed => "closed",
-            Self::Victim => "victim",
-            Self::Copying => "copying",
-            Self::Emptying => "emptying",
-            Self::Unusable => "unusable",
-        }
-    }
-}
-
-/// What a band of a layer that appends to bands holds, in blocks.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct BandContent {
-    /// What the band is.
-    pub state: BandState,
-    /// Never written since the band was last reset.
-    pub unwritten: u32,
-    /// Written, and no logical block lies there: superseded, forgotten, or a copy that does not count yet.
-    pub dead: u32,
-    /// Logical blocks that lie there.
-    pub live: u32,
-    /// Of these, the ones that were overwritten since they were last moved; none is known where no heat is kept.
-    pub hot: Option<u32>,
-}
-
-impl BandContent {
-    /// Blocks that hold nothing of worth.
-    #[must_use]
-    pub fn free(&self) -> u32 {
-        self.unwritten + self.dead
-    }
-
-    /// Live blocks that are not hot, where heat is kept.
-    #[must_use]
-    pub fn cold(&self) -> Option<u32> {
-        self.hot.map(|hot| self.live - hot)
-    }
-
-    /// Whether it has at least one hot, one cold and one free block: the mixed band of Jones et al., ACM TOS 12(1),
-    /// 2016, §5.2.
-    #[must_use]
-    pub fn is_mixed(&self) -> Option<bool> {
-        self.hot.map(|hot| hot > 0 && hot < self.live && self.free() > 0)
-    }
 }
 
 /// A record or a report that contradicts what the layer knows: the journal or the drive is damaged.
@@ -322,9 +252,9 @@ pub trait TranslationLayer: Send {
         None
     }
 
-    /// What each band holds, in the order of the bands, if it appends to bands and keeps a map of all blocks. Slow: for
-    /// looking at now and then.
-    fn bands(&self) -> Option<Vec<BandContent>> {
+    /// What lies on the parts of its device, if it says so: a log of its bands, a layer on interlaced tracks of its
+    /// tracks. Slow: for looking at now and then.
+    fn contents(&self) -> Option<Contents> {
         None
     }
 

@@ -5,6 +5,7 @@
 pub mod bands;
 pub mod block;
 pub mod buffer_size;
+pub mod contents;
 pub mod drive;
 pub mod explore;
 mod footprint;

@@ -107,6 +107,9 @@ pub enum Event {
     ReadHit,
     /// Blocks of a write that went straight to their zone's write pointer, or past a cache that could take none.
     Direct,
+    /// Blocks of a write that were let into a buffer which might have let them pass; some buffers let in everything and
+    /// do not say so.
+    Admitted,
     /// A zone was read, merged and rewritten; on an interlaced disk, a write to a bottom track rewrote what lies over
     /// it.
     Rmw,
@@ -135,10 +138,11 @@ pub enum Event {
 
 impl Event {
     /// Every event, in the order in which results list them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::WriteHit,
         Self::ReadHit,
         Self::Direct,
+        Self::Admitted,
         Self::Rmw,
         Self::RmwFree,
         Self::Evicted,
@@ -159,6 +163,7 @@ impl Event {
             Self::WriteHit => "write_hits",
             Self::ReadHit => "read_hits",
             Self::Direct => "direct",
+            Self::Admitted => "admitted",
             Self::Rmw => "rmw",
             Self::RmwFree => "rmw_free",
             Self::Evicted => "evicted",

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use fixture::{Listed, ZONE_BLOCKS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
-use imbrex::layer::{BandContent, BandState, Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::contents::{BandContent, BandState, Contents};
+use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::layers;
 use imbrex::plan::{Op, Place, Plan, Record, Unit, Why};
 use imbrex::replay::{BandSums, BandsAt, BandsLook, Observer, Outcome, ReplayError, ReplayOptions, Simulation, space};
@@ -130,9 +131,9 @@ struct Counted {
 }
 
 impl TranslationLayer for Counted {
-    fn bands(&self) -> Option<Vec<BandContent>> {
+    fn contents(&self) -> Option<Contents> {
         self.counts.lock().unwrap().push(self.count.bands());
-        self.layer.bands()
+        self.layer.contents()
     }
     fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         let took = self.layer.write(at, plan);
@@ -243,14 +244,22 @@ fn looks_are_what_plans_add_up_to() {
         assert_eq!(looks.iter().map(|look| look.requests).collect::<Vec<_>>(), [40, 200, 201, 700, 1000]);
         assert_eq!(looks.last().unwrap().at, None);
         for (look, count) in looks.iter().zip(&counts) {
-            assert_eq!(&as_counted(&look.bands), count, "{layer}, {config}, after {} requests", look.requests);
+            assert_eq!(
+                &as_counted(look.contents.bands()),
+                count,
+                "{layer}, {config}, after {} requests",
+                look.requests
+            );
             let fills = |band: &BandContent| band.free() + band.live == ZONE_BLOCKS;
-            assert!(look.bands.len() == BANDS as usize && look.bands.iter().all(fills), "{look:?}");
-            let open = look.bands.iter().filter(|band| band.state == BandState::Open).count();
+            assert!(
+                look.contents.bands().len() == BANDS as usize && look.contents.bands().iter().all(fills),
+                "{look:?}"
+            );
+            let open = look.contents.bands().iter().filter(|band| band.state == BandState::Open).count();
             assert!(open <= if config.contains("open_bands") { 6 } else { 1 }, "{look:?}");
         }
-        let last = &looks.last().unwrap().bands;
-        let mut all = looks.iter().flat_map(|look| &look.bands);
+        let last = looks.last().unwrap().contents.bands();
+        let mut all = looks.iter().flat_map(|look| look.contents.bands());
         let is_apart = config.contains("open_bands");
         assert!(all.any(|band| band.is_mixed() == Some(true)) != is_apart, "{layer}, {config}: a mixed band or none");
         let some = |what: fn(&BandContent) -> bool| assert!(last.iter().any(what), "{layer}, {config}: {last:?}");
@@ -272,7 +281,9 @@ fn times_are_those_of_the_trace() {
     let moments = [0, 99_000_000_001, 500_000_000_000].map(BandsAt::Ns);
     let (looks, ..) = looked("log-greedy", "sequence = 'heat'", &moments);
     assert_eq!(looks.iter().map(|look| look.requests).collect::<Vec<_>>(), [0, 100, 500, 1000]);
-    assert!(looks[0].bands.iter().all(|band| band.state == BandState::Empty && band.unwritten == ZONE_BLOCKS));
+    assert!(
+        looks[0].contents.bands().iter().all(|band| band.state == BandState::Empty && band.unwritten == ZONE_BLOCKS)
+    );
     assert_eq!(looks[1].at, Some(moments[1]));
 }
 
@@ -286,7 +297,9 @@ fn where_no_heat_is_kept_live_blocks_are_not_told_apart() {
     let outcome = simulation.run(&mut Listed::new(writes(filled, 10)), &mut looked).unwrap();
     let sums = outcome.bands.unwrap();
     assert_eq!((sums.live_blocks, sums.hot_blocks, sums.mixed), (filled, None, None));
-    assert!(looked.0[0].bands.iter().all(|band| (band.hot, band.cold(), band.is_mixed()) == (None, None, None)));
+    assert!(
+        looked.0[0].contents.bands().iter().all(|band| (band.hot, band.cold(), band.is_mixed()) == (None, None, None))
+    );
 }
 
 #[test]
@@ -295,7 +308,7 @@ fn what_cannot_be_looked_at_is_said_before_the_run() {
     for layer in layers::ALL {
         let said = simulate(layer, "", 64, &asked(&[])).err().map(|e| e.to_string());
         let has_bands = FAMILY.contains(&layer.name);
-        let expected = format!("bands: layer {} does not append to bands", layer.name);
+        let expected = format!("bands: layer {} does not say what lies where", layer.name);
         assert_eq!(said.is_none(), has_bands, "{said:?}");
         assert!(said.is_none_or(|said| said.starts_with(&expected)), "{}", layer.name);
     }

@@ -6,8 +6,9 @@ mod fixture;
 
 use fixture::{Listed, request};
 use imbrex::block::{Access, Extent, Lba, Pba};
+use imbrex::contents::BandState;
 use imbrex::drive::DrivePreset;
-use imbrex::layer::{BandState, Step, UnitReport};
+use imbrex::layer::{Step, UnitReport};
 use imbrex::layers;
 use imbrex::media::{Media, Shingled, ZonedSpec};
 use imbrex::plan::{Plan, Why};
@@ -165,7 +166,7 @@ fn no_band_is_opened_before_something_is_written_there() {
         assert_eq!(layer.write(Extent::new(Lba(0), 8), &mut plan), 8);
         let steps = (0..9).find(|_| layer.flush(&mut plan) == Step::Done);
         assert!(steps.is_some(), "the write buffer is not emptied");
-        let states: Vec<BandState> = layer.bands().unwrap().iter().map(|band| band.state).collect();
+        let states: Vec<BandState> = layer.contents().unwrap().bands().iter().map(|band| band.state).collect();
         assert_eq!(states[..2], [BandState::Closed, BandState::Empty], "{open_bands}");
     }
 }

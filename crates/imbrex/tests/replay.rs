@@ -77,6 +77,22 @@ fn requests_beyond_the_disk_are_refused_or_wrapped() {
 }
 
 #[test]
+fn addresses_are_stretched_over_the_disk() {
+    let trace = || vec![request(0, WRITE, 9, 1), request(0, READ, 10, 1), request(0, WRITE, 62, 2)];
+    let range = |blocks: u64| Some(blocks * 4096);
+    let stretched = |blocks| ReplayOptions { stretch_bytes: range(blocks), verify: true, ..ReplayOptions::default() };
+    let seconds = |options| conventional(&options, trace()).unwrap().simulated_seconds;
+    let shown = |ns: u64| ns as f64 / 1e9;
+    assert_eq!(seconds(stretched(512)), shown(2 * FAR + 2 * NEAR), "block 10 follows block 9");
+    // Of 64 blocks over 512 each lies eight blocks from the next, and the last two end with the disk.
+    assert_eq!(seconds(stretched(64)), shown(3 * FAR + NEAR));
+    let error = conventional(&stretched(32), trace()).unwrap_err();
+    assert!(matches!(error, ReplayError::Beyond { request: 3, .. }), "{error}");
+    let error = conventional(&stretched(1024), vec![request(0, READ, 511, 2)]).unwrap_err();
+    assert!(matches!(error, ReplayError::Beyond { request: 1, .. }), "what is larger than the disk: {error}");
+}
+
+#[test]
 fn options_without_meaning_are_refused() {
     let refused = |options: ReplayOptions| {
         assert!(matches!(conventional(&options, vec![]), Err(ReplayError::Option { .. })), "{options:?}");

@@ -1,4 +1,4 @@
-//! `--bands`: what each band of a layer holds, at the end of a replay and at chosen moments, as data and as a picture.
+//! `--bands`: what each band or track of a layer holds, at the end of a replay and at chosen moments, as data and as a picture.
 
 mod row;
 
@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
+use imbrex::contents::Contents;
 use imbrex::replay::{BandsAt, BandsLook};
 use imbrex::trace::{TraceInfo, TraceRange};
+use serde::Serialize;
 
 use crate::duration::{nanoseconds, whole};
 use crate::new_file::NewFile;
@@ -19,17 +21,18 @@ use crate::pictures;
 use crate::row::called;
 #[cfg(feature = "pictures")]
 use crate::table::count;
-pub use row::Band;
+use row::Track;
+pub use row::{Band, Of};
 
 /// When bands are looked at and where to that goes.
 #[derive(Args)]
 pub struct BandsArguments {
-    /// Write what each band holds at the end to FILE: as a picture if it ends in .svg, as JSON in .json, and else as CSV;
-    /// may be repeated
-    #[arg(long = "bands", value_name = "FILE")]
+    /// Write what each band of a log, or each track of an interlaced disk, holds at the end to FILE: as a picture if it
+    /// ends in .svg, as JSON in .json, and else as CSV; may be repeated
+    #[arg(long = "bands", visible_alias = "tracks", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// At these moments too: after PERCENT of the requests such as 25%, after so many of them, or at a TIME such as 2h
-    #[arg(long = "bands-at", value_name = "PERCENT|N|TIME", value_delimiter = ',', value_parser = moment)]
+    #[arg(long = "bands-at", visible_alias = "tracks-at", value_name = "PERCENT|N|TIME", value_delimiter = ',', value_parser = moment)]
     #[arg(requires = "files")]
     at: Vec<Moment>,
 }
@@ -97,6 +100,17 @@ impl Form {
     }
 }
 
+/// After how many requests a look was taken, and whether that was the end.
+fn moment_of(look: &BandsLook) -> (u64, bool) {
+    (look.requests, look.at.is_none())
+}
+
+fn json(rows: &[impl Serialize]) -> Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(rows)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
 /// The files of a band map, which appear when it is complete.
 pub struct BandMap<'a> {
     files: Vec<(Form, NewFile)>,
@@ -127,32 +141,48 @@ impl BandMap<'_> {
     fn content(&self, form: Form) -> Result<Vec<u8>> {
         match form {
             Form::Picture => self.picture(),
-            Form::Csv => csv(&self.rows()),
-            Form::Json => {
-                let mut text = serde_json::to_vec_pretty(&self.rows())?;
-                text.push(b'\n');
-                Ok(text)
-            }
+            Form::Csv if self.is_of_tracks() => csv(&self.tracks()),
+            Form::Csv => csv(&self.bands()),
+            Form::Json if self.is_of_tracks() => json(&self.tracks()),
+            Form::Json => json(&self.bands()),
         }
     }
 
-    fn rows(&self) -> Vec<Band<'_>> {
-        let of = (self.workload.name.as_str(), self.workload.is_synthetic(), self.layer, self.block_bytes);
-        self.looks.iter().flat_map(|look| Band::all(of, look)).collect()
+    /// A layer says the one or the other, always.
+    fn is_of_tracks(&self) -> bool {
+        self.looks.iter().any(|look| matches!(look.contents, Contents::Tracks(_)))
+    }
+
+    fn of(&self) -> Of<'_> {
+        let (trace, synthetic) = (self.workload.name.as_str(), self.workload.is_synthetic());
+        Of { trace, synthetic, layer: self.layer, block_bytes: self.block_bytes }
+    }
+
+    fn bands(&self) -> Vec<Band<'_>> {
+        let all = |look| Band::all(self.of(), moment_of(look), look.contents.bands());
+        self.looks.iter().flat_map(all).collect()
+    }
+
+    fn tracks(&self) -> Vec<Track<'_>> {
+        let all = |look| Track::all(self.of(), moment_of(look), look.contents.tracks());
+        self.looks.iter().flat_map(all).collect()
     }
 
     #[cfg(feature = "pictures")]
     fn picture(&self) -> Result<Vec<u8>> {
         let workload = called(&self.workload.name, self.workload.is_synthetic());
-        let panel = |look: &BandsLook| {
+        let title = format!("{workload} on {}", self.layer);
+        let caption = |look: &BandsLook| {
             let when = if look.at.is_some() { "after" } else { "at the end, after" };
-            pictures::BandsPanel {
-                caption: format!("{when} {} requests", count(look.requests)),
-                bands: look.bands.clone(),
-            }
+            format!("{when} {} requests", count(look.requests))
         };
+        if self.is_of_tracks() {
+            let panels: Vec<_> = self.looks.iter().map(|look| (caption(look), look.contents.tracks())).collect();
+            return pictures::tracks(&title, &panels);
+        }
+        let panel = |look| pictures::BandsPanel { caption: caption(look), bands: look.contents.bands().to_vec() };
         let panels: Vec<_> = self.looks.iter().map(panel).collect();
-        pictures::bands(&format!("{workload} on {}", self.layer), &panels)
+        pictures::bands(&title, &panels)
     }
 
     #[cfg(not(feature = "pictures"))]

@@ -1,20 +1,29 @@
-//! What a band holds, as it is written. `docs/json.md` describes every field; its version changes with them.
+//! What a band or a track holds, as it is written. `docs/json.md` describes every field; the versions change with them.
 
-use imbrex::layer::BandContent;
-use imbrex::replay::BandsLook;
+use imbrex::contents::{BandContent, TrackContent};
+use imbrex::tracks::Side;
 use serde::Serialize;
 
 /// The version of [`Band`].
-const SCHEMA: &str = "imbrex.bands/1";
+const BANDS: &str = "imbrex.bands/1";
+/// The version of [`Track`].
+const TRACKS: &str = "imbrex.tracks/1";
+
+/// The run that bands or tracks are of.
+#[derive(Copy, Clone, Serialize)]
+pub struct Of<'a> {
+    pub trace: &'a str,
+    pub synthetic: bool,
+    pub layer: &'static str,
+    pub block_bytes: u32,
+}
 
 /// One band at a moment.
 #[derive(Serialize)]
 pub struct Band<'a> {
     schema: &'static str,
-    trace: &'a str,
-    synthetic: bool,
-    layer: &'static str,
-    block_bytes: u32,
+    #[serde(flatten)]
+    of: Of<'a>,
     requests: u64,
     is_end: bool,
     band: usize,
@@ -27,21 +36,31 @@ pub struct Band<'a> {
     mixed: Option<bool>,
 }
 
+/// One track at a moment.
+#[derive(Serialize)]
+pub struct Track<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    of: Of<'a>,
+    requests: u64,
+    is_end: bool,
+    track: usize,
+    side: &'static str,
+    home_blocks: u32,
+    stale_blocks: u32,
+    buffered_blocks: u32,
+    swapped_blocks: u32,
+    free_blocks: u32,
+}
+
 impl<'a> Band<'a> {
-    /// All bands of a look, in their order, at a layer with blocks of so many bytes on a trace.
-    pub fn all(
-        (trace, synthetic, layer, block_bytes): (&'a str, bool, &'static str, u32),
-        look: &BandsLook,
-    ) -> impl Iterator<Item = Self> {
-        let (requests, is_end) = (look.requests, look.at.is_none());
-        look.bands.iter().enumerate().map(move |(band, content)| {
+    /// All bands in their order, after so many requests and at the end or not.
+    pub fn all(of: Of<'a>, (requests, is_end): (u64, bool), bands: &[BandContent]) -> impl Iterator<Item = Self> {
+        bands.iter().enumerate().map(move |(band, content)| {
             let BandContent { state, unwritten, dead, live, hot } = *content;
             Self {
-                schema: SCHEMA,
-                trace,
-                synthetic,
-                layer,
-                block_bytes,
+                schema: BANDS,
+                of,
                 requests,
                 is_end,
                 band,
@@ -52,6 +71,28 @@ impl<'a> Band<'a> {
                 cold_blocks: content.cold(),
                 hot_blocks: hot,
                 mixed: content.is_mixed(),
+            }
+        })
+    }
+}
+
+impl<'a> Track<'a> {
+    /// The same of tracks, from the outside inwards.
+    pub fn all(of: Of<'a>, (requests, is_end): (u64, bool), tracks: &[TrackContent]) -> impl Iterator<Item = Self> {
+        tracks.iter().enumerate().map(move |(track, content)| {
+            let TrackContent { side, home, stale, buffered, swapped, .. } = *content;
+            Self {
+                schema: TRACKS,
+                of,
+                requests,
+                is_end,
+                track,
+                side: if side == Side::Top { "top" } else { "bottom" },
+                home_blocks: home,
+                stale_blocks: stale,
+                buffered_blocks: buffered,
+                swapped_blocks: swapped,
+                free_blocks: content.free(),
             }
         })
     }

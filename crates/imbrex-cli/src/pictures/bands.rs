@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use anyhow::{Result, anyhow};
-use imbrex::layer::BandContent;
+use imbrex::contents::BandContent;
 use imbrex::replay::BandSums;
 use plotters::coord::Shift;
 use plotters::prelude::*;

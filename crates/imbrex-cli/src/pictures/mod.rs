@@ -1,6 +1,7 @@
 //! What pictures have in common, and those that more than one command draws.
 
 mod bands;
+mod tracks;
 
 use anyhow::Result;
 use plotters::coord::Shift;
@@ -8,6 +9,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 pub use bands::{BandsPanel, bands};
+pub use tracks::tracks;
 
 /// The width of a picture, in pixels, and of what is right of the drawing in it.
 pub const WIDTH: u32 = 1100;

@@ -2,6 +2,7 @@
 
 use super::measured::Described;
 use super::metric::Metric;
+use super::mix::Part;
 
 /// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside
 /// it in its first study.
@@ -12,6 +13,18 @@ pub enum Measure {
     Reduction { metric: Metric, workload: &'static str, against: &'static str },
     /// By how many percent the metric of one variant is smaller than that of another, or on how many workloads it is.
     Against { metric: Metric, variant: &'static str, against: &'static str, taken: Taken },
+    /// By how many percent the metric of a variant is smaller than that of another, on one workload.
+    Saved { metric: Metric, workload: &'static str, variant: &'static str, against: &'static str },
+    /// The metric of a variant on one workload.
+    Of { metric: Metric, workload: &'static str, variant: &'static str },
+    /// How many times that of another variant it is there.
+    Times { metric: Metric, workload: &'static str, variant: &'static str, over: &'static str },
+    /// The same where it is most.
+    MostTimes { metric: Metric, variant: &'static str, over: &'static str },
+    /// How many times as fast a variant writes a part of the mix as another.
+    Speed { variant: &'static str, over: &'static str, part: Part },
+    /// The part of the blocks that a variant's buffer let in there.
+    LetIn { variant: &'static str, part: Part },
     /// By how many percentage points a ratio is smaller than that of another variant, at most.
     MostLost { metric: Metric, variant: &'static str, against: &'static str },
     /// How many times as many blocks a layer of a sweep rewrites as another, at least.
@@ -95,6 +108,9 @@ impl Measure {
         match self {
             Self::MeanReduction(_)
             | Self::Against { .. }
+            | Self::MostTimes { .. }
+            | Self::Speed { .. }
+            | Self::LetIn { .. }
             | Self::MostLost { .. }
             | Self::Rewritten { .. }
             | Self::AtLeast { .. }
@@ -102,9 +118,12 @@ impl Measure {
             | Self::Rank { .. }
             | Self::Smallest { .. }
             | Self::Periods { .. } => Scope::All,
-            Self::Reduction { workload, .. } | Self::Lead { workload, .. } | Self::Saving { workload, .. } => {
-                Scope::One(workload)
-            }
+            Self::Reduction { workload, .. }
+            | Self::Saved { workload, .. }
+            | Self::Of { workload, .. }
+            | Self::Times { workload, .. }
+            | Self::Lead { workload, .. }
+            | Self::Saving { workload, .. } => Scope::One(workload),
             Self::Best { on, .. }
             | Self::BestOther { on, .. }
             | Self::Rises { on, .. }
@@ -117,7 +136,12 @@ impl Measure {
 
     /// Whether it looks at runs of the workloads, and not at the workloads alone.
     pub fn is_of_runs(&self) -> bool {
-        !matches!(self, Self::Periods { .. }) && self.sweep().is_none()
+        !matches!(self, Self::Periods { .. }) && self.sweep().is_none() && !self.is_of_the_mix()
+    }
+
+    /// Whether it looks at the mix.
+    pub fn is_of_the_mix(&self) -> bool {
+        matches!(self, Self::Speed { .. } | Self::LetIn { .. })
     }
 
     /// The sweep that it looks at, if it does.
@@ -146,6 +170,18 @@ impl Described for Measure {
                     Taken::Count => format!("workloads with {saved}"),
                 }
             }
+            Self::Saved { metric, workload, variant, against } => {
+                format!("{} saved by {variant} against {against} on {workload}", metric.name())
+            }
+            Self::Of { metric, workload, variant } => format!("{} of {variant} on {workload}", metric.name()),
+            Self::Times { metric, workload, variant, over } => {
+                format!("{} of {variant} over that of {over} on {workload}", metric.name())
+            }
+            Self::MostTimes { metric, variant, over } => {
+                format!("{} of {variant} over that of {over}, at most", metric.name())
+            }
+            Self::Speed { variant, over, part } => format!("MB/s of {variant} over those of {over}, {}", part.name()),
+            Self::LetIn { variant, part } => format!("blocks let in by {variant}, {}", part.name()),
             Self::MostLost { metric, variant, against } => {
                 format!("{} lost by {variant} against {against}, at most", metric.name())
             }

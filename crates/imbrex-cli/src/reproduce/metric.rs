@@ -30,6 +30,8 @@ pub enum Metric {
     Evicted,
     /// The part of the time in which the flash of a cache was busy.
     FlashBusy,
+    /// How far the head travelled, in cylinders.
+    SeekDistance,
     /// Written blocks that were buffered already, of all written blocks.
     Hits,
     /// The part of these in the hot part of a buffer.
@@ -79,6 +81,7 @@ impl Metric {
             Self::BandTime => "mean time of a band's rewrite",
             Self::Evicted => "blocks written home",
             Self::FlashBusy => "flash busy",
+            Self::SeekDistance => "seek distance",
             Self::Hits => "write hit ratio",
             Self::HotHits => "write hits in the hot buffer",
             Self::ColdHits => "other write hits",
@@ -104,6 +107,7 @@ impl Metric {
             _ if self.is_time() => "ms",
             _ if self.is_ratio() => "0 to 1",
             Self::Reclaims => "times",
+            Self::SeekDistance => "cylinders",
             Self::WriteAmplification => "",
             Self::Rmw | Self::RmwFree | Self::WriteBacks => "zones",
             Self::Padding | Self::PaddingAgain => "bytes",
@@ -151,6 +155,7 @@ impl Metric {
             Self::BandTime => outcome.devices.last().and_then(|disk| each_ms(&disk.outcome.blocked_cleaning)),
             Self::Evicted => Some(outcome.evicted_blocks as f64),
             Self::FlashBusy => outcome.devices.first().map(|flash| flash.outcome.disk_busy_ratio),
+            Self::SeekDistance => Some(outcome.seek_cylinders as f64),
             Self::Hits => Some(outcome.write_hit_ratio),
             Self::HotHits => Some(hot),
             Self::ColdHits => Some(outcome.write_hit_ratio - hot),

@@ -8,6 +8,7 @@ mod locality;
 mod measure;
 mod measured;
 mod metric;
+mod mix;
 mod paper;
 #[cfg(feature = "pictures")]
 mod pictures;
@@ -17,6 +18,7 @@ mod results;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod tracklace;
 mod turnover;
 mod volumes;
 
@@ -26,6 +28,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use imbrex::buffer_size::BufferSize;
+use imbrex::drive::Shape;
 use imbrex::layers;
 use imbrex::replay::ReplayOptions;
 use imbrex::trace::Workload;
@@ -35,7 +38,7 @@ use crate::output::{Format, Output, csv};
 use crate::parallel;
 use crate::progress::Progress;
 use crate::row::Row;
-use crate::setup::{Case, Chosen, named_drive};
+use crate::setup::{Case, Chosen, Fit, named_drive};
 use crate::stop;
 use crate::table::paragraphs;
 use crate::workload::Known;
@@ -55,8 +58,12 @@ enum Reproduced {
 }
 
 /// All of them.
-const PAPERS: [Reproduced; 3] =
-    [Reproduced::Studies(&amphisbaena::PAPER), Reproduced::ColdWeight, Reproduced::Studies(&pore::PAPER)];
+const PAPERS: [Reproduced; 4] = [
+    Reproduced::Studies(&amphisbaena::PAPER),
+    Reproduced::ColdWeight,
+    Reproduced::Studies(&pore::PAPER),
+    Reproduced::Studies(&tracklace::PAPER),
+];
 
 /// The file by which a folder of results is known.
 const CLAIMS: &str = "claims.csv";
@@ -66,7 +73,7 @@ const CLAIMS: &str = "claims.csv";
 /// Figures go to a folder as data and pictures; docs/reproduction tells what was found.
 #[derive(Args)]
 pub struct Reproduce {
-    /// The paper: amphisbaena, cold-weight or pore
+    /// The paper: amphisbaena, cold-weight, pore or tracklace
     #[arg(value_name = "PAPER", value_parser = paper)]
     paper: Reproduced,
     /// A folder with traces of the paper's volumes, called hm_0.csv.gz and so on; what it lacks is generated from
@@ -171,6 +178,11 @@ impl Reproduce {
         if let Some(figure) = paper.turnover {
             results.turnover = self.turnover(paper, figure, known, jobs)?;
         }
+        if let Some(mix) = paper.mix {
+            let halves = self.volumes(&mix.halves)?;
+            let configured = |variant: &Variant, range| configured(paper, variant, range);
+            results.mix = mix::points(mix, &halves, self.requests, configured, jobs)?;
+        }
         results.sweeps = sweep::points(paper.sweeps, paper.drive, self.requests, self.seed, jobs)?;
         results.localities = localities;
         Ok(results)
@@ -224,6 +236,9 @@ fn write_studies(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>,
     if results.paper.turnover.is_some() {
         turnover::write(&results.turnover, folder)?;
     }
+    if results.paper.mix.is_some() {
+        mix::write(&results.mix, folder)?;
+    }
     if !results.paper.sweeps.is_empty() {
         sweep::write(&results.sweeps, folder)?;
     }
@@ -241,7 +256,8 @@ fn buffer(paper: &Paper) -> Result<BufferSize> {
 
 /// A variant of a paper on its drive, for a workload of this range.
 fn configured(paper: &Paper, variant: &Variant, range_bytes: u64) -> Result<(Chosen, Case)> {
-    let drive = named_drive(paper.drive)?;
+    let capacity_bytes = variant.disk.map(|disk| disk.bytes);
+    let drive = named_drive(paper.drive)?.shaped(&Shape { capacity_bytes, ..Shape::default() })?;
     let buffer = variant.buffer.map_or_else(|| buffer(paper), |text| text.parse().map_err(|e| anyhow!("{e}")))?;
     let blocks = |percent: f64| BufferSize::Percent(percent).blocks(range_bytes, drive.block_bytes);
     let disk = paper.disk_buffer.map(|percent| sweep::disk_config(variant.layer, blocks(percent)));
@@ -251,6 +267,9 @@ fn configured(paper: &Paper, variant: &Variant, range_bytes: u64) -> Result<(Cho
     let queue_depth = (variant.load == Load::OneOutstanding).then_some(1);
     let options = ReplayOptions { prefill: paper.prefill, queue_depth, ..ReplayOptions::default() };
     let settings: Vec<_> = settings.iter().map(String::as_str).collect();
-    let case = Case { layer: layers::find(variant.layer)?, drive, fit: paper.fit };
-    Ok((Chosen::new(buffer, options, &settings)?, case))
+    let fit = variant.disk.map_or(paper.fit, |_| Fit::Given);
+    let case = Case { layer: layers::find(variant.layer)?, drive, fit };
+    let mut chosen = Chosen::new(buffer, options, &settings)?;
+    chosen.stretch = variant.disk.is_some_and(|disk| disk.is_stretched_over);
+    Ok((chosen, case))
 }

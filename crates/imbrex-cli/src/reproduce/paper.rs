@@ -2,6 +2,7 @@
 
 use super::claim::Claim;
 use super::metric::Metric;
+use super::mix::Mix;
 use super::sweep::Sweep;
 use crate::setup::Fit;
 
@@ -34,6 +35,8 @@ pub struct Paper {
     pub studies: &'static [Study],
     /// What is shown over how often the buffer turns over, if anything is.
     pub turnover: Option<&'static Turnover>,
+    /// Two of its volumes written one after the other, if it shows that.
+    pub mix: Option<&'static Mix>,
     /// What is shown over sizes, beside what a closed form says of them.
     pub sweeps: &'static [Sweep],
     /// What the paper says.
@@ -53,11 +56,22 @@ pub struct Variant {
     pub sized: &'static [(&'static str, f64)],
     /// The persistent buffer, as `--buffer` takes it, where it is not the paper's.
     pub buffer: Option<&'static str>,
+    /// The size of the disk, where it is not the paper's.
+    pub disk: Option<Disk>,
     /// When requests come.
     pub load: Load,
     /// What has to have happened in a run for it to tell anything of this variant: a rule that never came to be applied
     /// makes no difference, and that would pass for a result.
     pub reaches: Option<Metric>,
+}
+
+/// A disk of a size of its own.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Disk {
+    /// All bytes of it.
+    pub bytes: u64,
+    /// Whether the workload's addresses are stretched over it.
+    pub is_stretched_over: bool,
 }
 
 /// When requests come.

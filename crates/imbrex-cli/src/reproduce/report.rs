@@ -5,7 +5,7 @@ use super::figures::relative;
 use super::metric::Metric;
 use super::paper::{Figure, Study};
 use super::results::Results;
-use super::{sweep, turnover};
+use super::{mix, sweep, turnover};
 use crate::names::Names;
 use crate::row::{Row, called};
 use crate::setup::Fit;
@@ -39,6 +39,9 @@ pub fn shown(results: &Results, findings: &[Finding]) -> String {
     }
     if let Some(turnover) = paper.turnover {
         text += &format!("\n{}\n\n{}\n", paragraphs(turnover.title), turnover::shown(&results.turnover));
+    }
+    if let Some(mix) = paper.mix {
+        text += &format!("\n{}\n\n{}\n", paragraphs(mix.title), mix::shown(mix, &results.mix));
     }
     for sweep in paper.sweeps {
         text += &format!("\n{}\n\n{}\n", paragraphs(sweep.title), sweep::shown(sweep, &results.sweeps));

@@ -6,7 +6,7 @@ use super::measure::{Measure, Scope, Taken};
 use super::measured::Measured;
 use super::metric::Metric;
 use super::paper::Paper;
-use super::{sweep, turnover};
+use super::{mix, sweep, turnover};
 use crate::row::Row;
 
 /// Every variant on every workload.
@@ -19,6 +19,8 @@ pub struct Results {
     pub turnover: Vec<turnover::Point>,
     /// The points of its sweeps.
     pub sweeps: Vec<sweep::Point>,
+    /// The windows of its mix, if it has one.
+    pub mix: Vec<mix::Point>,
     /// How the workloads write, in the same order; empty if the paper does not show it.
     pub localities: Vec<Locality>,
 }
@@ -31,7 +33,8 @@ impl Results {
         for ((workload, variant), row) in paper.runs().into_iter().zip(runs) {
             rows[workload][variant] = Some(row);
         }
-        Self { paper, rows, turnover: Vec::new(), sweeps: Vec::new(), localities: Vec::new() }
+        let (turnover, sweeps, mix, localities) = Default::default();
+        Self { paper, rows, turnover, sweeps, mix, localities }
     }
 
     /// All of them, in that order.
@@ -65,6 +68,7 @@ impl Results {
         let finding = |claim: &'static Claim| {
             let data = match claim.measure.sweep() {
                 Some(sweep) => sweep::data(&self.sweeps, sweep),
+                None if claim.measure.is_of_the_mix() => mix::data(&self.mix),
                 None => self.data(claim.measure.scope()),
             };
             claim.finding(self.paper.name, self.measured(&claim.measure), data)
@@ -97,6 +101,22 @@ impl Results {
                 Measured::alone(self.reduction(metric, workload, against))
             }
             Measure::Against { metric, variant, against, taken } => self.against(metric, (variant, against), taken),
+            Measure::Saved { metric, workload, variant, against } => {
+                Measured::alone(self.reduction_of(metric, workload, (variant, against)))
+            }
+            Measure::Of { metric, workload, variant } => Measured::alone(self.value(workload, variant, metric)),
+            Measure::Times { metric, workload, variant, over } => {
+                Measured::alone(self.times(metric, workload, (variant, over)))
+            }
+            Measure::MostTimes { metric, variant, over } => self.most_times(metric, (variant, over)),
+            Measure::Speed { variant, over, part } => {
+                let speed = |variant| mix::of(&self.mix, variant, part).map(|point| point.megabytes_per_second);
+                let value = speed(variant).zip(speed(over)).map(|(own, other)| own / other);
+                Measured::alone(value.filter(|times| times.is_finite()))
+            }
+            Measure::LetIn { variant, part } => {
+                Measured::alone(mix::of(&self.mix, variant, part).and_then(|point| point.enter_ratio))
+            }
             Measure::MostLost { metric, variant, against } => self.most_lost(metric, (variant, against)),
             Measure::Rewritten { sweep, curve, over } => self.rewritten(sweep, curve, over),
             Measure::AtLeast { sweep, curve, at } => self.above_least(sweep, curve, (f64::INFINITY, Some(at))),
@@ -212,6 +232,24 @@ impl Results {
         };
         let note = all.iter().map(|(name, percent)| format!("{name} {percent:.1} %")).collect::<Vec<_>>().join(", ");
         Measured { value, note }
+    }
+
+    /// How many times the metric of another variant that of one is.
+    fn times(&self, metric: Metric, workload: &str, (variant, over): (&str, &str)) -> Option<f64> {
+        let [own, other] = [variant, over].map(|variant| self.value(workload, variant, metric));
+        let other = other.filter(|other| *other > 0.0)?;
+        Some(own? / other)
+    }
+
+    /// The same on the workload where that is most.
+    fn most_times(&self, metric: Metric, pair: (&str, &str)) -> Measured {
+        let of = |workload| Some((workload, self.times(metric, workload, pair)?));
+        let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
+            return Measured { value: None, note: "not every workload gives a number".to_owned() };
+        };
+        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let note = all.iter().map(|(name, times)| format!("{name} {times:.2}")).collect::<Vec<_>>().join(", ");
+        Measured { value: all.first().map(|(_, times)| *times), note }
     }
 
     /// By how many percentage points a ratio is below that of another variant, where that is most.

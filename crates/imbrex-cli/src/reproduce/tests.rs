@@ -124,6 +124,7 @@ const PAPER: Paper = Paper {
         },
     ],
     turnover: Some(&TURNOVER),
+    mix: None,
     sweeps: &[],
     claims: CLAIMS,
 };

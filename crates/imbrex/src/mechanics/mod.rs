@@ -78,6 +78,8 @@ pub struct Mechanics {
     write_settle_ns: u64,
     cylinder: u32,
     head: u32,
+    /// Cylinders that the head has travelled.
+    travelled: u64,
 }
 
 /// All surfaces of a drive.
@@ -115,7 +117,7 @@ impl Mechanics {
     fn new(platters: Platters, seek: SeekCurve, spindle: Spindle, head_switch_ms: f64, write_settle_ms: f64) -> Self {
         let ns = |ms: f64| (ms * 1e6 + 0.5) as u64;
         let (head_switch_ns, write_settle_ns) = (ns(head_switch_ms), ns(write_settle_ms));
-        Self { platters, seek, spindle, head_switch_ns, write_settle_ns, cylinder: 0, head: 0 }
+        Self { platters, seek, spindle, head_switch_ns, write_settle_ns, cylinder: 0, head: 0, travelled: 0 }
     }
 
     /// How many sectors the drive has.
@@ -144,6 +146,12 @@ impl Mechanics {
     #[must_use]
     pub fn seek_ns(&self, distance: u32) -> u64 {
         self.seek.ns(distance)
+    }
+
+    /// How many cylinders the head has travelled between accesses.
+    #[must_use]
+    pub const fn travelled(&self) -> u64 {
+        self.travelled
     }
 
     /// Puts the head back to cylinder 0, head 0, where a new drive has it.
@@ -178,6 +186,7 @@ impl Mechanics {
         let at = self.platters.locate(next);
         let piece = u64::from(at.sectors_per_track - at.sector).min(end - next);
         let ready_ns = now_ns + self.arm_ns(&at, write);
+        self.travelled += u64::from(self.cylinder.abs_diff(at.cylinder));
         (self.cylinder, self.head) = (at.cylinder, at.head);
         (self.spindle.pass(ready_ns, at.angle, piece * at.sector_angle), next + piece)
     }

@@ -90,6 +90,19 @@ fn positioning_agrees_with_access() {
 }
 
 #[test]
+fn the_head_travels_from_access_to_access() {
+    let mut m = small();
+    let far = m.locate(m.sectors() - 1).cylinder;
+    assert!(far > 1);
+    let at = |cylinder: u32| (0..3000).find(|sector| small().locate(*sector).cylinder == cylinder).unwrap();
+    m.access(0, at(far), 1, false);
+    m.positioning_ns(0, at(0), false);
+    m.access(0, at(far), 1, true);
+    m.access(0, at(1), 1, true);
+    assert_eq!(m.travelled(), u64::from(far + far - 1));
+}
+
+#[test]
 fn an_empty_access_does_nothing() {
     let mut m = small();
     assert_eq!(m.access(77, 3000, 0, true), 77);

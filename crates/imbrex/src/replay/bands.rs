@@ -1,4 +1,4 @@
-//! What the bands of a layer hold, looked at now and then during a replay and at its end.
+//! What the bands or tracks of a layer hold, looked at now and then during a replay and at its end.
 //!
 //! A look comes between two requests: what is planned by then counts, be it performed or in the disk's queue.
 
@@ -6,19 +6,19 @@ use super::Observer;
 use super::error::ReplayError;
 use super::lookahead::Pending;
 use super::options::{BandsAt, ReplayOptions};
-use super::outcome::BandSums;
-use crate::layer::{BandContent, TranslationLayer};
+use crate::contents::Contents;
+use crate::layer::TranslationLayer;
 use crate::layers::LayerInfo;
 
-/// What the bands held at a moment.
+/// What the bands or tracks held at a moment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BandsLook {
     /// The moment that was chosen; none at the end.
     pub at: Option<BandsAt>,
     /// Requests of the trace that came before.
     pub requests: u64,
-    /// The bands, in their order.
-    pub bands: Vec<BandContent>,
+    /// The bands or tracks, in their order.
+    pub contents: Contents,
 }
 
 /// The moments that are still to come.
@@ -35,8 +35,8 @@ impl Looks {
     /// Looks if it is time to, before `next`.
     pub(super) fn before(&mut self, next: &Pending, layer: &dyn TranslationLayer, observer: &mut dyn Observer) {
         for at in self.due(next) {
-            let bands = layer.bands().unwrap_or_default();
-            observer.bands(&BandsLook { at: Some(at), requests: next.number - 1, bands });
+            let contents = seen(layer);
+            observer.bands(&BandsLook { at: Some(at), requests: next.number - 1, contents });
         }
     }
 
@@ -46,14 +46,13 @@ impl Looks {
         requests: u64,
         layer: &dyn TranslationLayer,
         observer: &mut dyn Observer,
-    ) -> Result<BandSums, ReplayError> {
+    ) -> Result<Contents, ReplayError> {
         if !self.left.is_empty() {
             return Err(ReplayOptions::late_bands(requests));
         }
-        let bands = layer.bands().unwrap_or_default();
-        let sums = BandSums::of(&bands);
-        observer.bands(&BandsLook { at: None, requests, bands });
-        Ok(sums)
+        let look = BandsLook { at: None, requests, contents: seen(layer) };
+        observer.bands(&look);
+        Ok(look.contents)
     }
 
     /// The moments that are over before `next`.
@@ -66,15 +65,23 @@ impl Looks {
     }
 }
 
-/// Whether a layer has the bands that the options ask for.
+/// What it holds; whether it says so was asked before the run.
+fn seen(layer: &dyn TranslationLayer) -> Contents {
+    layer.contents().unwrap_or(Contents::Bands(Vec::new()))
+}
+
+/// Whether a layer has the bands or tracks that the options ask for.
 pub(super) fn check(
     layer: &LayerInfo,
     built: &dyn TranslationLayer,
     options: &ReplayOptions,
 ) -> Result<(), ReplayError> {
-    if options.bands.is_none() || built.bands().is_some() {
+    if options.bands.is_none() || built.contents().is_some() {
         return Ok(());
     }
-    let reason = format!("layer {} does not append to bands; choose one that does, such as log-greedy", layer.name);
+    let reason = format!(
+        "layer {} does not say what lies where; choose a log such as log-greedy, or one for interlaced tracks",
+        layer.name
+    );
     Err(ReplayError::Option { option: "bands", reason })
 }

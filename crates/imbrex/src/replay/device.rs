@@ -19,6 +19,11 @@ pub trait Timing: Send {
     /// How long after `now_ns` an access would begin to transfer. Changes nothing.
     fn positioning_ns(&self, now_ns: u64, first_sector: u64, write: bool) -> u64;
 
+    /// How many cylinders the head has travelled; none where there is no head.
+    fn travelled(&self) -> u64 {
+        0
+    }
+
     /// When a unit of these sectors is empty that is reset from `now_ns` on. At once, for a disk: that moves a pointer.
     fn reset(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64) -> u64 {
         now_ns
@@ -46,6 +51,8 @@ pub struct Device {
     block_bytes: u32,
     sectors_per_block: u64,
     busy_ns: u64,
+    /// How far the head had travelled when that was last forgotten.
+    travelled_before: u64,
     /// How long units have been emptied since the last access or the beginning of the last request.
     emptying_ns: u64,
     /// The block at which the last access began.
@@ -85,6 +92,7 @@ impl Device {
             block_bytes,
             sectors_per_block,
             busy_ns: 0,
+            travelled_before: 0,
             emptying_ns: 0,
             position: 0,
             free_of_charge: false,
@@ -140,9 +148,22 @@ impl Device {
         self.below().iter().map(|device| device.busy_ns()).fold(self.busy_ns, u64::max)
     }
 
-    /// Counts how long the disk is busy anew. In a stack the devices below count that for themselves.
-    pub(super) fn forget_busy(&mut self) {
-        self.busy_ns = 0;
+    /// How many cylinders the disk's head has travelled since that was last forgotten; none of a stack's own.
+    pub(super) fn travelled(&self) -> u64 {
+        self.all_travelled() - self.travelled_before
+    }
+
+    fn all_travelled(&self) -> u64 {
+        match &self.work {
+            Work::Drive(timing) => timing.travelled(),
+            Work::Stack(_) => 0,
+        }
+    }
+
+    /// Counts anew how long the disk is busy and how far its head travels. In a stack the devices below count that for
+    /// themselves.
+    pub(super) fn forget_work(&mut self) {
+        (self.busy_ns, self.travelled_before) = (0, self.all_travelled());
     }
 
     /// How long units have been emptied since the last access or the beginning of the last request.

@@ -53,6 +53,8 @@ pub(super) struct Addressing {
     pub block_bytes: u32,
     pub capacity: u64,
     pub beyond: Beyond,
+    /// The blocks that the workload's addresses reach over, if they are stretched over the capacity.
+    pub stretched: Option<u64>,
 }
 
 /// The arrivals of a closed loop.
@@ -228,6 +230,10 @@ impl Addressing {
     fn request(&self, traced: &TraceRequest, number: u64) -> Result<Request, ReplayError> {
         let mut at = traced.blocks(self.block_bytes);
         let blocks = u64::from(at.blocks);
+        // A range that is larger than the capacity is not stretched, and its end is beyond it.
+        if let Some(range) = self.stretched.filter(|range| *range <= self.capacity) {
+            at.start = Lba((u128::from(at.start.0) * u128::from(self.capacity) / u128::from(range)) as u64);
+        }
         if at.end().0 > self.capacity {
             if self.beyond == Beyond::Error || blocks > self.capacity {
                 return Err(ReplayError::Beyond {

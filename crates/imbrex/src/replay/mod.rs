@@ -45,6 +45,7 @@ mod setup;
 mod simulation;
 mod sizing;
 mod stacked;
+mod sums;
 mod sweep;
 
 use std::ops::ControlFlow;
@@ -54,7 +55,7 @@ pub use bands::BandsLook;
 pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
 pub use options::{BandsAt, Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, WarmUp, Window};
-pub use outcome::{BandSums, Below, ByReason, CleaningTime, HotAndCold, Latency, LatencyMs, Outcome};
+pub use outcome::{Below, ByReason, CleaningTime, HotAndCold, Latency, LatencyMs, Outcome};
 pub use room::{disk, space};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
@@ -62,6 +63,7 @@ pub use series::WindowOutcome;
 pub use setup::{Setup, replay};
 pub use simulation::Simulation;
 pub use sizing::{fits, sized};
+pub use sums::{BandSums, SideSums, TrackSums};
 
 /// Whoever watches a replay.
 pub trait Observer {
@@ -76,7 +78,7 @@ pub trait Observer {
     /// Called with each row of the series, if one is wanted.
     fn row(&mut self, _row: &WindowOutcome) {}
 
-    /// Called with what the bands hold, at the moments chosen and at the end.
+    /// Called with what the bands or tracks hold, at the moments chosen and at the end.
     fn bands(&mut self, _look: &BandsLook) {}
 }
 

@@ -58,6 +58,9 @@ pub struct ReplayOptions {
     pub prefetch: bool,
     /// What to do with requests beyond the layer's capacity. Default [`Beyond::Error`].
     pub beyond: Beyond,
+    /// How many bytes the workload's addresses reach over, if they are to be stretched until they reach over the layer's
+    /// capacity: what begins in the middle begins in the middle then, and is as long as before. Default none.
+    pub stretch_bytes: Option<u64>,
     /// The length of the rows of the series, if one is wanted. Default none.
     pub window: Option<Window>,
     /// When a layer that has bands is asked what they hold, beside the end, if it is. Default never.
@@ -88,6 +91,7 @@ impl Default for ReplayOptions {
             untimed: false,
             prefetch: true,
             beyond: Beyond::Error,
+            stretch_bytes: None,
             window: None,
             bands: None,
         }

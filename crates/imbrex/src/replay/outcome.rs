@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde::ser::SerializeMap;
 
 use super::metrics::{Cleaning, Counters, Latencies, Served, Totals};
-use crate::layer::{BandContent, BandState};
+use super::sums::{BandSums, TrackSums};
+use crate::contents::Contents;
 use crate::plan::{Event, Why};
 
 /// A layer keeps up with its arrivals if it is late at their end by no more than this part of the time they took,
@@ -57,6 +58,8 @@ pub struct Outcome {
     pub evicted_blocks: u64,
     /// Blocks written straight to their zone's write pointer.
     pub direct_blocks: u64,
+    /// Blocks of a write that a buffer let in which lets others pass; 0 where it lets in everything.
+    pub admitted_blocks: u64,
     /// What a buffer with a hot and a cold part did besides.
     #[serde(skip_serializing_if = "HotAndCold::is_nothing")]
     pub hot_cold: HotAndCold,
@@ -77,6 +80,9 @@ pub struct Outcome {
     pub arrival_seconds: Option<f64>,
     /// The part of that time in which the disk, or the busiest device of a stack, was busy.
     pub disk_busy_ratio: f64,
+    /// How many cylinders the head has travelled, or the heads of all disks of a stack; on an interlaced disk a cylinder
+    /// is a track.
+    pub seek_cylinders: u64,
     /// Wall-clock time of the replay, prefilling and warm-up left out; 0 if nobody measured it.
     pub replay_seconds: f64,
     /// Host blocks replayed in each second of it.
@@ -84,6 +90,9 @@ pub struct Outcome {
     /// What the bands hold at the end, if they were looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bands: Option<BandSums>,
+    /// What the tracks of an interlaced disk hold at the end, if they were looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracks: Option<TrackSums>,
     /// The devices of a stack, in the order of their numbers. What is said of media above are the sums over them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Below>,
@@ -127,25 +136,6 @@ impl HotAndCold {
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
-}
-
-/// What all bands hold together, in blocks.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct BandSums {
-    /// Bands that there are.
-    pub bands: u64,
-    /// Bands on which nothing is written.
-    pub empty: u64,
-    /// Bands with at least one hot, one cold and one free block; none is known where no heat is kept.
-    pub mixed: Option<u64>,
-    /// Never written since their band was last reset.
-    pub unwritten_blocks: u64,
-    /// Written, and no logical block lies there.
-    pub dead_blocks: u64,
-    /// Logical blocks that lie there.
-    pub live_blocks: u64,
-    /// Of these, the ones that were overwritten since they were last moved; none is known where no heat is kept.
-    pub hot_blocks: Option<u64>,
 }
 
 /// What a device of a stack did: its layer's requests are what the layer above read and wrote.
@@ -232,6 +222,7 @@ impl Outcome {
             rmw_free: media.event(Event::RmwFree),
             evicted_blocks: media.event(Event::Evicted),
             direct_blocks: media.event(Event::Direct),
+            admitted_blocks: media.event(Event::Admitted),
             hot_cold: HotAndCold::new(media),
             padding_blocks: media_write_blocks.get(Why::Pad),
             padding_again_blocks: media.padding_again,
@@ -243,9 +234,11 @@ impl Outcome {
             // What a device of a stack did with the idle time before the first request that is measured is known, and
             // counted, only when that request asks something of it.
             disk_busy_ratio: ratio(busy_ns.min(measured_ns), measured_ns),
+            seek_cylinders: 0,
             replay_seconds: 0.0,
             blocks_per_second: 0.0,
             bands: None,
+            tracks: None,
             devices,
         }
     }
@@ -260,6 +253,16 @@ impl Outcome {
         (late > arrival * LATE_PART && late > LATE_SECONDS).then(|| self.simulated_seconds / arrival)
     }
 
+    /// Adds what lies where at the end, if somebody looked.
+    pub(super) fn looked_at(mut self, contents: Option<&Contents>) -> Self {
+        match contents {
+            Some(Contents::Bands(bands)) => self.bands = Some(BandSums::of(bands)),
+            Some(Contents::Tracks(tracks)) => self.tracks = Some(TrackSums::of(tracks)),
+            None => {}
+        }
+        self
+    }
+
     /// Adds how long the replay took on the wall's clock.
     #[must_use]
     pub fn timed(mut self, seconds: f64) -> Self {
@@ -267,23 +270,6 @@ impl Outcome {
         let blocks = (self.host_read_blocks + self.host_write_blocks) as f64;
         self.blocks_per_second = if seconds > 0.0 { blocks / seconds } else { 0.0 };
         self
-    }
-}
-
-impl BandSums {
-    /// The sums over some bands.
-    #[must_use]
-    pub fn of(bands: &[BandContent]) -> Self {
-        let sum = |part: fn(&BandContent) -> u32| bands.iter().map(|band| u64::from(part(band))).sum();
-        Self {
-            bands: bands.len() as u64,
-            empty: bands.iter().filter(|band| band.state == BandState::Empty).count() as u64,
-            mixed: bands.iter().map(|band| band.is_mixed().map(u64::from)).sum(),
-            unwritten_blocks: sum(|band| band.unwritten),
-            dead_blocks: sum(|band| band.dead),
-            live_blocks: sum(|band| band.live),
-            hot_blocks: bands.iter().map(|band| band.hot.map(u64::from)).sum(),
-        }
     }
 }
 

@@ -20,6 +20,10 @@ impl Timing for Mechanics {
     fn positioning_ns(&self, now_ns: u64, first_sector: u64, write: bool) -> u64 {
         Self::positioning_ns(self, now_ns, first_sector, write)
     }
+
+    fn travelled(&self) -> u64 {
+        Self::travelled(self)
+    }
 }
 
 impl Timing for FlashTimes {

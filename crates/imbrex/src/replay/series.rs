@@ -15,6 +15,8 @@ use crate::plan::Event;
 pub struct WindowOutcome {
     /// When the window begins, in seconds of simulated time.
     pub start_s: f64,
+    /// When its last request was complete, in the same.
+    pub end_s: f64,
     /// Requests.
     pub requests: u64,
     /// Mean latency of reads in milliseconds; 0 without any.
@@ -23,6 +25,12 @@ pub struct WindowOutcome {
     pub mean_write_ms: f64,
     /// Blocks the host wrote.
     pub host_write_blocks: u64,
+    /// Blocks of these that were buffered already.
+    pub write_hit_blocks: u64,
+    /// Of the others, those that a buffer let pass.
+    pub direct_blocks: u64,
+    /// And those that it let in, where it does not let in everything.
+    pub admitted_blocks: u64,
     /// Blocks written to the media.
     pub media_write_blocks: ByReason,
     /// Blocks written to the media for each block the host wrote; 0 if it wrote none.
@@ -97,16 +105,21 @@ impl Series {
             return;
         }
         let host_write_blocks = to.host.write.blocks - from.host.write.blocks;
+        let event = |event| to.media.event(event) - from.media.event(event);
         let media_write_blocks = ByReason::between(&from.media.written, &to.media.written);
         self.rows.push(WindowOutcome {
             start_s: self.start_ns as f64 / 1e9,
+            end_s: self.seen_ns as f64 / 1e9,
             requests,
             mean_read_ms: mean_ms(&from.host.read, &to.host.read),
             mean_write_ms: mean_ms(&from.host.write, &to.host.write),
             host_write_blocks,
+            write_hit_blocks: event(Event::WriteHit),
+            direct_blocks: event(Event::Direct),
+            admitted_blocks: event(Event::Admitted),
             media_write_blocks,
             write_amplification: ratio(media_write_blocks.total(), host_write_blocks),
-            rmw: to.media.event(Event::Rmw) - from.media.event(Event::Rmw),
+            rmw: event(Event::Rmw),
             warm_up: self.is_warm_up,
         });
     }

@@ -22,7 +22,7 @@ use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
 use super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
 use super::options::ReplayOptions;
-use super::outcome::Outcome;
+use super::outcome::{Below, Outcome};
 use super::room::survives;
 use super::scheduled::Scheduled;
 use super::series::Series;
@@ -140,8 +140,8 @@ impl Simulation {
             series.finish(observer);
         }
         let look = |looks: &Looks| looks.end(ahead.requests(), &*self.layer, observer);
-        let bands = self.looks.as_ref().map(look).transpose()?;
-        let outcome = Outcome { bands, ..self.outcome() };
+        let contents = self.looks.as_ref().map(look).transpose()?;
+        let outcome = self.outcome().looked_at(contents.as_ref());
         if self.options.verify {
             self.read_back().map_err(|fault| self.error(Moment::ReadBack, fault))?;
         }
@@ -165,10 +165,12 @@ impl Simulation {
     }
 
     fn look_ahead<'a>(&self, source: &'a mut dyn TraceSource) -> Lookahead<'a> {
+        let block_bytes = self.machine.disk.block_bytes();
         let addressing = Addressing {
-            block_bytes: self.machine.disk.block_bytes(),
+            block_bytes,
             capacity: self.layer.capacity(),
             beyond: self.options.beyond,
+            stretched: self.options.stretch_bytes.map(|bytes| bytes.div_ceil(u64::from(block_bytes))),
         };
         Lookahead::new(source, addressing, &self.options)
     }
@@ -230,7 +232,7 @@ impl Simulation {
     /// Counts anew.
     fn forget_counts(&mut self) {
         self.machine.counters = Counters::default();
-        self.machine.disk.forget_busy();
+        self.machine.disk.forget_work();
         (self.host, self.latencies) = (HostTotals::default(), Latencies::new());
         (self.blocked, self.idle) = (Cleaning::default(), Cleaning::default());
     }
@@ -372,14 +374,16 @@ impl Simulation {
     }
 
     pub(super) fn outcome(&self) -> Outcome {
-        let devices = self.machine.disk.below().iter().map(|device| device.measured()).collect();
+        let devices: Vec<Below> = self.machine.disk.below().iter().map(|device| device.measured()).collect();
+        let below: u64 = devices.iter().map(|device| device.outcome.seek_cylinders).sum();
+        let seek_cylinders = below + self.machine.disk.travelled();
         let measured_from_ns = self.measured_from_ns.unwrap_or(0);
         // A device of a stack may have been asked nothing since the warm-up.
         let measured_ns = self.machine.latest_ns().saturating_sub(measured_from_ns);
         let arrival_ns = self.last_arrival_ns.map(|ns| ns.saturating_sub(measured_from_ns));
         let time = (measured_ns, self.machine.disk.busy_ns());
         let outcome = Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), time, devices);
-        Outcome { arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), ..outcome }
+        Outcome { arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), seek_cylinders, ..outcome }
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.

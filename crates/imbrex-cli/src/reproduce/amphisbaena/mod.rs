@@ -27,6 +27,7 @@ pub const PAPER: Paper = Paper {
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
     turnover: Some(&TURNOVER),
+    mix: None,
     sweeps: &[],
     claims: claims::CLAIMS,
 };

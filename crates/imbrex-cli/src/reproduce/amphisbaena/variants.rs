@@ -63,5 +63,5 @@ const fn returning(name: &'static str, settings: &'static [&'static str]) -> Var
 }
 
 const fn other(name: &'static str, layer: &'static str, load: Load) -> Variant {
-    Variant { name, layer, settings: &[], sized: &[], buffer: None, load, reaches: None }
+    Variant { name, layer, settings: &[], sized: &[], buffer: None, disk: None, load, reaches: None }
 }

@@ -2,12 +2,11 @@
 
 use anyhow::Result;
 #[cfg(feature = "pictures")]
-use imbrex::layer::BandContent;
-use imbrex::replay::BandsLook;
+use imbrex::contents::BandContent;
 
 use super::paper::{Table, WORKLOADS};
 use super::results::{Aged, Cell, Counted, Results};
-use crate::bands::Band;
+use crate::bands::{Band, Of};
 use crate::new_folder::NewFolder;
 use crate::output::csv;
 #[cfg(feature = "pictures")]
@@ -42,8 +41,8 @@ fn pair(results: &Results, aged: Aged) -> Vec<&Cell> {
 fn bands(cell: &Cell) -> Vec<Band<'_>> {
     let row = &cell.row;
     let requests = row.outcome.requests;
-    let look = BandsLook { at: None, requests, bands: cell.bands.clone() };
-    Band::all((&row.trace, row.synthetic, row.layer, row.block_bytes), &look).collect()
+    let of = Of { trace: &row.trace, synthetic: row.synthetic, layer: row.layer, block_bytes: row.block_bytes };
+    Band::all(of, (requests, true), &cell.bands).collect()
 }
 
 #[cfg(feature = "pictures")]

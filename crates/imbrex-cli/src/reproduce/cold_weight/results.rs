@@ -1,6 +1,6 @@
 //! The runs, and what they say together.
 
-use imbrex::layer::BandContent;
+use imbrex::contents::BandContent;
 use imbrex::replay::BandSums;
 
 use super::paper::{WEIGHTS, WORKLOADS};

@@ -3,8 +3,8 @@
 use std::num::NonZeroU64;
 
 use anyhow::{Result, anyhow};
+use imbrex::contents::BandContent;
 use imbrex::drive::DrivePreset;
-use imbrex::layer::BandContent;
 use imbrex::layers;
 use imbrex::plan::Why;
 use imbrex::replay::{BandsLook, BufferSize, Observer, ReplayOptions, WarmUp, Window, WindowOutcome};
@@ -150,6 +150,6 @@ impl Observer for Watch {
     }
 
     fn bands(&mut self, look: &BandsLook) {
-        self.bands.clone_from(&look.bands);
+        self.bands = look.contents.bands().to_vec();
     }
 }

@@ -1,6 +1,7 @@
 //! The figures as pictures: for each workload the variants of a study side by side.
 
 mod curves;
+mod mixes;
 mod panels;
 mod sweeps;
 
@@ -12,7 +13,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::paper::{Figure, Study};
 use super::results::Results;
-use super::turnover;
+use super::{mix, turnover};
 use crate::new_folder::NewFolder;
 use crate::pictures::{FIRST_NAME, FONT, LEGEND, NAME_HEIGHT, WIDTH, colour, highest, legend};
 
@@ -44,6 +45,11 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
         let mut text = String::new();
         curves::turnover(figure, &results.turnover, &mut text).map_err(|e| anyhow!("cannot draw turnovers: {e}"))?;
         folder.write(&format!("{}.svg", turnover::FILE), text.as_bytes())?;
+    }
+    if let Some(mix) = results.paper.mix {
+        let mut text = String::new();
+        mixes::draw(mix, &results.mix, &mut text).map_err(|e| anyhow!("cannot draw the mix: {e}"))?;
+        folder.write(&format!("{}.svg", mix::FILE), text.as_bytes())?;
     }
     for sweep in results.paper.sweeps {
         let mut text = String::new();

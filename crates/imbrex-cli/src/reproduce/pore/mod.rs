@@ -38,6 +38,7 @@ pub const PAPER: Paper = Paper {
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
     turnover: None,
+    mix: None,
     sweeps: sweeps::SWEEPS,
     claims: claims::CLAIMS,
 };

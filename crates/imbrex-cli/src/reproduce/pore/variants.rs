@@ -135,7 +135,7 @@ const fn names(way: usize) -> [&'static str; COMPETITORS.len()] {
 const fn variant(name: &'static str, layer: &'static str, settings: &'static [&'static str], load: Load) -> Variant {
     // What no regions have has no period either: the other layers know no such field.
     let sized: &[(&str, f64)] = if is_pore(layer) { &[("pore.period_blocks", FILL)] } else { &[] };
-    Variant { name, layer, settings, sized, buffer: None, load, reaches: None }
+    Variant { name, layer, settings, sized, buffer: None, disk: None, load, reaches: None }
 }
 
 const fn is_pore(layer: &str) -> bool {

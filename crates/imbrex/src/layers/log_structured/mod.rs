@@ -113,7 +113,8 @@ mod tune;
 mod variants;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{BandContent, Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::contents::Contents;
+use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -371,8 +372,8 @@ impl TranslationLayer for LogStructured {
         Some(Occupancy { used: blocks(bands - self.bands.empties() - self.bands.emptying()), blocks: blocks(bands) })
     }
 
-    fn bands(&self) -> Option<Vec<BandContent>> {
-        Some(self.bands.contents())
+    fn contents(&self) -> Option<Contents> {
+        Some(Contents::Bands(self.bands.contents()))
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -1,7 +1,7 @@
 //! What the bands hold, counted when somebody looks.
 
 use super::{Bands, Role};
-use crate::layer::{BandContent, BandState};
+use crate::contents::{BandContent, BandState};
 use crate::parts::unit_pool;
 
 impl Bands {
