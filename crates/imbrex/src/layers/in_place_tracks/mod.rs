@@ -32,9 +32,11 @@
 //!   would be nothing left to read.
 //! - *A neighbour that cannot be read* is lost and stays so until it is overwritten; updates leave it out.
 
+mod content;
 mod places;
 
 use crate::block::{Extent, Lba, Pba, Request};
+use crate::contents::Contents;
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, config};
 use crate::parts::lost::LostBlocks;
@@ -42,6 +44,7 @@ use crate::parts::track_order::Phase;
 use crate::plan::{Op, Place, Plan, Record, Why};
 use crate::space::Space;
 use crate::tracks::Side;
+pub(super) use content::TrackContents;
 pub(super) use places::{Care, Places};
 
 /// The fields of these layers.
@@ -218,6 +221,16 @@ impl TranslationLayer for InPlaceTracks {
 
     fn most_records(&self) -> u64 {
         LostBlocks::regions(self.places.capacity)
+    }
+
+    fn contents(&self) -> Option<Contents> {
+        let mut contents = TrackContents::allocated(&self.places, true);
+        let home = |lba| {
+            let (track, offset) = self.places.locate(lba);
+            self.places.block(track, offset)
+        };
+        contents.lose(&self.lost, self.places.capacity, home);
+        Some(contents.found())
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -49,6 +49,7 @@ mod check;
 mod clean;
 mod cold;
 mod config;
+mod content;
 mod forget;
 mod frames;
 mod job;
@@ -61,6 +62,7 @@ mod trimmed;
 mod write;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::contents::Contents;
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::layers::in_place_tracks::Places;
 use crate::layers::{ConfigError, Family, LayerInfo, config as fields};
@@ -321,6 +323,10 @@ impl TranslationLayer for TrackLace {
 
     fn most_records(&self) -> u64 {
         self.records()
+    }
+
+    fn contents(&self) -> Option<Contents> {
+        Some(self.count_contents())
     }
 
     fn occupancy(&self) -> Option<Occupancy> {

@@ -1,6 +1,7 @@
 //! The numbers of the paper on a group of a few tracks, and what a trimmed block costs.
 
 use super::*;
+use crate::contents::TrackContent;
 use crate::layers::in_place_tracks::Care;
 use crate::media::Interlaced;
 use crate::plan::Op;
@@ -141,4 +142,74 @@ fn half_a_pair_is_corrupt() {
     layer.apply(&map(7000, bottom)).unwrap();
     layer.recovered(&UnitReport::default(), &mut Plan::new()).unwrap();
     layer.check().unwrap();
+}
+
+/// What each track holds, by where reads find every block: at home, buffered and swapped, or gone.
+fn read_back(layer: &mut TrackLace) -> Vec<TrackContent> {
+    let tracks = *layer.places.order.tracks();
+    let number = |block: u64| {
+        let (track, _) = tracks.locate(block).unwrap();
+        (2 * track.index + u32::from(track.side == Side::Top)) as usize
+    };
+    let side = |at: u32| if at % 2 == 1 { Side::Top } else { Side::Bottom };
+    let empty = |at| TrackContent { side: side(at), blocks: tracks.track_blocks(side(at)), ..NOTHING };
+    let mut all: Vec<_> = (0..tracks.bottom_tracks + tracks.top_tracks).map(empty).collect();
+    let mut held = std::collections::BTreeSet::new();
+    let homes: Vec<u64> = (0..layer.capacity()).map(|lba| layer.home_place(Lba(lba)).block()).collect();
+    let mut plan = Plan::new();
+    for (lba, &home) in homes.iter().enumerate() {
+        plan.clear();
+        layer.read(Extent::new(Lba(lba as u64), 1), &mut plan);
+        let Op::Move { from: Place::At(from), .. } = plan.ops()[0] else { continue };
+        held.insert(from.block());
+        let track = &mut all[number(from.block())];
+        let is_home = homes.contains(&from.block());
+        match (from.block() == home, is_home) {
+            (true, _) => track.home += 1,
+            (false, true) => track.swapped += 1,
+            (false, false) => track.buffered += 1,
+        }
+    }
+    homes.iter().filter(|home| !held.contains(home)).for_each(|home| all[number(*home)].stale += 1);
+    all
+}
+
+const NOTHING: TrackContent =
+    TrackContent { side: Side::Bottom, blocks: 0, home: 0, stale: 0, buffered: 0, swapped: 0 };
+
+#[test]
+fn tracks_hold_what_reads_find_there() {
+    let mut seen = NOTHING;
+    for config in [
+        "utilisation = 0.95\nbuffer_percent = 10.0\nframe_tracks = 7\nslowest = 1",
+        "utilisation = 0.95\nbuffer_percent = 10.0\nframe_tracks = 0\nvalid = 'written'",
+        "utilisation = 1.0\nbuffer_percent = 25.0\nframe_tracks = 0",
+    ] {
+        let mut layer = layer(Tracks { top_blocks: 4, ..group(12, 5) }, config);
+        let mut random = crate::parts::random::Random::new(7);
+        for step in 0..3000 {
+            let range = if step % 3 == 0 { layer.capacity() } else { layer.capacity() / 8 };
+            let at = Extent::new(Lba(random.below(range - 2)), 1 + random.below(2) as u32);
+            let mut plan = Plan::new();
+            if step % 11 == 0 {
+                layer.trim(at, &mut plan);
+            } else if layer.write(at, &mut plan) == 0 {
+                layer.clean(Pressure::Blocked(at), &[], &mut plan);
+            }
+            for op in plan.ops() {
+                if let Op::Free(space) = op {
+                    layer.freed(*space);
+                }
+            }
+            if step % 50 == 0 {
+                let Some(Contents::Tracks(contents)) = layer.contents() else { panic!() };
+                assert_eq!(contents, read_back(&mut layer), "{config}, step {step}");
+                let sum = |of: fn(&TrackContent) -> u32| contents.iter().map(of).sum::<u32>();
+                seen.stale += sum(|track| track.stale);
+                seen.buffered += sum(|track| track.buffered);
+                seen.swapped += sum(|track| track.swapped);
+            }
+        }
+    }
+    assert!(seen.stale > 0 && seen.buffered > 0 && seen.swapped > 0, "{seen:?}");
 }

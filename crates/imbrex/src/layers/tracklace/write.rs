@@ -206,6 +206,7 @@ impl TrackLace {
         plan.copy(Place::Host(host), Place::At(to), run.blocks, Why::Host);
         self.change(Record::Map { at: run, to }, false, plan);
         self.remembered(run, false, plan);
+        plan.count(Event::Admitted, run.blocks);
         if let Some(swaps) = &mut self.swaps {
             let slots = slot as usize..(slot + run.blocks) as usize;
             swaps.written[slots.clone()].fill(self.clock);
