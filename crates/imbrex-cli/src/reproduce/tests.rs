@@ -22,7 +22,7 @@ const VARIANTS: &[Variant] = &[
 const LOANS: &[&str] = &["amphisbaena.chunk_blocks=1", "amphisbaena.period=50", "amphisbaena.return_when=always"];
 
 const fn variant(name: &'static str, layer: &'static str, settings: &'static [&'static str]) -> Variant {
-    Variant { name, layer, settings, sized: &[], buffer: None, load: Load::TraceTime, reaches: None }
+    Variant { name, layer, settings, sized: &[], buffer: None, disk: None, load: Load::TraceTime, reaches: None }
 }
 
 const TURNOVER: Turnover = Turnover {
