@@ -14,6 +14,7 @@ mod fixture;
 mod flash_cache;
 mod interlaced;
 mod logs;
+mod mapped_tracks;
 mod model;
 mod readings;
 mod tracklace;
