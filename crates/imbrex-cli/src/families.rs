@@ -88,7 +88,15 @@ const PARTS: &[Part] = &[
         family: Family::Interlaced,
         drive: "imr-tracklace",
         fit: Fit::Own,
-        layers: &["conventional", "seagate", "seagate-two-phase", "tracklace"],
+        layers: &[
+            "conventional",
+            "seagate",
+            "seagate-two-phase",
+            "track-flipping",
+            "track-caching",
+            "track-mapping",
+            "tracklace",
+        ],
     },
     Part { family: Family::Ssd, drive: "ssd-pore", fit: Fit::Workload, layers: &["conventional", "page-ftl"] },
     Part {

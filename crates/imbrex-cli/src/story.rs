@@ -142,6 +142,9 @@ const KINDS: [Kind; 4] = [
         tried: &[
             Variant { layer: "seagate-two-phase", settings: &[], with: "disk full", role: Role::Naive },
             Variant { layer: "seagate", settings: &[], with: "disk full", role: Role::Between },
+            Variant { layer: "track-flipping", settings: &[], with: "disk full", role: Role::Between },
+            Variant { layer: "track-caching", settings: &[], with: "disk full", role: Role::Between },
+            Variant { layer: "track-mapping", settings: &[], with: "disk full", role: Role::Between },
             Variant { layer: "tracklace", settings: &[], with: "disk full", role: Role::Best },
             Variant {
                 layer: "seagate-two-phase",

@@ -14,6 +14,7 @@ mod in_place_tracks;
 mod log_structured;
 pub mod loop_back;
 pub mod lru_cache;
+mod mapped_tracks;
 pub mod page_ftl;
 pub mod pore;
 pub mod sac;
@@ -22,6 +23,9 @@ pub mod seagate;
 pub mod seagate_two_phase;
 pub mod skylight;
 pub mod static_sets;
+pub mod track_caching;
+pub mod track_flipping;
+pub mod track_mapping;
 pub mod tracklace;
 mod zone_buffer;
 
@@ -104,6 +108,9 @@ pub const ALL: &[LayerInfo] = &[
     skylight::INFO,
     seagate::INFO,
     seagate_two_phase::INFO,
+    track_flipping::INFO,
+    track_caching::INFO,
+    track_mapping::INFO,
     tracklace::INFO,
     page_ftl::INFO,
     lru_cache::INFO,

@@ -15,6 +15,7 @@ mod flash_cache;
 mod in_place;
 mod interlaced;
 mod logs;
+mod mapped_tracks;
 mod model;
 mod readings;
 mod tracklace;

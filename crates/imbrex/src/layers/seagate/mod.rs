@@ -22,7 +22,8 @@ use crate::parts::track_order::{Direction::Inwards, Phase};
 use crate::recording::Recording;
 use crate::tracks::Side;
 
-const PHASES: [Phase; 3] = [
+/// The order of the tracks.
+pub(super) const PHASES: [Phase; 3] = [
     Phase { side: Side::Bottom, first: 0, step: 1, direction: Inwards },
     Phase { side: Side::Top, first: 0, step: 2, direction: Inwards },
     Phase { side: Side::Top, first: 1, step: 2, direction: Inwards },

@@ -4,7 +4,7 @@
 //! lists where the layer keeps maps. It draws from the same stream, and keeps the order of the tracks it draws from as
 //! the layer says it is.
 
-mod disk;
+pub mod disk;
 mod frames;
 mod model;
 mod settings;
@@ -39,7 +39,7 @@ fn counted(outcome: &Outcome) -> Counts {
 }
 
 /// Writes of the workload, most of them to few blocks, over so many bytes.
-fn workload(range_bytes: u64, seed: u64) -> Workload {
+pub fn workload(range_bytes: u64, seed: u64) -> Workload {
     let spec = format!(
         r#"
         name = "mixed"
@@ -76,7 +76,7 @@ fn compare(workload: &Workload, tracks: Tracks, settings: &Settings) -> Counts {
     model.counts
 }
 
-fn tiny() -> Tracks {
+pub fn tiny() -> Tracks {
     let MediaSpec::Interlaced(tracks) = DrivePreset::named("tiny-interlaced").expect("a preset").media else {
         panic!("an interlaced drive")
     };
