@@ -32,11 +32,13 @@
 
 mod cells;
 mod change;
+mod content;
 mod state;
 #[cfg(test)]
 mod tests;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::contents::Contents;
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::layers::in_place_tracks::Care;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -263,6 +265,10 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
 
     fn most_records(&self) -> u64 {
         self.cells.most_records()
+    }
+
+    fn contents(&self) -> Option<Contents> {
+        Some(self.cells.contents())
     }
 
     fn occupancy(&self) -> Option<Occupancy> {
