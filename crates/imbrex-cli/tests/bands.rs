@@ -131,6 +131,39 @@ fn moments_are_parts_numbers_and_times() {
 }
 
 #[test]
+fn tracks_are_as_the_results_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let [csv, json, svg] = ["t.csv", "t.json", "t.svg"].map(|name| folder.path().join(name));
+    let mut files = format!("--tracks {} --tracks {}", csv.display(), json.display());
+    if cfg!(feature = "pictures") {
+        files += &format!(" --tracks {}", svg.display());
+    }
+    let run = "replay zipf --requests 5000 --layer tracklace --drive imr-tracklace --capacity 12GiB --beyond wrap";
+    let run: Value = serde_json::from_str(&printed(&format!("{run} {files} --tracks-at 50% --format json"))).unwrap();
+    let data: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let rows: Vec<&Value> = data.as_array().unwrap().iter().collect();
+    assert_eq!(fs::read_to_string(&csv).unwrap().lines().count(), 1 + rows.len());
+    let end: Vec<&Value> = rows.iter().copied().filter(|row| row["is_end"] == true).collect();
+    assert_eq!(2 * end.len(), rows.len(), "two looks");
+    for side in ["bottom", "top"] {
+        let of: Vec<&Value> = end.iter().copied().filter(|row| row["side"] == side).collect();
+        let sums = &run[0]["tracks"][side];
+        assert_eq!(sums["tracks"], of.len());
+        for field in ["home_blocks", "stale_blocks", "buffered_blocks", "swapped_blocks", "free_blocks"] {
+            assert_eq!(sums[field], sum(&of, field), "{field}");
+        }
+    }
+    assert!(run[0]["tracks"]["top"]["buffered_blocks"].as_u64().unwrap() > 0, "{}", run[0]["tracks"]);
+    assert_eq!(run[0]["tracks"]["top"]["buffered_blocks"], run[0]["tracks"]["bottom"]["stale_blocks"]);
+    if cfg!(feature = "pictures") {
+        assert!(fs::read_to_string(&svg).unwrap().contains("zipf (synthetic) on tracklace"));
+    }
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    assert!(rows[0].as_object().unwrap().keys().all(|name| documented.contains(&format!("`{name}`"))));
+    assert!(documented.contains(rows[0]["schema"].as_str().unwrap()));
+}
+
+#[test]
 fn what_is_wrong_is_said_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
@@ -138,7 +171,7 @@ fn what_is_wrong_is_said_and_leaves_nothing() {
     let greedy = format!("{run} --layer log-greedy");
     refused(
         &format!("replay uniform --layer fifo-log --bands {}", path("x.csv")),
-        "layer fifo-log does not append to bands",
+        "layer fifo-log does not say what lies where",
     );
     refused(&format!("{greedy} --bands {} --bands-at 1001", path("x.csv")), "after the 1000 requests of the trace");
     refused(&format!("{greedy} --bands {} --bands-at 9h", path("x.csv")), "after the 1000 requests of the trace");

@@ -234,6 +234,36 @@ fn sweeps_of_pore_stand_beside_their_closed_form_and_what_cleans_nothing_is_not_
     assert!(documented.contains(&points[0]["schema"]));
 }
 
+#[test]
+fn the_mix_of_tracklace_is_one_volume_and_then_another() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("one");
+    let (json, _) = printed(&format!("reproduce tracklace --requests 300 --format json --output {}", folder.display()));
+    let claims: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let claim = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap();
+    assert_eq!(claim("T3a")["measured"], 1.0, "nothing is amplified where no top track is allocated");
+    let points = records(&folder.join("mix.csv"));
+    let mut speed = Vec::new();
+    for variant in ["buffer-adapt", "buffer-no-adapt", "z-alloc"] {
+        let of: Vec<_> = points.iter().filter(|point| point["variant"] == variant).collect();
+        let number = |of: &[&std::collections::HashMap<String, String>], name: &str| -> f64 {
+            of.iter().map(|point| point[name].parse::<f64>().unwrap()).sum()
+        };
+        for (half, workload) in [("0", "src1_0"), ("1", "prxy_0")] {
+            let half: Vec<_> = of.iter().copied().filter(|point| point["half"] == half).collect();
+            let writes = number(&half, "requests");
+            assert!(half.iter().all(|point| point["workload"] == workload) && (100.0..=300.0).contains(&writes));
+        }
+        assert_eq!(number(&of, "admitted_blocks") > 0.0, variant != "z-alloc");
+        speed.push(number(&of, "host_write_blocks") / number(&of, "seconds"));
+    }
+    let said = claim("T11b")["measured"].as_f64().unwrap();
+    assert!((said / (speed[0] / speed[2]) - 1.0).abs() < 1e-6, "{said}: {speed:?}");
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    assert!(points[0].keys().all(|name| documented.contains(&format!("`{name}`"))));
+    assert!(documented.contains(&points[0]["schema"]));
+}
+
 /// A run that is in the middle of its work, whose folder is begun.
 #[cfg(unix)]
 fn begun(home: &Path) -> std::process::Child {
