@@ -76,6 +76,9 @@ impl TranslationLayer for Scripted {
         plan.free(Extent::new(Pba::disk(500), 1));
         self.steps.remove(0)
     }
+    fn looks_at_waiting(&self) -> bool {
+        true
+    }
     fn freed(&mut self, space: Extent<Pba>) {
         self.note(Call::Freed(space.start.block()));
     }

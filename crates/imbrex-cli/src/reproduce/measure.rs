@@ -2,7 +2,6 @@
 
 use super::measured::Described;
 use super::metric::Metric;
-use super::mix::Part;
 
 /// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside
 /// it in its first study.
@@ -70,6 +69,26 @@ pub enum Taken {
     Most,
     /// On how many workloads it is above zero.
     Count,
+}
+
+/// A half of the mix, or both.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// The first or the second.
+    Half(usize),
+}
+
+impl Part {
+    /// How claims call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "both halves of the mix",
+            Self::Half(0) => "first half of the mix",
+            Self::Half(_) => "second half of the mix",
+        }
+    }
 }
 
 /// The workloads a claim is about.

@@ -9,7 +9,8 @@ use imbrex::trace::{TraceError, TraceInfo, TraceRequest, TraceSource, Workload};
 use serde::Serialize;
 
 use super::claim::Data;
-use super::paper::Variant;
+use super::measure::Part;
+use super::paper::{Mix, Variant};
 use crate::new_folder::NewFolder;
 use crate::output::csv;
 use crate::parallel;
@@ -24,38 +25,6 @@ const SCHEMA: &str = "imbrex.mix/1";
 pub const FILE: &str = "mix";
 /// Windows of each half at least, however few requests there are.
 const WINDOWS: u64 = 30;
-
-/// The writes of one workload and then those of another, a request as soon as the one before is complete.
-pub struct Mix {
-    /// What is compared.
-    pub title: &'static str,
-    /// The workloads; each is a profile too.
-    pub halves: [&'static str; 2],
-    /// Writes of each.
-    pub writes: u64,
-    /// What is compared.
-    pub variants: &'static [Variant],
-}
-
-/// A half of the mix, or both.
-#[derive(Copy, Clone, PartialEq, Eq)]
-pub enum Part {
-    /// All of it.
-    Whole,
-    /// The first or the second.
-    Half(usize),
-}
-
-impl Part {
-    /// How claims call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Whole => "both halves of the mix",
-            Self::Half(0) => "first half of the mix",
-            Self::Half(_) => "second half of the mix",
-        }
-    }
-}
 
 /// What happened to so many requests.
 #[derive(Clone, Serialize)]

@@ -2,7 +2,6 @@
 
 use super::claim::Claim;
 use super::metric::Metric;
-use super::mix::Mix;
 use super::sweep::Sweep;
 use crate::setup::Fit;
 
@@ -81,6 +80,18 @@ pub enum Load {
     OneOutstanding,
     /// When the trace says.
     TraceTime,
+}
+
+/// The writes of one workload and then those of another, a request as soon as the one before is complete.
+pub struct Mix {
+    /// What is compared.
+    pub title: &'static str,
+    /// The workloads; each is a profile too.
+    pub halves: [&'static str; 2],
+    /// Writes of each.
+    pub writes: u64,
+    /// What is compared.
+    pub variants: &'static [Variant],
 }
 
 /// A layer against another, both with buffers of several sizes.

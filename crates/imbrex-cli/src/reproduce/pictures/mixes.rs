@@ -5,7 +5,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::pictures::{FONT, LEGEND, WIDTH, colour, highest, legend};
-use crate::reproduce::mix::{self, Mix, Point};
+use crate::reproduce::mix::{self, Point};
+use crate::reproduce::paper::Mix;
 
 const PANEL: u32 = 240;
 const TITLE: u32 = 36;

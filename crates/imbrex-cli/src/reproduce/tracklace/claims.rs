@@ -4,9 +4,8 @@
 use super::studies::FRAMES;
 use super::variants::{ADAPT, CONVENTIONAL, NO_ADAPT, OUR, SEAGATE, Z_ALLOC};
 use crate::reproduce::claim::{Bound, Claim};
-use crate::reproduce::measure::{Measure, Scope, Taken};
+use crate::reproduce::measure::{Measure, Part, Scope, Taken};
 use crate::reproduce::metric::Metric;
-use crate::reproduce::mix::Part;
 
 use Metric::{Latency, WriteAmplification};
 

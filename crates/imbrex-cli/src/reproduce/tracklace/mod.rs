@@ -4,8 +4,7 @@ mod claims;
 mod studies;
 mod variants;
 
-use super::mix::Mix;
-use super::paper::Paper;
+use super::paper::{Mix, Paper};
 use crate::setup::Fit;
 
 /// The evaluation of §6. A disk is as large as the trace's range over the utilisation, as in §6.2, unless a variant has
