@@ -12,6 +12,8 @@ const PANEL: u32 = 240;
 const TITLE: u32 = 36;
 
 type Panel<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// What a panel shows, and of each window.
+type Shown = (&'static str, fn(&Point) -> Option<f64>);
 
 /// Three panels, one below the other.
 pub fn draw(mix: &Mix, points: &[Point], text: &mut String) -> Result<()> {
@@ -20,25 +22,20 @@ pub fn draw(mix: &Mix, points: &[Point], text: &mut String) -> Result<()> {
     let data = mix::data(points).0.name();
     let area = whole.titled(&format!("{} – {data} data", mix.halves.join(", then ")), (FONT, 16))?;
     let panels = area.split_evenly((3, 1));
-    let values: [(&str, fn(&Point) -> Option<f64>); 3] = [
+    let values: [Shown; 3] = [
         ("MB/s", |point| Some(point.megabytes_per_second)),
         ("written blocks that hit", |point| Some(point.hit_ratio)),
         ("blocks let in", |point| point.enter_ratio),
     ];
-    for (panel, (name, value)) in panels.iter().zip(values) {
-        draw_panel(mix, points, (name, value), panel)?;
+    for (panel, shown) in panels.iter().zip(values) {
+        draw_panel(mix, points, shown, panel)?;
     }
     legend(&whole, mix.variants.iter().enumerate().map(|(at, variant)| (variant.name, colour(at))))?;
     whole.present()?;
     Ok(())
 }
 
-fn draw_panel(
-    mix: &Mix,
-    points: &[Point],
-    (name, value): (&str, fn(&Point) -> Option<f64>),
-    panel: &Panel,
-) -> Result<()> {
+fn draw_panel(mix: &Mix, points: &[Point], (name, value): Shown, panel: &Panel) -> Result<()> {
     let right = points.iter().map(|point| point.from_request + point.requests).max().unwrap_or(1);
     let top = highest(points.iter().filter_map(value));
     let mut chart = ChartBuilder::on(panel)
