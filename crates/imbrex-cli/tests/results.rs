@@ -220,7 +220,7 @@ fn a_replay_reports_and_writes_its_series() {
     };
     let csv = with("csv", "100req");
     assert_eq!(csv.lines().count(), 11, "{csv}");
-    assert!(csv.starts_with("schema,trace,synthetic,layer,start_s,requests,"), "{csv}");
+    assert!(csv.starts_with("schema,trace,synthetic,layer,start_s,end_s,requests,"), "{csv}");
     let rows: Value = serde_json::from_str(&with("json", "10s")).unwrap();
     let sum: u64 = rows.as_array().unwrap().iter().map(|row| row["requests"].as_u64().unwrap()).sum();
     assert_eq!((sum, &rows[0]["schema"]), (1000, &"imbrex.series/2".into()));
