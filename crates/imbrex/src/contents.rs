@@ -1,14 +1,17 @@
-//! What lies where on a device, for who wants to look: a layer says it of each band or of each track.
+//! What lies where on a device, for who wants to look: a layer says it of each band or erase block, of each track, or of
+//! each zone, also where a buffer keeps newer blocks of it.
 
 use crate::tracks::Side;
 
 /// What the parts of a device hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Contents {
-    /// Of the bands of a log, in their order.
+    /// Of the bands of a log, or of the erase blocks of flash, in their order.
     Bands(Vec<BandContent>),
     /// Of interlaced tracks, from the outside inwards.
     Tracks(Vec<TrackContent>),
+    /// Of the zones, or bands, in which blocks are at home, in the order of these blocks.
+    Zones(Vec<ZoneContent>),
 }
 
 impl Contents {
@@ -17,7 +20,7 @@ impl Contents {
     pub fn bands(&self) -> &[BandContent] {
         match self {
             Self::Bands(bands) => bands,
-            Self::Tracks(_) => &[],
+            Self::Tracks(_) | Self::Zones(_) => &[],
         }
     }
 
@@ -25,9 +28,86 @@ impl Contents {
     #[must_use]
     pub fn tracks(&self) -> &[TrackContent] {
         match self {
-            Self::Bands(_) => &[],
+            Self::Bands(_) | Self::Zones(_) => &[],
             Self::Tracks(tracks) => tracks,
         }
+    }
+
+    /// The zones, if that is what they are.
+    #[must_use]
+    pub fn zones(&self) -> &[ZoneContent] {
+        match self {
+            Self::Bands(_) | Self::Tracks(_) => &[],
+            Self::Zones(zones) => zones,
+        }
+    }
+}
+
+/// What the parts of a device hold in as many bars as a picture has room for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bars {
+    /// What the parts are called.
+    pub kind: &'static str,
+    /// Parts in a bar.
+    pub each: usize,
+    /// What the bars are made of, from below, in blocks.
+    pub made_of: Vec<(&'static str, Vec<u64>)>,
+}
+
+impl Contents {
+    /// The sums of as many neighbours as it takes for at most so many bars.
+    #[must_use]
+    pub fn bars(&self, most: usize) -> Bars {
+        match self {
+            Self::Bands(bands) if bands.iter().all(|band| band.hot.is_some()) => {
+                let row =
+                    |band: &BandContent| [band.dead, band.cold().unwrap_or(0), band.hot.unwrap_or(0), band.unwritten];
+                Bars::new("bands", ["dead", "cold", "hot", "unwritten"], bands.iter().map(row).collect(), most)
+            }
+            Self::Bands(bands) => {
+                let rows = bands.iter().map(|band| [band.dead, band.live, band.unwritten]);
+                Bars::new("bands", ["dead", "live", "unwritten"], rows.collect(), most)
+            }
+            Self::Tracks(tracks) => {
+                let row = |track: &TrackContent| [track.home, track.stale, track.buffered, track.swapped, track.free()];
+                let parts = ["home", "stale", "buffered", "swapped", "free"];
+                Bars::new("tracks", parts, tracks.iter().map(row).collect(), most)
+            }
+            Self::Zones(zones) => {
+                let rows = zones.iter().map(|zone| [zone.home, zone.buffered, zone.unwritten()]);
+                Bars::new("zones", ["home", "buffered", "unwritten"], rows.collect(), most)
+            }
+        }
+    }
+}
+
+impl Bars {
+    fn new<const N: usize>(kind: &'static str, names: [&'static str; N], rows: Vec<[u32; N]>, most: usize) -> Self {
+        let each = rows.len().div_ceil(most).max(1);
+        let column = |at: usize| {
+            let sums = rows.chunks(each).map(|some| some.iter().map(|row| u64::from(row[at])).sum());
+            (names[at], sums.collect())
+        };
+        Self { kind, each, made_of: (0..N).map(column).collect() }
+    }
+}
+
+/// Where the blocks lie whose home is in a zone, in blocks.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct ZoneContent {
+    /// Blocks that are at home there.
+    pub blocks: u32,
+    /// Those whose newest content lies in a buffer.
+    pub buffered: u32,
+    /// Those that lie at home, padding included: what is behind the write pointer and is not buffered.
+    pub home: u32,
+}
+
+impl ZoneContent {
+    /// Blocks that were never written.
+    #[must_use]
+    pub fn unwritten(&self) -> u32 {
+        self.blocks - self.buffered - self.home
     }
 }
 
@@ -124,5 +204,28 @@ impl BandContent {
     #[must_use]
     pub fn is_mixed(&self) -> Option<bool> {
         self.hot.map(|hot| hot > 0 && hot < self.live && self.free() > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_zones_than_bars_are_summed() {
+        let zone = ZoneContent { blocks: 10, buffered: 1, home: 7 };
+        let bars = Contents::Zones(vec![zone; 801]).bars(400);
+        assert_eq!((bars.kind, bars.each), ("zones", 3));
+        let [(_, home), _, (_, unwritten)] = &bars.made_of[..] else { panic!("{bars:?}") };
+        assert_eq!((home.len(), home[0], unwritten[266]), (267, 21, 6));
+    }
+
+    #[test]
+    fn heat_takes_the_place_of_life() {
+        let band = |hot| BandContent { state: BandState::Closed, unwritten: 0, dead: 2, live: 8, hot };
+        let names =
+            |hot| Contents::Bands(vec![band(hot)]).bars(9).made_of.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+        assert_eq!(names(Some(3)), ["dead", "cold", "hot", "unwritten"]);
+        assert_eq!(names(None), ["dead", "live", "unwritten"]);
     }
 }

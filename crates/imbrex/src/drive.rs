@@ -4,17 +4,20 @@
 //! a file that a user names is left to the program.
 
 mod banded;
+mod hybrid;
 mod interlaced;
 mod media_spec;
 mod shape;
+mod sizing;
 mod written;
 
 use serde::{Deserialize, Serialize};
 
 use crate::block::Pba;
 use crate::mechanics::{GeometryError, Mechanics, SECTOR_BYTES};
-use crate::media::{Banded, Conventional, Flash, FlashShape, Interlaced, Media, Shingled, ZonedSpec};
+use crate::media::{Banded, Conventional, Flash, FlashShape, Hybrid, Interlaced, Media, Shingled, ZonedSpec};
 use crate::recording::Recording;
+pub use hybrid::HybridSpec;
 pub use media_spec::MediaSpec;
 pub use shape::{BadConventionalZones, ConventionalZones, Shape};
 use written::Written;
@@ -82,13 +85,16 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("imr-tracklace", include_str!("../../../drives/imr-tracklace.toml")),
     ("imrsim", include_str!("../../../drives/imrsim.toml")),
     ("small-banded", include_str!("../../../drives/small-banded.toml")),
+    ("small-hybrid", include_str!("../../../drives/small-hybrid.toml")),
     ("small-zoned", include_str!("../../../drives/small-zoned.toml")),
     ("ssd-pore", include_str!("../../../drives/ssd-pore.toml")),
     ("st8000as0002", include_str!("../../../drives/st8000as0002.toml")),
     ("tiny-conventional", include_str!("../../../drives/tiny-conventional.toml")),
     ("tiny-interlaced", include_str!("../../../drives/tiny-interlaced.toml")),
     ("tiny-flash", include_str!("../../../drives/tiny-flash.toml")),
+    ("tiny-hybrid", include_str!("../../../drives/tiny-hybrid.toml")),
     ("tiny-zoned", include_str!("../../../drives/tiny-zoned.toml")),
+    ("zonealloy", include_str!("../../../drives/zonealloy.toml")),
 ];
 
 fn built_in_names() -> String {
@@ -132,16 +138,22 @@ impl DrivePreset {
         self.timing().map(drop)
     }
 
-    /// Blocks of the drive.
+    /// Blocks of the drive's address space.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.media.blocks()
     }
 
-    /// Bytes of the drive.
+    /// Bytes of the drive's address space.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.blocks() * u64::from(self.block_bytes)
+    }
+
+    /// Bytes that the drive holds at most, as [`MediaSpec::capacity`] counts them: what the drive is sold by.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> u64 {
+        self.media.capacity() * u64::from(self.block_bytes)
     }
 
     /// How long the drive takes; a disk's mechanics have at least the sectors of the media.
@@ -155,6 +167,9 @@ impl DrivePreset {
             Ok(match (&self.timing, &self.media) {
                 (TimingSpec::Disk(mechanics), MediaSpec::Interlaced(tracks)) => {
                     DriveTiming::Disk(mechanics.build_interlaced(tracks, self.block_bytes / SECTOR_BYTES)?)
+                }
+                (TimingSpec::Disk(mechanics), MediaSpec::Hybrid(hybrid)) => {
+                    DriveTiming::Disk(mechanics.build_hybrid(&hybrid.domains(self.block_bytes / SECTOR_BYTES))?)
                 }
                 (TimingSpec::Disk(mechanics), _) => {
                     DriveTiming::Disk(mechanics.build(self.bytes() / u64::from(SECTOR_BYTES))?)
@@ -173,12 +188,13 @@ impl DrivePreset {
             MediaSpec::Zoned { .. } => Recording::Zoned,
             MediaSpec::Banded { .. } => Recording::Banded,
             MediaSpec::Interlaced(_) => Recording::Interlaced,
+            MediaSpec::Hybrid(_) => Recording::Hybrid,
             MediaSpec::Flash { .. } => Recording::Flash,
         }
     }
 
     /// The media, empty, as a layer for `recording` sees it: for a conventional one the platters are taken without
-    /// overlap, zones and bands or not, and pages as if they could be rewritten. Where the drive is not what a layer is
+    /// overlap, zones, bands and realms or not, and pages as if they could be rewritten. Where the drive is not what a layer is
     /// for, the layer says so.
     ///
     /// # Errors
@@ -198,6 +214,10 @@ impl DrivePreset {
                 let spec = ZonedSpec { zones, zone_blocks, conventional_zones, max_open, max_active };
                 Box::new(Shingled::new(Pba::DISK, spec))
             }
+            (Recording::Hybrid, MediaSpec::Hybrid(hybrid)) => {
+                let bounds = self.mechanics()?.bounds(self.block_bytes / SECTOR_BYTES);
+                Box::new(Hybrid::new(hybrid.realms(&bounds.ok_or_else(|| self.unsuited("realms"))?)))
+            }
             (Recording::Flash, MediaSpec::Flash { erase_blocks, pages, rewritable_erase_blocks }) => {
                 let (erase_blocks, pages, rewritable_erase_blocks) = (*erase_blocks, *pages, *rewritable_erase_blocks);
                 Box::new(Flash::new(Pba::DISK, FlashShape { erase_blocks, pages, rewritable_erase_blocks }))
@@ -206,11 +226,15 @@ impl DrivePreset {
             (Recording::Conventional | Recording::Interlaced | Recording::Banded, _)
             | (
                 Recording::Zoned | Recording::WholeZones,
-                MediaSpec::Conventional { .. } | MediaSpec::Interlaced(_) | MediaSpec::Banded { .. },
-            ) => Box::new(Conventional::new(Pba::DISK, self.blocks())),
+                MediaSpec::Conventional { .. }
+                | MediaSpec::Interlaced(_)
+                | MediaSpec::Banded { .. }
+                | MediaSpec::Hybrid(_),
+            ) => Box::new(Conventional::new(Pba::DISK, self.media.conventional())),
             (Recording::Zoned | Recording::WholeZones, MediaSpec::Flash { .. }) => {
                 return Err(self.unsuited("sequential zones"));
             }
+            (Recording::Hybrid, _) => return Err(self.unsuited("realms")),
             (Recording::Flash, _) => return Err(self.unsuited("flash")),
             (Recording::Cached, _) => return Err(self.unsuited("flash with a disk behind it")),
         })
@@ -234,6 +258,7 @@ impl DrivePreset {
             MediaSpec::Zoned { .. } => "a zoned disk",
             MediaSpec::Banded { .. } => "a drive-managed disk",
             MediaSpec::Interlaced(_) => "an interlaced disk",
+            MediaSpec::Hybrid(_) => "a hybrid disk",
             MediaSpec::Flash { .. } => "flash",
         };
         DriveError::Unsuited { name: self.name.clone(), is, needed }
@@ -289,10 +314,14 @@ mod tests {
     fn a_smaller_drive_keeps_rates_and_shares() {
         for (name, _) in DrivePreset::built_in() {
             let full = DrivePreset::named(name).unwrap();
-            let half = full.with_capacity(full.bytes() / 2 + 1).unwrap();
-            // Interlaced tracks keep the conventional ones, and whole groups if they have several.
-            let unit = if let MediaSpec::Interlaced(tracks) = &full.media { tracks.blocks().min(1 << 16) } else { 0 };
-            assert!((full.bytes() / 2 - half.bytes()) / 4096 <= unit, "{name}");
+            let half = full.with_capacity(full.capacity_bytes() / 2 + 1).unwrap();
+            // Interlaced tracks keep the conventional ones, and whole groups if they have several. A realm is whole.
+            let unit = match &full.media {
+                MediaSpec::Interlaced(tracks) => tracks.blocks().min(1 << 16),
+                MediaSpec::Hybrid(hybrid) => u64::from(hybrid.sequential_zones * hybrid.zone_blocks),
+                _ => 0,
+            };
+            assert!((full.capacity_bytes() / 2 - half.capacity_bytes()) / 4096 <= unit, "{name}");
             let (DriveTiming::Disk(full), DriveTiming::Disk(half)) = (full.timing().unwrap(), half.timing().unwrap())
             else {
                 continue;

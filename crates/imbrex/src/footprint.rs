@@ -61,19 +61,25 @@ impl Footprint {
             return;
         }
         media.destroys(at, &mut |at| self.add_change(at));
-        let last = media.unit_of(to.plus(u64::from(blocks) - 1));
-        for index in media.unit_of(to).index..=last.index {
-            let unit = Unit { device: to.device(), index };
+        self.add_pointers(at, media);
+    }
+
+    /// Adds what a Reset touches: all that is empty after it or usable no more, with its write pointers.
+    pub fn add_reset(&mut self, unit: Unit, media: &dyn Media) {
+        media.emptied_by(unit, &mut |at| {
+            self.add_change(at);
+            self.add_pointers(at, media);
+        });
+    }
+
+    fn add_pointers(&mut self, at: Extent<Pba>, media: &dyn Media) {
+        let last = media.unit_of(at.start.plus(u64::from(at.blocks) - 1));
+        for index in media.unit_of(at.start).index..=last.index {
+            let unit = Unit { device: at.start.device(), index };
             if media.has_pointer(unit) {
                 self.0.push(Touch::Pointer(unit));
             }
         }
-    }
-
-    /// Adds what a Reset touches.
-    pub fn add_reset(&mut self, unit: Unit, media: &dyn Media) {
-        self.add_change(media.extent_of(unit));
-        self.0.push(Touch::Pointer(unit));
     }
 
     /// Adds blocks whose content changes.

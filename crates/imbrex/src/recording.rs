@@ -13,6 +13,8 @@ pub enum Recording {
     Banded,
     /// Bottom and top tracks.
     Interlaced,
+    /// Realms that are conventional at first and are activated as sequential zones one by one.
+    Hybrid,
     /// Erase blocks of pages, and some that are rewritten in place.
     Flash,
     /// Flash in front of a disk, each behind a layer of its own, so that both are written in place.

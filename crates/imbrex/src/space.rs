@@ -1,10 +1,11 @@
 //! The part of a drive that a layer may use.
 
 use crate::bands::Bands;
-use crate::block::{Address, Extent, Pba};
+use crate::block::{Address, Pba};
 use crate::media::Media;
 use crate::plan::Unit;
 use crate::tracks::Tracks;
+pub use crate::zones::{RealmTimes, Realms, Zones};
 
 /// The space a layer may use: what the drive has, less what the runner keeps for its journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Space {
     pub bands: Option<Bands>,
     /// The interlaced tracks, if the drive has any. They are on [`Pba::DISK`].
     pub tracks: Option<Tracks>,
+    /// The realms, if the disk is hybrid. They are on [`Pba::DISK`], behind the conventional blocks.
+    pub realms: Option<Realms>,
     /// The device behind, if the layer is a cache in front of one.
     pub home: Option<Home>,
     /// How many of the conventional blocks a persistent buffer may take.
@@ -36,14 +39,17 @@ impl Space {
             let first = Unit::disk(conventional);
             Zones { first, count: units - conventional, zone_blocks: media.extent_of(first).blocks }
         });
-        let (tracks, bands) = (media.tracks(), media.bands().cloned());
-        let conventional_blocks = match (zones, tracks, &bands) {
-            (Some(zones), ..) => zones.block(0, 0).block(),
-            (None, Some(tracks), _) => tracks.conventional_blocks(),
-            (None, None, Some(bands)) => bands.start(),
-            (None, None, None) => media.blocks(),
+        let (tracks, bands, realms) = (media.tracks(), media.bands().cloned(), media.realms());
+        let zones = zones.filter(|_| realms.is_none());
+        let conventional_blocks = match (realms, zones, tracks, &bands) {
+            (Some(realms), ..) => realms.conventional(0).start.block(),
+            (_, Some(zones), ..) => zones.block(0, 0).block(),
+            (_, None, Some(tracks), _) => tracks.conventional_blocks(),
+            (_, None, None, Some(bands)) => bands.start(),
+            (None, None, None, None) => media.blocks(),
         };
-        Self { conventional: Pba::disk(0), conventional_blocks, zones, bands, tracks, home: None, buffer_blocks }
+        let conventional = Pba::disk(0);
+        Self { conventional, conventional_blocks, zones, bands, tracks, realms, home: None, buffer_blocks }
     }
 
     /// What superblocks and journals of so many blocks leave of the conventional space: a copy of each at its front,
@@ -82,51 +88,4 @@ pub struct Home {
     pub start: Pba,
     /// How many blocks follow it.
     pub blocks: u64,
-}
-
-/// A run of sequential zones, or of the erase blocks of flash: units with a write pointer that are emptied whole.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Zones {
-    /// The first.
-    pub first: Unit,
-    /// How many.
-    pub count: u32,
-    /// Blocks of each.
-    pub zone_blocks: u32,
-}
-
-impl Zones {
-    /// The unit of the zone numbered `index` from the first.
-    #[must_use]
-    pub fn unit(&self, index: u32) -> Unit {
-        Unit { device: self.first.device, index: self.first.index + index }
-    }
-
-    /// The number of the zone, from the first, that `unit` is.
-    #[must_use]
-    pub fn index(&self, unit: Unit) -> Option<u32> {
-        let index = unit.index.checked_sub(self.first.index)?;
-        (unit.device == self.first.device && index < self.count).then_some(index)
-    }
-
-    /// Block `offset` of the zone numbered `index` from the first.
-    #[must_use]
-    pub fn block(&self, index: u32, offset: u32) -> Pba {
-        let zone = u64::from(self.first.index) + u64::from(index);
-        Pba::new(self.first.device, zone * u64::from(self.zone_blocks) + u64::from(offset))
-    }
-
-    /// The zone, from the first, and the offset in it of a block.
-    #[must_use]
-    pub fn locate(&self, block: Pba) -> Option<(u32, u32)> {
-        let zone = u32::try_from(block.block() / u64::from(self.zone_blocks)).ok()?;
-        let index = self.index(Unit { device: block.device(), index: zone })?;
-        Some((index, (block.block() % u64::from(self.zone_blocks)) as u32))
-    }
-
-    /// All blocks of the zone numbered `index` from the first.
-    #[must_use]
-    pub fn extent(&self, index: u32) -> Extent<Pba> {
-        Extent::new(self.block(index, 0), self.zone_blocks)
-    }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::hybrid::HybridSpec;
+use super::sizing::{too_small, with_units};
 use super::{banded, interlaced};
 use crate::bands::BandRun;
 use crate::mechanics::GeometryError;
@@ -43,6 +45,8 @@ pub enum MediaSpec {
     },
     /// Top tracks over the boundaries of bottom tracks.
     Interlaced(Tracks),
+    /// Realms that are conventional at first and are activated as sequential zones one by one.
+    Hybrid(HybridSpec),
     /// Erase blocks of pages, which are programmed once after an erase.
     Flash {
         /// How many erase blocks, rewritable ones included.
@@ -61,7 +65,7 @@ const fn default_pages() -> u32 {
 }
 
 impl MediaSpec {
-    /// How many blocks there are.
+    /// How many blocks have an address.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         match *self {
@@ -69,8 +73,22 @@ impl MediaSpec {
             Self::Zoned { zones, zone_blocks, .. } => u64::from(zones) * u64::from(zone_blocks),
             Self::Banded { cache_blocks, ref bands } => banded::blocks(cache_blocks, bands),
             Self::Interlaced(ref tracks) => tracks.blocks(),
+            Self::Hybrid(ref hybrid) => hybrid.blocks(),
             Self::Flash { erase_blocks, pages, .. } => u64::from(erase_blocks) * u64::from(pages),
         }
+    }
+
+    /// How many blocks hold something at the same time, at most: of a hybrid disk fewer than have an address, namely
+    /// those that it has when all realms are sequential.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        if let Self::Hybrid(hybrid) = self { hybrid.capacity() } else { self.blocks() }
+    }
+
+    /// How many blocks a conventional drive with these platters would have: of a hybrid disk those that it has when all
+    /// realms are conventional. Other overlaps are left out of account.
+    pub(super) fn conventional(&self) -> u64 {
+        if let Self::Hybrid(hybrid) = self { hybrid.conventional() } else { self.blocks() }
     }
 
     /// Checks that the numbers go together.
@@ -93,6 +111,9 @@ impl MediaSpec {
         if let Self::Interlaced(tracks) = self {
             interlaced::check(tracks)?;
         }
+        if let Self::Hybrid(hybrid) = self {
+            hybrid.check()?;
+        }
         if let Self::Flash { erase_blocks, pages, rewritable_erase_blocks } = *self {
             GeometryError::check("media.erase_blocks", erase_blocks >= 1, erase_blocks, at_least_one)?;
             GeometryError::check("media.pages", pages >= 1, pages, at_least_one)?;
@@ -109,7 +130,35 @@ impl MediaSpec {
         )
     }
 
-    /// The same media with at most `blocks` blocks.
+    /// Blocks of a zone, how many zones hold something at the same time at most, and how many of them from the first on
+    /// are always conventional; nothing where there are no sequential zones.
+    pub(super) fn zones(&self) -> Option<(u32, (u32, u32))> {
+        match *self {
+            Self::Zoned { zones, zone_blocks, conventional_zones, .. } => {
+                Some((zone_blocks, (zones, conventional_zones)))
+            }
+            Self::Hybrid(ref hybrid) => Some((hybrid.zone_blocks, hybrid.zones())),
+            _ => None,
+        }
+    }
+
+    /// The same media with other [`MediaSpec::zones`]; as they are where there are none.
+    pub(super) fn with_zones(
+        &self,
+        zones: u32,
+        conventional_zones: u32,
+        zone_blocks: u32,
+    ) -> Result<Self, GeometryError> {
+        match *self {
+            Self::Zoned { max_open, max_active, .. } => {
+                Ok(Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active })
+            }
+            Self::Hybrid(ref hybrid) => hybrid.of_zones(zones, conventional_zones, zone_blocks).map(Self::Hybrid),
+            _ => Ok(self.clone()),
+        }
+    }
+
+    /// The same media with a capacity of at most `blocks` blocks.
     pub(super) fn with_blocks(&self, blocks: u64) -> Result<Self, GeometryError> {
         match *self {
             Self::Conventional { .. } if blocks == 0 => Err(too_small(blocks)),
@@ -122,9 +171,13 @@ impl MediaSpec {
             Self::Interlaced(ref tracks) => {
                 interlaced::with_blocks(tracks, blocks).map(Self::Interlaced).ok_or_else(|| too_small(blocks))
             }
-            Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } => {
+            Self::Zoned { zones, zone_blocks, conventional_zones, .. } => {
                 let (zones, conventional_zones) = with_units(blocks, zone_blocks, (zones, conventional_zones))?;
-                Ok(Self::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active })
+                self.with_zones(zones, conventional_zones, zone_blocks)
+            }
+            Self::Hybrid(ref hybrid) => {
+                let (zones, fixed_zones) = with_units(blocks, hybrid.zone_blocks, hybrid.zones())?;
+                self.with_zones(zones, fixed_zones, hybrid.zone_blocks)
             }
             Self::Flash { erase_blocks, pages, rewritable_erase_blocks } => {
                 let (erase_blocks, rewritable_erase_blocks) =
@@ -133,25 +186,4 @@ impl MediaSpec {
             }
         }
     }
-}
-
-pub(super) fn too_small(blocks: u64) -> GeometryError {
-    let remedy = "give room for a block, or for one sequential zone or erase block beside those written in place";
-    GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy)
-}
-
-/// How many units of `unit_blocks` fit `blocks` blocks, and how many of them are written in place, when so many of the
-/// units were.
-pub(super) fn with_units(
-    blocks: u64,
-    unit_blocks: u32,
-    (units, in_place): (u32, u32),
-) -> Result<(u32, u32), GeometryError> {
-    let remedy = "describe larger zones or erase blocks, or a smaller drive";
-    let new = u32::try_from(blocks / u64::from(unit_blocks.max(1)))
-        .map_err(|_| GeometryError::new("capacity", format!("{blocks} blocks are too many"), remedy))?;
-    // Rounded to the nearest, but a drive that had units written in place keeps one.
-    let share = u64::from(new) * u64::from(in_place) + u64::from(units) / 2;
-    let kept = ((share / u64::from(units.max(1))) as u32).max(u32::from(in_place > 0));
-    if new <= kept { Err(too_small(blocks)) } else { Ok((new, kept)) }
 }

@@ -3,18 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::media_spec::with_units;
+use super::sizing::with_units;
 use super::{DriveError, DrivePreset, MediaSpec, TimingSpec};
 use crate::mechanics::GeometryError;
 
 /// What of a drive is to be another than its preset says.
 #[derive(Copy, Clone, PartialEq, Default, Debug)]
 pub struct Shape {
-    /// Bytes of the drive.
+    /// Bytes of the drive; of a hybrid one, when all realms are sequential.
     pub capacity_bytes: Option<u64>,
-    /// Bytes of a zone of a zoned drive.
+    /// Bytes of a zone of a zoned or hybrid drive.
     pub zone_bytes: Option<u64>,
-    /// How many zones of a zoned drive are conventional.
+    /// How many zones of a zoned drive are conventional; of a hybrid one, how many always are.
     pub conventional_zones: Option<ConventionalZones>,
 }
 
@@ -68,8 +68,8 @@ impl ConventionalZones {
 }
 
 impl DrivePreset {
-    /// The same drive with another capacity: `bytes` rounded down to whole blocks, zones or erase blocks. Conventional
-    /// zones and rewritable erase blocks keep their share. The mechanics keep rates and heads and change their
+    /// The same drive with another capacity: `bytes` rounded down to whole blocks, zones, realms or erase blocks.
+    /// Conventional zones and rewritable erase blocks keep their share. The mechanics keep rates and heads and change their
     /// cylinders, so the drive is the same in small; a seek curve from three data-sheet numbers is stretched over them.
     ///
     /// # Errors
@@ -88,7 +88,9 @@ impl DrivePreset {
         let scaled = || {
             let media = self.shaped_media(shape)?;
             let timing = match &self.timing {
-                TimingSpec::Disk(mechanics) => TimingSpec::Disk(mechanics.scaled(media.blocks(), self.blocks())),
+                TimingSpec::Disk(mechanics) => {
+                    TimingSpec::Disk(mechanics.scaled(media.conventional(), self.media.conventional()))
+                }
                 TimingSpec::Flash(flash) => TimingSpec::Flash(flash.clone()),
             };
             Ok(Self { media, timing, ..self.clone() })
@@ -102,16 +104,16 @@ impl DrivePreset {
     }
 
     fn shaped_media(&self, shape: &Shape) -> Result<MediaSpec, GeometryError> {
-        let blocks = shape.capacity_bytes.map_or(self.blocks(), |bytes| bytes / u64::from(self.block_bytes.max(1)));
+        let blocks =
+            shape.capacity_bytes.map_or(self.media.capacity(), |bytes| bytes / u64::from(self.block_bytes.max(1)));
         if shape.zone_bytes.is_none() && shape.conventional_zones.is_none() {
             return self.media.with_blocks(blocks);
         }
-        let MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active } = self.media else {
+        let Some((zone_blocks, old)) = self.media.zones() else {
             let remedy = "choose a zoned drive such as exos-x18z; bands and tracks are described in a drive file";
             return Err(GeometryError::new("zones", "the drive has no sequential zones to change".to_owned(), remedy));
         };
         let zone_blocks = shape.zone_bytes.map_or(Ok(zone_blocks), |bytes| self.zone_blocks(bytes))?;
-        let old = (zones, conventional_zones);
         let (zones, conventional_zones) = match shape.conventional_zones {
             None => with_units(blocks, zone_blocks, old)?,
             Some(conventional) => {
@@ -119,7 +121,7 @@ impl DrivePreset {
                 (zones, conventional.of(zones))
             }
         };
-        Ok(MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open, max_active })
+        self.media.with_zones(zones, conventional_zones, zone_blocks)
     }
 
     /// Blocks of a zone of so many bytes.

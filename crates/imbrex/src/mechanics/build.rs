@@ -1,10 +1,11 @@
 //! From the description of a drive to its mechanics.
 
+use super::hybrid::{Density, Domains, HybridSurface};
 use super::interlaced::InterlacedSurface;
 use super::linear::Linear;
 use super::seek::SeekCurve;
 use super::spindle::Spindle;
-use super::surface::Surface;
+use super::surface::{Seams, Surface};
 use super::{GeometryError, LayoutSpec, Mechanics, MechanicsSpec, Platters, RecordingSpec};
 use crate::tracks::Tracks;
 
@@ -19,11 +20,12 @@ impl MechanicsSpec {
         let rotation_ms = self.checked_rotation_ms()?;
         self.check_times()?;
         let surface = match &self.recording {
-            RecordingSpec::Listed { zones } => Surface::new(&self.layout, self.heads, zones)?,
+            RecordingSpec::Listed { zones } => Surface::new(&self.layout, self.heads, zones, Seams::Index)?,
             RecordingSpec::Linear { outer_sectors_per_track, inner_sectors_per_track, zones } => {
                 let (outer, inner) = (*outer_sectors_per_track, *inner_sectors_per_track);
-                let (layout, zones) = Linear { outer, inner, zones: *zones }.lay_out(self, rotation_ms, sectors)?;
-                Surface::new(&layout, self.heads, &zones)?
+                let linear = Linear { outer, inner, zones: *zones, density: Density::EVEN };
+                let (layout, zones) = linear.lay_out(self, rotation_ms, sectors)?;
+                Surface::new(&layout, self.heads, &zones, Seams::Index)?
             }
             RecordingSpec::Interlaced {} => {
                 let problem = "interlaced is the recording of interlaced tracks only".into();
@@ -54,6 +56,28 @@ impl MechanicsSpec {
         }
         let surface = InterlacedSurface::new(tracks, self.heads, block_sectors)?;
         self.assemble(Platters::Interlaced(surface), rotation_ms)
+    }
+
+    /// The mechanics of a hybrid disk of these domains. The tracks of either follow each other in cylinder-major order,
+    /// and recording zones are skewed against each other as cylinders are: so no transfer loses a turn on its way.
+    ///
+    /// # Errors
+    /// When the numbers describe no drive, or the layout or the recording is another.
+    pub fn build_hybrid(&self, domains: &Domains) -> Result<Mechanics, GeometryError> {
+        let rotation_ms = self.checked_rotation_ms()?;
+        self.check_times()?;
+        let is_plain = self.layout == LayoutSpec::CylinderMajor {};
+        let remedy = "give kind cylinder-major: a hybrid disk's longest times follow from it";
+        GeometryError::check("layout.kind", is_plain, "another kind", remedy)?;
+        let RecordingSpec::Linear { outer_sectors_per_track, inner_sectors_per_track, zones } = self.recording else {
+            let remedy = "give kind linear: the tracks of both domains follow from it";
+            return Err(GeometryError::new("recording.kind", "is of another kind".into(), remedy));
+        };
+        let (outer, inner) = (outer_sectors_per_track, inner_sectors_per_track);
+        let linear = Linear { outer, inner, zones, density: domains.density };
+        let (_, zones) = linear.lay_out(self, rotation_ms, domains.wide_sectors)?;
+        let surface = HybridSurface::new(self.heads, &zones, domains)?;
+        self.assemble(Platters::Hybrid(Box::new(surface)), rotation_ms)
     }
 
     fn assemble(&self, platters: Platters, rotation_ms: f64) -> Result<Mechanics, GeometryError> {

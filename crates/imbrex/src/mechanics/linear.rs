@@ -1,8 +1,9 @@
 //! Recording zones of a drive that is described by its two edges and its capacity.
 
+use super::hybrid::Density;
 use super::seek::SeekCurve;
 use super::surface::{MAX_CYLINDERS, MAX_SECTORS_PER_TRACK, MAX_ZONES, check_layout};
-use super::{GeometryError, LayoutSpec, MechanicsSpec, RecordingZone};
+use super::{GeometryError, LayoutSpec, MechanicsSpec, RecordingZone, SeekSpec};
 
 /// A linear recording, see [`super::RecordingSpec::Linear`].
 pub(super) struct Linear {
@@ -12,6 +13,8 @@ pub(super) struct Linear {
     pub(super) inner: u32,
     /// How many recording zones.
     pub(super) zones: u32,
+    /// How much narrower the tracks are by which seeks count, and of which each recording zone has a whole number.
+    pub(super) density: Density,
 }
 
 impl Linear {
@@ -27,7 +30,8 @@ impl Linear {
         let cylinders = self.cylinders(spec.heads, sectors)?;
         let zones = self.zones.min(cylinders);
         let (layout, unit) = shrunken(&spec.layout, cylinders / zones);
-        let skews = Skews::new(spec, rotation_ms)?;
+        let unit = unit * self.density.wide;
+        let skews = Skews::new(spec, rotation_ms, self.step_ns(&spec.seek, cylinders)?);
         let units = u64::from(cylinders.div_ceil(unit));
         let share = |i: u32| (u64::from(i) * units / u64::from(zones)) as u32;
         let zone = |i: u32| {
@@ -42,7 +46,7 @@ impl Linear {
     }
 
     fn check(&self) -> Result<(), GeometryError> {
-        let Self { outer, inner, zones } = *self;
+        let Self { outer, inner, zones, .. } = *self;
         let remedy = "give sectors per track between 1 and 32768, outer not below inner";
         let holds = (1..=MAX_SECTORS_PER_TRACK).contains(&outer);
         GeometryError::check("recording.outer_sectors_per_track", holds, outer, remedy)?;
@@ -60,6 +64,15 @@ impl Linear {
             Ok(cylinders) if cylinders < MAX_CYLINDERS => Ok(cylinders),
             _ => Err(GeometryError::new("capacity", format!("{cylinders} cylinders are too many"), remedy)),
         }
+    }
+
+    /// The time for a step to the next cylinder of about so many.
+    fn step_ns(&self, seek: &SeekSpec, cylinders: u32) -> Result<u64, GeometryError> {
+        let step = self.density.step();
+        // The time for one cylinder is the same on drives of any size; more take longer where there are fewer.
+        let among = if step == 1 { 1 } else { cylinders.max(step) };
+        let curve = SeekCurve::new(seek, among)?;
+        Ok((1..=step).map(|distance| curve.ns(distance)).fold(0, u64::max))
     }
 
     /// Sectors per track of recording zone `i` of `zones`.
@@ -102,14 +115,13 @@ struct Skews {
 }
 
 impl Skews {
-    fn new(spec: &MechanicsSpec, rotation_ms: f64) -> Result<Self, GeometryError> {
+    fn new(spec: &MechanicsSpec, rotation_ms: f64, step_ns: u64) -> Self {
         if !matches!(spec.layout, LayoutSpec::CylinderMajor {}) {
-            return Ok(Self { track: 0.0, cylinder: 0.0 });
+            return Self { track: 0.0, cylinder: 0.0 };
         }
-        // The time for one cylinder is the same on drives of any size.
-        let step_ms = SeekCurve::new(&spec.seek, 1)?.ns(1) as f64 / 1e6;
+        let step_ms = step_ns as f64 / 1e6;
         let skew = |moved_ms: f64| (moved_ms + spec.write_settle_ms) / rotation_ms;
-        Ok(Self { track: skew(spec.head_switch_ms), cylinder: skew(step_ms.max(spec.head_switch_ms)) })
+        Self { track: skew(spec.head_switch_ms), cylinder: skew(step_ms.max(spec.head_switch_ms)) }
     }
 
     /// Track and cylinder skew in whole sectors.

@@ -18,6 +18,7 @@
 
 mod build;
 mod flash;
+mod hybrid;
 mod interlaced;
 mod linear;
 mod reciprocal;
@@ -29,6 +30,8 @@ mod surface;
 use std::fmt;
 
 pub use flash::{FlashSpec, FlashTimes};
+use hybrid::HybridSurface;
+pub use hybrid::{Bounds, Density, Domains};
 use interlaced::InterlacedSurface;
 use seek::SeekCurve;
 pub use spec::{LayoutSpec, MechanicsSpec, RecordingSpec, RecordingZone, SeekSpec};
@@ -87,6 +90,7 @@ pub struct Mechanics {
 enum Platters {
     Zoned(Surface),
     Interlaced(InterlacedSurface),
+    Hybrid(Box<HybridSurface>),
 }
 
 impl Platters {
@@ -94,6 +98,7 @@ impl Platters {
         match self {
             Self::Zoned(surface) => surface.sectors(),
             Self::Interlaced(surface) => surface.sectors(),
+            Self::Hybrid(surface) => surface.sectors(),
         }
     }
 
@@ -101,6 +106,7 @@ impl Platters {
         match self {
             Self::Zoned(surface) => surface.cylinders(),
             Self::Interlaced(surface) => surface.cylinders(),
+            Self::Hybrid(surface) => surface.cylinders(),
         }
     }
 
@@ -109,6 +115,7 @@ impl Platters {
         match self {
             Self::Zoned(surface) => surface.locate(sector),
             Self::Interlaced(surface) => surface.locate(sector),
+            Self::Hybrid(surface) => surface.locate(sector),
         }
     }
 }

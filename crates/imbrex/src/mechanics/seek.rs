@@ -52,6 +52,16 @@ impl SeekCurve {
         }
     }
 
+    /// The longest time for any distance up to `cylinders`, in ns.
+    pub(super) fn longest_ns(&self, cylinders: u32) -> u64 {
+        match self {
+            Self::Fitted { .. } => self.ns(cylinders),
+            // Each piece rises, but the second may begin below the end of the first.
+            Self::TwoPiece { knee, .. } => self.ns(cylinders).max(self.ns(cylinders.min(knee.saturating_sub(1)))),
+            Self::Table(ns) => ns.iter().take(cylinders as usize + 1).max().copied().unwrap_or(0).into(),
+        }
+    }
+
     /// The curve through a data sheet's three numbers: the square root is the arm's acceleration, the linear part its
     /// coasting. The mean is over uniformly random pairs of positions.
     fn three_point(min: f64, avg: f64, max: f64, cylinders: u32) -> Result<Self, GeometryError> {

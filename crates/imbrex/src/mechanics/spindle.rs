@@ -43,6 +43,11 @@ impl Spindle {
         Self { speed, turn, slack: SLACK_NS * speed }
     }
 
+    /// Duration of a turn, in ns, rounded up.
+    pub(super) const fn turn_ns(&self) -> u64 {
+        self.turn.div_ceil(1 << 32)
+    }
+
     /// The angle under the heads at `now_ns`.
     #[inline]
     pub(super) const fn angle(&self, now_ns: u64) -> Angle {

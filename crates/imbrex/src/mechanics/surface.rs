@@ -42,6 +42,8 @@ struct Recording {
     first_sector: u64,
     end_sector: u64,
     first_cylinder: u32,
+    /// Where its first track begins.
+    first_angle: Angle,
     per_track: Reciprocal,
     sector_angle: Angle,
     /// Skew per head, in cylinder-major order.
@@ -59,18 +61,36 @@ enum Order {
     Serpentine { heads: Reciprocal, section: Reciprocal, sections: Reciprocal, track_skew: Angle, group_skew: Angle },
 }
 
+/// Where the first track of a recording zone begins.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Seams {
+    /// At the index mark: passing from one recording zone to the next may cost a turn.
+    Index,
+    /// As much later than the last track of the one before it as cylinders of that do. In cylinder-major order only.
+    Skewed,
+}
+
 /// At most this many entries index the recording zones: 2 KiB, so that the index stays in the first-level cache.
 const INDEX_ENTRIES: u64 = 1024;
 
 impl Surface {
     /// The surfaces of `heads` heads with these recording zones, outermost first.
-    pub(super) fn new(layout: &LayoutSpec, heads: u32, zones: &[RecordingZone]) -> Result<Self, GeometryError> {
+    pub(super) fn new(
+        layout: &LayoutSpec,
+        heads: u32,
+        zones: &[RecordingZone],
+        seams: Seams,
+    ) -> Result<Self, GeometryError> {
         let order = Order::new(layout, heads)?;
         let mut recordings = Vec::with_capacity(zones.len());
-        let (mut first_sector, mut first_free) = (0, 0);
+        let (mut first_sector, mut first_free, mut first_angle) = (0, 0, 0);
         for zone in zones {
-            let recording = Recording::new(zone, heads, first_sector, first_free)?;
+            let recording = Recording { first_angle, ..Recording::new(zone, heads, first_sector, first_free)? };
             order.check(zone)?;
+            if seams == Seams::Skewed {
+                let turned = recording.cylinder_angle.wrapping_mul(zone.cylinders.into());
+                first_angle = recording.first_angle.wrapping_add(turned);
+            }
             first_sector = recording.end_sector;
             first_free = zone.first_cylinder + zone.cylinders;
             recordings.push(recording);
@@ -112,7 +132,7 @@ impl Surface {
             head,
             sector,
             sectors_per_track: zone.per_track.by(),
-            angle: track_angle.wrapping_add(u64::from(sector) * zone.sector_angle),
+            angle: zone.first_angle.wrapping_add(track_angle).wrapping_add(u64::from(sector) * zone.sector_angle),
             sector_angle: zone.sector_angle,
         }
     }
@@ -167,6 +187,7 @@ impl Recording {
             first_sector,
             end_sector,
             first_cylinder: zone.first_cylinder,
+            first_angle: 0,
             per_track: Reciprocal::new(per_track),
             sector_angle,
             head_angle: skew(zone.track_skew_sectors),

@@ -1,12 +1,13 @@
 //! Media: what a recording allows and what a write destroys. The media enforces; it knows no layer and no time.
 //!
-//! Conventional, shingled and interlaced recordings, bands and flash are here. The trait asks what every overlapped
-//! recording must answer, so realms fit behind it: which unit a block belongs to, whether a write pointer binds the
-//! unit, and which other blocks a write destroys.
+//! Conventional, shingled and interlaced recordings, bands, realms and flash are here. The trait asks what every
+//! overlapped recording must answer: which unit a block belongs to, whether a write pointer binds the unit, and which
+//! other blocks a write destroys.
 
 mod banded;
 mod conventional;
 mod flash;
+mod hybrid;
 mod interlaced;
 mod joined;
 mod shingled;
@@ -15,16 +16,18 @@ mod tags;
 pub use banded::Banded;
 pub use conventional::Conventional;
 pub use flash::{Flash, FlashShape};
+pub use hybrid::Hybrid;
 pub use interlaced::Interlaced;
 pub use joined::Joined;
 pub use shingled::{Shingled, ZonedSpec};
 pub use tags::{Tag, TagMap};
 
 use crate::bands::Bands;
-use crate::block::{Extent, Pba};
+use crate::block::{Extent, Pba, unit_and_offset};
 use crate::layer::{Condition, UnitReport, UnitState};
 use crate::plan::Unit;
 use crate::tracks::Tracks;
+use crate::zones::Realms;
 
 /// An operation the media refuses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -65,7 +68,7 @@ pub enum Illegal {
         /// Its write pointer, in blocks from its start.
         pointer: u32,
     },
-    /// A read-only or offline unit was asked for something it cannot do.
+    /// A read-only, offline or inactive unit was asked for something it cannot do.
     #[error("{unit:?} is {condition:?}")]
     Bad {
         /// The unit.
@@ -80,6 +83,22 @@ pub enum Illegal {
         unit: Unit,
         /// The limit.
         limit: u32,
+    },
+    /// An activation of a span that is active.
+    #[error("{unit:?} activates a span of realm {realm} that is active")]
+    Active {
+        /// The unit.
+        unit: Unit,
+        /// Whose span it is.
+        realm: u32,
+    },
+    /// An activation of a conventional span that would destroy what sequential zones hold.
+    #[error("{unit:?} would destroy {zone:?}, a sequential zone of its realm that is not empty; reset that first")]
+    NotEmpty {
+        /// The unit.
+        unit: Unit,
+        /// The zone.
+        zone: Unit,
     },
     /// A reset of something that has no reset.
     #[error("{unit:?} cannot be reset")]
@@ -116,6 +135,11 @@ pub trait Media: Send {
     /// destroys. They lie outside it, unless its later blocks destroy what its earlier ones brought.
     fn destroys(&self, write: Extent<Pba>, destroyed: &mut dyn FnMut(Extent<Pba>));
 
+    /// Calls `emptied` with every run of blocks that a reset of `unit` empties or, of a realm, makes usable or not.
+    fn emptied_by(&self, unit: Unit, emptied: &mut dyn FnMut(Extent<Pba>)) {
+        emptied(self.extent_of(unit));
+    }
+
     /// The unit the block lies in.
     fn unit_of(&self, block: Pba) -> Unit;
 
@@ -130,7 +154,12 @@ pub trait Media: Send {
         None
     }
 
-    /// The state of every unit.
+    /// The realms, if the disk is hybrid.
+    fn realms(&self) -> Option<Realms> {
+        None
+    }
+
+    /// The state of every unit that holds blocks.
     fn report(&self) -> Vec<UnitState>;
 
     /// The same for each device, if this is [`Pba::DISK`] alone.
@@ -145,6 +174,10 @@ pub trait Media: Send {
 
     /// Sets how much of a unit is written, as a power cut leaves it. Without meaning where no pointer rules.
     fn set_pointer(&mut self, _unit: Unit, _pointer: u32) {}
+
+    /// Makes one span of a realm the active one, empty, whatever either held, as a power cut leaves it. Without meaning
+    /// where there are no realms.
+    fn set_active(&mut self, _realm: u32, _sequential: bool) {}
 
     /// The same media in the same state.
     fn copy(&self) -> Box<dyn Media>;
@@ -172,10 +205,35 @@ fn resettable(unit: Unit, condition: Option<Condition>) -> Result<(), Illegal> {
     }
 }
 
-/// Refuses a read up to block `end` of a unit that is offline or not written so far.
+/// Calls `check` with each unit of so many blocks that `at` touches, where in it that begins, and how many blocks it is.
+fn each_unit(
+    at: Extent<Pba>,
+    unit_blocks: u32,
+    mut check: impl FnMut(Unit, u32, u32) -> Result<(), Illegal>,
+) -> Result<(), Illegal> {
+    let mut rest = at;
+    while !rest.is_empty() {
+        let (index, offset) = unit_and_offset(rest.start.block(), unit_blocks);
+        let part = rest.first(unit_blocks - offset);
+        check(Unit { device: at.start.device(), index }, offset, part.blocks)?;
+        rest = rest.skip(part.blocks);
+    }
+    Ok(())
+}
+
+/// Refuses a write that begins in a conventional zone and reaches one of another kind.
+fn in_place(at: Extent<Pba>, zone_blocks: u32, zones: &[UnitState]) -> Result<(), Illegal> {
+    each_unit(at, zone_blocks, |unit, _, _| match zones[unit.index as usize].condition {
+        Condition::Conventional => Ok(()),
+        Condition::Sequential => Err(Illegal::Crosses { at, unit: Unit { index: unit.index - 1, ..unit } }),
+        condition => Err(Illegal::Bad { unit, condition }),
+    })
+}
+
+/// Refuses a read up to block `end` of a unit that is offline, inactive or not written so far.
 fn readable(at: Extent<Pba>, unit: Unit, is: UnitState, end: u32) -> Result<(), Illegal> {
     match is.condition {
-        condition @ Condition::Offline => Err(Illegal::Bad { unit, condition }),
+        condition @ (Condition::Offline | Condition::Inactive) => Err(Illegal::Bad { unit, condition }),
         _ if end > is.pointer => Err(Illegal::Unwritten { at, unit, pointer: is.pointer }),
         _ => Ok(()),
     }

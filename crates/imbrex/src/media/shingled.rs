@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Illegal, Media, appends, readable, resettable, within};
+use super::{Illegal, Media, appends, each_unit, in_place, readable, resettable, within};
 use crate::block::{Extent, Pba, unit_and_offset};
 use crate::layer::{Condition, UnitState};
 use crate::plan::Unit;
@@ -89,30 +89,6 @@ impl Shingled {
         }
     }
 
-    /// Checks the parts of `at` zone by zone.
-    fn each_zone(
-        &self,
-        at: Extent<Pba>,
-        mut check: impl FnMut(u32, u32, u32) -> Result<(), Illegal>,
-    ) -> Result<(), Illegal> {
-        let mut rest = at;
-        while !rest.is_empty() {
-            let (zone, offset) = self.zone_of(rest.start);
-            let part = rest.first(self.spec.zone_blocks - offset);
-            check(zone, offset, part.blocks)?;
-            rest = rest.skip(part.blocks);
-        }
-        Ok(())
-    }
-
-    fn write_conventional(&self, at: Extent<Pba>) -> Result<(), Illegal> {
-        self.each_zone(at, |zone, _, _| match self.zones[zone as usize].condition {
-            Condition::Conventional => Ok(()),
-            Condition::Sequential => Err(Illegal::Crosses { at, unit: self.unit(zone - 1) }),
-            condition => Err(Illegal::Bad { unit: self.unit(zone), condition }),
-        })
-    }
-
     fn write_sequential(&mut self, zone: u32, offset: u32, at: Extent<Pba>) -> Result<(), Illegal> {
         let unit = self.unit(zone);
         let pointer = self.zones[zone as usize].pointer;
@@ -135,8 +111,8 @@ impl Media for Shingled {
 
     fn read(&self, at: Extent<Pba>) -> Result<(), Illegal> {
         within(at, self.blocks())?;
-        self.each_zone(at, |zone, offset, blocks| {
-            readable(at, self.unit(zone), self.zones[zone as usize], offset + blocks)
+        each_unit(at, self.spec.zone_blocks, |unit, offset, blocks| {
+            readable(at, unit, self.zones[unit.index as usize], offset + blocks)
         })
     }
 
@@ -144,7 +120,7 @@ impl Media for Shingled {
         within(at, self.blocks())?;
         let (zone, offset) = self.zone_of(at.start);
         match self.zones[zone as usize].condition {
-            Condition::Conventional => self.write_conventional(at),
+            Condition::Conventional => in_place(at, self.spec.zone_blocks, &self.zones),
             Condition::Sequential => self.write_sequential(zone, offset, at),
             condition => Err(Illegal::Bad { unit: self.unit(zone), condition }),
         }
