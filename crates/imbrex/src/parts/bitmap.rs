@@ -2,6 +2,8 @@
 //! crossed quickly. Untouched memory is never written, so an operating system that hands out pages on demand keeps the
 //! set of a large disk small.
 
+use crate::memory::Memory;
+
 /// Which of `len` numbers are in the set.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
@@ -26,6 +28,12 @@ pub(super) fn words_of(from: u64, end: u64) -> impl Iterator<Item = (usize, u64)
 }
 
 impl Bitmap {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        Memory::room::<u64>((self.words.len() + self.summary.len()) as u64)
+    }
+
     /// The empty set of numbers below `len`.
     #[must_use]
     pub fn new(len: u64) -> Self {

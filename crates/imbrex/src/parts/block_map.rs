@@ -10,6 +10,7 @@
 use super::place_table::{PLACE_BITS, PlaceTable};
 use super::sparse_bitmap::SparseBitmap;
 use crate::block::{Extent, Lba};
+use crate::memory::Memory;
 
 /// Blocks that the first table has room for.
 const FIRST: u64 = 4096;
@@ -30,6 +31,13 @@ pub struct BlockMap {
 }
 
 impl BlockMap {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        // While entries move there are two tables.
+        self.present.memory(self.most) + PlaceTable::most_memory(self.most) * 2
+    }
+
     /// Places are below this.
     pub const PLACES: u32 = 1 << PLACE_BITS;
 
@@ -108,7 +116,17 @@ impl BlockMap {
             return None;
         }
         self.mapped -= 1;
-        self.table.remove(lba).or_else(|| self.former.as_mut()?.remove(lba))
+        let to = self.table.remove(lba).or_else(|| self.former.as_mut()?.remove(lba));
+        self.shrink_if_empty();
+        to
+    }
+
+    /// Gives the memory back of a map in which nothing is left.
+    #[inline]
+    fn shrink_if_empty(&mut self) {
+        if self.mapped == 0 && self.table.len() as u64 > 2 * FIRST {
+            (self.table, self.former) = (PlaceTable::for_blocks(self.most.min(FIRST)), None);
+        }
     }
 
     /// Sees to it that the table is at most half full with another entry, and moves entries to it.
@@ -153,6 +171,7 @@ impl BlockMap {
             from = at + 1;
         }
         present.remove_run(range.start.0, end);
+        self.shrink_if_empty();
     }
 
     /// The mapped blocks of `range`, ascending.

@@ -10,7 +10,9 @@ use super::lost::LostBlocks;
 use super::map_runs::MapRuns;
 use super::slot_table::SlotTable;
 use crate::block::{Address, Extent, Lba, Pba};
+use crate::contents::ZoneContent;
 use crate::layer::{Corrupt, REGION_RECORDS, Violation, within};
+use crate::memory::Memory;
 use crate::plan::{Event, Place, Plan, Record, Why};
 
 /// The slots of a buffer.
@@ -44,11 +46,41 @@ pub struct BufferedBlocks {
 }
 
 impl BufferedBlocks {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.map.memory() + Memory::growing::<u32>(self.slots.into())
+    }
+
     /// None of `capacity` blocks, before so many slots from `place` on.
     #[must_use]
     pub fn new(place: Pba, slots: u32, capacity: u64) -> Self {
         let map = BlockMap::new(capacity, slots);
         Self { place, slots, capacity, map, lost: LostBlocks::default(), given_up: Vec::new() }
+    }
+
+    /// Where the blocks of zones lie, each of which has these blocks and is written up to so many; `zone_of` says which of
+    /// them a block belongs to. Looks at every slot.
+    #[must_use]
+    pub fn contents(
+        slots: &impl Slots,
+        zones: &[(Extent<Lba>, u32)],
+        zone_of: impl Fn(Lba) -> u32,
+    ) -> Vec<ZoneContent> {
+        let all_home = |(zone, pointer): &(Extent<Lba>, u32)| ZoneContent {
+            blocks: zone.blocks,
+            buffered: 0,
+            home: zone.blocks.min(*pointer),
+        };
+        let mut contents: Vec<_> = zones.iter().map(all_home).collect();
+        let table = slots.table();
+        for lba in (0..table.slots()).filter_map(|slot| table.owner(slot)) {
+            let at = zone_of(lba) as usize;
+            let (zone, pointer) = zones[at];
+            contents[at].buffered += 1;
+            contents[at].home -= u32::from(lba < zone.start.plus(pointer.into()));
+        }
+        contents
     }
 
     /// Where a slot lies.

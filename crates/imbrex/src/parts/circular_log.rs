@@ -8,6 +8,7 @@
 use super::slot_table::SlotTable;
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::memory::Memory;
 
 /// The slots and the window.
 #[derive(Clone, Debug)]
@@ -16,13 +17,21 @@ pub struct CircularLog {
     tail: u32,
     /// Slots from the tail to the head, holes included.
     window: u32,
+    /// How often the head has come back to the first slot.
+    laps: u64,
 }
 
 impl CircularLog {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.table.memory()
+    }
+
     /// An empty log of `slots` slots.
     #[must_use]
     pub fn new(slots: u32) -> Self {
-        Self { table: SlotTable::new(slots), tail: 0, window: 0 }
+        Self { table: SlotTable::new(slots), tail: 0, window: 0, laps: 0 }
     }
 
     /// What the slots hold.
@@ -30,6 +39,12 @@ impl CircularLog {
     #[must_use]
     pub fn table(&self) -> &SlotTable {
         &self.table
+    }
+
+    /// How often the head has come back to the first slot.
+    #[must_use]
+    pub fn laps(&self) -> u64 {
+        self.laps
     }
 
     /// Slots that could be taken at the head if none is pending.
@@ -47,6 +62,7 @@ impl CircularLog {
         }
         self.table.take(head, lba);
         self.window += 1;
+        self.laps += u64::from(head + 1 == self.table.slots());
         Some(head)
     }
 

@@ -5,6 +5,7 @@
 //! member of a bucket is found at once, and memory never grows. Numbers that are set aside lie behind all buckets.
 
 use crate::layer::Violation;
+use crate::memory::Memory;
 
 /// Buckets of 32-bit counts, and behind them what is set aside.
 const BUCKETS: usize = 33;
@@ -30,6 +31,13 @@ fn bucket_of(count: u32) -> usize {
 }
 
 impl CountBuckets {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let count = self.counts.len() as u64;
+        Memory::room::<u32>(count) + Memory::of::<[u32; 2]>(count) + Memory::room::<u8>(count)
+    }
+
     /// Numbers below `limit`, each with a count of 0.
     #[must_use]
     pub fn new(limit: u32) -> Self {
@@ -53,6 +61,14 @@ impl CountBuckets {
         if bucket != ASIDE && bucket != to {
             self.take_to(number, to);
         }
+    }
+
+    /// Halves every count: what is in a bucket goes to the one below, and nothing moves in the list.
+    pub fn halve(&mut self) {
+        self.counts.iter_mut().for_each(|count| *count /= 2);
+        let counted = |bucket: &&mut u8| **bucket > 0 && usize::from(**bucket) != ASIDE;
+        self.buckets.iter_mut().filter(counted).for_each(|bucket| *bucket -= 1);
+        self.starts.copy_within(2..=BUCKETS, 1);
     }
 
     /// The members of the lowest bucket that has any.
@@ -148,6 +164,21 @@ mod tests {
     }
 
     #[test]
+    fn halved_counts_are_a_bucket_lower() {
+        let mut buckets = CountBuckets::new(4);
+        [1, 2, 2, 2, 3, 3, 3, 3, 3].into_iter().for_each(|number| buckets.bump(number));
+        buckets.set_aside(3);
+        buckets.halve();
+        buckets.check().unwrap();
+        assert_eq!(lowest(&buckets), [0, 1]);
+        buckets.bump(1);
+        buckets.halve();
+        buckets.put_back(3);
+        buckets.check().unwrap();
+        assert_eq!((lowest(&buckets), &buckets.counts[..]), (vec![0, 1, 2], &[0, 0, 0, 1][..]));
+    }
+
+    #[test]
     fn every_number_stays_in_the_bucket_of_its_count() {
         let (mut buckets, mut random) = (CountBuckets::new(30), Random::new(3));
         for step in 0..20_000 {
@@ -155,6 +186,7 @@ mod tests {
             match step % 7 {
                 0 if buckets.is_aside(number) => buckets.put_back(number),
                 0 => buckets.set_aside(number),
+                _ if random.below(300) == 0 => buckets.halve(),
                 _ => buckets.bump(number),
             }
             if step % 50 == 0 {

@@ -1,5 +1,7 @@
 //! A set of small numbers of which the *n*-th member is found in constant time: for draws.
 
+use crate::memory::Memory;
+
 /// As the place: the number is not in the set.
 const ABSENT: u32 = u32::MAX;
 
@@ -13,6 +15,13 @@ pub struct DenseSet {
 }
 
 impl DenseSet {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let limit = self.places.len() as u64;
+        Memory::room::<u32>(limit) + Memory::of::<u32>(limit)
+    }
+
     /// An empty set of numbers below `limit`.
     #[must_use]
     pub fn new(limit: u32) -> Self {

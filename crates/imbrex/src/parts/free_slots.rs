@@ -1,6 +1,7 @@
 //! The free slots of a persistent buffer that are taken anywhere: lowest first, or the first run that is long enough.
 
 use super::bitmap::Bitmap;
+use crate::memory::Memory;
 
 /// A set of slots.
 #[derive(Clone)]
@@ -11,6 +12,12 @@ pub struct FreeSlots {
 }
 
 impl FreeSlots {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.free.memory()
+    }
+
     /// All of `slots` slots.
     #[must_use]
     pub fn all(slots: u32) -> Self {

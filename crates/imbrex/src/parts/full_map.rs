@@ -9,6 +9,7 @@
 use super::paged_map::{NONE, PagedMap};
 use crate::block::{Extent, Lba, unit_and_offset};
 use crate::layer::Violation;
+use crate::memory::Memory;
 
 /// Entries that are loaded together, so that their cache misses overlap.
 pub const TOGETHER: u32 = 64;
@@ -24,6 +25,12 @@ pub struct FullMap {
 }
 
 impl FullMap {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.places.memory() + self.holders.memory() + Memory::room::<u32>(self.live.len() as u64)
+    }
+
     /// The most places there can be.
     pub const PLACES: u64 = NONE;
 

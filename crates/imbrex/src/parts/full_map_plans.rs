@@ -3,7 +3,7 @@
 use super::full_map::FullMap;
 use super::lost::LostBlocks;
 use crate::block::{Address, Extent, Lba};
-use crate::layer::REGION_RECORDS;
+use crate::layer::{InOrder, REGION_RECORDS};
 use crate::plan::{Place, Plan, Record, Why};
 use crate::space::Zones;
 
@@ -52,6 +52,12 @@ impl FullMap {
             true
         });
         end
+    }
+
+    /// The most records that restating all of it takes, where its units lie in `zones`: they go through it in order.
+    #[must_use]
+    pub fn most_in_order(&self, zones: &Zones) -> InOrder {
+        InOrder { records: self.most_records(), places: zones.block(zones.count, 0).block() }
     }
 
     /// The most records that restating all of it takes.

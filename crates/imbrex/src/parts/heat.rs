@@ -1,6 +1,8 @@
 //! How often each block has been overwritten, in pages that take memory only where some block was; and how blocks are
 //! put in order of that.
 
+use crate::memory::Memory;
+
 const PAGE: u64 = 2048;
 
 /// A counter for each number, all of them zero at first.
@@ -10,6 +12,13 @@ pub struct Heat {
 }
 
 impl Heat {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let pages = self.pages.len() as u64;
+        Memory::room::<Option<Box<[u16; PAGE as usize]>>>(pages) + Memory::room::<[u16; PAGE as usize]>(pages)
+    }
+
     /// Counters of the numbers below `length`.
     #[must_use]
     pub fn new(length: u64) -> Self {
@@ -49,6 +58,13 @@ pub struct HeatOrder<T> {
 }
 
 impl<T: Copy> HeatOrder<T> {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        // A counter for each heat there may be.
+        Memory::room::<T>(self.sorted.capacity() as u64) + Memory::growing::<u32>(1 << 16)
+    }
+
     /// For so many things at a time.
     #[must_use]
     pub fn new(most: u32) -> Self {
@@ -56,7 +72,7 @@ impl<T: Copy> HeatOrder<T> {
     }
 
     /// The hottest first, and as they were among equals.
-    pub fn hottest_first(&mut self, things: &mut Vec<T>, heat: impl Fn(&T) -> u32) {
+    pub fn hottest_first(&mut self, things: &mut [T], heat: impl Fn(&T) -> u32) {
         let Self { counts, sorted } = self;
         counts.clear();
         counts.resize(things.iter().map(&heat).max().map_or(0, |hottest| hottest as usize + 1), 0);
@@ -72,7 +88,7 @@ impl<T: Copy> HeatOrder<T> {
             sorted[*before as usize] = *thing;
             *before += 1;
         }
-        std::mem::swap(things, sorted);
+        things.copy_from_slice(sorted);
     }
 }
 
@@ -89,7 +105,7 @@ mod tests {
             expected.sort_by_key(|&(heat, _)| std::cmp::Reverse(heat));
             let mut order = HeatOrder::new(40);
             if twice {
-                order.hottest_first(&mut vec![(70_000, 0), (1, 1)], |&(heat, _)| heat);
+                order.hottest_first(&mut [(70_000, 0), (1, 1)], |&(heat, _)| heat);
             }
             order.hottest_first(&mut things, |&(heat, _)| heat);
             prop_assert_eq!(things, expected);

@@ -1,6 +1,8 @@
 //! Numbers with a key each, of which the one with the least key is found at once: a binary heap in which every number
 //! knows its place, so that a key may change.
 
+use crate::memory::Memory;
+
 /// Behind all places: the number has no key.
 const ABSENT: u32 = u32::MAX;
 
@@ -14,6 +16,13 @@ pub struct LeastFirst<K> {
 }
 
 impl<K: Copy + Ord> LeastFirst<K> {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let limit = self.places.len() as u64;
+        Memory::room::<(K, u32)>(limit) + Memory::of::<u32>(limit)
+    }
+
     /// No number below `limit` has a key.
     #[must_use]
     pub fn new(limit: u32) -> Self {

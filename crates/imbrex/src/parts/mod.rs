@@ -24,6 +24,7 @@ pub mod sparse_bitmap;
 pub mod sparse_map;
 pub mod step_size;
 pub mod track_order;
+pub mod trimmed_runs;
 pub mod unit_pool;
 pub mod victim_index;
 pub mod zone_map;

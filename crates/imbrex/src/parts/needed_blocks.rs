@@ -5,6 +5,7 @@
 //! more is *released*, and stays pending until the record that says so is durable: until then a power cut may bring
 //! back somebody who needs it, so whatever destroys it has to come after that record.
 
+use crate::memory::Memory;
 use std::collections::BTreeMap;
 
 use super::sparse_bitmap::SparseBitmap;
@@ -22,6 +23,12 @@ pub struct NeededBlocks {
 }
 
 impl NeededBlocks {
+    /// The memory that it takes on so many blocks.
+    #[must_use]
+    pub fn memory(&self, blocks: u64) -> Memory {
+        self.turned.memory(blocks) + self.pending.memory(blocks)
+    }
+
     /// `blocks` blocks, each as the rule says.
     #[must_use]
     pub fn new(blocks: u64) -> Self {

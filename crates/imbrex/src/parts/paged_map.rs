@@ -1,8 +1,14 @@
-//! A map from dense numbers to 40-bit values, in pages that take memory only where they hold more than a run.
+//! A map from dense numbers to 40-bit values, in pages that take memory for what they hold.
 //!
 //! A page in which nothing was set, or whose values ascend by ones (a disk that was filled in order is all such pages),
-//! is one number. Any other is an array of five bytes an entry, which a lookup reaches with one cache miss when the
-//! list of pages is cached.
+//! is one number. One with few runs lists them. Any other is an array of five bytes an entry, which a lookup reaches
+//! with one cache miss when the list of pages is cached.
+
+mod runs;
+
+use runs::Runs;
+
+use crate::memory::Memory;
 
 /// Entries of a page: 10 KiB of array.
 const PAGE: usize = 2048;
@@ -20,24 +26,43 @@ enum Page {
     Empty,
     /// Entry `i` is the value plus `i`.
     Run(u64),
+    /// What lies in no run is not set.
+    Runs(Box<Runs>),
     Each(Box<Entries>),
 }
 
 /// The values of a page.
 #[derive(Clone, Debug)]
-struct Entries([u8; BYTES]);
+struct Entries {
+    bytes: [u8; BYTES],
+    /// How many of them are set.
+    set: u16,
+}
 
 impl Entries {
+    /// Nothing is set.
+    fn new() -> Self {
+        Self { bytes: [u8::MAX; BYTES], set: 0 }
+    }
+
     #[inline]
     fn get(&self, offset: usize) -> u64 {
         let at = offset % PAGE * ENTRY;
-        u64::from_le_bytes(std::array::from_fn(|i| self.0[at + i])) & NONE
+        u64::from_le_bytes(std::array::from_fn(|i| self.bytes[at + i])) & NONE
     }
 
     #[inline]
     fn set(&mut self, offset: usize, value: u64) {
+        self.set += u16::from(value != NONE);
+        self.set -= u16::from(self.get(offset) != NONE);
         let at = offset % PAGE * ENTRY;
-        self.0[at..at + ENTRY].copy_from_slice(&value.to_le_bytes()[..ENTRY]);
+        self.bytes[at..at + ENTRY].copy_from_slice(&value.to_le_bytes()[..ENTRY]);
+    }
+
+    /// Sets values that ascend from `first` by ones, or are [`NONE`].
+    fn set_run(&mut self, offset: usize, blocks: usize, first: u64) {
+        let step = u64::from(first != NONE);
+        (0..blocks as u64).for_each(|i| self.set(offset + i as usize, first + i * step));
     }
 }
 
@@ -54,6 +79,13 @@ fn place(at: u64) -> (usize, usize) {
 }
 
 impl PagedMap {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let pages = self.pages.len() as u64;
+        Memory::of::<Page>(pages) + Memory::room::<Entries>(pages)
+    }
+
     /// Nothing is set for any of `length` numbers.
     #[must_use]
     pub fn new(length: u64) -> Self {
@@ -68,6 +100,7 @@ impl PagedMap {
         match &self.pages[page] {
             Page::Empty => NONE,
             Page::Run(value) => value + offset as u64,
+            Page::Runs(runs) => runs.get(offset).0,
             Page::Each(values) => values.get(offset),
         }
     }
@@ -82,6 +115,10 @@ impl PagedMap {
         match &self.pages[page] {
             Page::Empty => (NONE, most),
             Page::Run(value) => (value + offset as u64, most),
+            Page::Runs(runs) => {
+                let (value, run) = runs.get(offset);
+                (value, most.min(run as u32))
+            }
             Page::Each(values) => {
                 let value = values.get(offset);
                 let step = u64::from(value != NONE);
@@ -95,7 +132,9 @@ impl PagedMap {
     #[inline]
     pub fn set(&mut self, at: u64, value: u64) {
         let (page, offset) = place(at);
-        if let Page::Each(values) = &mut self.pages[page] {
+        if let Page::Each(values) = &mut self.pages[page]
+            && value != NONE
+        {
             values.set(offset, value);
         } else {
             self.set_run(at, 1, value);
@@ -110,39 +149,49 @@ impl PagedMap {
         while done < blocks {
             let (page, offset) = place(at + u64::from(done));
             let part = (blocks - done).min((PAGE - offset) as u32);
-            let first = value + u64::from(done) * step;
-            let page = &mut self.pages[page];
-            let is_so = match page {
-                Page::Empty => first == NONE,
-                Page::Run(value) => *value + offset as u64 == first,
-                Page::Each(_) => false,
-            };
-            // An array is kept, so that a map that is in use allocates nothing in the end.
-            if part as usize == PAGE && !matches!(page, Page::Each(_)) {
-                *page = if first == NONE { Page::Empty } else { Page::Run(first) };
-            } else if !is_so {
-                let entries = page.unfold();
-                (0..u64::from(part)).for_each(|i| entries.set(offset + i as usize, first + i * step));
-            }
+            self.pages[page].set_run(offset, part as usize, value + u64::from(done) * step);
             done += part;
         }
     }
 }
 
 impl Page {
-    /// The page's array, which is made if there is none.
-    fn unfold(&mut self) -> &mut Entries {
-        let (first, step) = match self {
-            Self::Run(value) => (*value, 1),
-            Self::Empty | Self::Each(_) => (NONE, 0),
+    /// Sets values that ascend from `first` by ones, or are [`NONE`].
+    fn set_run(&mut self, offset: usize, blocks: usize, first: u64) {
+        let is_so = match self {
+            Self::Empty => first == NONE,
+            Self::Run(value) => *value + offset as u64 == first,
+            Self::Runs(_) | Self::Each(_) => false,
         };
-        if !matches!(self, Self::Each(_)) {
-            let mut entries = Box::new(Entries([0; BYTES]));
-            (0..PAGE as u64).for_each(|i| entries.set(i as usize, first + i * step));
-            *self = Self::Each(entries);
+        if is_so {
+            return;
         }
-        let Self::Each(entries) = self else { unreachable!("the page has just been unfolded") };
-        entries
+        // An array is kept until nothing in it is set, so that a map that is in use allocates little in the end.
+        if blocks == PAGE && (first == NONE || !matches!(self, Self::Each(_))) {
+            *self = if first == NONE { Self::Empty } else { Self::Run(first) };
+            return;
+        }
+        match self {
+            Self::Empty => *self = Self::Runs(Box::default()),
+            Self::Run(value) => *self = Self::Runs(Box::new(Runs::of_page(*value))),
+            Self::Runs(_) | Self::Each(_) => {}
+        }
+        if let Self::Runs(runs) = self
+            && !runs.set(offset, blocks, first)
+        {
+            *self = Self::Each(runs.entries());
+        }
+        let is_empty = match self {
+            Self::Each(entries) => {
+                entries.set_run(offset, blocks, first);
+                entries.set == 0
+            }
+            Self::Runs(runs) => runs.is_empty(),
+            Self::Empty | Self::Run(_) => false,
+        };
+        if is_empty {
+            *self = Self::Empty;
+        }
     }
 }
 
@@ -153,21 +202,27 @@ mod tests {
 
     const LENGTH: usize = 3 * PAGE + 100;
 
+    fn steps(most: u32, count: usize) -> impl Strategy<Value = Vec<(u64, u32, u64)>> {
+        prop::collection::vec((0..LENGTH as u64, 1..most, 0u64..4), 1..count)
+    }
+
     proptest! {
         #[test]
-        fn behaves_like_an_array(steps in prop::collection::vec((0..LENGTH as u64, 1u32..3 * PAGE as u32, 0u64..4), 1..60)) {
+        fn behaves_like_an_array(long in steps(3 * PAGE as u32, 20), short in steps(8, 300), middle in steps(300, 40)) {
             let (mut map, mut plain) = (PagedMap::new(LENGTH as u64), vec![NONE; LENGTH]);
-            for (at, blocks, kind) in steps {
+            for (number, (at, blocks, kind)) in long.into_iter().chain(short).chain(middle).enumerate() {
                 // Half of the runs begin and end with pages.
-                let at = if kind % 2 == 0 { at / PAGE as u64 * PAGE as u64 } else { at };
+                let at = if kind % 2 == 0 && blocks > 100 { at / PAGE as u64 * PAGE as u64 } else { at };
                 let blocks = blocks.min(LENGTH as u32 - at as u32);
-                let value = if kind == 3 { NONE } else { 7 * at + kind };
+                // Some go on where others lie.
+                let value = if kind == 3 { NONE } else { at + kind * 1000 };
                 map.set_run(at, blocks, value);
                 for (i, entry) in (0..).zip(&mut plain[at as usize..at as usize + blocks as usize]) {
                     *entry = if value == NONE { NONE } else { value + i };
                 }
-                let mut next = 0;
-                while next < LENGTH as u64 {
+                let mut next = if number % 16 == 0 { 0 } else { at };
+                let end = if number % 16 == 0 { LENGTH as u64 } else { at + u64::from(blocks) };
+                while next < end {
                     let (value, run) = map.run(next, (LENGTH as u64 - next) as u32);
                     prop_assert!(run > 0);
                     for i in 0..u64::from(run) {
@@ -182,12 +237,27 @@ mod tests {
     }
 
     #[test]
-    fn what_ascends_takes_no_array() {
+    fn what_is_set_no_more_takes_no_array() {
+        let mut map = PagedMap::new(3 * PAGE as u64);
+        (0..2 * PAGE as u64).for_each(|at| map.set(at, 2 * at));
+        map.set(2 * PAGE as u64 + 7, 7);
+        assert!(map.pages[..2].iter().all(|page| matches!(page, Page::Each(_))));
+        (0..PAGE as u64).for_each(|at| map.set(at, NONE));
+        map.set_run(PAGE as u64, PAGE as u32, NONE);
+        map.set(2 * PAGE as u64 + 7, NONE);
+        assert!(map.pages.iter().all(|page| matches!(page, Page::Empty)));
+    }
+
+    #[test]
+    fn memory_follows_what_is_set() {
         let mut map = PagedMap::new(10 * PAGE as u64);
         map.set_run(0, 10 * PAGE as u32, 5);
         map.set(3, 8);
         assert!(map.pages.iter().all(|page| matches!(page, Page::Run(_))));
         map.set(3, 9);
-        assert!(matches!(map.pages[0], Page::Each(_)) && map.get(2) == 7 && map.get(4) == 9);
+        assert!(matches!(map.pages[0], Page::Runs(_)) && map.get(2) == 7 && map.get(4) == 9);
+        (0..PAGE as u64).for_each(|at| map.set(at, 2 * at));
+        assert!(matches!(map.pages[0], Page::Each(_)) && map.get(2) == 4);
+        assert_eq!(size_of::<Page>(), 16);
     }
 }

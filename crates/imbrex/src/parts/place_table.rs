@@ -3,6 +3,7 @@
 //! Eight neighbouring blocks share a cache line. Whoever uses it keeps it at most half full.
 
 use crate::block::Lba;
+use crate::memory::Memory;
 
 /// Bits of an entry that hold the place; the rest hold the block's number plus one, so that 0 is no entry.
 pub(super) const PLACE_BITS: u32 = 28;
@@ -16,9 +17,24 @@ pub(super) struct PlaceTable {
 }
 
 impl PlaceTable {
+    /// The memory that a table for so many blocks takes.
+    pub fn most_memory(most: u64) -> Memory {
+        Memory::room::<u64>(Self::places_for(most))
+    }
+
+    /// Entries of a table for so many blocks.
+    fn places_for(most: u64) -> u64 {
+        (2 * most).next_multiple_of(LINE).max(2 * LINE)
+    }
+
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        Memory::room::<u64>(self.entries.len() as u64)
+    }
+
     /// Without an entry, for at most `most` blocks: with twice as many entries, in whole lines.
     pub fn for_blocks(most: u64) -> Self {
-        Self { entries: vec![0; (2 * most).next_multiple_of(LINE).max(2 * LINE) as usize] }
+        Self { entries: vec![0; Self::places_for(most) as usize] }
     }
 
     /// How many entries there are, used or not.

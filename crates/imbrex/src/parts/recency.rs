@@ -1,6 +1,7 @@
 //! In which order slots were last used: a list whose links lie in an array by slot, and the same with a midpoint.
 
 use super::bitmap::Bitmap;
+use crate::memory::Memory;
 
 /// As the `newer` link: the slot is not in the list. Links of zeros are memory that the system has not given yet: the
 /// list of a large buffer takes room as it fills.
@@ -25,6 +26,12 @@ pub struct RecencyList {
 }
 
 impl RecencyList {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        Memory::room::<[u32; 2]>(self.links.len() as u64)
+    }
+
     /// An empty list of slots below `slots`.
     #[must_use]
     pub fn new(slots: u32) -> Self {
@@ -171,6 +178,12 @@ pub enum Crossing {
 }
 
 impl RecencyHalves {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.list.memory() + self.old.memory()
+    }
+
     /// An empty list of slots below `slots`.
     #[must_use]
     pub fn new(slots: u32) -> Self {

@@ -5,12 +5,15 @@
 
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 
 /// A table of zeros is memory that the system has not given yet: a large buffer takes room as it fills.
 const FREE: u64 = 0;
 const PENDING: u64 = 1;
 /// What a live slot's block is counted up by.
 const LIVE: u64 = 2;
+/// Slots of a table that is made anew when nothing is in it any more, so that the system has its memory back.
+const LARGE: usize = 1 << 20;
 
 /// Which logical block each slot holds.
 #[derive(Clone, Debug)]
@@ -21,6 +24,12 @@ pub struct SlotTable {
 }
 
 impl SlotTable {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        Memory::room::<u64>(self.owner.len() as u64)
+    }
+
     /// `slots` free slots.
     #[must_use]
     pub fn new(slots: u32) -> Self {
@@ -104,6 +113,9 @@ impl SlotTable {
         if was_pending {
             self.owner[slot as usize] = FREE;
             self.pending -= 1;
+            if self.live + self.pending == 0 && self.owner.len() >= LARGE {
+                self.owner = vec![FREE; self.owner.len()];
+            }
         }
         was_pending
     }

@@ -4,6 +4,7 @@
 //! list of groups, four bytes; any other has a line, which it gives back with its last member.
 
 use super::bitmap::words_of;
+use crate::memory::Memory;
 
 /// Numbers of a group.
 const GROUP: u64 = 512;
@@ -30,6 +31,18 @@ fn place(at: u64) -> (usize, u64) {
 }
 
 impl SparseBitmap {
+    /// The memory that it takes with at most so many numbers in it.
+    #[must_use]
+    pub fn memory(&self, most: u64) -> Memory {
+        let groups = self.lines.len() as u64;
+        let lines = groups.min(most);
+        let chunks = lines.div_ceil(CHUNK as u64);
+        let lists = Memory::room::<u32>(groups)
+            + Memory::growing::<Box<[Line]>>(chunks)
+            + Memory::growing::<u32>(chunks * CHUNK as u64);
+        lists + Memory::room::<Line>(chunks * CHUNK as u64)
+    }
+
     /// The empty set of numbers below `len`.
     #[must_use]
     pub fn new(len: u64) -> Self {
@@ -78,7 +91,7 @@ impl SparseBitmap {
         line[word] &= !bit;
         // Most lines keep other members, and most of those in the same word.
         if line[word] == 0 && line.iter().all(|word| *word == 0) {
-            self.free.push(std::mem::take(&mut self.lines[group]));
+            self.give_back(group);
         }
         was & bit != 0
     }
@@ -94,7 +107,7 @@ impl SparseBitmap {
                 line[word] &= !bits;
             }
             if line.iter().all(|word| *word == 0) {
-                self.free.push(std::mem::take(&mut self.lines[group as usize]));
+                self.give_back(group as usize);
             }
             from = after;
         }
@@ -153,6 +166,14 @@ impl SparseBitmap {
         &mut self.chunks[number / CHUNK][number % CHUNK]
     }
 
+    /// The line of a group is empty. When all are, only what a small set takes is kept.
+    fn give_back(&mut self, group: usize) {
+        self.free.push(std::mem::take(&mut self.lines[group]));
+        if self.chunks.len() > 1 && self.free.len() == self.chunks.len() * CHUNK {
+            (self.chunks, self.free) = (Vec::new(), Vec::new());
+        }
+    }
+
     /// A line of zeros, by its number counted from 1.
     fn new_line(&mut self) -> u32 {
         if self.free.is_empty() {
@@ -201,10 +222,10 @@ mod tests {
             assert_eq!(bits.chunks.len(), 5, "lines are given back and taken again");
             (0..5000).for_each(|i| assert!(bits.remove((i * 800_011 + round) % (1 << 32))));
         }
-        assert_eq!((bits.next(0, 1 << 32), bits.free.len()), (None, 5 * CHUNK));
+        assert_eq!((bits.next(0, 1 << 32), bits.free.len()), (None, 0), "an empty set gives all of them up");
         (0..5000).for_each(|at| assert!(bits.insert(at)));
         bits.remove_run(3, 4998);
-        assert_eq!((bits.next(3, 1 << 32), bits.free.len()), (Some(4998), 5 * CHUNK - 2));
+        assert_eq!((bits.next(3, 1 << 32), bits.free.len()), (Some(4998), CHUNK - 2));
     }
 
     proptest! {

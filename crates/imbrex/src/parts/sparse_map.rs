@@ -6,6 +6,7 @@
 //! runs of blocks come and go, this takes a fraction of its time.
 
 use crate::block::{Extent, Lba};
+use crate::memory::Memory;
 
 /// Blocks of a group: as many as a word has bits.
 const GROUP: u64 = 64;
@@ -35,6 +36,14 @@ fn locate(lba: Lba) -> (usize, usize) {
 }
 
 impl SparseMap {
+    /// The memory that it takes with at most so many blocks in it.
+    #[must_use]
+    pub fn memory(&self, most: u64) -> Memory {
+        let groups = self.groups.len() as u64;
+        let pages = groups.min(most);
+        Memory::room::<u32>(groups) + Memory::growing::<Page>(pages) + Memory::growing::<u32>(pages)
+    }
+
     /// An empty map of blocks below `capacity`.
     #[must_use]
     pub fn new(capacity: u64) -> Self {

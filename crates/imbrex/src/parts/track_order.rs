@@ -56,6 +56,17 @@ impl Run {
 pub struct TrackOrder {
     tracks: Tracks,
     runs: Vec<Run>,
+    /// By the low bits of a track's number, as many as the phases of its kind look at: which phase has it.
+    of_bottoms: Vec<u8>,
+    of_tops: Vec<u8>,
+}
+
+/// Which of `runs` has a track of the kind, by the low bits of its number.
+fn phases_of(side: Side, runs: &[Run]) -> Vec<u8> {
+    let of_side = || (0_u8..).zip(runs).filter(|(_, run)| run.phase.side == side);
+    let steps = of_side().map(|(_, run)| run.phase.step).max().unwrap_or(1);
+    let phase_of = |low: u32| of_side().find(|(_, run)| low & (run.phase.step - 1) == run.phase.first);
+    (0..steps).map(|low| phase_of(low).map_or(u8::MAX, |(at, _)| at)).collect()
 }
 
 impl TrackOrder {
@@ -73,7 +84,8 @@ impl TrackOrder {
             runs.push(Run { phase, per_group, tracks: of_phase, track_blocks, start, end });
         }
         debug_assert!(runs.last().is_some_and(|run| run.end == tracks.interlaced_blocks()));
-        Self { tracks, runs }
+        let [of_bottoms, of_tops] = [Side::Bottom, Side::Top].map(|side| phases_of(side, &runs));
+        Self { tracks, runs, of_bottoms, of_tops }
     }
 
     /// The tracks.
@@ -104,8 +116,8 @@ impl TrackOrder {
     #[inline]
     #[must_use]
     pub fn first_of(&self, track: Track) -> u64 {
-        let is_in = |run: &&Run| run.phase.side == track.side && track.index & (run.phase.step - 1) == run.phase.first;
-        let Some(run) = self.runs.iter().find(is_in) else { unreachable!("the phases have every track") };
+        let phases = if track.side == Side::Bottom { &self.of_bottoms } else { &self.of_tops };
+        let run = &self.runs[usize::from(phases[track.index as usize & (phases.len() - 1)])];
         let place = (track.index - run.phase.first) >> run.phase.step.trailing_zeros();
         let number = run.turned(track.group * run.per_group + place);
         run.start + u64::from(number) * u64::from(run.track_blocks)

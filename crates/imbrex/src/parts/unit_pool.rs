@@ -9,6 +9,7 @@ use super::full_map::FullMap;
 use super::recency::RecencyList;
 use super::victim_index::VictimIndex;
 use crate::layer::Violation;
+use crate::memory::Memory;
 
 /// What a unit is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -73,6 +74,21 @@ pub struct UnitPool {
 }
 
 impl UnitPool {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let free = match &self.free {
+            Free::Lowest(units) => units.memory(),
+            Free::Oldest(units) => units.memory(),
+        };
+        let closed = match &self.closed {
+            Closed::ByAge(units) => units.memory(),
+            Closed::ByLive(units) => units.memory(),
+            Closed::ForDraws(units) => units.memory(),
+        };
+        Memory::of::<Role>(self.role.len() as u64) + free + closed
+    }
+
     /// `units` units of `unit_blocks` blocks, all of them bad until something else is said of them.
     #[must_use]
     pub fn new(units: u32, unit_blocks: u32, reuse: Reuse, victims: Victims) -> Self {
@@ -170,6 +186,12 @@ impl UnitPool {
         if let Closed::ByLive(units) = &mut self.closed {
             units.change(unit, live);
         }
+    }
+
+    /// Whether closed units are kept by their live blocks.
+    #[must_use]
+    pub fn is_by_live(&self) -> bool {
+        matches!(self.closed, Closed::ByLive(_))
     }
 
     /// Of units kept by live blocks, the closed one with the fewest, and how many these are.

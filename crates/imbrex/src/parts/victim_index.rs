@@ -6,6 +6,7 @@
 //! for units of fewer than 1024 blocks is the one that came to that number first.
 
 use super::bitmap::Bitmap;
+use crate::memory::Memory;
 
 /// The most buckets there are.
 const BUCKETS: u32 = 1024;
@@ -40,6 +41,13 @@ pub struct VictimIndex {
 }
 
 impl VictimIndex {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let (units, buckets) = (self.entries.len() as u64, self.buckets.len() as u64);
+        Memory::of::<Entry>(units) + Memory::of::<Bucket>(buckets) + self.used.memory()
+    }
+
     /// An empty index of units below `units`, of at most `most` live blocks each.
     #[must_use]
     pub fn new(units: u32, most: u32) -> Self {

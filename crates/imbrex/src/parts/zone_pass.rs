@@ -67,6 +67,16 @@ impl ZonePass<'_> {
         padding
     }
 
+    /// Plans that the newer blocks are read and written in place over the old ones, in a zone that begins at `target`.
+    pub fn update(&self, target: Pba, plan: &mut Plan) {
+        for &(offset, place) in self.newer {
+            plan.copy(Place::At(place), self.ram(offset), 1, Why::Collect);
+        }
+        for &(offset, _) in self.newer {
+            plan.copy(self.ram(offset), Place::At(target.plus(u64::from(offset))), 1, Why::Destage);
+        }
+    }
+
     fn ram(&self, offset: u32) -> Place {
         Place::At(Pba::ram(u64::from(self.ram + offset - self.from)))
     }

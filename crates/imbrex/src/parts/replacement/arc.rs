@@ -12,6 +12,7 @@ use super::queues::Queues;
 use super::{Replacement, Size};
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 
 /// T1, and B1 among the ghosts.
 const ONCE: usize = 0;
@@ -59,6 +60,10 @@ impl Arc {
 }
 
 impl Replacement for Arc {
+    fn memory(&self) -> Memory {
+        self.queues.memory() + self.ghosts.memory()
+    }
+
     fn queues(&self) -> &Queues {
         &self.queues
     }

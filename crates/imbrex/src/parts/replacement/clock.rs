@@ -10,6 +10,7 @@
 use super::queues::Queues;
 use super::{Replacement, Size};
 use crate::block::Lba;
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 
 pub(super) struct Clock {
@@ -26,6 +27,10 @@ impl Clock {
 }
 
 impl Replacement for Clock {
+    fn memory(&self) -> Memory {
+        self.queues.memory() + self.used.memory()
+    }
+
     fn queues(&self) -> &Queues {
         &self.queues
     }

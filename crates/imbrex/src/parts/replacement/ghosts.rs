@@ -3,6 +3,7 @@
 use super::queues::Queues;
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::place_table::{PLACE_BITS, PlaceTable};
 
 /// Ghosts in queues, from the one that left first. They are numbered, and a number is given again.
@@ -20,6 +21,15 @@ pub struct Ghosts {
 }
 
 impl Ghosts {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.places.memory()
+            + Memory::room::<u64>(self.most.into())
+            + self.queues.memory()
+            + Memory::room::<u32>(self.most.into())
+    }
+
     /// No ghosts in `queues` queues, and room for `most` of them, or for 2^28 if that is less.
     #[must_use]
     pub fn new(queues: usize, most: u32) -> Self {

@@ -15,6 +15,7 @@ use super::queues::Queues;
 use super::{Replacement, Size};
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::recency::RecencyList;
 
 /// LIR blocks, by last use.
@@ -76,6 +77,10 @@ impl Lirs {
 }
 
 impl Replacement for Lirs {
+    fn memory(&self) -> Memory {
+        self.queues.memory() + self.stack.memory() + self.ghosts.memory()
+    }
+
     fn queues(&self) -> &Queues {
         &self.queues
     }

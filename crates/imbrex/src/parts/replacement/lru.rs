@@ -3,6 +3,7 @@
 use super::queues::Queues;
 use super::{Replacement, Size};
 use crate::block::Lba;
+use crate::memory::Memory;
 
 pub(super) struct Lru(Queues);
 
@@ -13,6 +14,10 @@ impl Lru {
 }
 
 impl Replacement for Lru {
+    fn memory(&self) -> Memory {
+        self.0.memory()
+    }
+
     fn queues(&self) -> &Queues {
         &self.0
     }

@@ -32,6 +32,7 @@ mod tests;
 
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 use queues::Queues;
 
 /// The policies there are.
@@ -110,6 +111,9 @@ impl Size {
 
 /// Decides which slot's block leaves next.
 pub trait Replacement: Send {
+    /// The memory that it takes.
+    fn memory(&self) -> Memory;
+
     /// The slots that hold a block.
     fn queues(&self) -> &Queues;
 

@@ -6,6 +6,7 @@
 //! sorted.
 
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 use crate::parts::recency::RecencyList;
 
@@ -35,6 +36,16 @@ impl Queue {
 }
 
 impl Queues {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let queue = |queue: &Queue| {
+            queue.all.memory() + queue.leaving.as_ref().map_or_else(Memory::default, RecencyList::memory)
+        };
+        let held = self.held.as_ref().map_or_else(Memory::default, Bitmap::memory);
+        Memory::of::<Queue>(self.queues.len() as u64) + self.queues.iter().map(queue).sum() + held
+    }
+
     /// `queues` empty queues of slots below `slots`, and whether slots can be held back.
     #[must_use]
     pub fn new(queues: usize, slots: u32, holds: bool) -> Self {

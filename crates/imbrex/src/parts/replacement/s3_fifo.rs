@@ -13,6 +13,7 @@ use super::queues::Queues;
 use super::{Replacement, Size};
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 
 const SMALL: usize = 0;
 const MAIN: usize = 1;
@@ -43,6 +44,10 @@ impl S3Fifo {
 }
 
 impl Replacement for S3Fifo {
+    fn memory(&self) -> Memory {
+        self.queues.memory() + self.ghosts.memory() + Memory::room::<u8>(self.uses.len() as u64)
+    }
+
     fn queues(&self) -> &Queues {
         &self.queues
     }

@@ -6,6 +6,7 @@ use super::queues::Queues;
 use super::{Replacement, Size};
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 
 pub(super) struct Sieve {
@@ -31,6 +32,10 @@ impl Sieve {
 }
 
 impl Replacement for Sieve {
+    fn memory(&self) -> Memory {
+        self.queues.memory() + self.used.memory()
+    }
+
     fn queues(&self) -> &Queues {
         &self.queues
     }
