@@ -1,5 +1,8 @@
 //! The configuration that layers over a [`ZoneBuffer`] share, and how one is made from it.
 
+use std::collections::BTreeSet;
+
+use super::trimmed::Trimmed;
 use super::{Policy, ZoneBuffer};
 use crate::layers::{ConfigError, Field, LayerInfo, zone_map};
 use crate::parts::bitmap::Bitmap;
@@ -37,6 +40,13 @@ pub const READS_COUNT: Field = Field {
     samples: &["false", "true"],
 };
 
+pub const EMPTY_TRIMMED: Field = Field {
+    key: "empty_trimmed",
+    default: "true",
+    meaning: "whether a zone that is trimmed whole is emptied",
+    samples: &["true", "false"],
+};
+
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CleanFor {
@@ -61,6 +71,7 @@ pub struct BufferConfig {
     pub clean_for: CleanFor,
     pub at_pointer: AtPointer,
     pub idle_free: f64,
+    pub empty_trimmed: bool,
 }
 
 impl Default for BufferConfig {
@@ -72,6 +83,7 @@ impl Default for BufferConfig {
             clean_for: CleanFor::Block,
             at_pointer: AtPointer::Direct,
             idle_free: 0.0,
+            empty_trimmed: true,
         }
     }
 }
@@ -85,20 +97,36 @@ impl<P: Policy> ZoneBuffer<P> {
         config: BufferConfig,
         policy: impl FnOnce(u32, &ZoneMap) -> P,
     ) -> Result<Self, ConfigError> {
+        let zones = zone_map(layer.name, space, config.spare_zones)?;
+        Self::over(zones, layer, space, config, policy)
+    }
+
+    /// The same before these zones.
+    pub fn over(
+        zones: ZoneMap,
+        layer: &LayerInfo,
+        space: &Space,
+        config: BufferConfig,
+        policy: impl FnOnce(u32, &ZoneMap) -> P,
+    ) -> Result<Self, ConfigError> {
         if config.step_blocks == 0 || !(0.0..=1.0).contains(&config.idle_free) {
             let reason = "step_blocks must be at least 1 and idle_free between 0 and 1".to_owned();
             return Err(ConfigError::Field { layer: layer.name, reason });
         }
         let slots = buffer_slots(layer.name, space)?;
-        let zones = zone_map(layer.name, space, config.spare_zones)?;
+        let empties = config.empty_trimmed && config.spare_zones > 0;
         Ok(Self {
             name: layer.name,
             policy: policy(slots, &zones),
-            blocks: BufferedBlocks::new(space.conventional, slots, zones.capacity()),
+            blocks: BufferedBlocks::new(space.conventional, slots, zones.most_capacity()),
             copied: Bitmap::new(u64::from(zones.zone_blocks())),
             collected: Vec::new(),
+            trimmed: Trimmed::new(if empties { zones.most_natives() } else { 0 }),
             zones,
             eviction: None,
+            apart: BTreeSet::new(),
+            due: None,
+            takes_vacant: true,
             newer: Vec::new(),
             step: StepSize::new(config.step_blocks),
             config,

@@ -32,9 +32,20 @@ enum Way {
     Rewrite,
     /// Read, reset, write back: the paper's order.
     InPlace,
+    /// The zone lies in a conventional one, where the buffered blocks are written over the old ones.
+    Update,
 }
 
 impl Eviction {
+    pub fn target(&self) -> Option<u32> {
+        self.writing.as_ref().map(|writing| writing.target)
+    }
+
+    /// Blocks that are still to be written, if that is known.
+    pub fn left(&self) -> u32 {
+        self.writing.as_ref().map_or(0, |writing| writing.end - writing.written)
+    }
+
     pub fn is_writing(&self) -> bool {
         self.writing.is_some()
     }
@@ -46,9 +57,19 @@ impl<P: Policy> ZoneBuffer<P> {
         if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.step.blocks() }
     }
 
-    /// Begins to evict the zone of `lba`, which is buffered, with all its buffered blocks.
+    /// Begins to evict the zone of `lba`, which is buffered, with all its buffered blocks. Of a zone that is apart it
+    /// only notes that its turn has come.
     pub fn evict(&mut self, lba: Lba, plan: &mut Plan) -> Step {
         let (native, _) = self.zones.native_of(lba);
+        if self.apart.contains(&native) {
+            self.due = Some(native);
+            return Step::More;
+        }
+        self.evict_native(native, plan)
+    }
+
+    /// Begins to evict a zone with all its buffered blocks, of which there is one at least.
+    pub fn evict_native(&mut self, native: u32, plan: &mut Plan) -> Step {
         let blocks = self.zones.blocks_of(native);
         let offset = |lba: Lba| (lba.0 - blocks.start.0) as u32;
         let (Some(first), Some(last)) =
@@ -62,6 +83,18 @@ impl<P: Policy> ZoneBuffer<P> {
                 self.evict_step(plan)
             }
             Err(step) => step,
+        }
+    }
+
+    /// Begins to write a zone, with all its buffered blocks, to a conventional one that nobody owns; evicts it as others
+    /// are if there is none.
+    pub fn evict_to_vacant(&mut self, native: u32, plan: &mut Plan) -> Step {
+        match self.rewritten_to_vacant() {
+            Some(writing) => {
+                self.begin(native, Some(writing));
+                self.evict_step(plan)
+            }
+            None => self.evict_native(native, plan),
         }
     }
 
@@ -113,18 +146,35 @@ impl<P: Policy> ZoneBuffer<P> {
         let pointer = self.zones.pointer(own);
         let end = pointer.max(last + 1);
         let writable = self.zones.is_writable(own);
-        if writable && first >= pointer {
+        if writable && self.zones.is_conventional(own) {
+            Ok(Writing { target: own, way: Way::Update, written: first, end: last + 1 })
+        } else if writable && first >= pointer {
             Ok(Writing { target: own, way: Way::Append, written: pointer, end })
         } else if self.config.spare_zones > 0 {
-            match self.zones.take_spare() {
-                Some(spare) => Ok(Writing { target: spare, way: Way::Rewrite, written: 0, end }),
-                None if self.zones.spare_is_coming() => Err(Step::Wait),
-                None => Err(Step::Nothing),
-            }
+            self.rewritten_elsewhere(end)
         } else if writable {
             Ok(Writing { target: own, way: Way::InPlace, written: 0, end })
         } else {
             Err(Step::Nothing)
+        }
+    }
+
+    /// A rewrite into a conventional zone that nobody owns, if there is one. It is written to its end because it still
+    /// holds what another zone had.
+    fn rewritten_to_vacant(&mut self) -> Option<Writing> {
+        let target = self.zones.take_vacant()?;
+        Some(Writing { target, way: Way::Rewrite, written: 0, end: self.zones.zone_blocks() })
+    }
+
+    /// A rewrite up to block `end` into another zone: a conventional one that nobody owns, or else a spare one.
+    fn rewritten_elsewhere(&mut self, end: u32) -> Result<Writing, Step> {
+        if let Some(writing) = self.takes_vacant.then(|| self.rewritten_to_vacant()).flatten() {
+            return Ok(writing);
+        }
+        match self.zones.take_spare() {
+            Some(target) => Ok(Writing { target, way: Way::Rewrite, written: 0, end }),
+            None if self.zones.spare_is_coming() => Err(Step::Wait),
+            None => Err(Step::Nothing),
         }
     }
 
@@ -151,15 +201,20 @@ impl<P: Policy> ZoneBuffer<P> {
             ram: self.policy.most_collected(),
             lost: &self.blocks.lost,
         };
-        pass.collect(plan);
-        if writing.way == Way::InPlace {
-            plan.reset(self.zones.unit(own));
+        let target = self.zones.block(writing.target, 0);
+        if writing.way == Way::Update {
+            pass.update(target, plan);
+        } else {
+            pass.collect(plan);
+            if writing.way == Way::InPlace {
+                plan.reset(self.zones.unit(own));
+            }
+            pass.write(target, plan);
+            if writing.way == Way::InPlace {
+                self.zones.emptied(own);
+            }
+            self.zones.advance(writing.target, to - from);
         }
-        pass.write(self.zones.block(writing.target, 0), plan);
-        if writing.way == Way::InPlace {
-            self.zones.emptied(own);
-        }
-        self.zones.advance(writing.target, to - from);
         writing.written = to;
         if to == writing.end {
             self.finish(native, &writing, plan);
@@ -194,10 +249,11 @@ impl<P: Policy> ZoneBuffer<P> {
     fn finish(&mut self, native: u32, writing: &Writing, plan: &mut Plan) {
         match writing.way {
             Way::Rewrite => self.zones.switch(native, writing.target, plan),
-            Way::Append | Way::InPlace => {}
+            Way::Append | Way::InPlace | Way::Update => {}
         }
         self.blocks.evict(self.zones.blocks_of(native), false, &self.copied, &mut self.policy, plan);
-        plan.count(if writing.way == Way::Append { Event::RmwFree } else { Event::Rmw }, 1);
+        let free = matches!(writing.way, Way::Append | Way::Update);
+        plan.count(if free { Event::RmwFree } else { Event::Rmw }, 1);
         self.policy.destaged(native, writing.end, &self.collected);
     }
 }

@@ -23,15 +23,19 @@
 
 pub mod config;
 mod evict;
+mod trimmed;
 mod write;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use crate::block::{Extent, Lba, Pba, Request};
+use crate::contents::Contents;
 use crate::layer::{
-    Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
+    Corrupt, Occupancy, Outlook, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
 };
 use crate::layers::rewrite_survives;
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
@@ -41,6 +45,7 @@ use crate::parts::zone_pass::Newer;
 use crate::plan::{Event, Plan, Record};
 use config::BufferConfig;
 use evict::Eviction;
+use trimmed::Trimmed;
 
 /// Which slots blocks take, and which zone leaves the buffer.
 pub trait Policy: Slots + Sized + Send {
@@ -69,6 +74,9 @@ pub trait Policy: Slots + Sized + Send {
         Ok(())
     }
 
+    /// The memory that it takes.
+    fn memory(&self) -> Memory;
+
     /// RAM that it needs for plans of its own.
     fn ram_blocks(&self) -> u32 {
         0
@@ -82,6 +90,9 @@ pub trait Policy: Slots + Sized + Send {
     /// The blocks at the `collected` offsets of a native zone, and padding wherever nothing was, have been written to
     /// it, whose write pointer is now `pointer`.
     fn destaged(&mut self, _native: u32, _pointer: u32, _collected: &[u32]) {}
+
+    /// Nothing of a native zone is written or buffered any more.
+    fn emptied(&mut self, _native: u32) {}
 
     /// Applies a [`Record::Note`]; says whether it is one of its own.
     fn apply_note(&mut self, _key: u32, _value: u64) -> bool {
@@ -101,6 +112,11 @@ pub trait Policy: Slots + Sized + Send {
     /// A write request of the host has so many bytes.
     fn announced(&mut self, _at: Extent<Lba>, _bytes: u64) {}
 
+    /// How often the buffer has been gone round since the life began, where it is gone round.
+    fn laps(&self) -> u64 {
+        0
+    }
+
     /// Whether the requests that wait are looked at when room is made.
     fn looks_at_waiting(&self) -> bool {
         false
@@ -112,10 +128,33 @@ pub trait Policy: Slots + Sized + Send {
     /// Plans one step towards room for a blocked write of `at`, behind which others are `waiting`.
     fn make_room(buffer: &mut ZoneBuffer<Self>, at: Extent<Lba>, waiting: &[Request], plan: &mut Plan) -> Step;
 
-    /// Plans one step towards so much free space that nothing needs to be cleaned ahead, or towards an empty buffer if
-    /// `all` is to be cleaned.
-    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step;
+    /// Plans one step towards so much free space that nothing needs to be cleaned ahead for the goal.
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, goal: Goal, plan: &mut Plan) -> Step;
+
+    /// Blocks that the next writes find slots for without cleaning, where that can be said of all of them alike.
+    fn room(&self) -> Option<u32> {
+        None
+    }
+
+    /// Blocks that it has room for when it is empty, counted like that.
+    fn most_room(&self) -> u32 {
+        self.table().slots()
+    }
 }
+
+/// How much is cleaned before a write waits for room.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Goal {
+    /// As much as idle time is used for.
+    Idle,
+    /// Everything.
+    All,
+    /// So many slots that the next writes find.
+    Room(u64),
+}
+
+/// The part of the slots that is room ahead at most: a buffer is smaller by that for what it gathers of a zone.
+const AHEAD_OF_SLOTS: u64 = 16;
 
 /// A policy under which all blocks are alike.
 pub trait Takes: Policy {
@@ -139,6 +178,13 @@ pub struct ZoneBuffer<P> {
     pub blocks: BufferedBlocks,
     pub zones: ZoneMap,
     eviction: Option<Eviction>,
+    trimmed: Trimmed,
+    /// Native zones that are not evicted when their turn comes: whoever owns the buffer has other plans for them.
+    pub apart: BTreeSet<u32>,
+    /// The last of them whose turn has come.
+    pub due: Option<u32>,
+    /// Whether a zone that is rewritten may take a vacant conventional one.
+    pub takes_vacant: bool,
     /// Offsets of the zone under eviction whose newest content has been copied.
     copied: Bitmap,
     /// Offsets of the blocks that have been collected for it in RAM, from block 0 on in this order.
@@ -159,15 +205,41 @@ impl<P: Policy> ZoneBuffer<P> {
         self.blocks.map_run(at, first, &mut self.policy);
     }
 
-    /// The share of the buffer that is to be free when it is cleaned ahead, or all of it.
-    pub fn share_ahead(&self, all: bool) -> f64 {
-        if all { 1.0 } else { self.config.idle_free }
+    /// Whether so much is free that nothing needs to be cleaned for `goal`.
+    pub fn is_reached(&self, goal: Goal) -> bool {
+        match goal {
+            Goal::Idle => self.free_share() >= self.config.idle_free,
+            Goal::All => self.free_share() >= 1.0,
+            Goal::Room(slots) => self.policy.room().is_none_or(|room| u64::from(room) >= slots),
+        }
+    }
+
+    /// The room of writes, and what the eviction under way, or the next one, is about to add.
+    fn room_ahead(&self) -> Option<Outlook> {
+        let room = self.policy.room().filter(|_| self.config.spare_zones > 0)?;
+        let zone = u64::from(self.zones.zone_blocks());
+        let mapped = self.blocks.map.mapped();
+        let work = self.eviction.as_ref().map_or(2 * zone, |eviction| 2 * u64::from(eviction.left()));
+        // Of each zone as much as of all of them.
+        let gain = mapped.div_ceil(u64::from(self.zones.natives().max(1)));
+        let most = u64::from(self.policy.most_room()) / AHEAD_OF_SLOTS;
+        Some(Outlook { room: room.into(), most, work, gain })
     }
 
     /// The share of the slots that hold nothing.
     pub fn free_share(&self) -> f64 {
         let table = self.policy.table();
         f64::from(table.slots() - table.live()) / f64::from(table.slots())
+    }
+
+    /// The physical zone that an eviction writes to.
+    pub fn written_zone(&self) -> Option<u32> {
+        self.eviction.as_ref().and_then(Eviction::target)
+    }
+
+    /// The native zone that is being evicted.
+    pub fn evicted(&self) -> Option<u32> {
+        self.eviction.as_ref().map(|eviction| eviction.native)
     }
 
     /// What a step says that does not come to an end.
@@ -189,6 +261,12 @@ impl<P: Policy> ZoneBuffer<P> {
 }
 
 impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
+    fn memory(&self) -> Memory {
+        let zone = u64::from(self.zones.zone_blocks());
+        let evicting = self.copied.memory() + Memory::growing::<u32>(zone) + Memory::growing::<Newer>(zone);
+        self.policy.memory() + self.blocks.memory() + self.zones.memory() + self.trimmed.memory() + evicting
+    }
+
     fn capacity(&self) -> u64 {
         self.zones.capacity()
     }
@@ -196,6 +274,10 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
     fn ram_blocks(&self) -> u32 {
         let step = self.step_blocks().unwrap_or(self.zones.zone_blocks());
         (self.policy.most_collected() + step).max(self.policy.ram_blocks())
+    }
+
+    fn holds_ram(&self) -> bool {
+        self.eviction.is_some()
     }
 
     fn step_blocks(&self) -> Option<u32> {
@@ -226,25 +308,14 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
     }
 
     fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        P::write(self, at, plan)
+        let taken = P::write(self, at, plan);
+        self.trimmed.written(at.first(taken));
+        taken
     }
 
-    /// Drops a buffered block only if no older copy would reappear under it.
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        let mut rest = at;
-        while !rest.is_empty() {
-            let (native, offset) = self.zones.native_of(rest.start);
-            let run = rest.first(self.zones.zone_blocks() - offset);
-            if let Some(pointer) = self.direct_offset(native)
-                && pointer < offset + run.blocks
-            {
-                let bare = run.skip(pointer.saturating_sub(offset));
-                if self.blocks.map.next(bare.start, bare.end()).is_some() {
-                    self.blocks.forget(bare, &mut self.policy, plan);
-                }
-            }
-            rest = rest.skip(run.blocks);
-        }
+        self.drop_bare(at, plan);
+        self.note_trimmed(at, plan);
         at.blocks
     }
 
@@ -256,11 +327,17 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         if self.eviction.as_ref().is_some_and(Eviction::is_writing) {
             return self.evict_step(plan);
         }
-        match why {
-            Pressure::Blocked(at) => P::make_room(self, at, waiting, plan),
-            Pressure::Idle { .. } => P::clean_ahead(self, false, plan),
-            Pressure::Asked => P::clean_ahead(self, true, plan),
+        if self.empty_trimmed(plan) {
+            return Step::More;
         }
+        let step = match why {
+            Pressure::Blocked(at) => P::make_room(self, at, waiting, plan),
+            Pressure::Idle { .. } => P::clean_ahead(self, Goal::Idle, plan),
+            Pressure::Asked => P::clean_ahead(self, Goal::All, plan),
+            Pressure::Ahead { .. } if self.config.spare_zones == 0 => Step::Nothing,
+            Pressure::Ahead { room } => P::clean_ahead(self, Goal::Room(room), plan),
+        };
+        self.after_trims(why, step)
     }
 
     fn freed(&mut self, space: Extent<Pba>) {
@@ -282,6 +359,9 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
 
     fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
         self.eviction = None;
+        self.trimmed.clear();
+        self.apart.clear();
+        self.due = None;
         self.policy.recovered();
         self.zones.recovered(units, plan)?;
         self.policy.begin(&self.zones)
@@ -292,11 +372,12 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
             ControlFlow::Break(next) => return Some(next),
             ControlFlow::Continue(start) => start,
         };
-        if start.0 >= self.capacity() {
-            return self.restate_notes(from, (start.0 - self.capacity()) as u32, plan);
+        let capacity = self.zones.most_capacity();
+        if start.0 >= capacity {
+            return self.restate_notes(from, (start.0 - capacity) as u32, plan);
         }
         let end = self.blocks.restate(start, plan);
-        let notes = (self.policy.note_keys() > 0).then(|| u64::from(self.zones.natives()) + self.capacity());
+        let notes = (self.policy.note_keys() > 0).then(|| u64::from(self.zones.most_natives()) + capacity);
         self.zones.cursor_after(end).or(notes)
     }
 
@@ -304,17 +385,29 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         let slots = u64::from(self.policy.table().slots());
         let regions = slots / (REGION_RECORDS as u64 / 2 - 1);
         let notes = u64::from(self.policy.note_keys());
-        u64::from(self.zones.natives()) + slots + regions + LostBlocks::regions(self.capacity()) + notes
+        let capacity = self.zones.most_capacity();
+        u64::from(self.zones.most_natives()) + slots + regions + LostBlocks::regions(capacity) + notes
     }
 
     fn occupancy(&self) -> Option<Occupancy> {
         Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.policy.table().slots().into() })
     }
 
+    fn outlook(&self) -> Option<Outlook> {
+        self.room_ahead()
+    }
+
+    fn contents(&self) -> Option<Contents> {
+        let zone = |native: u32| (self.zones.blocks_of(native), self.zones.pointer(self.zones.physical(native)));
+        let zones: Vec<_> = (0..self.zones.natives()).map(zone).collect();
+        let zone_of = |lba| self.zones.native_of(lba).0;
+        Some(Contents::Zones(BufferedBlocks::contents(&self.policy, &zones, zone_of)))
+    }
+
     fn check(&self) -> Result<(), Violation> {
         self.zones.check()?;
         self.policy.check()?;
-        self.policy.check_zones(&self.zones, self.eviction.as_ref().map(|eviction| eviction.native))?;
+        self.policy.check_zones(&self.zones, self.evicted())?;
         self.blocks.check(&self.policy)
     }
 }

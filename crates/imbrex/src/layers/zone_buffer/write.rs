@@ -26,7 +26,8 @@ impl<P: Policy> ZoneBuffer<P> {
             return 0;
         }
         let physical = self.zones.physical(native);
-        plan.copy(Place::Host(host), Place::At(self.zones.block(physical, offset)), run.blocks, Why::Host);
+        // The blocks before may have been updated in the last slots, which the first zone follows.
+        plan.copy_apart(Place::Host(host), Place::At(self.zones.block(physical, offset)), run.blocks, Why::Host);
         self.zones.advance(physical, run.blocks);
         self.blocks.forget(run, &mut self.policy, plan);
         plan.count(Event::Direct, run.blocks);
