@@ -13,8 +13,8 @@ pub(in crate::layers) struct TrackContents {
 }
 
 impl TrackContents {
-    /// Every allocated block is at home, and holds something or not.
-    pub fn allocated(places: &Places, hold: bool) -> Self {
+    /// Every allocated block is at home, and `hold`s something or not, by the kind of its track.
+    pub fn allocated(places: &Places, hold: impl Fn(Side) -> bool) -> Self {
         let tracks = *places.order.tracks();
         let content = |number: u64| {
             let of_group = u64::from(tracks.bottom_tracks) + u64::from(tracks.top_tracks);
@@ -23,7 +23,7 @@ impl TrackContents {
             let blocks = tracks.track_blocks(side);
             let first = places.order.first_of(Track { group, side, index: place / 2 });
             let allocated = places.capacity.saturating_sub(first).min(u64::from(blocks)) as u32;
-            let (home, stale) = if hold { (allocated, 0) } else { (0, allocated) };
+            let (home, stale) = if hold(side) { (allocated, 0) } else { (0, allocated) };
             TrackContent { side, blocks, home, stale, buffered: 0, swapped: 0 }
         };
         let count = u64::from(tracks.groups) * (u64::from(tracks.bottom_tracks) + u64::from(tracks.top_tracks));

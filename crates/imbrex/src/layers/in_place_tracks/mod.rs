@@ -4,7 +4,7 @@
 //! it alone.
 //!
 //! # State
-//! - durable: lost blocks;
+//! - durable: lost blocks; where only what was written is saved, which stretches of top tracks were (`filled.rs`);
 //! - fixed: the order in which logical blocks fill the tracks, and how many of them there are. The order is what these
 //!   layers differ in: each gives its own when it is made, a list of phases, constant or made up from its fields.
 //!
@@ -22,30 +22,41 @@
 //!
 //! # Decisions
 //! - *Valid means allocated* (TrackLace §2.2), whether written or not, and trims change nothing. Allocation is looked
-//!   at block by block, also on the track that is allocated in part.
+//!   at block by block, also on the track that is allocated in part. Or else (`valid = "written"`) what was never
+//!   written on a top track is not saved, and reads as zeros.
 //! - *Utilisation* (`utilisation`): the part of the blocks that is allocated; the paper's default is 99 %.
 //! - *A request over several bottom tracks* is as many updates, one after the other: a top track between two of them is
 //!   read and rewritten for each. The paper counts so, and says nothing of merging.
 //! - *Long updates* (`update_blocks`): a whole track at a time, or cut into pieces, which a small journal needs: its
 //!   images are then small. Pieces round to more neighbour blocks.
+//! - *Several updates at a time* (`updates`): the neighbours of each go to the same blocks of RAM, so that one comes
+//!   after the other, as on a disk with one arm that has one request; or to the next ones, so that updates which touch
+//!   nothing in common may be under way together. The plans are the same but for that.
 //! - *Two reads and three writes in that order*: the paper names the five and no order. Reads come first, or there
 //!   would be nothing left to read.
 //! - *A neighbour that cannot be read* is lost and stays so until it is overwritten; updates leave it out.
 
 mod content;
+mod filled;
 mod places;
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use crate::layer::{Corrupt, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::layers::{ConfigError, Field, LayerInfo, config};
+use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
+use crate::parts::needed_blocks::NeededBlocks;
 use crate::parts::track_order::Phase;
 use crate::plan::{Op, Place, Plan, Record, Why};
 use crate::space::Space;
 use crate::tracks::Side;
 pub(super) use content::TrackContents;
+pub(super) use filled::Filled;
 pub(super) use places::{Care, Places};
+
+/// Blocks of a stretch of a top track of which it is known whether it holds something, where blocks do not move.
+const STRETCH: u32 = 8;
 
 /// The fields of these layers.
 pub(super) const FIELDS: &[Field] = &[
@@ -61,19 +72,60 @@ pub(super) const FIELDS: &[Field] = &[
         meaning: "blocks of a bottom track updated at once at most; 0: a whole track",
         samples: &["1", "2", "3"],
     },
+    Field {
+        key: "updates",
+        default: "\"one\"",
+        meaning: "bottom updates whose neighbours are in RAM at a time: \"one\", and others wait for it, or as many as \
+                  there is room for (\"many\")",
+        samples: &["\"one\"", "\"many\""],
+    },
 ];
 
-/// The values of these fields. A layer may list others beside them.
+/// What is saved of a new disk, for layers that have no finer way to know it.
+const VALID: Field = Field {
+    key: "valid",
+    default: "\"allocated\"",
+    meaning: "what is to be saved of a new disk: all that is allocated, or of top tracks what was written (written)",
+    samples: &["\"allocated\"", "\"written\""],
+};
+
+/// The fields of layers that move no block, or only whole tracks.
+pub(super) const IN_PLACE_FIELDS: &[Field] = &[FIELDS[0], FIELDS[1], FIELDS[2], VALID];
+
+/// The values of `fields` in `table`, and of those that a layer lists beside them.
+pub(super) fn split(fields: &[Field], table: &toml::Table) -> (toml::Table, toml::Table) {
+    table.clone().into_iter().partition(|(key, _)| fields.iter().any(|field| field.key == key))
+}
+
+/// The values of these fields.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(default)]
 pub(super) struct Config {
     utilisation: f64,
     update_blocks: u32,
+    updates: Updates,
+    valid: Valid,
+}
+
+/// What is needed of a disk on which nothing was written yet.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Valid {
+    Allocated,
+    Written,
+}
+
+/// How many bottom updates have their neighbours in RAM at a time.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Updates {
+    One,
+    Many,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { utilisation: 0.99, update_blocks: 0 }
+        Self { utilisation: 0.99, update_blocks: 0, updates: Updates::One, valid: Valid::Allocated }
     }
 }
 
@@ -91,8 +143,26 @@ impl InPlaceTracks {
         space: &Space,
         config: &toml::Table,
     ) -> Result<Self, ConfigError> {
-        let places = Places::new(layer, phases, space, &config::read(layer, config)?)?;
+        let places = Places::new(layer, phases, space, STRETCH, &config::read(layer, config)?)?;
         Ok(Self { places, lost: LostBlocks::default() })
+    }
+
+    /// What top tracks hold, where only what was written counts.
+    fn held(&self) -> NeededBlocks {
+        let Self { places, lost } = self;
+        let mut held = NeededBlocks::new(places.order.tracks().blocks());
+        places.filled_blocks().for_each(|block| held.set(block, false, true));
+        let mut start = Lba(0);
+        while start.0 < places.capacity && !lost.is_empty() {
+            let region = Extent::between(start, lost.region_end(start, places.capacity));
+            lost.runs(region, |run, is_lost| {
+                if is_lost {
+                    on_tops(places, run).for_each(|block| held.set(block, false, false));
+                }
+            });
+            start = region.end();
+        }
+        held
     }
 
     /// The blocks are lost, or not. Nobody needs the places of lost ones.
@@ -114,24 +184,27 @@ impl InPlaceTracks {
 
 /// These blocks are needed or not.
 fn turn(places: &mut Places, at: Extent<Lba>, needed: bool) {
-    let mut rest = at;
-    while !rest.is_empty() {
-        let (run, track, offset) = places.run(rest);
-        if track.side == Side::Top {
-            let first = places.block(track, offset).block();
-            (first..first + u64::from(run.blocks)).for_each(|block| places.needed.set(block, true, needed));
-        }
-        rest = rest.skip(run.blocks);
-    }
+    let blocks: Vec<u64> = on_tops(places, at).collect();
+    blocks.into_iter().for_each(|block| places.needed.set(block, places.ruled, needed));
+}
+
+/// Where those of some blocks lie that are on top tracks.
+fn on_tops(places: &Places, at: Extent<Lba>) -> impl Iterator<Item = u64> {
+    let tops = at.iter().map(|lba| places.locate(lba)).filter(|(track, _)| track.side == Side::Top);
+    tops.map(|(track, offset)| places.block(track, offset).block())
 }
 
 impl TranslationLayer for InPlaceTracks {
+    fn memory(&self) -> Memory {
+        self.places.memory()
+    }
+
     fn capacity(&self) -> u64 {
         self.places.capacity
     }
 
     fn ram_blocks(&self) -> u32 {
-        2 * self.places.order.tracks().top_blocks
+        self.places.ram_blocks()
     }
 
     fn unwritten(&self) -> Unwritten {
@@ -142,16 +215,7 @@ impl TranslationLayer for InPlaceTracks {
         let mut rest = at;
         while !rest.is_empty() {
             let (run, track, offset) = self.places.run(rest);
-            let (from, host) = (self.places.block(track, offset), at.blocks - rest.blocks);
-            if self.lost.is_empty() {
-                plan.copy(Place::At(from), Place::Host(host), run.blocks, Why::Host);
-            } else {
-                self.lost.runs(run, |part, lost| {
-                    let skipped = (part.start.0 - run.start.0) as u32;
-                    let from = if lost { Place::Lost } else { Place::At(from).continued(skipped) };
-                    plan.copy(from, Place::Host(host + skipped), part.blocks, Why::Host);
-                });
-            }
+            self.places.read(&self.lost, run, (track, offset), at.blocks - rest.blocks, plan);
             rest = rest.skip(run.blocks);
         }
     }
@@ -169,7 +233,9 @@ impl TranslationLayer for InPlaceTracks {
                 return taken;
             }
             let write = (Place::Host(taken), self.places.block(track, offset), run.blocks);
+            let filled = self.places.fill((track, offset), run.blocks, plan);
             self.places.write_bottom(care, write, Why::Host, 0, plan);
+            self.places.record(&filled, plan);
             if self.lost.any(run) {
                 plan.push(Op::Record { record: Record::Unmap(run), redo: care != Care::None });
                 self.set_lost(run, false);
@@ -196,19 +262,28 @@ impl TranslationLayer for InPlaceTracks {
         match *record {
             Record::Unmap(at) if at.is_within(self.places.capacity) => self.set_lost(at, false),
             Record::Lost(at) if at.is_within(self.places.capacity) => self.set_lost(at, true),
+            Record::Note { key, value } => self.places.apply(key, value)?,
             other => return Err(Corrupt(format!("a layer that moves no block cannot take the record {other:?}"))),
         }
         Ok(())
     }
 
     fn recovered(&mut self, _units: &UnitReport, _plan: &mut Plan) -> Result<(), Corrupt> {
+        if !self.places.ruled {
+            self.places.needed = self.held();
+        }
         Ok(())
     }
 
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        let region = Extent::between(Lba(from), self.lost.region_end(Lba(from), self.places.capacity));
+        let capacity = self.places.capacity;
+        if from >= capacity {
+            let next = self.places.filled.as_ref()?.restate(from - capacity, REGION_RECORDS, plan);
+            return next.map(|group| capacity + group);
+        }
+        let region = Extent::between(Lba(from), self.lost.region_end(Lba(from), capacity));
         self.lost.restate(region, plan);
-        Some(region.end().0).filter(|end| *end < self.places.capacity)
+        Some(region.end().0).filter(|end| *end < capacity || self.places.filled.is_some())
     }
 
     fn most_redo_blocks(&self) -> u32 {
@@ -216,15 +291,20 @@ impl TranslationLayer for InPlaceTracks {
     }
 
     fn shortens_journal(&self) -> &'static str {
-        "a smaller update_blocks"
+        if self.places.filled.is_some() {
+            "a smaller update_blocks or valid = \"allocated\""
+        } else {
+            "a smaller update_blocks"
+        }
     }
 
     fn most_records(&self) -> u64 {
-        LostBlocks::regions(self.places.capacity)
+        LostBlocks::regions(self.places.capacity) + self.places.filled.as_ref().map_or(0, Filled::groups)
     }
 
     fn contents(&self) -> Option<Contents> {
-        let mut contents = TrackContents::allocated(&self.places, true);
+        let mut contents = TrackContents::allocated(&self.places, |side| side == Side::Bottom || self.places.ruled);
+        self.places.filled_blocks().for_each(|block| contents.set(Pba::disk(block), true));
         let home = |lba| {
             let (track, offset) = self.places.locate(lba);
             self.places.block(track, offset)
@@ -234,7 +314,11 @@ impl TranslationLayer for InPlaceTracks {
     }
 
     fn check(&self) -> Result<(), Violation> {
-        Ok(())
+        if self.places.ruled || self.places.needed.exceptions().eq(self.held().exceptions()) {
+            Ok(())
+        } else {
+            Err(Violation("what is needed is not what stretches of top tracks hold".to_owned()))
+        }
     }
 }
 
@@ -257,7 +341,7 @@ mod tests {
         recording: Recording::Interlaced,
         buffered: false,
         fields: &[FIELDS[0], FIELDS[1], Field { key: "turned", default: "false", meaning: "", samples: &[] }],
-        build: |space, config| {
+        make: &|space, config| {
             #[derive(serde::Deserialize)]
             struct Own {
                 turned: bool,

@@ -5,9 +5,15 @@
 //! neighbour would leave blocks destroyed that nobody was writing. So is a write that destroys what is needed no more,
 //! but may be again after a power cut, because that is not durable yet.
 
-use super::Config;
+use std::ops::Range;
+
+use super::filled::{Filled, Stretch};
+use super::{Config, Updates, Valid};
 use crate::block::{Address, Extent, Lba, Pba};
+use crate::layer::Corrupt;
 use crate::layers::{ConfigError, LayerInfo};
+use crate::memory::Memory;
+use crate::parts::lost::LostBlocks;
 use crate::parts::needed_blocks::NeededBlocks;
 use crate::parts::track_order::{Phase, TrackOrder};
 use crate::plan::{Event, Place, Plan, Why};
@@ -35,14 +41,31 @@ pub(in crate::layers) struct Places {
     pub needed: NeededBlocks,
     /// What the rule says of allocated blocks: that they are needed, unless what was never written is not.
     pub ruled: bool,
+    /// What top tracks hold, where the layer leaves it to this that only what was written counts.
+    pub filled: Option<Filled>,
     /// What the update being planned has to save. Kept for its memory.
     saved: Vec<Extent<Pba>>,
+    updates: Updates,
+    /// Where in the RAM for what is saved the next update may begin, if others may be under way.
+    next_ram: u64,
 }
 
 impl Places {
-    /// On the interlaced tracks of `space`, in the order of `phases`.
-    pub fn new(layer: &LayerInfo, phases: &[Phase], space: &Space, config: &Config) -> Result<Self, ConfigError> {
-        let Config { utilisation, update_blocks } = *config;
+    /// The memory that it takes. Blocks that are needed against the rule are counted by layers that have such.
+    pub fn memory(&self) -> Memory {
+        Memory::growing::<Extent<Pba>>(self.saved.capacity() as u64)
+    }
+
+    /// On the interlaced tracks of `space`, in this order. Where only what was written is saved, that is known
+    /// of stretches of so many blocks of a top track.
+    pub fn new(
+        layer: &LayerInfo,
+        phases: &[Phase],
+        space: &Space,
+        stretch: u32,
+        config: &Config,
+    ) -> Result<Self, ConfigError> {
+        let Config { utilisation, update_blocks, updates, valid } = *config;
         let Some(tracks) = space.tracks else {
             let reason = "it needs interlaced tracks; choose an interlaced drive".to_owned();
             return Err(ConfigError::Space { layer: layer.name, reason });
@@ -55,7 +78,10 @@ impl Places {
         let update_blocks = if update_blocks == 0 { tracks.bottom_blocks } else { update_blocks };
         let saved = Vec::with_capacity(2 * tracks.top_blocks as usize);
         let needed = NeededBlocks::new(tracks.blocks());
-        Ok(Self { order: TrackOrder::new(tracks, phases), capacity, update_blocks, needed, ruled: true, saved })
+        let order = TrackOrder::new(tracks, phases);
+        let ruled = valid == Valid::Allocated;
+        let filled = (!ruled).then(|| Filled::new(tracks, stretch.min(tracks.top_blocks)));
+        Ok(Self { order, capacity, update_blocks, needed, ruled, filled, saved, updates, next_ram: 0 })
     }
 
     /// The track of a logical block and its offset there.
@@ -75,6 +101,20 @@ impl Places {
     pub fn run(&self, at: Extent<Lba>) -> (Extent<Lba>, Track, u32) {
         let (track, offset) = self.locate(at.start);
         (at.first(self.order.tracks().track_blocks(track.side) - offset), track, offset)
+    }
+
+    /// Loads what [`Places::find`] looks up for a block, for its effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        let (track, offset) = self.locate(lba);
+        let mut sum = 0;
+        if track.side == Side::Bottom {
+            let tracks = self.order.tracks();
+            tracks.over(track, offset, 1, |top, at, _| {
+                sum ^= self.needed.prefetch(tracks.first_block(top) + u64::from(at));
+            });
+        }
+        sum
     }
 
     /// Finds what a write of `blocks` blocks of a bottom track destroys that is needed, for [`Places::write_bottom`].
@@ -100,10 +140,91 @@ impl Places {
         }
     }
 
+    /// Plans a read of a run of one track, of which some blocks may be lost.
+    pub fn read(&self, lost: &LostBlocks, run: Extent<Lba>, (track, offset): (Track, u32), host: u32, plan: &mut Plan) {
+        let mut done = 0;
+        while done < run.blocks {
+            let rest = run.blocks - done;
+            let (blocks, holds) = match &self.filled {
+                Some(filled) if track.side == Side::Top => filled.run(track, offset + done, rest),
+                _ => (rest, true),
+            };
+            let (from, written) = (self.block(track, offset + done), if holds { blocks } else { 0 });
+            lost.read(run.skip(done).first(blocks), (from, written), host + done, plan);
+            done += blocks;
+        }
+    }
+
+    /// Plans that what lies beside a run of a top track in stretches that hold nothing becomes zeros, and they hold
+    /// something: these stretches, of which [`Places::record`] is to plan the records after the run.
+    pub fn fill(&mut self, (track, offset): (Track, u32), blocks: u32, plan: &mut Plan) -> Vec<Stretch> {
+        let Some(filled) = self.filled.as_mut().filter(|_| track.side == Side::Top) else { return Vec::new() };
+        if filled.run(track, offset, blocks) == (blocks, true) {
+            return Vec::new();
+        }
+        let missing = filled.missing(track, offset, blocks);
+        missing.iter().for_each(|stretch| filled.fill(*stretch));
+        for stretch in &missing {
+            let end = stretch.offset + stretch.blocks;
+            for (from, to) in [(stretch.offset, offset.min(end)), (stretch.offset.max(offset + blocks), end)] {
+                if from < to {
+                    plan.copy(Place::Zero, Place::At(self.block(track, from)), to - from, Why::Pad);
+                }
+            }
+            self.allocated(*stretch).for_each(|block| self.needed.set(block, false, true));
+        }
+        missing
+    }
+
+    /// Plans the records of stretches that hold something from now on.
+    pub fn record(&self, stretches: &[Stretch], plan: &mut Plan) {
+        if let Some(filled) = &self.filled {
+            filled.records(stretches).for_each(|record| plan.record(record));
+        }
+    }
+
+    /// Applies a record of what stretches hold. What is needed by that is known when a life begins.
+    pub fn apply(&mut self, key: u32, value: u64) -> Result<(), Corrupt> {
+        match &mut self.filled {
+            Some(filled) => filled.apply(key, value),
+            None => Err(Corrupt(format!(
+                "a layer that saves what is allocated cannot take the note {value:#x} of group {key}"
+            ))),
+        }
+    }
+
+    /// The blocks of the disk that are allocated of stretches that hold something.
+    pub fn filled_blocks(&self) -> impl Iterator<Item = u64> {
+        self.filled.iter().flat_map(Filled::all).flat_map(|stretch| self.allocated(stretch))
+    }
+
+    /// The blocks of the disk that are allocated of a stretch.
+    fn allocated(&self, Stretch { track, offset, blocks }: Stretch) -> Range<u64> {
+        let (home, first) = (self.order.first_of(track) + u64::from(offset), self.block(track, offset).block());
+        first..first + self.capacity.saturating_sub(home).min(blocks.into())
+    }
+
+    /// Blocks of RAM for what updates save.
+    pub fn ram_blocks(&self) -> u32 {
+        2 * self.order.tracks().top_blocks
+    }
+
+    /// Where in that RAM there is place for what was found.
+    fn take_ram(&mut self) -> u64 {
+        if self.updates == Updates::One {
+            return 0;
+        }
+        let blocks: u64 = self.saved.iter().map(|saved| u64::from(saved.blocks)).sum();
+        let fits = self.next_ram + blocks <= u64::from(self.ram_blocks());
+        let first = if fits { self.next_ram } else { 0 };
+        self.next_ram = first + blocks;
+        first
+    }
+
     /// Plans the write of a run of a bottom track, `from` somewhere to `target`, with what [`Places::find`] has found
-    /// saved in RAM from block `ram` on and written back.
+    /// saved in the RAM that there is for it from block `ram` on, and written back.
     pub fn write_bottom(
-        &self,
+        &mut self,
         care: Care,
         (from, target, blocks): (Place, Pba, u32),
         why: Why,
@@ -114,6 +235,7 @@ impl Places {
             plan.copy(from, Place::At(target), blocks, why);
             return;
         }
+        let ram = ram + self.take_ram();
         self.save(ram, plan);
         plan.redo_copy(from, Place::At(target), blocks, why);
         self.bring_back(ram, plan);

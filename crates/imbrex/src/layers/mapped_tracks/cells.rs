@@ -3,6 +3,7 @@
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layers::in_place_tracks::Places;
 use crate::layers::{ConfigError, LayerInfo, config};
+use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::track_order::Phase;
 use crate::space::Space;
@@ -10,14 +11,6 @@ use crate::tracks::{Side, Track};
 
 /// No cell.
 pub(super) const NONE: u32 = u32::MAX;
-
-/// The fields of `in_place_tracks`, which these layers have too.
-const SHARED: [&str; 2] = ["utilisation", "update_blocks"];
-
-/// The values of these fields in `table`, and of the layer's own.
-pub(in crate::layers) fn split(table: &toml::Table) -> (toml::Table, toml::Table) {
-    table.clone().into_iter().partition(|(key, _)| SHARED.contains(&key.as_str()))
-}
 
 /// The cells of a disk. Cells and tracks have the same numbers: those of the tracks as they lie on the surface.
 pub(in crate::layers) struct Cells {
@@ -35,6 +28,15 @@ pub(in crate::layers) struct Cells {
 }
 
 impl Cells {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let map = Memory::of::<(u32, u32)>(self.lies.len().max(self.holds.len()) as u64);
+        // Places on reserved tracks are needed when a cell lies there, and until it is durable that it does not.
+        let blocks = if self.reserved_tracks > 0 { self.places.order.tracks().blocks() } else { 0 };
+        let needed = self.places.needed.memory(blocks);
+        self.places.memory() + map + needed
+    }
+
     /// On the interlaced tracks of `space`, in the order of `phases`, the last of which is kept from the host with
     /// `reserving`; it begins with the first top track then.
     pub fn new(
@@ -44,7 +46,8 @@ impl Cells {
         space: &Space,
         shared: &toml::Table,
     ) -> Result<Self, ConfigError> {
-        let mut places = Places::new(layer, phases, space, &config::read(layer, shared)?)?;
+        // A cell moves whole, so a track holds something everywhere or nowhere.
+        let mut places = Places::new(layer, phases, space, u32::MAX, &config::read(layer, shared)?)?;
         let tracks = *places.order.tracks();
         let reserved_step = phases.last().filter(|_| reserving).map(|phase| phase.step);
         let reserved_tracks = reserved_step.map_or(0, |step| tracks.groups * tracks.top_tracks.div_ceil(step));
@@ -125,6 +128,19 @@ impl Cells {
     pub fn on(&self, track: u32) -> Option<u32> {
         let cell = self.holds[track as usize];
         (cell != NONE && self.takes_part(cell)).then_some(cell)
+    }
+
+    /// Whether the rule says that a track is needed.
+    #[inline]
+    pub fn is_ruled(&self, track: Track) -> bool {
+        self.places.ruled && !self.is_reserved(track)
+    }
+
+    /// Whether a top track holds what its cell has, and not zeros that were never written.
+    pub fn is_filled(&self, track: u32) -> bool {
+        let of = self.track(track);
+        let filled = self.places.filled.as_ref().filter(|_| !self.is_reserved(of));
+        filled.is_none_or(|filled| filled.run(of, 0, 1).1)
     }
 
     /// Whether a track holds no cell.

@@ -13,7 +13,7 @@ impl Cells {
         let is_on = |track: u32, side: Side| self.track(track).side == side;
         match change {
             Change::Exchange { bottom, top } => {
-                is_on(bottom, Side::Bottom) && is_on(top, Side::Top) && has(bottom) && has(top)
+                is_on(bottom, Side::Bottom) && is_on(top, Side::Top) && has(bottom) && has(top) && self.is_filled(top)
             }
             Change::Copy { bottom, top } => {
                 let is_reserved = self.is_reserved(self.track(top));
@@ -65,8 +65,8 @@ impl Cells {
         plan.count(Event::Evicted, from.blocks);
     }
 
-    /// Plans that a cell on a bottom track is overwritten from RAM, and what that destroys saved around it, without what
-    /// the plan moves from `moved`.
+    /// Plans that a cell on a bottom track is overwritten from RAM, and what that destroys saved around it, without
+    /// what the plan moves from `moved`.
     fn overwrite(&mut self, bottom: u32, moved: Extent<Pba>, (from, why): (Pba, Why), plan: &mut Plan) {
         let (to, ram) = (self.space(bottom), 2 * u64::from(moved.blocks));
         let care = self.places.find(self.track(bottom), 0, to.blocks, Some(moved));

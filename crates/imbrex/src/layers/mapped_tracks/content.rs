@@ -2,13 +2,16 @@
 
 use super::Cells;
 use super::cells::NONE;
+use crate::block::Pba;
 use crate::contents::Contents;
 use crate::layers::in_place_tracks::TrackContents;
+use crate::tracks::Side;
 
 impl Cells {
     /// The tracks as if nothing had moved; then each cell that has is taken from its home and put where it lies.
     pub(super) fn contents(&self) -> Contents {
-        let mut contents = TrackContents::allocated(&self.places, true);
+        let mut contents = TrackContents::allocated(&self.places, |side| side == Side::Bottom || self.places.ruled);
+        self.places.filled_blocks().for_each(|block| contents.set(Pba::disk(block), true));
         contents.lose(&self.lost, self.places.capacity, |lba| {
             let (home, offset) = self.places.locate(lba);
             self.places.block(home, offset)

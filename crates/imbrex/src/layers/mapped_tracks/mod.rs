@@ -4,12 +4,13 @@
 //! Feldman (USENIX ATC 2019), as TrackLace (IEEE TC 2021) §7.2 describes them. The first paper was not at hand.
 //!
 //! # Cells
-//! Tracks of the two kinds differ in length. What is mapped is a *cell*: as many blocks from the beginning of a track as
-//! a top track has. The rest of a bottom track, its *tail*, stays where it is. A cell has the number of the track that
-//! is its home; a track that is allocated in part takes no part.
+//! Tracks of the two kinds differ in length. What is mapped is a *cell*: as many blocks from the beginning of a track
+//! as a top track has. The rest of a bottom track, its *tail*, stays where it is. A cell has the number of the track
+//! that is its home; a track that is allocated in part takes no part.
 //!
 //! # State
-//! - durable: the track of each cell that is not at home ([`Record::Map`]); lost blocks;
+//! - durable: the track of each cell that is not at home ([`Record::Map`]); lost blocks; where only what was written is
+//!   saved, which top tracks were;
 //! - fixed: the order of tracks, and which top tracks are reserved;
 //! - soft: what a policy counts, and the change that is due.
 //!
@@ -18,17 +19,18 @@
 //! - a block of a top track is needed exactly if its cell is allocated and it is not lost.
 //!
 //! # How a write is served
-//! As `in_place_tracks` does it, at the place where the cell lies. Before a cell on a bottom track is updated, the policy
-//! is asked what should be done first. If anything, the write takes no block, and cleaning makes the change: a plan by
-//! itself. Then the write comes again, and is made in place if nothing was changed for it. The policy hears nothing of
-//! writes of whole cells: whoever writes so much at once gains little from a place on top.
+//! As `in_place_tracks` does it, at the place where the cell lies. Before a cell on a bottom track is updated, the
+//! policy is asked what should be done first. If anything, the write takes no block, and cleaning makes the change: a
+//! plan by itself. Then the write comes again, and is made in place if nothing was changed for it. The policy hears
+//! nothing of writes of whole cells: whoever writes so much at once gains little from a place on top.
 //!
 //! # Changes
 //! - *Exchange* and *return* overwrite a bottom track, so they are plans of redo moves with their records in the same
 //!   entry, and with what they destroy beside them.
-//! - *Copy* writes to a reserved top track that holds nothing, and its record becomes durable after it. A reserved track
-//!   that a cell has left is not written before the record of that is durable.
-//! - None is made of a cell with a lost block.
+//! - *Copy* writes to a reserved top track that holds nothing, and its record becomes durable after it. A reserved
+//!   track that a cell has left is not written before the record of that is durable.
+//! - None is made of a cell with a lost block, nor of one on a top track that was never written, where only what was
+//!   written is saved: nothing has to be brought out of its way.
 
 mod cells;
 mod change;
@@ -37,13 +39,35 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
 use crate::layers::in_place_tracks::Care;
+use crate::layers::{Family, Field, LayerInfo, Make};
+use crate::memory::Memory;
 use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::recording::Recording;
 use crate::tracks::Side;
-pub(super) use cells::{Cells, split};
+pub(super) use cells::Cells;
+
+/// Such a layer.
+pub(super) const fn info(
+    name: &'static str,
+    summary: &'static str,
+    fields: &'static [Field],
+    make: &'static Make,
+) -> LayerInfo {
+    LayerInfo {
+        name,
+        family: Some(Family::Interlaced),
+        source: "Hajkazemi et al. (USENIX ATC 2019), as TrackLace §7.2 has it",
+        summary,
+        recording: Recording::Interlaced,
+        buffered: false,
+        fields,
+        make,
+    }
+}
 
 /// What a policy wants done before an update.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -80,14 +104,17 @@ pub(super) struct Largest {
 
 /// Which cells lie on top, and when they move.
 pub(super) trait Policy: Send {
+    /// The memory that it takes.
+    fn memory(&self) -> Memory;
+
     /// What a plan of its rewrites at most.
     fn largest(&self) -> Largest;
 
     /// A part of the cell on this top track is written.
     fn written(&mut self, top: u32, cells: &Cells);
 
-    /// A part of the cell on this bottom track is about to be updated: what comes first, if anything. It is asked once for each
-    /// update.
+    /// A part of the cell on this bottom track is about to be updated: what comes first, if anything. It is asked once
+    /// for each update.
     fn before_update(&mut self, bottom: u32, cells: &Cells) -> Option<Change>;
 
     /// What is done next when cleaning is asked for.
@@ -152,6 +179,10 @@ impl<P: Policy> MappedTracks<P> {
 }
 
 impl<P: Policy> TranslationLayer for MappedTracks<P> {
+    fn memory(&self) -> Memory {
+        self.cells.memory() + self.policy.memory()
+    }
+
     fn capacity(&self) -> u64 {
         self.cells.places.capacity
     }
@@ -168,12 +199,12 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
         let mut rest = at;
         while !rest.is_empty() {
             let (run, track, offset) = self.cells.run(rest);
-            let (from, host) = (self.cells.places.block(track, offset), at.blocks - rest.blocks);
-            self.cells.lost.runs(run, |part, lost| {
-                let skipped = part.start.since(run.start);
-                let from = if lost { Place::Lost } else { Place::At(from.plus(skipped)) };
-                plan.copy(from, Place::Host(host + skipped as u32), part.blocks, Why::Host);
-            });
+            let host = at.blocks - rest.blocks;
+            if self.cells.is_reserved(track) {
+                self.cells.lost.read(run, (self.cells.places.block(track, offset), run.blocks), host, plan);
+            } else {
+                self.cells.places.read(&self.cells.lost, run, (track, offset), host, plan);
+            }
             rest = rest.skip(run.blocks);
         }
     }
@@ -198,7 +229,10 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
             self.asked = None;
             self.whole = self.whole.skip(run.blocks.min(self.whole.blocks));
             let to = self.cells.places.block(track, offset);
+            let is_kept = self.cells.is_reserved(track);
+            let filled = if is_kept { Vec::new() } else { self.cells.places.fill((track, offset), run.blocks, plan) };
             self.cells.places.write_bottom(care, (Place::Host(taken), to, run.blocks), Why::Host, 0, plan);
+            self.cells.places.record(&filled, plan);
             self.overwritten(run, to, care, plan);
             let is_hit = track.side == Side::Top && self.cells.home(run.start).side == Side::Bottom;
             plan.count(Event::WriteHit, if is_hit { run.blocks } else { 0 });
@@ -218,7 +252,7 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
         let (change, nothing) = match why {
             Pressure::Blocked(_) => (self.due, Step::Done),
             Pressure::Asked => (self.policy.asked(&self.cells), Step::Nothing),
-            Pressure::Idle { .. } => (None, Step::Nothing),
+            Pressure::Idle { .. } | Pressure::Ahead { .. } => (None, Step::Nothing),
         };
         let Some(change) = change.filter(|&change| self.cells.allows(change)) else { return nothing };
         match change {
@@ -261,6 +295,10 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
 
     fn shortens_journal(&self) -> &'static str {
         "a drive of fewer or shorter tracks"
+    }
+
+    fn map_follows_capacity(&self) -> bool {
+        true
     }
 
     fn most_records(&self) -> u64 {

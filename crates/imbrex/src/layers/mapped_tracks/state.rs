@@ -3,7 +3,8 @@
 
 use super::cells::{Cells, NONE};
 use crate::block::{Address, Extent, Lba, Pba};
-use crate::layer::{Corrupt, Occupancy, within};
+use crate::layer::{Corrupt, Occupancy, REGION_RECORDS, within};
+use crate::layers::in_place_tracks::Filled;
 use crate::parts::lost::LostBlocks;
 use crate::parts::needed_blocks::NeededBlocks;
 use crate::plan::{Plan, Record};
@@ -35,6 +36,7 @@ impl Cells {
                 self.set_lost(at, false);
             }
             Record::Lost(at) => self.set_lost(at, true),
+            Record::Note { key, value } => self.places.apply(key, value)?,
             other => return Err(Corrupt(format!("a layer that maps tracks cannot take the record {other:?}"))),
         }
         Ok(())
@@ -97,7 +99,7 @@ impl Cells {
         while !rest.is_empty() {
             let (run, track, offset) = self.run(rest);
             if track.side == Side::Top {
-                let (first, ruled) = (self.places.block(track, offset).block(), !self.is_reserved(track));
+                let (first, ruled) = (self.places.block(track, offset).block(), self.is_ruled(track));
                 all.extend((first..first + u64::from(run.blocks)).map(|block| (block, ruled)));
             }
             rest = rest.skip(run.blocks);
@@ -128,6 +130,7 @@ impl Cells {
         for track in self.reserved().filter(|&track| self.holds[track as usize] != NONE) {
             self.space(track).iter().for_each(|block| needed.set(block.block(), false, true));
         }
+        self.places.filled_blocks().for_each(|block| needed.set(block, false, true));
         let mut start = Lba(0);
         while start.0 < self.places.capacity && !self.lost.is_empty() {
             let region = Extent::between(start, self.lost.region_end(start, self.places.capacity));
@@ -142,6 +145,10 @@ impl Cells {
     }
 
     pub(super) fn restate(&self, start: Lba, plan: &mut Plan) -> Option<u64> {
+        if start.0 >= self.places.capacity {
+            let next = self.places.filled.as_ref()?.restate(start.0 - self.places.capacity, REGION_RECORDS, plan);
+            return next.map(|group| self.places.capacity + group);
+        }
         let mut end = self.lost.region_end(start, self.places.capacity);
         if let Some((first, _)) = self.moved_in(Extent::between(start, end)).nth(ENTRIES as usize) {
             end = first;
@@ -157,7 +164,7 @@ impl Cells {
                 plan.record(Record::Lost(at));
             }
         });
-        (end.0 < self.places.capacity).then_some(end.0)
+        (end.0 < self.places.capacity || self.places.filled.is_some()).then_some(end.0)
     }
 
     /// The most records that restating everything takes.
@@ -167,7 +174,8 @@ impl Cells {
         } else {
             (0..self.tracks()).filter(|&track| self.takes_part(track)).count() as u64
         };
-        LostBlocks::regions(self.places.capacity) + most + most.div_ceil(ENTRIES)
+        let notes = self.places.filled.as_ref().map_or(0, Filled::groups);
+        LostBlocks::regions(self.places.capacity) + most + most.div_ceil(ENTRIES) + notes
     }
 
     /// How much of the reserved tracks is in use, if there are any. No cell is moved elsewhere then.

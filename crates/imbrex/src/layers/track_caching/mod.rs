@@ -20,17 +20,20 @@
 //! - *Who leaves*: the least recently written, and among equals the outermost.
 //! - *When cleaning is asked for*, all cells go home, as blocks of other layers' buffers do.
 
-use super::in_place_tracks::FIELDS as SHARED;
-use super::mapped_tracks::{Cells, Change, Largest, MappedTracks, Policy, split};
-use super::{ConfigError, Family, Field, LayerInfo, config};
+use super::in_place_tracks::{IN_PLACE_FIELDS as SHARED, split};
+use super::mapped_tracks::{Cells, Change, Largest, MappedTracks, Policy, info};
+use super::{ConfigError, Field, LayerInfo, config};
+use crate::memory::Memory;
 use crate::parts::track_order::{Direction::Inwards, Phase};
-use crate::recording::Recording;
 use crate::space::Space;
 use crate::tracks::Side;
 
+const SUMMARY: &str = "Bottom tracks that are updated have a copy on a reserved top track, until others need it.";
 const FIELDS: &[Field] = &[
     SHARED[0],
     SHARED[1],
+    SHARED[2],
+    SHARED[3],
     Field {
         key: "reserved",
         default: "64",
@@ -51,16 +54,8 @@ const FIELDS: &[Field] = &[
     },
 ];
 
-pub(super) const INFO: LayerInfo = LayerInfo {
-    name: "track-caching",
-    family: Some(Family::Interlaced),
-    source: "Hajkazemi et al. (USENIX ATC 2019), as TrackLace §7.2 has it",
-    summary: "Bottom tracks that are updated have a copy on a reserved top track, until others need it.",
-    recording: Recording::Interlaced,
-    buffered: false,
-    fields: FIELDS,
-    build: |space, table| Ok(Box::new(build(space, table)?)),
-};
+pub(super) const INFO: LayerInfo =
+    info("track-caching", SUMMARY, FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
@@ -98,7 +93,7 @@ impl Config {
 }
 
 fn build(space: &Space, table: &toml::Table) -> Result<MappedTracks<Caching>, ConfigError> {
-    let (shared, own) = split(table);
+    let (shared, own) = split(SHARED, table);
     let config: Config = config::read(&INFO, &own)?;
     config.check()?;
     let cells = Cells::new(&INFO, &config.order(), true, space, &shared)?;
@@ -137,6 +132,10 @@ impl Caching {
 }
 
 impl Policy for Caching {
+    fn memory(&self) -> Memory {
+        Memory::of::<Slot>(self.slots.len() as u64) + Memory::room::<u32>(self.updates.len() as u64)
+    }
+
     fn largest(&self) -> Largest {
         Largest { cells: 1, neighbours: 2 }
     }

@@ -1,50 +1,46 @@
 //! `track-flipping`: a bottom track and the top track beside it change places when the bottom one is hotter.
 //!
-//! Source: Hajkazemi, Kulkarni, Desnoyers and Feldman (USENIX ATC 2019), as far as TrackLace (IEEE TC 2021) §7.2 and the
-//! name of the mechanism say what it is.
+//! Source: Hajkazemi, Kulkarni, Desnoyers and Feldman (USENIX ATC 2019), as far as TrackLace (IEEE TC 2021) §7.2 and
+//! the name of the mechanism say what it is.
 //!
 //! # What it does
-//! Each bottom track and the top track towards the inside are a pair. When the bottom track of a pair has been updated a
-//! few times (`flip_after`) since its top track was written, their cells are exchanged before the next update; that is
-//! then a write to a top track.
+//! Each bottom track and the top track towards the inside are a pair. When the bottom track of a pair has been updated
+//! a few times (`flip_after`) since its top track was written, their cells are exchanged before the next update; that
+//! is then a write to a top track.
 //!
 //! # State and invariants
 //! Those of `mapped_tracks`; and for each pair a count of updates, which is soft.
 //!
 //! # Decisions
 //! - *Which pair*: the top track of the same number. The last bottom track of a group may have none.
-//! - *When*: counts are of updates by place, whichever cell lies there, and begin anew with a write of the top track and
-//!   with an exchange. Two bits hold them for the default.
+//! - *When*: counts are of updates by place, whichever cell lies there, and begin anew with a write of the top track
+//!   and with an exchange. Two bits hold them for the default.
 
-use super::in_place_tracks::FIELDS as SHARED;
-use super::mapped_tracks::{Cells, Change, Largest, MappedTracks, Policy, split};
+use super::in_place_tracks::{IN_PLACE_FIELDS as SHARED, split};
+use super::mapped_tracks::{Cells, Change, Largest, MappedTracks, Policy, info};
 use super::seagate::PHASES;
-use super::{ConfigError, Family, Field, LayerInfo, config};
-use crate::recording::Recording;
+use super::{ConfigError, Field, LayerInfo, config};
+use crate::memory::Memory;
 use crate::space::Space;
 use crate::tracks::{Side, Track};
 
+const SUMMARY: &str = "A bottom track that is updated again and again changes places with the top track beside it.";
 const FIELDS: &[Field] = &[
     SHARED[0],
     SHARED[1],
+    SHARED[2],
+    SHARED[3],
     Field {
         key: "flip_after",
         default: "3",
-        meaning: "updates of a bottom track, with no write of its top track between, of which the last exchanges the two",
+        meaning: "updates of a bottom track, with no write of its top track between, of which the last exchanges \
+                  the two",
         samples: &["1", "2", "3"],
     },
 ];
 
-pub(super) const INFO: LayerInfo = LayerInfo {
-    name: "track-flipping",
-    family: Some(Family::Interlaced),
-    source: "Hajkazemi et al. (USENIX ATC 2019), as TrackLace §7.2 has it",
-    summary: "A bottom track that is updated again and again changes places with the top track beside it.",
-    recording: Recording::Interlaced,
-    buffered: false,
-    fields: FIELDS,
-    build: |space, table| Ok(Box::new(build(space, table)?)),
-};
+pub(super) const INFO: LayerInfo =
+    info("track-flipping", SUMMARY, FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
@@ -59,7 +55,7 @@ impl Default for Config {
 }
 
 fn build(space: &Space, table: &toml::Table) -> Result<MappedTracks<Flipping>, ConfigError> {
-    let (shared, own) = split(table);
+    let (shared, own) = split(SHARED, table);
     let Config { flip_after } = config::read(&INFO, &own)?;
     if flip_after == 0 {
         let reason = "flip_after is 0; choose 1 or more".to_owned();
@@ -77,6 +73,10 @@ struct Flipping {
 }
 
 impl Policy for Flipping {
+    fn memory(&self) -> Memory {
+        Memory::room::<u8>(self.updates.len() as u64)
+    }
+
     fn largest(&self) -> Largest {
         Largest { cells: 2, neighbours: 1 }
     }

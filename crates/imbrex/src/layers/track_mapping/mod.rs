@@ -4,8 +4,8 @@
 //! (IEEE TC 2021) §7.2 and the name of the mechanism say what it is.
 //!
 //! # What it does
-//! Writes of each cell are counted. After so many bottom updates in a zone (`interval`) the cell that was written most of
-//! those on bottom tracks is exchanged with the one that was written least of those on top tracks, if it was written
+//! Writes of each cell are counted. After so many bottom updates in a zone (`interval`) the cell that was written most
+//! of those on bottom tracks is exchanged with the one that was written least of those on top tracks, if it was written
 //! more often. Then all counts of the zone are halved.
 //!
 //! # State and invariants
@@ -16,17 +16,20 @@
 //! - *An interval* is counted in bottom updates: where there are none, nothing has to move.
 //! - *Equal counts*: the outermost cell of the hottest, and of the coldest.
 
-use super::in_place_tracks::FIELDS as SHARED;
-use super::mapped_tracks::{Cells, Change, Largest, MappedTracks, Policy, split};
+use super::in_place_tracks::{IN_PLACE_FIELDS as SHARED, split};
+use super::mapped_tracks::{Cells, Change, Largest, MappedTracks, Policy, info};
 use super::seagate::PHASES;
-use super::{ConfigError, Family, Field, LayerInfo, config};
-use crate::recording::Recording;
+use super::{ConfigError, Field, LayerInfo, config};
+use crate::memory::Memory;
 use crate::space::Space;
 use crate::tracks::Side;
 
+const SUMMARY: &str = "Within a zone the hottest bottom track changes places with the coldest top track, at intervals.";
 const FIELDS: &[Field] = &[
     SHARED[0],
     SHARED[1],
+    SHARED[2],
+    SHARED[3],
     Field {
         key: "zone_tracks",
         default: "64",
@@ -41,16 +44,8 @@ const FIELDS: &[Field] = &[
     },
 ];
 
-pub(super) const INFO: LayerInfo = LayerInfo {
-    name: "track-mapping",
-    family: Some(Family::Interlaced),
-    source: "Hajkazemi et al. (USENIX ATC 2019), as TrackLace §7.2 has it",
-    summary: "Within a zone the hottest bottom track changes places with the coldest top track, at intervals.",
-    recording: Recording::Interlaced,
-    buffered: false,
-    fields: FIELDS,
-    build: |space, table| Ok(Box::new(build(space, table)?)),
-};
+pub(super) const INFO: LayerInfo =
+    info("track-mapping", SUMMARY, FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(default)]
@@ -66,7 +61,7 @@ impl Default for Config {
 }
 
 fn build(space: &Space, table: &toml::Table) -> Result<MappedTracks<Mapping>, ConfigError> {
-    let (shared, own) = split(table);
+    let (shared, own) = split(SHARED, table);
     let Config { zone_tracks, interval } = config::read(&INFO, &own)?;
     if zone_tracks < 2 || interval == 0 {
         let reason = format!("zone_tracks is {zone_tracks}, interval {interval}; choose 2 and 1 or more");
@@ -110,6 +105,10 @@ impl Mapping {
 }
 
 impl Policy for Mapping {
+    fn memory(&self) -> Memory {
+        Memory::room::<u16>(self.writes.len() as u64) + Memory::room::<u32>(self.updates.len() as u64)
+    }
+
     fn largest(&self) -> Largest {
         Largest { cells: 2, neighbours: 2 }
     }

@@ -6,7 +6,7 @@ use super::relocation::Lies;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
 use crate::layers::in_place_tracks::Care;
-use crate::plan::{Event, Op, Place, Plan, Record, Why};
+use crate::plan::{Event, Op, Place, Plan, Why};
 
 impl TrackLace {
     /// Plans one step towards room for a write of `lba` that took nothing.
@@ -49,11 +49,8 @@ impl TrackLace {
         let held = slots.clone().filter_map(|slot| Some((self.frames.owner(slot)?, slot)));
         self.job.begin(frame, slots.start, held, self.frames.logs[frame as usize].is_virtual);
         // Victims are looked up one after the other, so that each waits for the cache; these loads do not.
-        let read = self.job.victims.iter().fold(0, |sum, &(lba, _)| {
-            let home = self.home_place(lba).block();
-            sum ^ self.moved.prefetch(lba) ^ self.places.needed.prefetch(home)
-        });
-        std::hint::black_box(read);
+        let of = |lba| self.moved.prefetch(lba) ^ self.places.prefetch(lba);
+        std::hint::black_box(self.job.victims.iter().fold(0, |sum, &(lba, _)| sum ^ of(lba)));
     }
 
     /// Plans the next step of the job under way; none if there is no job, or it ends.
@@ -137,12 +134,12 @@ impl TrackLace {
         for victim in first..first + run.blocks as usize {
             self.read_again(victim, Why::Collect, plan);
         }
-        self.apply_own(&Record::Unmap(run));
+        let record = self.leave_run(run);
         let (track, offset) = self.home(run.start);
         let care = self.places.find(track, offset, run.blocks, None);
         let write = (Place::At(ram), self.places.block(track, offset), run.blocks);
         self.places.write_bottom(care, write, Why::Destage, self.ram().saved, plan);
-        plan.push(Op::Record { record: Record::Unmap(run), redo: care != Care::None });
+        plan.push(Op::Record { record, redo: care != Care::None });
         for &(_, slot) in &self.job.victims[first..first + run.blocks as usize] {
             plan.free(Extent::new(self.frames.place_of(slot), 1));
         }

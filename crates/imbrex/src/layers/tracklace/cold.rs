@@ -5,6 +5,7 @@ use super::frames::Frames;
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::layers::in_place_tracks::Places;
+use crate::memory::Memory;
 use crate::parts::count_buckets::CountBuckets;
 use crate::parts::random::Random;
 use crate::tracks::{Side, Track};
@@ -14,6 +15,8 @@ struct OfFrame {
     /// The first of them, counted through all groups.
     first: u64,
     by_writes: CountBuckets,
+    /// Writes that were counted since the counts were last halved.
+    since_halved: u64,
     /// The track whose blocks are taken, and how many of them have been looked at.
     taken: Option<(u32, u32)>,
 }
@@ -21,6 +24,8 @@ struct OfFrame {
 /// The top tracks.
 pub(super) struct Cold {
     frames: Vec<OfFrame>,
+    /// Writes of a frame after which its counts are halved; 0 for never.
+    halve_after: u64,
     random: Random,
 }
 
@@ -39,8 +44,14 @@ fn allocated(top: u64, places: &Places) -> Extent<Lba> {
 }
 
 impl Cold {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let frames = self.frames.iter().map(|frame| frame.by_writes.memory()).sum();
+        Memory::growing::<OfFrame>(self.frames.len() as u64) + frames
+    }
+
     /// Of every frame, without a write. What is not allocated is set aside for good.
-    pub fn new(frames: &Frames, places: &Places, seed: u64) -> Self {
+    pub fn new(frames: &Frames, places: &Places, halve_after: u64, seed: u64) -> Self {
         let tracks = places.order.tracks();
         let mut counts = vec![0; frames.logs.len()];
         for group in 0..tracks.groups {
@@ -53,11 +64,11 @@ impl Cold {
             let mut by_writes = CountBuckets::new(count);
             let is_empty = |track: &u32| allocated(first + u64::from(*track), places).is_empty();
             (0..count).filter(is_empty).for_each(|track| by_writes.set_aside(track));
-            let of_frame = OfFrame { first, by_writes, taken: None };
+            let of_frame = OfFrame { first, by_writes, since_halved: 0, taken: None };
             first += u64::from(count);
             of_frame
         };
-        Self { frames: counts.into_iter().map(of_frame).collect(), random: Random::new(seed) }
+        Self { frames: counts.into_iter().map(of_frame).collect(), halve_after, random: Random::new(seed) }
     }
 
     /// Blocks of a top track were written at their homes.
@@ -65,6 +76,11 @@ impl Cold {
     pub fn written(&mut self, frame: u32, track: Track, places: &Places) {
         let of_frame = &mut self.frames[frame as usize];
         of_frame.by_writes.bump((number(track, places) - of_frame.first) as u32);
+        of_frame.since_halved += 1;
+        if of_frame.since_halved == self.halve_after {
+            of_frame.since_halved = 0;
+            of_frame.by_writes.halve();
+        }
     }
 
     /// A block of a top track is at home again, and may be exchanged with another.
@@ -84,8 +100,8 @@ impl Cold {
         places: &Places,
         is_free: impl Fn(Lba) -> bool,
     ) -> Option<Extent<Lba>> {
-        let Self { frames, random } = self;
-        let OfFrame { first, by_writes, taken } = &mut frames[frame as usize];
+        let Self { frames, random, .. } = self;
+        let OfFrame { first, by_writes, taken, .. } = &mut frames[frame as usize];
         loop {
             let (track, looked) = match *taken {
                 Some(taken) => taken,

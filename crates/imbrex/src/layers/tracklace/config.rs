@@ -11,6 +11,7 @@ const MOST_PHASES: u32 = 20;
 pub(super) const FIELDS: &[Field] = &[
     SHARED[0],
     SHARED[1],
+    SHARED[2],
     Field {
         key: "phases",
         default: "6",
@@ -60,6 +61,12 @@ pub(super) const FIELDS: &[Field] = &[
         default: "32000",
         meaning: "tracks of a virtual frame, within which blocks are moved; 0: no frames",
         samples: &["0", "3", "7"],
+    },
+    Field {
+        key: "halve_after",
+        default: "0",
+        meaning: "writes of top tracks in a frame after which the counts that say what is cold are halved; 0: never",
+        samples: &["5", "0", "70"],
     },
     Field { key: "seed", default: "1", meaning: "of the draws of cold tracks", samples: &["1", "7"] },
     Field {
@@ -121,6 +128,7 @@ pub(super) struct Config {
     pub swap: bool,
     pub when_full: WhenFull,
     pub frame_tracks: u64,
+    pub halve_after: u64,
     pub seed: u64,
     pub trim: bool,
     pub valid: Valid,
@@ -137,6 +145,7 @@ impl Default for Config {
             swap: true,
             when_full: WhenFull::End,
             frame_tracks: 32_000,
+            halve_after: 0,
             seed: 1,
             trim: true,
             valid: Valid::Allocated,

@@ -9,7 +9,7 @@ use crate::layers::in_place_tracks::TrackContents;
 impl TrackLace {
     /// The tracks as if nothing had moved; then whatever has moved is taken from its home and put where it lies.
     pub(super) fn count_contents(&self) -> Contents {
-        let mut contents = TrackContents::allocated(&self.places, self.config.valid == Valid::Allocated);
+        let mut contents = TrackContents::allocated(&self.places, |_| self.config.valid == Valid::Allocated);
         for lba in self.trimmed.changed() {
             contents.set(self.home_place(lba), !self.trimmed.contains(lba));
         }

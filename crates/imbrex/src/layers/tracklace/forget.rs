@@ -10,8 +10,12 @@ use super::relocation::Lies;
 use super::trimmed::{GROUP, Trimmed};
 use super::{TrackLace, from_start};
 use crate::block::{Extent, Lba, Pba};
+use crate::memory::Memory;
 use crate::parts::needed_blocks::NeededBlocks;
 use crate::plan::{Plan, Record};
+
+/// Homes that the queue keeps room for.
+const SHORT: usize = 64;
 
 /// Groups that are trimmed at a time.
 const GROUPS: u64 = 64;
@@ -26,6 +30,12 @@ pub(super) struct Forgotten {
 }
 
 impl Forgotten {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        // Of one trim: the runner knows of how many more it waits for.
+        Memory::growing::<(u64, Pba)>(GROUPS * GROUP)
+    }
+
     /// A home is needed no more; the plan being made is to free the mark.
     pub fn push(&mut self, home: Pba) {
         self.homes.push_back((self.marks + 1, home));
@@ -47,6 +57,9 @@ impl Forgotten {
         {
             needed.settle(home.block(), 1);
             self.homes.pop_front();
+        }
+        if self.homes.is_empty() {
+            self.homes.shrink_to(SHORT);
         }
     }
 }

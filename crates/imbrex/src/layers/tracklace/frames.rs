@@ -10,6 +10,7 @@
 use super::admission::Admission;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layers::in_place_tracks::Places;
+use crate::memory::Memory;
 use crate::tracks::{Side, Track};
 
 /// The log of a frame.
@@ -58,6 +59,12 @@ pub(super) struct Frames {
 }
 
 impl Frames {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let lists = Memory::growing::<u64>(self.places.len() as u64) + Memory::growing::<Log>(self.logs.len() as u64);
+        lists + Memory::room::<u64>(self.begun.len() as u64) + Memory::room::<u64>(self.owners.len() as u64)
+    }
+
     /// Frames of `width` tracks, or one of all for 0. Each log has at most `most` tracks that are not allocated;
     /// where there are none, `virtually` percent of its frame.
     pub fn new(places: &Places, width: u64, most: u64, virtually: Option<f64>, slowest: u32) -> Self {

@@ -1,6 +1,7 @@
 //! The track that is being cleaned.
 
 use crate::block::Lba;
+use crate::memory::Memory;
 
 /// A victim: a block that the track held when the job began, and its slot.
 pub(super) type Victim = (Lba, u32);
@@ -25,6 +26,12 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let blocks = self.ranks.len() as u64;
+        Memory::of::<u32>(blocks) + Memory::room::<bool>(blocks) + Memory::growing::<Victim>(blocks)
+    }
+
     /// None, with memory for tracks of so many blocks.
     pub fn new(top_blocks: u32) -> Self {
         let most = top_blocks as usize;

@@ -39,8 +39,9 @@
 //!   whichever frame's it is.
 //! - *The oldest pair* is looked for among all pairs, whatever their frame.
 //! - *A cold block that is written* is updated at its place on the bottom track. The second time without a write of the
-//!   hot one between, the pair is exchanged back with that write.
-//! - *Cold tracks* count writes at home, one for each stretch of a request; counts do not age.
+//!   hot one between, the pair is exchanged back with that write. Neighbours that were swapped together are written
+//!   together.
+//! - *Cold tracks* count writes at home, one for each stretch of a request; `halve_after` lets counts age.
 //! - *A virtual log* is that of a frame with no track to buffer on. It notes blocks as they are updated in place.
 //! - *Idle time* is not used. When cleaning is asked for, the logs are emptied.
 
@@ -64,8 +65,9 @@ mod write;
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::contents::Contents;
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
-use crate::layers::in_place_tracks::Places;
+use crate::layers::in_place_tracks::{FIELDS as SHARED, Places, split};
 use crate::layers::{ConfigError, Family, LayerInfo, config as fields};
+use crate::memory::Memory;
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -89,7 +91,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Interlaced,
     buffered: false,
     fields: config::FIELDS,
-    build: |space, config| Ok(Box::new(TrackLace::new(space, config)?)),
+    make: &|space, config| Ok(Box::new(TrackLace::new(space, config)?)),
 };
 
 /// Whose writes are counted, and what the swaps need.
@@ -129,14 +131,10 @@ struct Ram {
 
 impl TrackLace {
     fn new(space: &Space, table: &toml::Table) -> Result<Self, ConfigError> {
-        let mut shared = toml::Table::new();
-        let mut own = table.clone();
-        for key in ["utilisation", "update_blocks"] {
-            shared.extend(own.remove_entry(key));
-        }
+        let (shared, own) = split(SHARED, table);
         let config: Config = fields::read(&INFO, &own)?;
         config.check(INFO.name)?;
-        let mut places = Places::new(&INFO, &config.order(), space, &fields::read(&INFO, &shared)?)?;
+        let mut places = Places::new(&INFO, &config.order(), space, 1, &fields::read(&INFO, &shared)?)?;
         places.ruled = config.valid == Valid::Allocated;
         let tracks = *places.order.tracks();
         let budget = (tracks.interlaced_blocks() as f64 * config.buffer_percent / 100.0) as u64;
@@ -154,7 +152,7 @@ impl TrackLace {
             return Err(ConfigError::Space { layer: INFO.name, reason });
         };
         let swaps = (pairs > 0).then(|| Swaps {
-            cold: Cold::new(&frames, &places, config.seed),
+            cold: Cold::new(&frames, &places, config.halve_after, config.seed),
             written: vec![0; all_slots as usize],
             hits: vec![0; all_slots as usize],
             noted: BlockMap::new(places.capacity, (all_slots - slots) as u32),
@@ -236,6 +234,17 @@ impl TrackLace {
 }
 
 impl TranslationLayer for TrackLace {
+    fn memory(&self) -> Memory {
+        let of_swaps = |swaps: &Swaps| {
+            let slots = Memory::room::<u64>(swaps.written.len() as u64) + Memory::room::<u32>(swaps.hits.len() as u64);
+            swaps.cold.memory() + slots + swaps.noted.memory()
+        };
+        let swaps = self.swaps.as_ref().map_or_else(Memory::default, of_swaps);
+        let known = self.moved.memory() + self.trimmed.memory() + self.forgotten.memory() + self.job.memory();
+        let needed = self.places.needed.memory(self.places.order.tracks().blocks());
+        self.places.memory() + needed + self.frames.memory() + known + swaps
+    }
+
     fn capacity(&self) -> u64 {
         self.places.capacity
     }
@@ -245,10 +254,8 @@ impl TranslationLayer for TrackLace {
     }
 
     fn prefetch(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| {
-            let near = self.home_place(request.at.start).block();
-            sum ^ self.moved.prefetch(request.at.start) ^ self.places.needed.prefetch(near)
-        })
+        let of = |lba| self.moved.prefetch(lba) ^ self.places.prefetch(lba);
+        ahead.iter().fold(0, |sum, request| sum ^ of(request.at.start))
     }
 
     fn unwritten(&self) -> Unwritten {
@@ -287,7 +294,7 @@ impl TranslationLayer for TrackLace {
         match why {
             Pressure::Blocked(at) => self.make_room(at.start, plan),
             Pressure::Asked => self.empty_logs(plan),
-            Pressure::Idle { .. } => self.go_on(plan).unwrap_or(Step::Nothing),
+            Pressure::Idle { .. } | Pressure::Ahead { .. } => self.go_on(plan).unwrap_or(Step::Nothing),
         }
     }
 
@@ -319,6 +326,10 @@ impl TranslationLayer for TrackLace {
 
     fn shortens_journal(&self) -> &'static str {
         "a smaller update_blocks or buffer_percent, or trim = false"
+    }
+
+    fn map_follows_capacity(&self) -> bool {
+        true
     }
 
     fn most_records(&self) -> u64 {

@@ -7,7 +7,7 @@ use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Corrupt, within};
 use crate::layers::in_place_tracks::Places;
 use crate::parts::lost::LostBlocks;
-use crate::plan::{Op, Plan, Record};
+use crate::plan::{Event, Op, Plan, Record};
 
 /// Entries and groups of a region at most: with half as many lost blocks as a region has records, it has not too many.
 const ENTRIES: u64 = 120;
@@ -15,15 +15,32 @@ const ENTRIES: u64 = 120;
 impl TrackLace {
     /// Changes the state as `record` says, and plans it.
     pub(super) fn change(&mut self, record: Record, redo: bool, plan: &mut Plan) {
-        self.apply_own(&record);
+        self.apply_own(&record, plan);
         plan.push(Op::Record { record, redo });
     }
 
-    /// Applies a record that this life makes.
-    pub(super) fn apply_own(&mut self, record: &Record) {
+    /// Applies a record that this life makes, and counts what it relocates.
+    pub(super) fn apply_own(&mut self, record: &Record, plan: &mut Plan) {
+        if let Record::Map { at, to } = *record {
+            self.count_relocated(at, to, plan);
+        }
         if let Err(corrupt) = self.apply_record(record) {
             unreachable!("a record of the layer's own: {corrupt}");
         }
+    }
+
+    /// Counts blocks that lie on one track, now or at home, and are to lie on another: how far that is from home
+    /// (TrackLace §4.1.1).
+    fn count_relocated(&self, at: Extent<Lba>, to: Pba, plan: &mut Plan) {
+        if self.place(at.start) == to {
+            return;
+        }
+        let Some((track, _)) = self.places.order.tracks().locate(to.block()) else {
+            unreachable!("blocks are relocated to tracks")
+        };
+        let tracks = self.frames.number(self.home(at.start).0).abs_diff(self.frames.number(track));
+        plan.count(Event::Relocated, at.blocks);
+        plan.count_all(Event::RelocatedTracks, tracks * u64::from(at.blocks));
     }
 
     pub(super) fn apply_record(&mut self, record: &Record) -> Result<(), Corrupt> {
@@ -45,27 +62,56 @@ impl TrackLace {
         let wrong = |why: &str| Err(Corrupt(format!("a record maps {at:?} to {to:?}, {why}")));
         for (i, lba) in (0..).zip(at.iter()) {
             let place = to.plus(i);
-            let before = if let Some(slot) = self.frames.slot_of(place) {
+            if let Some(slot) = self.frames.slot_of(place) {
                 if self.is_top(lba) || self.frames.owner(slot).is_some_and(|owner| owner != lba) {
                     return wrong("a slot for a block of a bottom track, or one which holds another block");
                 }
-                let before = self.moved.buffer(lba, slot, &mut self.frames);
-                self.places.needed.set(place.block(), false, true);
-                before.filter(|before| *before != slot)
-            } else {
-                let Some(partner) = self.partner_at(place, lba) else { return wrong("which is no place for it") };
-                let is_hot = !self.is_top(lba);
-                if !self.moved.takes_pair(lba, partner) {
-                    return wrong("and there are more swapped blocks than the map has entries for");
-                }
-                let before = self.moved.swap(lba, partner, is_hot, &mut self.frames);
-                self.look_at_top(if is_hot { partner } else { lba });
-                before
-            };
+                self.hold(lba, slot, place);
+                continue;
+            }
+            let Some(partner) = self.partner_at(place, lba) else { return wrong("which is no place for it") };
+            let is_hot = !self.is_top(lba);
+            if !self.moved.takes_pair(lba, partner) {
+                return wrong("and there are more swapped blocks than the map has entries for");
+            }
+            let before = self.moved.swap(lba, partner, is_hot, &mut self.frames);
+            self.look_at_top(if is_hot { partner } else { lba });
             self.give_up(before);
         }
         self.found(at);
         Ok(())
+    }
+
+    /// The block lies in a slot, which is at `place`.
+    #[inline]
+    fn hold(&mut self, lba: Lba, slot: u32, place: Pba) {
+        let before = self.moved.buffer(lba, slot, &mut self.frames);
+        self.places.needed.set(place.block(), false, true);
+        self.give_up(before.filter(|before| *before != slot));
+    }
+
+    /// Plans that blocks of a bottom track lie in slots. What a record is verified for, the caller knows.
+    pub(super) fn hold_run(&mut self, at: Extent<Lba>, slot: u32, plan: &mut Plan) {
+        let to = self.frames.place_of(slot);
+        self.count_relocated(at, to, plan);
+        for (i, lba) in (0..).zip(at.iter()) {
+            self.hold(lba, slot + i, to.plus(u64::from(i)));
+        }
+        self.found(at);
+        plan.record(Record::Map { at, to });
+    }
+
+    /// The block is where its map entry says no more; a slot is given up.
+    fn leave(&mut self, lba: Lba) {
+        let slot = self.moved.remove(lba, &mut self.frames);
+        self.give_up(slot);
+    }
+
+    /// Blocks that lie in slots, all of them, are at home. Returns the record.
+    pub(super) fn leave_run(&mut self, at: Extent<Lba>) -> Record {
+        at.iter().for_each(|lba| self.leave(lba));
+        self.found(at);
+        Record::Unmap(at)
     }
 
     /// The block whose home a place is, if that and `lba` can change places.
@@ -83,8 +129,7 @@ impl TrackLace {
         while let Some(lba) = self.moved.first_moved(rest) {
             rest = rest.skip(super::from_start(rest, lba) + 1);
             let lies = self.moved.lies(lba);
-            let slot = self.moved.remove(lba, &mut self.frames);
-            self.give_up(slot);
+            self.leave(lba);
             if let Some(Lies::Swapped(pair)) = lies {
                 self.look_at_top(self.moved.pair(pair).cold);
             }
@@ -104,8 +149,7 @@ impl TrackLace {
         while let Some(lba) = self.moved.first_moved(rest) {
             rest = rest.skip(super::from_start(rest, lba) + 1);
             if let Some(Lies::Slot(_)) = self.moved.lies(lba) {
-                let slot = self.moved.remove(lba, &mut self.frames);
-                self.give_up(slot);
+                self.leave(lba);
             }
         }
         self.lost.insert(at);

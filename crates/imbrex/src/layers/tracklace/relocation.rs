@@ -7,6 +7,7 @@
 use super::frames::Frames;
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::block_map::BlockMap;
 use crate::parts::least_first::LeastFirst;
 
@@ -34,7 +35,7 @@ pub(super) struct Pair {
     weight: u32,
     turn: u32,
     /// Writes of the cold block since the hot one was last written.
-    cold_writes: u32,
+    pub cold_writes: u32,
 }
 
 impl Pair {
@@ -71,6 +72,12 @@ pub(super) struct Relocations {
 }
 
 impl Relocations {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let pairs = u64::from(self.most_pairs);
+        self.map.memory() + Memory::growing::<Pair>(pairs) + Memory::growing::<u32>(pairs) + self.by_write.memory()
+    }
+
     /// An empty map of blocks below `capacity` with at most `budget` entries, two for each of at most `pairs` pairs.
     /// None if there are too many places to number.
     pub fn new(capacity: u64, slots: u64, pairs: u32, budget: u64) -> Option<Self> {
@@ -103,6 +110,9 @@ impl Relocations {
     /// The blocks from the front of `at`, the first of which is at home, that are.
     #[inline]
     pub fn at_home(&self, at: Extent<Lba>) -> Extent<Lba> {
+        if at.blocks == 1 {
+            return at;
+        }
         match self.map.next(at.start, at.end()) {
             Some(moved) => at.first((moved.0 - at.start.0) as u32),
             None => at,
@@ -137,11 +147,9 @@ impl Relocations {
         self.by_write.set(pair, (last_write, of_pair.hot));
     }
 
-    /// The cold block of a pair is written; how often it was since the hot one.
-    pub fn cold_written(&mut self, pair: u32) -> u32 {
-        let of_pair = &mut self.pairs[pair as usize];
-        of_pair.cold_writes += 1;
-        of_pair.cold_writes
+    /// The cold block of a pair is written.
+    pub fn cold_written(&mut self, pair: u32) {
+        self.pairs[pair as usize].cold_writes += 1;
     }
 
     /// Entries that the map may get.

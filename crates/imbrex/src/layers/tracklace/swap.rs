@@ -44,7 +44,7 @@ impl TrackLace {
         let room = self.moved.most_pairs - self.moved.pairs();
         if room == 0 {
             let Some(oldest) = self.moved.oldest().filter(|&pair| !self.holds_lost(pair)) else { return false };
-            self.swap_back(oldest, None, plan);
+            self.swap_back(oldest, 1, None, plan);
             self.job.room_for = Some(self.job.victims[first].0);
             return true;
         }
@@ -91,17 +91,18 @@ impl TrackLace {
         }
     }
 
-    /// Plans that the blocks of a pair are at home again; the cold one with this content, if it is being written.
-    pub(super) fn swap_back(&mut self, pair: u32, content: Option<Place>, plan: &mut Plan) {
+    /// Plans that the blocks of a pair, and of as many as make `blocks` pairs beside it, are at home again; the cold
+    /// ones with this content, if they are being written.
+    pub(super) fn swap_back(&mut self, pair: u32, blocks: u32, content: Option<Place>, plan: &mut Plan) {
         let (hot, cold, ram) = (self.moved.pair(pair).hot, self.moved.pair(pair).cold, self.ram());
         let (bottom, top) = (self.home_place(hot), self.home_place(cold));
-        plan.copy(Place::At(top), Place::At(ram.hot), 1, Why::Swap);
+        plan.copy(Place::At(top), Place::At(ram.hot), blocks, Why::Swap);
         if content.is_none() {
-            plan.copy(Place::At(bottom), Place::At(ram.cold), 1, Why::Swap);
+            plan.copy(Place::At(bottom), Place::At(ram.cold), blocks, Why::Swap);
         }
         let (content, why) = content.map_or((Place::At(ram.cold), Why::Swap), |content| (content, Why::Host));
-        let records = [hot, cold].map(|lba| Record::Unmap(Extent::new(lba, 1)));
-        self.exchange((bottom, ram.hot), (top, content), (Extent::new(hot, 1), why), records, plan);
+        let records = [hot, cold].map(|lba| Record::Unmap(Extent::new(lba, blocks)));
+        self.exchange((bottom, ram.hot), (top, content), (Extent::new(hot, blocks), why), records, plan);
         let (track, _) = self.home(cold);
         let frame = self.frames.frame_of(track);
         if let Some(swaps) = &mut self.swaps {
@@ -119,7 +120,7 @@ impl TrackLace {
         records: [Record; 2],
         plan: &mut Plan,
     ) {
-        records.iter().for_each(|record| self.apply_own(record));
+        records.iter().for_each(|record| self.apply_own(record, plan));
         let (ram, (track, offset)) = (self.ram(), self.home(hot.start));
         let care = self.places.find(track, offset, hot.blocks, Some(Extent::new(top, hot.blocks)));
         self.places.save(ram.saved, plan);

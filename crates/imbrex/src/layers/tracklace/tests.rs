@@ -144,6 +144,29 @@ fn half_a_pair_is_corrupt() {
     layer.check().unwrap();
 }
 
+#[test]
+fn swapped_blocks_that_lie_side_by_side_are_written_at_once() {
+    let mut layer = layer(group(12, 500), "utilisation = 1.0\nbuffer_percent = 10.0\nupdate_blocks = 16");
+    // The first blocks of bottom track 1 and of the first top track.
+    let [hot, cold] = [500, 6000].map(|first| Extent::new(Lba(first), 10));
+    let [bottom, top] = [hot, cold].map(|at| layer.home_place(at.start));
+    for (at, to) in [(hot, top), (cold, bottom)] {
+        layer.apply(&Record::Map { at, to }).unwrap();
+    }
+    layer.recovered(&UnitReport::default(), &mut Plan::new()).unwrap();
+    let mut write = |at: Extent<Lba>| {
+        let mut plan = Plan::new();
+        assert_eq!(layer.write(at, &mut plan), at.blocks);
+        layer.check().unwrap();
+        let updates = plan.ops().iter().filter(|op| matches!(op, Op::Count(Event::Rmw, 1))).count();
+        (updates, layer.moved.pairs())
+    };
+    assert_eq!(write(cold.skip(2)), (1, 10), "an update of eight blocks on the bottom track");
+    assert_eq!(write(cold.skip(2).first(3)), (1, 7), "three come home");
+    assert_eq!(write(cold.skip(5)), (1, 2), "and the other five");
+    assert_eq!(write(cold.first(2)), (1, 2));
+}
+
 /// What each track holds, by where reads find every block: at home, buffered and swapped, or gone.
 fn read_back(layer: &mut TrackLace) -> Vec<TrackContent> {
     let tracks = *layer.places.order.tracks();
@@ -177,6 +200,28 @@ fn read_back(layer: &mut TrackLace) -> Vec<TrackContent> {
 const NOTHING: TrackContent =
     TrackContent { side: Side::Bottom, blocks: 0, home: 0, stale: 0, buffered: 0, swapped: 0 };
 
+/// Writes and trims of a group of small tracks. `each` is told of every step and its plan.
+fn exercise(config: &str, mut each: impl FnMut(u32, &mut TrackLace, &Plan)) {
+    let mut layer = layer(Tracks { top_blocks: 4, ..group(12, 5) }, config);
+    let mut random = crate::parts::random::Random::new(7);
+    for step in 0..3000 {
+        let range = if step % 3 == 0 { layer.capacity() } else { layer.capacity() / 8 };
+        let at = Extent::new(Lba(random.below(range - 2)), 1 + random.below(2) as u32);
+        let mut plan = Plan::new();
+        if step % 11 == 0 {
+            layer.trim(at, &mut plan);
+        } else if layer.write(at, &mut plan) == 0 {
+            layer.clean(Pressure::Blocked(at), &[], &mut plan);
+        }
+        for op in plan.ops() {
+            if let Op::Free(space) = op {
+                layer.freed(*space);
+            }
+        }
+        each(step, &mut layer, &plan);
+    }
+}
+
 #[test]
 fn tracks_hold_what_reads_find_there() {
     let mut seen = NOTHING;
@@ -185,31 +230,68 @@ fn tracks_hold_what_reads_find_there() {
         "utilisation = 0.95\nbuffer_percent = 10.0\nframe_tracks = 0\nvalid = 'written'",
         "utilisation = 1.0\nbuffer_percent = 25.0\nframe_tracks = 0",
     ] {
-        let mut layer = layer(Tracks { top_blocks: 4, ..group(12, 5) }, config);
-        let mut random = crate::parts::random::Random::new(7);
-        for step in 0..3000 {
-            let range = if step % 3 == 0 { layer.capacity() } else { layer.capacity() / 8 };
-            let at = Extent::new(Lba(random.below(range - 2)), 1 + random.below(2) as u32);
-            let mut plan = Plan::new();
-            if step % 11 == 0 {
-                layer.trim(at, &mut plan);
-            } else if layer.write(at, &mut plan) == 0 {
-                layer.clean(Pressure::Blocked(at), &[], &mut plan);
-            }
-            for op in plan.ops() {
-                if let Op::Free(space) = op {
-                    layer.freed(*space);
-                }
-            }
+        exercise(config, |step, layer, _| {
             if step % 50 == 0 {
                 let Some(Contents::Tracks(contents)) = layer.contents() else { panic!() };
-                assert_eq!(contents, read_back(&mut layer), "{config}, step {step}");
+                assert_eq!(contents, read_back(layer), "{config}, step {step}");
                 let sum = |of: fn(&TrackContent) -> u32| contents.iter().map(of).sum::<u32>();
                 seen.stale += sum(|track| track.stale);
                 seen.buffered += sum(|track| track.buffered);
                 seen.swapped += sum(|track| track.swapped);
             }
-        }
+        });
     }
     assert!(seen.stale > 0 && seen.buffered > 0 && seen.swapped > 0, "{seen:?}");
+}
+
+/// Blocks that a plan says it has relocated, and how many tracks from home in all.
+fn relocated(plan: &Plan) -> (u64, u64) {
+    let count = |of: Event| {
+        let times = plan.ops().iter().filter_map(|op| match op {
+            Op::Count(event, times) if *event == of => Some(u64::from(*times)),
+            _ => None,
+        });
+        times.sum()
+    };
+    (count(Event::Relocated), count(Event::RelocatedTracks))
+}
+
+#[test]
+fn a_buffered_block_is_relocated_by_the_tracks_between() {
+    // Top tracks 3, 7 and 11 are not allocated: numbers 7, 15 and 23 on the surface, where bottom track 1 is number 2.
+    let mut layer = layer(group(12, 500), &format!("utilisation = {}\nbuffer_percent = 10.0", 9600.5 / 10_800.0));
+    let mut write = |plan: &mut Plan| layer.write(Extent::new(Lba(700), 5), plan);
+    let [mut first, mut again] = [Plan::new(), Plan::new()];
+    assert_eq!([write(&mut first), write(&mut again)], [5, 5]);
+    assert_eq!([relocated(&first), relocated(&again)], [(5, 5 * 5), (0, 0)]);
+}
+
+#[test]
+fn what_changes_its_place_is_counted_as_relocated() {
+    for config in [
+        "utilisation = 0.95\nbuffer_percent = 10.0\nframe_tracks = 7\nslowest = 1",
+        "utilisation = 0.95\nbuffer_percent = 10.0\nframe_tracks = 0\nhits = 'append'",
+        "utilisation = 1.0\nbuffer_percent = 25.0\nframe_tracks = 7\nwhen_full = 'replace'",
+    ] {
+        let (mut before, mut all) = (Vec::new(), (0, 0));
+        exercise(config, |step, layer, plan| {
+            let tracks = *layer.places.order.tracks();
+            let number = |place: Pba| {
+                let (track, _) = tracks.locate(place.block()).unwrap();
+                u64::from(2 * track.index) + u64::from(track.side == Side::Top)
+            };
+            let lie: Vec<_> = (0..layer.capacity()).map(|lba| layer.place(Lba(lba))).collect();
+            let homes = (0..layer.capacity()).map(|lba| layer.home_place(Lba(lba)));
+            let homes: Vec<_> = homes.collect();
+            before = if before.is_empty() { homes.clone() } else { std::mem::take(&mut before) };
+            let changed = (0..lie.len()).filter(|&lba| lie[lba] != before[lba] && lie[lba] != homes[lba]);
+            let distances: Vec<_> = changed.map(|lba| number(lie[lba]).abs_diff(number(homes[lba]))).collect();
+            let (blocks, sum) = (distances.len() as u64, distances.iter().sum());
+            assert_eq!(relocated(plan), (blocks, sum), "{config}, step {step}");
+            assert!(layer.config.frame_tracks == 0 || sum <= 6 * blocks, "beyond a frame");
+            all = (all.0 + blocks, all.1 + sum);
+            before = lie;
+        });
+        assert!(all.0 > 100 && all.1 > all.0, "{config}: {all:?}");
+    }
 }

@@ -3,6 +3,7 @@
 //! They read as zeros. The record is a number: under the number of a group of 64 blocks, one bit for each of them.
 
 use crate::block::{Extent, Lba};
+use crate::memory::Memory;
 use crate::parts::sparse_bitmap::SparseBitmap;
 use crate::plan::Record;
 
@@ -18,6 +19,11 @@ pub(super) struct Trimmed {
 }
 
 impl Trimmed {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        self.turned.memory(self.capacity)
+    }
+
     /// All of `capacity` blocks, or none.
     pub fn new(capacity: u64, at_first: bool) -> Self {
         Self { at_first, turned: SparseBitmap::new(capacity.next_multiple_of(GROUP)), turned_blocks: 0, capacity }

@@ -72,7 +72,7 @@ impl TrackLace {
                 hits.swapped += 1;
                 self.write_hot(lba, pair, host, plan)
             }
-            Some(Lies::Swapped(pair)) => self.write_cold(lba, pair, host, plan),
+            Some(Lies::Swapped(pair)) => self.write_cold(rest, pair, host, plan),
             None => {
                 let (run, track, offset) = self.places.run(rest);
                 let run = self.moved.at_home(run);
@@ -125,23 +125,47 @@ impl TrackLace {
         Wrote::Some(1)
     }
 
-    /// The cold block of a pair is written, on a bottom track.
-    fn write_cold(&mut self, lba: Lba, pair: u32, host: u32, plan: &mut Plan) -> Wrote {
+    /// Cold blocks of pairs are written that lie beside each other on a bottom track.
+    fn write_cold(&mut self, rest: Extent<Lba>, pair: u32, host: u32, plan: &mut Plan) -> Wrote {
+        let comes_home = self.comes_home(pair);
+        let run = self.cold_run(rest, pair, comes_home);
         let (track, offset) = self.home(self.moved.pair(pair).hot);
-        let care = self.places.find(track, offset, 1, None);
+        let care = self.places.find(track, offset, run.blocks, None);
         if care != Care::None && host > 0 {
             return Wrote::None;
         }
-        let cold_writes = self.moved.cold_written(pair);
-        if care == Care::Save && cold_writes >= COLD_WRITES && !self.holds_lost(pair) {
-            self.swap_back(pair, Some(Place::Host(0)), plan);
-            self.overwritten(Extent::new(lba, 1), true, plan);
-            return Wrote::Alone(1);
+        if care == Care::Save && comes_home {
+            let run = run.first(self.most_swapped());
+            self.swap_back(pair, run.blocks, Some(Place::Host(0)), plan);
+            self.overwritten(run, true, plan);
+            return Wrote::Alone(run.blocks);
         }
-        let write = (Place::Host(host), self.places.block(track, offset), 1);
+        for lba in run.iter() {
+            if let Some(Lies::Swapped(pair)) = self.moved.lies(lba) {
+                self.moved.cold_written(pair);
+            }
+        }
+        let write = (Place::Host(host), self.places.block(track, offset), run.blocks);
         self.places.write_bottom(care, write, Why::Host, self.ram().saved, plan);
-        self.overwritten(Extent::new(lba, 1), care != Care::None, plan);
-        if care == Care::None { Wrote::Some(1) } else { Wrote::Alone(1) }
+        self.overwritten(run, care != Care::None, plan);
+        if care == Care::None { Wrote::Some(run.blocks) } else { Wrote::Alone(run.blocks) }
+    }
+
+    /// Whether a pair is to be exchanged back when its cold block is written, if that is an update.
+    fn comes_home(&self, pair: u32) -> bool {
+        self.moved.pair(pair).cold_writes + 1 >= COLD_WRITES && !self.holds_lost(pair)
+    }
+
+    /// The cold blocks at the front of `rest`, the first of them that of `pair`, that lie beside each other on a bottom
+    /// track and come home or stay together, as many as are updated at once.
+    fn cold_run(&self, rest: Extent<Lba>, pair: u32, comes_home: bool) -> Extent<Lba> {
+        let hot = self.places.run(Extent::new(self.moved.pair(pair).hot, self.places.update_blocks)).0;
+        let cold = self.places.run(rest).0;
+        let goes_along = |&(cold, hot): &(Lba, Lba)| match self.moved.lies(cold) {
+            Some(Lies::Swapped(pair)) => self.moved.pair(pair).hot == hot && self.comes_home(pair) == comes_home,
+            None | Some(Lies::Slot(_)) => false,
+        };
+        cold.first(cold.iter().zip(hot.iter()).take_while(goes_along).count() as u32)
     }
 
     /// Blocks of one bottom track that are at home.
@@ -201,10 +225,9 @@ impl TrackLace {
             _ => return Some(Wrote::None),
         };
         let run = run.first(slots.min(entries));
-        let to = self.frames.place_of(slot);
         self.frames.take(frame, run.blocks);
-        plan.copy(Place::Host(host), Place::At(to), run.blocks, Why::Host);
-        self.change(Record::Map { at: run, to }, false, plan);
+        plan.copy(Place::Host(host), Place::At(self.frames.place_of(slot)), run.blocks, Why::Host);
+        self.hold_run(run, slot, plan);
         self.remembered(run, false, plan);
         plan.count(Event::Admitted, run.blocks);
         if let Some(swaps) = &mut self.swaps {
