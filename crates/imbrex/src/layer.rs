@@ -5,6 +5,7 @@
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
+use crate::memory::Memory;
 use crate::plan::{Plan, Record, Unit};
 
 /// Why the runner calls [`TranslationLayer::clean`].
@@ -20,6 +21,12 @@ pub enum Pressure {
     /// Somebody has asked for cleaning: whatever can be cleaned is to be, however much of it the layer would leave in
     /// idle time. Like that it ends in [`Step::Nothing`].
     Asked,
+    /// Nobody waits yet, but writes are expected: there are to be so many blocks of room, as
+    /// [`TranslationLayer::outlook`] counts them. Ends in [`Step::Nothing`], at the latest when nothing is gained.
+    Ahead {
+        /// How many.
+        room: u64,
+    },
 }
 
 /// What a call of [`TranslationLayer::clean`] or [`TranslationLayer::flush`] came to.
@@ -57,6 +64,8 @@ pub enum Condition {
     ReadOnly,
     /// Nothing succeeds.
     Offline,
+    /// A zone of a realm whose other span is active: nothing succeeds until its own is activated.
+    Inactive,
 }
 
 /// The state of every unit of every device, as the drives report it. A layer only mirrors it.
@@ -102,6 +111,47 @@ pub struct Occupancy {
     pub blocks: u64,
 }
 
+/// How long a layer that makes room by cleaning can take writes, and what more room costs. A runner with a clock paces
+/// writes and cleaning by it; estimates will do, since whoever asks measures what came of them.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Outlook {
+    /// Blocks that writes find room for before one has to wait.
+    pub room: u64,
+    /// The most room that is worth having ahead: more of it would cost more cleaning.
+    pub most: u64,
+    /// Blocks that cleaning moves, reads and writes counted, until more room comes.
+    pub work: u64,
+    /// Blocks of room that come then; 0 where cleaning gains nothing.
+    pub gain: u64,
+}
+
+/// What is left of a growth that was asked for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Growth {
+    /// Blocks that the host sees when it is complete.
+    pub capacity: u64,
+    /// Zones whose space has still to be made into something else.
+    pub zones_left: u32,
+    /// By how much a step of it delays a request at most, in nanoseconds on a drive as the layer knows it; nothing
+    /// where steps have no bound.
+    pub bound_ns: Option<u64>,
+}
+
+/// Records of a checkpoint that go through the logical blocks in order: `Map`s, each of blocks behind those of the
+/// record before, and an `Unmap` of a region before those in it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct InOrder {
+    /// How many there are if each `Map` is of a single block.
+    pub records: u64,
+    /// The places that they name lie on the disk's blocks below this number.
+    pub places: u64,
+}
+
+/// Why a layer cannot grow as asked.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct CannotGrow(pub String);
+
 /// A record or a report that contradicts what the layer knows: the journal or the drive is damaged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
@@ -128,6 +178,22 @@ pub trait TranslationLayer: Send {
 
     /// Blocks of RAM (device 0) that the layer's Moves may name.
     fn ram_blocks(&self) -> u32;
+
+    /// From now on cleaning copies through as few blocks of RAM as a step of it takes, where it would gather more; what
+    /// [`TranslationLayer::ram_blocks`] says changes with it. A runner that serves asks for it when the layer is made.
+    /// Simulated, a layer takes the RAM that its paper gives it.
+    fn spare_ram(&mut self) {}
+
+    /// The memory that the layer's maps, lists and jobs take, without the content in RAM.
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+
+    /// Whether plans to come may read what earlier ones have left in RAM. While they do not, and nothing is under way,
+    /// a runner may take the memory back.
+    fn holds_ram(&self) -> bool {
+        true
+    }
 
     /// Whether a power cut at any point leaves everything that was flushed. A layer that cannot say so in its
     /// configuration is simulated but not served.
@@ -203,6 +269,24 @@ pub trait TranslationLayer: Send {
         0
     }
 
+    /// Asks for at least `blocks` more blocks at the end of the address space, durably. Where there is no free space the
+    /// layer makes some in steps of [`TranslationLayer::clean`], for which [`TranslationLayer::growth`] wants idle time;
+    /// the capacity changes with the last of them, at once for what is free.
+    ///
+    /// # Errors
+    /// [`CannotGrow`] says why, and what would do; nothing has changed then.
+    fn grow(&mut self, _blocks: u64, _plan: &mut Plan) -> Result<(), CannotGrow> {
+        Err(CannotGrow(
+            "the layer has all of the drive's space already; choose zone-alloy on a hybrid drive".to_owned(),
+        ))
+    }
+
+    /// What is left of the growth that was asked for. While something is, a runner offers idle time whether the layer
+    /// is to be cleaned in it or not.
+    fn growth(&self) -> Option<Growth> {
+        None
+    }
+
     /// A Reset or Free of `space` has taken effect: it may be allocated again.
     fn freed(&mut self, space: Extent<Pba>);
 
@@ -241,10 +325,21 @@ pub trait TranslationLayer: Send {
     /// The most records that restating the whole state can take: what a checkpoint needs room for.
     fn most_records(&self) -> u64;
 
+    /// The most of these that go through the logical blocks in order: a journal needs much less room for them.
+    fn most_in_order(&self) -> InOrder {
+        InOrder::default()
+    }
+
     /// What a user may choose so that the journal of this layer can be shorter: what a message ends with that says what
     /// takes the room in it.
     fn shortens_journal(&self) -> &'static str {
         "a smaller drive or buffer"
+    }
+
+    /// Whether the whole state takes records in step with the capacity, whatever else is chosen: then a smaller drive
+    /// can be named whose journal is short enough.
+    fn map_follows_capacity(&self) -> bool {
+        false
     }
 
     /// How full the space is that it fills and cleans, if it has any. Cheap.
@@ -252,8 +347,13 @@ pub trait TranslationLayer: Send {
         None
     }
 
+    /// How long it can take writes and what more room costs, where it can clean before a write waits. Cheap.
+    fn outlook(&self) -> Option<Outlook> {
+        None
+    }
+
     /// What lies on the parts of its device, if it says so: a log of its bands, a layer on interlaced tracks of its
-    /// tracks. Slow: for looking at now and then.
+    /// tracks, a layer with a buffer before zones of these. Slow: for looking at now and then.
     fn contents(&self) -> Option<Contents> {
         None
     }
@@ -278,5 +378,5 @@ pub fn within(record: &Record, capacity: u64) -> Result<(), Corrupt> {
     }
 }
 
-/// The most records one call of [`TranslationLayer::restate`] emits: a region is one atomic journal entry.
+/// The most records one call of [`TranslationLayer::restate`] emits: a region is in one commit of the journal.
 pub const REGION_RECORDS: usize = 512;

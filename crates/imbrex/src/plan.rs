@@ -6,7 +6,8 @@
 
 use crate::block::{Extent, Lba, Pba};
 
-/// A unit of reset: a zone, a band, an erase block; for a hybrid disk a realm, whose reset is its activation.
+/// A unit of reset: a zone, a band, an erase block. A hybrid disk has units beyond its zones whose reset is the
+/// activation of a realm's span ([`crate::zones::Realms`]).
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Unit {
     /// The device it belongs to.
@@ -113,10 +114,14 @@ pub enum Event {
     /// A zone was read, merged and rewritten; on an interlaced disk, a write to a bottom track rewrote what lies over
     /// it.
     Rmw,
-    /// A zone took its buffered blocks by appending at its write pointer.
+    /// A zone took its buffered blocks by appending at its write pointer, or in place.
     RmwFree,
     /// Blocks that left the buffer for their native place.
     Evicted,
+    /// Two zones, one of them conventional, took each other's place.
+    ZoneSwap,
+    /// A zone's space was made into zones of another kind.
+    Converted,
     /// Of the blocks of [`Event::WriteHit`], those that were in the hot part of a buffer that has one.
     HotHit,
     /// Chunks collected for a zone that was then written.
@@ -134,11 +139,15 @@ pub enum Event {
     ColdChunk,
     /// Of these, one after which so many had come that the cold part could have been filled three times.
     StarvingChunk,
+    /// Blocks that were given a place away from their home, each time that they were, by a layer that says how far.
+    Relocated,
+    /// The tracks from the home of such a block to that place, each time.
+    RelocatedTracks,
 }
 
 impl Event {
     /// Every event, in the order in which results list them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::WriteHit,
         Self::ReadHit,
         Self::Direct,
@@ -146,6 +155,8 @@ impl Event {
         Self::Rmw,
         Self::RmwFree,
         Self::Evicted,
+        Self::ZoneSwap,
+        Self::Converted,
         Self::HotHit,
         Self::ChunkEvicted,
         Self::CollectionStopped,
@@ -154,6 +165,8 @@ impl Event {
         Self::ChunkToCold,
         Self::ColdChunk,
         Self::StarvingChunk,
+        Self::Relocated,
+        Self::RelocatedTracks,
     ];
 
     /// The name used in results.
@@ -167,6 +180,8 @@ impl Event {
             Self::Rmw => "rmw",
             Self::RmwFree => "rmw_free",
             Self::Evicted => "evicted",
+            Self::ZoneSwap => "zone_swaps",
+            Self::Converted => "converted_zones",
             Self::HotHit => "hot_hits",
             Self::ChunkEvicted => "evicted_chunks",
             Self::CollectionStopped => "stopped_collections",
@@ -175,6 +190,8 @@ impl Event {
             Self::ChunkToCold => "chunks_to_cold",
             Self::ColdChunk => "cold_chunks",
             Self::StarvingChunk => "starving_chunks",
+            Self::Relocated => "relocated",
+            Self::RelocatedTracks => "relocated_tracks",
         }
     }
 }
@@ -292,6 +309,12 @@ impl Plan {
         self.ops.push(Op::Move { from, to, blocks, why, redo: false });
     }
 
+    /// Copies `blocks` blocks with a Move that joins none before it: the one before may end where a unit begins that can
+    /// only be written by itself. A Count behind it parts it from what follows.
+    pub fn copy_apart(&mut self, from: Place, to: Place, blocks: u32, why: Why) {
+        self.ops.push(Op::Move { from, to, blocks, why, redo: false });
+    }
+
     /// Copies `blocks` blocks through the plan's redo entry.
     pub fn redo_copy(&mut self, from: Place, to: Place, blocks: u32, why: Why) {
         self.ops.push(Op::Move { from, to, blocks, why, redo: true });
@@ -331,6 +354,15 @@ impl Plan {
             self.ops.push(Op::Count(event, times));
         }
     }
+
+    /// Counts an event that happened more often than an operation can say.
+    pub fn count_all(&mut self, event: Event, mut times: u64) {
+        while times > 0 {
+            let some = u32::try_from(times).unwrap_or(u32::MAX);
+            self.count(event, some);
+            times -= u64::from(some);
+        }
+    }
 }
 
 impl Place {
@@ -355,6 +387,15 @@ mod tests {
     #[test]
     fn operations_stay_small() {
         assert!(size_of::<Op>() <= 40, "an operation takes {} bytes", size_of::<Op>());
+    }
+
+    #[test]
+    fn what_is_counted_too_often_for_one_operation_takes_more() {
+        let mut plan = Plan::new();
+        plan.count_all(Event::RelocatedTracks, 0);
+        plan.count_all(Event::RelocatedTracks, (1 << 32) + 4);
+        let of = |times| Op::Count(Event::RelocatedTracks, times);
+        assert_eq!(plan.ops(), [of(u32::MAX), of(5)]);
     }
 
     #[test]

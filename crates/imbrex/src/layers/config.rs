@@ -29,6 +29,12 @@ pub enum ConfigError {
         /// What there is.
         known: String,
     },
+    /// A layer that is to be added has the name of another one.
+    #[error("there is a layer '{name}' already; give yours another name")]
+    Taken {
+        /// The name.
+        name: &'static str,
+    },
     /// A field is unknown or has a wrong value.
     #[error("layer {layer}: {reason}")]
     Field {
@@ -59,7 +65,10 @@ pub enum ConfigError {
     },
 }
 
-/// Reads the configuration of `layer`; fields that it does not list are errors.
+/// Reads the configuration of `layer`.
+///
+/// # Errors
+/// [`ConfigError::Field`] names a field that the layer does not list, or whose value is wrong.
 pub fn read<C: DeserializeOwned>(layer: &LayerInfo, config: &toml::Table) -> Result<C, ConfigError> {
     let wrong = |reason: String| ConfigError::Field { layer: layer.name, reason };
     let fields: Vec<&str> = layer.fields.iter().map(|field| field.key).collect();

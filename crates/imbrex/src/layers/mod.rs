@@ -1,9 +1,13 @@
 //! The translation layers, one folder each, and how one is made from its name.
+//!
+//! Those that Imbrex comes with are [`ALL`]. A program [`add`]s its own, and from then on they are found by name like
+//! the others.
 
+mod added;
 pub mod amphisbaena;
 pub mod below;
 pub mod block_lru;
-mod config;
+pub mod config;
 pub mod conventional;
 pub mod dm_zoned;
 pub mod fifo_log;
@@ -11,6 +15,7 @@ mod flash_cache;
 pub mod hashed_zones;
 pub mod in_place;
 mod in_place_tracks;
+pub mod live_defaults;
 mod log_structured;
 pub mod loop_back;
 pub mod lru_cache;
@@ -27,6 +32,7 @@ pub mod track_caching;
 pub mod track_flipping;
 pub mod track_mapping;
 pub mod tracklace;
+pub mod zone_alloy;
 mod zone_buffer;
 
 use std::borrow::Cow;
@@ -47,13 +53,15 @@ pub enum Family {
     Banded,
     /// Interlaced disks.
     Interlaced,
+    /// Hybrid disks, whose realms are conventional or shingled.
+    Hybrid,
     /// Flash, and flash in front of a disk.
     Ssd,
 }
 
 impl Family {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 4] = [Self::Shingled, Self::Banded, Self::Interlaced, Self::Ssd];
+    pub const ALL: [Self; 5] = [Self::Shingled, Self::Banded, Self::Interlaced, Self::Hybrid, Self::Ssd];
 
     /// The name used on the command line and in results.
     #[must_use]
@@ -62,6 +70,7 @@ impl Family {
             Self::Shingled => "shingled",
             Self::Banded => "banded",
             Self::Interlaced => "interlaced",
+            Self::Hybrid => "hybrid",
             Self::Ssd => "ssd",
         }
     }
@@ -83,12 +92,14 @@ pub struct LayerInfo {
     pub buffered: bool,
     /// Its configuration fields, their defaults and meanings.
     pub fields: &'static [Field],
-    build: Build,
+    /// Makes it; whoever wants one calls [`LayerInfo::build`].
+    pub make: &'static Make,
 }
 
-type Build = fn(&Space, &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError>;
+/// Makes a layer on an empty space from its configuration, as [`LayerInfo::build`] promises it.
+pub type Make = dyn Fn(&Space, &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError> + Sync;
 
-/// Every layer, in the order in which it is listed.
+/// Every layer that Imbrex comes with, in the order in which it is listed.
 pub const ALL: &[LayerInfo] = &[
     conventional::INFO,
     in_place::INFO,
@@ -112,6 +123,7 @@ pub const ALL: &[LayerInfo] = &[
     track_caching::INFO,
     track_mapping::INFO,
     tracklace::INFO,
+    zone_alloy::INFO,
     page_ftl::INFO,
     lru_cache::INFO,
     static_sets::INFO,
@@ -119,14 +131,31 @@ pub const ALL: &[LayerInfo] = &[
     sac::INFO,
 ];
 
+/// Every layer there is: [`ALL`], and behind them those that were added, in that order.
+pub fn known() -> impl Iterator<Item = &'static LayerInfo> {
+    ALL.iter().chain(added::all())
+}
+
+/// Adds a layer of another crate to those there are.
+///
+/// # Errors
+/// [`ConfigError::Taken`] if there is a layer of that name.
+pub fn add(info: &'static LayerInfo) -> Result<(), ConfigError> {
+    let is_own = ALL.iter().any(|other| other.name == info.name);
+    if is_own || !added::add(info) {
+        return Err(ConfigError::Taken { name: info.name });
+    }
+    Ok(())
+}
+
 /// The layer called `name`.
 ///
 /// # Errors
 /// [`ConfigError::Unknown`] names the ones there are.
 pub fn find(name: &str) -> Result<&'static LayerInfo, ConfigError> {
-    ALL.iter().find(|info| info.name == name).ok_or_else(|| ConfigError::Unknown {
+    known().find(|info| info.name == name).ok_or_else(|| ConfigError::Unknown {
         name: name.to_owned(),
-        known: ALL.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
+        known: known().map(|info| info.name).collect::<Vec<_>>().join(", "),
     })
 }
 
@@ -138,12 +167,15 @@ impl LayerInfo {
     /// [`ConfigError`] names the field or the missing space.
     pub fn build(&self, space: &Space, config: &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError> {
         let own = if self.recording == Recording::Cached { below::without(config) } else { Cow::Borrowed(config) };
-        (self.build)(space, &own)
+        (self.make)(space, &own)
     }
 }
 
 /// The native zones of a layer that keeps `spare` of the drive's zones free.
-fn zone_map(layer: &'static str, space: &Space, spare: u32) -> Result<ZoneMap, ConfigError> {
+///
+/// # Errors
+/// [`ConfigError::Space`] if there are no sequential zones, or none beside the spare ones.
+pub fn zone_map(layer: &'static str, space: &Space, spare: u32) -> Result<ZoneMap, ConfigError> {
     let misfit = |reason: String| Err(ConfigError::Space { layer, reason });
     match space.zones {
         None => misfit("it needs sequential zones; choose a zoned drive".to_owned()),
@@ -155,10 +187,36 @@ fn zone_map(layer: &'static str, space: &Space, spare: u32) -> Result<ZoneMap, C
 }
 
 /// Whether zone rewrites with so many spare zones survive power loss.
-fn rewrite_survives(spare_zones: u32) -> Result<(), Unsafe> {
+///
+/// # Errors
+/// [`Unsafe`] without a spare zone.
+pub fn rewrite_survives(spare_zones: u32) -> Result<(), Unsafe> {
     if spare_zones > 0 {
         return Ok(());
     }
     let reason = "a zone that is reset before it is rewritten is lost with the power; set spare_zones to 1 or more";
     Err(Unsafe(reason.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    /// One of another crate.
+    const OTHER: LayerInfo = LayerInfo { name: "of-another-crate", ..conventional::INFO };
+
+    #[test]
+    fn a_layer_that_is_added_is_found_and_keeps_its_name() {
+        assert!(matches!(find(OTHER.name), Err(ConfigError::Unknown { .. })));
+        add(&OTHER).unwrap();
+        assert_eq!(find(OTHER.name).unwrap().name, OTHER.name);
+        assert_eq!(known().last().unwrap().name, OTHER.name);
+        let ConfigError::Unknown { known, .. } = find("nobody").map(drop).unwrap_err() else { panic!("it is there") };
+        assert!(known.ends_with(", sac, of-another-crate"), "{known}");
+        for taken in [&OTHER, find("sac").unwrap()] {
+            assert_eq!(add(taken), Err(ConfigError::Taken { name: taken.name }));
+        }
+    }
 }

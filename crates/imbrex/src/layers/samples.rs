@@ -4,7 +4,7 @@ use super::{ConfigError, Field};
 use crate::bands::{BandRun, Bands};
 use crate::block::Pba;
 use crate::plan::Unit;
-use crate::space::{Home, Space, Zones};
+use crate::space::{Home, RealmTimes, Realms, Space, Zones};
 use crate::tracks::{Overlap, Tracks};
 
 /// A configuration of `layer`: for each of its fields the sample that `choose` takes, or the default where it takes
@@ -88,6 +88,19 @@ pub fn ample_space() -> Space {
         zones: Some(Zones { first: Unit::disk(conventional_zones), count: 64, zone_blocks }),
         bands: Some(Bands::new(Unit::disk(0), conventional_blocks, &bands)),
         tracks: Some(tracks),
+        realms: Some(Realms {
+            first: Unit::disk(conventional_zones),
+            count: 12,
+            conventional_zones: 2,
+            sequential_zones: 3,
+            zone_blocks,
+            times: RealmTimes {
+                positioning_ns: 25_000_000,
+                block_ns: 50_000,
+                turn_ns: 8_000_000,
+                activation_ns: 50_000_000,
+            },
+        }),
         home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: 1000 }),
         buffer_blocks: 256,
     }

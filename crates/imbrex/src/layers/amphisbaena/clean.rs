@@ -6,7 +6,7 @@ use super::config::{CheckpointFor, Victims};
 use super::write::Target;
 use crate::block::{Access, Extent, Lba, Pba, Request};
 use crate::layer::Step;
-use crate::layers::zone_buffer::ZoneBuffer;
+use crate::layers::zone_buffer::{Goal, ZoneBuffer};
 use crate::parts::map_runs::MapRuns;
 use crate::plan::{Event, Place, Plan, Why};
 
@@ -24,15 +24,20 @@ impl ZoneBuffer<Amphisbaena> {
         }
     }
 
-    /// One step towards the share of free chunks that idle time is used for.
-    pub(super) fn use_idle_time(&mut self, plan: &mut Plan) -> Step {
+    /// One step towards as many free chunks as are to be there.
+    pub(super) fn gain_chunks(&mut self, goal: Goal, plan: &mut Plan) -> Step {
         if let Some(step) = self.go_on(&[], plan) {
             return step;
         }
-        if self.policy.chunks.free_share() >= self.config.idle_free {
-            return Step::Nothing;
+        match goal {
+            Goal::Room(room) if u64::from(self.policy.chunks.room_for_chunks()) >= room => {
+                // Then hot blocks can become cold ones, before a write waits for that.
+                let has_slots = self.is_reached(goal);
+                (!has_slots).then(|| self.cool(&[], plan)).flatten().unwrap_or(Step::Nothing)
+            }
+            Goal::Idle | Goal::All if self.policy.chunks.free_share() >= self.config.idle_free => Step::Nothing,
+            _ => self.evict_victim(&[], plan),
         }
-        self.evict_victim(&[], plan)
     }
 
     /// One step towards an empty buffer: hot blocks become cold ones, which fill the cold buffer before a zone leaves

@@ -4,6 +4,7 @@
 
 use super::config::Sizes;
 use crate::block::{Extent, Lba};
+use crate::memory::Memory;
 
 pub(super) struct Label {
     /// The sizes of the last requests, the oldest at `next` once there are as many as fit.
@@ -21,6 +22,11 @@ pub(super) struct Label {
 }
 
 impl Label {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        Memory::room::<u64>(self.length as u64)
+    }
+
     pub fn new(length: u32, sizes: Sizes, strictly: bool) -> Self {
         let length = length as usize;
         let window = Vec::with_capacity(length);

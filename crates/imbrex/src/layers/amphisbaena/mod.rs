@@ -40,11 +40,13 @@ mod remembered;
 mod roles;
 mod write;
 
-use super::zone_buffer::{Policy, ZoneBuffer};
+use super::zone_buffer::config::EMPTY_TRIMMED;
+use super::zone_buffer::{Goal, Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Corrupt, Step, Violation};
 use crate::layers::config::{INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
 use crate::layers::{self, ConfigError, Family, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
@@ -97,8 +99,9 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         config::CHECKPOINT_FOR,
         config::LEAST_COLLECTED,
         config::IDLE_FREE,
+        EMPTY_TRIMMED,
     ],
-    build: |space, config| Ok(Box::new(build(space, config)?)),
+    make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 struct Amphisbaena {
@@ -207,6 +210,13 @@ impl Slots for Amphisbaena {
 }
 
 impl Policy for Amphisbaena {
+    fn memory(&self) -> Memory {
+        let leaving = Memory::growing::<(Lba, u32)>(self.leaving.capacity() as u64);
+        let lists = Memory::room::<u32>(self.returning.capacity() as u64) + leaving;
+        let roles = self.roles.memory(self.natives.blocks());
+        self.label.memory() + roles + self.chunks.memory() + self.natives.memory() + lists
+    }
+
     /// Roles are not durable: the blocks in the hot buffer come in again, by slot, as if it were warming up.
     fn recovered(&mut self) {
         self.is_ready = true;
@@ -249,6 +259,22 @@ impl Policy for Amphisbaena {
         let chunks = &self.chunks;
         let cold = chunks.cold_of(native, 0).flat_map(|(_, at)| chunks.live_of(at));
         self.natives.destaged(native, pointer, collected, cold.map(|(offset, _)| offset));
+    }
+
+    fn emptied(&mut self, native: u32) {
+        self.natives.emptied(native);
+    }
+
+    /// Any block may be the first of its chunk, or the next to come into the hot buffer.
+    fn room(&self) -> Option<u32> {
+        let chunks = &self.chunks;
+        let hot = if chunks.hot() > 0 { chunks.room_for_hot() } else { u32::MAX };
+        Some(chunks.room_for_chunks().min(hot))
+    }
+
+    fn most_room(&self) -> u32 {
+        let hot = if self.chunks.hot() > 0 { self.hot_slots() } else { u32::MAX };
+        (self.chunks.split().chunks - self.chunks.hot()).min(hot)
     }
 
     fn apply_note(&mut self, key: u32, value: u64) -> bool {
@@ -312,8 +338,8 @@ impl Policy for Amphisbaena {
         buffer.room_for(at, waiting, plan)
     }
 
-    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step {
-        if all { buffer.empty(plan) } else { buffer.use_idle_time(plan) }
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, goal: Goal, plan: &mut Plan) -> Step {
+        if goal == Goal::All { buffer.empty(plan) } else { buffer.gain_chunks(goal, plan) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::config::{Density, Victims};
 use crate::block::{Lba, unit_and_offset};
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 use crate::parts::zone_map::ZoneMap;
 
@@ -41,6 +42,11 @@ pub(super) struct Natives {
 }
 
 impl Natives {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        Memory::of::<Native>(self.natives.len() as u64) + self.buffered.memory() + self.padding.memory()
+    }
+
     pub fn new(zones: &ZoneMap) -> Self {
         Self {
             natives: vec![Native::default(); zones.natives() as usize],
@@ -50,6 +56,11 @@ impl Natives {
             has_padding: false,
             clock: 0,
         }
+    }
+
+    /// Blocks of all of them.
+    pub fn blocks(&self) -> u64 {
+        self.natives.len() as u64 * u64::from(self.zone_blocks)
     }
 
     pub fn zone_blocks(&self) -> u32 {
@@ -139,6 +150,16 @@ impl Natives {
         let zone = &mut self.natives[native as usize];
         (zone.pointer, zone.valid) = (pointer, now_valid);
         self.recount(native, cold);
+    }
+
+    /// Nothing is written to a zone of which nothing is buffered.
+    pub fn emptied(&mut self, native: u32) {
+        if self.has_padding {
+            self.padding.remove_run(self.lba(native, 0), self.lba(native + 1, 0));
+        }
+        let zone = &mut self.natives[native as usize];
+        debug_assert!(zone.chunks == 0 && zone.cold == 0);
+        (zone.pointer, zone.valid) = (0, 0);
     }
 
     /// Counts again, after the zone was written, how the blocks at the `cold` offsets lie to what it has.

@@ -1,6 +1,7 @@
 //! Blocks that are not in the hot buffer and are still known by how recently they were written.
 
 use crate::block::Lba;
+use crate::memory::Memory;
 use crate::parts::block_map::BlockMap;
 use crate::parts::recency::RecencyList;
 
@@ -30,6 +31,14 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
+    /// The memory that it takes for blocks below `capacity`.
+    pub fn memory(&self, capacity: u64) -> Memory {
+        let room = if self.limit == u32::MAX { capacity } else { self.room().into() };
+        let places = u32::try_from(room).unwrap_or(u32::MAX).min(BlockMap::PLACES);
+        let order = Memory::growing::<[u32; 2]>(room);
+        BlockMap::new(capacity, places).memory() + Memory::growing::<u64>(room) + order
+    }
+
     /// Room for `most` blocks below `capacity`; without a limit it grows.
     pub fn new(capacity: u64, most: Option<u32>) -> Self {
         let room = most.unwrap_or(FIRST_ROOM);

@@ -8,6 +8,7 @@ use super::config::{DemoteTo, DemoteWhen, RoleRules};
 use super::remembered::{Kind, Remembered};
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::recency::RecencyList;
 
 pub(super) struct Roles {
@@ -24,6 +25,13 @@ pub(super) struct Roles {
 }
 
 impl Roles {
+    /// The memory that it takes for blocks below `capacity`.
+    pub fn memory(&self, capacity: u64) -> Memory {
+        let remembered = self.remembered.memory(capacity);
+        // What is only remembered is in the resident list too.
+        Memory::growing::<[u32; 2]>(self.slots.into()) + self.filter.memory() + remembered * 2
+    }
+
     /// Nobody has a role. The hot buffer never has more than `most` of the `slots`.
     pub fn new(rules: RoleRules, capacity: u64, slots: u32, most: u32) -> Self {
         let remembered = Remembered::new(capacity, rules.remembered(most));

@@ -23,6 +23,7 @@ impl Run {
             zones: Some(ZONES),
             bands: None,
             tracks: None,
+            realms: None,
             home: None,
             buffer_blocks: slots,
         };

@@ -24,12 +24,13 @@
 //! - *When to clean*, *writes at the write pointer*, *spare zones*, *a rewrite's length*, *trim*: as in
 //!   [`fifo-log`](super::fifo_log). Idle time (`idle_free`) evicts as a blocked write does.
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, READS_COUNT};
-use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
+use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, EMPTY_TRIMMED, IDLE_FREE, READS_COUNT};
+use super::zone_buffer::{Goal, InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
 use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
@@ -52,6 +53,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         CLEAN_FOR,
         AT_POINTER,
         IDLE_FREE,
+        EMPTY_TRIMMED,
         Field {
             key: "allocate",
             default: "\"first-fit\"",
@@ -60,7 +62,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         },
         READS_COUNT,
     ],
-    build: |space, config| Ok(Box::new(build(space, config)?)),
+    make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 /// Free runs that `first-fit` looks at: enough to find one that fits, and a bound on the time it takes.
@@ -90,16 +92,11 @@ impl Default for Config {
 
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<BlockLru>, ConfigError> {
     let Config { buffer, allocate, reads_count } = config::read(&INFO, config)?;
-    ZoneBuffer::new(&INFO, space, buffer, |slots, _| BlockLru {
-        table: SlotTable::new(slots),
-        free: FreeSlots::all(slots),
-        recency: RecencyList::new(slots),
-        runs: if allocate == Allocate::FirstFit { RUNS } else { 1 },
-        reads_count,
-    })
+    let runs = if allocate == Allocate::FirstFit { RUNS } else { 1 };
+    ZoneBuffer::new(&INFO, space, buffer, |slots, _| BlockLru { runs, ..BlockLru::new(slots, reads_count) })
 }
 
-struct BlockLru {
+pub(super) struct BlockLru {
     table: SlotTable,
     free: FreeSlots,
     recency: RecencyList,
@@ -109,6 +106,12 @@ struct BlockLru {
 }
 
 impl BlockLru {
+    /// As the layer has it by default, but for whether a read makes a block recently used.
+    pub fn new(slots: u32, reads_count: bool) -> Self {
+        let (table, free, recency) = (SlotTable::new(slots), FreeSlots::all(slots), RecencyList::new(slots));
+        Self { table, free, recency, runs: RUNS, reads_count }
+    }
+
     /// The least recently used block.
     fn coldest(&self) -> Option<Lba> {
         self.recency.oldest().and_then(|slot| self.table.owner(slot))
@@ -141,6 +144,10 @@ impl Slots for BlockLru {
 }
 
 impl Policy for BlockLru {
+    fn memory(&self) -> Memory {
+        self.table.memory() + self.free.memory() + self.recency.memory()
+    }
+
     fn read(&mut self, slot: u32) {
         if self.reads_count {
             self.updated(slot);
@@ -195,11 +202,15 @@ impl Policy for BlockLru {
         }
     }
 
-    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step {
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, goal: Goal, plan: &mut Plan) -> Step {
         match buffer.policy.coldest() {
-            Some(lba) if buffer.free_share() < buffer.share_ahead(all) => buffer.evict(lba, plan),
+            Some(lba) if !buffer.is_reached(goal) => buffer.evict(lba, plan),
             _ => Step::Nothing,
         }
+    }
+
+    fn room(&self) -> Option<u32> {
+        Some(self.free.count() + self.table.pending())
     }
 }
 
@@ -225,8 +236,7 @@ mod tests {
     use super::*;
 
     fn holding(blocks: &[u64]) -> BlockLru {
-        let (table, free, recency) = (SlotTable::new(10), FreeSlots::all(10), RecencyList::new(10));
-        let mut policy = BlockLru { table, free, recency, runs: RUNS, reads_count: false };
+        let mut policy = BlockLru::new(10, false);
         for &block in blocks {
             let (slot, _) = policy.take(Extent::new(Lba(block), 1)).unwrap();
             policy.hold(slot, Lba(block));

@@ -18,7 +18,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Conventional,
     buffered: false,
     fields: &[],
-    build: |space, config| Ok(Box::new(Conventional::new(space, config)?)),
+    make: &|space, config| Ok(Box::new(Conventional::new(space, config)?)),
 };
 
 #[derive(serde::Deserialize)]

@@ -2,7 +2,9 @@
 
 use super::zones::NONE;
 use crate::block::{Extent, Lba, unit_and_offset};
+use crate::contents::ZoneContent;
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 
 /// What a zone is to its chunk.
@@ -38,6 +40,12 @@ pub(super) struct ChunkMap {
 }
 
 impl ChunkMap {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let valid = self.valid.iter().map(Bitmap::memory).sum();
+        Memory::of::<Chunk>(self.chunks.len() as u64) + valid
+    }
+
     pub fn new(chunks: u32, zone_blocks: u32) -> Self {
         let blocks = u64::from(chunks) * u64::from(zone_blocks);
         let chunk = Chunk { zone: [NONE; 2], weight: [0; 2] };
@@ -72,6 +80,12 @@ impl ChunkMap {
 
     pub fn set_zone(&mut self, chunk: u32, role: Role, zone: Option<u32>) {
         self.chunks[chunk as usize].zone[role as usize] = zone.unwrap_or(NONE);
+    }
+
+    /// Where the blocks of a chunk lie: in its data zone, which is its home, or in its buffer zone.
+    pub fn content(&self, chunk: u32) -> ZoneContent {
+        let [home, buffered] = Role::BOTH.map(|role| self.weight(chunk, role));
+        ZoneContent { blocks: self.zone_blocks, buffered, home }
     }
 
     /// How many blocks are valid in the chunk's zone.

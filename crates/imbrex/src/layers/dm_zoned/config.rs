@@ -72,7 +72,7 @@ pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
             samples: &["\"kernel\"", "\"none\""],
         },
     ],
-    build: |space, config| Ok(Box::new(DmZoned::new(space, config)?)),
+    make: &|space, config| Ok(Box::new(DmZoned::new(space, config)?)),
 };
 
 /// The threshold that ends busy reclaim.

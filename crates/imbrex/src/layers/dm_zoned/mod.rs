@@ -60,8 +60,10 @@ mod records;
 mod zones;
 
 use crate::block::{Extent, Lba, Pba, Request};
+use crate::contents::Contents;
 use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use crate::layers::ConfigError;
+use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -217,6 +219,10 @@ impl DmZoned {
 }
 
 impl TranslationLayer for DmZoned {
+    fn memory(&self) -> Memory {
+        self.pool.memory() + self.chunks.memory() + self.recency.memory()
+    }
+
     fn capacity(&self) -> u64 {
         self.chunks.capacity()
     }
@@ -291,6 +297,7 @@ impl TranslationLayer for DmZoned {
                 }
             }
             Pressure::Idle { ns } if ns < self.idle_after_ns() => Step::Nothing,
+            Pressure::Ahead { .. } => Step::Nothing,
             Pressure::Idle { .. } | Pressure::Asked => self.reclaim_step(plan),
         }
     }
@@ -339,6 +346,10 @@ impl TranslationLayer for DmZoned {
 
     fn occupancy(&self) -> Option<Occupancy> {
         Some(self.pool.occupancy())
+    }
+
+    fn contents(&self) -> Option<Contents> {
+        Some(Contents::Zones((0..self.chunks.len()).map(|chunk| self.chunks.content(chunk)).collect()))
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -1,6 +1,7 @@
 //! In which order the zones that chunks have were last used: conventional and sequential ones apart.
 
 use super::zones::ZonePool;
+use crate::memory::Memory;
 use crate::parts::recency::RecencyList;
 
 pub(super) struct ZoneRecency {
@@ -9,6 +10,11 @@ pub(super) struct ZoneRecency {
 }
 
 impl ZoneRecency {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        self.conventional.memory() + self.sequential.memory()
+    }
+
     pub fn new(pool: &ZonePool) -> Self {
         let (conventional, sequential) = (pool.conventional(), pool.sequential());
         Self { conventional: RecencyList::new(conventional), sequential: RecencyList::new(sequential) }

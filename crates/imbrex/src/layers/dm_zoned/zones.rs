@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::block::{Extent, Pba};
 use crate::layer::{Condition, Corrupt, Occupancy, UnitReport, Violation};
+use crate::memory::Memory;
 use crate::plan::{Plan, Unit};
 use crate::space::Zones;
 
@@ -41,6 +42,13 @@ pub(super) struct ZonePool {
 }
 
 impl ZonePool {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let zones = u64::from(self.len());
+        let listed = self.free.iter().map(VecDeque::capacity).sum::<usize>() + self.reserved.capacity();
+        Memory::of::<(u32, u32)>(zones) + Memory::of::<[bool; 2]>(zones) + Memory::room::<u32>(2 * listed as u64)
+    }
+
     pub fn new(first_conventional: u32, conventional: u32, sequential: Zones, reserved_wanted: u32) -> Self {
         let all = (conventional + sequential.count) as usize;
         let queue = |zones: u32| VecDeque::with_capacity(zones as usize);

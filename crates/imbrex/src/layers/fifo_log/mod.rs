@@ -30,12 +30,13 @@
 //!   share of the slots is free.
 //! - *Trim*: a buffered block is dropped only if no older copy would reappear under it.
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE};
-use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
+use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, EMPTY_TRIMMED, IDLE_FREE};
+use super::zone_buffer::{Goal, InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
 use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::slot_table::SlotTable;
@@ -50,17 +51,23 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "A circular log absorbs non-sequential writes; its tail decides which zone is rewritten.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: &[SPARE_ZONES, STEP_BLOCKS, INTERRUPTIBLE, CLEAN_FOR, AT_POINTER, IDLE_FREE],
-    build: |space, config| Ok(Box::new(build(space, config)?)),
+    fields: &[SPARE_ZONES, STEP_BLOCKS, INTERRUPTIBLE, CLEAN_FOR, AT_POINTER, IDLE_FREE, EMPTY_TRIMMED],
+    make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<FifoLog>, ConfigError> {
     let config: BufferConfig = config::read(&INFO, config)?;
-    ZoneBuffer::new(&INFO, space, config, |slots, _| FifoLog { log: CircularLog::new(slots) })
+    ZoneBuffer::new(&INFO, space, config, |slots, _| FifoLog::new(slots))
 }
 
-struct FifoLog {
+pub(super) struct FifoLog {
     log: CircularLog,
+}
+
+impl FifoLog {
+    pub fn new(slots: u32) -> Self {
+        Self { log: CircularLog::new(slots) }
+    }
 }
 
 impl Slots for FifoLog {
@@ -82,6 +89,10 @@ impl Slots for FifoLog {
 }
 
 impl Policy for FifoLog {
+    fn memory(&self) -> Memory {
+        self.log.memory()
+    }
+
     fn recovered(&mut self) {
         self.log.recovered();
     }
@@ -107,11 +118,15 @@ impl Policy for FifoLog {
         }
     }
 
-    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step {
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, goal: Goal, plan: &mut Plan) -> Step {
         match buffer.policy.log.oldest() {
-            Some((_, lba)) if buffer.free_share() < buffer.share_ahead(all) => buffer.evict(lba, plan),
+            Some((_, lba)) if !buffer.is_reached(goal) => buffer.evict(lba, plan),
             _ => Step::Nothing,
         }
+    }
+
+    fn room(&self) -> Option<u32> {
+        Some(self.log.room())
     }
 }
 

@@ -18,6 +18,13 @@ pub const READ_ALLOCATE: Field = Field {
     samples: &["true", "false"],
 };
 
+pub const TRIM: Field = Field {
+    key: "trim",
+    default: "false",
+    meaning: "whether blocks that are trimmed leave the cache; for dirty ones zeros are written home",
+    samples: &["false", "true"],
+};
+
 /// The values of the shared fields.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(default)]
@@ -25,11 +32,12 @@ pub struct CacheConfig {
     pub step_blocks: u32,
     pub interruptible: bool,
     pub read_allocate: bool,
+    pub trim: bool,
 }
 
 impl Default for CacheConfig {
     fn default() -> Self {
-        Self { step_blocks: 4096, interruptible: true, read_allocate: true }
+        Self { step_blocks: 4096, interruptible: true, read_allocate: true, trim: false }
     }
 }
 

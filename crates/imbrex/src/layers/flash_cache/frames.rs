@@ -2,6 +2,7 @@
 
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 use crate::parts::slot_table::SlotTable;
 
@@ -12,6 +13,11 @@ pub struct Frames {
 }
 
 impl Frames {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        self.table.memory() + self.dirty.memory()
+    }
+
     /// `frames` free frames.
     pub fn new(frames: u32) -> Self {
         Self { table: SlotTable::new(frames), dirty: Bitmap::new(u64::from(frames)) }

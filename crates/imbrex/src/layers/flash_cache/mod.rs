@@ -34,9 +34,11 @@
 //! cached, or one that says that it no longer is comes before the next flush.
 //!
 //! # Trim
-//! Changes nothing. A dirty block must stay, or older content would come back from home.
+//! Changes nothing: a dirty block must stay, or older content would come back from home. With `trim` a clean block
+//! leaves, and for a dirty one zeros are written home, and then it leaves. While others are leaving dirty ones stay.
 
 pub mod config;
+mod forget;
 pub mod frames;
 mod read;
 mod records;
@@ -45,7 +47,8 @@ mod write;
 mod write_back;
 
 use crate::block::{Access, Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use crate::layer::{Corrupt, Occupancy, Outlook, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use crate::memory::Memory;
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -58,8 +61,14 @@ use read::Promotion;
 /// Free runs that a policy looks at for one that is long enough.
 pub const FREE_RUNS: u32 = 64;
 
+/// The part of the frames that is room ahead at most: a cache is smaller by that.
+const AHEAD_OF_FRAMES: u64 = 16;
+
 /// Which frames blocks take, and which blocks leave.
 pub trait Policy: Sized + Send {
+    /// The memory that it takes.
+    fn memory(&self) -> Memory;
+
     /// Neighbouring free frames for as many blocks from the front of `run`, at least one, as find them: the first frame
     /// and how many.
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)>;
@@ -127,6 +136,15 @@ pub trait Policy: Sized + Send {
 
     /// Lets dirty blocks leave so that the first block of a write of `at`, which finds no frame, will.
     fn make_room(cache: &mut FlashCache<Self>, at: Extent<Lba>);
+
+    /// Lets blocks leave, no more than one step, so that writes find so many frames before one of them waits, where that
+    /// can be said of all of them alike.
+    fn make_room_ahead(_cache: &mut FlashCache<Self>, _room: u64) {}
+
+    /// Frames that the next writes find, or are about to, where that can be said.
+    fn room(&self, _frames: &Frames) -> Option<u32> {
+        None
+    }
 
     /// Plans what is due after a read that was not all in the cache.
     fn after_read(_cache: &mut FlashCache<Self>, _plan: &mut Plan) {}
@@ -209,6 +227,12 @@ impl<P: Policy> FlashCache<P> {
 }
 
 impl<P: Policy> TranslationLayer for FlashCache<P> {
+    fn memory(&self) -> Memory {
+        let leaving = Memory::growing::<(Lba, u32)>(self.leaving.capacity() as u64);
+        let promotions = Memory::growing::<Promotion>(self.promotions.capacity() as u64);
+        self.policy.memory() + self.frames.memory() + self.map.memory() + leaving + promotions
+    }
+
     fn capacity(&self) -> u64 {
         self.home.blocks
     }
@@ -256,8 +280,8 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         self.plan_write(at, plan)
     }
 
-    fn trim(&mut self, at: Extent<Lba>, _plan: &mut Plan) -> u32 {
-        at.blocks
+    fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        if self.config.trim { self.forget(at, plan) } else { at.blocks }
     }
 
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
@@ -266,6 +290,10 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         }
         match why {
             Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
+            Pressure::Ahead { room } => {
+                P::make_room_ahead(self, room);
+                if self.leaving.is_empty() { Step::Nothing } else { self.write_back(plan) }
+            }
             Pressure::Blocked(at) if self.fits(at.start) => Step::Done,
             Pressure::Blocked(at) if self.policy.is_coming(at.start, &self.frames) => Step::Wait,
             Pressure::Blocked(at) => {
@@ -315,6 +343,14 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
 
     fn occupancy(&self) -> Option<Occupancy> {
         Some(Occupancy { used: self.frames.live().into(), blocks: self.frames.count().into() })
+    }
+
+    /// Room comes with each step.
+    fn outlook(&self) -> Option<Outlook> {
+        let room = self.policy.room(&self.frames)?.into();
+        let most = u64::from(self.frames.count()) / AHEAD_OF_FRAMES;
+        let gain = u64::from(self.step.blocks()).min(most).min(self.frames.live().into());
+        Some(Outlook { room, most, work: 2 * gain, gain })
     }
 
     fn check(&self) -> Result<(), Violation> {

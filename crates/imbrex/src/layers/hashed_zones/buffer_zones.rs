@@ -2,6 +2,7 @@
 
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::slot_table::SlotTable;
 
 pub(super) struct BufferZones {
@@ -15,6 +16,11 @@ pub(super) struct BufferZones {
 }
 
 impl BufferZones {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        self.table.memory() + Memory::room::<(u32, u32)>(self.filled.len() as u64)
+    }
+
     /// As many equal buffer zones of at least `least` slots as `slots` slots hold, but one at least.
     pub fn new(slots: u32, least: u32) -> Self {
         let count = (slots / least).max(1);

@@ -41,12 +41,13 @@
 
 mod buffer_zones;
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, IDLE_FREE};
-use super::zone_buffer::{Policy, Takes, ZoneBuffer};
+use super::zone_buffer::config::{AT_POINTER, BufferConfig, EMPTY_TRIMMED, IDLE_FREE};
+use super::zone_buffer::{Goal, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
 use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
 use crate::plan::{Event, Plan};
@@ -67,6 +68,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         INTERRUPTIBLE,
         AT_POINTER,
         IDLE_FREE,
+        EMPTY_TRIMMED,
         Field {
             key: "zone_slots",
             default: "0",
@@ -74,7 +76,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
             samples: &["0", "1", "3", "7"],
         },
     ],
-    build: |space, config| Ok(Box::new(build(space, config)?)),
+    make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 /// The part of the buffer that a buffer zone is, and its least length: 1 MiB of 4 KiB blocks.
@@ -161,6 +163,10 @@ impl Slots for HashedZones {
 }
 
 impl Policy for HashedZones {
+    fn memory(&self) -> Memory {
+        self.zones.memory()
+    }
+
     fn recovered(&mut self) {
         self.zones.recovered();
     }
@@ -191,8 +197,14 @@ impl Policy for HashedZones {
         if buffer.policy.zones.room(zone) > 0 { Step::Done } else { buffer.write_back(zone, plan) }
     }
 
-    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step {
-        while let Some(zone) = buffer.policy.fullest(buffer.share_ahead(all)) {
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, goal: Goal, plan: &mut Plan) -> Step {
+        let share = match goal {
+            Goal::Idle => buffer.config.idle_free,
+            Goal::All => 1.0,
+            // Each zone of the buffer has room of its own.
+            Goal::Room(_) => return Step::Nothing,
+        };
+        while let Some(zone) = buffer.policy.fullest(share) {
             match buffer.write_back(zone, plan) {
                 Step::Done => {}
                 step => return step,

@@ -3,6 +3,7 @@
 //! What lies in RAM is in no record, and the zone stays as it is until all of it has landed elsewhere.
 
 use crate::block::{Address, Extent, Lba, Pba};
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 use crate::parts::lost::LostBlocks;
 use crate::plan::{Place, Plan, Why};
@@ -31,6 +32,11 @@ fn ram(offset: u32) -> Place {
 }
 
 impl Gathered {
+    /// The memory that it takes.
+    pub(super) fn memory(&self) -> Memory {
+        self.newer.memory()
+    }
+
     pub(super) fn new(zone_blocks: u32) -> Self {
         Self { native: None, newer: Bitmap::new(zone_blocks.into()), zone_blocks }
     }
@@ -51,7 +57,12 @@ impl Gathered {
 
     /// How many newer blocks there are.
     pub(super) fn blocks(&self) -> u32 {
-        self.newer.count(0, self.zone_blocks.into()) as u32
+        self.below(self.zone_blocks)
+    }
+
+    /// How many of them lie before an offset.
+    pub(super) fn below(&self, offset: u32) -> u32 {
+        self.newer.count(0, offset.into()) as u32
     }
 
     /// The offset after the last newer block.

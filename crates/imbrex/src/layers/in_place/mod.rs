@@ -38,9 +38,11 @@ mod merge;
 use std::ops::ControlFlow;
 
 use crate::block::{Extent, Lba, Pba, Request};
+use crate::contents::{Contents, ZoneContent};
 use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
 use crate::layers::config::{self, SPARE_ZONES, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, Field, LayerInfo, rewrite_survives, zone_map};
+use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
@@ -74,7 +76,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
             samples: &["\"request\"", "\"zone\""],
         },
     ],
-    build: |space, config| Ok(Box::new(InPlace::new(space, config)?)),
+    make: &|space, config| Ok(Box::new(InPlace::new(space, config)?)),
 };
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
@@ -275,6 +277,11 @@ impl InPlace {
 }
 
 impl TranslationLayer for InPlace {
+    fn memory(&self) -> Memory {
+        let gathered = self.gathered.as_ref().map_or_else(Memory::default, Gathered::memory);
+        self.zones.memory() + gathered
+    }
+
     fn capacity(&self) -> u64 {
         self.zones.capacity()
     }
@@ -324,7 +331,7 @@ impl TranslationLayer for InPlace {
                 step => step,
             },
             Pressure::Blocked(at) if self.config.spare_zones > 0 => self.prepare(at, plan),
-            Pressure::Blocked(_) | Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
+            Pressure::Blocked(_) | Pressure::Idle { .. } | Pressure::Asked | Pressure::Ahead { .. } => Step::Nothing,
         }
     }
 
@@ -366,6 +373,18 @@ impl TranslationLayer for InPlace {
 
     fn most_records(&self) -> u64 {
         u64::from(self.zones.natives()) + LostBlocks::regions(self.capacity())
+    }
+
+    fn contents(&self) -> Option<Contents> {
+        let zone = |native: u32| {
+            let gathered = self.gathered.as_ref().filter(|gathered| gathered.native() == Some(native));
+            let pointer = self.zones.pointer(self.zones.physical(native));
+            let buffered = |below: u32| gathered.map_or(0, |gathered| gathered.below(below));
+            let blocks = self.zones.blocks_of(native).blocks;
+            let held = pointer.min(blocks);
+            ZoneContent { blocks, buffered: buffered(blocks), home: held - buffered(held) }
+        };
+        Some(Contents::Zones((0..self.zones.natives()).map(zone).collect()))
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -4,6 +4,7 @@ use super::config::Age;
 use super::times::{Times, Written};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::full_map::FullMap;
 
 /// What is known of a band's blocks.
@@ -44,6 +45,11 @@ pub(super) struct Ages {
 }
 
 impl Ages {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        Memory::of::<Band>(self.bands.len() as u64)
+    }
+
     /// Nothing has been written.
     pub fn new(reading: Age, bands: u32) -> Self {
         Self { reading, bands: vec![Band::EMPTY; bands as usize] }

@@ -9,8 +9,9 @@ use super::separation::{COLD, MOST_STREAMS, Separation};
 use super::times::Written;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
+use crate::memory::Memory;
 use crate::parts::full_map::FullMap;
-use crate::parts::unit_pool::{Reuse, UnitPool};
+use crate::parts::unit_pool::{self, Reuse, UnitPool};
 use crate::plan::{Plan, Unit};
 use crate::space::Zones;
 
@@ -51,6 +52,13 @@ pub(super) struct Bands {
 }
 
 impl Bands {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let roles = (self.copying.capacity() + self.victims.capacity()) as u64;
+        let bands = Memory::of::<Band>(self.bands.len() as u64) + Memory::room::<u32>(roles);
+        bands + self.map.memory() + self.pool.memory() + self.known.memory()
+    }
+
     /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be
     /// said.
     pub fn new(zones: Zones, score: Score, config: &Config, roles: usize, capacity: u64) -> Self {
@@ -199,7 +207,19 @@ impl Bands {
     /// The blocks of `at` lie on no band.
     pub fn remove(&mut self, at: Extent<Lba>) {
         self.known.leave(at, &self.map);
-        self.map.remove(at, |band, live| self.pool.changed(band, live));
+        let mut emptied = Vec::new();
+        self.map.remove(at, |band, live| {
+            self.pool.changed(band, live);
+            if live == 0 {
+                emptied.push(band);
+            }
+        });
+        // What a band held that is not written any more is of no use, and takes memory until it is compacted.
+        for band in emptied {
+            if self.pool.role(band) == unit_pool::Role::Closed && self.role(band) == Role::Data {
+                self.map.forget_writes(band, 0);
+            }
+        }
     }
 
     /// The block has been overwritten.
@@ -256,6 +276,15 @@ impl Bands {
             pool.by_age().for_each(|band| ages.refresh(band, full, map, times));
         }
         self.score.best(&Closed { pool, map, known: &self.known, full, must_gain })
+    }
+
+    /// The live blocks of the closed band with the fewest, where they are kept by that. A disk without closed bands gains
+    /// nothing by compaction.
+    pub fn least_live(&self) -> Option<u64> {
+        if !self.pool.is_by_live() {
+            return None;
+        }
+        Some(self.pool.least_live().map_or(self.blocks(), |(_, live)| live).into())
     }
 
     /// Whether the closed bands have as many dead blocks as a band has.

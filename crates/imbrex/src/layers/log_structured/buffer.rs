@@ -9,6 +9,7 @@ use super::separation::COLD;
 use super::times::Written;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Step, Violation};
+use crate::memory::Memory;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::heat::HeatOrder;
 use crate::parts::recency::RecencyList;
@@ -43,6 +44,14 @@ struct Leaving {
 }
 
 impl WriteBuffer {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let slots = self.holders.len() as u64;
+        let held =
+            Memory::room::<(Lba, u64)>(slots) + Memory::of::<Option<u64>>(slots) + Memory::room::<Leaving>(slots);
+        held + self.map.memory(slots) + self.arrived.memory() + self.free.memory() + self.order.memory()
+    }
+
     pub fn new(capacity: u64, slots: u32) -> Self {
         Self {
             map: SparseMap::new(capacity),
@@ -63,7 +72,7 @@ impl WriteBuffer {
         self.map.range(at)
     }
 
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.arrived.is_empty()
     }
 
@@ -259,7 +268,8 @@ impl LogStructured {
         let waits = |buffer: &WriteBuffer, landed: u32| buffer.has_leaving() || landed == 0 && !buffer.is_empty();
         while landed < self.step.blocks()
             && self.buffer.as_ref().is_some_and(|buffer| waits(buffer, landed))
-            && let Some((slot, room)) = self.room(self.leaving_stream())
+            && let stream = self.leaving_stream()
+            && let Some((slot, room)) = self.room(stream)
             && let Some(buffer) = &mut self.buffer
         {
             if !buffer.has_leaving() {
@@ -270,6 +280,7 @@ impl LogStructured {
             buffer.release(lba, ram);
             let to = Place::At(self.bands.block(slot));
             plan.copy(Place::At(Pba::ram(u64::from(ram))), to, 1, Why::Destage);
+            self.shares.add(stream, 1);
             self.land(Extent::new(lba, 1), slot, written, plan);
             landed += 1;
         }

@@ -1,4 +1,8 @@
-//! Compaction: a job of steps that reads the live blocks of some bands into RAM and appends them to another.
+//! Compaction: a job of steps that reads the live blocks of some bands into RAM and appends them to another. Simulated,
+//! it reads all of them before it writes the first, as in the paper. A runner that serves has it take turns, so that it
+//! needs RAM for no more than a step; then blocks are put in order within each turn.
+
+use std::ops::Range;
 
 use super::LogStructured;
 use super::READ_THROUGH;
@@ -9,6 +13,7 @@ use super::separation::MOST_STREAMS;
 use super::times::Written;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
+use crate::memory::Memory;
 use crate::parts::full_map::TOGETHER;
 use crate::parts::heat::HeatOrder;
 use crate::plan::{Place, Plan, Record, Why};
@@ -19,8 +24,8 @@ struct Moving {
     lba: Lba,
     /// Where it lay.
     slot: u64,
-    /// Where it waits, in blocks of RAM.
-    ram: u32,
+    /// How far behind the first block of the first victim it lay, if victims lay behind each other.
+    offset: u32,
     heat: u32,
     stream: u8,
 }
@@ -41,6 +46,11 @@ pub(super) struct Compaction {
     pub adopted: Vec<(Extent<Lba>, u64)>,
     /// How many of the moving blocks have been read or, in the second phase, written.
     done: usize,
+    /// The blocks that are in RAM together, in the order of `moving`, and the offset of what lies first there.
+    window: Range<usize>,
+    window_offset: u32,
+    /// The blocks of RAM that they may take.
+    ram: u32,
     /// The bands that it writes, one for each stream, and goes on with the next time if the host does not.
     pub targets: Streams,
     /// When the youngest block of the victims was written.
@@ -49,6 +59,13 @@ pub(super) struct Compaction {
 }
 
 impl Compaction {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let lists = Memory::room::<Moving>(self.moving.capacity() as u64)
+            + Memory::growing::<u32>(self.victims.capacity() as u64);
+        lists + Memory::growing::<(Extent<Lba>, u64)>(TOGETHER.into()) + self.order.memory()
+    }
+
     /// At most `most` blocks are moved at a time.
     pub fn new(most: u32) -> Self {
         Self {
@@ -57,14 +74,59 @@ impl Compaction {
             moving: Vec::with_capacity(most as usize),
             adopted: Vec::with_capacity(TOGETHER as usize),
             done: 0,
+            window: 0..0,
+            window_offset: 0,
+            ram: most,
             targets: Streams::default(),
             youngest: 0,
             order: HeatOrder::new(most),
         }
     }
 
+    /// Blocks of RAM that it needs.
+    pub fn ram_blocks(&self) -> u32 {
+        self.ram
+    }
+
+    /// Takes at most so many blocks of RAM.
+    pub fn bound_ram(&mut self, blocks: u32) {
+        self.ram = self.ram.min(blocks);
+    }
+
+    /// Goes on with the blocks from the `from`-th on, as many of them as lie together in RAM.
+    fn begin_window(&mut self, from: usize) {
+        let rest = &self.moving[from..];
+        self.window_offset = rest.first().map_or(0, |first| first.offset);
+        let fit = rest.partition_point(|m| m.offset - self.window_offset < self.ram);
+        self.window = from..from + fit;
+        self.done = from;
+        self.phase = Phase::Reading;
+    }
+
+    /// Whether there is more of the window to be read, or to be written, in a phase.
+    fn is_in(&self, phase: Phase) -> bool {
+        self.phase == phase && self.done < self.window.end
+    }
+
+    /// Whether the window has been read, or written.
+    fn is_through(&self, phase: Phase) -> bool {
+        self.phase == phase && self.done == self.window.end
+    }
+
     pub fn is_under_way(&self) -> bool {
         self.phase != Phase::None
+    }
+
+    /// Blocks that are still to be read or written, and the room that this gives, of bands of so many blocks; nothing
+    /// when there is no job.
+    pub fn outlook(&self, band: u32) -> Option<(u64, u64)> {
+        let (all, done) = (self.moving.len() as u64, self.done as u64);
+        let work = match self.phase {
+            Phase::None => return None,
+            Phase::Reading => 2 * all - done,
+            Phase::Writing => all - done,
+        };
+        Some((work, (self.victims.len() as u64 * u64::from(band)).saturating_sub(all)))
     }
 
     /// Forgets the job, but not the bands that it writes.
@@ -109,8 +171,7 @@ impl LogStructured {
         }
         let youngest = self.compaction.victims.iter().map(|&band| self.bands.youngest(band)).max();
         self.compaction.youngest = youngest.unwrap_or(0);
-        self.compaction.done = 0;
-        self.compaction.phase = Phase::Reading;
+        self.compaction.begin_window(0);
         true
     }
 
@@ -146,13 +207,13 @@ impl LogStructured {
         let (bands, map, cooling) = (&self.bands, &self.bands.map, self.config.cooling);
         let by_heat = self.config.sequence == Sequence::Heat;
         let (first, moving) = (map.place(band, 0), &mut self.compaction.moving);
-        let ram = (self.config.buffer_bands + number) * self.bands.blocks();
+        let before = number * self.bands.blocks();
         let known = |lba| bands.known.prefetch(lba);
         map.holders(first, self.bands.written(band), known, |lba, slot| {
             if map.get(lba) == Some(slot) {
                 let heat = if by_heat { bands.known.heat(lba) } else { 0 };
                 let stream = bands.stream_of_moved(lba, band, cooling);
-                moving.push(Moving { lba, slot, ram: ram + (slot - first) as u32, heat, stream });
+                moving.push(Moving { lba, slot, offset: before + (slot - first) as u32, heat, stream });
             }
         });
     }
@@ -160,59 +221,65 @@ impl LogStructured {
     /// One step of the job.
     pub(super) fn compact(&mut self, plan: &mut Plan) -> Step {
         let mut budget = self.step.blocks();
-        while budget > 0
-            && self.compaction.phase == Phase::Reading
-            && self.compaction.done < self.compaction.moving.len()
-        {
-            budget -= self.read_victims(budget, plan);
-        }
-        if self.compaction.phase == Phase::Reading && self.compaction.done == self.compaction.moving.len() {
-            self.begin_writing();
-            if self.without_spare() {
-                self.empty_victims(plan);
-                return Step::Hold;
+        loop {
+            while budget > 0 && self.compaction.is_in(Phase::Reading) {
+                budget -= self.read_victims(budget, plan);
             }
-        }
-        while budget > 0
-            && self.compaction.phase == Phase::Writing
-            && self.compaction.done < self.compaction.moving.len()
-        {
-            match self.write_moving(budget, plan) {
-                0 => return Step::Wait,
-                written => budget -= written,
+            if self.compaction.is_through(Phase::Reading) {
+                self.begin_writing();
+                if self.without_spare() {
+                    self.empty_victims(plan);
+                    return Step::Hold;
+                }
             }
+            while budget > 0 && self.compaction.is_in(Phase::Writing) {
+                match self.write_moving(budget, plan) {
+                    0 => return Step::Wait,
+                    written => budget -= written,
+                }
+            }
+            if !self.compaction.is_through(Phase::Writing) {
+                return if self.without_spare() { Step::Hold } else { Step::More };
+            }
+            if self.compaction.window.end == self.compaction.moving.len() {
+                self.end_compaction(plan);
+                return Step::More;
+            }
+            self.compaction.begin_window(self.compaction.window.end);
         }
-        if self.compaction.phase == Phase::Writing && self.compaction.done == self.compaction.moving.len() {
-            self.end_compaction(plan);
-            return Step::More;
-        }
-        if self.without_spare() { Step::Hold } else { Step::More }
     }
 
     /// Plans a read of moving blocks of one band that lie close together; how many blocks it reads.
     fn read_victims(&mut self, most: u32, plan: &mut Plan) -> u32 {
-        let Compaction { moving, done, .. } = &mut self.compaction;
+        let ram = self.ram_of(self.compaction.moving[self.compaction.done]);
+        let Compaction { moving, done, window, .. } = &mut self.compaction;
         let first = moving[*done];
         let band = self.bands.map.locate(first.slot).0;
         let mut last = first;
         let mut read = 1;
-        for next in &moving[*done + 1..] {
+        for next in &moving[*done + 1..window.end] {
             let is_of_one = self.bands.map.locate(next.slot).0 == band;
-            if !is_of_one || next.ram - last.ram > READ_THROUGH || next.ram - first.ram >= most {
+            if !is_of_one || next.offset - last.offset > READ_THROUGH || next.offset - first.offset >= most {
                 break;
             }
             last = *next;
             read += 1;
         }
         *done += read;
-        let blocks = last.ram - first.ram + 1;
-        let (from, to) = (self.bands.block(first.slot), Pba::ram(u64::from(first.ram)));
-        plan.copy(Place::At(from), Place::At(to), blocks, Why::Collect);
+        let blocks = last.offset - first.offset + 1;
+        plan.copy(Place::At(self.bands.block(first.slot)), Place::At(ram), blocks, Why::Collect);
         blocks
     }
 
+    /// Where a block of the window waits.
+    fn ram_of(&self, moving: Moving) -> Pba {
+        let buffered = self.config.buffer_bands * self.bands.blocks();
+        Pba::ram(u64::from(buffered + moving.offset - self.compaction.window_offset))
+    }
+
     fn begin_writing(&mut self) {
-        let Compaction { moving, phase, done, order, .. } = &mut self.compaction;
+        let Compaction { moving, phase, done, window, order, .. } = &mut self.compaction;
+        let moving = &mut moving[window.clone()];
         if self.config.sequence == Sequence::Heat {
             // By place among equals, as they were listed.
             order.hottest_first(moving, |m| m.heat);
@@ -222,7 +289,7 @@ impl LogStructured {
             order.hottest_first(moving, |m| (MOST_STREAMS as u32) - u32::from(m.stream));
         }
         *phase = Phase::Writing;
-        *done = 0;
+        *done = window.start;
     }
 
     /// Plans the write of moving blocks that follow each other; how many, and 0 when there is no band to write to.
@@ -230,14 +297,14 @@ impl LogStructured {
         let first = self.compaction.moving[self.compaction.done];
         let Some(target) = self.open_target(first.stream, plan) else { return 0 };
         let (slot, room) = self.bands.room(target);
-        let rest = &self.compaction.moving[self.compaction.done..];
+        let rest = &self.compaction.moving[self.compaction.done..self.compaction.window.end];
         let follows = |(i, m): &(u32, &Moving)| {
-            m.ram == first.ram + i && m.lba.0 == first.lba.0 + u64::from(*i) && m.stream == first.stream
+            m.offset == first.offset + i && m.lba.0 == first.lba.0 + u64::from(*i) && m.stream == first.stream
         };
         let run = (0..).zip(rest).take(most.min(room) as usize).take_while(follows).count() as u32;
         self.compaction.done += run as usize;
         let (at, to) = (Extent::new(first.lba, run), self.bands.block(slot));
-        plan.copy(Place::At(Pba::ram(u64::from(first.ram))), Place::At(to), run, Why::Migrate);
+        plan.copy(Place::At(self.ram_of(first)), Place::At(to), run, Why::Migrate);
         plan.record(Record::Map { at, to });
         if self.without_spare() {
             self.map(at, slot, Written::Before(self.compaction.youngest));

@@ -10,6 +10,7 @@ use super::temperatures::Temperatures;
 use super::times::{Times, Written};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::full_map::FullMap;
 
 /// What is asked for.
@@ -32,6 +33,14 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let ages = self.ages.as_ref().map_or_else(Memory::default, Ages::memory);
+        let temperatures = self.temperatures.as_ref().map_or_else(Memory::default, Temperatures::memory);
+        let lives = self.lives.as_ref().map_or_else(Memory::default, Lives::memory);
+        self.times.memory() + ages + temperatures + lives
+    }
+
     /// Nothing is known yet of `bands` bands and `capacity` blocks.
     pub fn new(asked: &Asked, config: &Config, bands: u32, capacity: u64) -> Self {
         let Asked { age, separation, .. } = *asked;

@@ -13,6 +13,8 @@
 //! block is from the write of the copy that is moved. Of a full write buffer the blocks with short lives behind them
 //! leave, the hottest first, or the others in order of arrival, whichever are more.
 
+use crate::memory::Memory;
+
 /// Bands of short lives whose lives are averaged.
 const AVERAGED: u64 = 16;
 
@@ -49,6 +51,11 @@ pub(super) struct Lives {
 }
 
 impl Lives {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        Memory::of::<Life>(self.bands.len() as u64)
+    }
+
     /// Nothing is known of `bands` bands.
     pub fn new(bands: u32) -> Self {
         Self {

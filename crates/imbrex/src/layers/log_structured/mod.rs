@@ -107,6 +107,7 @@ mod roles;
 mod room;
 mod score;
 mod separation;
+mod shares;
 mod temperatures;
 mod times;
 mod tune;
@@ -114,8 +115,11 @@ mod variants;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::contents::Contents;
-use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layer::{
+    Corrupt, InOrder, Occupancy, Outlook, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation,
+};
 use crate::layers::{ConfigError, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -125,6 +129,7 @@ use buffer::WriteBuffer;
 use compact::Compaction;
 use config::{Config, Cooling};
 use score::Score;
+use shares::Shares;
 use times::Written;
 use tune::Tuner;
 pub(super) use variants::{CHOICES, COLD_WEIGHT, COST_BENEFIT, FIFO, GREEDY, SEPBIT, TUNED};
@@ -139,6 +144,8 @@ struct LogStructured {
     bands: Bands,
     /// The bands that take the host's blocks.
     open: Streams,
+    /// How many of the last blocks of the host went to each stream.
+    shares: Shares,
     buffer: Option<WriteBuffer>,
     compaction: Compaction,
     lost: LostBlocks,
@@ -166,6 +173,7 @@ impl LogStructured {
             name,
             bands: Bands::new(zones, score, &config, roles, capacity),
             open: Streams::default(),
+            shares: Shares::new(band),
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
             compaction: Compaction::new(config.compact_bands * band),
             lost: LostBlocks::default(),
@@ -229,6 +237,7 @@ impl LogStructured {
             plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
             self.bands.known.times.pass(run.blocks);
             self.bands.overwrite(run);
+            self.shares.add(stream, run.blocks);
             self.land(run, slot, Written::Now, plan);
             done += run.blocks;
         }
@@ -252,12 +261,29 @@ impl LogStructured {
 }
 
 impl TranslationLayer for LogStructured {
+    fn memory(&self) -> Memory {
+        let buffer = self.buffer.as_ref().map_or_else(Memory::default, WriteBuffer::memory);
+        let tuner = self.tuner.as_ref().map_or_else(Memory::default, Tuner::memory);
+        self.bands.memory() + self.compaction.memory() + buffer + tuner
+    }
+
     fn capacity(&self) -> u64 {
         self.bands.map.capacity()
     }
 
     fn ram_blocks(&self) -> u32 {
-        (self.config.buffer_bands + self.config.compact_bands) * self.bands.blocks()
+        self.config.buffer_bands * self.bands.blocks() + self.compaction.ram_blocks()
+    }
+
+    fn spare_ram(&mut self) {
+        // What is reset before it is written again has to be in RAM as a whole.
+        if !self.without_spare() {
+            self.compaction.bound_ram(self.step.most());
+        }
+    }
+
+    fn holds_ram(&self) -> bool {
+        self.compaction.is_under_way() || self.buffer.as_ref().is_some_and(|buffer| !buffer.is_empty())
     }
 
     fn survives_power_loss(&self) -> Result<(), Unsafe> {
@@ -330,6 +356,7 @@ impl TranslationLayer for LogStructured {
             Pressure::Blocked(at) => self.make_room(self.bands.stream_of(at.start, 1), plan),
             Pressure::Idle { .. } => self.compact_ahead(self.config.idle_bands, plan),
             Pressure::Asked => self.compact_ahead(u32::MAX, plan),
+            Pressure::Ahead { room } => self.compact_for_room(room, plan),
         }
     }
 
@@ -366,10 +393,18 @@ impl TranslationLayer for LogStructured {
         self.records()
     }
 
+    fn most_in_order(&self) -> InOrder {
+        self.bands.map.most_in_order(self.bands.zones())
+    }
+
     fn occupancy(&self) -> Option<Occupancy> {
         let blocks = |bands: u32| u64::from(bands) * u64::from(self.bands.blocks());
         let bands = self.bands.zones().count;
         Some(Occupancy { used: blocks(bands - self.bands.empties() - self.bands.emptying()), blocks: blocks(bands) })
+    }
+
+    fn outlook(&self) -> Option<Outlook> {
+        self.room_ahead()
     }
 
     fn contents(&self) -> Option<Contents> {

@@ -1,8 +1,14 @@
 //! Room for the host's blocks: on the open band of their stream, on an empty one, by compaction, or on another stream's.
 
 use super::LogStructured;
-use crate::layer::Step;
+use super::bands::Streams;
+use super::separation::MOST_STREAMS;
+use crate::layer::{Outlook, Step};
 use crate::plan::Plan;
+
+/// Of the blocks that are dead when the host has written all of its own, the part that is room ahead at most: bands are
+/// compacted that much sooner than when the host waits, and with as many blocks more that are still live.
+const AHEAD_OF_DEAD: u64 = 8;
 
 impl LogStructured {
     /// The slot that the next block of the host in this stream takes, and how many follow, if there is one without
@@ -69,5 +75,48 @@ impl LogStructured {
         } else {
             Step::Nothing
         }
+    }
+
+    /// One step towards so much room, before the host waits for it.
+    pub(super) fn compact_for_room(&mut self, room: u64, plan: &mut Plan) -> Step {
+        if self.without_spare() {
+            return Step::Nothing;
+        }
+        if self.compaction.is_under_way() {
+            return self.compact(plan);
+        }
+        let has_enough = self.room_ahead().is_none_or(|ahead| ahead.room >= room || ahead.gain == 0);
+        if has_enough {
+            Step::Nothing
+        } else if self.bands.emptying() > 0 {
+            Step::Wait
+        } else if self.begin_compaction(plan) {
+            self.compact(plan)
+        } else {
+            Step::Nothing
+        }
+    }
+
+    /// The host's room, and what the compaction under way, or the next one, is about to add.
+    pub(super) fn room_ahead(&self) -> Option<Outlook> {
+        if self.without_spare() {
+            return None;
+        }
+        let band = u64::from(self.bands.blocks());
+        let (bands, spare) = (u64::from(self.bands.zones().count), u64::from(self.config.spare_bands));
+        let left = |band: Option<u32>| band.map_or(0, |band| u64::from(self.bands.room(band).1));
+        let compaction = &self.compaction;
+        // When a compaction ends the host goes on in its bands.
+        let next = if compaction.is_under_way() { Streams::default() } else { compaction.targets };
+        let mut open = [0; MOST_STREAMS];
+        (open.iter_mut().zip(self.open.iter().zip(&next))).for_each(|(is, of)| *is = left(*of.0) + left(*of.1));
+        let empty = u64::from(self.bands.empties() + self.bands.emptying()).saturating_sub(spare);
+        let dead = ((bands - spare) * band).saturating_sub(self.bands.map.capacity());
+        let (work, gain) = compaction.outlook(self.bands.blocks()).unwrap_or_else(|| {
+            // Without an index of live blocks all bands count as alike.
+            let live = self.bands.least_live().unwrap_or_else(|| band.saturating_sub(dead / (bands - spare)));
+            (2 * live, band - live)
+        });
+        Some(Outlook { room: self.shares.room(open, empty, band), most: dead / AHEAD_OF_DEAD, work, gain })
     }
 }

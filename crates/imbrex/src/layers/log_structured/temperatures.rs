@@ -6,6 +6,7 @@
 use super::config::Cooling;
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::full_map::FullMap;
 use crate::parts::heat::Heat;
 
@@ -19,6 +20,11 @@ pub(super) struct Temperatures {
 }
 
 impl Temperatures {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        self.heat.memory() + Memory::room::<u32>(self.hot.len() as u64)
+    }
+
     /// All of `capacity` blocks are cold, or those from the first `known` ones on if these are known to be hot.
     /// `counted` bands have their hot blocks counted, none or all.
     pub fn new(capacity: u64, known: u64, counted: u32) -> Self {

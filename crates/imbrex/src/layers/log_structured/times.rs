@@ -1,6 +1,7 @@
 //! When the host last wrote each block. The unit of time is a block written by the host.
 
 use crate::block::{Extent, Lba};
+use crate::memory::Memory;
 use crate::parts::paged_map::{NONE, PagedMap};
 
 /// When the blocks that a band takes were written.
@@ -23,6 +24,11 @@ pub(super) struct Times {
 }
 
 impl Times {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        self.blocks.as_ref().map_or_else(Memory::default, PagedMap::memory)
+    }
+
     /// Times beyond this are not told apart: 4 PiB of blocks of 4 KiB written in one life.
     const LAST: u64 = NONE - 1;
 

@@ -17,8 +17,9 @@ use super::LogStructured;
 use super::bands::Bands;
 use super::config::{Config, Weights};
 use super::score::Score;
-use crate::block::{Extent, Lba};
+use crate::block::{Address, Extent, Lba};
 use crate::layer::{Condition, Pressure, Step, TranslationLayer, UnitReport, UnitState, Violation};
+use crate::memory::Memory;
 use crate::plan::{Op, Plan, Unit, Why};
 use crate::space::Zones;
 
@@ -58,6 +59,14 @@ struct Small {
 }
 
 impl Tuner {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let disks =
+            Memory::of::<Small>(self.disks.len() as u64) + self.disks.iter().map(|disk| disk.log.memory()).sum();
+        // What is listed as a life begins.
+        disks + Memory::growing::<(u64, Lba)>(self.stretches)
+    }
+
     /// Small disks for a log of so many blocks over `zones`.
     pub fn new(name: &'static str, config: &Config, zones: Zones, capacity: u64) -> Self {
         let sample = config.sample.min(zones.zone_blocks / FEWEST).max(1);
@@ -104,9 +113,11 @@ impl Tuner {
     /// A life begins with the blocks that `bands` hold, which the small disks take in the order of their places.
     pub fn begin(&mut self, bands: &Bands) {
         let mut lying: Vec<(u64, Lba)> = Vec::new();
-        for stretch in 0..self.stretches {
-            lying.extend(bands.map.get(followed(self.sample, stretch)).map(|slot| (slot, Lba(stretch))));
-        }
+        bands.map.all_runs(|at, slot| {
+            let place = |small: Lba| slot + followed(self.sample, small.0).since(at.start);
+            lying.extend(sampled(self.sample, self.stretches, at).map(|small| (place(small), small)));
+            true
+        });
         lying.sort_unstable();
         for disk in &mut self.disks {
             disk.begin();

@@ -16,7 +16,7 @@ pub(in crate::layers) const GREEDY: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&GREEDY, |_| Score::Greedy, space, config)?)),
+    make: &|space, config| Ok(Box::new(LogStructured::new(&GREEDY, |_| Score::Greedy, space, config)?)),
 };
 
 pub(in crate::layers) const FIFO: LayerInfo = LayerInfo {
@@ -27,7 +27,7 @@ pub(in crate::layers) const FIFO: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&FIFO, |_| Score::Fifo, space, config)?)),
+    make: &|space, config| Ok(Box::new(LogStructured::new(&FIFO, |_| Score::Fifo, space, config)?)),
 };
 
 pub(in crate::layers) const COST_BENEFIT: LayerInfo = LayerInfo {
@@ -38,7 +38,7 @@ pub(in crate::layers) const COST_BENEFIT: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS_OF_AGES,
-    build: |space, config| {
+    make: &|space, config| {
         let score = |config: &Config| Score::CostBenefit(config.age);
         Ok(Box::new(LogStructured::new(&COST_BENEFIT, score, space, config)?))
     },
@@ -52,7 +52,7 @@ pub(in crate::layers) const CHOICES: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS_OF_DRAWS,
-    build: |space, config| {
+    make: &|space, config| {
         let score = |config: &Config| Score::Choices(Draw::new(config.choices, config.seed));
         Ok(Box::new(LogStructured::new(&CHOICES, score, space, config)?))
     },
@@ -66,7 +66,7 @@ pub(in crate::layers) const COLD_WEIGHT: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS_OF_WEIGHTS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&COLD_WEIGHT, Score::cold_weight, space, config)?)),
+    make: &|space, config| Ok(Box::new(LogStructured::new(&COLD_WEIGHT, Score::cold_weight, space, config)?)),
 };
 
 pub(in crate::layers) const SEPBIT: LayerInfo = LayerInfo {
@@ -77,7 +77,7 @@ pub(in crate::layers) const SEPBIT: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS,
-    build: |space, config| Ok(Box::new(LogStructured::new(&SEPBIT, |_| Score::Closed, space, config)?)),
+    make: &|space, config| Ok(Box::new(LogStructured::new(&SEPBIT, |_| Score::Closed, space, config)?)),
 };
 
 pub(in crate::layers) const TUNED: LayerInfo = LayerInfo {
@@ -88,5 +88,5 @@ pub(in crate::layers) const TUNED: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: FIELDS_OF_TUNING,
-    build: |space, config| Ok(Box::new(LogStructured::tuned(&TUNED, space, config)?)),
+    make: &|space, config| Ok(Box::new(LogStructured::tuned(&TUNED, space, config)?)),
 };

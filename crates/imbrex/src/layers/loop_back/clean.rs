@@ -3,7 +3,7 @@
 use super::LoopBack;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::Step;
-use crate::layers::zone_buffer::{InPlace, ZoneBuffer};
+use crate::layers::zone_buffer::{Goal, InPlace, ZoneBuffer};
 use crate::parts::map_runs::MapRuns;
 use crate::plan::{Place, Plan, Why};
 
@@ -21,10 +21,17 @@ impl ZoneBuffer<LoopBack> {
     }
 
     /// One step towards the free share that idle time is used for, or towards an empty log: then nothing is re-queued.
-    pub(super) fn clean_ahead(&mut self, all: bool, plan: &mut Plan) -> Step {
+    pub(super) fn clean_ahead(&mut self, goal: Goal, plan: &mut Plan) -> Step {
         match self.policy.log.oldest() {
-            Some((_, lba)) if all => self.evict(lba, plan),
-            Some((_, lba)) if self.free_share() < self.config.idle_free => self.clean_tail(lba, u32::MAX, plan),
+            Some((_, lba)) if goal == Goal::All => self.evict(lba, plan),
+            Some((_, lba)) if !self.is_reached(goal) => {
+                // What is kept back for re-queuing is no room for writes.
+                let enough = match goal {
+                    Goal::Room(room) => u32::try_from(room).unwrap_or(u32::MAX).saturating_add(self.policy.reserve),
+                    Goal::Idle | Goal::All => u32::MAX,
+                };
+                self.clean_tail(lba, enough, plan)
+            }
             _ => {
                 self.policy.requeued = 0;
                 Step::Nothing
@@ -34,6 +41,9 @@ impl ZoneBuffer<LoopBack> {
 
     /// One step with the tail at `lba`, towards a room of `enough` slots.
     fn clean_tail(&mut self, lba: Lba, enough: u32, plan: &mut Plan) -> Step {
+        if self.apart.contains(&self.zones.native_of(lba).0) {
+            return self.evict(lba, plan);
+        }
         let policy = &mut self.policy;
         if policy.batch == 0 || policy.log.room() == 0 || !policy.is_hot(lba) {
             return self.evict(lba, plan);
@@ -54,7 +64,7 @@ impl ZoneBuffer<LoopBack> {
         self.blocks.given_up.clear();
         self.policy.moved.clear();
         while (self.policy.moved.len() as u32) < most {
-            let Some((from, lba)) = self.policy.log.oldest().filter(|(_, lba)| self.policy.is_hot(*lba)) else { break };
+            let Some((from, lba)) = self.policy.log.oldest().filter(|(_, lba)| self.is_requeued(*lba)) else { break };
             if self.policy.log.room() >= enough {
                 break;
             }
@@ -70,6 +80,11 @@ impl ZoneBuffer<LoopBack> {
         self.write_moved(plan);
         self.blocks.free_given_up(plan);
         if self.policy.moved.is_empty() { Step::Wait } else { self.between_steps() }
+    }
+
+    /// Whether a block at the tail is re-queued: nobody else has plans for its zone, which is hot.
+    fn is_requeued(&self, lba: Lba) -> bool {
+        self.policy.is_hot(lba) && !self.apart.contains(&self.zones.native_of(lba).0)
     }
 
     /// Plans the writes of the batch in RAM, and the records of where its blocks lie then.

@@ -41,12 +41,13 @@
 
 mod clean;
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, IDLE_FREE, READS_COUNT};
-use super::zone_buffer::{InPlace, Policy, Takes, ZoneBuffer};
+use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, EMPTY_TRIMMED, IDLE_FREE, READS_COUNT};
+use super::zone_buffer::{Goal, InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
 use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::recency::{Crossing, RecencyHalves};
@@ -70,6 +71,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         CLEAN_FOR,
         AT_POINTER,
         IDLE_FREE,
+        EMPTY_TRIMMED,
         Field {
             key: "requeue_blocks",
             default: "0",
@@ -78,7 +80,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         },
         READS_COUNT,
     ],
-    build: |space, config| Ok(Box::new(build(space, config)?)),
+    make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 /// The part of the slots that the reserve is by default, and its largest default: 512 KiB in blocks of 4 KiB.
@@ -98,13 +100,11 @@ fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<LoopBack>, Co
     let Config { buffer, requeue_blocks, reads_count } = config::read(&INFO, config)?;
     let step_blocks = buffer.step_blocks;
     ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
-        let default = (slots / RESERVE_PART).clamp(1, RESERVE_MOST);
-        let reserve = if requeue_blocks == 0 { default } else { requeue_blocks }.min(slots / 2);
-        LoopBack::new(slots, zones, reserve, reserve.min(step_blocks), reads_count)
+        LoopBack::with_reserve(slots, zones, requeue_blocks, step_blocks, reads_count)
     })
 }
 
-struct LoopBack {
+pub(super) struct LoopBack {
     log: CircularLog,
     recency: RecencyHalves,
     /// By native zone, how many of its blocks are in the old half.
@@ -121,11 +121,19 @@ struct LoopBack {
 }
 
 impl LoopBack {
+    /// With so many slots kept to re-queue into, or a 64th of all if none are asked for, and as many blocks re-queued at
+    /// a time within a step.
+    pub fn with_reserve(slots: u32, zones: &ZoneMap, reserve: u32, step_blocks: u32, reads_count: bool) -> Self {
+        let default = (slots / RESERVE_PART).clamp(1, RESERVE_MOST);
+        let reserve = if reserve == 0 { default } else { reserve }.min(slots / 2);
+        Self::new(slots, zones, reserve, reserve.min(step_blocks), reads_count)
+    }
+
     fn new(slots: u32, zones: &ZoneMap, reserve: u32, batch: u32, reads_count: bool) -> Self {
         Self {
             log: CircularLog::new(slots),
             recency: RecencyHalves::new(slots),
-            old_blocks: vec![0; zones.natives() as usize],
+            old_blocks: vec![0; zones.most_natives() as usize],
             zone_blocks: zones.zone_blocks(),
             reserve,
             batch,
@@ -188,6 +196,11 @@ impl Slots for LoopBack {
 }
 
 impl Policy for LoopBack {
+    fn memory(&self) -> Memory {
+        let batch = Memory::growing::<(Lba, u32)>(self.batch.into());
+        self.log.memory() + self.recency.memory() + Memory::room::<u32>(self.old_blocks.len() as u64) + batch
+    }
+
     fn read(&mut self, slot: u32) {
         if self.reads_count {
             self.updated(slot);
@@ -209,6 +222,10 @@ impl Policy for LoopBack {
             let (recency, crossed) = self.recency();
             recency.push(slot, crossed);
         }
+    }
+
+    fn laps(&self) -> u64 {
+        self.log.laps()
     }
 
     fn check(&self) -> Result<(), Violation> {
@@ -239,8 +256,12 @@ impl Policy for LoopBack {
         buffer.make_room(at, plan)
     }
 
-    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, all: bool, plan: &mut Plan) -> Step {
-        buffer.clean_ahead(all, plan)
+    fn clean_ahead(buffer: &mut ZoneBuffer<Self>, goal: Goal, plan: &mut Plan) -> Step {
+        buffer.clean_ahead(goal, plan)
+    }
+
+    fn room(&self) -> Option<u32> {
+        Some(self.log.room().saturating_sub(self.reserve))
     }
 }
 

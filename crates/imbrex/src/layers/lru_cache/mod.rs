@@ -37,7 +37,7 @@
 
 use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
 use super::flash_cache::FlashCache;
-use super::flash_cache::config::READ_ALLOCATE;
+use super::flash_cache::config::{READ_ALLOCATE, TRIM};
 use super::flash_cache::replaced::Replaced;
 use super::flash_cache::replaced::config::{
     EVICT_BLOCKS, LIRS_GHOSTS, LIRS_HIR, READ_RESERVE, READS_COUNT, REPLACEMENT, ReplacedConfig, S3_SMALL,
@@ -61,6 +61,7 @@ pub const INFO: LayerInfo = LayerInfo {
         STEP_BLOCKS,
         INTERRUPTIBLE,
         READ_ALLOCATE,
+        TRIM,
         READS_COUNT,
         EVICT_BLOCKS,
         READ_RESERVE,
@@ -74,7 +75,7 @@ pub const INFO: LayerInfo = LayerInfo {
         DISK_CONFIG,
         DISK_BUFFER,
     ],
-    build: |space, config| Ok(Box::new(build(space, config)?)),
+    make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Replaced<Undivided>>, ConfigError> {

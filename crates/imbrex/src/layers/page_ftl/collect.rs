@@ -14,6 +14,18 @@ pub(super) struct Collection {
     next: u32,
 }
 
+impl Collection {
+    /// Whether it is that erase block that is being emptied.
+    pub(super) fn is_from(&self, unit: u32) -> bool {
+        self.victim == unit
+    }
+
+    /// Whether its live pages go to that erase block.
+    pub(super) fn is_to(&self, unit: u32) -> bool {
+        self.target == unit
+    }
+}
+
 impl PageFtl {
     /// Begins to make room for a blocked write, unless there is some or will be.
     pub(super) fn make_room(&mut self, plan: &mut Plan) -> Step {

@@ -38,14 +38,17 @@
 //! - *A trimmed block* reads as zeros from then on, a lost one too.
 
 mod collect;
+mod content;
 mod records;
 
 use crate::block::{Extent, Lba, Pba, Request};
+use crate::contents::Contents;
 use crate::layer::{
-    Condition, Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation,
+    Condition, Corrupt, InOrder, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation,
 };
 use crate::layers::config::{self, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -77,7 +80,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
         },
         STEP_BLOCKS,
     ],
-    build: |space, config| Ok(Box::new(PageFtl::new(space, config)?)),
+    make: &|space, config| Ok(Box::new(PageFtl::new(space, config)?)),
 };
 
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -184,6 +187,10 @@ impl PageFtl {
 }
 
 impl TranslationLayer for PageFtl {
+    fn memory(&self) -> Memory {
+        self.map.memory() + self.pool.memory() + Memory::room::<(Lba, u64)>(self.copied.capacity() as u64)
+    }
+
     fn capacity(&self) -> u64 {
         self.map.capacity()
     }
@@ -223,7 +230,7 @@ impl TranslationLayer for PageFtl {
         match (self.collection.take(), why) {
             (Some(collection), _) => self.collect(collection, plan),
             (None, Pressure::Blocked(_)) => self.make_room(plan),
-            (None, Pressure::Idle { .. } | Pressure::Asked) => Step::Nothing,
+            (None, Pressure::Idle { .. } | Pressure::Asked | Pressure::Ahead { .. }) => Step::Nothing,
         }
     }
 
@@ -262,7 +269,7 @@ impl TranslationLayer for PageFtl {
                 Condition::Sequential if live > 0 => self.pool.close(index, live),
                 Condition::Sequential if state.pointer == 0 => self.pool.put(index),
                 Condition::Sequential => self.give_up(index, plan),
-                Condition::ReadOnly | Condition::Offline => {}
+                Condition::ReadOnly | Condition::Offline | Condition::Inactive => {}
                 Condition::Conventional => return Err(Corrupt(format!("{unit:?} is no erase block"))),
             }
         }
@@ -278,10 +285,18 @@ impl TranslationLayer for PageFtl {
         self.map.most_records()
     }
 
+    fn most_in_order(&self) -> InOrder {
+        self.map.most_in_order(&self.units)
+    }
+
     fn occupancy(&self) -> Option<Occupancy> {
         let blocks = |units: u32| u64::from(units) * u64::from(self.units.zone_blocks);
         let taken = self.units.count - self.pool.free() - self.pool.pending();
         Some(Occupancy { used: blocks(taken), blocks: blocks(self.units.count) })
+    }
+
+    fn contents(&self) -> Option<Contents> {
+        Some(Contents::Bands((0..self.units.count).map(|unit| self.content(unit)).collect()))
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -4,6 +4,7 @@ use super::select::{Record, Select};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::layers::flash_cache::replaced::division::Division;
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 
 /// What counts towards a period.
@@ -123,6 +124,13 @@ fn members(units: &Bitmap) -> impl Iterator<Item = u32> {
 }
 
 impl Division for Regions {
+    fn memory(&self) -> Memory {
+        let units = self.units.len() as u64;
+        let lists = Memory::of::<Unit>(units) + Memory::room::<u8>(self.uses.len() as u64);
+        // Their order is made in a list of its own.
+        lists + Memory::growing::<u32>(2 * self.candidates.capacity() as u64) + self.known.memory()
+    }
+
     const HOLDS: bool = true;
 
     fn is_due(&self) -> bool {

@@ -40,7 +40,7 @@
 mod units;
 
 use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
-use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
+use super::flash_cache::config::{CacheConfig, READ_ALLOCATE, TRIM};
 use super::flash_cache::frames::Frames;
 use super::flash_cache::replaced::config::READS_COUNT;
 use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
@@ -48,6 +48,7 @@ use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
 use crate::plan::Plan;
@@ -115,6 +116,7 @@ pub const INFO: LayerInfo = LayerInfo {
         STEP_BLOCKS,
         INTERRUPTIBLE,
         READ_ALLOCATE,
+        TRIM,
         READS_COUNT,
         FLASH_DRIVE,
         FLASH_LAYER,
@@ -123,7 +125,7 @@ pub const INFO: LayerInfo = LayerInfo {
         DISK_CONFIG,
         DISK_BUFFER,
     ],
-    build: |space, config| Ok(Box::new(build(space, config)?)),
+    make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -280,6 +282,10 @@ impl Sac {
 }
 
 impl Policy for Sac {
+    fn memory(&self) -> Memory {
+        self.free.memory() + self.clean.memory() + self.units.memory() + Memory::room::<u64>(self.used.len() as u64)
+    }
+
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)> {
         self.free.first_fit(run.blocks, FREE_RUNS)
     }

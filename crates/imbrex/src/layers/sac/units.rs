@@ -2,6 +2,7 @@
 
 use crate::block::Lba;
 use crate::layer::Violation;
+use crate::memory::Memory;
 
 /// Units are numbered by 32 bits, and each takes 24 bytes.
 pub(super) const MOST_UNITS: u64 = 1 << 24;
@@ -46,6 +47,11 @@ pub(super) struct Units {
 }
 
 impl Units {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        Memory::of::<Unit>(self.units.len() as u64) + Memory::growing::<u32>(self.open.capacity() as u64)
+    }
+
     /// Those of a disk of `blocks` blocks behind a cache of `frames` frames. So many are open at most, and one rests
     /// for so many flushes after its own.
     pub(super) fn new(unit_blocks: u32, blocks: u64, (most_open, rest): (u32, u32), frames: u32) -> Self {

@@ -11,7 +11,7 @@
 //! # State, invariants and how a write is served
 //! Those of `in_place_tracks`, which this layer gives its order.
 
-use super::in_place_tracks::{FIELDS, InPlaceTracks};
+use super::in_place_tracks::{IN_PLACE_FIELDS, InPlaceTracks};
 use super::{Family, LayerInfo};
 use crate::parts::track_order::{Direction::Inwards, Phase};
 use crate::recording::Recording;
@@ -29,6 +29,6 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Bottom tracks, then top tracks; bottom updates rewrite what lies over them.",
     recording: Recording::Interlaced,
     buffered: false,
-    fields: FIELDS,
-    build: |space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
+    fields: IN_PLACE_FIELDS,
+    make: &|space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
 };

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::CircularLog;
 use crate::parts::slot_table::SlotTable;
@@ -30,6 +31,11 @@ pub struct Cache {
 }
 
 impl Cache {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        self.log.memory() + Memory::room::<u32>(2 * self.entries.capacity() as u64)
+    }
+
     /// An empty cache with so many entries, which are one thing or the other. `spilled` blocks at most go into it at a
     /// time beyond that.
     pub fn new(slots: u32, (most_entries, reading): (u32, Entries), spilled: u32) -> Self {
@@ -53,6 +59,16 @@ impl Cache {
     /// How many slots, up to `most`, could be taken in a row after `reserved` others.
     pub fn room(&self, reserved: u32, most: u32) -> u32 {
         self.log.free_behind(reserved, most)
+    }
+
+    /// Blocks that can be taken one by one after `reserved` others, and how many could be if it was empty.
+    pub fn room_ahead(&self, reserved: u32) -> (u64, u64) {
+        let used = match self.reading {
+            Entries::Extents => self.extents,
+            Entries::Writes => self.entries.len() as u32,
+        };
+        let room = self.log.room().saturating_sub(reserved).min(self.most_entries.saturating_sub(used));
+        (room.into(), self.log.table().slots().min(self.most_entries).into())
     }
 
     /// Adds an entry for as many blocks from the front of `run` as find adjacent slots: the first slot, and how many.

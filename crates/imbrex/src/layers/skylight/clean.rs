@@ -4,9 +4,12 @@ use super::Skylight;
 use super::config::Gather;
 use super::stream::Stream;
 use crate::block::{Address, Extent, Lba, Pba};
-use crate::layer::Step;
+use crate::layer::{Outlook, Step};
 use crate::parts::buffered_blocks::Slots;
 use crate::plan::{Event, Place, Plan, Why};
+
+/// The part of the cache that is room ahead at most: it is smaller by that for what it gathers of a band.
+const AHEAD_OF_CACHE: u64 = 16;
 
 /// A band that is being written anew.
 pub struct Job {
@@ -20,6 +23,18 @@ pub struct Job {
     /// Whether its content is a stream.
     from_stream: bool,
     stage: Stage,
+}
+
+impl Job {
+    /// Blocks that are still to be read or written.
+    fn left(&self) -> u64 {
+        let left = match self.stage {
+            Stage::Gather(to) => 2 * u64::from(self.end - to) + u64::from(self.end),
+            Stage::Empty { .. } => self.end.into(),
+            Stage::Restore { written, .. } => (self.end - written).into(),
+        };
+        left.max(1)
+    }
 }
 
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -237,6 +252,26 @@ impl Skylight {
             None if self.cache.table().pending() > 0 => Step::Wait,
             None => Step::Nothing,
         }
+    }
+
+    /// Plans one step towards so much room, before a write waits for it. What is gathered of a stream stays in RAM.
+    pub(super) fn make_room_ahead(&mut self, room: u64, plan: &mut Plan) -> Step {
+        let oldest = self.cache.oldest();
+        match oldest {
+            Some(lba) if self.config.scratch && self.room_ahead().room < room => self.begin(lba, plan),
+            _ => Step::Nothing,
+        }
+    }
+
+    /// The room in the cache, and what the cleaning under way, or the next one, is about to add.
+    pub(super) fn room_ahead(&self) -> Outlook {
+        let band = u64::from(self.home.longest());
+        let mapped = self.blocks.map.mapped();
+        let gain = mapped.div_ceil((self.home.capacity() / band).max(1));
+        // A band is read, written to the scratch band and written in place.
+        let work = self.job.as_ref().map_or(3 * band, Job::left);
+        let (room, all) = self.cache.room_ahead(self.reserved());
+        Outlook { room, most: all / AHEAD_OF_CACHE, work, gain }
     }
 
     /// Plans one step towards an empty cache.

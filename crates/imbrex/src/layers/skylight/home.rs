@@ -3,6 +3,7 @@
 use crate::bands::Bands;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::{Condition, Corrupt, UnitReport, Violation};
+use crate::memory::Memory;
 use crate::plan::{Record, Unit};
 
 /// The static map, the scratch band, and the write pointers that the drive keeps.
@@ -20,6 +21,12 @@ pub struct Home {
 }
 
 impl Home {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let bands = self.pointer.len() as u64;
+        Memory::room::<u32>(bands) + Memory::of::<bool>(bands)
+    }
+
     /// The bands, one of the longest being the scratch band if there is to be one. None if no other is left.
     pub fn new(bands: Bands, with_scratch: bool) -> Option<Self> {
         let first = bands.longest()?;
@@ -34,6 +41,11 @@ impl Home {
             writable: vec![true; count as usize],
             displaced: None,
         })
+    }
+
+    /// How many bands there are, the scratch band among them.
+    pub fn count(&self) -> u32 {
+        self.bands.count()
     }
 
     /// Blocks of the longest band.

@@ -62,10 +62,12 @@ mod stream;
 mod write;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
+use crate::contents::Contents;
 use crate::layer::{
-    Corrupt, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
+    Corrupt, Occupancy, Outlook, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
 };
 use crate::layers::{Family, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
 use crate::parts::lost::LostBlocks;
@@ -86,7 +88,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     recording: Recording::Banded,
     buffered: false,
     fields: config::FIELDS,
-    build: |space, config| Ok(Box::new(Skylight::new(space, config)?)),
+    make: &|space, config| Ok(Box::new(Skylight::new(space, config)?)),
 };
 
 struct Skylight {
@@ -129,12 +131,21 @@ impl Skylight {
 }
 
 impl TranslationLayer for Skylight {
+    fn memory(&self) -> Memory {
+        let newer = Memory::growing::<(u32, u32)>(self.newer.capacity() as u64);
+        self.cache.memory() + self.blocks.memory() + self.home.memory() + self.copied.memory() + newer
+    }
+
     fn capacity(&self) -> u64 {
         self.home.capacity()
     }
 
     fn ram_blocks(&self) -> u32 {
         2 * self.home.longest()
+    }
+
+    fn holds_ram(&self) -> bool {
+        self.job.is_some() || self.stream.is_some()
     }
 
     fn survives_power_loss(&self) -> Result<(), Unsafe> {
@@ -210,8 +221,13 @@ impl TranslationLayer for Skylight {
             _ if self.job.is_some() => self.job_step(plan),
             Pressure::Blocked(_) => self.make_room(plan),
             Pressure::Idle { ns } if ns < self.idle_after_ns() => Step::Nothing,
+            Pressure::Ahead { room } => self.make_room_ahead(room, plan),
             Pressure::Idle { .. } | Pressure::Asked => self.clean_ahead(plan),
         }
+    }
+
+    fn outlook(&self) -> Option<Outlook> {
+        self.config.scratch.then(|| self.room_ahead())
     }
 
     fn freed(&mut self, space: Extent<Pba>) {
@@ -268,6 +284,19 @@ impl TranslationLayer for Skylight {
 
     fn occupancy(&self) -> Option<Occupancy> {
         Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.cache.table().slots().into() })
+    }
+
+    fn contents(&self) -> Option<Contents> {
+        let scratch = self.home.scratch();
+        // Nothing is at home in the scratch band.
+        let band = |band: u32| match scratch == Some(band) {
+            true => (Extent::new(Lba(0), 0), 0),
+            false => (self.home.logical(band), self.home.pointer(band)),
+        };
+        let bands: Vec<_> = (0..self.home.count()).map(band).collect();
+        let mut contents = BufferedBlocks::contents(&self.cache, &bands, |lba| self.home.locate(lba).0);
+        scratch.map(|band| contents.remove(band as usize));
+        Some(Contents::Zones(contents))
     }
 
     fn check(&self) -> Result<(), Violation> {

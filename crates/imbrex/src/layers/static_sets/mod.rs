@@ -29,13 +29,14 @@
 //! - *Idle time* is not used.
 
 use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
-use super::flash_cache::config::{CacheConfig, READ_ALLOCATE};
+use super::flash_cache::config::{CacheConfig, READ_ALLOCATE, TRIM};
 use super::flash_cache::frames::Frames;
 use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
 use crate::block::{Extent, Lba, unit_and_offset};
 use crate::layer::Violation;
 use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::memory::Memory;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
 use crate::recording::Recording;
@@ -53,6 +54,7 @@ pub const INFO: LayerInfo = LayerInfo {
         STEP_BLOCKS,
         INTERRUPTIBLE,
         READ_ALLOCATE,
+        TRIM,
         Field {
             key: "sets",
             default: "16",
@@ -72,7 +74,7 @@ pub const INFO: LayerInfo = LayerInfo {
         DISK_CONFIG,
         DISK_BUFFER,
     ],
-    build: |space, config| Ok(Box::new(build(space, config)?)),
+    make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -159,6 +161,11 @@ impl StaticSets {
 }
 
 impl Policy for StaticSets {
+    fn memory(&self) -> Memory {
+        let sets = self.sets.iter().map(|set| set.free.memory() + set.clean.memory()).sum();
+        Memory::of::<Set>(self.sets.len() as u64) + sets
+    }
+
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)> {
         let set = self.set_of(run.start);
         let (local, blocks) = self.sets[set as usize].free.first_fit(self.siblings(run), FREE_RUNS)?;

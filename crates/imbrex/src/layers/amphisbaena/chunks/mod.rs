@@ -1,6 +1,7 @@
 //! The buffer cut into chunks: hot ones, whose slots take any block, and cold ones, which hold a chunk of a zone each.
 
 use crate::block::{Extent, Lba, unit_and_offset};
+use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 use crate::parts::block_map::BlockMap;
 use crate::parts::free_slots::FreeSlots;
@@ -85,6 +86,13 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let chunks = Memory::of::<Chunk>(self.chunks.len() as u64) + Memory::room::<u64>(self.loans.len() as u64);
+        let free = self.free_slots.memory() + self.free_chunks.memory();
+        chunks + self.table.memory() + self.index.memory() + self.arrivals.memory() + free + self.written.memory()
+    }
+
     pub fn new(split: Split, zones: &ZoneMap) -> Self {
         let zone_chunks = zones.zone_blocks().div_ceil(split.chunk_blocks);
         let in_zones = u64::from(zones.natives()) * u64::from(zone_chunks);
@@ -227,6 +235,16 @@ impl Chunks {
 
     pub fn has_pending_slot(&self) -> bool {
         self.pending_hot > 0
+    }
+
+    /// Cold chunks that are free, or are about to be.
+    pub fn room_for_chunks(&self) -> u32 {
+        self.free_chunks.count() + self.pending_chunks
+    }
+
+    /// Hot slots that are free, or are about to be.
+    pub fn room_for_hot(&self) -> u32 {
+        self.free_slots.count() + self.pending_hot
     }
 
     /// The share of the cold chunks that hold nothing, or will not.

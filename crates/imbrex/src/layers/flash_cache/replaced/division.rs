@@ -2,11 +2,17 @@
 
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::memory::Memory;
 
 /// Says which dirty blocks may leave. Clean ones always may.
 pub trait Division: Send {
     /// Whether there are ever blocks that may not.
     const HOLDS: bool;
+
+    /// The memory that it takes.
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
 
     /// Whether there is to be a new division before the next block leaves.
     fn is_due(&self) -> bool;

@@ -8,6 +8,7 @@ use super::frames::Frames;
 use super::{FREE_RUNS, FlashCache, Policy};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
+use crate::memory::Memory;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::replacement::{Replacement, Size};
 use crate::plan::Plan;
@@ -123,6 +124,10 @@ fn may_leave(division: &impl Division, frame: u32, frames: &Frames) -> bool {
 }
 
 impl<D: Division> Policy for Replaced<D> {
+    fn memory(&self) -> Memory {
+        self.free.memory() + self.order.memory() + self.division.memory()
+    }
+
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)> {
         self.free.first_fit(run.blocks, FREE_RUNS)
     }
@@ -248,6 +253,18 @@ impl<D: Division> Policy for Replaced<D> {
             let wanted = cache.uncached(at).blocks;
             Self::evict(cache, wanted);
         }
+    }
+
+    fn make_room_ahead(cache: &mut FlashCache<Self>, room: u64) {
+        let Some(there) = cache.policy.room(&cache.frames) else { return };
+        let short = room.saturating_sub(there.into()).min(cache.step.blocks().into());
+        if short > 0 {
+            Self::evict(cache, short as u32);
+        }
+    }
+
+    fn room(&self, frames: &Frames) -> Option<u32> {
+        (!self.division.is_flushed_whole()).then(|| self.free.count() + frames.pending())
     }
 
     fn after_read(cache: &mut FlashCache<Self>, plan: &mut Plan) {
