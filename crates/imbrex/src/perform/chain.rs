@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::journal::{self, Block, Entry, Header};
+use super::journal::{Block, Encoded, Header};
 
 /// The journal from its tail to its head.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
-    /// The entries, oldest first.
-    pub entries: Vec<Entry>,
+    /// The entries, oldest first, each of which can be decoded: all records of a large map at a time take much memory.
+    pub entries: Vec<Encoded>,
     /// For each entry its first block's number, its epoch and its blocks.
     pub at: Vec<(u64, u32, u32)>,
     /// Where the next entry goes.
@@ -114,7 +114,9 @@ pub(super) fn find(blocks: Vec<Block>, block_bytes: usize) -> Result<Chain, Stri
             chain.redo_from = chain.entries.len() + 1;
         }
         chain.at.push((header.start, header.epoch, header.count));
-        chain.entries.push(journal::decode(payloads, block_bytes).ok_or_else(damaged)?);
+        let entry = Encoded::new(header, payloads.clone(), block_bytes);
+        entry.records(drop).ok_or_else(damaged)?;
+        chain.entries.push(entry);
         at = header.end();
         next = entries.after(at);
     }
@@ -125,13 +127,24 @@ pub(super) fn find(blocks: Vec<Block>, block_bytes: usize) -> Result<Chain, Stri
 mod tests {
     use super::*;
     use crate::block::{Extent, Lba};
+    use crate::perform::journal::{self, Coding, Entry};
     use crate::plan::Record;
 
     /// An entry of `records` records.
     fn entry(start: u64, records: u32, epoch: u32, tail: u64, durable: u64) -> Vec<Block> {
         let records = (0..records).map(|i| Record::Unmap(Extent::new(Lba(start), i + 1))).collect();
-        let header =
-            Header { identity: 1, start, epoch, tail, durable, redone: durable, closes: true, ..Header::default() };
+        let coding = Coding::Plain;
+        let header = Header {
+            identity: 1,
+            start,
+            epoch,
+            tail,
+            durable,
+            redone: durable,
+            closes: true,
+            coding,
+            ..Header::default()
+        };
         let blocks = journal::encode(&Entry { records, images: Vec::new() }, header, 512);
         blocks.iter().map(|block| journal::decode_block(block, Some(1)).unwrap()).collect()
     }

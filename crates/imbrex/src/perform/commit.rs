@@ -11,7 +11,9 @@ use bytes::Bytes;
 use super::core::{Core, Purpose};
 use super::execution::Execution;
 use super::items::{Item, Items, What};
-use super::journal::{self, Entry};
+use super::joint::Joint;
+use super::journal::Draft;
+use super::operations::Operations;
 use super::ring::{Due, Ring};
 use super::room::redo_entry_blocks;
 use super::rules::Rule;
@@ -23,10 +25,14 @@ use crate::plan::Record;
 struct Commit {
     items: Vec<Item>,
     before: u64,
+    /// The redo moves, in order.
+    moves: Vec<u64>,
     phase: Phase,
     /// The checkpoint's beginning, if its last region is in this commit.
     completes: Option<u64>,
     entries: u64,
+    /// Whether more of a checkpoint comes: all at a time would take too much memory.
+    is_open: bool,
     /// What is still to be written, step by step.
     steps: VecDeque<Vec<IoKind>>,
 }
@@ -43,6 +49,8 @@ enum Phase {
     Write {
         left: usize,
     },
+    /// Waits for more of the checkpoint that it is to complete.
+    More,
     FlushJournal,
 }
 
@@ -89,7 +97,10 @@ impl Commits {
 
     /// Whether there is room for the items of another plan.
     pub fn have_room(&self, setup: &Setup) -> bool {
-        self.items.len() < most_items(setup) && !self.owe_checkpoint() && !self.have_many_images(setup)
+        self.items.len() < most_items(setup)
+            && !self.are_open()
+            && !self.owe_checkpoint()
+            && !self.have_many_images(setup)
     }
 
     /// Whether space may come back when something is durable that is not.
@@ -115,29 +126,57 @@ impl Commits {
 
     /// Whether a commit is due for the sake of the queue or the ring.
     pub fn are_due(&self, gather: usize) -> bool {
-        self.ring.due() == Due::Rest || self.items.len() >= gather || self.items.has_urgent()
+        matches!(self.ring.due(), Due::Rest | Due::Share) || self.items.len() >= gather || self.items.has_urgent()
     }
 
-    /// Begins a commit; `next` is the number of the operation that is planned next.
-    pub fn begin(&mut self, completes: Option<u64>, next: u64) {
-        let items = self.items.take_commit();
-        let before = items.iter().map(|item| item.before).max().unwrap_or(next);
-        self.under_way =
-            Some(Commit { items, before, phase: Phase::Moves, completes, entries: 0, steps: VecDeque::new() });
+    /// Begins a commit.
+    pub fn begin(&mut self, setup: &Setup, completes: Option<u64>, operations: &Operations) {
+        let mut joint = Joint::new(operations, most_items(setup));
+        let items = self.items.take_commit(|item| joint.take(item));
+        let before = items.iter().map(|item| item.before).max().unwrap_or(operations.next_number());
+        let (moves, phase, steps) = (joint.moves, Phase::Moves, VecDeque::new());
+        self.under_way = Some(Commit { items, before, moves, phase, completes, is_open: false, entries: 0, steps });
+    }
+
+    /// The commit that has begun is to complete a checkpoint of which it has a part only.
+    pub fn leave_open(&mut self) {
+        self.under_way.iter_mut().for_each(|commit| commit.is_open = true);
+    }
+
+    /// Whether a commit is under way to which more will be added, so that nothing may be planned.
+    pub fn are_open(&self) -> bool {
+        self.under_way.as_ref().is_some_and(|commit| commit.is_open)
+    }
+
+    /// Whether all has been written that is in that commit so far.
+    pub fn want_more(&self) -> bool {
+        self.under_way.as_ref().is_some_and(|commit| commit.phase == Phase::More)
+    }
+
+    /// Goes on with that commit; `completes` is where the checkpoint began, if these are its last records.
+    ///
+    /// # Errors
+    /// The reason when the ring has no room left.
+    pub fn write_more(&mut self, core: &mut Core, records: &[Record], completes: Option<u64>) -> Result<(), String> {
+        let Some(commit) = self.under_way.as_mut() else { return Ok(()) };
+        let mut entries = Entries::new(&core.setup);
+        records.iter().for_each(|record| entries.add(record));
+        commit.entries += entries.drafts.len() as u64;
+        (commit.completes, commit.is_open) = (completes, completes.is_none());
+        commit.steps = self.ring.add(&core.setup, &entries.drafts, completes, commit.is_open)?;
+        commit.next_step(core);
+        Ok(())
     }
 
     /// Goes on once the moves planned before the commit are done.
     pub fn leave_moves(&mut self, core: &mut Core, execution: &mut Execution) {
         let keeps = core.setup.rules.keeps(Rule::RecordsAfterMoves);
         let Some(commit) = self.under_way.as_mut().filter(|commit| commit.phase == Phase::Moves) else { return };
-        if keeps && execution.operations().oldest().is_some_and(|oldest| oldest < commit.before) {
+        if keeps && execution.operations().any_before(commit.before, &commit.moves) {
             return;
         }
-        let redo = || commit.items.iter().filter_map(Item::redo);
-        if let Some(redo) = redo().next() {
-            execution.take_images(&redo.moves, core.setup.block_bytes);
-        }
-        if !redo().all(|redo| execution.images(&redo.moves, core.setup.block_bytes).is_some()) {
+        execution.take_images(&commit.moves, core.setup.block_bytes);
+        if !execution.have_images(&commit.moves) {
             return;
         }
         commit.phase = if keeps && execution.take_unflushed() {
@@ -164,11 +203,11 @@ impl Commits {
         };
         let mut entries = commit.entries(&core.setup, execution);
         // An empty one is written where a new life or the end of a redo plan must be noted.
-        if entries[0] == Entry::default() && !begins_life && !self.ring.is_unmarked() {
+        if entries[0].is_empty() && !begins_life && !self.ring.is_unmarked() {
             entries.clear();
         }
         commit.entries = entries.len() as u64;
-        commit.steps = self.ring.add(&core.setup, &entries, commit.completes)?;
+        commit.steps = self.ring.add(&core.setup, &entries, commit.completes, commit.is_open)?;
         if commit.steps.is_empty() {
             return Ok(self.end(core));
         }
@@ -210,20 +249,20 @@ impl Commits {
 
 impl Commit {
     /// The commit's records and images as entries: at least one, which may be empty.
-    fn entries(&self, setup: &Setup, execution: &Execution) -> Vec<Entry> {
-        let mut entries = vec![Entry::default()];
+    fn entries(&self, setup: &Setup, execution: &Execution) -> Vec<Draft> {
+        let mut entries = Entries::new(setup);
         for item in &self.items {
-            let (records, images) = match &item.what {
-                What::Record(record) => (std::slice::from_ref(record), Vec::new()),
-                What::Region(records) => (records.as_slice(), Vec::new()),
+            match &item.what {
+                What::Record(record) => entries.add(record),
+                What::Region(records) => records.iter().for_each(|record| entries.add(record)),
                 What::Redo(redo) => {
-                    (redo.records.as_slice(), execution.images(&redo.moves, setup.block_bytes).unwrap_or_default())
+                    let images = execution.images(&redo.moves, setup.block_bytes).unwrap_or_default();
+                    entries.add_together(&redo.records, images);
                 }
-                What::Reset(_) | What::Free(_) | What::Flush(_) => continue,
-            };
-            add_to_entries(&mut entries, records, images, setup);
+                What::Reset(_) | What::Free(_) | What::Flush(_) => {}
+            }
         }
-        entries
+        entries.drafts
     }
 
     fn operation_done(&mut self, core: &mut Core) {
@@ -231,13 +270,17 @@ impl Commit {
             Phase::FlushData => self.phase = Phase::Ready,
             Phase::Write { left: 1 } => self.next_step(core),
             Phase::Write { left } => self.phase = Phase::Write { left: left - 1 },
-            Phase::Moves | Phase::Ready | Phase::FlushJournal => {}
+            Phase::Moves | Phase::Ready | Phase::More | Phase::FlushJournal => {}
         }
     }
 
-    /// Begins the next step of writing; after the last one, makes all of them durable.
+    /// Begins the next step of writing; after the last one, makes all of them durable, unless more is to come.
     fn next_step(&mut self, core: &mut Core) {
         let step = self.steps.pop_front();
+        if step.is_none() && self.is_open {
+            self.phase = Phase::More;
+            return;
+        }
         self.phase = step.as_ref().map_or(Phase::FlushJournal, |step| Phase::Write { left: step.len() });
         for kind in step.unwrap_or_else(|| vec![IoKind::Flush]) {
             core.issue(Purpose::Commit, kind);
@@ -245,15 +288,40 @@ impl Commit {
     }
 }
 
-/// Adds records that belong together to the last entry, or to a new one when that has no room.
-fn add_to_entries(entries: &mut Vec<Entry>, records: &[Record], images: Vec<(Pba, Bytes)>, setup: &Setup) {
-    let Some(last) = entries.last_mut() else { return };
-    let count = last.records.len() + records.len();
-    let full = journal::entry_blocks(count, last.images.len() + images.len(), setup.block_bytes) > setup.entry_blocks;
-    if full && !(last.records.is_empty() && last.images.is_empty()) {
-        entries.push(Entry { records: records.to_vec(), images });
-    } else {
-        last.records.extend(records);
-        last.images.extend(images);
+/// The entries of a commit while they are made.
+struct Entries<'a> {
+    setup: &'a Setup,
+    /// At least one.
+    drafts: Vec<Draft>,
+}
+
+impl<'a> Entries<'a> {
+    fn new(setup: &'a Setup) -> Self {
+        Self { setup, drafts: vec![Draft::new(setup.coding)] }
+    }
+
+    /// The entry that has room for so many records and images, or is empty.
+    fn with_room(&mut self, records: usize, images: usize) -> Option<&mut Draft> {
+        let Setup { block_bytes, entry_blocks, coding, .. } = *self.setup;
+        let is_full = |last: &Draft| last.blocks_with(records, images, block_bytes) > entry_blocks && !last.is_empty();
+        if self.drafts.last().is_some_and(is_full) {
+            self.drafts.push(Draft::new(coding));
+        }
+        self.drafts.last_mut()
+    }
+
+    /// Adds a record. A commit counts whole or not at all, so no two of them have to be in one entry.
+    fn add(&mut self, record: &Record) {
+        if let Some(last) = self.with_room(1, 0) {
+            last.push(record);
+        }
+    }
+
+    /// Adds images with their records.
+    fn add_together(&mut self, records: &[Record], images: Vec<(Pba, Bytes)>) {
+        if let Some(last) = self.with_room(records.len(), images.len()) {
+            records.iter().for_each(|record| last.push(record));
+            last.extend_images(images);
+        }
     }
 }

@@ -15,7 +15,8 @@ use crate::block::{Address, Extent, Pba};
 pub(super) fn lacking(found: &[Found], chain: &Chain, copies: &[Extent<Pba>]) -> Vec<(Pba, Bytes)> {
     let ring = copies.first().map_or(1, |copy| u64::from(copy.blocks));
     let key = |found: &Found| (found.block.header.start, found.block.header.epoch, found.block.header.index);
-    let raw: BTreeMap<_, &Bytes> = found.iter().map(|found| (key(found), &found.raw)).collect();
+    let raw: BTreeMap<_, &Bytes> =
+        found.iter().filter(|found| !found.is_again).map(|found| (key(found), &found.raw)).collect();
     let there: BTreeSet<_> = found.iter().map(|found| (found.place, key(found))).collect();
     let mut lacking = Vec::new();
     for &(start, epoch, count) in &chain.at {
@@ -41,7 +42,7 @@ mod tests {
         let header = Header { identity: 1, start, epoch, ..Header::default() };
         let raw = journal::encode(&Entry::default(), header, 512).remove(0);
         let block = journal::decode_block(&raw, Some(1)).unwrap();
-        Found { place: COPIES[copy].start.plus(start % 4), raw, block }
+        Found { place: COPIES[copy].start.plus(start % 4), raw, block, is_again: false }
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::core::{Core, Purpose};
 use super::operations::{Move, Operation, Operations};
+use super::ram::Ram;
 use super::requests::Requests;
 use super::rules::Rule;
 use super::{IoKind, IoResult};
@@ -22,7 +23,7 @@ pub(super) struct EndsLife;
 pub(super) struct Execution {
     pub requests: Requests,
     operations: Operations,
-    ram: Vec<Bytes>,
+    ram: Ram,
     /// Whether images are taken from RAM, which happens without a look at what lies there.
     has_images: bool,
     /// Places that should hold what could not be read for a request of the host, until they are written.
@@ -39,7 +40,7 @@ impl Execution {
         Self {
             requests: Requests::default(),
             operations: Operations::default(),
-            ram: vec![Bytes::from(vec![0; block_bytes]); layer.ram_blocks() as usize],
+            ram: Ram::new(layer.ram_blocks(), block_bytes),
             has_images: layer.most_redo_blocks() > 0,
             unread: BTreeSet::new(),
             suspects: BTreeSet::new(),
@@ -49,6 +50,11 @@ impl Execution {
 
     pub fn operations(&self) -> &Operations {
         &self.operations
+    }
+
+    /// Gives RAM's memory back: nobody reads it any more.
+    pub fn clear_ram(&mut self) {
+        self.ram.clear();
     }
 
     /// Whether something was written since this was asked last: a device flush is on its way then.
@@ -89,10 +95,10 @@ impl Execution {
         self.add(core, Operation::Move(m), footprint);
     }
 
-    /// Makes a reset an operation: those planned before it that touch its unit go first.
+    /// Makes a reset an operation: those planned before it that touch what it empties go first.
     pub fn add_reset(&mut self, core: &mut Core, unit: Unit) {
-        let space = core.setup.media.extent_of(unit);
-        core.blank.retain(|place| !space.contains(*place));
+        let blank = &mut core.blank;
+        core.setup.media.emptied_by(unit, &mut |emptied| blank.retain(|place| !emptied.contains(*place)));
         let footprint = Footprint::of_reset(unit, core.setup.media.as_ref());
         self.add(core, Operation::Reset(unit), footprint);
     }
@@ -149,10 +155,7 @@ impl Execution {
     fn content_at_hand(&self, number: u64, block_bytes: usize) -> Option<Bytes> {
         let m = self.operations.get_move(number)?;
         match m.from {
-            Place::At(from) if from.is_ram() => {
-                let (from, to) = (from.block() as usize, from.block() as usize + m.blocks as usize);
-                Some(join(&self.ram[from..to]))
-            }
+            Place::At(from) if from.is_ram() => Some(self.ram.get(from.block(), m.blocks)),
             Place::Zero => Some(Bytes::from(vec![0; m.blocks as usize * block_bytes])),
             Place::Host(block) => {
                 let content = self.requests.content(m.request, block, m.blocks, block_bytes);
@@ -167,13 +170,20 @@ impl Execution {
     /// writes back afterwards. All that was planned before them has completed, so RAM holds what they are to write.
     pub fn take_images(&mut self, moves: &[u64], block_bytes: usize) {
         for number in moves {
+            if self.operations.get_move(*number).is_none_or(|m| m.content.is_some()) {
+                continue;
+            }
             let content = self.content_at_hand(*number, block_bytes);
-            if let Some(m) = self.operations.get_move_mut(*number)
-                && m.content.is_none()
-            {
+            if let Some(m) = self.operations.get_move_mut(*number) {
                 m.content = content;
             }
         }
+    }
+
+    /// Whether the images of these moves are known.
+    pub fn have_images(&self, moves: &[u64]) -> bool {
+        let is_known = |m: &Move| m.content.is_some() && matches!(m.to, Place::At(_));
+        moves.iter().all(|number| self.operations.get_move(*number).is_some_and(is_known))
     }
 
     /// The redo images of the given moves, block by block, if all of them are known.
@@ -206,9 +216,7 @@ impl Execution {
                 self.complete(core, number);
             }
             Place::At(to) if to.is_ram() => {
-                for (i, slot) in (0..blocks as usize).zip(to.block() as usize..) {
-                    self.ram[slot] = content.slice(i * block_bytes..(i + 1) * block_bytes);
-                }
+                self.ram.put(to.block(), &content);
                 self.complete(core, number);
             }
             Place::At(_) if held => m.content = Some(content),
@@ -334,14 +342,4 @@ impl Execution {
             self.requests.move_completed(core, m.request);
         }
     }
-}
-
-/// One run of bytes from blocks that need not be neighbours in memory.
-fn join(blocks: &[Bytes]) -> Bytes {
-    if let [one] = blocks {
-        return one.clone();
-    }
-    let mut all = BytesMut::with_capacity(blocks.iter().map(Bytes::len).sum());
-    blocks.iter().for_each(|block| all.extend_from_slice(block));
-    all.freeze()
 }

@@ -14,7 +14,7 @@ pub(super) struct Item {
 
 pub(super) enum What {
     Record(Record),
-    /// A region of a checkpoint: one entry holds all of it.
+    /// A region of a checkpoint: one commit holds all of it.
     Region(Vec<Record>),
     /// Redo moves, if there are any, and redo records: one entry holds the images and the records.
     Redo(Redo),
@@ -103,18 +103,18 @@ impl Items {
         self.waiting.iter().filter(|item| matches!(item.what, What::Record(_))).count()
     }
 
-    /// The place of the first redo plan.
-    fn first_redo(&self) -> Option<usize> {
-        self.waiting.iter().position(|item| item.redo().is_some())
-    }
-
     pub fn have_redo(&self) -> bool {
-        self.first_redo().is_some()
+        self.waiting.iter().any(|item| item.redo().is_some())
     }
 
-    /// Takes what one commit can hold: everything, or what comes up to the first redo plan.
-    pub fn take_commit(&mut self) -> Vec<Item> {
-        let cut = self.first_redo().map_or(self.waiting.len(), |at| at + 1);
+    /// Takes what one commit can hold: everything, or what comes up to the last of the redo plans that `may_join` those
+    /// before them.
+    pub fn take_commit(&mut self, mut may_join: impl FnMut(&Item) -> bool) -> Vec<Item> {
+        let mut redo = (1..).zip(&self.waiting).filter(|(_, item)| item.redo().is_some()).peekable();
+        let cut = match redo.peek() {
+            Some(_) => redo.take_while(|(_, item)| may_join(item)).last().map_or(0, |(end, _)| end),
+            None => self.waiting.len(),
+        };
         let items: Vec<Item> = self.waiting.drain(..cut).collect();
         self.urgent -= items.iter().filter(|item| item.is_urgent()).count();
         items

@@ -10,7 +10,7 @@
 //! | `running.rs` | 1 (one clean plan at a time), 8 (flush), 10 (failures) |
 //! | `life/` | 1 (plans in order), 4 (resets and frees after records), 10 (failures) |
 //! | `order.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
-//! | `items.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
+//! | `items.rs`, `joint.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
 //! | `recover/`, `scan.rs`, `chain.rs`, `copies.rs` | what recovery makes of the journal |
 //! | `losses.rs` | 10 (to whom a loss is reported) |
 //! | `stack.rs` | runners on runners: 8 (lower devices first), 10 |
@@ -27,13 +27,16 @@ mod copies;
 mod core;
 mod execution;
 mod items;
+mod joint;
 pub mod journal;
 mod life;
 mod losses;
+mod memory;
 mod operations;
 mod order;
 mod progress;
 mod protocol;
+mod ram;
 mod reading;
 mod recover;
 mod requests;
@@ -48,8 +51,10 @@ mod stack;
 use std::collections::BTreeSet;
 
 use crate::block::Pba;
-use crate::layer::{Pressure, TranslationLayer, UnitReport, Violation};
+use crate::contents::Contents;
+use crate::layer::{CannotGrow, Growth, Outlook, Pressure, TranslationLayer, UnitReport, Violation};
 use core::{Core, Pending};
+pub use memory::RunnerMemory;
 pub use progress::{Counts, Offered, Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
@@ -138,6 +143,46 @@ impl Performer {
         self.clean(Pressure::Asked)
     }
 
+    /// Says that writes are expected for which there should be so much room: one step may be planned.
+    pub fn clean_ahead(&mut self, room: u64) -> Offered {
+        self.clean(Pressure::Ahead { room })
+    }
+
+    /// How long the layer can take writes and what more room costs, while requests are served and if it says so.
+    #[must_use]
+    pub fn outlook(&self) -> Option<Outlook> {
+        match &self.state {
+            State::Running(running) => running.life().layer().outlook(),
+            State::Recovering(_) | State::Dead(_) => None,
+        }
+    }
+
+    /// Asks the layer for at least `blocks` more blocks. That is durable with the next flush. Nothing comes of it while
+    /// nothing can be planned: whoever asks may ask again.
+    ///
+    /// # Errors
+    /// Why it cannot grow so.
+    pub fn grow(&mut self, blocks: u64) -> Option<Result<(), CannotGrow>> {
+        let asked = match &mut self.state {
+            State::Running(running) => running.grow(&mut self.core, blocks),
+            State::Recovering(_) | State::Dead(_) => None,
+        };
+        self.advance();
+        asked
+    }
+
+    /// Offers time for a step of the growth that was asked for, though requests wait: it comes as soon as no other step
+    /// is under way, and before the next one that makes room for a write. Until it does the answer is
+    /// [`Offered::Later`], and the offer stands; then it is what became of it, once.
+    pub fn go_on_growing(&mut self) -> Offered {
+        let offered = match &mut self.state {
+            State::Running(running) => running.go_on_growing(&mut self.core),
+            State::Recovering(_) | State::Dead(_) => Offered::Later,
+        };
+        self.advance();
+        offered
+    }
+
     /// How long the disk must have been idle before that is of any use to the layer, in nanoseconds.
     #[must_use]
     pub fn idle_after_ns(&self) -> u64 {
@@ -215,6 +260,24 @@ impl Performer {
         }
     }
 
+    /// Blocks that the host sees, while requests are served.
+    #[must_use]
+    pub fn capacity(&self) -> Option<u64> {
+        match &self.state {
+            State::Running(running) => Some(running.life().layer().capacity()),
+            State::Recovering(_) | State::Dead(_) => None,
+        }
+    }
+
+    /// What is left of a growth, while requests are served.
+    #[must_use]
+    pub fn growth(&self) -> Option<Growth> {
+        match &self.state {
+            State::Running(running) => running.life().layer().growth(),
+            State::Recovering(_) | State::Dead(_) => None,
+        }
+    }
+
     /// Takes the result of a device operation.
     pub fn complete(&mut self, id: u64, result: IoResult) {
         let Some(purpose) = self.core.taken.remove(&id) else { return };
@@ -252,6 +315,15 @@ impl Performer {
         self.core.counts
     }
 
+    /// What lies where, if the layer says so. Slow: for looking at now and then.
+    #[must_use]
+    pub fn contents(&self) -> Option<Contents> {
+        match &self.state {
+            State::Running(running) => running.life().layer().contents(),
+            _ => None,
+        }
+    }
+
     /// How the runner stands.
     #[must_use]
     pub fn progress(&self) -> Progress {
@@ -261,6 +333,7 @@ impl Performer {
             progress.journal_used = running.life().journal_used();
             progress.blocked = running.blocked() as u64;
             progress.occupancy = running.life().layer().occupancy();
+            progress.growth = running.life().layer().growth();
         }
         progress
     }

@@ -1,6 +1,6 @@
 //! The operations of plans, numbered as they are planned, until they have completed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
@@ -50,9 +50,14 @@ impl Operations {
         self.next
     }
 
-    /// The lowest number that has not completed.
-    pub fn oldest(&self) -> Option<u64> {
-        self.order.oldest()
+    /// Whether any with a number below `end` has not completed, but for some, which are sorted.
+    pub fn any_before(&self, end: u64, except: &[u64]) -> bool {
+        self.order.numbers().take_while(|number| *number < end).any(|number| except.binary_search(&number).is_err())
+    }
+
+    /// Adds those that wait for some of `numbers`, or for one that does.
+    pub fn add_waiting_for(&self, numbers: &[u64], waiting: &mut BTreeSet<u64>) {
+        self.order.add_waiting_for(numbers, waiting);
     }
 
     /// How many have not completed.

@@ -1,6 +1,6 @@
 //! The operations under way, and which of them wait for others: ordering rule 2.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::footprint::Footprint;
 
@@ -44,9 +44,18 @@ impl Order {
         }
     }
 
-    /// The lowest number that has not completed.
-    pub fn oldest(&self) -> Option<u64> {
-        self.nodes.first_key_value().map(|(seq, _)| *seq)
+    /// The numbers that have not completed, in order.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.nodes.keys().copied()
+    }
+
+    /// Adds those that wait for some of `numbers`, or for one that does.
+    pub fn add_waiting_for(&self, numbers: &[u64], waiting: &mut BTreeSet<u64>) {
+        let mut next = numbers.to_vec();
+        while let Some(number) = next.pop() {
+            let dependents = self.nodes.get(&number).into_iter().flat_map(|node| &node.dependents);
+            next.extend(dependents.filter(|dependent| waiting.insert(**dependent)));
+        }
     }
 
     /// How many have not completed.
@@ -75,11 +84,14 @@ mod tests {
         assert!(!order.add(3, mv(at(10), Place::Host(0))), "reads what 0 writes");
         assert!(!order.add(4, mv(at(11), Place::Host(0))), "reads what 0 writes");
         assert!(!order.add(5, Footprint::of_reset(Unit::disk(1), &media)));
+        let mut waiting = BTreeSet::new();
+        order.add_waiting_for(&[0, 2], &mut waiting);
+        assert_eq!(Vec::from_iter(waiting), [1, 3, 4, 5], "4 and 5 wait for 1 too");
         let mut ready = Vec::new();
         order.complete(0, |seq| ready.push(seq));
         assert_eq!(ready, [1, 3], "4 overlaps what 1 writes");
         [1, 3, 4].into_iter().for_each(|seq| order.complete(seq, |seq| ready.push(seq)));
         assert_eq!(ready, [1, 3, 4, 5]);
-        assert_eq!((order.oldest(), order.len()), (Some(2), 2));
+        assert_eq!((order.numbers().next(), order.len()), (Some(2), 2));
     }
 }

@@ -1,6 +1,6 @@
 //! What a runner has done and how it stands, for those who ask how a volume is.
 
-use crate::layer::Occupancy;
+use crate::layer::{Growth, Occupancy};
 use crate::plan::{Event, Op, Plan, Why};
 
 /// Counts of what the runner has done, for tests and status.
@@ -72,6 +72,8 @@ pub struct Progress {
     pub blocked: u64,
     /// What the layer says of the space it fills.
     pub occupancy: Option<Occupancy>,
+    /// What is left of a growth that was asked for.
+    pub growth: Option<Growth>,
 }
 
 /// Cleaning, as far as a clock at the edge has to know of it.

@@ -5,8 +5,9 @@ use bytes::Bytes;
 use super::Setup;
 use super::chain;
 use super::copies;
-use super::journal::Entry;
+use super::journal::{Encoded, Entry};
 use super::ring::Slots;
+use super::scan;
 use crate::block::{Extent, Pba};
 use crate::layer::{TranslationLayer, UnitReport};
 use crate::plan::Record;
@@ -64,10 +65,12 @@ impl JournalState {
             }
         }
         let found = scan.finish()?;
-        let chain = chain::find(found.iter().map(|found| found.block.clone()).collect(), setup.block_bytes)?;
+        let chain = chain::find(scan::blocks(&found), setup.block_bytes)?;
         let lacking = copies::lacking(&found, &chain, &setup.journal).into_iter().map(|(place, _)| place).collect();
+        drop(found);
+        let decoded = chain.entries.iter().filter_map(Encoded::decode);
         let entry = |(&(start, epoch, blocks), entry)| JournalEntry { start, blocks, epoch, entry };
-        let entries = chain.at.iter().zip(chain.entries).map(entry).collect();
+        let entries = chain.at.iter().zip(decoded).map(entry).collect();
         Ok(Self { tail: chain.tail, head: chain.head, epoch: chain.epoch, entries, lacking })
     }
 
@@ -76,21 +79,19 @@ impl JournalState {
     /// # Errors
     /// The record that contradicts another.
     pub fn fold(&self, setup: &Setup) -> Result<Box<dyn TranslationLayer>, String> {
-        fold(setup, self.entries.iter().flat_map(|entry| &entry.entry.records))
+        let mut layer = (setup.make)();
+        self.entries
+            .iter()
+            .flat_map(|entry| &entry.entry.records)
+            .try_for_each(|record| fold(layer.as_mut(), record))?;
+        Ok(layer)
     }
 }
 
-/// The layer that records give.
+/// Has a layer take over a record of its journal.
 ///
 /// # Errors
 /// The record that contradicts another.
-pub(super) fn fold<'a>(
-    setup: &Setup,
-    records: impl IntoIterator<Item = &'a Record>,
-) -> Result<Box<dyn TranslationLayer>, String> {
-    let mut layer = (setup.make)();
-    for record in records {
-        layer.apply(record).map_err(|e| format!("the journal is damaged: {e}"))?;
-    }
-    Ok(layer)
+pub(super) fn fold(layer: &mut dyn TranslationLayer, record: &Record) -> Result<(), String> {
+    layer.apply(record).map_err(|e| format!("the journal is damaged: {e}"))
 }

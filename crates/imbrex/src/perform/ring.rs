@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use super::chain::Chain;
-use super::journal::{self, Entry, Header};
+use super::journal::{Draft, Header};
 use super::scan::Scan;
 use super::{IoKind, Setup};
 use crate::block::{Address, Extent, Pba};
@@ -105,8 +105,19 @@ pub(super) enum Due {
     Nothing,
     /// As much as its records ask for.
     Part,
+    /// As much as there is room for, since somebody waits for it.
+    Share,
     /// All that is left.
     Rest,
+}
+
+/// A checkpoint that somebody has asked for.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Asked {
+    /// In as many commits as it takes.
+    Soon,
+    /// In the next one.
+    AtOnce,
 }
 
 /// The journal ring as the runner knows it. Sequence numbers count blocks.
@@ -128,7 +139,9 @@ pub(super) struct Ring {
     last_checkpoint: u64,
     checkpoint: Option<Checkpoint>,
     /// Whether somebody has asked for a checkpoint.
-    is_checkpoint_asked: bool,
+    asked: Option<Asked>,
+    /// Where the commit began that has been added in part.
+    begun: Option<u64>,
     /// Whether a durable redo entry has not been marked as done.
     is_unmarked: bool,
 }
@@ -147,7 +160,8 @@ impl Ring {
             reserve,
             last_checkpoint: 0,
             checkpoint: None,
-            is_checkpoint_asked: false,
+            asked: None,
+            begun: None,
             is_unmarked: false,
         }
     }
@@ -161,17 +175,24 @@ impl Ring {
         self.is_unmarked
     }
 
-    /// The next commit is to complete a checkpoint, however full the ring is.
+    /// The next commits are to complete a checkpoint, however full the ring is.
     pub fn ask_for_checkpoint(&mut self) {
-        self.is_checkpoint_asked = true;
+        self.asked = self.asked.max(Some(Asked::Soon));
+    }
+
+    /// The next commit is to hold all of a checkpoint.
+    pub fn ask_for_whole_checkpoint(&mut self) {
+        self.asked = Some(Asked::AtOnce);
     }
 
     /// What the next commit is to carry. A checkpoint should be under way when half of what may be in use is, or so
     /// much more than a checkpoint takes that whoever recovers would read little else.
     pub fn due(&self) -> Due {
         let worthwhile = (OF_CHECKPOINTS * self.last_checkpoint).max(WORTHWHILE);
-        if self.needs_checkpoint() || self.is_checkpoint_asked {
+        if self.needs_checkpoint() || self.asked == Some(Asked::AtOnce) {
             Due::Rest
+        } else if self.asked.is_some() {
+            Due::Share
         } else if self.used() * 2 >= self.slots.room().saturating_sub(self.reserve) || self.used() >= worthwhile {
             Due::Part
         } else {
@@ -182,6 +203,11 @@ impl Ring {
     /// Whether the ring is so full that the checkpoint must be completed by the next commit.
     pub fn needs_checkpoint(&self) -> bool {
         self.used() + self.reserve >= self.slots.room()
+    }
+
+    /// Whether there is room for so many blocks, and for all that the ring must have room for.
+    pub fn has_room(&self, blocks: u64) -> bool {
+        self.used() + self.reserve + blocks < self.slots.room()
     }
 
     /// The checkpoint to go on with, or a new one.
@@ -196,7 +222,7 @@ impl Ring {
 
     /// The last region of a checkpoint is planned.
     pub fn checkpoint_planned(&mut self) {
-        self.is_checkpoint_asked = false;
+        self.asked = None;
     }
 
     /// The checkpoint under way is durable.
@@ -209,25 +235,29 @@ impl Ring {
         self.durable_tail = self.tail;
     }
 
-    /// Adds the entries of a commit; `completes` is where a checkpoint began of which it holds the last region. The
-    /// writes, step by step: the operations of a step may be under way together.
+    /// Adds the entries of a commit, all of them unless it stays `open` for more; `completes` is where a checkpoint began
+    /// of which it holds the last region. The writes, step by step: the operations of a step may be under way together.
     ///
     /// # Errors
     /// The reason when the ring has no room left.
     pub fn add(
         &mut self,
         setup: &Setup,
-        entries: &[Entry],
+        entries: &[Draft],
         completes: Option<u64>,
+        open: bool,
     ) -> Result<VecDeque<Vec<IoKind>>, String> {
-        let durable = self.end;
+        let durable = self.begun.unwrap_or(self.end);
+        self.begun = open.then_some(durable);
+        if !entries.is_empty() {
+            self.is_unmarked = entries.iter().any(Draft::has_images);
+        }
         let mut steps = VecDeque::new();
         for (i, entry) in entries.iter().enumerate() {
-            let closes = i + 1 == entries.len();
+            let closes = !open && i + 1 == entries.len();
             // Recovery accepts a commit only whole, so the checkpoint's last entry may say that it is.
             if closes {
                 self.tail = completes.unwrap_or(self.tail);
-                self.is_unmarked = !entry.images.is_empty();
             }
             let header = Header {
                 identity: setup.identity,
@@ -240,7 +270,7 @@ impl Ring {
                 closes,
                 ..Header::default()
             };
-            let blocks = journal::encode(entry, header, setup.block_bytes);
+            let blocks = entry.encode(header, setup.block_bytes);
             if self.used() + blocks.len() as u64 > self.slots.capacity() {
                 return Err("the journal is full; format the store with a larger one".to_owned());
             }

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::Setup;
-use super::journal;
+use super::journal::{self, Coding};
 use super::ring::Slots;
 use crate::layer::{REGION_RECORDS, TranslationLayer};
 
@@ -20,11 +20,25 @@ const ROOMY_SHARE: u64 = 64;
 /// How often a journal is enlarged before it is given up to find a size that suits the map.
 const ATTEMPTS: usize = 32;
 /// Redo plans whose images have room at a time: three while a checkpoint is completed, five while one is under way.
-const REDO_PLANS: (u64, u64) = (3, 5);
+pub(super) const REDO_PLANS: (u64, u64) = (3, 5);
 
 /// Journal blocks that an entry with so many redo images takes; none without any.
 pub(super) fn redo_entry_blocks(block_bytes: usize, images: u32) -> usize {
     if images == 0 { 0 } else { journal::entry_blocks(0, images as usize, block_bytes) }
+}
+
+/// Journal blocks that a checkpoint takes at most: those that its records fill, and a quarter more for what is left in
+/// entries, and in commits of which each carries a part of it.
+fn checkpoint_blocks(layer: &dyn TranslationLayer, block_bytes: usize, coding: Coding) -> u64 {
+    let payload = journal::payload_bytes(block_bytes) as u64;
+    let (records, in_order) = (layer.most_records(), layer.most_in_order());
+    let others = records.saturating_sub(in_order.records) * journal::RECORD_BYTES as u64;
+    let filled = match coding {
+        // What a volume was formatted with must go on to be enough.
+        Coding::Plain => records.div_ceil(payload / journal::RECORD_BYTES as u64),
+        Coding::Compact => (others + journal::bytes_in_order(in_order)).div_ceil(payload),
+    };
+    filled * 5 / 4 + 1
 }
 
 /// What the journal of a layer needs, in blocks of it.
@@ -38,6 +52,8 @@ pub struct JournalNeed {
     redo: u64,
     /// Records of a checkpoint, and blocks that a redo plan writes, at most.
     most: (u64, u32),
+    /// Bytes that the layer offers, if the records go with them.
+    mapped_bytes: Option<u64>,
     /// What the layer says would make it less.
     remedy: &'static str,
 }
@@ -45,16 +61,16 @@ pub struct JournalNeed {
 impl JournalNeed {
     /// That of `layer` in blocks of `block_bytes`, with so many records gathered before a commit.
     #[must_use]
-    pub fn of(layer: &dyn TranslationLayer, block_bytes: usize, gather: usize) -> Self {
-        let per_block = (journal::payload_bytes(block_bytes) / journal::RECORD_BYTES) as u64;
+    pub fn of(layer: &dyn TranslationLayer, block_bytes: usize, gather: usize, coding: Coding) -> Self {
         let regions = journal::entry_blocks(2 * 2 * gather + REGION_RECORDS, 0, block_bytes);
         let records = journal::entry_blocks(2 * gather, 0, block_bytes);
         let most = (layer.most_records(), layer.most_redo_blocks());
         Self {
-            checkpoint: most.0.div_ceil(per_block) * 5 / 4 + 1,
+            checkpoint: checkpoint_blocks(layer, block_bytes, coding),
             usual: (records + regions + 1) as u64,
             redo: redo_entry_blocks(block_bytes, most.1) as u64,
             most,
+            mapped_bytes: layer.map_follows_capacity().then(|| layer.capacity() * block_bytes as u64),
             remedy: layer.shortens_journal(),
         }
     }
@@ -77,20 +93,35 @@ impl JournalNeed {
     /// # Errors
     /// [`JournalTooShort`] says what takes the room.
     pub fn check(&self, have: u64) -> Result<(), JournalTooShort> {
-        if self.blocks() <= have { Ok(()) } else { Err(JournalTooShort { need: self.clone(), have }) }
+        if self.blocks() <= have {
+            Ok(())
+        } else {
+            Err(JournalTooShort { need: Box::new(self.clone()), have, full: None })
+        }
+    }
+
+    /// How much the layer may offer for its journal to have room in so many blocks, in GiB. Nothing if that would not
+    /// help, or not even one.
+    fn fitting_gib(&self, have: u64) -> Option<u64> {
+        let left = have.checked_sub(3 * self.usual + (REDO_PLANS.0 + REDO_PLANS.1) * self.redo)?;
+        let checkpoint = (left * 2 / 5).checked_sub(1)?;
+        let bytes = u128::from(self.mapped_bytes?) * u128::from(checkpoint) / u128::from(self.checkpoint);
+        Some((bytes >> 30) as u64).filter(|gib| *gib > 0)
     }
 }
 
 /// A journal has no room for what a layer may write to it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct JournalTooShort {
-    need: JournalNeed,
+    need: Box<JournalNeed>,
     have: u64,
+    /// What is said of the drive when there is no room for a longer one.
+    full: Option<String>,
 }
 
 impl fmt::Display for JournalTooShort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let JournalNeed { checkpoint, usual, redo, most: (records, images), remedy } = self.need;
+        let JournalNeed { checkpoint, usual, redo, most: (records, images), remedy, .. } = *self.need;
         let (blocks, plans) = (self.need.blocks(), REDO_PLANS.0 + REDO_PLANS.1);
         let mut parts = [
             (checkpoint + checkpoint * 3 / 2, format!("checkpoints of a map of up to {records} records")),
@@ -102,6 +133,13 @@ impl fmt::Display for JournalTooShort {
         let parts = parts.iter().filter(|(blocks, _)| *blocks > 0);
         let parts: Vec<String> = parts.map(|(blocks, what)| format!("{blocks} for {what}")).collect();
         let (have, parts) = (self.have, parts.join(", "));
+        if let Some(full) = &self.full {
+            write!(f, "{full}. A journal needs {blocks} blocks: {parts}; there is room for {have}")?;
+            return match self.need.fitting_gib(have) {
+                Some(gib) => write!(f, ". Choose {gib} GiB of this drive, or {remedy}"),
+                None => write!(f, ". Choose {remedy}"),
+            };
+        }
         write!(f, "a journal of {have} blocks is too short, since it needs {blocks}: {parts}; ")?;
         write!(f, "choose --journal-blocks {blocks} or more")?;
         // Nothing that a user may choose makes commits smaller.
@@ -132,20 +170,28 @@ impl JournalLength {
     /// so that this comes to an end.
     ///
     /// # Errors
-    /// Those of `make`, and [`JournalTooShort`].
-    pub fn settle<E: From<JournalTooShort>>(
+    /// Those of `make` for the first length, and [`JournalTooShort`].
+    pub fn settle<E: From<JournalTooShort> + fmt::Display>(
         self,
         block_bytes: u32,
         gather: usize,
         mut make: impl FnMut(u32) -> Result<Box<dyn TranslationLayer>, E>,
     ) -> Result<(u32, Box<dyn TranslationLayer>), E> {
         let (Self::Exactly(mut blocks) | Self::AtLeast(mut blocks)) = self;
-        let mut attempts = 0;
+        let (mut attempts, mut made) = (0, None);
         loop {
-            let layer = make(blocks)?;
-            let need = JournalNeed::of(layer.as_ref(), block_bytes as usize, gather);
+            let layer = match (make(blocks), made) {
+                (Ok(layer), _) => layer,
+                (Err(error), None) => return Err(error),
+                (Err(error), Some((at, need))) => {
+                    let (have, full) = (longest((at, blocks), make), Some(error.to_string()));
+                    return Err(JournalTooShort { need: Box::new(need), have: have.into(), full }.into());
+                }
+            };
+            let need = JournalNeed::of(layer.as_ref(), block_bytes as usize, gather, Coding::Compact);
             let Err(too_short) = need.check(blocks.into()) else { return Ok((blocks, layer)) };
             attempts += 1;
+            made = Some((blocks, need.clone()));
             blocks = match (self, u32::try_from(need.blocks())) {
                 (Self::AtLeast(_), Ok(longer)) if attempts < ATTEMPTS => longer,
                 _ => return Err(too_short.into()),
@@ -154,13 +200,27 @@ impl JournalLength {
     }
 }
 
+/// The longest journal beside which a layer can be made: one of the first length can, of the second none.
+fn longest<T, E>((mut fits, mut too_long): (u32, u32), mut make: impl FnMut(u32) -> Result<T, E>) -> u32 {
+    while too_long - fits > 1 {
+        let between = fits + (too_long - fits) / 2;
+        *(if make(between).is_ok() { &mut fits } else { &mut too_long }) = between;
+    }
+    fits
+}
+
+/// What the journal of `layer` needs on a store.
+fn need(setup: &Setup, layer: &dyn TranslationLayer) -> JournalNeed {
+    JournalNeed::of(layer, setup.block_bytes, setup.gather, setup.coding)
+}
+
 /// Blocks of the journal of `layer` that must be free when a commit begins that completes no checkpoint.
 pub(super) fn reserve(setup: &Setup, layer: &dyn TranslationLayer) -> u64 {
-    JournalNeed::of(layer, setup.block_bytes, setup.gather).reserve()
+    need(setup, layer).reserve()
 }
 
 /// Whether what `layer` may write fits the journal.
 pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
     let have = Slots::new(&setup.journal, setup.media.as_ref()).room();
-    JournalNeed::of(layer, setup.block_bytes, setup.gather).check(have).map_err(|too_short| too_short.to_string())
+    need(setup, layer).check(have).map_err(|too_short| too_short.to_string())
 }

@@ -11,7 +11,7 @@ use super::requests::Part;
 use super::rules::Rule;
 use super::{Failure, IoResult, Offered, Request};
 use crate::block::{self, Access, Extent, Lba, Pba};
-use crate::layer::{Pressure, Step, TranslationLayer};
+use crate::layer::{CannotGrow, Pressure, Step, TranslationLayer};
 use crate::plan::Plan;
 
 /// Requests that may wait for room before no more are taken from the queue.
@@ -70,11 +70,14 @@ pub(super) struct Running {
     unplanned: VecDeque<Unplanned>,
     /// Flushes whose layer is not done.
     flushing: VecDeque<(u64, Covers)>,
+    /// What became of the time that a growth was offered: [`Offered::Later`] while its step has still to be planned,
+    /// and nothing when whoever offered it knows.
+    turn: Option<Offered>,
 }
 
 impl Running {
     pub fn new(core: &mut Core, new: NewLife) -> Self {
-        Self { life: Life::begin(core, new), unplanned: VecDeque::new(), flushing: VecDeque::new() }
+        Self { life: Life::begin(core, new), unplanned: VecDeque::new(), flushing: VecDeque::new(), turn: None }
     }
 
     pub fn life(&self) -> &Life {
@@ -156,7 +159,8 @@ impl Running {
 
     /// Plans what can be planned; says whether anything was.
     fn plan_more(&mut self, core: &mut Core) -> bool {
-        let mut planned = self.plan_blocked(core);
+        let mut planned = self.plan_growth(core);
+        planned |= self.plan_blocked(core);
         while self.life.may_plan(&core.setup)
             && self.unplanned.len() < UNPLANNED_LIMIT
             && let Some((id, pending)) = core.queue.pop_front()
@@ -289,6 +293,38 @@ impl Running {
         }
     }
 
+    /// Has the layer grow, if anything can be planned.
+    pub fn grow(&mut self, core: &mut Core, blocks: u64) -> Option<Result<(), CannotGrow>> {
+        let may = self.life.is_serving() && self.life.may_plan(&core.setup);
+        may.then(|| self.life.plan(core, Serves::Cleaning, |layer, plan| layer.grow(blocks, plan)))
+    }
+
+    /// A step of the growth that was asked for: now, or else before the next one that makes room for a write.
+    pub fn go_on_growing(&mut self, core: &mut Core) -> Offered {
+        if self.turn.is_none() {
+            self.turn = Some(Offered::Later);
+            self.plan_growth(core);
+        }
+        self.turn.take_if(|turn| *turn != Offered::Later).unwrap_or(Offered::Later)
+    }
+
+    /// Plans the step that a growth has been offered time for, as soon as there may be one; says whether it has.
+    fn plan_growth(&mut self, core: &mut Core) -> bool {
+        let may = self.life.is_serving() && self.life.may_plan(&core.setup);
+        if self.turn != Some(Offered::Later) || !may {
+            return false;
+        }
+        let step = match self.life.layer().growth() {
+            Some(_) => self.clean(core, Pressure::Idle { ns: 0 }),
+            None => Some(Step::Nothing),
+        };
+        self.turn = step.map_or(self.turn, |step| match step {
+            Step::Nothing => Some(Offered::Declined),
+            _ => Some(Offered::Taken),
+        });
+        step.is_some_and(|step| step != Step::Nothing)
+    }
+
     /// Has the layer move what lies in RAM for the flushes that wait; says whether anything came of it.
     fn plan_flushes(&mut self, core: &mut Core) -> bool {
         let mut any = false;
@@ -325,7 +361,7 @@ impl Running {
         if !core.setup.rules.keeps(Rule::FlushWaits) {
             return Flushed::Answered(Ok(Bytes::new()));
         }
-        if self.life.awaits_space() {
+        if self.life.awaits_space() || self.life.is_restating() {
             return Flushed::Waits { moved: false };
         }
         let flush = |layer: &mut dyn TranslationLayer, plan: &mut Plan| (layer.flush(plan), !plan.is_empty());

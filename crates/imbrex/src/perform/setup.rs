@@ -1,5 +1,6 @@
 //! What the runner needs to know of a store.
 
+use super::journal::Coding;
 use super::rules::Rules;
 use crate::block::{Extent, Pba};
 use crate::layer::TranslationLayer;
@@ -23,6 +24,8 @@ pub struct Setup {
     pub gather: usize,
     /// Blocks that a journal entry has at most, unless one region of a checkpoint or one redo plan alone needs more.
     pub entry_blocks: usize,
+    /// How the journal's records are encoded.
+    pub coding: Coding,
     /// Which ordering rules are kept: all, unless the crash explorer is being tested.
     pub rules: Rules,
     /// Whether every record is kept so that [`Performer::check`](super::Performer::check) can fold them. Memory then

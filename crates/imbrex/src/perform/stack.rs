@@ -12,7 +12,8 @@ use bytes::Bytes;
 
 use super::{Counts, Failure, Io, IoKind, IoResult, Offered, Performer, Progress, Reply, Request, Setup, Steps};
 use crate::block::{Extent, Lba, Pba};
-use crate::layer::{TranslationLayer, Unwritten, Violation};
+use crate::contents::Contents;
+use crate::layer::{CannotGrow, Growth, Outlook, TranslationLayer, Unwritten, Violation};
 
 /// The only client of a device below.
 const ABOVE: u32 = 0;
@@ -126,6 +127,61 @@ impl Stack {
         self.offer(&mut Performer::clean_asked)
     }
 
+    /// Says that writes are expected for which there should be so much room in the layer whose clients are served. Those
+    /// below are told to have as much as is worth having.
+    pub fn clean_ahead(&mut self, room: u64) -> Offered {
+        let mut offered = self.top.clean_ahead(room);
+        for device in &mut self.below {
+            if let Some(Outlook { most, .. }) = device.outlook() {
+                offered = offered.max(device.clean_ahead(most));
+            }
+        }
+        self.settle();
+        offered
+    }
+
+    /// How long the layer whose clients are served can take writes; see [`Performer::outlook`].
+    #[must_use]
+    pub fn outlook(&self) -> Option<Outlook> {
+        self.top.outlook()
+    }
+
+    /// Whether a layer below has less room than is worth having, and can gain some.
+    #[must_use]
+    pub fn is_short_below(&self) -> bool {
+        let is_short = |Outlook { room, most, gain, .. }| room < most && gain > 0;
+        self.below.iter().any(|device| device.outlook().is_some_and(is_short) || device.is_short_below())
+    }
+
+    /// Asks the layer whose clients are served for at least `blocks` more blocks; see [`Performer::grow`].
+    ///
+    /// # Errors
+    /// Why it cannot grow so.
+    pub fn grow(&mut self, blocks: u64) -> Option<Result<(), CannotGrow>> {
+        let asked = self.top.grow(blocks);
+        self.settle();
+        asked
+    }
+
+    /// Offers its growth time, though requests wait; see [`Performer::go_on_growing`].
+    pub fn go_on_growing(&mut self) -> Offered {
+        let offered = self.top.go_on_growing();
+        self.settle();
+        offered
+    }
+
+    /// Blocks that the host sees, while requests are served.
+    #[must_use]
+    pub fn capacity(&self) -> Option<u64> {
+        self.top.capacity()
+    }
+
+    /// What is left of a growth, while requests are served.
+    #[must_use]
+    pub fn growth(&self) -> Option<Growth> {
+        self.top.growth()
+    }
+
     /// Lets every runner clean, the top first.
     fn offer(&mut self, to: &mut dyn FnMut(&mut Performer) -> Offered) -> Offered {
         let mut offered = to(&mut self.top);
@@ -231,6 +287,13 @@ impl Stack {
             replayed: sum.replayed + below.replayed,
             ..sum
         })
+    }
+
+    /// What lies where, of the layers that say so: the top one first.
+    #[must_use]
+    pub fn contents(&self) -> Vec<Contents> {
+        let below = self.below.iter().flat_map(Self::contents);
+        self.top.contents().into_iter().chain(below).collect()
     }
 
     /// How the runners stand: the top first, then those below it in the order of their drives.

@@ -15,6 +15,7 @@ use super::commit::Commits;
 use super::core::{Core, Purpose};
 use super::execution::{EndsLife, Execution};
 use super::items::{Flush, Item, What};
+use super::journal::entry_blocks;
 use super::recover::NewLife;
 use super::requests::{Part, Requests};
 use super::ring::{Checkpoint, Due};
@@ -26,7 +27,12 @@ use crate::plan::{Op, Plan, Record};
 use audit::Audit;
 
 /// Operations of plans that may be under way before no more are planned.
-const OPERATIONS_LIMIT: usize = 1024;
+pub(super) const OPERATIONS_LIMIT: usize = 1024;
+
+/// Records of a checkpoint that are in memory at a time.
+fn most_restated(setup: &Setup) -> usize {
+    setup.gather * setup.entry_blocks
+}
 
 /// A plan as the layer made it.
 struct Made {
@@ -212,6 +218,9 @@ impl Life {
             Ok(reset) => reset.into_iter().for_each(|space| self.space_freed(space)),
             Err(EndsLife) => self.end(),
         }
+        if self.execution.operations().len() == 0 && !self.layer.holds_ram() {
+            self.execution.clear_ram();
+        }
     }
 
     fn commit_result(&mut self, core: &mut Core, result: &IoResult) {
@@ -247,49 +256,72 @@ impl Life {
             return Err(why);
         }
         if !self.commits.is_under_way() && self.wants_commit(core.setup.gather) {
-            self.begin_commit();
+            self.begin_commit(&core.setup);
         }
         self.commits.leave_moves(core, &mut self.execution);
         let ended = self.commits.write(core, &self.execution, !self.has_begun())?;
         let has_ended = ended.is_some();
         ended.into_iter().for_each(|items| self.committed(core, items));
+        if self.commits.want_more() {
+            let (records, completes) = self.restate_some(most_restated(&core.setup));
+            self.commits.write_more(core, &records, completes)?;
+        }
         Ok(has_ended)
+    }
+
+    /// Whether more is added to a commit that is under way, so that nothing may be planned.
+    pub fn is_restating(&self) -> bool {
+        self.commits.are_open()
     }
 
     fn wants_commit(&self, gather: usize) -> bool {
         !self.has_begun() || self.commits.are_due(gather) || (self.awaits_space && !self.commits.items().is_empty())
     }
 
-    fn begin_commit(&mut self) {
+    fn begin_commit(&mut self, setup: &Setup) {
         // A checkpoint restates what was planned, so it cannot come before a redo plan that waits.
-        let completes = if self.commits.items().have_redo() { None } else { self.add_checkpoint() };
-        self.commits.begin(completes, self.execution.operations().next_number());
+        let due = if self.commits.items().have_redo() { Due::Nothing } else { self.commits.ring().due() };
+        let completes = self.add_checkpoint(setup, due);
+        self.commits.begin(setup, completes, self.execution.operations());
+        if due == Due::Rest && completes.is_none() {
+            self.commits.leave_open();
+        }
     }
 
     /// Adds regions of a checkpoint when the ring fills up or somebody has asked for it. Where the checkpoint began, if
     /// this was its last region.
-    fn add_checkpoint(&mut self) -> Option<u64> {
-        let goal = match self.commits.ring().due() {
+    fn add_checkpoint(&mut self, setup: &Setup, due: Due) -> Option<u64> {
+        let most = most_restated(setup);
+        let goal = match due {
             Due::Nothing => return None,
             Due::Part => 2 * self.commits.items().records(),
-            Due::Rest => usize::MAX,
+            Due::Share if self.commits.ring().has_room(entry_blocks(2 * most, 0, setup.block_bytes) as u64) => most,
+            // What is usual.
+            Due::Share => 4 * setup.gather,
+            Due::Rest => most,
         };
+        let (records, completes) = self.restate_some(goal);
+        if !records.is_empty() {
+            self.queue(What::Region(records));
+        }
+        completes
+    }
+
+    /// Goes on with a checkpoint for a little more than `goal` records. Where it began, if the last one is among them.
+    fn restate_some(&mut self, goal: usize) -> (Vec<Record>, Option<u64>) {
         let Checkpoint { start, mut region } = self.commits.ring_mut().resume_checkpoint();
-        let mut restated = 0;
+        let mut restated = Vec::new();
         loop {
             let (records, next) = self.restate(region);
-            restated += records.len();
-            if !records.is_empty() {
-                records.iter().for_each(|record| self.audit.remember(*record));
-                self.queue(What::Region(records));
-            }
+            records.iter().for_each(|record| self.audit.remember(*record));
+            restated.extend(records);
             let Some(next) = next else {
                 self.commits.ring_mut().checkpoint_planned();
-                return Some(start);
+                return (restated, Some(start));
             };
-            if restated > goal {
+            if restated.len() > goal {
                 self.commits.ring_mut().keep_checkpoint(Checkpoint { start, region: next });
-                return None;
+                return (restated, None);
             }
             region = next;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::found::{Found, NewLife};
+use super::found::{Found, Journal, NewLife};
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::TranslationLayer;
 use crate::perform::Setup;
@@ -39,15 +39,15 @@ pub(super) fn build(core: &mut Core, found: Found) -> Result<NewLife, String> {
     let slots = Slots::new(&core.setup.journal, media);
     let mut ring = Ring::new(slots, reserve, &journal.chain, (media, &units));
     if journal.is_thin {
-        ring.ask_for_checkpoint();
+        ring.ask_for_whole_checkpoint();
     }
     Ok(NewLife { layer, records, lost, plan, ring })
 }
 
 impl Recovered {
     fn build(setup: &Setup, Found { journal, unreadable, units }: &Found) -> Result<Self, String> {
-        let mut records: Vec<Record> = journal.chain.entries.iter().flat_map(|e| &e.records).copied().collect();
-        let mut layer = fold(setup, &records)?;
+        let mut records = Vec::new();
+        let mut layer = fold_all(setup, journal, &mut records)?;
         let mut plan = Plan::new();
         let mut lost = Vec::new();
         // A layer without records reads a block from its one place, and there the drive has to say that it cannot be
@@ -55,13 +55,39 @@ impl Recovered {
         if !unreadable.is_empty() && layer.most_records() > 0 {
             layer.recovered(units, &mut plan).map_err(|e| e.to_string())?;
             lost = lost_blocks(layer.as_mut(), unreadable);
-            records.extend(&lost);
             plan.clear();
-            layer = fold(setup, &records)?;
+            records.clear();
+            layer = fold_all(setup, journal, &mut records)?;
+            lost.iter().try_for_each(|record| fold(layer.as_mut(), record))?;
+            if setup.audit {
+                records.extend(&lost);
+            }
         }
         layer.recovered(units, &mut plan).map_err(|e| e.to_string())?;
         Ok(Self { layer, records, lost, plan })
     }
+}
+
+/// The layer that the records of a journal give. They are kept in `records` where somebody will fold them again.
+///
+/// # Errors
+/// The record that contradicts another.
+fn fold_all(setup: &Setup, journal: &Journal, records: &mut Vec<Record>) -> Result<Box<dyn TranslationLayer>, String> {
+    let mut layer = (setup.make)();
+    for entry in &journal.chain.entries {
+        let mut folded = Ok(());
+        let take = |record: Record| {
+            if folded.is_ok() {
+                folded = fold(layer.as_mut(), &record);
+            }
+            if setup.audit {
+                records.push(record);
+            }
+        };
+        entry.records(take);
+        folded?;
+    }
+    Ok(layer)
 }
 
 /// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and

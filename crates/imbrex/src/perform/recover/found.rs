@@ -34,9 +34,9 @@ pub(super) struct Found {
 pub struct NewLife {
     /// The layer, as the records give it and with what the drive reports.
     pub layer: Box<dyn TranslationLayer>,
-    /// The records that give it.
+    /// The records that give it, if they are to be folded again.
     pub records: Vec<Record>,
-    /// Those of them that are not in the journal yet: what has been found to be lost.
+    /// Those that are not in the journal yet: what has been found to be lost.
     pub lost: Vec<Record>,
     /// What the layer plans first.
     pub plan: Plan,

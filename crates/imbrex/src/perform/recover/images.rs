@@ -28,7 +28,7 @@ impl Replay {
         let images = if setup.rules.keeps(Rule::RedoFirst) {
             // Only the last image of a place matters.
             let entries = journal.chain.entries.iter().skip(journal.chain.redo_from);
-            entries.flat_map(|entry| entry.images.clone()).collect()
+            entries.filter_map(|entry| entry.records(drop)).flatten().collect()
         } else {
             BTreeMap::new()
         };

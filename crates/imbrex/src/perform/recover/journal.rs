@@ -11,7 +11,7 @@ use crate::perform::chain;
 use crate::perform::copies;
 use crate::perform::core::Core;
 use crate::perform::ring::Slots;
-use crate::perform::scan::Scan;
+use crate::perform::scan::{self, Scan};
 use crate::perform::{IoKind, IoResult, Setup};
 
 fn slots(setup: &Setup) -> Slots {
@@ -113,7 +113,7 @@ impl Stage for Read {
     fn next(self: Box<Self>, core: &mut Core) -> Result<Next, String> {
         let setup = &core.setup;
         let found = self.scan.finish()?;
-        let chain = chain::find(found.iter().map(|found| found.block.clone()).collect(), setup.block_bytes)?;
+        let chain = chain::find(scan::blocks(&found), setup.block_bytes)?;
         let lacking = copies::lacking(&found, &chain, &setup.journal);
         let is_sequential = slots(setup).are_sequential();
         let journal = Journal { chain, is_thin: is_sequential && !lacking.is_empty() };
