@@ -1,6 +1,7 @@
 //! Cleaning that no write waits for, and how large its steps may be.
 
 use super::run::{Run, STUCK};
+use crate::layer::Outlook;
 use crate::perform::Offered;
 
 impl Run {
@@ -8,8 +9,10 @@ impl Run {
     pub(super) fn clean_ahead(&mut self) {
         if self.dice.one_in(3) {
             self.performer.clean_asked();
-        } else {
-            self.performer.idle(1_000_000_000);
+        } else if self.performer.idle(1_000_000_000) == Offered::Declined
+            && let Some(Outlook { room, .. }) = self.performer.outlook()
+        {
+            self.performer.clean_ahead(room + 1);
         }
     }
 

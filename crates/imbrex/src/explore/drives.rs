@@ -3,7 +3,7 @@
 use super::content::BLOCK;
 use super::dice::Dice;
 use crate::bands::BandRun;
-use crate::drive::{DrivePreset, MediaSpec};
+use crate::drive::{DrivePreset, HybridSpec, MediaSpec};
 use crate::recording::Recording;
 use crate::tracks::{Overlap, Tracks};
 
@@ -44,6 +44,7 @@ impl RandomDrive {
             Recording::Banded => banded(reserved, dice),
             Recording::Interlaced => Self { media: interlaced(reserved, dice), buffer },
             Recording::Flash => Self { media: flash(needs, dice), buffer: 0 },
+            Recording::Hybrid => hybrid(reserved, buffer, dice),
             Recording::Cached => return None,
         })
     }
@@ -56,6 +57,7 @@ impl RandomDrive {
     pub fn preset(&self) -> DrivePreset {
         let like = match self.media {
             MediaSpec::Interlaced(_) => "tiny-interlaced",
+            MediaSpec::Hybrid(_) => "tiny-hybrid",
             MediaSpec::Flash { .. } => "tiny-flash",
             _ => "tiny-conventional",
         };
@@ -81,6 +83,21 @@ fn zoned(reserved: u32, buffer: u32, whole: u32, dice: &mut Dice) -> RandomDrive
         media: MediaSpec::Zoned { zones, zone_blocks, conventional_zones, max_open: 0, max_active: 0 },
         buffer,
     }
+}
+
+/// Few realms, so that they are soon turned, behind zones for what is reserved and the buffer.
+fn hybrid(reserved: u32, buffer: u32, dice: &mut Dice) -> RandomDrive {
+    let zone_blocks = dice.between(6, 24) as u32;
+    let (conventional_zones, sequential_zones) = *dice.pick(&[(2, 3), (2, 3), (1, 2), (3, 4), (2, 5)]);
+    let media = MediaSpec::Hybrid(HybridSpec {
+        fixed_zones: (reserved + buffer).div_ceil(zone_blocks) + dice.below(3) as u32,
+        realms: dice.between(3, 7) as u32,
+        conventional_zones,
+        sequential_zones,
+        zone_blocks,
+        activation_ms: 50,
+    });
+    RandomDrive { media, buffer }
 }
 
 /// A disk without conventional zones, and how many blocks of it so many copies of a journal take, with room for
@@ -126,4 +143,21 @@ fn flash(needs: &SpaceNeeds, dice: &mut Dice) -> MediaSpec {
     // Some layers keep nearly half of the pages back.
     let count = dice.between(4, most) as u32 + (2 * needs.blocks).div_ceil(pages);
     MediaSpec::Flash { erase_blocks: rewritable_erase_blocks + count, pages, rewritable_erase_blocks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_random_hybrid_drive_can_be_built() {
+        for seed in 0..300 {
+            let mut dice = Dice::new(seed);
+            let needs = SpaceNeeds { reserved: 20, buffer: dice.between(4, 40) as u32, blocks: 0 };
+            let drive = RandomDrive::new(Recording::Hybrid, &needs, &mut dice).unwrap();
+            let media = drive.preset().media(Recording::Hybrid).unwrap();
+            let realms = media.realms().unwrap();
+            assert!(realms.conventional(0).start.block() >= u64::from(needs.reserved + needs.buffer), "seed {seed}");
+        }
+    }
 }

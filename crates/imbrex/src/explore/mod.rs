@@ -14,6 +14,7 @@ mod devices;
 mod dice;
 mod drives;
 mod faults;
+mod growing;
 mod memory;
 mod model;
 mod run;

@@ -18,6 +18,10 @@ use crate::perform::{Counts, Failure, Io, IoKind, Reply, Request, Stack};
 const LIVES: u32 = 8;
 /// Requests between two cuts.
 const MOST_REQUESTS: u32 = 10_000;
+/// Blocks of a request at most.
+const LONGEST: u32 = 6;
+/// Blocks of a long trim: twice the longest zone of a drive in memory.
+const LONG_TRIM: u64 = 48;
 /// Operations of one life after which something must be wrong.
 pub(super) const STUCK: u64 = 100_000;
 
@@ -33,6 +37,8 @@ enum Asked {
         /// The client to which the flush reports what was lost, and what it had to give before anything else went
         /// wrong.
         reports: Option<(u32, FlushMust)>,
+        /// Blocks that the host saw when it asked: as many are there for good when it succeeds.
+        capacity: u64,
     },
 }
 
@@ -47,7 +53,10 @@ pub(super) struct Run {
     pub model: Model,
     asked: BTreeMap<u64, Asked>,
     pub next_id: u64,
-    capacity: u64,
+    /// Blocks that the host sees for good.
+    pub capacity: u64,
+    /// Whether the layer is asked to grow now and then.
+    grows: bool,
     /// Where sequential writing goes on.
     cursor: u64,
     /// One in how many operations fails; 0 for none.
@@ -79,6 +88,7 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
         dice,
         journals: (0..devices.drives()).map(|drive| devices.journal(drive)).collect(),
         capacity: devices.capacity(),
+        grows: devices.media(0).realms().is_some(),
         performer,
         pool: Vec::new(),
         model: Model::new(BLOCK / SECTOR, devices.unwritten()),
@@ -129,6 +139,8 @@ impl Run {
                 self.clean_ahead();
             } else if self.dice.one_in(100) {
                 self.bound_steps();
+            } else if self.grows && self.dice.one_in(12) {
+                self.grow()?;
             } else if self.dice.one_in(200) {
                 self.devices.damage(&mut self.dice);
             }
@@ -222,12 +234,13 @@ impl Run {
                 self.model.trim_ends(at);
                 Ok(())
             }
-            Asked::Flush { covered, must, reports } => match result {
+            Asked::Flush { covered, must, reports, capacity } => match result {
                 Ok(_) if must == FlushMust::Fails => {
                     Err("a flush succeeded after the layer's life had ended".to_owned())
                 }
                 Ok(_) => {
                     self.model.flush_ends(&covered);
+                    self.capacity = self.capacity.max(capacity);
                     Ok(())
                 }
                 // Of a disk that is worn out; any other has been found out above. It reports nothing of what was lost.
@@ -256,18 +269,20 @@ impl Run {
                 (Asked::Write(at, id + 1), Request::Write(at, data.concat().into()))
             }
             75..80 if free => {
+                let at = self.trimmed(at);
                 self.model.trim_begins(at);
                 (Asked::Trim(at), Request::Trim(at))
             }
             80..86 => {
                 let (covered, must) = (self.model.flush_begins(), self.clients.flushes(client));
-                (Asked::Flush { covered, must, reports: Some((client, must)) }, Request::Flush)
+                let capacity = self.seen_capacity();
+                (Asked::Flush { covered, must, reports: Some((client, must)), capacity }, Request::Flush)
             }
             86..88 => {
                 let (covered, ended) = (self.model.flush_begins(), u64::from(self.dice.one_in(4)));
                 let life = self.seen.rebuilds.saturating_sub(ended);
                 let must = if life < self.seen.rebuilds { FlushMust::Fails } else { FlushMust::Succeeds };
-                (Asked::Flush { covered, must, reports: None }, Request::Fua { life })
+                (Asked::Flush { covered, must, reports: None, capacity: 0 }, Request::Fua { life })
             }
             _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
         };
@@ -291,7 +306,7 @@ impl Run {
 
     /// Where the next request goes: on from the last sequential one, or anywhere, more often near the front.
     fn place(&mut self, sequential: bool) -> Extent<Lba> {
-        let blocks = self.dice.between(1, 6).min(self.capacity);
+        let blocks = self.dice.between(1, LONGEST.into()).min(self.capacity);
         let start = if sequential {
             self.cursor
         } else {
@@ -303,6 +318,18 @@ impl Run {
             self.cursor = start + blocks;
         }
         Extent::new(Lba(start), blocks as u32)
+    }
+
+    /// What a client trims who writes `at`: that, or for the longest ones all of a zone and more, which has layers
+    /// empty it. Those of disks that grow empty none.
+    fn trimmed(&self, at: Extent<Lba>) -> Extent<Lba> {
+        if self.grows || at.blocks < LONGEST {
+            return at;
+        }
+        let start = at.start.0.saturating_sub(LONG_TRIM / 2);
+        let end = self.capacity.min(start + LONG_TRIM);
+        let long = Extent::new(Lba(start), (end - start) as u32);
+        if long.iter().any(|lba| self.model.busy.contains(&lba)) { at } else { long }
     }
 
     /// Cuts the power, perhaps again during recovery.

@@ -12,6 +12,7 @@ use crate::layer::TranslationLayer;
 use crate::layers::samples::{ample_space, sampled};
 use crate::layers::{self, ConfigError, Field};
 use crate::media::{Joined, Media};
+use crate::perform::journal::Coding;
 use crate::perform::rules::Rules;
 use crate::perform::{JournalLength, JournalTooShort, Setup, StackSetup};
 use crate::recording::Recording;
@@ -132,6 +133,8 @@ impl Shape {
     /// What the runner of the layer itself needs to know.
     pub fn top(&self) -> Setup {
         let (build, space, config) = (Arc::clone(&self.build), self.space.clone(), self.config.clone());
+        // Half of them as they are served, and half as they are simulated.
+        let spares_ram = self.entry_blocks.is_multiple_of(2);
         let media: Box<dyn Media> = match &self.below {
             Below::Drive(media) => media.copy(),
             Below::Stack(shapes) => {
@@ -141,7 +144,12 @@ impl Shape {
         };
         Setup {
             make: Box::new(move || match build(&space, &config) {
-                Ok(layer) => layer,
+                Ok(mut layer) => {
+                    if spares_ram {
+                        layer.spare_ram();
+                    }
+                    layer
+                }
                 Err(e) => unreachable!("the same layer was made before: {e}"),
             }),
             media,
@@ -150,6 +158,7 @@ impl Shape {
             identity: 0x1b12e5,
             gather: GATHER,
             entry_blocks: self.entry_blocks,
+            coding: Coding::Compact,
             rules: self.rules,
             audit: true,
         }
@@ -251,6 +260,7 @@ fn stacked(journal: u32, buffer: u32, rules: Rules, dice: &mut Dice) -> Result<(
         zones: None,
         bands: None,
         tracks: None,
+        realms: None,
         home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: disk.layer()?.capacity() }),
         buffer_blocks: buffer,
     };
