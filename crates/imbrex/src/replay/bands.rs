@@ -5,7 +5,7 @@
 use super::Observer;
 use super::error::ReplayError;
 use super::lookahead::Pending;
-use super::options::{BandsAt, ReplayOptions};
+use super::options::{ReplayOptions, TraceMoment};
 use crate::contents::Contents;
 use crate::layer::TranslationLayer;
 use crate::layers::LayerInfo;
@@ -14,7 +14,7 @@ use crate::layers::LayerInfo;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BandsLook {
     /// The moment that was chosen; none at the end.
-    pub at: Option<BandsAt>,
+    pub at: Option<TraceMoment>,
     /// Requests of the trace that came before.
     pub requests: u64,
     /// The bands or tracks, in their order.
@@ -24,16 +24,34 @@ pub struct BandsLook {
 /// The moments that are still to come.
 pub(super) struct Looks {
     /// In the order in which they were chosen.
-    left: Vec<BandsAt>,
+    left: Vec<TraceMoment>,
+    /// The first of them after a number of requests, and the first at a time, in ns; `u64::MAX` without one.
+    first: (u64, u64),
 }
 
 impl Looks {
-    pub(super) fn new(chosen: &[BandsAt]) -> Self {
-        Self { left: chosen.to_vec() }
+    pub(super) fn new(chosen: &[TraceMoment]) -> Self {
+        let mut looks = Self { left: chosen.to_vec(), first: (u64::MAX, u64::MAX) };
+        looks.find_first();
+        looks
+    }
+
+    fn find_first(&mut self) {
+        self.first = self.left.iter().fold((u64::MAX, u64::MAX), |(requests, ns), at| match *at {
+            TraceMoment::Requests(n) => (requests.min(n), ns),
+            TraceMoment::Ns(n) => (requests, ns.min(n)),
+        });
     }
 
     /// Looks if it is time to, before `next`.
+    #[inline]
     pub(super) fn before(&mut self, next: &Pending, layer: &dyn TranslationLayer, observer: &mut dyn Observer) {
+        if next.number > self.first.0 || next.arrival_ns >= self.first.1 {
+            self.look(next, layer, observer);
+        }
+    }
+
+    fn look(&mut self, next: &Pending, layer: &dyn TranslationLayer, observer: &mut dyn Observer) {
         for at in self.due(next) {
             let contents = seen(layer);
             observer.bands(&BandsLook { at: Some(at), requests: next.number - 1, contents });
@@ -56,12 +74,10 @@ impl Looks {
     }
 
     /// The moments that are over before `next`.
-    fn due(&mut self, next: &Pending) -> Vec<BandsAt> {
-        let is_due = |at: &mut BandsAt| match *at {
-            BandsAt::Requests(requests) => next.number > requests,
-            BandsAt::Ns(ns) => next.arrival_ns >= ns,
-        };
-        self.left.extract_if(.., is_due).collect()
+    fn due(&mut self, next: &Pending) -> Vec<TraceMoment> {
+        let due = self.left.extract_if(.., |at| at.is_before(next.number, next.arrival_ns)).collect();
+        self.find_first();
+        due
     }
 }
 
@@ -80,7 +96,7 @@ pub(super) fn check(
         return Ok(());
     }
     let reason = format!(
-        "layer {} does not say what lies where; choose a log such as log-greedy, or one for interlaced tracks",
+        "layer {} does not say what lies where; choose one with a buffer before zones, a log, or one for interlaced tracks",
         layer.name
     );
     Err(ReplayError::Option { option: "bands", reason })

@@ -74,14 +74,15 @@ impl Simulation {
     /// Offers the layer the time until `until_ns`.
     pub(super) fn use_idle_time(&mut self, until_ns: u64) -> Result<(), Fault> {
         let since_ns = self.machine.now_ns;
-        if !self.options.idle {
+        let mut is_growing = self.layer.growth().is_some();
+        if !self.options.idle && !is_growing {
             return Ok(());
         }
         self.waiting.clear();
-        let mut idle_steps = 0;
+        let (mut idle_steps, mut is_held) = (0, false);
         for _ in 0..MAX_STEPS {
-            let begin_ns = self.machine.now_ns.max(self.idle_from(since_ns));
-            if begin_ns >= until_ns {
+            let begin_ns = self.machine.now_ns.max(if is_growing { since_ns } else { self.idle_from(since_ns) });
+            if begin_ns >= until_ns && !is_held {
                 break;
             }
             self.machine.now_ns = begin_ns;
@@ -89,6 +90,11 @@ impl Simulation {
             let (step, took_ns) = self.clean(Pressure::Idle { ns: self.machine.now_ns - since_ns }, None)?;
             idle_steps += u64::from(!self.plan.is_empty());
             self.idle.ns += took_ns;
+            if is_growing && let Some(growing) = &mut self.growing {
+                growing.stepped(took_ns, self.machine.now_ns, until_ns);
+                is_growing = self.layer.growth().is_some();
+                is_held = is_growing && step == Step::Hold;
+            }
             let goes_on = match step {
                 Step::More | Step::Hold => true,
                 Step::Wait => self.machine.give_back(&mut *self.layer, given_back)?,
@@ -111,7 +117,7 @@ impl Simulation {
 
     /// One cleaning step, performed whole; returns how long it took. `meanwhile` are the blocked write and the requests
     /// that may be served while the step is under way, if the layer allows that.
-    fn clean(&mut self, why: Pressure, meanwhile: Option<Meanwhile<'_, '_>>) -> Result<(Step, u64), Fault> {
+    pub(super) fn clean(&mut self, why: Pressure, meanwhile: Option<Meanwhile<'_, '_>>) -> Result<(Step, u64), Fault> {
         let mut begun_ns = self.machine.now_ns;
         self.plan.clear();
         let step = self.layer.clean(why, &self.waiting, &mut self.plan);

@@ -28,6 +28,11 @@ pub trait Timing: Send {
     fn reset(&mut self, now_ns: u64, _first_sector: u64, _sectors: u64) -> u64 {
         now_ns
     }
+
+    /// When a span of a realm is active whose activation begins at `now_ns`, on a drive that says how long one takes.
+    fn activate(&mut self, now_ns: u64, _activation_ns: u64) -> u64 {
+        now_ns
+    }
 }
 
 /// Accesses take no time: for counting.
@@ -53,7 +58,7 @@ pub struct Device {
     busy_ns: u64,
     /// How far the head had travelled when that was last forgotten.
     travelled_before: u64,
-    /// How long units have been emptied since the last access or the beginning of the last request.
+    /// How long units have been emptied, and spans activated, since the last access or the beginning of the last request.
     emptying_ns: u64,
     /// The block at which the last access began.
     position: u64,
@@ -218,27 +223,30 @@ impl Device {
         self.access(at, now_ns, true)
     }
 
-    /// The blocks of a unit of the disk.
+    /// The blocks of a unit of the disk, or the span that is active after its reset.
     pub(super) fn unit(&self, unit: Unit) -> Result<Extent<Pba>, Illegal> {
         if unit.device == Pba::DISK { Ok(self.media.extent_of(unit)) } else { Err(Illegal::NoReset { unit }) }
     }
 
-    /// Empties a unit; returns its blocks and when that is done.
+    /// Empties a unit, or activates a span of a realm; returns when that is done.
     ///
     /// # Errors
     /// When the media refuses.
-    pub fn reset(&mut self, unit: Unit, now_ns: u64) -> Result<(Extent<Pba>, u64), Illegal> {
-        let space = self.unit(unit)?;
+    pub fn reset(&mut self, unit: Unit, now_ns: u64) -> Result<u64, Illegal> {
+        let (first, sectors) = self.sectors(self.unit(unit)?);
         self.media.reset(unit)?;
-        let (first, sectors) = self.sectors(space);
-        let done = match &mut self.work {
-            Work::Drive(timing) if !self.free_of_charge => timing.reset(now_ns, first, sectors),
-            _ => return Ok((space, now_ns)),
+        let realms = self.media.realms().filter(|realms| realms.activated_by(unit).is_some());
+        let done = match (&mut self.work, realms) {
+            (Work::Drive(timing), Some(realms)) if !self.free_of_charge => {
+                timing.activate(now_ns, realms.times.activation_ns)
+            }
+            (Work::Drive(timing), None) if !self.free_of_charge => timing.reset(now_ns, first, sectors),
+            _ => return Ok(now_ns),
         };
         debug_assert!(done >= now_ns);
         self.busy_ns += done - now_ns;
         self.emptying_ns += done - now_ns;
-        Ok((space, done))
+        Ok(done)
     }
 
     fn sectors(&self, at: Extent<Pba>) -> (u64, u64) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::block::{Extent, Lba};
 use crate::drive::DriveError;
-use crate::layer::{Corrupt, Violation};
+use crate::layer::{CannotGrow, Corrupt, Violation};
 use crate::layers::ConfigError;
 use crate::media::{Illegal, Tag};
 use crate::perform::JournalTooShort;
@@ -76,6 +76,8 @@ pub enum Moment {
     Prefill,
     /// At this request of the trace, counted from 1, or in the idle time before it.
     Request(u64),
+    /// While the layer grew, after the last request.
+    Growth,
     /// While what lay in RAM was written at the end.
     Flush,
     /// While everything was read back at the end.
@@ -88,6 +90,7 @@ impl fmt::Display for Moment {
             Self::Start => f.write_str("at the start"),
             Self::Prefill => f.write_str("while the disk was filled"),
             Self::Request(number) => write!(f, "request {number}"),
+            Self::Growth => f.write_str("while it grew"),
             Self::Flush => f.write_str("writing what lay in RAM at the end"),
             Self::ReadBack => f.write_str("reading everything back"),
         }
@@ -103,6 +106,9 @@ pub enum Fault {
     /// An invariant does not hold.
     #[error("{0}")]
     Violation(#[from] Violation),
+    /// The layer cannot grow as it was asked to.
+    #[error("{0}")]
+    CannotGrow(#[from] CannotGrow),
     /// The layer does not accept the drive's report.
     #[error("{0}")]
     Corrupt(#[from] Corrupt),

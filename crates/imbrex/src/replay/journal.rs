@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use crate::block::{Address, Extent, Pba};
-use crate::perform::journal::entry_blocks;
-use crate::plan::{Place, Unit};
+use crate::perform::journal::{Coding, Draft};
+use crate::plan::{Place, Record, Unit};
 
 /// Where the journal begins: at the front of the conventional space.
 pub(super) const START: Pba = Pba::disk(0);
@@ -32,8 +32,11 @@ pub(super) struct Journal {
     /// The block written next, and how many were written since the last checkpoint.
     head: u64,
     since_checkpoint: u64,
-    /// Records not yet written.
+    /// Records not yet written: how many, and as an entry.
     pending: usize,
+    entry: Draft,
+    /// A checkpoint while it is made, kept for its memory.
+    checkpoint: Draft,
     waiting: VecDeque<Effect>,
 }
 
@@ -48,12 +51,15 @@ impl Journal {
             head: 0,
             since_checkpoint: 0,
             pending: 0,
+            entry: Draft::new(Coding::Compact),
+            checkpoint: Draft::new(Coding::Compact),
             waiting: VecDeque::with_capacity(WAITING),
         }
     }
 
-    pub(super) fn add_record(&mut self) {
+    pub(super) fn add_record(&mut self, record: &Record) {
         self.pending += 1;
+        self.entry.push(record);
     }
 
     /// Whether `effect` may happen now; otherwise it waits for the records before it.
@@ -78,10 +84,12 @@ impl Journal {
         self.pending + self.waiting.len() >= self.gather
     }
 
-    /// The blocks that the pending records take together with `records` more and `images` redo images. Nothing is
-    /// pending then.
-    pub(super) fn take_pending(&mut self, records: usize, images: usize) -> u64 {
-        entry_blocks(std::mem::take(&mut self.pending) + records, images, self.block_bytes) as u64
+    /// The blocks that the pending records take together with `images` redo images. Nothing is pending then.
+    pub(super) fn take_pending(&mut self, images: usize) -> u64 {
+        let blocks = self.entry.blocks_with(0, images, self.block_bytes) as u64;
+        self.pending = 0;
+        self.entry.clear();
+        blocks
     }
 
     /// Whether half the ring has been written since the last checkpoint.
@@ -89,13 +97,20 @@ impl Journal {
         self.since_checkpoint >= self.blocks / 2
     }
 
-    /// The blocks of a checkpoint of so many records.
-    pub(super) fn checkpoint_blocks(&self, records: usize) -> u64 {
-        entry_blocks(records, 0, self.block_bytes) as u64
+    /// The blocks of a checkpoint whose records make this entry.
+    pub(super) fn checkpoint_blocks(&self, entry: &Draft) -> u64 {
+        entry.blocks(self.block_bytes) as u64
+    }
+
+    /// An entry for a checkpoint, with the memory of the last one.
+    pub(super) fn take_checkpoint(&mut self) -> Draft {
+        std::mem::replace(&mut self.checkpoint, Draft::new(Coding::Compact))
     }
 
     /// The checkpoint is written; the other half of the ring is for what follows it.
-    pub(super) fn checkpoint_written(&mut self) {
+    pub(super) fn checkpoint_written(&mut self, mut entry: Draft) {
+        entry.clear();
+        self.checkpoint = entry;
         self.since_checkpoint = 0;
     }
 
@@ -123,9 +138,9 @@ mod tests {
         let mut journal = Journal::new(Pba::disk(0), 16, (4096, 191));
         let space = Effect::Free(Extent::new(Pba::disk(100), 1));
         assert!(journal.defer(space), "nothing is pending");
-        journal.add_record();
+        journal.add_record(&Record::Note { key: 7, value: u64::MAX });
         assert!(!journal.defer(space));
-        assert_eq!(journal.take_pending(0, 0), 1);
+        assert_eq!(journal.take_pending(0), 1);
         assert!(journal.next_effect().is_some() && journal.next_effect().is_none());
     }
 
@@ -133,10 +148,10 @@ mod tests {
     fn what_has_gathered_is_written() {
         let mut journal = Journal::new(Pba::disk(0), 16, (4096, 191));
         while !journal.is_full() {
-            journal.add_record();
+            journal.add_record(&Record::Note { key: 7, value: u64::MAX });
         }
-        assert_eq!(journal.take_pending(0, 0), 1);
-        assert_eq!(journal.take_pending(1, 2), 3);
+        assert_eq!(journal.take_pending(0), 1);
+        assert_eq!(journal.take_pending(2), 3);
     }
 
     #[test]
@@ -144,7 +159,7 @@ mod tests {
         let mut journal = Journal::new(Pba::disk(8), 16, (512, 20));
         assert_eq!(journal.advance(10), Extent::new(Pba::disk(8), 10));
         assert!(journal.checkpoint_due());
-        journal.checkpoint_written();
+        journal.checkpoint_written(Draft::new(Coding::Compact));
         assert_eq!(journal.advance(10), Extent::new(Pba::disk(18), 6));
         assert_eq!(journal.advance(4), Extent::new(Pba::disk(8), 4));
         assert!(journal.checkpoint_due());

@@ -5,20 +5,15 @@ use super::journal::{Journal, is_staged};
 use super::machine::Machine;
 use crate::block::Extent;
 use crate::layer::{TranslationLayer, Violation};
+use crate::perform::journal::{Coding, Draft};
 use crate::plan::{Op, Place, Plan, Why};
 
 impl Machine {
     /// Under a journal, a plan with redo moves first reads all it will read, and then has the images of the redo moves
     /// and their records written in one entry (ordering rule 5). Says whether that is so.
     pub(super) fn stage_redo(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan) -> Result<bool, Fault> {
-        let (mut images, mut records) = (0, 0);
-        for op in plan.ops() {
-            match op {
-                Op::Move { blocks, redo: true, .. } => images += *blocks as usize,
-                Op::Record { redo: true, .. } => records += 1,
-                _ => {}
-            }
-        }
+        let image = |op: &Op| if let Op::Move { blocks, redo: true, .. } = op { *blocks as usize } else { 0 };
+        let images = plan.ops().iter().map(image).sum();
         if images == 0 {
             return Ok(false);
         }
@@ -30,18 +25,23 @@ impl Machine {
                 self.read(Extent::new(*source, *blocks), *why)?;
             }
         }
-        self.write_journal(layer, records, images)?;
+        for op in plan.ops() {
+            if let (Op::Record { record, redo: true }, Some(journal)) = (op, &mut self.journal) {
+                journal.add_record(record);
+            }
+        }
+        self.write_journal(layer, images)?;
         Ok(true)
     }
 
     pub(super) fn commit(&mut self, layer: &mut dyn TranslationLayer) -> Result<(), Fault> {
-        self.write_journal(layer, 0, 0)
+        self.write_journal(layer, 0)
     }
 
-    /// Writes the pending records, `records` more and redo images; what waited for the records takes effect.
-    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, records: usize, images: usize) -> Result<(), Fault> {
+    /// Writes the pending records and redo images; what waited for the records takes effect.
+    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, images: usize) -> Result<(), Fault> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        let blocks = journal.take_pending(records, images);
+        let blocks = journal.take_pending(images);
         self.write_ring(blocks)?;
         while let Some(effect) = self.journal.as_mut().and_then(Journal::next_effect) {
             self.take_effect(layer, effect)?;
@@ -66,19 +66,25 @@ impl Machine {
             return Ok(());
         }
         let (mut records, mut from) = (0, Some(0));
+        let mut entry = self.journal.as_mut().map_or_else(|| Draft::new(Coding::Compact), Journal::take_checkpoint);
         while let Some(region) = from {
             self.restated.clear();
             from = layer.restate(region, &mut self.restated);
-            records += self.restated.ops().len();
+            for op in self.restated.ops() {
+                if let Op::Record { record, .. } = op {
+                    records += 1;
+                    entry.push(record);
+                }
+            }
         }
         let most = layer.most_records();
-        if records as u64 > most {
+        if records > most {
             return Err(Violation(format!("restating takes {records} records, and {most} were said to do")).into());
         }
         let Some(journal) = &self.journal else { return Ok(()) };
-        self.write_ring(journal.checkpoint_blocks(records))?;
+        self.write_ring(journal.checkpoint_blocks(&entry))?;
         if let Some(journal) = &mut self.journal {
-            journal.checkpoint_written();
+            journal.checkpoint_written(entry);
         }
         Ok(())
     }

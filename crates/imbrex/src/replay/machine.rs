@@ -128,11 +128,11 @@ impl Machine {
                         self.delivery = delivery;
                     }
                 }
-                Op::Record { redo, .. } => {
+                Op::Record { record, redo } => {
                     if let Some(journal) = &mut self.journal
                         && !(staged && *redo)
                     {
-                        journal.add_record();
+                        journal.add_record(record);
                         if journal.is_full() {
                             self.commit(layer)?;
                         }
@@ -279,10 +279,11 @@ impl Machine {
     }
 
     pub(super) fn reset(&mut self, unit: Unit) -> Result<(), Fault> {
-        let (space, done_ns) = self.disk.reset(unit, self.now_ns)?;
-        self.now_ns = done_ns;
+        self.now_ns = self.disk.reset(unit, self.now_ns)?;
         self.counters.resets += 1;
-        self.forget(space);
+        if let Some(content) = &mut self.content {
+            self.disk.media().emptied_by(unit, &mut |emptied| content.gone(emptied));
+        }
         Ok(())
     }
 }
@@ -299,62 +300,4 @@ fn is_plausible(from: &Place, to: &Place, host: Host) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use super::*;
-    use crate::layer::Unwritten;
-    use crate::layers::find;
-    use crate::media::Conventional;
-    use crate::plan::Record;
-    use crate::replay::{ReplayOptions, Scheduler, Timing, space};
-
-    /// Takes a nanosecond for an access and notes it: first block, blocks, whether it writes.
-    struct Noted(Arc<Mutex<Vec<(u64, u64, bool)>>>);
-
-    impl Timing for Noted {
-        fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64 {
-            self.0.lock().unwrap().push((first_sector / 8, sectors / 8, write));
-            now_ns + 1
-        }
-
-        fn positioning_ns(&self, _: u64, _: u64, _: bool) -> u64 {
-            0
-        }
-    }
-
-    /// The accesses of a plan that exchanges blocks 50 and 60.
-    fn swap(journal: Option<Journal>, scheduler: Scheduler) -> Vec<(u64, u64, bool)> {
-        let accesses = Arc::new(Mutex::new(Vec::new()));
-        let media = Box::new(Conventional::new(Pba::DISK, 100));
-        let disk = Device::new(media, Box::new(Noted(Arc::clone(&accesses))), 4096);
-        let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
-        let mut layer = find("conventional").unwrap().build(&space, &toml::Table::new()).unwrap();
-        let mut machine = Machine::new(disk, 1, journal, Some(Content::new(Pba::DISK, Unwritten::Zeros)));
-        machine.scheduled = Scheduled::new(scheduler, 32);
-        let mut plan = Plan::new();
-        let (a, b, ram) = (Place::At(Pba::disk(50)), Place::At(Pba::disk(60)), Place::At(Pba::ram(0)));
-        plan.copy(a, ram, 1, Why::Swap);
-        plan.redo_copy(b, a, 1, Why::Swap);
-        plan.redo_copy(ram, b, 1, Why::Swap);
-        plan.redo_record(Record::Map { at: Extent::new(Lba(0), 1), to: Pba::disk(50) });
-        machine.perform(&mut *layer, &plan, Host::Nobody).unwrap();
-        machine.drain().unwrap();
-        assert_eq!((machine.counters.read[Why::Swap as usize], machine.counters.written[Why::Swap as usize]), (2, 2));
-        let accesses = accesses.lock().unwrap().clone();
-        assert_eq!(machine.now_ns, accesses.len() as u64);
-        accesses
-    }
-
-    #[test]
-    fn a_redo_plan_is_journaled_between_its_reads_and_its_writes() {
-        for scheduler in [Scheduler::Fcfs, Scheduler::CLook, Scheduler::Sptf] {
-            let exchanged = [(50, 1, false), (60, 1, false), (50, 1, true), (60, 1, true)];
-            assert_eq!(swap(None, scheduler), exchanged);
-            // Two images and a record take three blocks.
-            let journal = Journal::new(Pba::disk(0), 16, (4096, 191));
-            let journaled = [(50, 1, false), (60, 1, false), (0, 3, true), (50, 1, true), (60, 1, true)];
-            assert_eq!(swap(Some(journal), scheduler), journaled);
-        }
-    }
-}
+mod tests;

@@ -26,6 +26,8 @@ mod content;
 mod device;
 mod dispatch;
 mod error;
+mod growing;
+mod growth;
 mod in_flight;
 mod journal;
 mod journaled;
@@ -47,6 +49,7 @@ mod sizing;
 mod stacked;
 mod sums;
 mod sweep;
+mod watched;
 
 use std::ops::ControlFlow;
 
@@ -54,8 +57,10 @@ pub use crate::buffer_size::{BadBufferSize, BufferSize};
 pub use bands::BandsLook;
 pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
-pub use options::{BandsAt, Beyond, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, WarmUp, Window};
-pub use outcome::{Below, ByReason, CleaningTime, HotAndCold, Latency, LatencyMs, Outcome};
+pub use options::{
+    Beyond, Extension, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, TraceMoment, WarmUp, Window,
+};
+pub use outcome::{Below, ByReason, CleaningTime, GrowthOutcome, HotAndCold, Latency, LatencyMs, Outcome, QUANTILES};
 pub use room::{disk, space};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;
@@ -63,7 +68,20 @@ pub use series::WindowOutcome;
 pub use setup::{Setup, replay};
 pub use simulation::Simulation;
 pub use sizing::{fits, sized};
-pub use sums::{BandSums, SideSums, TrackSums};
+pub use sums::{BandSums, SideSums, TrackSums, ZoneSums};
+
+/// A request that is complete.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct ServedRequest {
+    /// Its number in the trace, from 1.
+    pub number: u64,
+    /// What it was.
+    pub access: crate::block::Access,
+    /// When it arrived, in ns.
+    pub arrival_ns: u64,
+    /// How long it took from then on, in ns.
+    pub latency_ns: u64,
+}
 
 /// Whoever watches a replay.
 pub trait Observer {
@@ -74,6 +92,10 @@ pub trait Observer {
 
     /// Called when the warm-up is over, if there is one.
     fn warmed_up(&mut self) {}
+
+    /// Called with each request that is complete, in the order in which they are, if
+    /// [`each_request`](ReplayOptions::each_request) asks for it; those of the warm-up too.
+    fn request(&mut self, _request: &ServedRequest) {}
 
     /// Called with each row of the series, if one is wanted.
     fn row(&mut self, _row: &WindowOutcome) {}

@@ -25,6 +25,9 @@ pub struct ReplayOptions {
     /// The part of the capacity that is written, in order and free of charge, before the first request; rounded down to
     /// whole zones, bands (to what the longest one has) or erase blocks where the drive has any. Default 1.
     pub prefill: f64,
+    /// The part of the capacity that is trimmed after that, free of charge too: each MiB with this chance, by draws
+    /// that are always the same. Not in a stack, whose caches pass no trim on. Default 0.
+    pub trimmed: f64,
     /// The beginning of the trace that is replayed and left out of all figures. Default none.
     pub warm_up: Option<WarmUp>,
     /// Whether the layer is offered idle time. Default yes.
@@ -64,7 +67,18 @@ pub struct ReplayOptions {
     /// The length of the rows of the series, if one is wanted. Default none.
     pub window: Option<Window>,
     /// When a layer that has bands is asked what they hold, beside the end, if it is. Default never.
-    pub bands: Option<Vec<BandsAt>>,
+    pub bands: Option<Vec<TraceMoment>>,
+    /// Space that the layer is asked for during the replay. Default none.
+    pub extend: Option<Extension>,
+    /// Whether the observer is told of every request that is complete. Default no.
+    #[serde(skip_serializing_if = "is_off")]
+    pub each_request: bool,
+}
+
+/// An option that tells nothing of a run is written only where it was chosen.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_off(option: &bool) -> bool {
+    !option
 }
 
 /// The largest queue depth: its completion times are kept.
@@ -79,6 +93,7 @@ impl Default for ReplayOptions {
             scheduler: Scheduler::Fcfs,
             scheduler_depth: 32,
             prefill: 1.0,
+            trimmed: 0.0,
             warm_up: None,
             idle: true,
             idle_after_ns: 10_000_000,
@@ -94,6 +109,8 @@ impl Default for ReplayOptions {
             stretch_bytes: None,
             window: None,
             bands: None,
+            extend: None,
+            each_request: false,
         }
     }
 }
@@ -117,12 +134,20 @@ impl ReplayOptions {
     /// # Errors
     /// When it does not.
     pub fn check_bands(&self, range: &TraceRange) -> Result<(), ReplayError> {
-        let goes_on = |at: &BandsAt| match *at {
-            BandsAt::Requests(requests) => requests < range.requests,
-            BandsAt::Ns(ns) => ns <= range.duration_ns,
-        };
-        let is_reached = self.bands.iter().flatten().all(goes_on);
+        let is_reached = self.bands.iter().flatten().all(|at| at.is_reached(range));
         if is_reached { Ok(()) } else { Err(Self::late_bands(range.requests)) }
+    }
+
+    /// Whether a workload goes on after the moment at which space is asked for.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_extension(&self, range: &TraceRange) -> Result<(), ReplayError> {
+        if self.extend.is_none_or(|extension| extension.at.is_reached(range)) {
+            return Ok(());
+        }
+        let reason = format!("it comes after the {} requests of the trace; choose an earlier moment", range.requests);
+        Err(ReplayError::Option { option: "extend", reason })
     }
 
     /// The error that a trace of so many requests is over before bands are to be looked at.
@@ -140,8 +165,13 @@ impl ReplayOptions {
     /// Whether every option makes sense on `disk`.
     pub(super) fn check(&self, disk: &Device) -> Result<(), ReplayError> {
         let wrong = |option, reason: String| Err(ReplayError::Option { option, reason });
-        if !(0.0..=1.0).contains(&self.prefill) {
-            return wrong("prefill", format!("{} is no part of the capacity; choose from 0 to 1", self.prefill));
+        for (option, part) in [("prefill", self.prefill), ("trimmed", self.trimmed)] {
+            if !(0.0..=1.0).contains(&part) {
+                return wrong(option, format!("{part} is no part of the capacity; choose from 0 to 1"));
+            }
+        }
+        if disk.is_stack() && self.trimmed > 0.0 {
+            return wrong("trimmed", "the devices of a stack are full, and a cache passes no trim on".to_owned());
         }
         let block_bytes = disk.block_bytes();
         if !block_bytes.is_power_of_two() {
@@ -157,7 +187,7 @@ impl ReplayOptions {
         if self.untimed && self.scheduler != Scheduler::Fcfs {
             return wrong("scheduler", "accesses that take no time need no order; choose fcfs".to_owned());
         }
-        let is_time = |at: &BandsAt| matches!(at, BandsAt::Ns(_));
+        let is_time = |at: &TraceMoment| matches!(at, TraceMoment::Ns(_));
         if self.queue_depth.is_some() && self.bands.iter().flatten().any(is_time) {
             return wrong("bands", "a closed loop ignores the trace's times; choose numbers of requests".to_owned());
         }
@@ -197,15 +227,42 @@ pub enum Beyond {
     Wrap,
 }
 
-/// When the bands of a layer are looked at.
+/// A moment of a replay: when bands are looked at, or space is asked for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum BandsAt {
+pub enum TraceMoment {
     /// After so many requests of the trace, the warm-up included.
     Requests(u64),
     /// Before the first request that arrives so many nanoseconds after the beginning, or later. Not in a closed loop,
     /// which ignores when requests arrive.
     Ns(u64),
+}
+
+impl TraceMoment {
+    /// Whether a workload goes on after it.
+    fn is_reached(self, range: &TraceRange) -> bool {
+        match self {
+            Self::Requests(requests) => requests < range.requests,
+            Self::Ns(ns) => ns <= range.duration_ns,
+        }
+    }
+
+    /// Whether the moment is over before the request of this number, which arrives then.
+    pub(super) fn is_before(self, number: u64, arrival_ns: u64) -> bool {
+        match self {
+            Self::Requests(requests) => number > requests,
+            Self::Ns(ns) => arrival_ns >= ns,
+        }
+    }
+}
+
+/// Space that is asked for during a replay.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Extension {
+    /// How many bytes; rounded up to what the layer grows by.
+    pub bytes: u64,
+    /// When.
+    pub at: TraceMoment,
 }
 
 /// The length of one row of the series.

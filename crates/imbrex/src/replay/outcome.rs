@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::ser::SerializeMap;
 
 use super::metrics::{Cleaning, Counters, Latencies, Served, Totals};
-use super::sums::{BandSums, TrackSums};
+use super::sums::{BandSums, TrackSums, ZoneSums};
 use crate::contents::Contents;
 use crate::plan::{Event, Why};
 
@@ -83,6 +83,10 @@ pub struct Outcome {
     /// How many cylinders the head has travelled, or the heads of all disks of a stack; on an interlaced disk a cylinder
     /// is a track.
     pub seek_cylinders: u64,
+    /// Blocks that were given a place away from their home, each time that they were; 0 for layers that do not say.
+    pub relocated_blocks: u64,
+    /// How many tracks from their home these lay, in all.
+    pub relocated_tracks: u64,
     /// Wall-clock time of the replay, prefilling and warm-up left out; 0 if nobody measured it.
     pub replay_seconds: f64,
     /// Host blocks replayed in each second of it.
@@ -93,9 +97,41 @@ pub struct Outcome {
     /// What the tracks of an interlaced disk hold at the end, if they were looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracks: Option<TrackSums>,
+    /// Where the blocks of the zones lie at the end, if these were looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<ZoneSums>,
+    /// Pairs of zones that took each other's place.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub zone_swaps: u64,
+    /// What became of space that was asked for, if some was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<GrowthOutcome>,
     /// The devices of a stack, in the order of their numbers. What is said of media above are the sums over them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Below>,
+}
+
+/// What became of space that was asked for during a replay.
+#[derive(Copy, Clone, PartialEq, Default, Debug, Serialize)]
+pub struct GrowthOutcome {
+    /// Blocks that the host sees more than before.
+    pub gained_blocks: u64,
+    /// Zones whose space was made into others.
+    pub converted_zones: u64,
+    /// When it was asked for, in seconds of simulated time.
+    pub begun_s: f64,
+    /// How long it took until all of it was there.
+    pub seconds: f64,
+    /// Steps that were not interrupted.
+    pub steps: u64,
+    /// How long all of them took, in seconds.
+    pub step_seconds: f64,
+    /// How long the longest of them took, in milliseconds.
+    pub longest_step_ms: f64,
+    /// Requests that arrived during a step.
+    pub delayed_requests: u64,
+    /// The longest that one of these waited for its end, in milliseconds.
+    pub longest_delay_ms: f64,
 }
 
 /// What a buffer with a hot part of blocks and a cold part of chunks did besides.
@@ -174,7 +210,15 @@ pub struct Latency {
     pub p999: f64,
     /// The longest.
     pub max: f64,
+    /// At each of [`QUANTILES`], for a picture of the whole distribution.
+    pub quantiles: [f64; QUANTILES.len()],
 }
+
+/// The parts of all requests whose latencies a distribution is told at.
+pub const QUANTILES: [f64; 24] = [
+    0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99,
+    0.995, 0.998, 0.999, 0.9999,
+];
 
 /// Cleaning of one kind.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize)]
@@ -235,10 +279,15 @@ impl Outcome {
             // counted, only when that request asks something of it.
             disk_busy_ratio: ratio(busy_ns.min(measured_ns), measured_ns),
             seek_cylinders: 0,
+            relocated_blocks: media.event(Event::Relocated),
+            relocated_tracks: media.event(Event::RelocatedTracks),
             replay_seconds: 0.0,
             blocks_per_second: 0.0,
             bands: None,
             tracks: None,
+            zones: None,
+            zone_swaps: media.event(Event::ZoneSwap),
+            growth: None,
             devices,
         }
     }
@@ -253,11 +302,19 @@ impl Outcome {
         (late > arrival * LATE_PART && late > LATE_SECONDS).then(|| self.simulated_seconds / arrival)
     }
 
+    /// How many tracks from its home a block lay that was relocated, on average, if one was.
+    #[must_use]
+    pub fn relocation_distance(&self) -> Option<f64> {
+        let blocks = self.relocated_blocks;
+        (blocks > 0).then(|| self.relocated_tracks as f64 / blocks as f64)
+    }
+
     /// Adds what lies where at the end, if somebody looked.
     pub(super) fn looked_at(mut self, contents: Option<&Contents>) -> Self {
         match contents {
             Some(Contents::Bands(bands)) => self.bands = Some(BandSums::of(bands)),
             Some(Contents::Tracks(tracks)) => self.tracks = Some(TrackSums::of(tracks)),
+            Some(Contents::Zones(zones)) => self.zones = Some(ZoneSums::of(zones)),
             None => {}
         }
         self
@@ -304,8 +361,14 @@ impl Latency {
             p99: at(99.0),
             p999: at(99.9),
             max: served.max_latency_ns as f64 / 1e6,
+            quantiles: QUANTILES.map(|part| at(part * 100.0)),
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl CleaningTime {

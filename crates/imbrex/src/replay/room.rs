@@ -24,6 +24,10 @@ impl Timing for Mechanics {
     fn travelled(&self) -> u64 {
         Self::travelled(self)
     }
+
+    fn activate(&mut self, now_ns: u64, activation_ns: u64) -> u64 {
+        now_ns + activation_ns
+    }
 }
 
 impl Timing for FlashTimes {

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::Observer;
 use super::bands::BandsLook;
 use super::device::Device;
 use super::error::ReplayError;
@@ -12,6 +11,7 @@ use super::outcome::Outcome;
 use super::scheduler::Scheduler;
 use super::series::WindowOutcome;
 use super::simulation::Simulation;
+use super::{Observer, ServedRequest};
 use super::{room, sizing};
 use crate::buffer_size::BufferSize;
 use crate::drive::DrivePreset;
@@ -92,7 +92,8 @@ fn stack(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Resul
         workload: setup.workload,
     };
     let options = sizing::below_journal(options);
-    let options = ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, ..options };
+    let options =
+        ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, each_request: false, ..options };
     let disk = Setup { layer: disk_layer, config: &below.disk_config, buffer: below.disk_buffer, ..*setup };
     Ok(Device::stack(vec![flash.simulation(&options)?, disk.simulation(&options)?]))
 }
@@ -111,6 +112,10 @@ impl Observer for Stopwatch<'_> {
     fn warmed_up(&mut self) {
         self.begun = Instant::now();
         self.observer.warmed_up();
+    }
+
+    fn request(&mut self, request: &ServedRequest) {
+        self.observer.request(request);
     }
 
     fn row(&mut self, row: &WindowOutcome) {

@@ -10,13 +10,11 @@
 //! With a scheduler, plans are queued and `dispatch` says what else differs. A queue that holds one operation gives the
 //! same outcome as none.
 
-use std::ops::ControlFlow;
-
-use super::Observer;
 use super::bands::Looks;
 use super::content::{Content, Host};
 use super::device::Device;
 use super::error::{Fault, Moment, ReplayError};
+use super::growing::Growing;
 use super::journal::{self, Journal};
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
@@ -26,14 +24,13 @@ use super::outcome::{Below, Outcome};
 use super::room::survives;
 use super::scheduled::Scheduled;
 use super::series::Series;
+use super::{Observer, ServedRequest};
 use crate::block::{Access, Extent, Lba, Request};
 use crate::layer::{TranslationLayer, Unwritten};
 use crate::perform::JournalNeed;
+use crate::perform::journal::Coding;
 use crate::plan::{Event, Plan, Unit};
 use crate::trace::TraceSource;
-
-/// Requests between two calls of the observer; a power of two.
-const PROGRESS_EVERY: u64 = 1 << 16;
 
 /// A layer on a disk, ready to serve.
 pub struct Simulation {
@@ -49,7 +46,11 @@ pub struct Simulation {
     latencies: Latencies,
     pub(super) blocked: Cleaning,
     pub(super) idle: Cleaning,
-    series: Option<Series>,
+    pub(super) series: Option<Series>,
+    /// Requests that are complete and of which nobody has been told, if the observer is to be told of each.
+    pub(super) told: Option<Vec<ServedRequest>>,
+    /// The space that is asked for, if some is.
+    pub(super) growing: Option<Growing>,
     /// When bands are looked at, if they are.
     looks: Option<Looks>,
     /// When the warm-up ended, or 0: what is measured begins there. None while the simulation warms up.
@@ -87,6 +88,8 @@ impl Simulation {
             blocked: Cleaning::default(),
             idle: Cleaning::default(),
             series: options.window.map(|window| Series::new(window, options.warm_up.is_some())),
+            told: options.each_request.then(Vec::new),
+            growing: options.extend.map(Growing::new),
             looks: options.bands.as_deref().map(Looks::new),
             measured_from_ns: options.warm_up.is_none().then_some(0),
             last_arrival_ns: None,
@@ -125,17 +128,22 @@ impl Simulation {
             if let Some(looks) = &mut self.looks {
                 looks.before(&next, &*self.layer, observer);
             }
+            self.grow_when_due(&next).map_err(|fault| self.request_error(next.number, fault))?;
             self.last_arrival_ns = self.options.queue_depth.is_none().then_some(next.arrival_ns);
             self.serve_next(&next, &mut ahead, observer).map_err(|fault| self.request_error(next.number, fault))?;
             self.report(&next, observer)?;
         }
+        self.see_series();
         if self.measured_from_ns.is_none() {
             self.measure_nothing(&ahead)?;
         }
+        self.grow_to_the_end().map_err(|fault| self.error(Moment::Growth, fault))?;
         if self.options.flush {
             self.flush_at_end().map_err(|fault| self.error(Moment::Flush, fault))?;
             self.advance_series(self.machine.latest_ns());
+            self.see_series();
         }
+        self.tell_of_requests(observer);
         if let Some(series) = &mut self.series {
             series.finish(observer);
         }
@@ -146,22 +154,6 @@ impl Simulation {
             self.read_back().map_err(|fault| self.error(Moment::ReadBack, fault))?;
         }
         Ok(outcome)
-    }
-
-    /// Tells whoever watches what there is to tell after `served`.
-    #[inline]
-    fn report(&mut self, served: &Pending, observer: &mut dyn Observer) -> Result<(), ReplayError> {
-        if !self.machine.has_queue() {
-            self.advance_series(self.machine.latest_ns());
-        }
-        if let Some(series) = &mut self.series {
-            series.hand_out(observer);
-        }
-        let is_time = served.number.is_multiple_of(PROGRESS_EVERY);
-        if is_time && observer.progress(served.number) == ControlFlow::Break(()) {
-            return Err(ReplayError::Stopped { requests: served.number });
-        }
-        Ok(())
     }
 
     fn look_ahead<'a>(&self, source: &'a mut dyn TraceSource) -> Lookahead<'a> {
@@ -181,8 +173,12 @@ impl Simulation {
         ahead: &mut Lookahead<'_>,
         observer: &mut dyn Observer,
     ) -> Result<(), Fault> {
+        let ends_warm_up = self.measured_from_ns.is_none() && ahead.is_after_warm_up(next.number);
+        if ends_warm_up {
+            self.see_series();
+        }
         self.arrive(next.arrival_ns)?;
-        if self.measured_from_ns.is_none() && ahead.is_after_warm_up(next.number) {
+        if ends_warm_up {
             self.end_warm_up();
             observer.warmed_up();
         }
@@ -280,7 +276,12 @@ impl Simulation {
     /// A request was complete at `done_ns`.
     #[inline]
     pub(super) fn completed(&mut self, request: &Pending, done_ns: u64, ahead: &mut Lookahead<'_>) {
-        self.served(&request.request, request.bytes, done_ns - request.arrival_ns);
+        let latency_ns = done_ns - request.arrival_ns;
+        self.served(&request.request, request.bytes, latency_ns);
+        if let Some(told) = &mut self.told {
+            let Pending { number, arrival_ns, .. } = *request;
+            told.push(ServedRequest { number, access: request.request.access, arrival_ns, latency_ns });
+        }
         ahead.completed(done_ns);
     }
 
@@ -289,15 +290,6 @@ impl Simulation {
     pub(super) fn served(&mut self, request: &Request, bytes: u32, latency_ns: u64) {
         self.host.add(request, bytes, latency_ns);
         self.latencies.add(request.access, latency_ns);
-    }
-
-    /// Requests were complete at `now_ns`.
-    #[inline]
-    pub(super) fn advance_series(&mut self, now_ns: u64) {
-        let totals = self.series.is_some().then(|| self.totals());
-        if let (Some(series), Some(totals)) = (&mut self.series, totals) {
-            series.advance(now_ns, totals);
-        }
     }
 
     pub(super) fn read(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
@@ -383,7 +375,8 @@ impl Simulation {
         let arrival_ns = self.last_arrival_ns.map(|ns| ns.saturating_sub(measured_from_ns));
         let time = (measured_ns, self.machine.disk.busy_ns());
         let outcome = Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), time, devices);
-        Outcome { arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), seek_cylinders, ..outcome }
+        let growth = self.growth_outcome();
+        Outcome { arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), seek_cylinders, growth, ..outcome }
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.
@@ -415,6 +408,6 @@ fn journal_for(
 ) -> Result<Journal, ReplayError> {
     survives(layer)?;
     let blocks = options.journal_blocks.unwrap_or(0);
-    JournalNeed::of(layer, block_bytes as usize, options.gather).check(blocks.into())?;
+    JournalNeed::of(layer, block_bytes as usize, options.gather, Coding::Compact).check(blocks.into())?;
     Ok(Journal::new(journal::START, blocks, (block_bytes, options.gather)))
 }

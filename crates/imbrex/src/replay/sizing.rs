@@ -103,7 +103,7 @@ pub(super) fn home(below: &BelowConfig, disk: &DrivePreset, options: &ReplayOpti
 
 /// The options of the devices below: the length of a journal is chosen for the cache, as in `format`.
 pub(super) fn below_journal(options: &ReplayOptions) -> ReplayOptions {
-    ReplayOptions { journal_blocks: None, bands: None, ..options.clone() }
+    ReplayOptions { journal_blocks: None, bands: None, extend: None, ..options.clone() }
 }
 
 /// The space of a cache of so many blocks before a disk that offers `home`.
@@ -114,6 +114,7 @@ pub(super) fn cache_space(cache_blocks: u32, home: u64) -> Space {
         zones: None,
         bands: None,
         tracks: None,
+        realms: None,
         home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home }),
         buffer_blocks: cache_blocks,
     }

@@ -1,8 +1,8 @@
-//! What bands or tracks hold together.
+//! What bands, tracks or zones hold together.
 
 use serde::Serialize;
 
-use crate::contents::{BandContent, BandState, TrackContent};
+use crate::contents::{BandContent, BandState, TrackContent, ZoneContent};
 use crate::tracks::Side;
 
 /// What all tracks of an interlaced disk hold together.
@@ -63,6 +63,33 @@ impl BandSums {
             dead_blocks: sum(|band| band.dead),
             live_blocks: sum(|band| band.live),
             hot_blocks: bands.iter().map(|band| band.hot.map(u64::from)).sum(),
+        }
+    }
+}
+
+/// Where the blocks of all zones lie together.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ZoneSums {
+    /// Zones that there are.
+    pub zones: u64,
+    /// Blocks whose newest content lies in a buffer.
+    pub buffered_blocks: u64,
+    /// Blocks that lie at home, padding included.
+    pub home_blocks: u64,
+    /// Blocks that were never written.
+    pub unwritten_blocks: u64,
+}
+
+impl ZoneSums {
+    /// The sums over some zones.
+    #[must_use]
+    pub fn of(zones: &[ZoneContent]) -> Self {
+        let sum = |part: fn(&ZoneContent) -> u32| zones.iter().map(|zone| u64::from(part(zone))).sum();
+        Self {
+            zones: zones.len() as u64,
+            buffered_blocks: sum(|zone| zone.buffered),
+            home_blocks: sum(|zone| zone.home),
+            unwritten_blocks: sum(ZoneContent::unwritten),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The whole disk, run by run: filled before the first request, and read back after the last.
+//! The whole disk, run by run: filled and trimmed before the first request, and read back after the last.
 
 use super::content::Host;
 use super::error::Fault;
@@ -7,10 +7,13 @@ use crate::bands::Bands;
 use crate::block::{Extent, Lba};
 use crate::layer::Step;
 use crate::media::Media;
+use crate::parts::random::Random;
 use crate::space::Space;
 
 /// Blocks that are written or read at a time, nearly.
 const RUN_BLOCKS: u32 = 1 << 16;
+/// Bytes of a piece that is trimmed or not.
+const TRIMMED_BYTES: u32 = 1 << 20;
 
 impl Simulation {
     /// Fills the disk, so that nothing of that is left in a buffer: whole zones, each with a write that covers it, are
@@ -26,7 +29,21 @@ impl Simulation {
         let block_bytes = u64::from(self.machine.disk.block_bytes());
         sweep(blocks, unit, |at| self.write(at, u64::from(at.blocks) * block_bytes, None))?;
         self.flush()?;
+        self.trim_pieces()?;
         if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
+    }
+
+    /// Trims pieces all over the disk, each with the chance that the options say.
+    fn trim_pieces(&mut self) -> Result<(), Fault> {
+        let piece = (TRIMMED_BYTES / self.machine.disk.block_bytes()).max(1);
+        let chance = (self.options.trimmed * f64::from(u32::MAX)) as u64;
+        let (mut random, capacity) = (Random::new(1), self.layer.capacity());
+        for first in (0..capacity).step_by(piece as usize).filter(|_| chance > 0) {
+            if random.below(u64::from(u32::MAX)) < chance {
+                self.trim(Extent::new(Lba(first), (capacity - first).min(u64::from(piece)) as u32))?;
+            }
+        }
+        Ok(())
     }
 
     /// Has the layer write what lies in RAM when nothing more is asked of it.
@@ -84,7 +101,7 @@ impl Simulation {
 fn unit_blocks(media: &dyn Media) -> u32 {
     let space = Space::of(media, 0);
     let band = |bands: &Bands| bands.longest().map(|band| bands.extent(band).blocks);
-    let zones = space.zones.map(|zones| zones.zone_blocks);
+    let zones = space.zones.map(|zones| zones.zone_blocks).or(space.realms.map(|realms| realms.zone_blocks));
     let tracks = space.tracks.map(|tracks| tracks.bottom_blocks);
     zones.or_else(|| space.bands.as_ref().and_then(band)).or(tracks).unwrap_or(1)
 }

@@ -28,6 +28,8 @@ pub enum TraceFormat {
     Fio,
     /// Parquet with the columns that `docs/parquet.md` describes.
     Parquet,
+    /// Columns in the memory of a program that embeds the library.
+    Arrow,
     /// The generator of [`synthetic`](super::synthetic).
     Synthetic,
 }
@@ -150,7 +152,8 @@ impl TraceFormat {
 
 impl fmt::Display for TraceFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.info().map_or("synthetic", |info| info.name))
+        let in_memory = if *self == Self::Arrow { "Arrow" } else { "synthetic" };
+        f.write_str(self.info().map_or(in_memory, |info| info.name))
     }
 }
 

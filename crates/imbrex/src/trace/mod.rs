@@ -21,6 +21,7 @@ pub mod formats;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod profiles;
+pub mod provided;
 pub mod statistics;
 pub mod synthetic;
 mod trace_file;
@@ -35,6 +36,7 @@ use derived::writes::Writes;
 pub use error::{Position, Problem, TraceError};
 pub use format::{FORMATS, FormatInfo, NoSuchFormat, TraceFormat};
 use profiles::{Profile, ProfileSource};
+use provided::Provided;
 use serde::Serialize;
 use synthetic::{Generator, SyntheticSpec};
 pub use trace_file::{BlockEvent, FileOptions, TraceFile};
@@ -167,6 +169,8 @@ pub enum Workload {
     Prepopulated(Box<Prepopulated>),
     /// The writes of another workload, held in memory, see [`derived`].
     Writes(Box<Writes>),
+    /// Requests of the program that embeds the library, see [`provided`].
+    Provided(Provided),
 }
 
 impl Workload {
@@ -179,6 +183,7 @@ impl Workload {
             Self::Dense(dense) => Ok(Box::new(dense.open()?)),
             Self::Prepopulated(prepopulated) => Ok(Box::new(prepopulated.open()?)),
             Self::Writes(writes) => Ok(Box::new(writes.open())),
+            Self::Provided(provided) => provided.open(),
         }
     }
 
@@ -202,7 +207,7 @@ impl Workload {
     pub fn file(&self) -> Option<&TraceFile> {
         match self {
             Self::File(file) => Some(file),
-            Self::Synthetic(_) | Self::Profile(_) => None,
+            Self::Synthetic(_) | Self::Profile(_) | Self::Provided(_) => None,
             Self::Dense(dense) => dense.original().file(),
             Self::Prepopulated(prepopulated) => prepopulated.original().file(),
             Self::Writes(writes) => writes.original().file(),
@@ -213,7 +218,7 @@ impl Workload {
     #[must_use]
     pub fn seed(&self) -> Option<u64> {
         match self {
-            Self::File(_) => None,
+            Self::File(_) | Self::Provided(_) => None,
             Self::Synthetic(spec) => Some(spec.seed),
             Self::Profile(profile) => Some(profile.seed),
             Self::Dense(dense) => dense.original().seed(),
@@ -225,7 +230,7 @@ impl Workload {
     /// Draws from `seed`; changes nothing about a file, nor about what was made from another workload.
     pub fn set_seed(&mut self, seed: u64) {
         match self {
-            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Writes(_) => {}
+            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Writes(_) | Self::Provided(_) => {}
             Self::Synthetic(spec) => spec.seed = seed,
             Self::Profile(profile) => profile.seed = seed,
         }
@@ -234,7 +239,7 @@ impl Workload {
     /// Generates so many requests; changes nothing about a file, nor about what was made from another workload.
     pub fn set_requests(&mut self, requests: u64) {
         match self {
-            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Writes(_) => {}
+            Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Writes(_) | Self::Provided(_) => {}
             Self::Synthetic(spec) => spec.requests = requests,
             Self::Profile(profile) => profile.shortened = Some(requests),
         }

@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn built_in_curves_are_as_published() {
         let rows = seek_curves().unwrap();
-        assert_eq!(rows.len(), 17);
+        assert_eq!(rows.len(), 20);
         for row in rows {
             println!("{row:?}");
             assert_eq!(row.verdict, Verdict::Pass, "{row:?}");

@@ -146,7 +146,7 @@ fn in_format(info: TraceInfo, input: Input, options: &FileOptions) -> Result<Box
             lines(info, input, options, blkparse)
         }
         TraceFormat::Parquet => return Err(parquet_in_stream(&info.name)),
-        TraceFormat::Synthetic => return Err(TraceError::UnknownFormat { file: info.name }),
+        TraceFormat::Arrow | TraceFormat::Synthetic => return Err(TraceError::UnknownFormat { file: info.name }),
     })
 }
 
