@@ -13,7 +13,9 @@ use imbrex::contents::{BandContent, BandState, Contents};
 use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
 use imbrex::layers::{self, Family};
 use imbrex::plan::{Op, Place, Plan, Record, Unit, Why};
-use imbrex::replay::{BandSums, BandsAt, BandsLook, Observer, Outcome, ReplayError, ReplayOptions, Simulation, space};
+use imbrex::replay::{
+    BandSums, BandsLook, Observer, Outcome, ReplayError, ReplayOptions, Simulation, TraceMoment, space,
+};
 use imbrex::trace::{TraceRange, TraceRequest};
 
 /// Bands are the zones behind so many conventional ones.
@@ -211,7 +213,7 @@ fn writes(capacity: u64, requests: u64) -> Vec<TraceRequest> {
 }
 
 /// The looks at a layer on the tiny disk, the count beside each, and the outcome.
-fn looked(layer: &str, config: &str, at: &[BandsAt]) -> (Vec<BandsLook>, Vec<Vec<[u32; 3]>>, Outcome) {
+fn looked(layer: &str, config: &str, at: &[TraceMoment]) -> (Vec<BandsLook>, Vec<Vec<[u32; 3]>>, Outcome) {
     let options = ReplayOptions { prefill: 0.0, flush: true, bands: Some(at.to_vec()), ..ReplayOptions::default() };
     let disk = disk(zoned());
     let space = space(&disk, 0, &options).unwrap();
@@ -231,7 +233,7 @@ fn as_counted(bands: &[BandContent]) -> Vec<[u32; 3]> {
 
 #[test]
 fn looks_are_what_plans_add_up_to() {
-    let moments = [40, 200, 201, 700].map(BandsAt::Requests);
+    let moments = [40, 200, 201, 700].map(TraceMoment::Requests);
     for (layer, config) in [
         ("log-greedy", "spare_bands = 0\nbuffer_bands = 2\nbuffer_volatile = false\nsequence = 'heat'"),
         ("cold-weight", "spare_bands = 0\nbuffer_bands = 2\nsequence = 'heat'\ncold_weight = 0.5"),
@@ -278,7 +280,7 @@ fn looks_are_what_plans_add_up_to() {
 #[test]
 fn times_are_those_of_the_trace() {
     // Requests come on whole seconds from 0 on.
-    let moments = [0, 99_000_000_001, 500_000_000_000].map(BandsAt::Ns);
+    let moments = [0, 99_000_000_001, 500_000_000_000].map(TraceMoment::Ns);
     let (looks, ..) = looked("log-greedy", "sequence = 'heat'", &moments);
     assert_eq!(looks.iter().map(|look| look.requests).collect::<Vec<_>>(), [0, 100, 500, 1000]);
     assert!(
@@ -302,28 +304,94 @@ fn where_no_heat_is_kept_live_blocks_are_not_told_apart() {
     );
 }
 
+/// Layers that keep newer blocks of zones or bands in a buffer, and say so zone by zone.
+const BUFFERED: [&str; 8] =
+    ["fifo-log", "loop-back", "block-lru", "hashed-zones", "amphisbaena", "dm-zoned", "skylight", "zone-alloy"];
+
+#[test]
+fn zones_say_which_of_their_blocks_are_buffered() {
+    // A hybrid disk before it has grown buffers nothing.
+    for layer in BUFFERED.into_iter().filter(|layer| *layer != "zone-alloy") {
+        let info = layers::find(layer).unwrap();
+        let options = ReplayOptions { bands: Some(Vec::new()), prefill: 1.0, ..ReplayOptions::default() };
+        let simulation = simulate(info, "", 64, &options).unwrap();
+        let capacity = simulation.capacity();
+        let mut looked = Looked::default();
+        let scattered = (0..10).map(|n| n * capacity / 10 + 1);
+        let requests = scattered.clone().map(|at| request(at * 1_000_000, Access::Write, at, 1)).collect();
+        let outcome = simulation.run(&mut Listed::new(requests), &mut looked).unwrap();
+        let zones = looked.0[0].contents.zones();
+        let sums = outcome.zones.unwrap();
+        assert_eq!(sums.home_blocks + sums.buffered_blocks, capacity, "{layer}: all is written");
+        // The one buffers whole zones, the other what the prefill left of its shortest bands besides.
+        if matches!(layer, "dm-zoned" | "skylight") {
+            continue;
+        }
+        assert_eq!(sums.buffered_blocks, 10, "{layer}: {zones:?}");
+        for at in scattered {
+            let ends = zones.iter().scan(0, |end, zone| {
+                *end += u64::from(zone.blocks);
+                Some((*end, zone.buffered))
+            });
+            let (_, buffered) = ends.into_iter().find(|(end, _)| at < *end).unwrap();
+            assert!(buffered > 0, "{layer}: block {at} is in no zone that has one");
+        }
+    }
+}
+
+/// Layers without a buffer before zones or bands of which each says what it holds.
+const UNBUFFERED: [&str; 2] = ["in-place", "page-ftl"];
+
+#[test]
+fn without_a_buffer_all_that_is_written_lies_in_zones_or_erase_blocks() {
+    for (layer, config, gathered) in [("in-place", "", 0), ("in-place", "gather = 'zone'", 1), ("page-ftl", "", 0)] {
+        let options = ReplayOptions { bands: Some(Vec::new()), prefill: 1.0, ..ReplayOptions::default() };
+        let simulation = simulate(layers::find(layer).unwrap(), config, 0, &options).unwrap();
+        let capacity = simulation.capacity();
+        let scattered = (0..10).map(|n| request(n * 1_000_000, Access::Write, n * capacity / 10 + 1, 1));
+        let mut looked = Looked::default();
+        let outcome = simulation.run(&mut Listed::new(scattered.collect()), &mut looked).unwrap();
+        match outcome.bands {
+            Some(sums) => {
+                assert_eq!(sums.live_blocks, capacity, "{layer}");
+                assert!(sums.dead_blocks > 0 && sums.mixed.is_none(), "{layer}: {sums:?}");
+                let bands = looked.0[0].contents.bands();
+                let is_sound = |band: &BandContent| band.free() + band.live == bands[0].free() + bands[0].live;
+                assert!(bands.iter().all(is_sound), "{layer}: {bands:?}");
+                assert!(bands.iter().any(|band| band.state == BandState::Closed), "{layer}: {bands:?}");
+            }
+            None => {
+                let sums = outcome.zones.unwrap();
+                let expected = (capacity - gathered, gathered, 0);
+                assert_eq!((sums.home_blocks, sums.buffered_blocks, sums.unwritten_blocks), expected, "{config}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_looked_at_is_said_before_the_run() {
-    let asked = |at: &[BandsAt]| ReplayOptions { bands: Some(at.to_vec()), ..ReplayOptions::default() };
+    let asked = |at: &[TraceMoment]| ReplayOptions { bands: Some(at.to_vec()), ..ReplayOptions::default() };
     for layer in layers::ALL {
         let said = simulate(layer, "", 64, &asked(&[])).err().map(|e| e.to_string());
-        let has_bands = FAMILY.contains(&layer.name) || layer.family == Some(Family::Interlaced);
+        let said_so = [&FAMILY[..], &BUFFERED, &UNBUFFERED].concat();
+        let has_bands = said_so.contains(&layer.name) || layer.family == Some(Family::Interlaced);
         let expected = format!("bands: layer {} does not say what lies where", layer.name);
         assert_eq!(said.is_none(), has_bands, "{said:?}");
         assert!(said.is_none_or(|said| said.starts_with(&expected)), "{}", layer.name);
     }
     let greedy = layers::find("log-greedy").unwrap();
-    let closed = ReplayOptions { queue_depth: Some(1), ..asked(&[BandsAt::Ns(5)]) };
+    let closed = ReplayOptions { queue_depth: Some(1), ..asked(&[TraceMoment::Ns(5)]) };
     let refused = simulate(greedy, "", 0, &closed).err().unwrap().to_string();
     assert!(refused.contains("a closed loop ignores"), "{refused}");
 
     let range = TraceRange { requests: 10, duration_ns: 1000, ..TraceRange::default() };
-    for at in [BandsAt::Requests(10), BandsAt::Ns(1001)] {
+    for at in [TraceMoment::Requests(10), TraceMoment::Ns(1001)] {
         let refused = asked(&[at]).check_bands(&range).unwrap_err().to_string();
         assert!(refused.contains("after the 10 requests of the trace"), "{refused}");
-        let simulation = simulate(greedy, "", 0, &asked(&[BandsAt::Requests(10)])).unwrap();
+        let simulation = simulate(greedy, "", 0, &asked(&[TraceMoment::Requests(10)])).unwrap();
         let late = simulation.run(&mut Listed::new(writes(100, 10)), &mut ());
         assert!(matches!(late, Err(ReplayError::Option { option: "bands", .. })));
     }
-    asked(&[BandsAt::Requests(9), BandsAt::Ns(1000)]).check_bands(&range).unwrap();
+    asked(&[TraceMoment::Requests(9), TraceMoment::Ns(1000)]).check_bands(&range).unwrap();
 }

@@ -66,7 +66,7 @@ impl TranslationLayer for Scripted {
         self.note(match why {
             Pressure::Blocked(_) => Call::Blocked(waiting.len()),
             Pressure::Idle { ns } => Call::Idle(ns),
-            Pressure::Asked => unreachable!("the simulating runner asks for nothing"),
+            Pressure::Asked | Pressure::Ahead { .. } => unreachable!("the simulating runner asks for nothing"),
         });
         if self.steps.is_empty() {
             return Step::Nothing;

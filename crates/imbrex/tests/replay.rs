@@ -99,6 +99,7 @@ fn options_without_meaning_are_refused() {
     };
     refused(ReplayOptions { prefill: 1.5, ..ReplayOptions::default() });
     refused(ReplayOptions { prefill: f64::NAN, ..ReplayOptions::default() });
+    refused(ReplayOptions { trimmed: -0.5, ..ReplayOptions::default() });
     refused(ReplayOptions { queue_depth: Some(0), ..ReplayOptions::default() });
     refused(ReplayOptions { as_live: true, journal_blocks: Some(256), ..ReplayOptions::default() });
 }

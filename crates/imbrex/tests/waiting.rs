@@ -8,6 +8,7 @@ use bytes::Bytes;
 use imbrex::block::{Extent, Lba, Pba};
 use imbrex::layers::find;
 use imbrex::media::{Media, Shingled, ZonedSpec};
+use imbrex::perform::journal::Coding;
 use imbrex::perform::rules::Rules;
 use imbrex::perform::{Io, IoKind, IoResult, Offered, Performer, Reply, Request, Setup};
 use imbrex::space::Space;
@@ -52,6 +53,7 @@ impl Bench {
             identity: 1,
             gather: 40,
             entry_blocks: 4,
+            coding: Coding::Compact,
             rules: Rules::all(),
             audit: true,
         };

@@ -3,9 +3,11 @@
 //!
 //! This crate knows nothing of Imbrex, so what it says of a sample comes from how the sample was made.
 
+mod depth;
 mod outside;
 pub mod traces;
 
+pub use depth::cases;
 pub use outside::{LEFT_OUT, beside, left_out};
 
 use std::path::{Path, PathBuf};

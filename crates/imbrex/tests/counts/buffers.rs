@@ -1,6 +1,6 @@
 //! The buffers of the layers, as lists and sets.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::model::{Buffer, Counts, Disk, Model};
 
@@ -10,6 +10,7 @@ struct Log {
     blocks: VecDeque<Option<u64>>,
     place: HashMap<u64, usize>,
     passed: usize,
+    pushed: u64,
 }
 
 impl Log {
@@ -20,6 +21,7 @@ impl Log {
     fn push(&mut self, block: u64) {
         self.place.insert(block, self.passed + self.blocks.len());
         self.blocks.push_back(Some(block));
+        self.pushed += 1;
     }
 
     fn remove(&mut self, block: u64) {
@@ -69,10 +71,6 @@ impl Recency {
     }
 }
 
-fn evict(disk: &mut Disk, zone: u64, buffer: &mut impl Buffer) {
-    disk.write_back(zone).into_iter().for_each(|block| buffer.gone(block));
-}
-
 pub struct FifoLog {
     slots: u64,
     log: Log,
@@ -97,10 +95,10 @@ impl Buffer for FifoLog {
     fn gone(&mut self, block: u64) {
         self.log.remove(block);
     }
-    fn clean(&mut self, disk: &mut Disk) {
-        if let Some(block) = self.log.oldest() {
-            evict(disk, disk.zone(block), self);
-        }
+    fn turn(&mut self, disk: &mut Disk, _apart: &BTreeSet<u64>) -> Option<u64> {
+        self.log.oldest().map(|block| disk.zone(block))
+    }
+    fn pass(&mut self) {
         self.log.oldest();
     }
 }
@@ -145,22 +143,27 @@ impl Buffer for LoopBack {
         self.log.remove(block);
         self.recency.remove(block);
     }
-    fn clean(&mut self, disk: &mut Disk) {
-        if let Some(block) = self.log.oldest() {
-            let zone = disk.zone(block);
-            if self.reserve == 0 || !self.is_hot(zone, disk) {
-                evict(disk, zone, self);
-            } else if self.requeued < disk.buffered.len() as u64 {
-                self.log.remove(block);
-                self.log.push(block);
-                self.requeued += 1;
-                disk.counts.requeued += 1;
-            } else {
-                self.requeued = 0;
-                evict(disk, disk.zone(self.recency.oldest()), self);
-            }
+    fn turn(&mut self, disk: &mut Disk, apart: &BTreeSet<u64>) -> Option<u64> {
+        let block = self.log.oldest()?;
+        let zone = disk.zone(block);
+        if self.reserve == 0 || apart.contains(&zone) || !self.is_hot(zone, disk) {
+            return Some(zone);
         }
+        if self.requeued == disk.buffered.len() as u64 {
+            self.requeued = 0;
+            return Some(disk.zone(self.recency.oldest()));
+        }
+        self.log.remove(block);
+        self.log.push(block);
+        self.requeued += 1;
+        disk.counts.requeued += 1;
+        None
+    }
+    fn pass(&mut self) {
         self.log.oldest();
+    }
+    fn laps(&self) -> u64 {
+        self.log.pushed / self.slots
     }
     fn cleaned(&mut self) {
         self.requeued = 0;
@@ -194,8 +197,8 @@ impl Buffer for BlockLru {
     fn gone(&mut self, block: u64) {
         self.recency.remove(block);
     }
-    fn clean(&mut self, disk: &mut Disk) {
-        evict(disk, disk.zone(self.recency.oldest()), self);
+    fn turn(&mut self, disk: &mut Disk, _apart: &BTreeSet<u64>) -> Option<u64> {
+        Some(disk.zone(self.recency.oldest()))
     }
 }
 

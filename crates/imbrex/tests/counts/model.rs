@@ -1,6 +1,7 @@
 //! A disk as a list of write pointers, and what every buffer in front of it does with a write.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
@@ -60,18 +61,28 @@ impl Disk {
         self.buffered.remove(&block);
     }
 
+    pub fn blocks_of(&self, zone: u64) -> Range<u64> {
+        zone * self.zone_blocks..(zone + 1) * self.zone_blocks
+    }
+
     /// Writes every buffered block of a zone back and says which.
     pub fn write_back(&mut self, zone: u64) -> Vec<u64> {
-        let range = zone * self.zone_blocks..(zone + 1) * self.zone_blocks;
+        self.write_back_to(zone, 0)
+    }
+
+    /// The same; with an `end` the zone is rewritten up to there at least, wherever its blocks lie.
+    pub fn write_back_to(&mut self, zone: u64, end: u64) -> Vec<u64> {
+        let range = self.blocks_of(zone);
         let blocks: Vec<u64> = self.buffered.range(range.clone()).copied().collect();
         let pointer = &mut self.pointer[zone as usize];
-        let end = (blocks[blocks.len() - 1] - range.start + 1).max(*pointer);
+        let is_rewritten = end > 0;
+        let end = (blocks[blocks.len() - 1] - range.start + 1).max(*pointer).max(end);
         let behind = blocks.iter().filter(|b| **b - range.start >= *pointer).count();
         self.counts.padding += end - *pointer - behind as u64;
         blocks.iter().for_each(|block| {
             self.padding.remove(block);
         });
-        if behind == blocks.len() {
+        if behind == blocks.len() && !is_rewritten {
             self.counts.rmw_free += 1;
         } else {
             self.counts.rmw += 1;
@@ -86,7 +97,7 @@ impl Disk {
     }
 
     /// The blocks of a request that will need a slot.
-    fn new_blocks(&self, blocks: impl Iterator<Item = u64>) -> u64 {
+    pub fn new_blocks(&self, blocks: impl Iterator<Item = u64>) -> u64 {
         let mut ahead: HashMap<u64, u64> = HashMap::new();
         let mut new = 0;
         for block in blocks {
@@ -110,9 +121,17 @@ pub trait Buffer {
     fn put(&mut self, block: u64);
     fn used(&mut self, _block: u64) {}
     fn gone(&mut self, block: u64);
-    /// One step towards room, and its end.
-    fn clean(&mut self, disk: &mut Disk);
+    /// One step towards room: the zone whose turn to leave has come, unless a block was re-queued instead, as none of
+    /// the zones `apart` is.
+    fn turn(&mut self, disk: &mut Disk, apart: &BTreeSet<u64>) -> Option<u64>;
+    /// The tail passes the holes that it meets.
+    fn pass(&mut self) {}
+    /// There is room.
     fn cleaned(&mut self) {}
+    /// How often the head has gone round.
+    fn laps(&self) -> u64 {
+        0
+    }
 }
 
 pub trait Model {
@@ -125,26 +144,33 @@ pub trait Model {
     fn counts(&self) -> &Counts;
 }
 
-pub struct Buffered<B> {
+pub struct Buffered {
     pub disk: Disk,
-    pub buffer: B,
+    pub buffer: Box<dyn Buffer>,
     pub for_request: bool,
     pub reads_count: bool,
 }
 
-impl<B: Buffer> Buffered<B> {
+impl Buffered {
+    /// Slots that must be free before blocks are written.
+    pub fn wanted(&self, blocks: Range<u64>) -> u64 {
+        if self.for_request { self.disk.new_blocks(blocks).min(self.buffer.most()) } else { 1 }
+    }
+
     fn make_room(&mut self, from: u64, end: u64) {
         loop {
-            let want = if self.for_request { self.disk.new_blocks(from..end).min(self.buffer.most()) } else { 1 };
-            if self.buffer.room() >= want {
+            self.buffer.pass();
+            if self.buffer.room() >= self.wanted(from..end) {
                 return self.buffer.cleaned();
             }
-            self.buffer.clean(&mut self.disk);
+            if let Some(zone) = self.buffer.turn(&mut self.disk, &BTreeSet::new()) {
+                self.disk.write_back(zone).into_iter().for_each(|block| self.buffer.gone(block));
+            }
         }
     }
 
     /// Whether the block has been taken.
-    fn write_block(&mut self, block: u64) -> bool {
+    pub fn write_block(&mut self, block: u64) -> bool {
         if self.disk.is_direct(block) {
             if self.disk.buffered.contains(&block) {
                 self.buffer.gone(block);
@@ -163,7 +189,7 @@ impl<B: Buffer> Buffered<B> {
     }
 }
 
-impl<B: Buffer> Model for Buffered<B> {
+impl Model for Buffered {
     fn write(&mut self, first: u64, blocks: u64) {
         if self.for_request {
             self.make_room(first, first + blocks);

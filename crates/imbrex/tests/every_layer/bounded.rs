@@ -1,7 +1,10 @@
 //! A layer whose steps of cleaning are bounded anew all the time, and held to their bound.
 
 use imbrex::block::{Extent, Lba, Pba, Request};
-use imbrex::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Unwritten, Violation};
+use imbrex::layer::{
+    CannotGrow, Corrupt, Growth, InOrder, Occupancy, Outlook, Pressure, Step, TranslationLayer, UnitReport, Unsafe,
+    Unwritten, Violation,
+};
 use imbrex::plan::{Op, Plan, Record, Why};
 
 /// A step reads the old content of so many blocks, newer content for them, and writes them.
@@ -82,6 +85,12 @@ impl TranslationLayer for Bounded {
     fn idle_after_ns(&self) -> u64 {
         self.layer.idle_after_ns()
     }
+    fn grow(&mut self, blocks: u64, plan: &mut Plan) -> Result<(), CannotGrow> {
+        self.layer.grow(blocks, plan)
+    }
+    fn growth(&self) -> Option<Growth> {
+        self.layer.growth()
+    }
     fn freed(&mut self, space: Extent<Pba>) {
         self.layer.freed(space);
     }
@@ -102,6 +111,15 @@ impl TranslationLayer for Bounded {
     }
     fn most_records(&self) -> u64 {
         self.layer.most_records()
+    }
+    fn most_in_order(&self) -> InOrder {
+        self.layer.most_in_order()
+    }
+    fn holds_ram(&self) -> bool {
+        self.layer.holds_ram()
+    }
+    fn outlook(&self) -> Option<Outlook> {
+        self.layer.outlook()
     }
     fn occupancy(&self) -> Option<Occupancy> {
         self.layer.occupancy()

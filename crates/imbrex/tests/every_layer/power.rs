@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::for_any;
 
 /// Cuts for each layer. `make soak` makes a hundred thousand.
-const CUTS: u64 = 1000;
+const CUTS: u64 = 500;
 /// Strings of decisions for each layer.
 const STRINGS: u32 = 8;
 

@@ -16,8 +16,8 @@ use crate::fixture::random::{Choices, Drawn, any_choices, any_options, any_reque
 use crate::fixture::{Listed, below, disk_for, simulate, suited};
 use crate::for_any;
 
-const CASES: u32 = 400;
-const CASES_IN_STEPS: u32 = 150;
+const CASES: u32 = 150;
+const CASES_IN_STEPS: u32 = 80;
 
 /// What a replay is made of: a trace, options, the size of a buffer and the choice of a configuration.
 type Input = (Vec<Drawn>, ReplayOptions, u32, Choices);
@@ -114,6 +114,7 @@ pub fn is_replayed_from_a_preset_and_a_workload(info: &'static LayerInfo) -> Res
     let drive = match info.recording {
         Recording::Flash => small("ssd-pore", 96),
         Recording::Interlaced => small("imr-tracklace", whole("small-zoned").bytes() >> 20),
+        Recording::Hybrid => whole("small-hybrid"),
         Recording::Banded | Recording::Cached => whole("small-banded"),
         Recording::Conventional | Recording::Zoned | Recording::WholeZones => whole("small-zoned"),
     };

@@ -10,7 +10,7 @@ use crate::fixture::random::{Choices, Drawn, any_choices, any_options, any_reque
 use crate::fixture::{Listed, simulate};
 use crate::for_any;
 
-const CASES: u32 = 100;
+const CASES: u32 = 40;
 const REORDERING: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 
 /// What replays are made of: a trace, options, the size of a buffer and the choice of a configuration.
@@ -58,7 +58,7 @@ pub fn sees_no_queue_of_one(info: &'static LayerInfo) -> Result<(), Failed> {
 /// and no cleaning looks at what waits.
 pub fn counts_the_same_under_any_scheduler(info: &'static LayerInfo) -> Result<(), Failed> {
     for_any(CASES, any_input(200), |(requests, options, buffer_blocks, choices)| {
-        let options = ReplayOptions { idle: false, ..options };
+        let options = ReplayOptions { idle: false, extend: None, ..options };
         let (config, options) = configured(info, whatever_the_time(&choices), buffer_blocks, &options);
         let case = Case { info, config, buffer_blocks, requests: &requests };
         let run = |scheduler| Ok(counts(&case.outcome(&ReplayOptions { scheduler, ..options.clone() })?));

@@ -20,6 +20,7 @@ use imbrex::media::Conventional;
 use imbrex::perform::rules::Rules;
 use imbrex::replay::{Device, Outcome, ReplayError, ReplayOptions, Scheduler, Simulation, space};
 use proptest::prelude::*;
+use test_material::cases;
 
 const BUFFER: u32 = 40;
 
@@ -116,7 +117,7 @@ fn what_a_stack_cannot_do_is_said() {
 
 #[test]
 fn no_cut_loses_what_was_flushed() {
-    let options = Options { cuts: 30000, seed: 1, rules: Rules::all() };
+    let options = Options { cuts: cases(8000, 30_000) as u64, seed: 1, rules: Rules::all() };
     let tally = explore(&sides::subject(), &options, |_| true).unwrap();
     println!("{tally:?}");
     assert!(tally.cuts_in_recovery > 50 && tally.rebuilds > 50 && tally.checkpoints > 20, "{tally:?}");

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use imbrex::block::{Extent, Lba, Pba};
 use imbrex::layer::{TranslationLayer, UnitReport};
 use imbrex::media::Joined;
+use imbrex::perform::journal::Coding;
 use imbrex::perform::rules::Rules;
 use imbrex::perform::{Failure, IoKind, IoResult, Performer, Reply, Request, Setup};
 use imbrex::space::{Home, Space};
@@ -35,6 +36,7 @@ pub fn setup_of(make: impl Fn(&Space) -> Box<dyn TranslationLayer> + Send + 'sta
         zones: None,
         bands: None,
         tracks: None,
+        realms: None,
         home: Some(Home { start: Pba::new(SECOND, 0), blocks: u64::from(blocks) }),
         buffer_blocks: blocks,
     };
@@ -46,6 +48,7 @@ pub fn setup_of(make: impl Fn(&Space) -> Box<dyn TranslationLayer> + Send + 'sta
         identity: 1,
         gather: 8,
         entry_blocks: 1,
+        coding: Coding::Compact,
         rules: Rules::all(),
         audit: false,
     }

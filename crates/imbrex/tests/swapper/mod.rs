@@ -167,7 +167,7 @@ impl TranslationLayer for Swapper {
                 self.swap(plan);
             }
             Pressure::Idle { .. } => self.swap(plan),
-            Pressure::Asked => return Step::Nothing,
+            Pressure::Asked | Pressure::Ahead { .. } => return Step::Nothing,
         }
         Step::More
     }

@@ -1,6 +1,6 @@
 //! Places on an interlaced disk, one by one, and what lies over what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use imbrex::tracks::{Overlap, Tracks};
 
@@ -14,8 +14,10 @@ pub struct Disk {
     pub tracks: Tracks,
     /// The home of each logical block.
     pub homes: Vec<Place>,
-    /// Whose block lies on a top track and is needed.
+    /// Whose block lies on a top track.
     pub holds: BTreeMap<Place, u64>,
+    /// Blocks of which nothing is needed, wherever they lie.
+    pub nothing: BTreeSet<u64>,
     /// Top tracks in the order in which they are filled, and how many of them are needed in part at least.
     pub tops: Vec<Track>,
     pub used_tops: usize,
@@ -56,7 +58,7 @@ impl Disk {
         let holds: BTreeMap<Place, u64> = on_tops.map(|(lba, place)| (*place, lba)).collect();
         let bottom_blocks = u64::from(tracks.groups * tracks.bottom_tracks * tracks.bottom_blocks);
         let used_tops = (homes.len() as u64).saturating_sub(bottom_blocks).div_ceil(u64::from(tracks.top_blocks));
-        Self { tracks, homes, holds, tops, used_tops: used_tops as usize }
+        Self { tracks, homes, holds, nothing: BTreeSet::new(), tops, used_tops: used_tops as usize }
     }
 
     /// All blocks of the tracks.
@@ -100,6 +102,7 @@ impl Disk {
         let beside = [number.checked_sub(1), Some(number + 1)].into_iter().flatten();
         let tops = beside.flat_map(|n| (0..self.tracks.top_blocks).map(move |block| ((group, n), block)));
         let is_lost = |top: &Place| blocks.clone().any(|block| self.lies_over(*top, (track, block)));
-        tops.filter(|top| self.holds.contains_key(top) && !except.contains(top)).filter(is_lost).count() as u64
+        let is_needed = |top: &Place| self.holds.get(top).is_some_and(|lba| !self.nothing.contains(lba));
+        tops.filter(|top| is_needed(top) && !except.contains(top)).filter(is_lost).count() as u64
     }
 }

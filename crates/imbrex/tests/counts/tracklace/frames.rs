@@ -37,6 +37,7 @@ pub struct Frame {
     /// Top tracks from the outside, and how often each was written.
     tops: Vec<Track>,
     writes: Vec<u32>,
+    counted: u64,
     /// Their order: by the bit length of the count, what is used up last.
     order: Vec<usize>,
     aside: Vec<bool>,
@@ -164,13 +165,17 @@ impl Frame {
         self.move_to(top, before, bucket);
     }
 
-    pub fn written(&mut self, track: Track) {
+    pub fn written(&mut self, track: Track, halve_after: u64) {
         let top = self.tops.iter().position(|top| *top == track).expect("a top track of the frame");
         let before = self.bucket(top);
         self.writes[top] += 1;
         let bucket = self.bucket(top);
         if bucket != before {
             self.move_to(top, before, bucket);
+        }
+        self.counted += 1;
+        if halve_after > 0 && self.counted.is_multiple_of(halve_after) {
+            self.writes.iter_mut().for_each(|writes| *writes /= 2);
         }
     }
 

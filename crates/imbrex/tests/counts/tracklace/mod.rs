@@ -9,9 +9,13 @@ mod frames;
 mod model;
 mod settings;
 
+use std::fmt::Write as _;
+use std::path::Path;
+
 use imbrex::block::Access;
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers;
+use imbrex::parts::random::Random;
 use imbrex::plan::Why;
 use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Setup, replay};
 use imbrex::trace::Workload;
@@ -58,6 +62,27 @@ pub fn workload(range_bytes: u64, seed: u64) -> Workload {
     Workload::Synthetic(SyntheticSpec::parse("mixed", &spec).expect("a workload"))
 }
 
+/// The same workload, a quarter of whose requests are trims, most of them of few blocks and some of half the range.
+fn trimming(range_bytes: u64, seed: u64) -> Workload {
+    let mut random = Random::new(seed);
+    let mut log = "fio version 3 iolog\n0 disk open\n".to_owned();
+    for request in requests(&workload(range_bytes, seed)) {
+        let (at, mut blocks, mut action) = (request.blocks(4096), u64::from(request.blocks(4096).blocks), "write");
+        if random.below(4) == 0 {
+            let most = if random.below(50) == 0 { range_bytes / 8192 } else { 4 * blocks };
+            (blocks, action) = (1 + random.below(most), "trim");
+        } else if request.access == Access::Read {
+            action = "read";
+        }
+        let (first, time) = (at.start.0, request.arrival_ns / 1000);
+        let bytes = blocks.min(range_bytes / 4096 - first) * 4096;
+        writeln!(log, "{time} disk {action} {} {bytes}", first * 4096).expect("a text takes it");
+    }
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("trims-{range_bytes}-{seed}.iolog"));
+    std::fs::write(&path, log).expect("a file can be written");
+    Workload::File(path.into())
+}
+
 fn compare(workload: &Workload, tracks: Tracks, settings: &Settings) -> Counts {
     let mut drive = DrivePreset::named("tiny-interlaced").expect("a preset");
     drive.media = MediaSpec::Interlaced(tracks);
@@ -67,9 +92,13 @@ fn compare(workload: &Workload, tracks: Tracks, settings: &Settings) -> Counts {
     let setup = Setup { drive: &drive, layer, config: &config, buffer: BufferSize::Bytes(0), workload };
     let outcome = replay(&setup, &options, &mut ()).expect("it replays");
     let mut model = Model::new(tracks, settings.clone());
-    for request in requests(workload).iter().filter(|request| request.access == Access::Write) {
+    for request in requests(workload) {
         let at = request.blocks(4096);
-        model.write(at.start.0, u64::from(at.blocks));
+        match request.access {
+            Access::Read => {}
+            Access::Write => model.write(at.start.0, u64::from(at.blocks)),
+            Access::Trim => model.trim(at.start.0, u64::from(at.blocks)),
+        }
     }
     assert_eq!(counted(&outcome), model.counts, "{config} on {tracks:?}");
     assert_eq!(outcome.media_read_blocks.get(Why::Neighbour), model.counts.rewritten);
@@ -129,11 +158,53 @@ fn every_reading_agrees() {
         (0.92, ["end", "replace", "gain"].map(|when_full| Settings { when_full, ..our(0.92) })),
         (1.0, ["end", "replace", "gain"].map(|when_full| Settings { when_full, percent: 8.0, ..our(1.0) })),
         (0.95, ["end", "replace", "gain"].map(|when_full| Settings { when_full, frame_tracks: 0, ..our(0.95) })),
+        (0.95, [3, 40, 200].map(|halve_after| Settings { halve_after, ..our(0.95) })),
         (0.85, [1, 3, 7].map(|update_blocks| Settings { update_blocks, append: true, ..our(0.85) })),
         (0.75, [4, 6, 9].map(|frame_tracks| Settings { frame_tracks, percent: 9.0, ..our(0.75) })),
     ] {
         for settings in readings {
             let counts = compare(&workload(range(tiny(), utilisation), 7), tiny(), &settings);
+            assert!(!seen.contains(&counts), "{settings:?}: {counts:?}");
+            seen.push(counts);
+        }
+    }
+}
+
+#[test]
+fn trims_agree_in_every_configuration() {
+    let shapes = [
+        tiny(),
+        Tracks { overlap: Overlap::Track, skew_blocks: 0, top_tracks: 7, ..tiny() },
+        Tracks { groups: 1, bottom_tracks: 18, top_tracks: 17, bottom_blocks: 23, ..tiny() },
+    ];
+    for (tracks, seed) in shapes.into_iter().zip(11..) {
+        for utilisation in [0.7, 0.9, 1.0] {
+            for (name, settings) in figure_6(utilisation) {
+                let workload = trimming(range(tracks, utilisation), seed);
+                let swaps = settings.swap;
+                let without = Settings { trim: false, ..settings.clone() };
+                let written = Settings { unwritten: false, ..settings.clone() };
+                let [kept, trimmed, new] =
+                    [without, settings, written].map(|settings| compare(&workload, tracks, &settings).rewritten);
+                let is_less = if swaps { trimmed != kept } else { new < trimmed && trimmed < kept };
+                assert!(is_less, "{name} at {utilisation}: {new}, {trimmed}, {kept}");
+            }
+        }
+    }
+}
+
+#[test]
+fn trims_agree_in_every_reading() {
+    let our = |utilisation| figure_6(utilisation)[6].1.clone();
+    let mut seen = Vec::new();
+    for (utilisation, readings) in [
+        (0.92, ["end", "replace", "gain"].map(|when_full| Settings { when_full, ..our(0.92) })),
+        (1.0, ["end", "replace", "gain"].map(|when_full| Settings { when_full, percent: 8.0, ..our(1.0) })),
+        (0.85, [1, 3, 7].map(|update_blocks| Settings { update_blocks, append: true, ..our(0.85) })),
+        (0.75, [4, 6, 9].map(|frame_tracks| Settings { frame_tracks, percent: 9.0, ..our(0.75) })),
+    ] {
+        for settings in readings {
+            let counts = compare(&trimming(range(tiny(), utilisation), 7), tiny(), &settings);
             assert!(!seen.contains(&counts), "{settings:?}: {counts:?}");
             seen.push(counts);
         }

@@ -12,7 +12,11 @@ pub struct Settings {
     pub swap: bool,
     pub when_full: &'static str,
     pub frame_tracks: u32,
+    pub halve_after: u64,
     pub seed: u64,
+    pub trim: bool,
+    /// Whether blocks are needed that were never written.
+    pub unwritten: bool,
 }
 
 impl Default for Settings {
@@ -28,7 +32,10 @@ impl Default for Settings {
             swap: false,
             when_full: "end",
             frame_tracks: 0,
+            halve_after: 0,
             seed: 1,
+            trim: true,
+            unwritten: true,
         }
     }
 }
@@ -37,12 +44,14 @@ impl Settings {
     pub fn config(&self) -> toml::Table {
         let direction = if self.zig_zag { "zig-zag" } else { "inwards" };
         let hits = if self.append { "append" } else { "place" };
-        let Self { utilisation, update_blocks, phases, percent, slowest, swap, when_full, frame_tracks, seed, .. } =
-            self;
+        let valid = if self.unwritten { "allocated" } else { "written" };
+        let Self { utilisation, update_blocks, phases, percent, slowest, .. } = self;
+        let Self { swap, when_full, frame_tracks, halve_after, seed, trim, .. } = self;
         let text = format!(
             "utilisation = {utilisation:?}\nupdate_blocks = {update_blocks}\nphases = {phases}\n\
              direction = '{direction}'\nbuffer_percent = {percent:?}\nhits = '{hits}'\nslowest = {slowest}\n\
-             swap = {swap}\nwhen_full = '{when_full}'\nframe_tracks = {frame_tracks}\nseed = {seed}"
+             swap = {swap}\nwhen_full = '{when_full}'\nframe_tracks = {frame_tracks}\n\
+             halve_after = {halve_after}\nseed = {seed}\ntrim = {trim}\nvalid = '{valid}'"
         );
         text.parse().expect("TOML")
     }
