@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstatvfs, seek};
+use rustix::io::Errno;
 
 /// Bytes at offsets. What was never written reads as zeros.
 pub trait Backing: Send + Sync {
@@ -20,8 +21,27 @@ pub trait Backing: Send + Sync {
     /// Those of the operating system.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
+    /// Where the first of `len` bytes from `offset` on lies that may have been written since they were last given back,
+    /// if there is one.
+    fn first_written(&self, offset: u64, len: u64) -> Option<u64> {
+        (len > 0).then_some(offset)
+    }
+
     /// Makes `len` bytes from `offset` on zeros and gives their room back, or leaves them as they are.
     fn discard(&self, _offset: u64, _len: u64) {}
+
+    /// Has room kept for `len` bytes from `offset` on. What is in them stays.
+    ///
+    /// # Errors
+    /// When there is none; not where the file system cannot keep any.
+    fn reserve(&self, _offset: u64, _len: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// How many bytes could be written where nothing has been yet, where that is known.
+    fn available(&self) -> Option<u64> {
+        None
+    }
 
     /// How many bytes there are, where that is known.
     ///
@@ -65,9 +85,32 @@ impl Backing for File {
         self.write_all_at(bytes, offset)
     }
 
+    fn first_written(&self, offset: u64, len: u64) -> Option<u64> {
+        // Nothing else goes by the file's position. Where a hole begins is not asked: the file system would go through
+        // all that is written until there is one.
+        let first = match seek(self, SeekFrom::Data(offset)) {
+            Ok(first) => first,
+            Err(Errno::NXIO) => return None,
+            Err(_) => offset,
+        };
+        (first < offset + len).then_some(first)
+    }
+
     fn discard(&self, offset: u64, len: u64) {
         // Not every file system can; nothing depends on it.
         let _ = fallocate(self, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, len);
+    }
+
+    fn reserve(&self, offset: u64, len: u64) -> io::Result<()> {
+        match fallocate(self, FallocateFlags::KEEP_SIZE, offset, len) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    fn available(&self) -> Option<u64> {
+        let host = fstatvfs(self).ok()?;
+        Some(host.f_bavail * host.f_frsize)
     }
 
     fn size(&self) -> io::Result<u64> {

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use rustix::fs::{FlockOperation, OFlags, flock, ioctl_blksszget, major, minor};
 
+use crate::patience::until_free;
+
 /// Where buffers begin in memory: what every device can take.
 const ALIGNMENT: usize = 4096;
 /// The longest transfer. The kernel cuts longer ones in pieces that are under way at the same time.
@@ -55,16 +57,19 @@ impl DirectDevice {
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, DeviceError> {
         // Of a block device, O_EXCL without O_CREAT refuses what is mounted or opened so by others.
         let flags = OFlags::DIRECT | OFlags::EXCL | OFlags::CLOEXEC;
-        let opened = options.clone().custom_flags(flags.bits() as i32).open(path);
-        let file = opened.map_err(|e| match e.kind() {
-            io::ErrorKind::ResourceBusy => DeviceError::InUse,
-            _ => DeviceError::Open(e),
+        let mut options = options.clone();
+        options.custom_flags(flags.bits() as i32);
+        let is_busy = |e: &io::Error| e.kind() == io::ErrorKind::ResourceBusy;
+        let file = until_free(is_busy, || options.open(path)).map_err(|e| match is_busy(&e) {
+            true => DeviceError::InUse,
+            false => DeviceError::Open(e),
         })?;
         let metadata = file.metadata().map_err(DeviceError::Open)?;
         if !metadata.file_type().is_block_device() {
             return Err(DeviceError::NoDevice);
         }
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| DeviceError::InUse)?;
+        until_free(|_| true, || flock(&file, FlockOperation::NonBlockingLockExclusive))
+            .map_err(|_| DeviceError::InUse)?;
         let (major, minor) = (major(metadata.rdev()), minor(metadata.rdev()));
         let of_device = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
         let of_disk = if of_device.join("partition").exists() { of_device.join("..") } else { of_device };

@@ -19,12 +19,20 @@ use uuid::Uuid;
 const HEADER: usize = 44;
 const CRC_AT: usize = 40;
 
-/// The newest format version, which is written.
-pub const VERSION: u32 = 1;
+/// What a frame is of: what it begins with, and the newest format version that is known of it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Kind {
+    /// What it begins with.
+    pub magic: [u8; 8],
+    /// The newest version. Older ones are known, too.
+    pub newest: u32,
+}
 
 /// A text and what is written around it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
+    /// The format version of what it is about.
+    pub version: u32,
     /// Whose it is.
     pub uuid: Uuid,
     /// Grows with every change.
@@ -40,8 +48,8 @@ pub enum FrameError {
     #[error("it does not begin with {0:?}")]
     NoMagic(String),
     /// Another version of Imbrex wrote it.
-    #[error("its format version is {0}, and this program knows version {VERSION}; use the Imbrex that wrote it")]
-    Version(u32),
+    #[error("its format version is {0}, and this program knows versions up to {1}; use the Imbrex that wrote it")]
+    Version(u32, u32),
     /// The bytes are damaged.
     #[error("its checksum does not match")]
     Damaged,
@@ -50,11 +58,11 @@ pub enum FrameError {
 impl Frame {
     /// The bytes, `len` of them with zeros at the end. None if they do not fit.
     #[must_use]
-    pub fn encode(&self, magic: [u8; 8], len: usize) -> Option<Vec<u8>> {
+    pub fn encode(&self, kind: Kind, len: usize) -> Option<Vec<u8>> {
         let text = self.text.as_bytes();
         let mut bytes = Vec::with_capacity(len);
-        bytes.extend(magic);
-        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(kind.magic);
+        bytes.extend(self.version.to_le_bytes());
         bytes.extend(u32::try_from(text.len()).ok()?.to_le_bytes());
         bytes.extend(self.uuid.as_bytes());
         bytes.extend(self.sequence.to_le_bytes());
@@ -71,7 +79,7 @@ impl Frame {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn decode(bytes: &[u8], magic: [u8; 8]) -> Result<Self, FrameError> {
+    pub fn decode(bytes: &[u8], Kind { magic, newest }: Kind) -> Result<Self, FrameError> {
         if bytes.get(..8) != Some(&magic) {
             return Err(FrameError::NoMagic(String::from_utf8_lossy(&magic).into_owned()));
         }
@@ -84,14 +92,15 @@ impl Frame {
             crc32c::crc32c_append(crc, text) == u32_at(CRC_AT)
         };
         // Another version may have its checksum elsewhere.
-        if u32_at(8) != VERSION {
-            return Err(FrameError::Version(u32_at(8)));
+        let version = u32_at(8);
+        if !(1..=newest).contains(&version) {
+            return Err(FrameError::Version(version, newest));
         }
         let text = text.ok().filter(|text| whole(text)).ok_or(FrameError::Damaged)?;
         let uuid = Uuid::from_slice(&header[16..32]).map_err(|_| FrameError::Damaged)?;
         let sequence = u64::from(u32_at(32)) | u64::from(u32_at(36)) << 32;
         let text = String::from_utf8(text.to_vec()).map_err(|_| FrameError::Damaged)?;
-        Ok(Self { uuid, sequence, text })
+        Ok(Self { version, uuid, sequence, text })
     }
 }
 
@@ -116,23 +125,23 @@ mod tests {
 
     use super::*;
 
-    const MAGIC: [u8; 8] = *b"IMBREXT1";
+    const KIND: Kind = Kind { magic: *b"IMBREXT1", newest: 2 };
 
     fn frame(sequence: u64) -> Frame {
-        Frame { uuid: Uuid::from_u128(7), sequence, text: "key = 'value'".to_owned() }
+        Frame { version: 2, uuid: Uuid::from_u128(7), sequence, text: "key = 'value'".to_owned() }
     }
 
     #[test]
     fn any_flipped_bit_is_seen() {
-        let bytes = frame(5).encode(MAGIC, 80).unwrap();
-        assert_eq!(Frame::decode(&bytes, MAGIC), Ok(frame(5)));
-        assert_eq!(frame(5).encode(MAGIC, 50), None, "no room");
+        let bytes = frame(5).encode(KIND, 80).unwrap();
+        assert_eq!(Frame::decode(&bytes, KIND), Ok(frame(5)));
+        assert_eq!(frame(5).encode(KIND, 50), None, "no room");
         for bit in 0..(HEADER + 13) * 8 {
             let mut bad = bytes.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            assert!(Frame::decode(&bad, MAGIC).is_err(), "bit {bit}");
+            assert!(Frame::decode(&bad, KIND).is_err(), "bit {bit}");
             for len in [0, 8, bit / 8] {
-                assert!(Frame::decode(&bad[..len], MAGIC).is_err());
+                assert!(Frame::decode(&bad[..len], KIND).is_err());
             }
         }
     }
@@ -144,7 +153,7 @@ mod tests {
         assert_eq!(newest(vec![new.clone(), Err(FrameError::Damaged)]), Ok((frame(2), vec![1])));
         assert_eq!(newest(vec![new.clone(), new]), Ok((frame(2), vec![])));
         let none = FrameError::NoMagic("x".to_owned());
-        assert_eq!(newest(vec![Err(none.clone()), Err(FrameError::Version(9))]), Err(FrameError::Version(9)));
+        assert_eq!(newest(vec![Err(none.clone()), Err(FrameError::Version(9, 2))]), Err(FrameError::Version(9, 2)));
         assert_eq!(newest(vec![Err(none.clone())]), Err(none));
     }
 }

@@ -2,7 +2,7 @@
 //! between.
 //!
 //! ```text
-//! | superblock | journal | the layer's conventional blocks | journal, 2nd copy | superblock, 2nd copy | zones, bands, tracks
+//! | superblock | journal | checksums | the layer's conventional blocks | journal, 2nd copy | superblock, 2nd copy | zones, bands, tracks
 //! ```
 //!
 //! A drive that has sequential zones only gives whole ones away at its own ends. A superblock is written at the start
@@ -19,6 +19,8 @@ use imbrex::block::{Address, Extent, Pba};
 use imbrex::media::Media;
 use imbrex::space::{METADATA_COPIES, Space, Zones, superblock_blocks};
 
+use crate::sums::{Checksums, Place};
+
 /// Copies of the superblock, and of the journal.
 pub const COPIES: usize = METADATA_COPIES;
 
@@ -32,6 +34,8 @@ pub struct Layout {
     pub superblocks: [Extent<Pba>; COPIES],
     /// The journal's copies.
     pub journals: [Extent<Pba>; COPIES],
+    /// The checksums, if the member has any: in the first of the conventional blocks that would be left.
+    pub sums: Option<Place>,
     /// What is left, and the rest of the drive.
     pub space: Space,
 }
@@ -39,13 +43,24 @@ pub struct Layout {
 /// The drive, or its conventional space, is too short.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "two superblocks of {superblock} {unit} and two copies of a journal of {journal} {unit} leave nothing of the {have} {unit}; the drive needs more of them, or a smaller map or buffer"
+    "two superblocks of {superblock} {unit} and two copies of a journal of {journal} {unit} leave nothing of the {have} {unit}; the drive needs more of them"
 )]
 pub struct NoRoom {
     superblock: u64,
     journal: u64,
     have: u64,
     unit: &'static str,
+}
+
+/// The drive has no room for checksums.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "checksums of {blocks} blocks take {needed} conventional blocks, and {left} are left of the drive's; choose a smaller --capacity or a drive with more of them, or leave --checksums out"
+)]
+pub struct NoRoomForSums {
+    blocks: u64,
+    needed: u64,
+    left: u64,
 }
 
 /// Where the copies of the superblock lie, whatever the journal.
@@ -79,8 +94,21 @@ impl Layout {
                 Extent::new(first.plus(superblock.into()), journal),
                 Extent::new(first.plus(have - taken), journal),
             ],
+            sums: None,
             space,
         })
+    }
+
+    /// With checksums of all that lies on a drive of so many blocks.
+    ///
+    /// # Errors
+    /// When they leave nothing of the conventional space.
+    pub fn with_sums(self, checksums: Checksums, blocks: u64, block_bytes: u32) -> Result<Self, NoRoomForSums> {
+        let (needed, left) = (checksums.blocks(blocks, block_bytes), self.space.conventional_blocks);
+        let place = checksums.place(blocks, block_bytes, self.space.conventional).filter(|_| needed < left);
+        let place = place.ok_or(NoRoomForSums { blocks, needed, left })?;
+        let (conventional, conventional_blocks) = (place.all().end(), left - needed);
+        Ok(Self { sums: Some(place), space: Space { conventional, conventional_blocks, ..self.space }, ..self })
     }
 
     /// On a drive that has sequential zones only.
@@ -96,6 +124,7 @@ impl Layout {
         Ok(Self {
             superblocks: [run(0, superblock), run(zones.count - 1, superblock)],
             journals: [run(1, length), run(zones.count - taken, length)],
+            sums: None,
             space: Space { zones: Some(left), ..all.clone() },
         })
     }
@@ -114,19 +143,25 @@ mod tests {
         let spec = ZonedSpec { zones: 10, zone_blocks: 64, conventional_zones: 3, max_open: 0, max_active: 0 };
         let media = Shingled::new(1, spec);
         let layout = Layout::new(&media, 4096, 10, 5).unwrap();
-        let Layout { superblocks: [a, b], journals: [c, d], space } = layout;
+        let Layout { superblocks: [a, b], journals: [c, d], space, .. } = layout;
         let between = Extent::new(space.conventional, space.conventional_blocks as u32);
         let ends: Vec<u64> = [a, c, between, d, b].iter().map(|part| part.end().block()).collect();
         assert_eq!(ends, [4, 14, 178, 188, 192]);
         assert_eq!(space.zones.map(|zones| zones.count), Some(7));
         assert!(Layout::new(&media, 4096, 92, 5).is_err());
+        let sums = Checksums { region_blocks: 8 };
+        let layout = Layout::new(&media, 4096, 10, 5).unwrap().with_sums(sums, 640, 4096).unwrap();
+        assert_eq!(layout.sums.map(|place| place.all()), Some(Extent::new(Pba::disk(14), 2)));
+        assert_eq!((layout.space.conventional, layout.space.conventional_blocks), (Pba::disk(16), 162));
+        let refused = Layout::new(&media, 4096, 10, 5).unwrap().with_sums(sums, 1 << 20, 4096).unwrap_err();
+        assert!(refused.to_string().contains("--capacity"), "{refused}");
         assert_eq!(superblocks(&Conventional::new(1, 100), 512).unwrap()[1].end(), Pba::disk(100));
     }
 
     #[test]
     fn a_drive_without_conventional_zones_gives_whole_ones_away() {
         let spec = ZonedSpec { zones: 20, zone_blocks: 64, conventional_zones: 0, max_open: 0, max_active: 0 };
-        let Layout { superblocks: [a, b], journals: [c, d], space } =
+        let Layout { superblocks: [a, b], journals: [c, d], space, .. } =
             Layout::new(&Shingled::new(1, spec), 4096, 70, 0).unwrap();
         let of = |zone: u64, blocks| Extent::new(Pba::disk(zone * 64), blocks);
         assert_eq!([a, c, d, b], [of(0, 4), of(1, 256), of(15, 256), of(19, 4)]);

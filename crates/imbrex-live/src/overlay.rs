@@ -9,7 +9,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
-use imbrex::block::{Extent, Pba};
+use imbrex::block::{Address, Extent, Pba};
 use imbrex::layer::UnitReport;
 use imbrex::media::Media;
 use imbrex::plan::Unit;
@@ -91,7 +91,8 @@ impl Overlay {
     fn full(&self, at: Extent<Pba>) -> StoreError {
         let most = self.most_blocks as u64 * u64::from(self.below.block_bytes());
         let text = format!("the store is only read, and the {most} bytes kept in memory are used up");
-        StoreError::of("writing", at)(io::Error::new(io::ErrorKind::StorageFull, text))
+        // Nobody will make room.
+        StoreError::of("writing", at)(io::Error::new(io::ErrorKind::OutOfMemory, text))
     }
 }
 
@@ -147,9 +148,12 @@ impl Store for Overlay {
     fn reset(&self, unit: Unit) -> Result<(), StoreError> {
         let mut state = self.state();
         state.media.reset(unit)?;
-        let space = state.media.extent_of(unit);
-        state.kept.retain(|block, _| !space.contains(*block));
-        state.emptied.insert(unit);
+        let State { media, kept, emptied, .. } = &mut *state;
+        media.emptied_by(unit, &mut |space| {
+            kept.retain(|block, _| !space.contains(*block));
+            let last = media.unit_of(space.start.plus(u64::from(space.blocks) - 1));
+            emptied.extend((media.unit_of(space.start).index..=last.index).map(|index| Unit { index, ..unit }));
+        });
         Ok(())
     }
 

@@ -53,6 +53,29 @@ pub trait Store: Send + Sync {
     /// When the drive does not say.
     fn report(&self) -> Result<UnitReport, StoreError>;
 
+    /// Has room kept for some blocks, so that a full host does not keep them from being written.
+    ///
+    /// # Errors
+    /// When there is none.
+    fn reserve(&self, _at: Extent<Pba>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// The blocks of `at` that will never be written again before their unit is emptied, as far as they have been
+    /// written, for [`Store::forget`].
+    fn written(&self, _at: Extent<Pba>) -> Vec<Written> {
+        Vec::new()
+    }
+
+    /// Gives the room of blocks back that nobody needs any more. They are left alone where their unit has been emptied
+    /// since.
+    fn forget(&self, _blocks: &[Written]) {}
+
+    /// How many bytes the host has left for this store, where that limits it.
+    fn available(&self) -> Option<u64> {
+        None
+    }
+
     /// What this store says about itself that is damaged or old in one of its copies.
     fn stale(&self) -> Vec<String> {
         Vec::new()
@@ -64,6 +87,19 @@ pub trait Store: Send + Sync {
     /// When that fails.
     fn mend(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Puts on record that nothing will be written for a while.
+    ///
+    /// # Errors
+    /// When that fails.
+    fn rest(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// The checksums of what it holds, if it keeps any.
+    fn summed(&self) -> Option<&dyn Summed> {
+        None
     }
 
     /// Carries an operation of the runner out.
@@ -79,6 +115,48 @@ pub trait Store: Send + Sync {
             IoKind::Report => self.report().map(IoResult::Report),
         }
     }
+}
+
+/// Blocks of a unit that have been written once since it was emptied.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// The blocks.
+    pub at: Extent<Pba>,
+    /// How often their unit had been emptied.
+    pub emptied: u64,
+}
+
+/// Checksums of what a store holds.
+pub trait Summed {
+    /// Reads blocks, beside whoever writes: how many of them have a checksum, and those that do not match it or cannot
+    /// be read.
+    fn verify(&self, at: Extent<Pba>) -> (u64, Vec<Pba>);
+
+    /// Whether a block may have been written when the store was last in use, and is not checked before something is.
+    fn is_unsettled(&self, block: Pba) -> bool;
+
+    /// What has come of them since the store was opened.
+    fn counts(&self) -> SumCounts;
+
+    /// How many blocks should be verified at a time.
+    fn step(&self) -> u32;
+}
+
+/// What has come of checksums since a store was opened.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct SumCounts {
+    /// Blocks that were read and have a checksum.
+    pub verified: u64,
+    /// Of them, those that did not match it.
+    pub damaged: u64,
+    /// Blocks that were being written when the store was last in use and do not match the checksum from before.
+    pub resummed: u64,
+    /// Regions that are marked as being written.
+    pub regions_dirty: u64,
+    /// Blocks that were being written then and are not checked before something is written.
+    pub unsettled_blocks: u64,
+    /// Sectors of checksums that are damaged: what they were of is not checked.
+    pub sums_lost: u64,
 }
 
 /// Stores that are one volume, by device number from 1.
@@ -101,6 +179,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the host has no room for it.
+    pub(crate) fn is_no_room(&self) -> bool {
+        let Self::Io { source, .. } = self else { return false };
+        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
     /// The error of an operation on blocks.
     pub(crate) fn of(doing: &str, at: Extent<Pba>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing: format!("{doing} {at:?}"), source }

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use imbrex::drive::DrivePreset;
 use imbrex::plan::Unit;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::backing::Backing;
 use crate::block_device::BlockDevice;
 use crate::direct::{DeviceError, DirectDevice};
 use crate::image::{Image, ImageError};
+use crate::patience::until_free;
 use crate::signature;
 use crate::store::Store;
 use crate::volume;
@@ -217,11 +219,12 @@ fn found(path: &Path, store: &dyn Store) -> Result<Option<String>, StorePathErro
 fn locked(path: &Path, doing: &'static str, options: &fs::OpenOptions) -> Result<(File, Metadata), StorePathError> {
     let io = |source| StorePathError::Io { doing, path: path.to_owned(), source };
     let file = options.open(path).map_err(io)?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => return Err(StorePathError::InUse(path.to_owned())),
-        Err(e) => return Err(io(e.into())),
-    }
+    until_free(|e| *e == Errno::WOULDBLOCK, || flock(&file, FlockOperation::NonBlockingLockExclusive)).map_err(
+        |e| match e {
+            Errno::WOULDBLOCK => StorePathError::InUse(path.to_owned()),
+            e => io(e.into()),
+        },
+    )?;
     let metadata = file.metadata().map_err(io)?;
     Ok((file, metadata))
 }
@@ -249,7 +252,14 @@ mod tests {
         let store = open(&path).unwrap();
         assert!(matches!(open(&path), Err(StorePathError::InUse(_))));
         assert!(matches!(make(true), Err(StorePathError::InUse(_))));
-        drop(store);
+        std::thread::scope(|scope| {
+            // As whoever is ending does.
+            scope.spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(100));
+                drop(store);
+            });
+            assert!(open(&path).is_ok());
+        });
         assert!(matches!(make(false), Err(StorePathError::Occupied { .. })));
         let before = fs::read(&path).unwrap();
         drop(prepare(&path, Some(&preset), true).unwrap());

@@ -1,12 +1,18 @@
 //! The superblock: what a member of a store says about itself, in two copies on every member.
 
+use imbrex::perform::journal::Coding;
 use imbrex::space::SUPERBLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::frame::{Frame, FrameError};
+use crate::frame::{Frame, FrameError, Kind};
+use crate::sums::Checksums;
 
-const MAGIC: [u8; 8] = *b"IMBREXS1";
+/// What a superblock is framed as. Since version 2 the records of journals are compact.
+const KIND: Kind = Kind { magic: *b"IMBREXS1", newest: VERSION };
+/// The format version of what is formatted.
+pub const VERSION: u32 = 2;
+
 /// A layer as it is configured in a store.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,10 +28,23 @@ pub struct Layered {
     pub config: toml::Table,
 }
 
+/// A member's generation.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generation {
+    /// The one that it is of.
+    pub is: u64,
+    /// The one that it has been told of: the same, or the next.
+    pub told: u64,
+}
+
 /// What a member says about itself and the store it is part of.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Superblock {
+    /// The format version.
+    #[serde(skip)]
+    pub version: u32,
     /// Tells the journal blocks of this store from those of another.
     pub identity: u64,
     /// Blocks of the member's drive.
@@ -41,6 +60,12 @@ pub struct Superblock {
     /// The layer above all members, if there are several.
     #[serde(default)]
     pub above: Option<Layered>,
+    /// How often the volume has changed hands, if it has several members and has been served since they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<Generation>,
+    /// How the data on the member is summed, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksums: Option<Checksums>,
 }
 
 /// Why there is no superblock.
@@ -61,13 +86,32 @@ impl Superblock {
         self.members.get(self.member).copied().unwrap_or_default()
     }
 
+    /// How the volume's journals encode their records.
+    #[must_use]
+    pub fn coding(&self) -> Coding {
+        if self.version == 1 { Coding::Plain } else { Coding::Compact }
+    }
+
+    /// How often the volume has changed hands.
+    #[must_use]
+    pub fn generation(&self) -> Generation {
+        self.generation.unwrap_or_default()
+    }
+
+    /// Blocks that checksums take on the member.
+    #[must_use]
+    pub fn checksum_blocks(&self) -> u64 {
+        self.checksums.map_or(0, |checksums| checksums.blocks(self.blocks, self.block_bytes))
+    }
+
     /// The bytes of a copy.
     ///
     /// # Errors
     /// When the configuration is too long.
     pub fn encode(&self, sequence: u64) -> Result<Vec<u8>, SuperblockError> {
         let text = toml::to_string(self).map_err(|e| SuperblockError::Text(e.to_string()))?;
-        let bytes = Frame { uuid: self.uuid(), sequence, text }.encode(MAGIC, SUPERBLOCK_BYTES as usize);
+        let bytes =
+            Frame { version: self.version, uuid: self.uuid(), sequence, text }.encode(KIND, SUPERBLOCK_BYTES as usize);
         bytes.ok_or_else(|| SuperblockError::Text("the layer's configuration is too long".to_owned()))
     }
 
@@ -76,7 +120,7 @@ impl Superblock {
     /// # Errors
     /// Why there is none.
     pub fn frame(bytes: &[u8]) -> Result<Frame, FrameError> {
-        Frame::decode(bytes, MAGIC)
+        Frame::decode(bytes, KIND)
     }
 
     /// What a frame says.
@@ -86,6 +130,7 @@ impl Superblock {
     pub fn decode(frame: &Frame) -> Result<Self, SuperblockError> {
         let text = |reason: String| SuperblockError::Text(reason);
         let decoded: Self = toml::from_str(&frame.text).map_err(|e| text(e.message().to_owned()))?;
+        let decoded = Self { version: frame.version, ..decoded };
         if decoded.uuid() != frame.uuid {
             return Err(text("its UUID is not that of a member".to_owned()));
         }

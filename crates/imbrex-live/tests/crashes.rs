@@ -11,11 +11,11 @@ use imbrex::explore::{Finding, Options, Tally, explore};
 use imbrex::layers::samples::ample_space;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::perform::rules::{Rule, Rules};
-use imbrex_live::explore::on_images;
+use imbrex_live::explore::{Sums, on_images, with_sums};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// Cuts for each layer. `make soak` makes twenty thousand.
-const CUTS: u64 = 500;
+/// Cuts for each layer. `make soak` makes thousands.
+const CUTS: u64 = 400;
 /// Cuts within which a rule that is switched off must show.
 const CAUGHT_WITHIN: u64 = 20_000;
 const FIRST_SEED: u64 = 1;
@@ -31,7 +31,36 @@ fn main() -> ExitCode {
         assert_eq!(run()?, run()?);
         Ok(())
     });
-    libtest_mimic::run(&Arguments::from_args(), layers.chain(rules).chain([repeated]).collect()).exit_code()
+    let summed = layers::ALL
+        .iter()
+        .map(|info| Trial::test(format!("{}::survives_with_checksums", info.name), move || is_summed(info)));
+    let unmarked = Trial::test("unmarked_regions::are_missed", || {
+        let of = |layer| with_sums(layers::find(layer).unwrap(), Sums::WithoutIntents);
+        let options = Options { cuts: CAUGHT_WITHIN, seed: FIRST_SEED, rules: Rules::all() };
+        for layer in ["conventional", "fifo-log"] {
+            let found = explore(&of(layer), &options, |_| true);
+            let finding = found.err().ok_or(format!("nothing was found of {layer}"))?;
+            assert!(finding.what.contains("cannot be read, yet no place failed"), "{finding}");
+        }
+        Ok(())
+    });
+    let unsummed = Trial::test("bytes_that_change_without_checksums::are_missed", || {
+        let options = Options { cuts: CAUGHT_WITHIN, seed: FIRST_SEED, rules: Rules::all() };
+        let found = explore(&with_sums(layers::find("fifo-log").unwrap(), Sums::Missing), &options, |_| true);
+        let finding = found.err().ok_or("nothing was found")?;
+        assert!(finding.what.contains("holds"), "{finding}");
+        Ok(())
+    });
+    let trials = layers.chain(rules).chain([repeated]).chain(summed).chain([unmarked, unsummed]).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// With checksums nothing is lost either, no block is taken for damaged that is not, and each that is, is found.
+fn is_summed(info: &'static LayerInfo) -> Result<(), Failed> {
+    let options = Options { cuts: CUTS, seed: FIRST_SEED, rules: Rules::all() };
+    let tally = explore(&with_sums(info, Sums::Kept), &options, |_| true)?;
+    assert!(tally.cuts_in_recovery > 0 && tally.rebuilds > 0, "{tally:?}");
+    Ok(())
 }
 
 fn go(layer: &str, cuts: u64, rules: Rules) -> Result<Tally, Finding> {

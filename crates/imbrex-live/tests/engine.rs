@@ -32,6 +32,7 @@ fn members(recording: Recording) -> Members {
         Recording::Zoned | Recording::WholeZones => vec![image(&preset("small-zoned", 256))],
         Recording::Banded => vec![image(&preset("small-banded", 256))],
         Recording::Interlaced => vec![image(&preset("imr-tracklace", 256))],
+        Recording::Hybrid => vec![image(&preset("small-hybrid", 256))],
         Recording::Flash => vec![image(&preset("ssd-pore", 256))],
         Recording::Cached => vec![image(&preset("ssd-pore", 256)), image(&preset("small-banded", 256))],
     }
@@ -118,10 +119,11 @@ fn every_layer_serves_and_is_found_again() {
     }
 }
 
-/// Whether a layer buffers what clients write and can do without; a cache on flash keeps what it has.
+/// Whether a layer buffers what clients write and can do without; a cache on flash keeps what it has, and a hybrid disk
+/// that has not grown is written in place.
 fn empties_a_buffer(info: &LayerInfo) -> bool {
     match info.recording {
-        Recording::Cached => false,
+        Recording::Cached | Recording::Hybrid => false,
         Recording::Banded => true,
         _ => info.buffered,
     }

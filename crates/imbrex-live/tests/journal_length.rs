@@ -30,6 +30,7 @@ fn drive(recording: Recording) -> DrivePreset {
         Recording::Zoned | Recording::WholeZones => ("small-zoned", 1 << 28),
         Recording::Banded | Recording::Cached => ("st8000as0002", 1 << 38),
         Recording::Interlaced => ("imr-tracklace", 1 << 32),
+        Recording::Hybrid => ("small-hybrid", 1 << 28),
         Recording::Flash => ("ssd-pore", 1 << 30),
     };
     DrivePreset::named(name).unwrap().with_capacity(bytes).unwrap()

@@ -42,7 +42,7 @@ fn filled(store: &dyn Store, blocks: u32, byte: u8) -> Bytes {
 /// in.
 #[test]
 fn it_behaves_like_the_drive_below() {
-    for name in ["tiny-zoned", "tiny-conventional", "tiny-interlaced", "tiny-flash"] {
+    for name in ["tiny-zoned", "tiny-conventional", "tiny-interlaced", "tiny-hybrid", "tiny-flash"] {
         let preset = DrivePreset::named(name).unwrap();
         let drive = || {
             let file = tempfile::tempfile().unwrap();
@@ -62,8 +62,14 @@ fn it_behaves_like_the_drive_below() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let at = run((state >> 33) % blocks, 1 + (state >> 20) as u32 % 5);
             let both: [&dyn Store; 2] = [plain.as_ref(), &over];
+            let realms = plain.media().realms();
+            let unit = match realms.filter(|_| state >> 40 & 1 == 0) {
+                Some(realms) if state >> 41 & 1 == 0 => realms.to_sequential((state >> 42) as u32 % realms.count),
+                Some(realms) => realms.to_conventional((state >> 42) as u32 % realms.count),
+                None => plain.media().unit_of(at.start),
+            };
             let [a, b] = both.map(|store| match state >> 61 {
-                0 => store.reset(store.media().unit_of(at.start)).is_ok().then(Bytes::new),
+                0 => store.reset(unit).is_ok().then(Bytes::new),
                 1..4 => store.write(at, &filled(store, at.blocks, step as u8)).is_ok().then(Bytes::new),
                 _ => store.read(at).ok(),
             });

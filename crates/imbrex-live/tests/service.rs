@@ -69,6 +69,9 @@ fn it_says_how_it_stands_and_cleans_when_told_to() {
     assert_eq!((before.layer.as_str(), before.traffic.host_written), ("fifo-log", 400 * 4096));
     assert!(before.write_amplification.unwrap() > 1.0);
     assert!((1 << 20..1 << 32).contains(&before.resident_bytes.unwrap()));
+    let memory = before.memory.unwrap();
+    assert!(memory.empty_bytes < memory.most_bytes && memory.most_bytes < 1 << 30, "{memory:?}");
+    assert!(before.resident_bytes.unwrap() <= memory.most_bytes, "{memory:?}");
     assert_eq!(before.latency["write"].all.count, 400);
     assert_eq!(before.latency["flush"].all.count, 1);
     let buffered = before.runners[0].used_blocks.unwrap();
@@ -117,6 +120,9 @@ fn every_question_has_an_answer_and_nonsense_an_error() {
         line
     };
     assert!(said("{\"ask\":\"status\"}\n").starts_with("{\"ok\":{\"status\":{\"schema\":\"imbrex.status/1\""));
+    assert!(
+        said("{\"ask\":\"grow\",\"bytes\":4097}\n").contains("choose zone-alloy on a hybrid drive (asked for 2 blocks")
+    );
     assert!(said("{\"ask\":\"weather\"}\n").starts_with("{\"error\":\"that is no question"));
     assert!(said("nonsense\n").starts_with("{\"error\""));
 
@@ -126,7 +132,7 @@ fn every_question_has_an_answer_and_nonsense_an_error() {
     for line in [
         "imbrex_host_written_bytes_total 1638400",
         "imbrex_request_seconds_count{kind=\"write\"} 400",
-        "imbrex_request_seconds_bucket{le=\"+Inf\",kind=\"write\"} 400",
+        "imbrex_request_seconds_bucket{kind=\"write\",le=\"+Inf\"} 400",
         "imbrex_cleaning_state{state=\"when-idle\"} 1",
         "imbrex_cleaning_step_limit_seconds 0.1",
         "imbrex_cleaning_step_bound_bytes 262144",

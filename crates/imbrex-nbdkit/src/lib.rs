@@ -3,13 +3,16 @@
 //! nbdkit opens a handle for each connection. It is a client of its own, so that a flush that has to fail fails on
 //! every connection. Nothing is opened before nbdkit has forked: locks and threads would not survive that.
 
+mod allocator;
 mod log;
+mod sockets;
+mod stop;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use imbrex::perform::Failure;
 use imbrex_live::engine::Engine;
-use imbrex_live::service::{Answering, KEYS, Service, ServiceError, ServiceOptions};
+use imbrex_live::service::{Answering, KEYS, NOT_DURABLE, Service, ServiceError, ServiceOptions};
 use nbdkit::{Error, Flags, FuaFlags, Result, Server, ThreadModel};
 
 /// What the command line says.
@@ -45,6 +48,28 @@ fn failed(failure: Failure) -> Error {
         Failure::Io | Failure::Dead(_) => libc::EIO,
     };
     Error::new(errno, failure.to_string())
+}
+
+/// Makes everything durable, takes the sockets away and says so; the process ends if that failed. False when somebody
+/// else does all that.
+fn end() -> bool {
+    let serving = SERVICE.write().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(Serving { service, answering }) = serving else { return false };
+    let stopped = service.stop();
+    drop(answering);
+    if let Some(path) = options().as_ref().and_then(|options| options.shown.as_ref()) {
+        // Whoever started this may have ended.
+        let _ = std::fs::remove_file(path);
+    }
+    match stopped {
+        Ok(()) => tracing::info!("everything is durable, stopped"),
+        Err(why) => {
+            log::end(format_args!("{NOT_DURABLE}: {why}"));
+            // nbdkit itself would end as if all were well.
+            std::process::exit(1);
+        }
+    }
+    true
 }
 
 impl Connection {
@@ -108,24 +133,18 @@ impl Server for Connection {
         let options = options().clone().unwrap_or_default();
         let refused = |why: ServiceError| Error::new(libc::EIO, why.to_string());
         let service = Arc::new(Service::start(&options).map_err(refused)?);
+        let own = sockets::listening();
+        own.iter().find_map(sockets::port).into_iter().for_each(|port| service.served_at(port));
+        stop::on_signals(Arc::clone(&service), own, options.shown.clone().into_iter().chain(options.control.clone()))
+            .map_err(|e| Error::new(libc::EIO, format!("signals cannot be taken: {e}")))?;
+        allocator::keep_small(&service);
         let answering = service.answer(&options).map_err(refused)?;
         *SERVICE.write().unwrap_or_else(PoisonError::into_inner) = Some(Serving { service, answering });
         Ok(())
     }
 
     fn unload() {
-        let serving = SERVICE.write().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Serving { service, answering }) = serving else { return };
-        let stopped = service.stop();
-        drop(answering);
-        match stopped {
-            Ok(()) => tracing::info!("everything is durable, stopped"),
-            Err(why) => {
-                eprintln!("nbdkit: error: what was written last may not be durable: {why}");
-                // nbdkit itself would end as if all were well.
-                std::process::exit(1);
-            }
-        }
+        end();
     }
 
     fn open(_readonly: bool) -> Result<Box<dyn Server>> {
@@ -165,7 +184,8 @@ impl Server for Connection {
     }
 
     fn can_fast_zero(&self) -> Result<bool> {
-        Ok(false)
+        // nbdkit before 1.34 ends over a client that asks for what it was not offered. It is refused at once.
+        Ok(true)
     }
 
     fn is_rotational(&self) -> Result<bool> {
@@ -185,6 +205,9 @@ impl Server for Connection {
     }
 
     fn zero(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
+        if flags.contains(Flags::FAST_ZERO) {
+            return Err(Error::new(libc::EOPNOTSUPP, "zeros are written as data, which is not faster"));
+        }
         self.change(flags, |engine| engine.zero_bytes(self.client, offset, count.into()))
     }
 

@@ -6,11 +6,16 @@ use std::sync::atomic::Ordering;
 use bytes::{Bytes, BytesMut};
 use imbrex::block::{Extent, Lba};
 use imbrex::perform::{Failure, Request};
+use imbrex::plan::{Op, Place, Plan};
 
-use super::{Engine, Kind, work};
+use super::{Engine, Kind, streams, work};
+use crate::store::Written;
 
 /// The most blocks of one request to the runner.
 const MOST_BLOCKS: u64 = 1 << 16;
+
+/// How often a read is repeated while the host has no room.
+const READ_TRIES: u32 = 4;
 
 impl Engine {
     /// Reads bytes.
@@ -22,17 +27,29 @@ impl Engine {
     }
 
     fn read(&self, client: u32, offset: u64, into: &mut [u8]) -> Result<(), Failure> {
+        let _taken = self.shared.reads.take(into.len() as u64);
         let mut done = 0;
         while done < into.len() {
             let at = offset + done as u64;
             let (run, skip) = self.run(at, (into.len() - done) as u64)?;
-            let content = self.call(client, Request::Read(run))?;
+            let content = self.read_run(client, run)?;
             let part = (content.len() - skip).min(into.len() - done);
             into[done..done + part].copy_from_slice(&content[skip..skip + part]);
             done += part;
         }
         self.shared.traffic.host_read.fetch_add(into.len() as u64, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Reads a run again if that failed because a write that found no room ended a life of the layer.
+    fn read_run(&self, client: u32, run: Extent<Lba>) -> Result<Bytes, Failure> {
+        let mut tries = 0..READ_TRIES;
+        loop {
+            match self.call(client, Request::Read(run)) {
+                Err(Failure::Io) if self.shared.room.is_out() && tries.next().is_some() => {}
+                other => return other,
+            }
+        }
     }
 
     /// Writes bytes.
@@ -44,6 +61,12 @@ impl Engine {
     }
 
     fn write(&self, client: u32, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
+        if !self.shared.may_write(bytes.len() as u64) {
+            return Err(Failure::Full);
+        }
+        let _taken = self.shared.writes.take(bytes.len() as u64);
+        let is_long = bytes.len() >= streams::LEAST;
+        let mut arrival = is_long.then(|| self.shared.streams.arrive(offset, bytes.len() as u64));
         let mut done = 0;
         while done < bytes.len() {
             let at = offset + done as u64;
@@ -52,8 +75,11 @@ impl Engine {
             let part = (whole - skip).min(bytes.len() - done);
             let content = &bytes[done..done + part];
             if part == whole {
-                self.call(client, Request::Write(run, Bytes::copy_from_slice(content)))?;
+                let content = Bytes::copy_from_slice(content);
+                work::call(&self.shared, client, Request::Write(run, content), arrival.take())?;
             } else {
+                // Those whom it waits for must not wait for it.
+                drop(arrival.take());
                 self.write_part(client, run, skip, content)?;
             }
             done += part;
@@ -94,10 +120,33 @@ impl Engine {
         let (mut first, end) = (offset.div_ceil(block), (offset + len) / block);
         while first < end {
             let run = Extent::new(Lba(first), (end - first).min(MOST_BLOCKS) as u32);
+            let places = self.places(run);
             self.call(client, Request::Trim(run))?;
+            self.shared.members[0].forget(&places);
             first += u64::from(run.blocks);
         }
         Ok(())
+    }
+
+    /// Where blocks lie that are about to be forgotten, where a single store holds what the layer says.
+    ///
+    /// A block that was forgotten reads as zeros or as its newest content, also if a power cut loses the record of that.
+    /// So its place needs no content from the moment when that is answered, until it is written for another block.
+    fn places(&self, run: Extent<Lba>) -> Vec<Written> {
+        let [member] = self.shared.members.as_slice() else { return Vec::new() };
+        let mut places = Vec::new();
+        let mut plan = Plan::new();
+        let mut machine = self.shared.machine();
+        let Some(layer) = machine.stack.layer().filter(|layer| run.is_within(layer.capacity())) else { return places };
+        layer.read(run, &mut plan);
+        for op in plan.ops() {
+            if let Op::Move { from: Place::At(at), to: Place::Host(_), blocks, .. } = *op
+                && at.device() != 0
+            {
+                places.extend(member.written(Extent::new(at, blocks)));
+            }
+        }
+        places
     }
 
     /// Makes everything that was answered durable.
@@ -114,7 +163,7 @@ impl Engine {
         let block = u64::from(self.block_bytes);
         let end = offset.checked_add(len).ok_or(Failure::OutOfRange)?.div_ceil(block);
         let first = offset / block;
-        if end > self.capacity {
+        if end > self.capacity() {
             return Err(Failure::OutOfRange);
         }
         Ok((Extent::new(Lba(first), (end - first).min(MOST_BLOCKS) as u32), (offset % block) as usize))
@@ -123,7 +172,7 @@ impl Engine {
     /// Writes blocks of which only a part is given, when those who write any of them are done and before others do:
     /// what is read of the first and the last one would be older.
     fn write_part(&self, client: u32, run: Extent<Lba>, skip: usize, content: &[u8]) -> Result<(), Failure> {
-        let mut machine = self.shared.machine();
+        let mut machine = work::admitted(&self.shared, self.shared.machine(), run.blocks);
         machine.merges_waiting += 1;
         while machine.is_changing(run) {
             machine = self.shared.wait_for_change(machine);
@@ -134,7 +183,7 @@ impl Engine {
         let written = self.merged(client, run, skip, content).and_then(|merged| {
             let machine = self.shared.machine();
             let given_bytes = content.len() as u64;
-            work::submit(&self.shared, machine, client, Request::Merged { at: run, content: merged, given_bytes })
+            work::submit(&self.shared, machine, client, Request::Merged { at: run, content: merged, given_bytes }, None)
         });
         self.shared.machine().merging.retain(|other| *other != run);
         self.shared.changed.notify_all();

@@ -6,60 +6,96 @@ use std::time::{Duration, Instant};
 
 use imbrex::perform::Offered;
 
+use super::growing;
 use super::machine::{Cleaning, Machine, PATIENCE, Shared};
+use super::rest::{SOON, rest};
 
-/// How long to wait before asking again for a step that could not be planned.
-const SOON: Duration = Duration::from_millis(10);
+/// How soon a step is asked for again for which writes are held back, where [`SOON`] is for those that nobody waits for.
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// Why a layer may clean.
 #[derive(Copy, Clone)]
 enum Reason {
+    /// Writes are expected for which there should be so much room.
+    Ahead(u64),
     /// Nothing has been asked for so long.
     Idle(Duration),
     /// Cleaning was asked for.
     Asked,
+    /// The volume is to grow.
+    Growth,
 }
 
 /// What the cleaner does until the engine has ended.
 pub(super) fn clean(shared: &Shared) {
     let mut machine = shared.machine();
+    let mut has_grown = false;
     while !machine.ended {
-        machine = match offer(shared, &machine) {
-            Err(wait) => shared.wait_for_change_within(machine, wait),
+        machine = growing::tell_capacity(shared, machine);
+        let offered = offer(shared, &machine, has_grown);
+        has_grown = matches!(offered, Ok(Reason::Growth));
+        machine = match offered {
+            Err(wait) => {
+                machine.cleaner_rests = true;
+                machine = shared.wait_for_change_within(machine, wait);
+                machine.cleaner_rests = false;
+                machine
+            }
+            Ok(Reason::Growth) => growing::step(shared, machine),
             Ok(reason) => step(shared, machine, reason),
         };
     }
 }
 
-/// Why there may be a step now, or how long to wait before the next look.
-fn offer(shared: &Shared, machine: &Machine) -> Result<Reason, Duration> {
+/// Why there may be a step now, or how long to wait before the next look. A growth has every second step while
+/// cleaning is asked for.
+fn offer(shared: &Shared, machine: &Machine, has_grown: bool) -> Result<Reason, Duration> {
     let is_stopping = shared.stopping.load(Ordering::Relaxed);
+    let is_asked = machine.cleaning == Cleaning::Now;
     match machine.cleaning {
         Cleaning::Paused => Err(PATIENCE),
+        // It would move blocks to where there is no room.
+        _ if !shared.may_write(0) => Err(PATIENCE),
         _ if is_stopping || !machine.stack.is_serving() => Err(PATIENCE),
+        _ if machine.stack.growth().is_some() && !(is_asked && has_grown) => match shared.turns.are_served() {
+            true => Ok(Reason::Growth),
+            false if is_asked => Ok(Reason::Asked),
+            false => Err(SOON),
+        },
         Cleaning::Now => Ok(Reason::Asked),
         Cleaning::WhenIdle => {
-            let quiet = machine.last_request.elapsed();
-            match shared.options.idle_after.checked_sub(quiet) {
-                Some(rest) if !rest.is_zero() => Err(rest),
-                _ if !machine.callers.is_empty() => Err(shared.options.idle_after.max(SOON)),
-                _ => Ok(Reason::Idle(quiet)),
-            }
+            machine.wanted_room().map_or_else(|| in_idle_time(shared, machine), |room| Ok(Reason::Ahead(room)))
         }
     }
 }
 
-/// One step, and its moves to their end.
-fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, reason: Reason) -> MutexGuard<'a, Machine> {
+/// The same when cleaning is offered idle time.
+fn in_idle_time(shared: &Shared, machine: &Machine) -> Result<Reason, Duration> {
+    let quiet = machine.last_request.elapsed();
+    match shared.options.idle_after.checked_sub(quiet) {
+        Some(rest) if !rest.is_zero() => Err(rest),
+        _ if !machine.callers.is_empty() => Err(shared.options.idle_after.max(SOON)),
+        _ => Ok(Reason::Idle(quiet)),
+    }
+}
+
+/// One step for that reason, and its moves to their end.
+fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, why: Reason) -> MutexGuard<'a, Machine> {
     let since = Instant::now();
-    let offered = match reason {
+    let offered = match why {
         Reason::Idle(idle) => machine.stack.idle(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)),
-        Reason::Asked => machine.stack.clean_asked(),
+        Reason::Ahead(room) => machine.stack.clean_ahead(room),
+        Reason::Asked | Reason::Growth => machine.stack.clean_asked(),
     };
     shared.look_at_steps(&mut machine);
     machine.deliver();
     shared.wake(&machine);
-    match (offered, reason) {
+    match (offered, why) {
+        (Offered::Declined, Reason::Ahead(_)) => {
+            let now = machine.now();
+            machine.admission.nothing_gained(now);
+            return machine;
+        }
         (Offered::Declined, Reason::Asked) => {
             machine.cleaning = machine.cleaning_before;
             shared.changed.notify_all();
@@ -75,7 +111,8 @@ fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, reason: Re
     }
     if offered != Offered::Taken {
         // Space has to come back first, or others are being served.
-        machine = shared.wait_for_change_within(machine, SOON);
+        let pause = if matches!(why, Reason::Ahead(_)) { AT_ONCE } else { SOON };
+        machine = shared.wait_for_change_within(machine, pause);
     }
     rest(shared, machine, since)
 }
@@ -97,19 +134,6 @@ fn until_asked<'a>(
         let often = shared.options.idle_after.max(SOON);
         let wait = if offered < wanted { often.min(left) } else { often };
         machine = shared.wait_for_change_within(machine, wait);
-    }
-    machine
-}
-
-/// Leaves the time after a step that began at `since` to others, as much as the throttle says.
-fn rest<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, since: Instant) -> MutexGuard<'a, Machine> {
-    let worked = since.elapsed();
-    while !machine.ended && !shared.stopping.load(Ordering::Relaxed) {
-        let whole = worked * 100 / u32::from(machine.throttle.clamp(1, 100));
-        match whole.checked_sub(since.elapsed()) {
-            Some(left) if !left.is_zero() => machine = shared.wait_for_change_within(machine, left),
-            _ => break,
-        }
     }
     machine
 }

@@ -11,7 +11,12 @@ use imbrex::block::{Extent, Lba};
 use imbrex::perform::{Failure, Io, IoKind, Reply, Request, Stack};
 
 use super::EngineOptions;
+use super::admission::Admission;
+use super::intake::Intake;
 use super::pace::Pace;
+use super::room::Room;
+use super::streams::Streams;
+use super::turns::{Place, Turns};
 use super::watch::{Ended, Kind, Latencies, StepClock};
 use crate::volume::Members;
 
@@ -20,6 +25,12 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The most threads that are woken at a time.
 const MOST_WOKEN: usize = 16;
+
+/// How many steps of cleaning a write is held back for at most, so that others do not have to wait longer.
+const STEPS_HELD_BACK: u32 = 5;
+
+/// How long a step counts there when steps may take any time.
+const NO_LIMIT: Duration = Duration::from_millis(100);
 
 /// What is done about background cleaning.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -42,8 +53,19 @@ pub(super) struct Shared {
     /// Something that threads wait for may have come about.
     pub changed: Condvar,
     pub stopping: AtomicBool,
+    /// Whether nothing waits for room any more.
+    pub ending: AtomicBool,
     pub options: EngineOptions,
+    /// Blocks that clients may see: as many as there durably are.
+    pub capacity: AtomicU64,
+    /// Who waits for what while the volume grows.
+    pub turns: Turns,
     pub traffic: Counters,
+    pub room: Room,
+    pub streams: Streams,
+    /// What is read and what is written, so that reads are served while writes wait for room.
+    pub reads: Intake,
+    pub writes: Intake,
     pub latencies: Latencies,
     /// Of requests during which cleaning was under way.
     pub beside_cleaning: Latencies,
@@ -59,6 +81,10 @@ pub(super) struct Machine {
     /// Operations left to workers.
     pub handed: VecDeque<(usize, Io)>,
     pub idle_workers: usize,
+    /// Whether the cleaner waits for something to do.
+    pub cleaner_rests: bool,
+    /// Writes that are held back and will be requests.
+    pub held_back: usize,
     /// Threads that wait until nothing is under way.
     pub watchers: usize,
     /// Operations that threads carry out.
@@ -68,6 +94,10 @@ pub(super) struct Machine {
     /// Threads that wait until nobody changes the blocks that they are to change a part of.
     pub merges_waiting: usize,
     pub last_request: Instant,
+    /// When it was made: the controller counts its times from here.
+    began: Instant,
+    /// Says when to clean before a write waits for it, and how long to hold writes back.
+    pub admission: Admission,
     pub cleaning: Cleaning,
     /// What is done again when what was asked for is cleaned.
     pub cleaning_before: Cleaning,
@@ -76,7 +106,25 @@ pub(super) struct Machine {
     pub clock: StepClock,
     /// Keeps steps of cleaning short, if there is a limit and a layer whose steps have a size.
     pub pace: Option<Pace>,
+    /// Whether the volume has been served since the start.
+    pub has_served: bool,
     pub ended: bool,
+}
+
+/// What a client asks for, all its requests to the runner together.
+pub(super) struct Asking<'a> {
+    shared: &'a Shared,
+    place: Place,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if self.shared.turns.go(self.place) {
+            // Or it would be told between looking and waiting.
+            drop(self.shared.machine());
+            self.shared.changed.notify_all();
+        }
+    }
 }
 
 /// Whoever waits for a request.
@@ -191,18 +239,42 @@ impl Machine {
             next_id: 0,
             handed: VecDeque::new(),
             idle_workers: 0,
+            cleaner_rests: false,
+            held_back: 0,
             watchers: 0,
             under_way: 0,
             merging: Vec::new(),
             merges_waiting: 0,
             last_request: Instant::now(),
+            began: Instant::now(),
+            admission: Admission::new(options.step_limit.unwrap_or(NO_LIMIT) * STEPS_HELD_BACK),
             cleaning: Cleaning::default(),
             cleaning_before: Cleaning::default(),
             throttle: options.throttle,
             clock: StepClock::default(),
             pace,
+            has_served: false,
             ended: false,
         }
+    }
+
+    /// The time that the controller knows.
+    pub fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Has the controller know how the layer stands. Says whether room has come.
+    pub fn look_ahead(&mut self) -> bool {
+        let (now, outlook) = (self.now(), self.stack.outlook());
+        self.admission.look(now, outlook)
+    }
+
+    /// The room that cleaning is to make before a write waits for it, if it is wanted: by the layer whose clients are
+    /// served, or by one below.
+    pub fn wanted_room(&self) -> Option<u64> {
+        let now = self.now();
+        let below = || (self.stack.is_short_below() && self.admission.may_ask(now)).then_some(0);
+        self.admission.wants(now).or_else(below)
     }
 
     /// Hands replies to those who wait for them.
@@ -237,20 +309,27 @@ impl Machine {
 
     /// Whether nothing is asked for and nothing under way.
     pub fn is_quiet(&self) -> bool {
-        self.callers.is_empty() && self.under_way == 0 && self.waiting() == 0
+        self.callers.is_empty() && self.held_back == 0 && self.under_way == 0 && self.waiting() == 0
     }
 }
 
 impl Shared {
-    pub fn new(members: Members, machine: Machine, options: EngineOptions) -> Self {
+    pub fn new(members: Members, machine: Machine, options: EngineOptions, capacity: u64) -> Self {
         Self {
             members,
             machine: Mutex::new(machine),
             work: Condvar::new(),
             changed: Condvar::new(),
             stopping: AtomicBool::new(false),
+            ending: AtomicBool::new(false),
             options,
+            capacity: AtomicU64::new(capacity),
+            turns: Turns::default(),
             traffic: Counters::default(),
+            room: Room::new(),
+            streams: Streams::default(),
+            reads: Intake::default(),
+            writes: Intake::default(),
             latencies: Latencies::new(),
             beside_cleaning: Latencies::new(),
             steps: AtomicU64::new(0),
@@ -279,14 +358,28 @@ impl Shared {
         }
     }
 
+    /// Whether the host has room for so many bytes of clients, as far as is known.
+    pub fn may_write(&self, bytes: u64) -> bool {
+        self.room.may_write(bytes, || self.available())
+    }
+
+    /// Bytes that the host has left, of several the one that has the least.
+    pub fn available(&self) -> Option<u64> {
+        self.members.iter().filter_map(|member| member.available()).min()
+    }
+
     /// Measures steps of cleaning, and chooses the size of the next ones.
     pub fn look_at_steps(&self, machine: &mut Machine) {
         let (limit, now) = (self.options.step_limit, machine.stack.steps());
         let stands = 2 * now.begun + u64::from(now.under_way > 0);
-        if self.steps.swap(stands, Ordering::Relaxed) != stands && now.under_way == 0 {
+        // The next one may have begun.
+        if self.steps.swap(stands, Ordering::Relaxed) != stands {
             self.changed.notify_all();
         }
         let Some(Ended { moved, took, is_longest }) = machine.clock.look(now, limit) else { return };
+        let time = machine.now();
+        machine.admission.moved(time, moved, took);
+        machine.look_ahead();
         // One line for each record, and not for each step of a drive that is too slow.
         if is_longest && limit.is_some_and(|limit| took > limit) {
             tracing::warn!(?took, ?limit, "a step of cleaning took longer than it may, and than any before");
@@ -302,7 +395,7 @@ impl Shared {
 
     /// Has something done that a client asked for, and measures how long that takes.
     pub fn timed<T>(&self, kind: Kind, work: impl FnOnce() -> T) -> T {
-        let (since, steps) = (Instant::now(), self.steps_now());
+        let (since, steps, _asking) = (Instant::now(), self.steps_now(), self.asking());
         let result = work();
         let took = since.elapsed();
         self.latencies.record(kind, took);
@@ -310,6 +403,11 @@ impl Shared {
             self.beside_cleaning.record(kind, took);
         }
         result
+    }
+
+    /// A client asks for something, until the result is dropped.
+    pub fn asking(&self) -> Asking<'_> {
+        Asking { shared: self, place: self.turns.come() }
     }
 
     /// Where cleaning stands, for [`Shared::steps_since`].

@@ -1,14 +1,22 @@
 //! The engine: a volume's runner among threads.
 //!
 //! A thread that asks for something carries out what is for its request itself, and other small operations while it
-//! waits, so that a request that needs one operation costs no change of thread. What may take long — large operations
-//! of others, flushes, resets — is left to workers. The one lock covers planning and bookkeeping and is never held
-//! during an operation.
+//! waits, so that a request that needs one operation costs no change of thread; who asks for a flush flushes drives,
+//! too. What else may take long — large operations of others, other flushes, resets — is left to workers. The one lock
+//! covers planning and bookkeeping and is never held during an operation.
 
+mod admission;
 mod bytes;
 mod cleaner;
+mod growing;
+mod intake;
 mod machine;
 mod pace;
+mod places;
+mod rest;
+mod room;
+mod streams;
+mod turns;
 mod watch;
 mod work;
 
@@ -19,12 +27,16 @@ use std::time::Duration;
 
 use ::bytes::Bytes;
 use hdrhistogram::Histogram;
+use imbrex::contents::Contents;
 use imbrex::perform::{Counts, Failure, Progress, Request, Stack};
 
-use crate::volume::{Members, Volume, VolumeError};
+use crate::volume::{Members, ServerMemory, Volume, VolumeError};
+pub use admission::{HeldBack, Pacing};
+pub use growing::NotGrowing;
 pub use machine::{Cleaning, Traffic};
 use machine::{Machine, Shared};
 use pace::Pace;
+pub use room::KEPT;
 pub use watch::{Kind, StepTimes};
 
 /// The client in whose name the engine itself flushes in the end. It comes late, so that a loss is reported to it only
@@ -57,7 +69,7 @@ pub struct Engine {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     block_bytes: u32,
-    capacity: u64,
+    memory: ServerMemory,
 }
 
 impl Engine {
@@ -67,10 +79,13 @@ impl Engine {
     /// When a layer cannot be served as it is configured.
     pub fn start(volume: Volume, options: EngineOptions) -> Result<Self, VolumeError> {
         let setup = volume.setup()?;
+        let memory = ServerMemory::of(&setup, &volume.superblocks);
+        // As it was made; recovery may know of a growth.
         let capacity = (setup.top.make)().capacity();
         let block_bytes = volume.members[0].block_bytes();
         let stack = Stack::open(setup).map_err(VolumeError::Refused)?;
-        let shared = Arc::new(Shared::new(volume.members, Machine::new(stack, &options), options));
+        let machine = Machine::new(stack, &options);
+        let shared = Arc::new(Shared::new(volume.members, machine, options, capacity));
         let mut threads: Vec<JoinHandle<()>> = Vec::new();
         for _ in 0..options.workers.max(1) {
             let shared = Arc::clone(&shared);
@@ -78,7 +93,7 @@ impl Engine {
         }
         let cleaner = Arc::clone(&shared);
         threads.push(thread::spawn(move || cleaner::clean(&cleaner)));
-        Ok(Self { shared, threads: Mutex::new(threads), block_bytes, capacity })
+        Ok(Self { shared, threads: Mutex::new(threads), block_bytes, memory })
     }
 
     /// Bytes of a block.
@@ -87,10 +102,25 @@ impl Engine {
         self.block_bytes
     }
 
-    /// Blocks that clients see.
+    /// The memory that a server of the volume takes.
+    #[must_use]
+    pub fn memory(&self) -> &ServerMemory {
+        &self.memory
+    }
+
+    /// Blocks that clients see, from when the engine serves.
     #[must_use]
     pub fn capacity(&self) -> u64 {
-        self.capacity
+        self.shared.capacity.load(Ordering::Relaxed)
+    }
+
+    /// Asks for at least `blocks` blocks more, which is durable when it returns. The capacity follows at once or as
+    /// space is made.
+    ///
+    /// # Errors
+    /// Why there are not to be more, or why it is not known whether there are.
+    pub fn grow(&self, blocks: u64) -> Result<(), NotGrowing> {
+        growing::ask(&self.shared, blocks)
     }
 
     /// Waits until recovery is done.
@@ -104,6 +134,7 @@ impl Engine {
                 return Err(Failure::Dead(why.to_owned()));
             }
             if machine.stack.is_serving() {
+                drop(growing::tell_capacity(&self.shared, machine));
                 return Ok(());
             }
             machine = self.shared.wait_for_change(machine);
@@ -115,7 +146,7 @@ impl Engine {
     /// # Errors
     /// Why it failed.
     pub fn call(&self, client: u32, request: Request) -> Result<Bytes, Failure> {
-        work::call(&self.shared, client, request)
+        work::call(&self.shared, client, request, None)
     }
 
     /// Does what a client asked for, and makes that durable before it is answered (FUA). Anything else that may be
@@ -124,6 +155,7 @@ impl Engine {
     /// # Errors
     /// When it failed or may be lost.
     pub fn durably(&self, client: u32, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        let _asking = self.shared.asking();
         let life = self.shared.machine().stack.counts().rebuilds;
         work()?;
         self.shared.timed(Kind::Flush, || self.call(client, Request::Fua { life }).map(drop))
@@ -146,7 +178,14 @@ impl Engine {
         self.shared.traffic.now()
     }
 
-    /// How the runners stand, and what they have done: the top first, then those below it.
+    /// What lies where, of the layers that say so, the one that serves the host first. Nobody is served while they
+    /// are asked, which takes milliseconds for each terabyte.
+    #[must_use]
+    pub fn contents(&self) -> Vec<Contents> {
+        self.shared.machine().stack.contents()
+    }
+
+    /// How the runners stand, the one that serves the host first, and what they have done together.
     #[must_use]
     pub fn progress(&self) -> (Vec<Progress>, Counts) {
         let machine = self.shared.machine();
@@ -190,6 +229,14 @@ impl Engine {
         self.shared.machine().pace.map(Pace::blocks)
     }
 
+    /// How room and rates stand that writes are paced by, where the layer says how much room there is.
+    #[must_use]
+    pub fn pacing(&self) -> Option<Pacing> {
+        let mut machine = self.shared.machine();
+        machine.look_ahead();
+        machine.admission.stands(machine.now())
+    }
+
     /// How much of the time background cleaning may take, in per cent.
     #[must_use]
     pub fn throttle(&self) -> u8 {
@@ -219,6 +266,23 @@ impl Engine {
         self.shared.machine().cleaning
     }
 
+    /// How many requests of clients are under way.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.shared.machine().callers.len()
+    }
+
+    /// How many requests there have been.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.shared.machine().next_id
+    }
+
+    /// Lets nothing wait for room on the host any more: it fails instead, so that the engine can be stopped.
+    pub fn wait_no_more(&self) {
+        self.shared.ending.store(true, Ordering::Relaxed);
+    }
+
     /// Answers what is under way, makes everything durable, writes a checkpoint and ends. Later requests fail.
     ///
     /// # Errors
@@ -227,8 +291,9 @@ impl Engine {
         if self.shared.stopping.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
+        self.wait_no_more();
         self.shared.wait_until_quiet();
-        let flushed = work::ask(&self.shared, SELF, Request::Flush);
+        let flushed = work::ask(&self.shared, SELF, Request::Flush, None);
         self.shared.machine().stack.checkpoint();
         self.shared.work.notify_all();
         self.shared.wait_until_quiet();

@@ -3,43 +3,110 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use imbrex::perform::{Failure, Io, IoKind, IoResult, Request};
 
-use super::machine::{Caller, Machine, Shared};
+use super::machine::{Caller, Cleaning, Machine, Shared};
+use super::streams::Arrival;
 
 /// Longer operations are left to workers: whoever waits for an answer should not be late for it.
 const SMALL_BYTES: usize = 256 << 10;
 
-/// Has a request of a client answered.
-pub(super) fn call(shared: &Shared, client: u32, request: Request) -> Result<Bytes, Failure> {
+/// How long to wait before an operation that found no room is tried again.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Has a request of a client answered. A write that has arrived is submitted after the earlier ones of its stream.
+pub(super) fn call(
+    shared: &Shared,
+    client: u32,
+    request: Request,
+    arrival: Option<Arrival<'_>>,
+) -> Result<Bytes, Failure> {
     if shared.stopping.load(Ordering::Relaxed) {
         return Err(Failure::Dead("it is being stopped".to_owned()));
     }
-    ask(shared, client, request)
+    ask(shared, client, request, arrival)
 }
 
 /// The same, while stopping too.
-pub(super) fn ask(shared: &Shared, client: u32, request: Request) -> Result<Bytes, Failure> {
-    let machine = when_free(shared, shared.machine(), &request);
-    submit(shared, machine, client, request)
+pub(super) fn ask(
+    shared: &Shared,
+    client: u32,
+    request: Request,
+    arrival: Option<Arrival<'_>>,
+) -> Result<Bytes, Failure> {
+    arrival.iter().for_each(Arrival::wait);
+    let machine = match &request {
+        Request::Write(at, _) => admitted(shared, shared.machine(), at.blocks),
+        _ => shared.machine(),
+    };
+    let machine = when_free(shared, machine, &request);
+    submit(shared, machine, client, request, arrival)
 }
 
-/// Submits a request and stays until it is answered.
+/// Holds a write of so many blocks back as long as pacing says. It goes on as soon as more room has come.
+pub(super) fn admitted<'a>(
+    shared: &'a Shared,
+    mut machine: MutexGuard<'a, Machine>,
+    blocks: u32,
+) -> MutexGuard<'a, Machine> {
+    machine.look_ahead();
+    let begun = machine.now();
+    let is_paused = machine.cleaning == Cleaning::Paused;
+    let delay = if is_paused { Duration::ZERO } else { machine.admission.admit(begun, blocks.into()) };
+    if machine.cleaner_rests && !is_paused && machine.wanted_room().is_some() {
+        shared.changed.notify_all();
+    }
+    if delay.is_zero() {
+        return machine;
+    }
+    let gains = machine.admission.gains();
+    // Who stops waits for it.
+    machine.held_back += 1;
+    while let Some(left) = (begun + delay).checked_sub(machine.now()).filter(|left| !left.is_zero())
+        && machine.admission.gains() == gains
+        && !shared.ending.load(Ordering::Relaxed)
+    {
+        machine = shared.wait_for_change_within(machine, left);
+    }
+    machine.held_back -= 1;
+    let now = machine.now();
+    machine.admission.held_back(now - begun);
+    machine
+}
+
+/// Submits a request and stays until it is answered. What the host has no room for fails for that reason.
 pub(super) fn submit<'a>(
+    shared: &'a Shared,
+    machine: MutexGuard<'a, Machine>,
+    client: u32,
+    request: Request,
+    arrival: Option<Arrival<'_>>,
+) -> Result<Bytes, Failure> {
+    let is_read = matches!(request, Request::Read(_));
+    answered(shared, machine, client, request, arrival).map_err(|failure| match failure {
+        Failure::Io if !is_read && shared.room.is_out() => Failure::Full,
+        other => other,
+    })
+}
+
+fn answered<'a>(
     shared: &'a Shared,
     mut machine: MutexGuard<'a, Machine>,
     client: u32,
     request: Request,
+    arrival: Option<Arrival<'_>>,
 ) -> Result<Bytes, Failure> {
     let caller = Caller::of(&request);
+    let is_flush = matches!(request, Request::Flush | Request::Fua { .. });
     let id = machine.next_id;
     machine.next_id += 1;
     machine.last_request = Instant::now();
     machine.callers.insert(id, Arc::clone(&caller));
     machine.stack.submit(client, id, request);
+    drop(arrival);
     shared.look_at_steps(&mut machine);
     loop {
         machine.deliver();
@@ -47,7 +114,7 @@ pub(super) fn submit<'a>(
             shared.wake(&machine);
             return result;
         }
-        match next_for(shared, &mut machine, id) {
+        match next_for(shared, &mut machine, id, is_flush) {
             Some((drive, io)) => machine = carry_out(shared, machine, drive, io),
             None => {
                 shared.wake(&machine);
@@ -76,9 +143,9 @@ fn when_free<'a>(shared: &Shared, mut machine: MutexGuard<'a, Machine>, request:
     machine
 }
 
-/// The next operation for whoever waits for the answer to the request `id`: one that is for it, or else a small one.
-/// Others are handed to workers.
-fn next_for(shared: &Shared, machine: &mut Machine, id: u64) -> Option<(usize, Io)> {
+/// The next operation for whoever waits for the answer to the request `id`: one that is for it, or else a small one; a
+/// flush of a drive for who asked for a flush, and waits for nothing else. Others are handed to workers.
+fn next_for(shared: &Shared, machine: &mut Machine, id: u64, is_flush: bool) -> Option<(usize, Io)> {
     if let Some(own) = machine.stack.poll_io_for(id) {
         return Some(own);
     }
@@ -86,7 +153,8 @@ fn next_for(shared: &Shared, machine: &mut Machine, id: u64) -> Option<(usize, I
         let is_small = match &io.kind {
             IoKind::Write(_, content) => content.len() <= SMALL_BYTES,
             IoKind::Read(at) => at.blocks as usize * shared.members[drive].block_bytes() as usize <= SMALL_BYTES,
-            IoKind::Reset(_) | IoKind::Flush | IoKind::Report => false,
+            IoKind::Flush => is_flush,
+            IoKind::Reset(_) | IoKind::Report => false,
         };
         if is_small {
             return Some((drive, io));
@@ -104,15 +172,11 @@ fn carry_out<'a>(
     io: Io,
 ) -> MutexGuard<'a, Machine> {
     machine.under_way += 1;
+    machine.has_served |= machine.stack.is_serving();
+    let waits = machine.has_served && !machine.stack.is_serving();
     shared.wake(&machine);
     drop(machine);
-    let member = &shared.members[drive];
-    shared.traffic.count(&io.kind, member.block_bytes());
-    let result = member.perform(&io.kind).unwrap_or_else(|error| {
-        shared.traffic.failures.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(drive, %error, "an operation failed");
-        IoResult::Failed
-    });
+    let result = perform(shared, drive, &io.kind, waits);
     let mut machine = shared.machine();
     let was_serving = machine.stack.is_serving();
     machine.stack.complete(io.id, result);
@@ -127,6 +191,31 @@ fn carry_out<'a>(
         shared.changed.notify_all();
     }
     machine
+}
+
+/// The result of an operation. One that finds no room fails, or is tried until there is some if it `waits`: what begins
+/// a new life cannot be done without, and a layer whose lives cannot begin is given up.
+fn perform(shared: &Shared, drive: usize, kind: &IoKind, waits: bool) -> IoResult {
+    let member = &shared.members[drive];
+    shared.traffic.count(kind, member.block_bytes());
+    loop {
+        let error = match member.perform(kind) {
+            Ok(result) => return result,
+            Err(error) => error,
+        };
+        shared.traffic.failures.fetch_add(1, Ordering::Relaxed);
+        let no_room = error.is_no_room();
+        if !no_room || !shared.room.is_out() {
+            tracing::warn!(drive, %error, "an operation failed");
+        }
+        if no_room {
+            shared.room.ran_out(shared.available());
+        }
+        if !(no_room && waits) || shared.ending.load(Ordering::Relaxed) {
+            return IoResult::Failed;
+        }
+        thread::sleep(AGAIN);
+    }
 }
 
 /// What a worker does until the engine has ended.

@@ -17,15 +17,21 @@ use imbrex::plan::Unit;
 use imbrex::recording::Recording;
 use imbrex::space::superblock_blocks;
 
+use super::rot::Rot;
+use super::sums::Sums;
 use super::volatile::{Ends, Volatile};
 use crate::image::Image;
 use crate::layout::COPIES;
 use crate::store::{Store, StoreError};
-use crate::volume::{FormatOptions, Members, Volume, VolumeError, format};
+use crate::sums::Checksums;
+use crate::volume::{FormatOptions, Members, Volume, VolumeError, format_with};
 
 /// How often a larger drive is tried when one is too small for the journal, each with a sixteenth more.
 const ATTEMPTS: u32 = 80;
 const MORE: u32 = 16;
+
+/// Blocks of a region that is marked as being written: a few for each drive.
+const REGION_BLOCKS: u32 = 24;
 
 /// A drive, and the file that it is emulated in.
 pub(super) struct Disk {
@@ -49,6 +55,14 @@ pub struct Images {
     pub(super) unwritten: Unwritten,
     /// The copy of all metadata that is damaged as time goes by.
     bad_copy: usize,
+    /// Whether checksums are kept, and what of them.
+    sums: Sums,
+    /// The volume's members: the images, with checksums or without.
+    pub(super) volume: Members,
+    /// Bytes that changed without a write.
+    pub(super) rotten: Vec<Rot>,
+    /// How many did so far.
+    pub(super) rots: u64,
 }
 
 impl Images {
@@ -57,13 +71,21 @@ impl Images {
     /// # Errors
     /// Why no volume can be made.
     pub fn draw(info: &'static LayerInfo, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
+        Self::draw_with(info, rules, Sums::None, dice)
+    }
+
+    /// The same with checksums, or parts of what they need.
+    ///
+    /// # Errors
+    /// As [`Images::draw`].
+    pub fn draw_with(info: &'static LayerInfo, rules: Rules, sums: Sums, dice: &mut Dice) -> Result<Self, String> {
         let gather = *dice.pick(&[40, 40, 1024]);
         let entry_blocks = *dice.pick(&[1, 2, 4, 64]);
         let bad_copy = dice.below(2) as usize;
         let (mut why, mut reserved) = (String::new(), COPIES as u32 * superblock_blocks(BLOCK as u32));
         for _ in 0..ATTEMPTS {
             reserved += reserved / MORE;
-            let (presets, config, buffer) = drives(info, reserved, dice)?;
+            let (presets, config, buffer) = drives(info, reserved, sums, dice)?;
             let disk = |preset: DrivePreset| Ok(Disk { file: file(&preset, rules)?, preset });
             let disks = presets.into_iter().map(disk).collect::<Result<Vec<_>, String>>()?;
             let (images, journals, capacity) = (Vec::new(), Vec::new(), 0);
@@ -80,6 +102,10 @@ impl Images {
                 journals,
                 bad_copy,
                 unwritten: Unwritten::Zeros,
+                sums,
+                volume: Vec::new(),
+                rotten: Vec::new(),
+                rots: 0,
             };
             match made.make() {
                 Ok(volume) => {
@@ -89,6 +115,7 @@ impl Images {
                 }
                 Err(
                     e @ (VolumeError::Room(_)
+                    | VolumeError::Sums(_)
                     | VolumeError::Refused(_)
                     | VolumeError::Journal(_)
                     | VolumeError::Config(_)),
@@ -103,7 +130,8 @@ impl Images {
 
     /// Empties every file.
     pub(super) fn wipe(&mut self) {
-        self.images.clear();
+        self.close();
+        self.rotten.clear();
         let rules = self.rules;
         for disk in &mut self.disks {
             disk.file = Volatile::new(disk.file.len(), !rules.keeps(Rule::WholeSectors));
@@ -116,7 +144,8 @@ impl Images {
     /// Those of formatting.
     pub fn make(&mut self) -> Result<Volume, VolumeError> {
         let refused = |e: crate::image::ImageError| VolumeError::Members(e.to_string());
-        self.images.clear();
+        self.close();
+        self.rotten.clear();
         for Disk { preset, file } in &self.disks {
             let image = match Image::open(file.clone()) {
                 Ok(image) => image,
@@ -125,7 +154,18 @@ impl Images {
             self.images.push(Arc::new(image));
         }
         let Self { info, config, buffer, .. } = &*self;
-        format(self.members(), &FormatOptions { layer: info, config, buffer: *buffer, journal_blocks: None })
+        let members = self.images.iter().map(|image| Arc::clone(image) as Arc<dyn Store>).collect();
+        let options = FormatOptions { layer: info, config, buffer: *buffer, journal_blocks: None };
+        let checksums = self.sums.are_kept().then_some(Checksums { region_blocks: REGION_BLOCKS });
+        let volume = format_with(members, &options, checksums)?;
+        self.volume.clone_from(&volume.members);
+        Ok(volume)
+    }
+
+    /// Closes volume and images, as they are.
+    pub(super) fn close(&mut self) {
+        self.volume.clear();
+        self.images.clear();
     }
 
     /// Opens images and volume, from what the files say.
@@ -133,15 +173,19 @@ impl Images {
     /// # Errors
     /// Why one of them cannot be opened.
     pub fn reopen(&mut self) -> Result<Volume, String> {
-        self.images.clear();
+        self.close();
         for disk in &self.disks {
             self.images.push(Arc::new(Image::open(disk.file.clone()).map_err(|e| e.to_string())?));
         }
-        Volume::open(self.members()).map_err(|e| e.to_string())
+        let members = self.images.iter().map(|image| Arc::clone(image) as Arc<dyn Store>).collect();
+        let volume = Volume::open_with(members, self.sums != Sums::WithoutIntents).map_err(|e| e.to_string())?;
+        self.volume.clone_from(&volume.members);
+        self.freshen_unsettled();
+        Ok(volume)
     }
 
     pub(super) fn members(&self) -> Members {
-        self.images.iter().map(|image| Arc::clone(image) as Arc<dyn Store>).collect()
+        self.volume.clone()
     }
 
     /// What the runner is told, with what a run varies.
@@ -189,6 +233,7 @@ fn file(preset: &DrivePreset, rules: Rules) -> Result<Volatile, String> {
 fn drives(
     info: &'static LayerInfo,
     reserved: u32,
+    sums: Sums,
     dice: &mut Dice,
 ) -> Result<(Vec<DrivePreset>, toml::Table, Option<BufferSize>), String> {
     let buffer = dice.between(4, 40) as u32;
@@ -197,7 +242,7 @@ fn drives(
         configuration(&Candidate::layer(info), dice).map_err(|e| e.to_string())
     };
     let mut config = configuration(info, dice)?;
-    if info.recording == Recording::Zoned && dice.one_in(3) {
+    if info.recording == Recording::Zoned && sums == Sums::None && dice.one_in(3) {
         return Ok((vec![sequential(reserved, dice).preset()], config, Some(bytes(buffer))));
     }
     if let Some(drive) = RandomDrive::new(info.recording, &SpaceNeeds { reserved, buffer, blocks: 0 }, dice) {
@@ -283,9 +328,12 @@ impl Devices for Images {
     }
 
     fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
-        match self.images[drive].perform(kind) {
+        match self.volume[drive].perform(kind) {
             Ok(result) => Ok(result),
-            Err(StoreError::Illegal(Illegal::Bad { .. }) | StoreError::Io { .. }) => Ok(IoResult::Failed),
+            Err(StoreError::Illegal(Illegal::Bad { condition, .. })) if condition != Condition::Inactive => {
+                Ok(IoResult::Failed)
+            }
+            Err(StoreError::Io { .. }) => Ok(IoResult::Failed),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -294,9 +342,13 @@ impl Devices for Images {
         if dice.one_in(2) {
             return false;
         }
+        if let IoKind::Write(at, _) = kind {
+            // What is left of the old content would have a part of its block's checksum no more.
+            self.freshen(|rot| rot.drive == drive && at.contains(rot.block));
+        }
         let file = &self.disks[drive].file;
         file.fail_after(dice.below(2), Ends::Once);
-        let result = self.images[drive].perform(kind);
+        let result = self.volume[drive].perform(kind);
         let was_left = file.fail_no_more();
         // Where the operation took less than that it has succeeded, and says that it failed.
         was_left || result.is_err()
@@ -316,6 +368,10 @@ impl Devices for Images {
     }
 
     fn make_unreadable(&mut self, drive: usize, block: Pba) {
+        let rots = self.volume[drive].summed().is_some() || self.sums == Sums::Missing;
+        if rots && self.rot(drive, block) {
+            return;
+        }
         self.disks[drive].file.make_unreadable(self.images[drive].offset(block), BLOCK);
     }
 
@@ -325,7 +381,7 @@ impl Devices for Images {
     }
 
     fn cut(&mut self, dice: &mut Dice) {
-        self.images.clear();
+        self.close();
         self.disks.iter().for_each(|disk| disk.file.cut(dice));
     }
 

@@ -8,6 +8,9 @@ mod hostile;
 mod images;
 mod old_volume;
 mod parts;
+mod rot;
+mod rotting;
+mod sums;
 mod volatile;
 
 use std::sync::Arc;
@@ -18,13 +21,21 @@ use imbrex::layers::LayerInfo;
 pub use hostile::open_hostile;
 pub use images::Images;
 pub use parts::Part;
+pub use sums::Sums;
 pub use volatile::{Ends, Volatile};
 
 /// A layer on images.
 #[must_use]
 pub fn on_images(info: &'static LayerInfo) -> Subject {
+    with_sums(info, Sums::None)
+}
+
+/// A layer on images with checksums, in which bytes change without a write.
+#[must_use]
+pub fn with_sums(info: &'static LayerInfo, sums: Sums) -> Subject {
     let devices = move |rules, dice: &mut Dice| -> Result<Box<dyn Devices>, String> {
-        Ok(Box::new(Images::draw(info, rules, dice)?))
+        Ok(Box::new(Images::draw_with(info, rules, sums, dice)?))
     };
-    Subject { name: format!("{} on images", info.name), devices: Arc::new(devices) }
+    let name = if sums == Sums::None { "on images" } else { "on images with checksums" };
+    Subject { name: format!("{} {name}", info.name), devices: Arc::new(devices) }
 }

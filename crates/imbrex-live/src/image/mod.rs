@@ -11,17 +11,22 @@
 //!
 //! What a drive has not been given takes no room where the file system keeps sparse files. A write pointer is written
 //! to the table with the next flush, as a drive's volatile cache would have it; an emptied unit at once, since its
-//! blocks may be overwritten from then on.
+//! blocks may be overwritten from then on. An activation of a realm is, too, when all before it is durable: so a power
+//! cut leaves one span of a realm or the other, and never what is written about both.
 
+mod ahead;
+mod copies;
+mod forget;
+mod realms;
 mod table;
 pub mod unit_table;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use imbrex::block::{Extent, Pba};
+use imbrex::block::{Address, Extent, Pba};
 use imbrex::drive::{DriveError, DrivePreset};
 use imbrex::layer::{Condition, UnitReport};
 use imbrex::media::Media;
@@ -32,14 +37,21 @@ use uuid::Uuid;
 
 use crate::active;
 use crate::backing::{Backing, Nowhere};
-use crate::frame::{self, Frame, FrameError};
-use crate::store::{Store, StoreError};
+use crate::frame::{self, Frame, FrameError, Kind};
+use crate::store::{Store, StoreError, Written};
+use ahead::Ahead;
+pub use copies::Metadata;
 use table::{COPIES, data_at, entry_at, read_table};
-use unit_table::{Broken, ENTRY_BYTES, Entry};
+use unit_table::{Broken, Entry};
 
-const MAGIC: [u8; 8] = *b"IMBREXI1";
+/// What the header is framed as.
+const KIND: Kind = Kind { magic: *b"IMBREXI1", newest: VERSION };
+/// The format version of what is made.
+const VERSION: u32 = 1;
 /// Bytes of a copy of the header.
 const HEADER_BYTES: usize = 64 << 10;
+/// Bytes of a run of blocks of which room is not kept for all at once.
+const LONG_BYTES: u64 = 64 << 20;
 /// What a block holds that another one's write destroyed.
 const DESTROYED: u8 = 0xdb;
 
@@ -59,21 +71,14 @@ struct State {
     entries: Vec<Entry>,
     /// Units whose entry in the table is older.
     dirty: BTreeSet<u32>,
+    /// Units of which room is kept for some blocks.
+    kept: BTreeSet<Unit>,
+    /// Long runs of blocks of which room is kept where they are written next.
+    ahead: Vec<Ahead>,
+    /// How often units have been emptied since the image was opened.
+    emptied: BTreeMap<Unit, u64>,
     /// Parts of the image that are damaged in one copy.
     stale: Vec<String>,
-}
-
-/// A copy of something that an image says about itself.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Metadata {
-    /// What it is.
-    pub what: &'static str,
-    /// Which copy.
-    pub copy: usize,
-    /// Where it begins in the backing.
-    pub offset: u64,
-    /// Its bytes.
-    pub len: u64,
 }
 
 /// Why an image cannot be made or opened.
@@ -139,7 +144,8 @@ impl<B: Backing> Image<B> {
     /// # Errors
     /// When the drive is impossible.
     pub fn len(preset: &DrivePreset) -> Result<u64, DriveError> {
-        Ok(data_at(units(preset)?) + preset.bytes())
+        let media = preset.media(preset.recording())?;
+        Ok(data_at(table::units(media.as_ref())) + preset.bytes())
     }
 
     /// Makes an image of an empty drive in a backing of zeros. The header is written last, so that an image that was
@@ -150,8 +156,8 @@ impl<B: Backing> Image<B> {
     pub fn create(backing: B, preset: &DrivePreset) -> Result<Self, ImageError> {
         let text = toml::to_string(&Text { name: preset.name.clone(), drive: preset.clone() });
         let text = text.map_err(|e| ImageError::Text(e.to_string()))?;
-        let frame = Frame { uuid: Uuid::new_v4(), sequence: 1, text };
-        let bytes = frame.encode(MAGIC, HEADER_BYTES);
+        let frame = Frame { version: VERSION, uuid: Uuid::new_v4(), sequence: 1, text };
+        let bytes = frame.encode(KIND, HEADER_BYTES);
         let bytes = bytes.ok_or_else(|| ImageError::Text("the drive's preset is too long".to_owned()))?;
         let image = Self::blank(backing, frame.uuid, preset)?;
         image.backing.sync()?;
@@ -165,9 +171,17 @@ impl<B: Backing> Image<B> {
     /// An empty drive in a backing of which nothing is read or written yet.
     fn blank(backing: B, uuid: Uuid, preset: &DrivePreset) -> Result<Self, ImageError> {
         let media = preset.media(preset.recording())?;
-        let entries = vec![Entry::default(); media.report().len()];
+        let entries = vec![Entry::default(); table::units(media.as_ref()) as usize];
         let data_at = data_at(entries.len() as u64);
-        let state = Mutex::new(State { media, entries, dirty: BTreeSet::new(), stale: Vec::new() });
+        let state = Mutex::new(State {
+            media,
+            entries,
+            dirty: BTreeSet::new(),
+            kept: BTreeSet::new(),
+            ahead: Vec::new(),
+            emptied: BTreeMap::new(),
+            stale: Vec::new(),
+        });
         Ok(Self { backing, uuid, preset: preset.clone(), data_at, state })
     }
 
@@ -180,7 +194,7 @@ impl<B: Backing> Image<B> {
         for copy in 0..COPIES {
             let mut bytes = vec![0; HEADER_BYTES];
             let read = backing.read_at(&mut bytes, copy * HEADER_BYTES as u64);
-            copies.push(read.map_err(|_| FrameError::Damaged).and_then(|()| Frame::decode(&bytes, MAGIC)));
+            copies.push(read.map_err(|_| FrameError::Damaged).and_then(|()| Frame::decode(&bytes, KIND)));
         }
         let (frame, stale) = frame::newest(copies).map_err(ImageError::Header)?;
         let text: Text = toml::from_str(&frame.text).map_err(|e| ImageError::Text(e.message().to_owned()))?;
@@ -192,11 +206,19 @@ impl<B: Backing> Image<B> {
         whole(needed)?;
         preset.validate()?;
         let mut media = preset.media(preset.recording())?;
-        whole(needed.saturating_add(data_at(media.report().len() as u64)))?;
+        whole(needed.saturating_add(data_at(table::units(media.as_ref()))))?;
         let mut stale: Vec<String> = stale.iter().map(|copy| format!("copy {copy} of the image's header")).collect();
         let (entries, dirty) = read_table(&backing, media.as_mut(), &mut stale)?;
         let data_at = data_at(entries.len() as u64);
-        let state = Mutex::new(State { media, entries, dirty, stale });
+        let state = Mutex::new(State {
+            media,
+            entries,
+            dirty,
+            kept: BTreeSet::new(),
+            ahead: Vec::new(),
+            emptied: BTreeMap::new(),
+            stale,
+        });
         Ok(Self { backing, uuid: frame.uuid, preset, data_at, state })
     }
 
@@ -212,54 +234,10 @@ impl<B: Backing> Image<B> {
         &self.preset
     }
 
-    /// Where the copies of header and table lie in the backing.
-    #[must_use]
-    pub fn metadata(&self) -> Vec<Metadata> {
-        let table = self.state().entries.len() as u64;
-        let copies = (0..COPIES).flat_map(|copy| {
-            let header = ("the image's header", copy * HEADER_BYTES as u64, HEADER_BYTES as u64);
-            let table = ("the image's table of units", entry_at(table, copy, 0), table * ENTRY_BYTES as u64);
-            [header, table].map(|(what, offset, len)| Metadata { what, copy: copy as usize, offset, len })
-        });
-        copies.collect()
-    }
-
     /// The backing.
     #[must_use]
     pub fn backing(&self) -> &B {
         &self.backing
-    }
-
-    /// Parts of the image that are damaged or older in one of their copies.
-    #[must_use]
-    pub fn stale(&self) -> Vec<String> {
-        self.state().stale.clone()
-    }
-
-    /// Writes every copy of the header and of the table anew.
-    ///
-    /// # Errors
-    /// When the backing cannot be written.
-    pub fn mend(&self) -> io::Result<()> {
-        let mut bytes = vec![0; HEADER_BYTES];
-        for copy in 0..COPIES {
-            let is_read = self.backing.read_at(&mut bytes, copy * HEADER_BYTES as u64).is_ok();
-            if is_read && Frame::decode(&bytes, MAGIC).is_ok_and(|frame| frame.uuid == self.uuid) {
-                break;
-            }
-        }
-        let mut state = self.state();
-        for copy in 0..COPIES {
-            self.backing.write_at(&bytes, copy * HEADER_BYTES as u64)?;
-        }
-        for unit in 0..state.entries.len() as u32 {
-            if state.entries[unit as usize] != Entry::default() || state.dirty.contains(&unit) {
-                self.write_entry(&state, unit)?;
-            }
-        }
-        self.backing.sync()?;
-        state.stale.clear();
-        Ok(())
     }
 
     /// Lets a unit wear out, as a failing head would.
@@ -284,19 +262,32 @@ impl<B: Backing> Image<B> {
         self.data_at + block.block() * u64::from(self.preset.block_bytes)
     }
 
+    fn bytes(&self, at: Extent<Pba>) -> u64 {
+        u64::from(at.blocks) * u64::from(self.preset.block_bytes)
+    }
+
     fn write_entry(&self, state: &State, unit: u32) -> io::Result<()> {
         let bytes = state.entries[unit as usize].encode(unit);
         let units = state.entries.len() as u64;
         (0..COPIES).try_for_each(|copy| self.backing.write_at(&bytes, entry_at(units, copy, unit)))
     }
 
-    /// Overwrites what a write destroys.
+    /// Overwrites what a write destroys, from the first block on that holds something: on a disk that is not full most
+    /// of it takes no room in the backing, and needs none.
     fn destroy(&self, destroyed: &[Extent<Pba>]) -> Result<(), StoreError> {
         for gone in destroyed.iter().copied() {
-            let garbage = vec![DESTROYED; gone.blocks as usize * self.preset.block_bytes as usize];
+            let Some(first) = self.backing.first_written(self.offset(gone.start), self.bytes(gone)) else { continue };
+            let before = (first - self.offset(gone.start)) / u64::from(self.preset.block_bytes);
+            let gone = gone.skip(before as u32);
+            let garbage = vec![DESTROYED; self.bytes(gone) as usize];
             self.backing.write_at(&garbage, self.offset(gone.start)).map_err(StoreError::of("destroying", gone))?;
         }
         Ok(())
+    }
+
+    /// Takes the room of blocks that hold nothing any more.
+    fn discard(&self, space: Extent<Pba>) {
+        self.backing.discard(self.offset(space.start), u64::from(space.blocks) * u64::from(self.preset.block_bytes));
     }
 
     /// Whether a pointer rules the unit that a block lies in.
@@ -328,12 +319,17 @@ impl<B: Backing> Store for Image<B> {
 
     fn write(&self, at: Extent<Pba>, content: &Bytes) -> Result<(), StoreError> {
         let mut destroyed = Vec::new();
-        let pointed = {
+        let (pointed, next) = {
             let mut state = self.state();
             state.media.write(at)?;
             state.media.destroys(at, &mut |gone| destroyed.push(gone));
-            Self::pointed(&state, at.start)
+            let next: Vec<Extent<Pba>> = state.ahead.iter_mut().filter_map(|run| run.follow(at)).collect();
+            (Self::pointed(&state, at.start), next)
         };
+        for next in next {
+            // Where the host has no room for it, nobody writes to the volume until it has.
+            let _ = self.backing.reserve(self.offset(next.start), self.bytes(next));
+        }
         let written = self.backing.write_at(content, self.offset(at.start));
         if let Some(unit) = pointed {
             let mut state = self.state();
@@ -352,17 +348,23 @@ impl<B: Backing> Store for Image<B> {
     }
 
     fn reset(&self, unit: Unit) -> Result<(), StoreError> {
-        let space = {
+        if let Some(realms) = self.activated_by(unit) {
+            return self.activate(unit, &realms);
+        }
+        let (space, is_kept) = {
             let mut state = self.state();
             state.media.reset(unit)?;
+            *state.emptied.entry(unit).or_default() += 1;
             let entry = &mut state.entries[unit.index as usize];
             (entry.pointer, entry.sequence) = (0, entry.sequence.wrapping_add(1));
             state.dirty.remove(&unit.index);
             let space = state.media.extent_of(unit);
             self.write_entry(&state, unit.index).map_err(StoreError::of("emptying", space))?;
-            space
+            (space, state.kept.contains(&unit))
         };
-        self.backing.discard(self.offset(space.start), u64::from(space.blocks) * u64::from(self.preset.block_bytes));
+        if !is_kept {
+            self.discard(space);
+        }
         Ok(())
     }
 
@@ -390,6 +392,33 @@ impl<B: Backing> Store for Image<B> {
         Ok(state.media.unit_report())
     }
 
+    fn reserve(&self, at: Extent<Pba>) -> Result<(), StoreError> {
+        let reserve = |offset, len| self.backing.reserve(offset, len).map_err(StoreError::of("keeping room for", at));
+        // What the image says about itself, too.
+        reserve(0, self.data_at)?;
+        let ahead = (self.bytes(at) > LONG_BYTES).then(|| Ahead::new(at, self.preset.block_bytes));
+        let now = ahead.as_ref().map_or(at, Ahead::first);
+        reserve(self.offset(now.start), self.bytes(now))?;
+        let mut state = self.state();
+        state.ahead.extend(ahead);
+        let (first, last) =
+            (state.media.unit_of(at.start), state.media.unit_of(at.start.plus(u64::from(at.blocks) - 1)));
+        state.kept.extend((first.index..=last.index).map(Unit::disk));
+        Ok(())
+    }
+
+    fn written(&self, at: Extent<Pba>) -> Vec<Written> {
+        Self::written(self, at)
+    }
+
+    fn forget(&self, blocks: &[Written]) {
+        Self::forget(self, blocks);
+    }
+
+    fn available(&self) -> Option<u64> {
+        self.backing.available()
+    }
+
     fn stale(&self) -> Vec<String> {
         Self::stale(self)
     }
@@ -397,8 +426,4 @@ impl<B: Backing> Store for Image<B> {
     fn mend(&self) -> Result<(), StoreError> {
         Self::mend(self).map_err(|source| StoreError::Io { doing: "mending the image".to_owned(), source })
     }
-}
-
-fn units(preset: &DrivePreset) -> Result<u64, DriveError> {
-    Ok(preset.media(preset.recording())?.report().len() as u64)
 }

@@ -1,6 +1,7 @@
 //! The state of an image's units on disk: how far each is written, and whether it still works.
 //!
-//! Two copies of a table with an entry of 16 bytes for each unit, in the order of their numbers:
+//! Two copies of a table with an entry of 16 bytes for each unit, in the order of their numbers; for a hybrid drive one
+//! more for each realm, whose pointer is 1 when the sequential span is active:
 //!
 //! ```text
 //! offset  size  field
@@ -43,7 +44,7 @@ impl Broken {
     #[must_use]
     pub fn of(condition: Condition) -> Option<Self> {
         match condition {
-            Condition::Conventional | Condition::Sequential => None,
+            Condition::Conventional | Condition::Sequential | Condition::Inactive => None,
             Condition::ReadOnly => Some(Self::ReadOnly),
             Condition::Offline => Some(Self::Offline),
         }

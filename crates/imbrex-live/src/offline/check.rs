@@ -9,7 +9,7 @@ use super::map::Mapped;
 use super::{LayerState, layers};
 use crate::solo::Solo;
 use crate::store::Store;
-use crate::volume::{Volume, VolumeError};
+use crate::volume::{self, Volume, VolumeError};
 
 /// Blocks of one read of data.
 const PART: u32 = 256;
@@ -115,6 +115,7 @@ impl Checked {
 pub fn repair(volume: &Volume, checked: &Checked) -> Result<Vec<String>, VolumeError> {
     layers(volume)?;
     let left = volume.mend()?;
+    volume::advance(&volume.members, &mut volume.superblocks.clone())?;
     let stack = Stack::open_suspecting(volume.setup()?, checked.unreadable.clone()).map_err(VolumeError::Refused)?;
     let mut solo = Solo::begin(stack, volume.members.clone()).map_err(VolumeError::Refused)?;
     let failed = |e: imbrex::perform::Failure| VolumeError::Refused(format!("the repair could not be completed: {e}"));
@@ -122,6 +123,6 @@ pub fn repair(volume: &Volume, checked: &Checked) -> Result<Vec<String>, VolumeE
     solo.stack.checkpoint();
     solo.settle();
     solo.call(Request::Flush).map_err(failed)?;
-    volume.members.iter().try_for_each(|member| member.flush())?;
+    volume.members.iter().try_for_each(|member| member.flush().and_then(|()| member.rest()))?;
     Ok(left)
 }

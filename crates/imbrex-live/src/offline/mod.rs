@@ -3,6 +3,7 @@
 
 mod check;
 mod map;
+mod scrub;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use crate::store::Store;
 use crate::volume::{Volume, VolumeError};
 pub use check::{Checked, Problem, check, repair};
 pub use map::{Mapped, Run};
+pub use scrub::scrub;
 
 /// A layer of a volume as its journal has it.
 pub struct LayerState {

@@ -1,7 +1,8 @@
-//! The control socket: whoever may open it asks how the volume is, and has it cleaned.
+//! The control socket: whoever may open it asks how the volume is, has it cleaned, and has it grow.
 //!
 //! A question is a line of JSON, and so is its answer: `{"ask":"status"}` has an object with the key `ok`, or with the
-//! key `error`. A connection is for one question, so that nobody keeps others waiting. The socket is its owner's alone.
+//! key `error`. A connection is for one question, and nobody keeps others
+//! waiting. The socket is its owner's alone.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -44,6 +45,16 @@ pub enum Question {
         /// From 1 to 100.
         percent: u8,
     },
+    /// Read everything that has a checksum; the status says how that stands.
+    Scrub {
+        /// How much of the time that may take, from 1 to 100.
+        percent: u8,
+    },
+    /// Grow; the answer comes when that is durable.
+    Grow {
+        /// By so many bytes at least.
+        bytes: u64,
+    },
 }
 
 /// An answer.
@@ -60,7 +71,7 @@ pub enum Answer {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// How the volume stands, which is also the answer to a request to clean.
+    /// How the volume stands, which is also the answer to a request to clean or to grow.
     Status(Box<Status>),
     /// Text for Prometheus.
     Metrics(String),
@@ -86,16 +97,7 @@ impl Control {
         rustix::process::umask(mask);
         let (listener, ended) = (listener?, Arc::new(AtomicBool::new(false)));
         let end = Arc::clone(&ended);
-        let thread = thread::spawn(move || {
-            for stream in listener.incoming() {
-                if end.load(Ordering::Relaxed) {
-                    return;
-                }
-                if let Err(error) = stream.and_then(|stream| answer(&stream, &service)) {
-                    tracing::debug!(%error, "somebody asked and did not wait for the answer");
-                }
-            }
-        });
+        let thread = thread::spawn(move || answer_all(&listener, &service, &end));
         Ok(Self { path: path.to_owned(), ended, thread: Some(thread) })
     }
 }
@@ -133,6 +135,22 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
     gone.map_err(|e| io::Error::new(e.kind(), say(e)))
 }
 
+/// Answers whoever connects, each for itself, and comes to an end with the last of them.
+fn answer_all(listener: &UnixListener, service: &Service, end: &AtomicBool) {
+    let one = |stream: io::Result<UnixStream>| {
+        if let Err(error) = stream.and_then(|stream| answer(&stream, service)) {
+            tracing::debug!(%error, "somebody asked and did not wait for the answer");
+        }
+    };
+    thread::scope(|scope| {
+        for stream in listener.incoming().take_while(|_| !end.load(Ordering::Relaxed)) {
+            if let Err(error) = thread::Builder::new().spawn_scoped(scope, || one(stream)) {
+                tracing::debug!(%error, "somebody asked and there was no thread to answer");
+            }
+        }
+    });
+}
+
 /// Answers the question of a connection.
 fn answer(mut stream: &UnixStream, service: &Service) -> io::Result<()> {
     stream.set_read_timeout(Some(SOON))?;
@@ -155,14 +173,28 @@ fn reply(question: Question, service: &Service) -> Answer {
         Question::Clean | Question::Resume if service.read_only() => {
             return Answer::Error("the volume is only read: nothing is cleaned".to_owned());
         }
-        Question::Throttle { percent: 0 | 101.. } => {
+        Question::Grow { .. } if service.read_only() => {
+            return Answer::Error("the volume is only read: it does not grow".to_owned());
+        }
+        Question::Throttle { percent: 0 | 101.. } | Question::Scrub { percent: 0 | 101.. } => {
             return Answer::Error("a throttle is a percentage from 1 to 100".to_owned());
         }
         Question::Status => {}
         Question::Clean => engine.set_cleaning(Cleaning::Now),
         Question::Pause => engine.set_cleaning(Cleaning::Paused),
         Question::Resume => engine.set_cleaning(Cleaning::WhenIdle),
+        Question::Scrub { percent } => {
+            if let Err(why) = service.scrub(percent) {
+                return Answer::Error(why);
+            }
+        }
         Question::Throttle { percent } => engine.set_throttle(percent),
+        Question::Grow { bytes } => {
+            let (block_bytes, blocks) = (engine.block_bytes(), bytes.div_ceil(engine.block_bytes().into()));
+            if let Err(why) = engine.grow(blocks) {
+                return Answer::Error(format!("{why} (asked for {blocks} blocks of {block_bytes} bytes)"));
+            }
+        }
     }
     Answer::Ok(Reply::Status(Box::new(service.status())))
 }
@@ -181,7 +213,9 @@ pub fn ask(path: &Path, question: Question) -> Result<Reply, String> {
 
 fn exchange(path: &Path, question: Question) -> io::Result<Answer> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    // How long the drives take to make something durable is not the server's to say.
+    let patience = if let Question::Grow { .. } = question { None } else { Some(PATIENCE) };
+    stream.set_read_timeout(patience)?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut text = serde_json::to_vec(&question)?;
     text.push(b'\n');

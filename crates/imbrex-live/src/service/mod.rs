@@ -1,29 +1,40 @@
 //! A volume that is served: its stores, the engine, and those who ask how it is.
 
 pub mod control;
+mod exposition;
+mod history;
 mod http;
 mod metrics;
 mod options;
+mod scrub;
 mod status;
+mod units;
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use imbrex::perform::Failure;
 use imbrex::recording::Recording;
+use serde_json::Value;
 
 use crate::engine::{Cleaning, Engine};
 use crate::overlay::Overlay;
 use crate::store::Store;
 use crate::store_path::{self, StorePathError};
-use crate::volume::{Members, Volume, VolumeError};
+use crate::superblock::Superblock;
+use crate::volume::{self, Members, Volume, VolumeError};
 use control::Control;
 use http::Http;
 pub use options::{KEYS, ServiceOptions};
-pub use status::{CleaningStatus, Latency, Runner, Status, Times};
+use scrub::Scrubber;
+pub use scrub::{MemberBlocks, ScrubStatus};
+pub use status::{ChecksumStatus, CleaningStatus, GrowthStatus, Latency, PacingStatus, Runner, Status, Times};
+
+/// How the message begins which says that a server ended without making everything durable.
+pub const NOT_DURABLE: &str = "what was written last may not be durable";
 
 /// A volume that is served.
 pub struct Service {
@@ -33,12 +44,16 @@ pub struct Service {
     read_only: bool,
     rotational: bool,
     clients: AtomicU32,
+    port: OnceLock<u16>,
+    scrubber: Scrubber,
+    /// What is written when the volume changes hands, until it has at the end.
+    hands: Mutex<Option<(Members, Vec<Superblock>)>>,
 }
 
 /// Those who ask are answered as long as this is there.
 pub struct Answering {
     _control: Option<Control>,
-    _http: Option<Http>,
+    _http: [Option<Http>; 2],
 }
 
 /// Why a volume cannot be served.
@@ -61,9 +76,9 @@ pub enum ServiceError {
     /// Nobody could ask how the volume is.
     #[error("control socket: {0}")]
     Control(#[from] io::Error),
-    /// Nobody could collect metrics.
+    /// Nobody could be told anything over HTTP.
     #[error("{0}")]
-    Metrics(String),
+    Http(String),
     /// Recovery failed.
     #[error("{stores}: {source}")]
     Recovery {
@@ -95,6 +110,14 @@ impl Service {
             tracing::warn!("{part} is damaged or older; once this server has ended, `imbrex check --repair` mends it");
         });
         let layer = volume.layer().to_owned();
+        let mut hands = None;
+        if !options.read_only {
+            if let Err(error) = volume.reserve() {
+                tracing::warn!(%error, "no room is kept for the journal: when the host has none, the volume ends");
+            }
+            volume::advance(&volume.members, &mut volume.superblocks).map_err(of)?;
+            hands = Some((volume.members.clone(), volume.superblocks.clone()));
+        }
         let engine = Arc::new(Engine::start(volume, options.engine).map_err(of)?);
         if options.read_only {
             engine.set_cleaning(Cleaning::Paused);
@@ -104,7 +127,9 @@ impl Service {
         }
         engine.wait_until_serving().map_err(|source| ServiceError::Recovery { stores, source })?;
         let (read_only, since) = (options.read_only, Instant::now());
-        let service = Self { engine, layer, since, read_only, rotational, clients: AtomicU32::new(0) };
+        let (clients, port, hands) = (AtomicU32::new(0), OnceLock::new(), Mutex::new(hands));
+        let scrubber = Scrubber::default();
+        let service = Self { engine, layer, since, read_only, rotational, clients, port, scrubber, hands };
         service.announce();
         Ok(service)
     }
@@ -115,14 +140,22 @@ impl Service {
     /// When a socket cannot be had.
     pub fn answer(self: &Arc<Self>, options: &ServiceOptions) -> Result<Answering, ServiceError> {
         let control = options.control.as_deref().map(|path| Control::listen(path, Arc::clone(self))).transpose()?;
-        let http = options.metrics.map(|address| Http::listen(address, Arc::clone(self))).transpose();
-        Ok(Answering { _control: control, _http: http.map_err(ServiceError::Metrics)? })
+        let metrics = options.metrics.map(|address| Http::metrics(address, Arc::clone(self))).transpose();
+        let page = options.http.map(|address| Http::page(address, Arc::clone(self))).transpose();
+        let http = [metrics.map_err(ServiceError::Http)?, page.map_err(ServiceError::Http)?];
+        Ok(Answering { _control: control, _http: http })
     }
 
     /// Says that the volume is served, and what recovery did.
     fn announce(&self) {
         let Status { layer, capacity_bytes, entries_read, images_replayed, units_lost, .. } = self.status();
         tracing::info!(layer, capacity_bytes, entries_read, images_replayed, units_lost, "recovered, serving");
+    }
+
+    /// What lies where, of the layers that say so: the one that serves the host first.
+    fn units(&self) -> Vec<Value> {
+        let said = self.engine.contents();
+        said.iter().map(|contents| units::units(&self.layer, contents)).collect()
     }
 
     /// The engine.
@@ -149,6 +182,18 @@ impl Service {
         self.rotational
     }
 
+    /// Says at which TCP port clients are served.
+    pub fn served_at(&self, port: u16) {
+        // It does not change.
+        let _ = self.port.set(port);
+    }
+
+    /// The TCP port at which clients are served, if it is one.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        self.port.get().copied()
+    }
+
     /// A number for a client that no other one has.
     #[must_use]
     pub fn next_client(&self) -> u32 {
@@ -160,7 +205,28 @@ impl Service {
     /// # Errors
     /// When that failed.
     pub fn stop(&self) -> Result<(), Failure> {
-        self.engine.stop()
+        self.scrubber.end();
+        let stopped = self.engine.stop();
+        let hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((members, mut superblocks)) = hands.filter(|_| stopped.is_ok())
+            && let Err(error) = volume::advance(&members, &mut superblocks)
+        {
+            tracing::warn!(%error, "the end is not put on record: an older copy of a member might be taken for it");
+        }
+        for member in self.engine.members() {
+            if let Err(error) = member.rest() {
+                tracing::warn!(%error, "the next start sums what was written last anew");
+            }
+        }
+        stopped
+    }
+
+    /// Has everything read that has a checksum, with so much of the time, in per cent.
+    ///
+    /// # Errors
+    /// When nothing has one.
+    pub fn scrub(&self, percent: u8) -> Result<(), String> {
+        self.scrubber.start(&self.engine, percent)
     }
 }
 

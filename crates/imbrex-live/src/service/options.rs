@@ -20,6 +20,10 @@ pub struct ServiceOptions {
     pub control: Option<PathBuf>,
     /// Where metrics are told over HTTP.
     pub metrics: Option<SocketAddr>,
+    /// Where a page for people is shown.
+    pub http: Option<SocketAddr>,
+    /// The Unix socket that clients know, which is removed in the end: it is not the one that nbdkit made.
+    pub shown: Option<PathBuf>,
     /// Whether a server ended just before without making everything durable, so that clients come back to this one.
     pub restarted: bool,
     /// How the engine works.
@@ -34,6 +38,8 @@ impl Default for ServiceOptions {
             overlay_bytes: overlay::KEEPS,
             control: None,
             metrics: None,
+            http: None,
+            shown: None,
             restarted: false,
             engine: EngineOptions::default(),
         }
@@ -41,18 +47,20 @@ impl Default for ServiceOptions {
 }
 
 /// What a key means, and what its value looks like. The order is that of the help.
-pub const KEYS: [(&str, &str); 10] = [
+pub const KEYS: [(&str, &str); 12] = [
     ("store=PATH", "a store of the volume; repeated, in order, if there are several"),
     ("readonly=true", "leave the stores as they are and let clients only read"),
     ("overlay=MIB", "MiB kept in memory for each store that is only read"),
-    ("control=PATH", "a socket for `imbrex status` and `imbrex clean`"),
+    ("control=PATH", "a socket for `imbrex status`, `clean`, `grow` and `scrub`"),
     ("metrics=ADDRESS:PORT", "tell metrics there, over HTTP"),
+    ("http=ADDRESS:PORT", "show a page for people there"),
     ("idle-after=MS", "milliseconds without a request before cleaning is offered the time"),
     (
         "step-ms=MS",
         "how long a cleaning step may take: steps are made small enough; 100 unless said otherwise, 0: any time",
     ),
     ("throttle=PERCENT", "how much of the time background cleaning may take"),
+    ("shown=PATH", "a socket that is removed in the end"),
     ("restarted=true", "a server ended just before: let the first flush fail, since what was not flushed may be lost"),
     ("workers=N", "threads that carry operations out, beside those that ask"),
 ];
@@ -69,9 +77,11 @@ impl ServiceOptions {
             "overlay" => self.overlay_bytes = read::<u64>(key, value, "a number of MiB")?.saturating_mul(1 << 20),
             "control" => self.control = Some(absolute(value)?),
             "metrics" => self.metrics = Some(read(key, value, "an address and a port, such as 127.0.0.1:9100")?),
+            "http" => self.http = Some(read(key, value, "an address and a port, such as 127.0.0.1:8080")?),
             "idle-after" => self.engine.idle_after = milliseconds(key, value)?,
             "step-ms" => self.engine.step_limit = Some(milliseconds(key, value)?).filter(|limit| !limit.is_zero()),
             "throttle" => self.engine.throttle = percent(key, value)?,
+            "shown" => self.shown = Some(absolute(value)?),
             "restarted" => self.restarted = read(key, value, "true or false")?,
             "workers" => self.engine.workers = read(key, value, "a number of threads")?,
             _ => return Ok(false),
@@ -111,7 +121,7 @@ mod tests {
         for (form, _) in KEYS {
             let key = form.split('=').next().unwrap();
             assert!(!matches!(ServiceOptions::default().set(key, "1"), Ok(false)), "{key}");
-            let taken = matches!(key, "store" | "control");
+            let taken = matches!(key, "store" | "control" | "shown");
             let refused = ServiceOptions::default().set(key, "maybe");
             assert!(taken || refused.unwrap_err().starts_with(&format!("{key}=maybe: it takes ")), "{key}");
         }

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use imbrex::layer::Condition;
+use imbrex::layer::{Condition, Growth};
+use imbrex::media::Media;
 use serde::{Deserialize, Serialize};
 
 use super::Service;
-use crate::engine::{Cleaning, Engine, Kind, Traffic};
+use super::scrub::ScrubStatus;
+use crate::engine::{Cleaning, Engine, Kind, Pacing, Traffic};
+use crate::store::Summed;
+use crate::volume::ServerMemory;
 
 /// The version of [`Status`].
 pub const SCHEMA: &str = "imbrex.status/1";
@@ -26,12 +30,18 @@ pub struct Status {
     pub block_bytes: u32,
     /// Whether clients may only read.
     pub read_only: bool,
+    /// The TCP port at which clients are served, if it is one.
+    #[serde(default)]
+    pub port: Option<u16>,
     /// Why the volume cannot be used any more, if it cannot.
     pub dead: Option<String>,
     /// How long it has been served.
     pub uptime_seconds: f64,
     /// Memory that the server has in use, where the kernel says.
     pub resident_bytes: Option<u64>,
+    /// The memory that it takes at most, and what for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ServerMemory>,
     /// Bytes and operations.
     pub traffic: Traffic,
     /// Bytes written to the drives for each that clients wrote; nothing before they wrote any.
@@ -44,6 +54,9 @@ pub struct Status {
     pub runners: Vec<Runner>,
     /// Background cleaning.
     pub cleaning: CleaningStatus,
+    /// What is left of a growth; nothing when all that was asked for is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<GrowthStatus>,
     /// How long requests took, by kind.
     pub latency: BTreeMap<String, Latency>,
     /// Journal entries made durable.
@@ -60,6 +73,53 @@ pub struct Status {
     pub units_read_only: u64,
     /// Units that are lost, over all stores.
     pub units_lost: u64,
+    /// The zones of hybrid drives; nothing where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<Zones>,
+    /// The checksums of data; nothing where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksums: Option<ChecksumStatus>,
+    /// The scrub that is under way or was the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<ScrubStatus>,
+}
+
+/// What has come of checksums, over all stores.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ChecksumStatus {
+    /// Blocks that were read and have a checksum, scrubs aside.
+    pub verified_blocks: u64,
+    /// Of them, those that did not match it: each was an I/O error.
+    pub damaged_blocks: u64,
+    /// Blocks that were being written when the volume was last served, without an orderly end, and were summed anew.
+    pub resummed_blocks: u64,
+    /// Regions that are marked as being written: those that would be summed anew after a power cut.
+    pub regions_marked: u64,
+    /// Sectors of checksums that are damaged: what they were of is not checked until it is written.
+    pub lost_sums: u64,
+}
+
+/// How many zones of hybrid drives, over all stores, are what.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Zones {
+    /// Written anywhere.
+    pub conventional: u64,
+    /// Written at a pointer.
+    pub sequential: u64,
+    /// Usable only when the other zones in their place are not.
+    pub inactive: u64,
+}
+
+/// A growth that is under way.
+#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct GrowthStatus {
+    /// Bytes that clients see when it is complete and they connect again.
+    pub capacity_bytes: u64,
+    /// Zones whose space has still to be made into something else.
+    pub zones_left: u32,
+    /// By how much a step of it delays a request at most, in milliseconds on a drive as the layer knows it, if it says
+    /// so.
+    pub bound_ms: Option<f64>,
 }
 
 /// How a runner stands.
@@ -96,6 +156,34 @@ pub struct CleaningStatus {
     pub over_limit: u64,
     /// The most blocks that the next one may move so that it does not, if a layer's steps have a size.
     pub bound_blocks: Option<u32>,
+    /// How writes are paced beside it, where the layer says how much room they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<PacingStatus>,
+}
+
+/// How writes are paced so that they rarely wait for cleaning.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PacingStatus {
+    /// Blocks that writes find room for before one has to wait.
+    pub room_blocks: u64,
+    /// Blocks of room below which cleaning begins while clients write.
+    pub wanted_blocks: u64,
+    /// The most that is wanted, whatever clients write.
+    pub most_blocks: u64,
+    /// Blocks of room that clients take in a second, at their fastest of late.
+    pub taken_per_second: f64,
+    /// Blocks that cleaning reads and writes in a second; nothing before it has.
+    pub moved_per_second: Option<f64>,
+    /// How long a write is held back at most, in milliseconds.
+    pub bound_ms: f64,
+    /// How long one would wait that finds no room: for the rest of what is being cleaned, or the next.
+    pub no_room_ms: Option<f64>,
+    /// Writes that were held back.
+    pub held_back: u64,
+    /// For how long, on average, in milliseconds.
+    pub mean_ms: f64,
+    /// For how long at most, in milliseconds.
+    pub longest_ms: f64,
 }
 
 /// How long requests of a kind took.
@@ -161,9 +249,11 @@ impl Service {
             capacity_bytes: self.bytes(),
             block_bytes: engine.block_bytes(),
             read_only: self.read_only(),
+            port: self.port(),
             dead: engine.dead(),
             uptime_seconds: self.since.elapsed().as_secs_f64(),
             resident_bytes: resident_bytes(),
+            memory: Some(engine.memory().clone()),
             traffic,
             write_amplification: (traffic.host_written > 0)
                 .then(|| traffic.media_written as f64 / traffic.host_written as f64),
@@ -171,6 +261,7 @@ impl Service {
             moved_blocks: BTreeMap::new(),
             runners: Vec::new(),
             cleaning: cleaning(engine),
+            growth: progress.first().and_then(|top| top.growth).map(|growth| growing(&growth, engine.block_bytes())),
             latency: Kind::ALL.into_iter().map(|kind| latency(engine, kind)).collect(),
             commits: counts.commits,
             checkpoints: counts.checkpoints,
@@ -179,6 +270,9 @@ impl Service {
             lives_ended: counts.rebuilds,
             units_read_only: units(engine, Condition::ReadOnly),
             units_lost: units(engine, Condition::Offline),
+            zones: zones(engine),
+            checksums: checksums(engine),
+            scrub: self.scrubber.status(),
         };
         for runner in &progress {
             add(&mut status.events, runner.tally.events().map(|(event, times)| (event.name(), times)));
@@ -220,6 +314,32 @@ fn cleaning(engine: &Engine) -> CleaningStatus {
         limit_ms: engine.step_limit().map(ms),
         over_limit: times.over_limit,
         bound_blocks: engine.step_bound(),
+        pacing: engine.pacing().map(|pacing| paced(&pacing)),
+    }
+}
+
+fn paced(pacing: &Pacing) -> PacingStatus {
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let Pacing { outlook, held_back, .. } = pacing;
+    PacingStatus {
+        room_blocks: outlook.room,
+        wanted_blocks: pacing.target,
+        most_blocks: outlook.most,
+        taken_per_second: pacing.demand,
+        moved_per_second: pacing.speed,
+        bound_ms: ms(pacing.most),
+        no_room_ms: pacing.speed.map(|speed| outlook.work as f64 / speed * 1e3),
+        held_back: held_back.writes,
+        mean_ms: if held_back.writes > 0 { ms(held_back.total) / held_back.writes as f64 } else { 0.0 },
+        longest_ms: ms(held_back.longest),
+    }
+}
+
+fn growing(growth: &Growth, block_bytes: u32) -> GrowthStatus {
+    GrowthStatus {
+        capacity_bytes: growth.capacity * u64::from(block_bytes),
+        zones_left: growth.zones_left,
+        bound_ms: growth.bound_ns.map(|bound| bound as f64 / 1e6),
     }
 }
 
@@ -228,8 +348,36 @@ fn latency(engine: &Engine, kind: Kind) -> (String, Latency) {
     (kind.name().to_owned(), Latency { all: Times::of(&all), beside_cleaning: Times::of(&beside) })
 }
 
+fn checksums(engine: &Engine) -> Option<ChecksumStatus> {
+    let counts = engine.members().iter().filter_map(|member| member.summed()).map(Summed::counts);
+    counts.map(Some).fold(None, |sum: Option<ChecksumStatus>, counts| {
+        let (sum, counts) = (sum.unwrap_or_default(), counts?);
+        Some(ChecksumStatus {
+            verified_blocks: sum.verified_blocks + counts.verified,
+            damaged_blocks: sum.damaged_blocks + counts.damaged,
+            resummed_blocks: sum.resummed_blocks + counts.resummed,
+            regions_marked: sum.regions_marked + counts.regions_dirty,
+            lost_sums: sum.lost_sums + counts.sums_lost,
+        })
+    })
+}
+
 /// Units in a condition, over all stores.
 fn units(engine: &Engine, condition: Condition) -> u64 {
-    let of = |media: Box<dyn imbrex::media::Media>| media.report().iter().filter(|u| u.condition == condition).count();
-    engine.members().iter().map(|member| of(member.media()) as u64).sum()
+    engine.members().iter().map(|member| in_condition(member.media().as_ref(), condition)).sum()
+}
+
+fn in_condition(media: &dyn Media, condition: Condition) -> u64 {
+    media.report().iter().filter(|unit| unit.condition == condition).count() as u64
+}
+
+fn zones(engine: &Engine) -> Option<Zones> {
+    let media = engine.members().iter().map(|member| member.media());
+    let hybrid: Vec<_> = media.filter(|media| media.realms().is_some()).collect();
+    let sum = |condition| hybrid.iter().map(|media| in_condition(media.as_ref(), condition)).sum();
+    (!hybrid.is_empty()).then(|| Zones {
+        conventional: sum(Condition::Conventional),
+        sequential: sum(Condition::Sequential),
+        inactive: sum(Condition::Inactive),
+    })
 }

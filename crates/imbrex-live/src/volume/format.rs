@@ -1,20 +1,25 @@
 //! Formatting: how long the journal and how large the buffer is to be, and the first commit.
 
+use std::sync::Arc;
+
 use imbrex::buffer_size::BufferSize;
 use imbrex::layer::Condition;
 use imbrex::layers::below::{BelowConfig, DISK_LAYER, FLASH_LAYER};
 use imbrex::layers::{self, LayerInfo};
+use imbrex::media::Media;
 use imbrex::perform::{GATHER, JournalLength, Setup, Stack};
 use imbrex::plan::Unit;
 use imbrex::recording::Recording;
+use imbrex::space::Space;
 use uuid::Uuid;
 
-use super::{Members, Volume, VolumeError, setup};
+use super::{Members, Volume, VolumeError, checked, setup};
 use crate::active;
-use crate::layout::{self, COPIES, Layout};
+use crate::layout::{self, COPIES};
 use crate::solo::Solo;
 use crate::store::Store;
-use crate::superblock::{Layered, Superblock};
+use crate::sums::Checksums;
+use crate::superblock::{self, Layered, Superblock};
 
 /// What to format a volume as.
 pub struct FormatOptions<'a> {
@@ -34,7 +39,19 @@ pub struct FormatOptions<'a> {
 /// # Errors
 /// When the layer and the members do not suit each other.
 pub fn validate(members: &Members, options: &FormatOptions<'_>) -> Result<(), VolumeError> {
-    superblocks(members, options).map(drop)
+    validate_with(members, options, None)
+}
+
+/// The same with checksums of the data on every member, if `checksums` says so.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_with(
+    members: &Members,
+    options: &FormatOptions<'_>,
+    checksums: Option<Checksums>,
+) -> Result<(), VolumeError> {
+    superblocks(members, options, checksums).map(drop)
 }
 
 /// Formats `members` as a volume. What was on them is gone.
@@ -43,30 +60,46 @@ pub fn validate(members: &Members, options: &FormatOptions<'_>) -> Result<(), Vo
 /// When the layer and the members do not suit each other, or one of them fails. Nothing has been written in the first
 /// case.
 pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, VolumeError> {
-    let superblocks = superblocks(&members, options)?;
-    let stack_setup = setup::stack(&members, &superblocks)?;
-    for member in &members {
-        clear(member.as_ref())?;
-    }
-    let stack = Stack::format(stack_setup).map_err(VolumeError::Refused)?;
-    Solo::begin(stack, members.clone()).map_err(VolumeError::Refused)?;
-    for (member, superblock) in members.iter().zip(&superblocks) {
-        (0..COPIES).try_for_each(|copy| write_superblock(member.as_ref(), superblock, 1, copy))?;
-    }
-    Ok(Volume { members, superblocks, stale: Vec::new() })
+    format_with(members, options, None)
 }
 
-/// Empties every zone, and takes the superblocks away: a volume that was not formatted to its end is none.
+/// The same with checksums of the data on every member, if `checksums` says so.
+///
+/// # Errors
+/// As [`format()`].
+pub fn format_with(
+    members: Members,
+    options: &FormatOptions<'_>,
+    checksums: Option<Checksums>,
+) -> Result<Volume, VolumeError> {
+    let superblocks = superblocks(&members, options, checksums)?;
+    let stack_setup = setup::stack(&members, &superblocks)?;
+    let mut volume = Volume { members, superblocks, stale: Vec::new() };
+    volume.reserve()?;
+    for member in &volume.members {
+        clear(member.as_ref())?;
+    }
+    volume.members = checked::create(volume.members, &volume.superblocks, true)?;
+    let Volume { members, superblocks, .. } = &volume;
+    let stack = Stack::format(stack_setup).map_err(VolumeError::Refused)?;
+    Solo::begin(stack, members.clone()).map_err(VolumeError::Refused)?;
+    for (member, superblock) in members.iter().zip(superblocks) {
+        (0..COPIES).try_for_each(|copy| write_superblock(member.as_ref(), superblock, 1, copy))?;
+    }
+    Ok(volume)
+}
+
+/// Empties every zone, turns every realm back, and takes the superblocks away: a volume that was not formatted to its end is none.
 fn clear(member: &dyn Store) -> Result<(), VolumeError> {
     let media = member.media();
     for at in layout::superblocks(media.as_ref(), member.block_bytes())? {
         let zone = media.unit_of(at.start);
         if media.has_pointer(zone) {
             member.reset(zone)?;
-        } else {
-            let zeros = vec![0; at.blocks as usize * member.block_bytes() as usize];
-            member.write(at, &zeros.into())?;
         }
+        // Also in an emptied zone: of the next superblock a power cut may leave the write pointer and not the content.
+        let zeros = vec![0; at.blocks as usize * member.block_bytes() as usize];
+        member.write(at, &zeros.into())?;
     }
     // Or a power cut would leave a volume that is found, and of which some zones are empty.
     member.flush()?;
@@ -75,7 +108,22 @@ fn clear(member: &dyn Store) -> Result<(), VolumeError> {
             member.reset(unit)?;
         }
     }
+    for activation in turned(media.as_ref()) {
+        member.reset(activation)?;
+    }
     Ok(member.flush()?)
+}
+
+/// What turns every sequential realm back; one with a broken zone stays as it is.
+fn turned(media: &dyn Media) -> Vec<Unit> {
+    let Some(realms) = media.realms() else { return Vec::new() };
+    let report = media.report();
+    let is = |zone: u32, condition| report[realms.zones().unit(zone).index as usize].condition == condition;
+    let is_whole = |realm: &u32| {
+        realms.sequential_of(*realm).all(|zone| is(zone, Condition::Sequential))
+            && realms.conventional_of(*realm).all(|zone| is(zone, Condition::Inactive))
+    };
+    (0..realms.count).filter(is_whole).map(|realm| realms.to_conventional(realm)).collect()
 }
 
 /// Writes a copy of a superblock and makes it durable.
@@ -99,11 +147,17 @@ pub(super) fn write_superblock(
 }
 
 /// What every member will say about itself.
-fn superblocks(members: &Members, options: &FormatOptions<'_>) -> Result<Vec<Superblock>, VolumeError> {
+pub(super) fn superblocks(
+    members: &Members,
+    options: &FormatOptions<'_>,
+    checksums: Option<Checksums>,
+) -> Result<Vec<Superblock>, VolumeError> {
     let uuids: Vec<Uuid> = members.iter().map(|_| Uuid::new_v4()).collect();
     let identity = Uuid::new_v4().as_u64_pair().0;
-    let (own, above) = layered(members, options, identity)?;
+    let checksums = summed(members, checksums);
+    let (own, above) = layered(members, options, &checksums, identity)?;
     let superblock = |(member, own): (usize, Layered)| Superblock {
+        version: superblock::VERSION,
         identity,
         blocks: members[member].media().blocks(),
         block_bytes: members[member].block_bytes(),
@@ -111,14 +165,25 @@ fn superblocks(members: &Members, options: &FormatOptions<'_>) -> Result<Vec<Sup
         member,
         own,
         above: above.clone(),
+        generation: None,
+        checksums: checksums[member],
     };
     Ok(own.into_iter().enumerate().map(superblock).collect())
+}
+
+/// The checksums of each member. Of two, one that has no conventional blocks to keep them in has none.
+fn summed(members: &Members, checksums: Option<Checksums>) -> Vec<Option<Checksums>> {
+    let has_room = |member: &Arc<dyn Store>| Space::of(member.media().as_ref(), 0).conventional_blocks > 0;
+    let have_room: Vec<bool> = members.iter().map(has_room).collect();
+    let any = have_room.contains(&true);
+    have_room.into_iter().map(|has_room| checksums.filter(|_| has_room || !any)).collect()
 }
 
 /// The layers of the members, and the one above them.
 fn layered(
     members: &Members,
     options: &FormatOptions<'_>,
+    checksums: &[Option<Checksums>],
     identity: u64,
 ) -> Result<(Vec<Layered>, Option<Layered>), VolumeError> {
     let FormatOptions { layer, config, buffer, journal_blocks } = options;
@@ -126,7 +191,7 @@ fn layered(
         let [member] = members.as_slice() else {
             return Err(VolumeError::Members(format!("{} stands on one drive", layer.name)));
         };
-        return Ok((vec![fitted(member.as_ref(), layer, config, *buffer, *journal_blocks)?], None));
+        return Ok((vec![fitted((member.as_ref(), checksums[0]), layer, config, *buffer, *journal_blocks)?], None));
     }
     let [flash, disk] = members.as_slice() else {
         return Err(VolumeError::Members(format!("{} stands on two drives: flash, then a disk", layer.name)));
@@ -144,14 +209,15 @@ fn layered(
         }
         other => other,
     };
-    let on_flash = fitted(flash.as_ref(), flash_layer, &below.flash_config, None, None)
+    let on_flash = fitted((flash.as_ref(), checksums[0]), flash_layer, &below.flash_config, None, None)
         .map_err(|e| chosen_by("the first member", FLASH_LAYER.key, e))?;
     let disk_layer = layers::find(&below.disk_layer)?;
-    let on_disk = fitted(disk.as_ref(), disk_layer, &below.disk_config, Some(below.disk_buffer), None)
+    let on_disk = fitted((disk.as_ref(), checksums[1]), disk_layer, &below.disk_config, Some(below.disk_buffer), None)
         .map_err(|e| chosen_by("the second member", DISK_LAYER.key, e))?;
-    let capacity =
-        |member: &dyn Store, own: &Layered| setup::own(member, own, identity).map(|setup| (setup.make)().capacity());
-    let capacities = [capacity(flash.as_ref(), &on_flash)?, capacity(disk.as_ref(), &on_disk)?];
+    let capacity = |number: usize, own: &Layered| {
+        setup::own(members[number].as_ref(), own, checksums[number], identity).map(|setup| (setup.make)().capacity())
+    };
+    let capacities = [capacity(0, &on_flash)?, capacity(1, &on_disk)?];
     let block_bytes = flash.block_bytes();
     let bytes = capacities[1].saturating_mul(block_bytes.into());
     let wanted = buffer.map(|buffer| buffer.blocks(bytes, block_bytes));
@@ -166,7 +232,7 @@ fn layered(
 
 /// The layer of one member, with a journal that its map fits.
 fn fitted(
-    member: &dyn Store,
+    (member, checksums): (&dyn Store, Option<Checksums>),
     layer: &'static LayerInfo,
     config: &toml::Table,
     buffer: Option<BufferSize>,
@@ -174,10 +240,15 @@ fn fitted(
 ) -> Result<Layered, VolumeError> {
     let (media, block_bytes) = (member.media(), member.block_bytes());
     let wanted = buffer.map(|buffer| buffer.blocks(media.blocks().saturating_mul(block_bytes.into()), block_bytes));
-    let room = Layout::new(media.as_ref(), block_bytes, 0, 0)?.space.conventional_blocks;
+    let with_journal_of = |journal_blocks| {
+        let (layer, config) = (layer.name.to_owned(), toml::Table::new());
+        let layered = Layered { layer, buffer_blocks: 0, journal_blocks, config };
+        Ok::<_, VolumeError>(setup::layout(member, &layered, checksums)?.space.conventional_blocks)
+    };
+    let room = with_journal_of(0)?;
     let journal = JournalLength::chosen(journal_blocks, room);
     with_journal(layer, config, journal, block_bytes, |layered| {
-        let left = Layout::new(media.as_ref(), block_bytes, layered.journal_blocks, 0)?.space.conventional_blocks;
+        let left = with_journal_of(layered.journal_blocks)?;
         layered.buffer_blocks = if layer.buffered { blocks(wanted.unwrap_or(left))? } else { 0 };
         if u64::from(layered.buffer_blocks) > left {
             let text = format!("a buffer of {} blocks", layered.buffer_blocks);
@@ -187,7 +258,7 @@ fn fitted(
                 "{text} does not fit {have}; choose a smaller one with --buffer"
             )));
         }
-        setup::own(member, layered, 0)
+        setup::own(member, layered, checksums, 0)
     })
 }
 
@@ -216,4 +287,38 @@ fn with_journal(
         Ok::<_, VolumeError>(made)
     })?;
     Ok(layered)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use imbrex::block::Extent;
+    use imbrex::drive::DrivePreset;
+
+    use super::*;
+    use crate::explore::Volatile;
+    use crate::image::Image;
+
+    #[test]
+    fn a_hybrid_drive_is_conventional_again_as_far_as_it_can() {
+        let preset = DrivePreset::named("tiny-hybrid").unwrap();
+        let file = Volatile::new(Image::<Volatile>::len(&preset).unwrap() as usize, false);
+        let image = Image::create(file, &preset).unwrap();
+        let realms = image.media().realms().unwrap();
+        for realm in [0, 2, 5, 7] {
+            image.reset(realms.to_sequential(realm)).unwrap();
+            let zeros = vec![0; preset.block_bytes as usize];
+            image.write(Extent::new(realms.sequential(realm).start, 1), &zeros.into()).unwrap();
+        }
+        image.fail(realms.zones().unit(realms.sequential_of(5).start + 2), Condition::ReadOnly).unwrap();
+        clear(&image).unwrap();
+        let report = image.media().report();
+        let is = |zone: u32| report[realms.zones().unit(zone).index as usize].condition;
+        for realm in 0..realms.count {
+            let expected = if realm == 5 { Condition::Inactive } else { Condition::Conventional };
+            assert!(realms.conventional_of(realm).all(|zone| is(zone) == expected), "realm {realm}");
+        }
+        assert!(report.iter().all(|zone| zone.condition != Condition::Sequential || zone.pointer == 0));
+    }
 }

@@ -4,7 +4,10 @@
 //! Each member has superblocks and a journal of its own (see [`crate::layout`]). The journal of a layer above lies in
 //! front of the blocks of the first member, as that member's layer presents them.
 
+mod checked;
 mod format;
+mod generation;
+mod memory;
 mod setup;
 
 use imbrex::block::Extent;
@@ -13,12 +16,14 @@ use imbrex::perform::{JournalTooShort, Stack, StackSetup};
 use imbrex::recording::Recording;
 
 use crate::frame;
-use crate::layout::{self, NoRoom};
+use crate::layout::{self, NoRoom, NoRoomForSums};
 use crate::solo::Solo;
 pub use crate::store::Members;
 use crate::store::{Store, StoreError};
 use crate::superblock::{Superblock, SuperblockError};
-pub use format::{FormatOptions, format, validate};
+pub use format::{FormatOptions, format, format_with, validate, validate_with};
+pub use generation::advance;
+pub use memory::{INTAKE, Machine, MemoryPart, ServerMemory, memory};
 
 /// Blocks that a journal entry has at most, as a rule.
 const ENTRY_BLOCKS: usize = 64;
@@ -53,6 +58,9 @@ pub enum VolumeError {
     /// A member has too little conventional space.
     #[error(transparent)]
     Room(#[from] NoRoom),
+    /// A member has too little for checksums.
+    #[error(transparent)]
+    Sums(#[from] NoRoomForSums),
     /// The layer is for another kind of drive.
     #[error("layer {layer} is for {needed}, and {drive} is {is}; choose another layer{by} or another drive")]
     Unsuited {
@@ -82,8 +90,13 @@ impl Volume {
     /// Finds the volume that `members` are.
     ///
     /// # Errors
-    /// When a member has no superblock, or they do not belong together or are not in order.
+    /// When a member has no superblock, or they do not belong together, are not in order, or one is an older copy.
     pub fn open(members: Members) -> Result<Self, VolumeError> {
+        Self::open_with(members, true)
+    }
+
+    /// The same for the crash explorer, which may have no region marked that is written.
+    pub(crate) fn open_with(members: Members, keeps_intents: bool) -> Result<Self, VolumeError> {
         let mut superblocks: Vec<Superblock> = Vec::new();
         let mut stale = Vec::new();
         for (number, member) in members.iter().enumerate() {
@@ -100,6 +113,7 @@ impl Volume {
             superblocks.push(superblock);
         }
         belong_together(&superblocks)?;
+        let members = checked::open(members, &superblocks, keeps_intents)?;
         Ok(Self { members, superblocks, stale })
     }
 
@@ -118,6 +132,20 @@ impl Volume {
     pub fn solo(&self) -> Result<Solo, VolumeError> {
         let stack = Stack::open(self.setup()?).map_err(VolumeError::Refused)?;
         Solo::begin(stack, self.members.clone()).map_err(VolumeError::Refused)
+    }
+
+    /// Has room kept for superblocks and journals: without them a full host would end the volume, and not just its
+    /// writes. The journal of a layer above members lies where the first member's layer puts it.
+    ///
+    /// # Errors
+    /// When a store has no room for them.
+    pub fn reserve(&self) -> Result<(), VolumeError> {
+        for (member, superblock) in self.members.iter().zip(&self.superblocks) {
+            let layout = setup::layout(member.as_ref(), &superblock.own, superblock.checksums)?;
+            let sums = layout.sums.map(|place| place.all());
+            layout.superblocks.into_iter().chain(layout.journals).chain(sums).try_for_each(|at| member.reserve(at))?;
+        }
+        Ok(())
     }
 
     /// The name of the layer that serves the host.
@@ -206,7 +234,7 @@ fn belong_together(superblocks: &[Superblock]) -> Result<(), VolumeError> {
             return refuse(format!("{} is the volume's {}; name them in order", name(number), name(superblock.member)));
         }
     }
-    Ok(())
+    generation::check(superblocks)
 }
 
 /// What a recording is called.
@@ -216,6 +244,7 @@ fn kind(recording: Recording) -> &'static str {
         Recording::Zoned | Recording::WholeZones => "host-managed zoned disks",
         Recording::Banded => "disks of bands",
         Recording::Interlaced => "interlaced disks",
+        Recording::Hybrid => "hybrid disks",
         Recording::Flash => "flash",
         Recording::Cached => "flash in front of a disk",
     }

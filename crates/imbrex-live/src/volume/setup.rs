@@ -4,6 +4,7 @@ use imbrex::block::{Extent, Pba};
 use imbrex::layer::TranslationLayer;
 use imbrex::layers::{self, ConfigError, LayerInfo};
 use imbrex::media::{Joined, Media};
+use imbrex::perform::journal::Coding;
 use imbrex::perform::rules::Rules;
 use imbrex::perform::{GATHER, Setup, StackSetup};
 use imbrex::recording::Recording;
@@ -12,20 +13,23 @@ use imbrex::space::Space;
 use super::{ENTRY_BLOCKS, Members, VolumeError, kind};
 use crate::layout::{COPIES, Layout};
 use crate::store::Store;
+use crate::sums::Checksums;
 use crate::superblock::{Layered, Superblock};
 
 /// The runner of every layer.
 pub(super) fn stack(members: &Members, superblocks: &[Superblock]) -> Result<StackSetup, VolumeError> {
     let mut below = Vec::new();
     for (member, superblock) in members.iter().zip(superblocks) {
-        below.push(own(member.as_ref(), &superblock.own, superblock.identity)?);
+        let own = own(member.as_ref(), &superblock.own, superblock.checksums, superblock.identity)?;
+        below.push(Setup { coding: superblock.coding(), ..own });
     }
-    let above = superblocks.first().and_then(|first| Some((first.above.as_ref()?, first.identity)));
+    let above = superblocks.first().and_then(|first| Some((first.above.as_ref()?, first)));
     match (above, below.len()) {
-        (Some((layered, identity)), _) => {
+        (Some((layered, first)), _) => {
             let capacities: Vec<u64> = below.iter().map(|setup| (setup.make)().capacity()).collect();
             let block_bytes = members[0].block_bytes();
-            let top = above_all(layered, &capacities, block_bytes, identity)?;
+            let top = above_all(layered, &capacities, block_bytes, first.identity)?;
+            let top = Setup { coding: first.coding(), ..top };
             Ok(StackSetup { top, below: below.into_iter().map(|top| StackSetup { top, below: Vec::new() }).collect() })
         }
         (None, 1) => Ok(StackSetup { top: below.remove(0), below: Vec::new() }),
@@ -34,12 +38,31 @@ pub(super) fn stack(members: &Members, superblocks: &[Superblock]) -> Result<Sta
 }
 
 /// The runner of the layer on a member.
-pub(super) fn own(member: &dyn Store, layered: &Layered, identity: u64) -> Result<Setup, VolumeError> {
+pub(super) fn own(
+    member: &dyn Store,
+    layered: &Layered,
+    checksums: Option<Checksums>,
+    identity: u64,
+) -> Result<Setup, VolumeError> {
     let info = layers::find(&layered.layer)?;
     suits(info, member.recording())?;
     let media = member.media();
-    let layout = Layout::new(media.as_ref(), member.block_bytes(), layered.journal_blocks, layered.buffer_blocks)?;
+    let layout = layout(member, layered, checksums)?;
     setup((info, layered, layout.space), media, layout.journals.to_vec(), (member.block_bytes(), identity))
+}
+
+/// Where things lie on a member.
+pub(super) fn layout(
+    member: &dyn Store,
+    layered: &Layered,
+    checksums: Option<Checksums>,
+) -> Result<Layout, VolumeError> {
+    let (media, block_bytes) = (member.media(), member.block_bytes());
+    let layout = Layout::new(media.as_ref(), block_bytes, layered.journal_blocks, layered.buffer_blocks)?;
+    Ok(match checksums {
+        Some(checksums) => layout.with_sums(checksums, media.blocks(), block_bytes)?,
+        None => layout,
+    })
 }
 
 /// The runner of the layer above members of so many blocks.
@@ -83,7 +106,11 @@ fn setup(
     (block_bytes, identity): (u32, u64),
 ) -> Result<Setup, VolumeError> {
     let config = layered.config.clone();
-    let build = move || -> Result<Box<dyn TranslationLayer>, ConfigError> { info.build(&space, &config) };
+    let build = move || -> Result<Box<dyn TranslationLayer>, ConfigError> {
+        let mut layer = info.build(&space, &config)?;
+        layer.spare_ram();
+        Ok(layer)
+    };
     build()?;
     Ok(Setup {
         make: Box::new(move || match build() {
@@ -96,6 +123,7 @@ fn setup(
         identity,
         gather: GATHER,
         entry_blocks: ENTRY_BLOCKS,
+        coding: Coding::Compact,
         rules: Rules::all(),
         audit: false,
     })

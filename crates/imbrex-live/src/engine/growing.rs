@@ -1,0 +1,103 @@
+//! Growing: what somebody asks for, the steps that make space for it, and from when clients see that.
+
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use imbrex::layer::CannotGrow;
+use imbrex::perform::{Failure, Offered, Request, Steps};
+
+use super::machine::{Machine, PATIENCE, Shared};
+use super::rest::{SOON, rest};
+use super::{SELF, work};
+
+/// Why a volume is not to grow, or may not be.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotGrowing {
+    /// The layer cannot.
+    #[error(transparent)]
+    Layer(#[from] CannotGrow),
+    /// Nothing is served.
+    #[error("nothing can be asked of the volume: {0}")]
+    Unserved(Failure),
+    /// What was asked for may not outlast the server.
+    #[error("it may not be durable that the volume is to grow: {0}; see how it stands, and ask again")]
+    Volatile(Failure),
+}
+
+/// Has the volume grow by so many blocks, as soon as anything can be planned, and makes that durable.
+pub(super) fn ask(shared: &Shared, blocks: u64) -> Result<(), NotGrowing> {
+    let mut machine = shared.machine();
+    let asked = loop {
+        let stopped = shared.stopping.load(Ordering::Relaxed).then(|| "it is being stopped".to_owned());
+        if let Some(why) = stopped.or_else(|| machine.stack.dead().map(str::to_owned)) {
+            return Err(NotGrowing::Unserved(Failure::Dead(why)));
+        }
+        match machine.stack.grow(blocks) {
+            Some(asked) => break asked,
+            None => machine = shared.wait_for_change_within(machine, SOON),
+        }
+    };
+    asked?;
+    let told = flush(shared, machine).map_err(NotGrowing::Volatile);
+    shared.changed.notify_all();
+    told
+}
+
+/// Lets clients know of blocks that have been added, or that recovery found. They are durable first: a client that has seen them must find them
+/// after a power cut.
+pub(super) fn tell_capacity<'a>(shared: &'a Shared, machine: MutexGuard<'a, Machine>) -> MutexGuard<'a, Machine> {
+    let known = shared.capacity.load(Ordering::Relaxed);
+    let is_more = machine.stack.capacity().is_some_and(|capacity| capacity > known);
+    if !is_more || shared.stopping.load(Ordering::Relaxed) || !machine.stack.is_serving() {
+        return machine;
+    }
+    if let Err(why) = flush(shared, machine) {
+        tracing::warn!(%why, "clients do not learn yet that the volume has grown");
+    }
+    shared.machine()
+}
+
+/// Makes all blocks durable that have been added, and lets clients know of them. No loss is reported to it: that is for
+/// clients.
+fn flush(shared: &Shared, machine: MutexGuard<'_, Machine>) -> Result<(), Failure> {
+    let (life, capacity) = (machine.stack.counts().rebuilds, machine.stack.capacity().unwrap_or(0));
+    let durable = work::submit(shared, machine, SELF, Request::Fua { life }, None);
+    // It is no client, and no loss is to wait for a flush of it.
+    shared.machine().stack.forget(SELF);
+    durable?;
+    shared.capacity.fetch_max(capacity, Ordering::Relaxed);
+    Ok(())
+}
+
+/// One step of a growth, and its moves to their end.
+pub(super) fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>) -> MutexGuard<'a, Machine> {
+    let since = Instant::now();
+    let offered = machine.stack.go_on_growing();
+    shared.look_at_steps(&mut machine);
+    machine.deliver();
+    shared.wake(&machine);
+    match offered {
+        // Another step is under way, or space has to come back first.
+        Offered::Later => return shared.wait_for_change_within(machine, SOON),
+        Offered::Declined => return pause(shared, machine),
+        Offered::Taken => {}
+    }
+    let begun = machine.stack.steps().begun;
+    // One that makes room for a write may begin as soon as it has ended.
+    let goes_on = |now: Steps| now.under_way > 0 && now.begun == begun;
+    while goes_on(machine.stack.steps()) && !machine.ended {
+        machine = shared.wait_for_change(machine);
+    }
+    shared.turns.step_ended();
+    rest(shared, machine, since)
+}
+
+/// Waits for as long as a layer is left alone that has no use for the time it was offered.
+fn pause<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>) -> MutexGuard<'a, Machine> {
+    let since = Instant::now();
+    while let Some(left) = PATIENCE.checked_sub(since.elapsed()).filter(|_| !machine.ended) {
+        machine = shared.wait_for_change_within(machine, left);
+    }
+    machine
+}

@@ -1,0 +1,27 @@
+//! How long work that nobody waits for leaves the disk to others.
+
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::machine::{Machine, Shared};
+
+/// How long to wait before asking again for a step that could not be planned.
+pub(super) const SOON: Duration = Duration::from_millis(10);
+
+/// Leaves the time after a step that began at `since` to others, as much as the throttle says.
+pub(super) fn rest<'a>(
+    shared: &'a Shared,
+    mut machine: MutexGuard<'a, Machine>,
+    since: Instant,
+) -> MutexGuard<'a, Machine> {
+    let worked = since.elapsed();
+    while !machine.ended && !shared.stopping.load(Ordering::Relaxed) {
+        let whole = worked * 100 / u32::from(machine.throttle.clamp(1, 100));
+        match whole.checked_sub(since.elapsed()) {
+            Some(left) if !left.is_zero() => machine = shared.wait_for_change_within(machine, left),
+            _ => break,
+        }
+    }
+    machine
+}

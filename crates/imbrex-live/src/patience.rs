@@ -1,0 +1,27 @@
+//! Who has a store and is about to let go of it. A program that another thread starts holds all files of this one until
+//! it has become what it is to be, and a killed server holds its own until the kernel has cleared up.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long is waited. Whoever still has it then means to keep it.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long between two attempts.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What `attempt` says once it does not find somebody else there, or at last.
+///
+/// # Errors
+/// As `attempt`'s last.
+pub(crate) fn until_free<T, E>(
+    is_taken: impl Fn(&E) -> bool,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    let began = Instant::now();
+    loop {
+        match attempt() {
+            Err(e) if is_taken(&e) && began.elapsed() < PATIENCE => sleep(PAUSE),
+            ended => return ended,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Prometheus' text format, version 0.0.4.
+
+use std::fmt::{Display, Write};
+
+/// What the text is, in the words of HTTP.
+pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Metrics as text. A name's prefix, and a counter's suffix, are added.
+#[derive(Default)]
+pub(super) struct Exposition(String);
+
+/// What a metric is.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// Times of one kind: their sum, and how many are not longer than each bound, all in seconds.
+pub(super) struct Times {
+    pub sum: f64,
+    pub count: u64,
+    pub buckets: Vec<(f64, u64)>,
+}
+
+impl Exposition {
+    /// The text.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+
+    /// A counter without labels.
+    pub fn counter(&mut self, name: &str, help: &str, value: u64) {
+        let name = self.family(name, help, Kind::Counter);
+        self.sample(&name, "", value);
+    }
+
+    /// A gauge without labels.
+    pub fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        let name = self.family(name, help, Kind::Gauge);
+        self.sample(&name, "", value);
+    }
+
+    /// A counter or a gauge with a label, whose value is the first of each pair.
+    pub fn labelled(
+        &mut self,
+        (name, help, kind): (&str, &str, Kind),
+        label: &str,
+        values: impl IntoIterator<Item = (String, u64)>,
+    ) {
+        let name = self.family(name, help, kind);
+        for (of, value) in values {
+            self.sample(&name, &labels(&[(label, &of)]), value);
+        }
+    }
+
+    /// Histograms with a label.
+    pub fn histograms<'a>(
+        &mut self,
+        (name, help): (&str, &str),
+        label: &str,
+        values: impl IntoIterator<Item = (&'a str, Times)>,
+    ) {
+        let name = self.family(name, help, Kind::Histogram);
+        for (of, times) in values {
+            let buckets = times.buckets.iter().map(|(bound, count)| (bound.to_string(), *count));
+            for (bound, count) in buckets.chain([("+Inf".to_owned(), times.count)]) {
+                self.sample(&format!("{name}_bucket"), &labels(&[(label, of), ("le", &bound)]), count);
+            }
+            self.sample(&format!("{name}_sum"), &labels(&[(label, of)]), times.sum);
+            self.sample(&format!("{name}_count"), &labels(&[(label, of)]), times.count);
+        }
+    }
+
+    /// Begins a metric: its whole name.
+    fn family(&mut self, name: &str, help: &str, kind: Kind) -> String {
+        let (suffix, kind) = match kind {
+            Kind::Counter => ("_total", "counter"),
+            Kind::Gauge => ("", "gauge"),
+            Kind::Histogram => ("", "histogram"),
+        };
+        let name = format!("imbrex_{name}{suffix}");
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        name
+    }
+
+    fn sample(&mut self, name: &str, labels: &str, value: impl Display) {
+        // A String takes whatever is written to it.
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+}
+
+/// Labels, none of whose values has a character that would have to be escaped.
+fn labels(labels: &[(&str, &str)]) -> String {
+    let pairs: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
+    format!("{{{}}}", pairs.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_have_a_type_and_every_sample_its_labels() {
+        let mut told = Exposition::default();
+        told.counter("host_read_bytes", "Bytes", 7);
+        told.gauge("limit_seconds", "Time", 0.1);
+        told.labelled(("events", "What happened", Kind::Counter), "event", [("rmw".to_owned(), 2)]);
+        let times = Times { sum: 1.5, count: 3, buckets: vec![(0.25, 1), (1.0, 2)] };
+        told.histograms(("request_seconds", "How long"), "kind", [("read", times)]);
+        let expected = "\
+# HELP imbrex_host_read_bytes_total Bytes
+# TYPE imbrex_host_read_bytes_total counter
+imbrex_host_read_bytes_total 7
+# HELP imbrex_limit_seconds Time
+# TYPE imbrex_limit_seconds gauge
+imbrex_limit_seconds 0.1
+# HELP imbrex_events_total What happened
+# TYPE imbrex_events_total counter
+imbrex_events_total{event=\"rmw\"} 2
+# HELP imbrex_request_seconds How long
+# TYPE imbrex_request_seconds histogram
+imbrex_request_seconds_bucket{kind=\"read\",le=\"0.25\"} 1
+imbrex_request_seconds_bucket{kind=\"read\",le=\"1\"} 2
+imbrex_request_seconds_bucket{kind=\"read\",le=\"+Inf\"} 3
+imbrex_request_seconds_sum{kind=\"read\"} 1.5
+imbrex_request_seconds_count{kind=\"read\"} 3
+";
+        assert_eq!(told.into_text(), expected);
+    }
+}

@@ -1,0 +1,142 @@
+//! How much memory a server of a volume takes, and how much this machine has.
+
+use std::fs;
+
+use imbrex::memory::Memory;
+use imbrex::perform::StackSetup;
+use serde::{Deserialize, Serialize};
+
+use super::{FormatOptions, Members, VolumeError, format, setup};
+use crate::sums::Checksums;
+use crate::superblock::Superblock;
+
+/// Bytes of clients' requests of one kind that are in memory at a time.
+pub const INTAKE: u64 = 64 << 20;
+/// Bytes of the program, its threads and what they share; measured 11 MiB before the first request.
+const PROGRAM: u64 = 16 << 20;
+/// Bytes of the checksums of a member that are in memory at a time.
+const SUMS: u64 = 16 << 20;
+/// What is free between what is in use, which the allocator has not given back: of all else, one part in so many, and
+/// not less than [`LEAST_SLACK`]. Measured.
+const SLACK: u64 = 4;
+const LEAST_SLACK: u64 = 64 << 20;
+
+/// The memory that a server takes, in bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ServerMemory {
+    /// When nothing is mapped and nobody asks for anything.
+    pub empty_bytes: u64,
+    /// At most.
+    pub most_bytes: u64,
+    /// What takes it.
+    pub parts: Vec<MemoryPart>,
+}
+
+/// What takes memory.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct MemoryPart {
+    /// What it is.
+    pub name: String,
+    /// Bytes from the start.
+    pub empty_bytes: u64,
+    /// Bytes at most.
+    pub most_bytes: u64,
+}
+
+impl ServerMemory {
+    /// That of the runners of a stack, on members that say this of themselves.
+    #[must_use]
+    pub fn of(setup: &StackSetup, superblocks: &[Superblock]) -> Self {
+        let (mut maps, mut content, mut journal) = Default::default();
+        add(setup, &mut maps, &mut content, &mut journal);
+        let program = Memory { empty: PROGRAM, most: PROGRAM };
+        let requests = Memory { empty: 0, most: 2 * INTAKE };
+        let summed = superblocks.iter().filter(|superblock| superblock.checksums.is_some()).count() as u64;
+        let sums = Memory { empty: 0, most: summed * SUMS };
+        let named = [
+            ("maps", maps),
+            ("cleaning", content),
+            ("journal", journal),
+            ("requests", requests),
+            ("checksums", sums),
+            ("program", program),
+        ];
+        let named = named.into_iter().filter(|(name, memory)| *name != "checksums" || memory.most > 0);
+        let named: Vec<_> = named.collect();
+        let used: Memory = named.iter().map(|(_, memory)| *memory).sum();
+        let slack = Memory { empty: 0, most: (used.most / SLACK).max(LEAST_SLACK) };
+        let all = used + slack;
+        let part = |(name, memory): (&str, Memory)| MemoryPart {
+            name: name.to_owned(),
+            empty_bytes: memory.empty,
+            most_bytes: memory.most,
+        };
+        let parts = named.into_iter().chain([("slack", slack)]).map(part).collect();
+        Self { empty_bytes: all.empty, most_bytes: all.most, parts }
+    }
+}
+
+fn add(setup: &StackSetup, maps: &mut Memory, content: &mut Memory, journal: &mut Memory) {
+    let runner = setup.top.memory();
+    (*maps, *content, *journal) = (*maps + runner.maps, *content + runner.content, *journal + runner.journal);
+    setup.below.iter().for_each(|below| add(below, maps, content, journal));
+}
+
+/// The memory that a server of a volume would take that is formatted like this.
+///
+/// # Errors
+/// When the layer and the members do not suit each other.
+pub fn memory(
+    members: &Members,
+    options: &FormatOptions<'_>,
+    checksums: Option<Checksums>,
+) -> Result<ServerMemory, VolumeError> {
+    let superblocks = format::superblocks(members, options, checksums)?;
+    Ok(ServerMemory::of(&setup::stack(members, &superblocks)?, &superblocks))
+}
+
+/// The memory of a machine.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// Bytes that it has, or that this process may have.
+    pub bytes: u64,
+    /// Bytes that are to be had now.
+    pub available: u64,
+}
+
+impl Machine {
+    /// What the system says of this one, if it does.
+    #[must_use]
+    pub fn this() -> Option<Self> {
+        let figures = fs::read_to_string("/proc/meminfo").ok()?;
+        let limit = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+        Self::read(&figures, limit.as_deref())
+    }
+
+    fn read(figures: &str, limit: Option<&str>) -> Option<Self> {
+        let figure = |key: &str| {
+            let line = figures.lines().find_map(|line| line.strip_prefix(key))?;
+            let kib: u64 = line.trim().trim_end_matches("kB").trim_end().parse().ok()?;
+            Some(kib << 10)
+        };
+        let limit = limit.and_then(|limit| limit.trim().parse().ok()).unwrap_or(u64::MAX);
+        let bytes = figure("MemTotal:")?.min(limit);
+        Some(Self { bytes, available: figure("MemAvailable:").unwrap_or(bytes).min(bytes) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_read_as_the_system_says_it() {
+        let figures = "MemTotal:       24000000 kB\nMemFree:  100 kB\nMemAvailable:   20000000 kB\n";
+        let machine = Machine { bytes: 24_000_000 << 10, available: 20_000_000 << 10 };
+        assert_eq!(Machine::read(figures, None), Some(machine));
+        assert_eq!(Machine::read(figures, Some("max\n")), Some(machine));
+        let limited = Machine { bytes: 1 << 30, available: 1 << 30 };
+        assert_eq!(Machine::read(figures, Some("1073741824\n")), Some(limited));
+        assert_eq!(Machine::read("MemFree: 100 kB\n", None), None);
+    }
+}
