@@ -1,14 +1,15 @@
 #!/bin/bash
 # How fast volumes are served: fio over NBD on an image in memory, and the same on nbdkit's file plugin there, by turns
-# in one run, so that what else the machine does touches both. Prints the medians and their ratio, and says whether they
-# are at least what is aimed for: half for random writes of 4 KiB at depth 32 while nothing is cleaned, 0.7 for
-# sequential ones of 1 MiB. Then latencies with a flush after every write, and while cleaning runs. ROUNDS is how often,
-# SIZE how much is written each time.
+# in one run, so that what else the machine does touches both. First every layer on a volume as new, with room in its
+# buffer: for random writes, sequential ones, and writes with a flush after each, the median of the ratios of all
+# rounds, and the layer's own median. `<` marks what is below what is aimed for: 0.4 for random writes, 0.5 for
+# sequential ones. Then reads, and latencies with a flush after every write and while cleaning runs. ROUNDS is how
+# often, LAYERS which layers, SECONDS_EACH how long a run lasts at most, and with READS=0 the table is all.
 set -euo pipefail
 cd "$(dirname "$0")"
 
-ROUNDS=${ROUNDS:-5} SIZE=${SIZE:-160M}
-profile=release
+ROUNDS=${ROUNDS:-3} LAYERS=${LAYERS:-} SECONDS_EACH=${SECONDS_EACH:-4} READS=${READS:-1}
+profile=${PROFILE:-release}
 work=$(mktemp -d)
 images=$(mktemp -d -p "${IMAGES:-/dev/shm}")
 check="nbd bench" required=IMBREX_REQUIRE_PEERS
@@ -16,38 +17,95 @@ check="nbd bench" required=IMBREX_REQUIRE_PEERS
 . ./server.sh
 trap 'stop_all > /dev/null 2>&1; [ -z "${file:-}" ] || kill "$file" 2> /dev/null || true; rm -rf "$work" "$images"' EXIT
 
-# NAME FIELD ARGUMENTS...: one number of a run of fio, by its place in fio's terse output.
+# What is measured: its place in fio's terse output, and fio's arguments. Random writes are fewer than buffers hold.
+declare -A field=([random]=49 [sequential]=48 [flushed]=49 [reads]=7 [random-reads]=8)
+declare -A job=(
+    [random]="--rw=randwrite --bs=4k --iodepth=32 --size=1G --io_size=96M"
+    [sequential]="--rw=write --bs=1M --iodepth=4 --size=512M"
+    [flushed]="--rw=randwrite --bs=4k --iodepth=1 --fsync=1 --size=8M"
+    [reads]="--rw=read --bs=1M --iodepth=4 --size=512M"
+    [random-reads]="--rw=randread --bs=4k --iodepth=32 --size=512M"
+)
+declare -A aim=([random]=0.4 [sequential]=0.5 [flushed]=0) unit=([random]=1 [sequential]=1024 [flushed]=1)
+
+# NAME JOB: one number of a run of fio.
 measured() {
-    fio --name=bench --ioengine=nbd --uri="$(uri "$1")" --size="$SIZE" --output-format=terse --terse-version=3 "${@:3}" \
-        > "$work/fio" 2>&1 || fail "fio on $1: $(grep -v '^3;' "$work/fio" | tail -n 1)"
-    sed -n 's/^3;/3;/p' "$work/fio" | cut -d ';' -f "$2"
+    # shellcheck disable=SC2086 # the job is several arguments
+    fio --name=bench --ioengine=nbd --uri="$(uri "$1")" --runtime="$SECONDS_EACH" --output-format=terse \
+        --terse-version=3 ${job[$2]} > "$work/fio" 2>&1 || fail "fio on $1: $(grep -v '^3;' "$work/fio" | tail -n 1)"
+    sed -n 's/^3;/3;/p' "$work/fio" | cut -d ';' -f "${field[$2]}"
 }
 
-median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
+median() { sort -g | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
 
-# WHAT NAME FIELD AIM ARGUMENTS...
-compare() {
-    local round
-    : > "$work/ours"
-    : > "$work/file"
-    for round in $(seq "$ROUNDS"); do
-        # Both begin without room taken in memory.
-        [[ "${*:5}" != *write* ]] || { truncate -s 0 "$images/file.raw" && truncate -s 1G "$images/file.raw"; }
-        measured file "$3" "${@:5}" >> "$work/file"
-        [[ "${*:5}" != *write* ]] || afresh "$2"
-        measured "$2" "$3" "${@:5}" >> "$work/ours"
-    done
-    awk -v what="$1 ($2)" -v ours="$(median < "$work/ours")" -v file="$(median < "$work/file")" -v aim="$4" 'BEGIN {
-        said = aim == 0 ? "" : sprintf(", aim %.1f: %s", aim, ours / file >= aim ? "met" : "missed")
-        printf "%-42s ours %8d, file plugin %8d, ratio %.2f%s\n", what, ours, file, ours / file, said
-    }'
+# The drive of a layer, by its family, and how much of it: enough for a buffer that the run does not fill.
+drive_of() {
+    case $1-$2 in
+    *-page-ftl) echo ssd-pore 4GiB ;;
+    *-skylight) echo st8000as0002 512GiB ;;
+    banded-*) echo exos-x18z 4GiB ;;
+    shingled-*) echo exos-x18z 512GiB ;;
+    interlaced-*) echo imrsim 16GiB ;;
+    hybrid-*) echo zonealloy 64GiB ;;
+    *) echo conventional-7200 16GiB ;;
+    esac
 }
 
-# A volume as new, so that no cleaning has to make room.
+# LAYER FAMILY: a volume as new.
 afresh() {
-    stop "$1"
-    format "$1" "$1" exos-x18z "${sizes[$1]}"
+    [ -z "${servers[$1]:-}" ] || stop "$1"
+    rm -f "$images/$1".{img,ssd}
+    if [ "$2" = ssd ] && [ "$1" != page-ftl ]; then
+        "$imbrex" format "$images/$1.ssd" "$images/$1.img" --layer "$1" --drive ssd-pore --drive st8000as0002 \
+            --capacity 1GiB --capacity 512GiB > "$work/$1.format"
+    else
+        # shellcheck disable=SC2046 # two words
+        format "$1" "$1" $(drive_of "$2" "$1")
+    fi
     serve "$1" --idle-after 3600000
+}
+
+# Where nothing takes room in memory yet.
+empty_file() { truncate -s 0 "$images/file.raw" && truncate -s 1G "$images/file.raw"; }
+
+# LAYER FAMILY: a line of the table.
+compare() {
+    local round kind ours theirs
+    rm -f "$work"/{ratio,own}.*
+    for round in $(seq "$ROUNDS"); do
+        for kind in random sequential flushed; do
+            empty_file
+            theirs=$(measured file $kind)
+            afresh "$1" "$2"
+            ours=$(measured "$1" $kind)
+            awk -v ours="$ours" -v theirs="$theirs" 'BEGIN { printf "%.3f\n", ours / theirs }' >> "$work/ratio.$kind"
+            echo "$ours" >> "$work/own.$kind"
+        done
+    done
+    printf '| `%s`' "$1"
+    for kind in random sequential flushed; do
+        awk -v ratio="$(median < "$work/ratio.$kind")" -v own="$(median < "$work/own.$kind")" -v aim="${aim[$kind]}" \
+            -v unit="${unit[$kind]}" 'BEGIN { printf " | %.2f%s | %d", ratio, ratio < aim ? " <" : "", own / unit }'
+    done
+    echo " |"
+    stop "$1"
+    rm -f "$images/$1".{img,ssd}
+}
+
+# NAME FAMILY: reads of what was written in order.
+compare_reads() {
+    local round kind
+    afresh "$1" "$2"
+    empty_file
+    measured "$1" sequential > /dev/null
+    measured file sequential > /dev/null
+    for kind in reads random-reads; do
+        rm -f "$work"/{ratio,own}.*
+        for round in $(seq "$ROUNDS"); do
+            echo "$(measured "$1" $kind) $(measured file $kind)" | awk '{ printf "%.3f\n", $1 / $2 }' >> "$work/ratio.$kind"
+        done
+        echo "$kind of $1: $(median < "$work/ratio.$kind") of the file plugin's"
+    done
 }
 
 # NAME ARGUMENTS...: latencies of one run, in microseconds.
@@ -58,22 +116,24 @@ latencies() {
         sort -u
 }
 
-declare -A sizes=([fifo-log]=16GiB [log-greedy]=4GiB)
 need_programs nbdkit:nbdkit fio:fio
 build
-truncate -s 1G "$images/file.raw"
+empty_file
 nbdkit --foreground --unix "$images/file.sock" file "$images/file.raw" > "$work/file.log" 2>&1 &
 file=$!
-for name in fifo-log log-greedy; do
-    format "$name" "$name" exos-x18z "${sizes[$name]}"
-    serve "$name" --idle-after 3600000
-done
-for name in fifo-log log-greedy; do
-    compare "4 KiB random writes, depth 32, IOPS" $name 49 0.5 --rw=randwrite --bs=4k --iodepth=32
-    compare "1 MiB sequential writes, depth 4, KiB/s" $name 48 0.7 --rw=write --bs=1M --iodepth=4
-    compare "1 MiB sequential reads, depth 4, KiB/s" $name 7 0.7 --rw=read --bs=1M --iodepth=4
-    compare "4 KiB random reads, depth 32, IOPS" $name 8 0 --rw=randread --bs=4k --iodepth=32
-done
+until [ -S "$images/file.sock" ]; do sleep 0.05; done
+
+echo "| layer | random writes | a second | sequential | MiB/s | flushed | a second |"
+echo "|---|---|---|---|---|---|---|"
+"$imbrex" list layers --format json | sed -n 's/^ *"\(name\|family\)": "\(.*\)",$/\2/p' | paste - - > "$work/layers"
+while read -u 3 -r name family; do
+    [[ -z $LAYERS || " $LAYERS " == *" $name "* ]] || continue
+    compare "$name" "$family"
+done 3< "$work/layers"
+[ "$READS" = 1 ] || exit 0
+
+for pair in fifo-log:shingled log-greedy:banded; do compare_reads "${pair%:*}" "${pair#*:}"; done
+afresh fifo-log shingled
 echo "4 KiB random writes, a flush after each, on fifo-log:"
 latencies fifo-log --rw=randwrite --bs=4k --iodepth=1 --fsync=1 --size=16M
 echo "the same on the file plugin:"

@@ -5,10 +5,16 @@ check_file_systems() {
         skip_part "file systems are not tried: they take root, /dev/fuse and loop devices"
         return
     }
-    need_programs nbdfuse:libnbd-bin fusermount3:fuse3 mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs
+    need_programs nbdfuse:libnbd-bin fusermount3:fuse3 mkfs.ext4:e2fsprogs resize2fs:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs sqlite3:sqlite3
     check_file_system ext4 "e2fsck -f -n"
     check_file_system xfs "xfs_repair -n"
-    say "ext4 and xfs keep their files on a volume"
+    check_file_system btrfs "btrfs check --readonly"
+    say "ext4, xfs and btrfs keep their files on a volume"
+    check_database greedy-db log-greedy
+    check_database fifo-db fifo-log --buffer 16MiB
+    say "SQLite on ext4 has all $committed commits that it acknowledged before its server was killed"
+    check_grown_file_system
+    say "ext4 keeps its files on a volume that grows while its server is killed, and grows with it"
 }
 
 # KIND CHECKER: make, fill, trim, leave, check, enter again after the server has been stopped.
