@@ -1,0 +1,247 @@
+"""Uses the pages as a person would, and holds what they show against the results they were made of."""
+
+import copy
+import csv
+import io
+import json
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from browser import Browser
+
+IMBREX, WORK, PICTURES = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
+ONE_RUN, MANY_RUNS = 1_500_000, 4_000_000
+
+
+def imbrex(*words):
+    done = subprocess.run([IMBREX, *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"imbrex {' '.join(map(str, words))}: {done.stderr}"
+
+
+def is_quiet(browser, what):
+    """A page complains of nothing, and asks nobody for anything."""
+    complaints, asked = browser.complaints(), browser.asked_for()
+    assert not complaints, f"{what}: {complaints}"
+    assert not asked, f"{what} asks for {asked}"
+
+
+def shows_every_chart(browser, ids):
+    for name in ids:
+        node = browser.one(f"#figure-{name}")
+        browser.run("arguments[0].scrollIntoView({block: 'center'})", node)
+        drawn = lambda: browser.run("return arguments[0].querySelectorAll('svg path').length", node)
+        browser.wait(drawn, f"chart {name} is not drawn")
+
+
+def fits_a_phone(browser):
+    browser.driver.set_window_size(400, 900)
+    wide = browser.run("return [document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert wide[0] <= wide[1], f"a phone has to scroll sideways: {wide}"
+    browser.driver.set_window_size(1280, 1000)
+
+
+def check_comparison(browser):
+    """Filters, numbers, exports, the theme, and a phone."""
+    page, results = WORK / "comparison.html", WORK / "comparison.json"
+    imbrex("compare", "hm_0", "wdev_0", "--requests", 20000, "--layers", "conventional,fifo-log,in-place,log-greedy",
+           "--capacity", "400GiB", "--html", page, "--format", "json", "-o", results)
+    browser.open(page.as_uri())
+    shows_every_chart(browser, ["latency", "cdf", "amplification", "rewrites", "series", "units"])
+    rows = json.loads(results.read_text())
+    holds_the_numbers(browser, rows)
+    assert "synthetic" in browser.text("header"), "nobody says that this is synthetic"
+    for said in ["cannot keep up", "in-place"]:
+        assert said in browser.text("#figure-latency"), f"{said} is not in the chart"
+    filters(browser, rows)
+    exports(browser, rows)
+    before = browser.run("return document.documentElement.dataset.theme")
+    browser.picture("comparison")
+    browser.click("header button:last-of-type")
+    assert browser.run("return document.documentElement.dataset.theme") != before, "the theme stays"
+    browser.picture("comparison-other-theme")
+    browser.picture("comparison-phone", 400)
+    fits_a_phone(browser)
+    is_quiet(browser, "the comparison")
+
+
+def holds_the_numbers(browser, rows):
+    """The table has the numbers of the JSON, to the last digit; a run has all of its fields."""
+    cells = browser.run(
+        "return [...document.querySelectorAll('#runs tbody tr')].map("
+        "(row) => [...row.querySelectorAll('[data-value]')].map((cell) => cell.dataset.value))")
+    assert len(cells) == len(rows), f"{len(cells)} of {len(rows)} runs are in the table"
+    for shown, row in zip(cells, rows):
+        for value, field in zip(shown[3:7], ["write_amplification", "rmw", "write_hit_ratio", "disk_busy_ratio"]):
+            assert float(value) == row[field], f"{row['layer']}: {field} is {row[field]}, and {value} in the page"
+    browser.click("#runs tbody tr button")
+    fields = browser.run(
+        "return [...document.querySelectorAll('#run tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+    assert dict(fields)["latency_ms.write.p999"] == json.dumps(rows[0]["latency_ms"]["write"]["p999"]), fields
+
+
+def filters(browser, rows):
+    count = lambda: len(browser.all("#runs tbody tr"))
+    browser.run("document.querySelectorAll('.filters details').forEach((one) => { one.open = true })")
+    browser.click("input[name=layer][value=fifo-log]")
+    left = sum(row["layer"] != "fifo-log" for row in rows)
+    assert count() == left, f"{count()} rows without fifo-log, of {left}"
+    shows_every_chart(browser, ["amplification"])
+    browser.wait(lambda: "fifo-log" not in browser.text("#figure-amplification svg"), "the chart shows what was filtered out")
+    browser.click("input[name=layer][value=fifo-log]")
+    assert count() == len(rows)
+    browser.choose("#compare select", "wdev_0 (synthetic)")
+    browser.click("#figure-amplification summary")
+    browser.wait(lambda: browser.all("#figure-amplification table"), "the data of a chart are not shown")
+    assert "log-greedy" in browser.text("#figure-amplification table"), browser.text("#figure-amplification table")
+
+
+def exports(browser, rows):
+    browser.click("#figure-amplification .tools button:nth-child(3)")
+    table = list(csv.DictReader(io.StringIO(browser.downloaded("amplification.csv").decode())))
+    by_layer = {row["layer"]: row for row in rows if row["trace"] == "wdev_0"}
+    for line in table:
+        row = by_layer[line["run"]]
+        written = sum(float(line[why]) for why in row["media_write_blocks"])
+        assert abs(written - row["write_amplification"]) < 1e-9, line
+    browser.click("#figure-amplification .tools button:nth-child(1)")
+    assert browser.downloaded("amplification.svg").startswith(b"<svg")
+    browser.click("#figure-amplification .tools button:nth-child(2)")
+    assert browser.downloaded("amplification.png").startswith(b"\x89PNG")
+    browser.click("#table .bar button:nth-child(2)")
+    assert json.loads(browser.downloaded("runs.json")) == rows, "the JSON that the page saves is not that of the program"
+
+
+def check_units(browser):
+    """What lies where, at the moment that the slider says."""
+    page = WORK / "units.html"
+    imbrex("replay", "src2_2", "--requests", 20000, "--layer", "cold-weight", "--drive", "cold-weight-40m", "--zone-size", "4MiB",
+           "--dense", "--untimed", "--capacity", "fit", "--prefill", 0, "--html", page)
+    assert page.stat().st_size <= ONE_RUN, f"{page.stat().st_size} bytes for one run"
+    browser.open(page.as_uri())
+    shows_every_chart(browser, ["amplification", "series", "units"])
+    note = lambda: browser.text("#figure-units .note")
+    at_the_end = note()
+    browser.run("const slider = document.querySelector('#moment'); slider.value = 2; slider.dispatchEvent(new Event('input'))")
+    browser.wait(lambda: note() != at_the_end, "the slider changes nothing")
+    assert "the end" in at_the_end and "the end" not in note(), note()
+    browser.picture("units")
+    is_quiet(browser, "the units")
+
+
+def check_claims(browser):
+    """A folder of `reproduce` as a page."""
+    folder, page = WORK / "paper", WORK / "paper.html"
+    imbrex("reproduce", "zonealloy", "--requests", 200, "--output", folder)
+    imbrex("report", folder, "-o", page, "--title", "ZoneAlloy")
+    browser.open(page.as_uri())
+    with open(folder / "claims.csv", newline="") as file:
+        claims = list(csv.DictReader(file))
+    shown = lambda: len(browser.all("#claims tbody tr"))
+    assert shown() == len(claims), f"{shown()} of {len(claims)} claims"
+    browser.choose("#claims select", "not-met")
+    assert shown() == sum(claim["verdict"] == "not-met" for claim in claims)
+    browser.picture("claims")
+    is_quiet(browser, "the claims")
+
+
+def check_many(browser):
+    """400 runs, each with a series."""
+    one, series = WORK / "one.json", WORK / "one-series.json"
+    imbrex("replay", "hm_0", "--requests", 10000, "--layer", "fifo-log", "--capacity", "400GiB", "--series", series, "--window", "100req",
+           "--format", "json", "-o", one)
+    run, windows = json.loads(one.read_text())[0], json.loads(series.read_text())
+    runs, rows = [], []
+    for number in range(400):
+        changed = copy.deepcopy(run)
+        changed["trace"], changed["layer"] = f"volume-{number // 10}", f"layer-{number % 10}"
+        changed["latency_ms"]["mean"] *= 1 + number / 7
+        runs.append(changed)
+        for window in windows:
+            varied = {**window, "trace": changed["trace"], "layer": changed["layer"]}
+            varied["mean_write_ms"] *= 1 + number / 13
+            varied["end_s"] += number
+            rows.append(varied)
+    one.write_text(json.dumps(runs))
+    series.write_text(json.dumps(rows))
+    page = WORK / "many.html"
+    imbrex("report", one, series, "-o", page)
+    size = page.stat().st_size
+    assert size <= MANY_RUNS, f"{size} bytes for 400 runs"
+    ready = browser.open(page.as_uri())
+    assert len(browser.all("#choose table tbody tr")) == 40
+    print(f"page check: 400 runs with series take {size / 1e6:.2f} MB; ready after {ready / 1e3:.2f} s")
+    is_quiet(browser, "400 runs")
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def check_live(browser):
+    """A volume that is served, while fio writes to it and after its server is killed."""
+    image, port = WORK / "volume.img", free_port()
+    imbrex("format", image, "--layer", "fifo-log", "--drive", "small-zoned")
+    server = subprocess.Popen([IMBREX, "serve", image, "--http", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}/"
+    try:
+        browser.wait(lambda: answers(address), "the server does not answer")
+        load = subprocess.Popen(
+            ["fio", "--name=load", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={image}.sock", "--rw=randrw", "--bs=4k", "--size=32M",
+             "--iodepth=8", "--rate_iops=500", "--time_based", "--runtime=30", f"--output={WORK}/fio"])
+        browser.open(address)
+        browser.complaints(), browser.asked_for()
+        shows_every_chart(browser, ["requests", "latency", "bytes", "fill", "memory", "units"])
+        browser.click("#figure-requests summary")
+        rates = lambda: [float(cell.replace("\u202f", "")) for cell in browser.run(
+            "return [...document.querySelectorAll('#figure-requests tbody tr')].filter((row) => row.cells[0].textContent === 'write')"
+            ".map((row) => row.cells[2].textContent)")]
+        browser.wait(lambda: len([rate for rate in rates() if rate > 20]) >= 2, "no writes are shown")
+        assert "fifo-log" in browser.text("h1"), browser.text("h1")
+        browser.picture("live")
+        load.kill()
+        load.wait()
+        others = [one for one in browser.asked_for() if not one.startswith(address)]
+        assert not others and not browser.complaints(), others
+        assert refuses(address), "a page of somebody else may read what is told"
+    finally:
+        server.kill()
+        server.wait()
+    browser.wait(lambda: "does not answer" in browser.text("#told"), "nobody says that the server is gone")
+    browser.picture("live-gone")
+
+
+def answers(address):
+    try:
+        with urllib.request.urlopen(address, timeout=2) as answer:
+            policy = answer.headers["Content-Security-Policy"] or answer.read().decode()
+            return answer.status == 200 and "default-src 'none'" in policy and not answer.headers["Set-Cookie"]
+    except OSError:
+        return False
+
+
+def refuses(address):
+    asked = urllib.request.Request(address, headers={"Host": "elsewhere.example"})
+    try:
+        urllib.request.urlopen(asked, timeout=2)
+    except urllib.error.HTTPError as error:
+        return error.code == 421
+    return False
+
+
+def main():
+    browser = Browser(WORK, PICTURES)
+    try:
+        for check in [check_comparison, check_units, check_claims, check_many, check_live]:
+            check(browser)
+            print(f"page check: {check.__doc__.splitlines()[0]} Good.")
+    finally:
+        browser.close()
+
+
+main()

@@ -1,0 +1,85 @@
+//! A page's file: what lies in it, and what its policy lets a browser do.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest, Sha256};
+
+/// The library that draws charts, as it is published, under its licence beside it.
+const ECHARTS: &str = include_str!("../assets/vendor/echarts.common.min.js");
+const STYLE: &str = include_str!("../assets/page/page.css");
+const BASE: &str = include_str!("../assets/page/base.js");
+const UNITS: &str = include_str!("../assets/page/units.js");
+const REPORT: [&str; 5] = [
+    include_str!("../assets/page/runs.js"),
+    include_str!("../assets/page/series.js"),
+    UNITS,
+    include_str!("../assets/page/sheets.js"),
+    include_str!("../assets/page/report.js"),
+];
+
+/// A report of `data`, which is compressed.
+pub(crate) fn report(title: &str, constants: &str, data: &[u8]) -> String {
+    let script = format!("\"use strict\";\n{constants}{BASE}{}", REPORT.concat());
+    let data =
+        format!("<script type=\"application/octet-stream\" id=\"data\">{}</script>", BASE64_STANDARD.encode(data));
+    page(title, &script, &data, "connect-src 'none'")
+}
+
+/// The page of a volume that is served, which asks the server that it comes from how the volume stands.
+#[must_use]
+pub fn live() -> String {
+    let script = format!("\"use strict\";\n{BASE}{UNITS}{}", include_str!("../assets/page/live.js"));
+    page("Imbrex volume", &script, "", "connect-src 'self'")
+}
+
+/// A page of one script, which finds `data` in it and connects to what `connects` says.
+fn page(title: &str, script: &str, data: &str, connects: &str) -> String {
+    let [library, script] = [ECHARTS, script].map(without_ends);
+    let policy = format!(
+        "default-src 'none'; script-src {} {}; style-src {}; img-src data:; {connects}; base-uri 'none'; form-action 'none'",
+        hash(&library),
+        hash(&script),
+        hash(STYLE)
+    );
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#main\">To the content</a>\n<main id=\"main\"><p>Reading the data.</p>\
+         <noscript>This page needs JavaScript to draw its charts.</noscript></main>\n{data}\n\
+         <script>{library}</script>\n<script>{script}</script>\n</body>\n</html>\n",
+        escaped(title)
+    )
+}
+
+/// What a policy calls a script or a style that lies in the page.
+fn hash(content: &str) -> String {
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(content)))
+}
+
+/// A script that does not end its element too early.
+fn without_ends(script: &str) -> String {
+    script.replace("</script", "<\\/script")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_text() {
+        let page = report("<b>\"&", "", b"");
+        assert!(page.contains("<title>&lt;b&gt;&quot;&amp;</title>"));
+    }
+
+    #[test]
+    fn nothing_ends_a_script_but_its_end() {
+        assert_eq!(without_ends("'</script>'"), "'<\\/script>'");
+        assert_eq!(report("", "", b"").matches("</script").count(), 3, "data, library, script");
+    }
+}
