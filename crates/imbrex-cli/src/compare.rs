@@ -11,6 +11,7 @@ use crate::comparison::{self, Named};
 use crate::families::Families;
 use crate::names::Names;
 use crate::output::OutputArguments;
+use crate::page::{self, PageArgument};
 use crate::parallel;
 use crate::progress::Progress;
 use crate::row::Row;
@@ -23,7 +24,7 @@ use crate::values::layer;
 use crate::workload::{self, Known};
 
 /// The layers that are compared when none are named.
-const LAYERS: [&str; 3] = ["conventional", "in-place", "fifo-log"];
+pub const LAYERS: [&str; 3] = ["conventional", "in-place", "fifo-log"];
 
 /// Replay workloads on several layers and compare them
 ///
@@ -48,6 +49,8 @@ pub struct Compare {
     #[command(flatten)]
     setup: SetupArguments,
     #[command(flatten)]
+    page: PageArgument,
+    #[command(flatten)]
     output: OutputArguments,
 }
 
@@ -70,6 +73,7 @@ impl Compare {
         let chosen = self.setup.choose(&pairs, (None, None))?;
         let workloads = workload::named(&self.workloads, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
+        let page = self.page.open("Layers compared")?;
         let (requests, dense) = (self.setup.requests, self.setup.dense(&pairs)?);
         let reading = Progress::of_pieces("reading", workloads.len() * Known::passes(dense));
         let survey = |workload: &Workload| Known::survey(workload.clone(), requests, dense, &reading);
@@ -78,8 +82,13 @@ impl Compare {
         let requests: u64 = known.iter().map(|workload| workload.range.requests).sum();
         let progress = Progress::new("replaying", requests * pairs.len() as u64);
         let cases: Vec<_> = known.iter().flat_map(|workload| pairs.iter().map(move |pair| (workload, pair))).collect();
-        let rows = parallel::each(jobs, &cases, |(workload, pair)| chosen.replay(workload, pair, &progress, &mut ()))?;
+        let is_seen = page.is_some();
+        let run = |(workload, pair): &(_, _)| page::replay(is_seen, &chosen, (*workload, *pair), &progress);
+        let (rows, seen): (Vec<_>, Vec<_>) = parallel::each(jobs, &cases, run)?.into_iter().unzip();
         drop(progress);
+        if let Some(page) = page {
+            page.of_runs(rows.iter().zip(&seen))?;
+        }
         output.write(&rows, || comparison(&rows))
     }
 
@@ -87,11 +96,15 @@ impl Compare {
     fn story(self, jobs: usize) -> Result<()> {
         let workload = workload::named(&self.workloads, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
+        let page = self.page.open("What overlapped tracks cost")?;
         let reading = Progress::of_pieces("reading", 1);
         let known = Known::survey(workload[0].clone(), self.setup.requests, None, &reading)?;
         drop(reading);
         let options = self.setup.options((None, None));
-        let runs = story::runs(&known, &options, jobs)?;
+        let runs = story::runs(&known, &options, jobs, page.is_some())?;
+        if let Some(page) = page {
+            page.of_runs(runs.iter().map(|told| (&told.row, &told.seen)))?;
+        }
         let rows: Vec<_> = runs.iter().map(|run| &run.row).collect();
         output.write(&rows, || story::shown(&runs))
     }

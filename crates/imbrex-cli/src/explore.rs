@@ -12,7 +12,7 @@ use imbrex::explore::{self, Finding, Options, Subject, Tally};
 use imbrex::layers::LayerInfo;
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::recording::Recording;
-use imbrex_live::explore::on_images;
+use imbrex_live::explore::{Sums, with_sums};
 use serde::Serialize;
 
 use crate::output::OutputArguments;
@@ -37,6 +37,12 @@ pub struct Explore {
     /// Explore images rather than drives in memory: all that lies between the runner and the sectors of a file
     #[arg(long)]
     image: bool,
+    /// Keep checksums of the data, and let bytes change without a write: each that is read must be found out
+    #[arg(long, requires = "image")]
+    checksums: bool,
+    /// Do not mark the regions of checksums that are being written: the explorer should find what that breaks
+    #[arg(long, requires = "checksums")]
+    without_intents: bool,
     /// Power cuts to survive; 0 to go on until Ctrl-C, and then say how many it were
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     cuts: u64,
@@ -73,6 +79,7 @@ struct Exploration {
     schema: &'static str,
     layer: &'static str,
     image: bool,
+    checksums: bool,
     without_rule: Option<u8>,
     first_seed: u64,
     last_seed: u64,
@@ -132,15 +139,21 @@ impl Explore {
         let Runs { survived, last_seed, finding, .. } = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
         let replay_with = finding.as_ref().map(|finding| {
             let without = self.without.map(|rule| format!(" --without {rule}")).unwrap_or_default();
-            let image = if self.image { " --image" } else { "" };
-            format!("imbrex explore {}{image} --seed {} --cuts 1{without}", self.layer.name, finding.seed)
+            let flags = [
+                (self.image, " --image"),
+                (self.checksums, " --checksums"),
+                (self.without_intents, " --without-intents"),
+            ];
+            let flags: String = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).collect();
+            format!("imbrex explore {}{flags} --seed {} --cuts 1{without}", self.layer.name, finding.seed)
         });
         let (layer, without_rule) = (self.layer.name, self.without);
-        let (first_seed, image) = (self.seed, self.image);
+        let (first_seed, image, checksums) = (self.seed, self.image, self.checksums);
         Exploration {
             schema: SCHEMA,
             layer,
             image,
+            checksums,
             without_rule,
             first_seed,
             last_seed,
@@ -152,7 +165,7 @@ impl Explore {
 
     /// Explores one seed after the other until enough is survived.
     fn work(&self, runs: &Mutex<Runs>, progress: &Progress) {
-        let subject = if self.image { on_images(self.layer) } else { Subject::layer(self.layer) };
+        let subject = self.subject();
         let cuts = if self.cuts == 0 { u64::MAX } else { self.cuts };
         let rules = self.rule().map_or_else(Rules::all, Rules::without);
         loop {
@@ -161,6 +174,15 @@ impl Explore {
             let result = explore::explore(&subject, &Options { cuts: 1, seed, rules }, |_| false);
             progress.add(lock(runs).done(seed, result, cuts));
         }
+    }
+
+    fn subject(&self) -> Subject {
+        let sums = match (self.checksums, self.without_intents) {
+            (false, _) => Sums::None,
+            (true, false) => Sums::Kept,
+            (true, true) => Sums::WithoutIntents,
+        };
+        if self.image { with_sums(self.layer, sums) } else { Subject::layer(self.layer) }
     }
 
     fn rule(&self) -> Option<Rule> {
@@ -196,7 +218,11 @@ impl Explore {
         let head = format!(
             "{}{}, seeds {} to {}{}",
             result.layer,
-            if result.image { " on images" } else { "" },
+            match (result.image, result.checksums) {
+                (_, true) => " on images with checksums",
+                (true, _) => " on images",
+                _ => "",
+            },
             result.first_seed,
             result.last_seed,
             without.unwrap_or_default(),

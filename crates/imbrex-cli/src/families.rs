@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use imbrex::layers::{self, Family};
+use imbrex::layers::{self, Family, LayerInfo};
 
 use crate::setup::{Case, Fit, named_drive};
 use crate::values::Capacity;
@@ -25,6 +25,7 @@ impl ValueEnum for Families {
                 Self::Of(Family::ALL[1]),
                 Self::Of(Family::ALL[2]),
                 Self::Of(Family::ALL[3]),
+                Self::Of(Family::ALL[4]),
                 Self::All,
             ]
         }
@@ -35,6 +36,7 @@ impl ValueEnum for Families {
             Self::Of(Family::Shingled) => "Host-managed shingled disks: sequential zones beside conventional ones",
             Self::Of(Family::Banded) => "Bands: behind the cache of a drive-managed disk, or as a log with a whole map",
             Self::Of(Family::Interlaced) => "Interlaced disks: top tracks over bottom tracks",
+            Self::Of(Family::Hybrid) => "Hybrid disks: realms that turn from conventional to shingled zones",
             Self::Of(Family::Ssd) => "Flash, and flash in front of a drive-managed disk",
             Self::All => "All of them",
         };
@@ -98,6 +100,7 @@ const PARTS: &[Part] = &[
             "tracklace",
         ],
     },
+    Part { family: Family::Hybrid, drive: "zonealloy", fit: Fit::Own, layers: &["conventional", "zone-alloy"] },
     Part { family: Family::Ssd, drive: "ssd-pore", fit: Fit::Workload, layers: &["conventional", "page-ftl"] },
     Part {
         family: Family::Ssd,
@@ -106,6 +109,19 @@ const PARTS: &[Part] = &[
         layers: &["conventional", "skylight", "lru-cache", "static-sets", "pore", "sac"],
     },
 ];
+
+impl Part {
+    /// The layers that are named, and those that were added and are for the same family and recording.
+    fn layers(&self) -> Result<Vec<&'static LayerInfo>> {
+        let named = self.layers.iter().map(|name| layers::find(name)).collect::<Result<Vec<_>, _>>()?;
+        let is_of = |info: &LayerInfo| info.family == Some(self.family);
+        let joins = |added: &LayerInfo| {
+            is_of(added) && named.iter().any(|info| is_of(info) && info.recording == added.recording)
+        };
+        let added = layers::known().skip(layers::ALL.len()).filter(|added| joins(added));
+        Ok(named.iter().copied().chain(added).collect())
+    }
+}
 
 impl Families {
     /// The family of a layer; the yardstick is in all of them.
@@ -121,7 +137,7 @@ impl Families {
         }
     }
 
-    /// What to compare, without repetition.
+    /// What to compare, without repetition. Layers that were added come where those of their family and recording are.
     pub fn cases(self, capacity: Option<Capacity>) -> Result<Vec<Case>> {
         let mut cases: Vec<Case> = Vec::new();
         for part in PARTS.iter().filter(|part| [Self::All, Self::Of(part.family)].contains(&self)) {
@@ -129,9 +145,9 @@ impl Families {
             if let Some(bytes) = capacity.and_then(Capacity::bytes) {
                 drive = drive.with_capacity(bytes)?;
             }
-            for name in part.layers {
+            for layer in part.layers()? {
                 let fit = capacity.map_or(part.fit, Fit::from);
-                let case = Case { layer: layers::find(name)?, drive: drive.clone(), fit };
+                let case = Case { layer, drive: drive.clone(), fit };
                 if !cases.iter().any(|other| other.is_same(&case)) {
                     cases.push(case);
                 }

@@ -108,7 +108,7 @@ fn list_layers(output: Output) -> Result<()> {
         let family = Families::of(info.family).name();
         Layer { name, family, source, summary, buffered, fields }
     };
-    let layers: Vec<_> = layers::ALL.iter().map(layer).collect();
+    let layers: Vec<_> = layers::known().map(layer).collect();
     output.write(&layers, || {
         let own = |l: &Layer| [l.name, l.family, l.source, l.summary].map(str::to_owned);
         let fields = layers.iter().flat_map(|l| {
@@ -122,14 +122,8 @@ fn list_layers(output: Output) -> Result<()> {
 fn list_drives(output: Output) -> Result<()> {
     let drive = |(name, text): &(&str, &str)| -> Result<Drive> {
         let preset = DrivePreset::parse(name, text)?;
-        let (recording, zones, conventional_zones) = match preset.media {
-            MediaSpec::Conventional { .. } => ("conventional", 0, 0),
-            MediaSpec::Banded { .. } => ("banded", 0, 0),
-            MediaSpec::Interlaced(_) => ("interlaced", 0, 0),
-            MediaSpec::Zoned { zones, conventional_zones, .. } => ("zoned", zones, conventional_zones),
-            MediaSpec::Flash { .. } => ("flash", 0, 0),
-        };
-        let (bytes, block_bytes) = (preset.bytes(), preset.block_bytes);
+        let (recording, zones, conventional_zones) = recording_of(&preset);
+        let (bytes, block_bytes) = (preset.capacity_bytes(), preset.block_bytes);
         let DrivePreset { name, description, .. } = preset;
         Ok(Drive { name, recording, bytes, block_bytes, zones, conventional_zones, description })
     };
@@ -143,6 +137,21 @@ fn list_drives(output: Output) -> Result<()> {
         let headings = ["drive", "recording", ">capacity", ">zones", ">conventional", "description"];
         table(headings, drives.iter().map(cells))
     })
+}
+
+/// How a drive records, in a word; its zones; and how many of them are conventional.
+pub fn recording_of(preset: &DrivePreset) -> (&'static str, u32, u32) {
+    match preset.media {
+        MediaSpec::Conventional { .. } => ("conventional", 0, 0),
+        MediaSpec::Banded { .. } => ("banded", 0, 0),
+        MediaSpec::Interlaced(_) => ("interlaced", 0, 0),
+        MediaSpec::Hybrid(hybrid) => {
+            let zones = hybrid.fixed_zones + hybrid.realms * hybrid.sequential_zones;
+            ("hybrid", zones, hybrid.fixed_zones)
+        }
+        MediaSpec::Zoned { zones, conventional_zones, .. } => ("zoned", zones, conventional_zones),
+        MediaSpec::Flash { .. } => ("flash", 0, 0),
+    }
 }
 
 fn list_workloads(output: Output) -> Result<()> {

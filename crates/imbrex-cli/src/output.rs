@@ -1,5 +1,6 @@
 //! Results as a table, as JSON or as CSV, to standard output or into a file. All three come from the same rows.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -70,6 +71,11 @@ impl Output {
             None => Ok(io::stdout().lock().write_all(&text)?),
         }
     }
+}
+
+/// Writes a line, or several, to standard output.
+pub fn print_line(text: impl Display) -> Result<()> {
+    Ok(io::stdout().lock().write_all(format!("{text}\n").as_bytes())?)
 }
 
 /// The names of the columns come first: all that any row has, in the order in which they turn up.

@@ -1,29 +1,73 @@
-//! The progress bar of work that takes a while.
+//! How far work has come that takes a while: a bar, or somebody who is told; and whether it shall end.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::stop;
+
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A bar on standard error, if that is a terminal.
-pub struct Progress(ProgressBar);
+/// Who is told how far work has come, from any of the threads that do it, and may end it.
+pub trait Listener: Send + Sync {
+    /// So much of so much is done.
+    fn reached(&self, done: u64, of: u64);
+
+    /// Whether the work shall end with an error before it is done. It looks here every few thousand requests.
+    fn wants_to_stop(&self) -> bool {
+        false
+    }
+}
+
+/// Work that is under way.
+pub struct Progress(Shown);
+
+enum Shown {
+    /// By a bar on standard error, if that is a terminal.
+    Bar(ProgressBar),
+    /// By somebody else.
+    Told { listener: Arc<dyn Listener>, done: AtomicU64, of: u64 },
+}
 
 impl Progress {
     /// Nothing done yet of work that is `doing` something `total` times.
     pub fn new(doing: &'static str, total: u64) -> Self {
         let template = "{msg} {wide_bar} {percent}%, {eta} left";
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden()).with_message(doing);
-        Self(bar.with_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())))
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        Self(Shown::Bar(bar.with_style(style)))
+    }
+
+    /// The same, of which `listener` is told.
+    pub fn told(listener: Arc<dyn Listener>, total: u64) -> Self {
+        Self(Shown::Told { listener, done: AtomicU64::new(0), of: total })
     }
 
     /// So many more are done.
-    pub fn add(&self, done: u64) {
-        self.0.inc(done);
-        if self.0.is_hidden() && self.0.elapsed() > PATIENCE {
-            self.0.set_draw_target(ProgressDrawTarget::stderr());
+    pub fn add(&self, more: u64) {
+        match &self.0 {
+            Shown::Bar(bar) => {
+                bar.inc(more);
+                if bar.is_hidden() && bar.elapsed() > PATIENCE {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                }
+            }
+            Shown::Told { listener, done, of } => {
+                listener.reached(done.fetch_add(more, Ordering::Relaxed) + more, *of);
+            }
         }
+    }
+
+    /// Whether the work shall end before it is done, because of Ctrl-C or because whoever is told wants that.
+    pub fn is_stopped(&self) -> bool {
+        let by_listener = || match &self.0 {
+            Shown::Bar(_) => false,
+            Shown::Told { listener, .. } => listener.wants_to_stop(),
+        };
+        stop::is_asked_for() || by_listener()
     }
 }
 
@@ -42,13 +86,23 @@ impl Progress {
         Self::new(doing, pieces as u64 * Self::STEPS)
     }
 
+    /// The same, of which `listener` is told.
+    pub fn told_of_pieces(listener: Arc<dyn Listener>, pieces: usize) -> Self {
+        Self::told(listener, pieces as u64 * Self::STEPS)
+    }
+
     /// The next piece.
     pub fn piece(&self) -> Piece<'_> {
         Piece { progress: self, shown: 0 }
     }
 }
 
-impl Piece<'_> {
+impl<'a> Piece<'a> {
+    /// The work that it is a piece of.
+    pub fn progress(&self) -> &'a Progress {
+        self.progress
+    }
+
     /// So much of it is done, from 0 to 1.
     pub fn reach(&mut self, share: f64) {
         let steps = (share * Progress::STEPS as f64) as u64;
@@ -59,6 +113,8 @@ impl Piece<'_> {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        if let Shown::Bar(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
     }
 }

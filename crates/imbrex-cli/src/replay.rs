@@ -8,12 +8,15 @@ use clap::Args;
 use imbrex::layers::LayerInfo;
 use imbrex::plan::Why;
 use imbrex::replay::{
-    BandSums, BandsLook, Below, CleaningTime, HotAndCold, Latency, Observer, SideSums, TrackSums, Window, WindowOutcome,
+    BandSums, BandsLook, Below, CleaningTime, GrowthOutcome, HotAndCold, Latency, Observer, SideSums, TrackSums,
+    Window, WindowOutcome,
 };
 
 use crate::bands::{BandMap, BandsArguments};
+use crate::extension::{self, ExtensionArgument, extension};
 use crate::names::Names;
 use crate::output::OutputArguments;
+use crate::page::{self, PageArgument, Seen};
 use crate::progress::Progress;
 use crate::row::Row;
 use crate::series::{Series, window};
@@ -39,12 +42,17 @@ pub struct Replay {
     /// A row of the series: simulated time in ms, s, min or h, or a number of requests such as 1000req
     #[arg(long, default_value = "60s", value_parser = window, requires = "series")]
     window: Window,
+    /// Ask the layer for SIZE more space after PERCENT of the requests, after N of them or at a TIME, such as 25GiB@10%
+    #[arg(long, value_name = "SIZE@PERCENT|N|TIME", value_parser = extension)]
+    extend: Option<ExtensionArgument>,
     #[command(flatten)]
     bands: BandsArguments,
     #[command(flatten)]
     traces: TraceFileArguments,
     #[command(flatten)]
     setup: SetupArguments,
+    #[command(flatten)]
+    page: PageArgument,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -58,20 +66,30 @@ impl Replay {
         let names = slice::from_ref(&self.workload);
         let mut workloads = workload::named(names, self.setup.requests, self.setup.seed, &self.traces.options())?;
         let output = self.output.open()?;
+        let page = self.page.open(&format!("{} on {}", self.workload, self.layer.name))?;
         let dense = self.setup.dense(slice::from_ref(&case))?;
         let reading = Progress::of_pieces("reading", Known::passes(dense));
         let known = Known::survey(workloads.remove(0), self.setup.requests, dense, &reading)?;
         drop(reading);
         chosen.options.bands = self.bands.moments(&known.range);
         chosen.options.check_bands(&known.range)?;
+        chosen.options.extend = self.extend.map(|extend| extend.of(&known.range));
+        chosen.options.check_extension(&known.range)?;
+        if page.is_some() {
+            chosen.options = page::watched(&chosen.options, &known.range, chosen.says_contents(&case));
+        }
         let series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
         let bands = self.bands.create(&known.info, self.layer.name, case.drive.block_bytes)?;
-        let mut files = Files { series, bands };
+        let seen = page.is_some().then(|| Seen::new(&known.info, self.layer));
+        let mut files = Files { series, bands, seen };
         let progress = Progress::new("replaying", known.range.requests);
         let row = chosen.replay(&known, &case, &progress, &mut files)?;
         drop(progress);
         files.series.finish()?;
         files.bands.finish()?;
+        if let Some((page, seen)) = page.zip(files.seen) {
+            page.of_runs([(&row, &seen)].into_iter())?;
+        }
         output.write(slice::from_ref(&row), || report(&row))
     }
 }
@@ -80,15 +98,18 @@ impl Replay {
 struct Files<'a> {
     series: Series<'a>,
     bands: BandMap<'a>,
+    seen: Option<Seen<'a>>,
 }
 
 impl Observer for Files<'_> {
     fn row(&mut self, row: &WindowOutcome) {
         self.series.row(row);
+        self.seen.iter_mut().for_each(|seen| seen.row(row));
     }
 
     fn bands(&mut self, look: &BandsLook) {
         self.bands.add(look);
+        self.seen.iter_mut().for_each(|seen| seen.bands(look));
     }
 }
 
@@ -100,6 +121,8 @@ fn report(row: &Row) -> String {
     parts.extend(row.outcome.bands.map(bands));
     parts.extend(row.outcome.tracks.map(tracks));
     parts.extend(is_timed.then(|| cleaning(row)));
+    let growth = |growth: &GrowthOutcome| pairs(["growth", ">"], extension::facts(growth, row.block_bytes));
+    parts.extend(row.outcome.growth.as_ref().map(growth));
     parts.extend((!row.outcome.devices.is_empty()).then(|| devices(row)));
     let names = Names::of([row.trace.as_str()]);
     let head = [
@@ -181,7 +204,12 @@ fn events(row: &Row) -> String {
         ("chunks to the cold part", count(split.chunks_to_cold)),
         ("chunks of the cold part that starve", percent(starving)),
     ];
+    let swaps = ("pairs of zones swapped", outcome.zone_swaps);
+    let swaps = (swaps.1 > 0).then(|| (swaps.0, count(swaps.1)));
     let is_split = split != HotAndCold::default();
+    let relocated = outcome.relocation_distance().map(|tracks| {
+        [("blocks relocated", count(outcome.relocated_blocks)), ("tracks from their home, on average", number(tracks))]
+    });
     pairs(
         ["event", ">"],
         [
@@ -200,6 +228,8 @@ fn events(row: &Row) -> String {
             ("resets", count(outcome.resets)),
         ]
         .into_iter()
+        .chain(swaps)
+        .chain(relocated.into_iter().flatten())
         .chain(of_split.into_iter().filter(|_| is_split)),
     )
 }

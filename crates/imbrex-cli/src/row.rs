@@ -16,6 +16,7 @@ const SCHEMA: &str = "imbrex.run/2";
 
 /// One workload on one layer.
 #[derive(Serialize)]
+#[allow(missing_docs, reason = "docs/json.md describes them")]
 pub struct Row {
     pub schema: &'static str,
     pub trace: String,
@@ -65,7 +66,7 @@ pub fn called(name: &str, synthetic: bool) -> String {
 }
 
 impl Row {
-    pub fn new(
+    pub(crate) fn new(
         workload: &Known,
         (layer, config): (&LayerInfo, toml::Table),
         (drive, capacity_blocks): (&DrivePreset, u64),
@@ -74,6 +75,7 @@ impl Row {
     ) -> Self {
         let (zone_blocks, conventional_zones) = match drive.media {
             MediaSpec::Zoned { zone_blocks, conventional_zones, .. } => (Some(zone_blocks), Some(conventional_zones)),
+            MediaSpec::Hybrid(hybrid) => (Some(hybrid.zone_blocks), Some(hybrid.fixed_zones)),
             _ => (None, None),
         };
         Self {
@@ -89,7 +91,7 @@ impl Row {
             layer: layer.name,
             config,
             drive: drive.name.clone(),
-            drive_blocks: drive.blocks(),
+            drive_blocks: drive.media.capacity(),
             zone_blocks,
             conventional_zones,
             block_bytes: drive.block_bytes,
@@ -135,6 +137,9 @@ impl Row {
             None => "arrivals as in the trace".to_owned(),
         };
         let mut line = format!("{load}; {} prefilled", table::percent(options.prefill));
+        if options.trimmed > 0.0 {
+            line = format!("{line}, {} trimmed", table::percent(options.trimmed));
+        }
         if options.scheduler != Scheduler::Fcfs {
             line = format!("{line}; {} queue of {}", options.scheduler.name(), options.scheduler_depth);
         }

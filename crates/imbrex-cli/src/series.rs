@@ -34,6 +34,12 @@ struct Point<'a> {
     row: &'a replay::WindowOutcome,
 }
 
+/// A window of a workload on a layer, as it is written.
+pub fn point<'a>(workload: &'a TraceInfo, layer: &'static str, row: &'a replay::WindowOutcome) -> impl Serialize + 'a {
+    let (trace, synthetic) = (workload.name.as_str(), workload.is_synthetic());
+    Point { schema: SCHEMA, trace, synthetic, layer, row }
+}
+
 /// The file of a series, if one is wanted.
 pub struct Series<'a>(Option<Writing<'a>>);
 
@@ -81,8 +87,7 @@ impl Observer for Series<'_> {
 
 impl Writing<'_> {
     fn write(&mut self, row: &replay::WindowOutcome) -> io::Result<()> {
-        let (trace, synthetic) = (self.workload.name.as_str(), self.workload.is_synthetic());
-        let point = Point { schema: SCHEMA, trace, synthetic, layer: self.layer, row };
+        let point = point(self.workload, self.layer, row);
         let is_first = self.rows == 0;
         self.rows += 1;
         if self.as_json {

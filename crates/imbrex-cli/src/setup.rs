@@ -4,13 +4,13 @@ use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use imbrex::drive::{ConventionalZones, DrivePreset, Shape};
 use imbrex::layers::LayerInfo;
 use imbrex::replay::{
-    self, BandsAt, Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, Observer, ReplayError, ReplayOptions,
-    Scheduler, Setup, Simulation, WarmUp, Window,
+    self, Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, Observer, ReplayError, ReplayOptions, Scheduler,
+    Setup, Simulation, TraceMoment, WarmUp, Window,
 };
 use imbrex::trace::Workload;
 
@@ -34,10 +34,10 @@ pub struct SetupArguments {
     /// stay
     #[arg(long, value_name = "SIZE|fit", value_parser = capacity)]
     pub capacity: Option<Capacity>,
-    /// Give the zones of a zoned drive SIZE, such as 64MiB; conventional zones keep their share
+    /// Give the zones of a zoned or hybrid drive SIZE, such as 64MiB; conventional zones keep their share
     #[arg(long, value_name = "SIZE", value_parser = size)]
     zone_size: Option<u64>,
-    /// Make the first N zones of a zoned drive conventional, or PERCENT of them, such as 1%
+    /// Make the first N zones of a zoned drive conventional, or PERCENT of them, such as 1%; on a hybrid one they stay so
     #[arg(long, value_name = "N|PERCENT")]
     conventional_zones: Option<ConventionalZones>,
     /// The persistent buffer: a size, blocks such as 4096blocks, or a percentage of the workload's address range
@@ -65,6 +65,9 @@ pub struct SetupArguments {
     /// The part of the capacity, from 0 to 1, that is written before the first request, free of charge, in whole zones
     #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = part)]
     prefill: f64,
+    /// The part of the capacity, from 0 to 1, that is trimmed after that: each MiB with this chance, free of charge
+    #[arg(long, value_name = "PART", default_value_t = 0.0, value_parser = part)]
+    trimmed: f64,
     /// Leave the first N requests out of the figures, or those of the first TIME of the trace, such as 30s, 10min or 2h
     #[arg(long, value_name = "N|TIME", value_parser = warm_up)]
     warm_up: Option<WarmUp>,
@@ -127,8 +130,11 @@ impl From<SchedulerArgument> for Scheduler {
 
 /// A layer and the drive it runs on.
 pub struct Case {
+    /// The layer.
     pub layer: &'static LayerInfo,
+    /// The drive as it was named or shaped.
     pub drive: DrivePreset,
+    /// How large it is in the end.
     pub fit: Fit,
 }
 
@@ -199,11 +205,13 @@ impl From<Capacity> for Fit {
 }
 
 /// What is seen of a replay while it goes on: the rows of a series, and when bands are looked at.
-type Seen = (Option<Window>, Option<Vec<BandsAt>>);
+type Seen = (Option<Window>, Option<Vec<TraceMoment>>);
 
 /// Everything about a run but its layer and its workload.
 pub struct Chosen {
+    /// The persistent buffer, for layers that have one.
     pub buffer: BufferSize,
+    /// How requests are replayed.
     pub options: ReplayOptions,
     /// Whether the addresses of each workload are stretched over the disk.
     pub stretch: bool,
@@ -230,8 +238,13 @@ impl SetupArguments {
 
     /// What was chosen, for runs of `cases`.
     pub fn choose(&self, cases: &[Case], seen: Seen) -> Result<Chosen> {
-        Setting::check(&self.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
-        let (options, settings) = (self.options(seen), self.settings.clone());
+        self.choose_with(self.settings.clone(), cases, seen)
+    }
+
+    /// The same with other settings of the layers.
+    pub fn choose_with(&self, settings: Vec<Setting>, cases: &[Case], seen: Seen) -> Result<Chosen> {
+        Setting::check(&settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
+        let options = self.options(seen);
         let chosen = Chosen { buffer: self.buffer, options, stretch: self.stretch, settings };
         cases.iter().try_for_each(|case| chosen.check(case))?;
         Ok(chosen)
@@ -254,6 +267,7 @@ impl SetupArguments {
             scheduler: self.scheduler.into(),
             scheduler_depth: self.scheduler_depth,
             prefill: self.prefill,
+            trimmed: self.trimmed,
             warm_up: self.warm_up,
             idle: !self.no_idle,
             verify: self.verify,
@@ -283,6 +297,17 @@ pub fn named_drive(name: &str) -> Result<DrivePreset> {
 }
 
 impl Chosen {
+    /// The same with other options.
+    pub fn with(&self, options: ReplayOptions) -> Self {
+        Self { options, settings: self.settings.clone(), ..*self }
+    }
+
+    /// Whether the layer of `case` says what lies where.
+    pub fn says_contents(&self, case: &Case) -> bool {
+        let chosen = self.with(ReplayOptions { bands: Some(Vec::new()), ..self.options.clone() });
+        chosen.check(case).is_ok()
+    }
+
     /// What no command line chose. The settings are written as for `--set`.
     pub fn new(buffer: BufferSize, options: ReplayOptions, settings: &[&str]) -> Result<Self> {
         let settings = settings.iter().map(|text| setting(text)).collect::<Result<Vec<_>, _>>();
@@ -331,8 +356,11 @@ impl Chosen {
         };
         let (drive, capacity_blocks, outcome) = run().map_err(|e| match e {
             // These name what they are about.
-            ReplayError::Trace(_) | ReplayError::Drive(_) | ReplayError::Config(_) => anyhow!("{e}"),
-            _ => anyhow!("{} on {}: {e}", workload.info.name, layer.name),
+            ReplayError::Trace(_) | ReplayError::Drive(_) | ReplayError::Config(_) => Error::new(e),
+            _ => {
+                let said = format!("{} on {}: {e}", workload.info.name, layer.name);
+                Error::new(e).context(said)
+            }
         })?;
         let (drive, buffer) = ((&drive, capacity_blocks), (self.buffer, buffer_blocks));
         Ok(Row::new(workload, (layer, config), drive, buffer, (&options, outcome)))

@@ -7,6 +7,9 @@ use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// What a program that Ctrl-C ended leaves: 128 and the number of the signal.
+pub const STOPPED: u8 = 130;
+
 static ASKED_FOR: AtomicBool = AtomicBool::new(false);
 /// Files and folders under names that nobody asked for. Whoever holds this is not interrupted.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -18,7 +21,7 @@ pub fn on_ctrl_c() {
             // Kept until the end, so that nothing new is begun.
             let unfinished = unfinished();
             unfinished.iter().for_each(|path| remove(path));
-            process::exit(super::STOPPED.into());
+            process::exit(STOPPED.into());
         }
     };
     // Without a handler Ctrl-C ends the program on the spot, which leaves no output that looks complete either.

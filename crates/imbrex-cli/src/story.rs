@@ -13,6 +13,7 @@ use imbrex::replay::ReplayOptions;
 
 use crate::comparison::{self, Named};
 use crate::names::Names;
+use crate::page::{self, Seen};
 use crate::parallel;
 use crate::progress::Progress;
 use crate::row::Row;
@@ -166,15 +167,17 @@ const KINDS: [Kind; 4] = [
 const YARDSTICK: Variant = tried("conventional", Role::Between);
 
 /// A run and what it stands for.
-pub struct Told {
+pub struct Told<'a> {
     pub row: Row,
+    /// For a page, if one is wanted.
+    pub seen: Seen<'a>,
     name: String,
     /// The disk in words.
     disk: String,
 }
 
 /// Replays what is shown of every kind, each drive after its yardstick.
-pub fn runs(workload: &Known, options: &ReplayOptions, jobs: usize) -> Result<Vec<Told>> {
+pub fn runs<'a>(workload: &'a Known, options: &ReplayOptions, jobs: usize, is_seen: bool) -> Result<Vec<Told<'a>>> {
     let mut shown: Vec<(&Kind, &Variant)> = Vec::new();
     for kind in &KINDS {
         if shown.last().is_none_or(|(last, _)| last.drive != kind.drive) {
@@ -184,9 +187,9 @@ pub fn runs(workload: &Known, options: &ReplayOptions, jobs: usize) -> Result<Ve
     }
     let progress = Progress::new("replaying", workload.range.requests * shown.len() as u64);
     parallel::each(jobs, &shown, |(kind, variant)| {
-        let row = kind.replay(variant, workload, options, &progress)?;
+        let (row, seen) = kind.replay(variant, (workload, is_seen), options, &progress)?;
         let disk = format!("{}: {} of {}", kind.disk(), row.drive, row.drive_size());
-        Ok(Told { row, name: variant.name(), disk })
+        Ok(Told { row, seen, name: variant.name(), disk })
     })
 }
 
@@ -197,6 +200,7 @@ impl Kind {
             Family::Shingled => "host-managed shingled disk",
             Family::Banded | Family::Ssd => "drive-managed shingled disk, and behind flash",
             Family::Interlaced => "interlaced disk",
+            Family::Hybrid => "hybrid disk",
         }
     }
 
@@ -206,10 +210,16 @@ impl Kind {
         Ok(drive.with_capacity(size(capacity).map_err(Error::msg)?)?)
     }
 
-    fn replay(&self, variant: &Variant, workload: &Known, options: &ReplayOptions, progress: &Progress) -> Result<Row> {
+    fn replay<'a>(
+        &self,
+        variant: &Variant,
+        (workload, is_seen): (&'a Known, bool),
+        options: &ReplayOptions,
+        progress: &Progress,
+    ) -> Result<(Row, Seen<'a>)> {
         let case = Case { layer: layers::find(variant.layer)?, drive: self.drive()?, fit: Fit::Given };
         let chosen = Chosen::new(self.buffer.parse()?, options.clone(), variant.settings)?;
-        chosen.replay(workload, &case, progress, &mut ())
+        page::replay(is_seen, &chosen, (workload, &case), progress)
     }
 }
 
@@ -229,7 +239,7 @@ impl Variant {
 const COLUMNS: [&str; 5] = [">mean", ">p99", ">vs conv.", ">WA", ">RMW"];
 
 /// The table, what to look at, and what to do next.
-pub fn shown(runs: &[Told]) -> String {
+pub fn shown(runs: &[Told<'_>]) -> String {
     let named = runs.iter().map(|told| Named { row: &told.row, name: told.name.clone(), under: told.disk.clone() });
     let named: Vec<_> = named.collect();
     let row = &runs[0].row;
@@ -277,7 +287,7 @@ mod tests {
         let (workload, options, progress) = (workload(), ReplayOptions::default(), Progress::new("", 0));
         let all: Vec<_> = KINDS.iter().flat_map(|kind| kind.tried.iter().map(move |variant| (kind, variant))).collect();
         let rows = parallel::each(parallel::cores(), &all, |(kind, variant)| {
-            kind.replay(variant, &workload, &options, &progress)
+            Ok(kind.replay(variant, (&workload, false), &options, &progress)?.0)
         });
         let rows = rows.unwrap();
         for kind in &KINDS {

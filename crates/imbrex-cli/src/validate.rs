@@ -1,6 +1,6 @@
 //! `imbrex validate`: times and counts against numbers that the simulator had no part in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::output::{Format, OutputArguments};
 use crate::parallel;
 use crate::progress::Progress;
+use crate::say::note;
 use crate::table::{paragraphs, table};
 
 /// The version of [`Check`].
@@ -38,8 +39,9 @@ const GROUPS: [fn() -> Result<Vec<Comparison>>; 9] = [
     || Ok(validate::cache_over_bands()?),
 ];
 
+/// A comparison with its verdict in a word.
 #[derive(Serialize)]
-struct Check {
+pub struct Check {
     schema: &'static str,
     disk: String,
     check: String,
@@ -54,29 +56,46 @@ struct Check {
 impl Validate {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
-        let of_disksim = self.disksim.as_deref().map(validate::disksim).transpose()?;
-        let progress = Progress::of_pieces("checking", GROUPS.len());
-        let groups = parallel::each(parallel::cores(), &GROUPS, |group| {
-            let rows = group()?;
-            progress.piece().reach(1.0);
-            Ok(rows)
-        })?;
+        let progress = Progress::of_pieces("checking", Check::PIECES);
+        let checks = Check::all(self.disksim.as_deref(), &progress)?;
         drop(progress);
-        let rows = groups.into_iter().flatten().chain(of_disksim.into_iter().flatten());
-        let checks: Vec<_> = rows.map(Check::from).collect();
         let of = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
         let mut summary = format!("{} passed, {} failed, {} skipped", of("pass"), of("fail"), of("skipped"));
         if self.disksim.is_none() {
             summary += "; name DiskSim's measurements with --disksim to check the mechanics request by request";
         }
         if self.output.format != Format::Table {
-            eprintln!("{summary}");
+            note(&summary);
         }
         output.write(&checks, || format!("{}\n\n{}", shown(&checks), paragraphs(&summary)))?;
         if of("fail") > 0 {
             bail!("{} of {} checks failed", of("fail"), checks.len());
         }
         Ok(())
+    }
+}
+
+impl Check {
+    /// Pieces of work that all of them take.
+    pub const PIECES: usize = GROUPS.len();
+
+    /// All of them, with those against DiskSim's measurements if their folder is named. They are
+    /// [`Check::PIECES`] of the work that `progress` shows.
+    ///
+    /// # Errors
+    /// What is wrong with the measurements, or with a drive or layer that is checked; a check that fails is none.
+    pub fn all(disksim: Option<&Path>, progress: &Progress) -> Result<Vec<Self>> {
+        let of_disksim = disksim.map(validate::disksim).transpose()?;
+        let groups = parallel::each(parallel::cores(), &GROUPS, |group| {
+            if progress.is_stopped() {
+                bail!("stopped");
+            }
+            let rows = group()?;
+            progress.piece().reach(1.0);
+            Ok(rows)
+        })?;
+        let rows = groups.into_iter().flatten().chain(of_disksim.into_iter().flatten());
+        Ok(rows.map(Self::from).collect())
     }
 }
 

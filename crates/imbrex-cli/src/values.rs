@@ -36,6 +36,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// That a field of a layer has a value.
+    pub fn new(layer: &'static LayerInfo, field: String, value: toml::Value) -> Self {
+        Self { layer, field, value }
+    }
+
     /// The configuration that `settings` are of a layer.
     pub fn config(settings: &[Self], layer: &LayerInfo) -> toml::Table {
         let own = settings.iter().filter(|setting| setting.layer.name == layer.name);

@@ -8,7 +8,6 @@ use imbrex::trace::derived::dense::{Dense, Numbering};
 use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
 
 use crate::progress::{Piece, Progress};
-use crate::stop;
 
 /// How many requests between two looks at the clock for the progress bar.
 const PROGRESS_EVERY: u64 = 4096;
@@ -110,7 +109,7 @@ impl Known {
     }
 }
 
-/// A source that ends at a limit, shows progress, and fails when Ctrl-C asks for it.
+/// A source that ends at a limit, shows progress, and fails when it is to stop.
 pub struct Watched<'a> {
     source: Box<dyn TraceSource>,
     limit: u64,
@@ -135,6 +134,13 @@ impl<'a> Watched<'a> {
 
     fn limited(workload: &Workload, limit: u64, shown: Shown<'a>) -> Result<Self, TraceError> {
         Ok(Self { source: workload.open()?, limit, left: limit, shown })
+    }
+
+    fn is_stopped(&self) -> bool {
+        match &self.shown {
+            Shown::Requests { progress, .. } => progress.is_stopped(),
+            Shown::Piece(piece) => piece.progress().is_stopped(),
+        }
     }
 
     /// So many requests were handed out; none are the end.
@@ -163,7 +169,7 @@ impl TraceSource for Watched<'_> {
 
     fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
         batch.clear();
-        if stop::is_asked_for() {
+        if self.is_stopped() {
             return Err(TraceError::Read { file: self.info().name.clone(), cause: io::ErrorKind::Interrupted.into() });
         }
         let limit = self.left.min(limit as u64);

@@ -24,6 +24,7 @@ const WRONG: &[(&str, i32, &str)] = &[
     ("--scheduler sptf --scheduler-depth 1025", 2, "1025 is not in 1..=1024"),
     ("--prefill 7", 2, "write a number from 0 to 1"),
     ("--prefill NaN", 2, "write a number from 0 to 1"),
+    ("--trimmed 1.5", 2, "write a number from 0 to 1"),
     ("--requests 0", 2, "non-zero"),
     ("--jobs 0", 2, "non-zero"),
     ("--set spare_zones=1", 2, "LAYER.FIELD=VALUE"),
@@ -149,4 +150,17 @@ fn other_commands_refuse_too() {
     refused("trace stat zipf --cache 101%", 2, "write a percentage of the distinct offsets, such as 10%");
     refused("trace stat zipf --buffer much", 2, "'much' is no buffer size");
     refused("simulate", 2, "unrecognized subcommand");
+}
+
+/// A Python that cannot be started, and one that finds nothing.
+#[test]
+fn a_sweep_without_its_package_is_refused() {
+    for (python, message) in
+        [("/no/such/python", "cannot be started: "), ("false", "no package imbrex; install it with")]
+    {
+        let mut imbrex = assert_cmd::Command::cargo_bin("imbrex").unwrap();
+        let failed = imbrex.args(["sweep", "grid.toml", "-o", "sweep"]).env("IMBREX_PYTHON", python).assert().code(1);
+        let error = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+        assert!(error.starts_with("error: sweeps are run by Python, and ") && error.contains(message), "{error}");
+    }
 }

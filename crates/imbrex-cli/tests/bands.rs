@@ -170,8 +170,8 @@ fn what_is_wrong_is_said_and_leaves_nothing() {
     let run = "replay uniform --requests 1000 --drive cold-weight-40m";
     let greedy = format!("{run} --layer log-greedy");
     refused(
-        &format!("replay uniform --layer fifo-log --bands {}", path("x.csv")),
-        "layer fifo-log does not say what lies where",
+        &format!("replay uniform --layer conventional --bands {}", path("x.csv")),
+        "layer conventional does not say what lies where",
     );
     refused(&format!("{greedy} --bands {} --bands-at 1001", path("x.csv")), "after the 1000 requests of the trace");
     refused(&format!("{greedy} --bands {} --bands-at 9h", path("x.csv")), "after the 1000 requests of the trace");
@@ -207,4 +207,27 @@ fn ctrl_c_leaves_nothing() {
     std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(130));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// What was trimmed before the first request is needed no more, and what it lay over is fast to write.
+#[test]
+fn a_trimmed_disk_gets_its_speed_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let tracks = folder.path().join("t.json");
+    let run = "replay uniform --drive imr-tracklace --capacity 2GiB --beyond wrap --requests 2000 --queue-depth 1";
+    let run = |layer: &str, trimmed: &str| {
+        let own = format!("--layer {layer} --trimmed {trimmed} --verify --tracks {}", tracks.display());
+        let run: Value = serde_json::from_str(&printed(&format!("{run} {own} --format json"))).unwrap();
+        let stale = ["top", "bottom"].iter().map(|side| run[0]["tracks"][side]["stale_blocks"].as_f64().unwrap());
+        let stale = stale.sum::<f64>() / run[0]["capacity_blocks"].as_f64().unwrap();
+        (stale, run[0]["write_amplification"].as_f64().unwrap(), run[0]["latency_ms"]["mean"].as_f64().unwrap())
+    };
+    let in_place = "tracklace --set tracklace.buffer_percent=0";
+    let [full, half, none] = ["0", "0.5", "1"].map(|part| run(in_place, part));
+    assert!(full.0 == 0.0 && (0.45..0.55).contains(&half.0) && none.0 > 0.99, "{full:?} {half:?} {none:?}");
+    assert!(full.1 > 1.2 * half.1 && half.1 > 1.5 * none.1 && none.1 < 1.05, "{full:?} {half:?} {none:?}");
+    assert!(full.2 > 1.2 * half.2 && half.2 > 1.2 * none.2, "{full:?} {half:?} {none:?}");
+    let [full, none] = ["0", "1"].map(|part| run("seagate", part));
+    assert_eq!(full, none, "it ignores trims");
+    refused("replay uniform --layer lru-cache --drive st8000as0002 --requests 10 --trimmed 0.5", "no trim on");
 }

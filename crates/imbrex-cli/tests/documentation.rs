@@ -3,7 +3,7 @@
 //! A line of an `sh` block that begins with `imbrex` is run with the words in capitals replaced: traces by samples of
 //! their formats, measurements by the part of them that the repository has. Cuts are made fewer, and so are the
 //! requests of a reproduction and what is measured of speed. Rust that they show is in the sources, and every layer has
-//! its place in them.
+//! its place in them. Pictures that they show are what their commands make.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::sync::Mutex;
 
 use assert_cmd::Command;
 use imbrex::layers::{self, LayerInfo};
+use test_material::cases;
 use test_material::traces::{Packing, packed, sample};
 
 fn root() -> PathBuf {
@@ -111,11 +112,37 @@ fn arguments(command: &str) -> Vec<String> {
         }
         arguments.extend(["--requests", "200"].map(str::to_owned));
     }
+    shorten(&mut arguments);
     if arguments.first().is_some_and(|command| command == "bench") && !arguments.iter().any(|word| word == "--quick") {
         arguments.push("--quick".to_owned());
     }
     arguments
 }
+
+/// Requests of a replay that is run here, where nobody looks at its numbers.
+const REQUESTS: usize = 20_000;
+
+/// A replay of many requests becomes one of few, unless what it draws is shown or it says itself what of it counts.
+fn shorten(arguments: &mut Vec<String>) {
+    let replays = arguments.first().is_some_and(|command| ["replay", "compare"].contains(&command.as_str()));
+    let needs_all = |argument: &String| argument.starts_with("--warm-up") || argument.ends_with(".svg");
+    if !replays || arguments.iter().any(needs_all) {
+        return;
+    }
+    let most = cases(REQUESTS, usize::MAX);
+    match arguments.iter().position(|argument| argument == "--requests") {
+        Some(at) => {
+            let shown: usize = arguments[at + 1].replace('_', "").parse().expect("a number of requests");
+            arguments[at + 1] = shown.min(most).to_string();
+        }
+        None if most < usize::MAX => arguments.extend(["--requests".to_owned(), most.to_string()]),
+        None => {}
+    }
+}
+
+/// The README's two commands, which build what is under test and run this test, and one that takes long and whose rows
+/// tests/results.rs looks at.
+const RUN_ELSEWHERE: [&str; 3] = ["cargo run --release -- compare", "make test", "imbrex validate"];
 
 /// What is shown in a document is run in a folder of its own, in the order in which it is shown: what one command makes
 /// another one uses.
@@ -123,12 +150,11 @@ fn run_all(file: &Path, commands: &[String]) {
     let folder = tempfile::tempdir().expect("a folder");
     write_samples(folder.path());
     for command in commands {
-        match command.split_whitespace().next() {
-            Some("imbrex") => {}
-            // The README's two commands: they build what is under test and run this test.
-            _ if ["cargo run --release -- compare", "make test"].contains(&command.as_str()) => continue,
-            _ => panic!("{}: '{command}' is shown and not run by this test", file.display()),
+        if RUN_ELSEWHERE.contains(&command.as_str()) {
+            continue;
         }
+        let is_ours = command.split_whitespace().next() == Some("imbrex");
+        assert!(is_ours, "{}: '{command}' is shown and not run by this test", file.display());
         let result = Command::cargo_bin("imbrex")
             .expect("the program is built")
             .args(arguments(command))
@@ -141,18 +167,29 @@ fn run_all(file: &Path, commands: &[String]) {
             result.success()
         };
     }
+    for name in pictures(&read(file)) {
+        let (made, kept) = (folder.path().join(&name), root().join("docs/pictures").join(&name));
+        let is_current = std::fs::read(&made).is_ok_and(|made| std::fs::read(&kept).is_ok_and(|kept| kept == made));
+        assert!(is_current, "{}: docs/pictures/{name} is not what its commands make", file.display());
+    }
+}
+
+/// The pictures that a document shows.
+fn pictures(text: &str) -> Vec<String> {
+    let named = text.split("pictures/").skip(1).filter_map(|rest| rest.split(')').next());
+    named.filter(|name| name.ends_with(".svg")).map(str::to_owned).collect()
 }
 
 /// What needs no file and leaves none need not be run for every document that shows it.
-const ALIKE_EVERYWHERE: [&str; 3] = ["imbrex list", "imbrex validate", "imbrex bench"];
+const ALIKE_EVERYWHERE: [&str; 4] = ["imbrex list", "imbrex validate", "imbrex bench", "imbrex reproduce"];
 
 #[test]
 fn every_command_shown_works() {
     let mut documents: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for (file, command) in commands() {
-        let is_alike = ALIKE_EVERYWHERE.iter().any(|alike| command.starts_with(alike));
-        if !is_alike || seen.insert(command.clone()) {
+        let is_alike = ALIKE_EVERYWHERE.iter().any(|alike| command.starts_with(alike)) && !command.contains("--output");
+        if !is_alike || seen.insert(arguments(&command)) {
             documents.entry(file).or_default().push(command);
         }
     }
@@ -172,7 +209,7 @@ fn every_command_shown_works() {
 
 #[test]
 fn every_excerpt_is_in_the_sources() {
-    let sources = sources(&root().join("crates/imbrex/src"));
+    let sources = ["crates/imbrex/src", "template/src"].map(|folder| sources(&root().join(folder))).concat();
     let excerpts = blocks("rust");
     assert!(excerpts.len() >= 3, "only {} excerpts were found", excerpts.len());
     for (file, excerpt) in excerpts {

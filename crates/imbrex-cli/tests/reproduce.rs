@@ -234,6 +234,44 @@ fn sweeps_of_pore_stand_beside_their_closed_form_and_what_cleans_nothing_is_not_
     assert!(documented.contains(&points[0]["schema"]));
 }
 
+/// The trace is over long before the conversion is, which is then completed.
+#[test]
+fn the_growth_of_zonealloy_is_set_beside_the_run_without() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("one");
+    let (json, _) = printed(&format!("reproduce zonealloy --requests 300 --format json --output {}", folder.display()));
+    let claims: Vec<Value> = serde_json::from_str(&json).unwrap();
+    let measured = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap()["measured"].as_f64();
+    assert_eq!(measured("Z3b"), None, "so few requests fill no buffer");
+    let runs = records(&folder.join("growth.csv"));
+    let number = |run: usize, name: &str| runs[run][name].parse::<f64>().unwrap();
+    let names: Vec<_> = runs.iter().map(|run| run["run"].as_str()).collect();
+    assert_eq!(names[..4], ["no conversion", "60 ms", "100 ms", "blocking"]);
+    assert_eq!(names[4..], ["no conversion, beyond", "60 ms, beyond", "100 ms, beyond"]);
+    assert_eq!((number(0, "converted_zones"), number(0, "longest_increase_after_ms")), (0.0, 0.0));
+    for run in 1..4 {
+        assert_eq!((number(run, "gained_bytes"), number(run, "converted_zones")), ((25_u64 << 30) as f64, 200.0));
+        assert!(number(run, "requests_meanwhile") >= 270.0 && number(run, "step_seconds") <= number(run, "seconds"));
+        assert!((number(run, "media_seconds") - 100.0 * 1.073_741_824 / 0.25).abs() < 5.0, "at 250 MB/s");
+    }
+    let times = number(3, "seconds") / number(3, "media_seconds");
+    assert!((measured("Z6a").unwrap() - times).abs() < 1e-6 && (1.0..1.1).contains(&times), "{times}");
+    assert!(measured("Z6b").unwrap() > 360_000.0 && number(1, "seconds") > number(3, "seconds"));
+    assert!((measured("Z5b").unwrap() - number(1, "longest_increase_ms")).abs() < 1e-6);
+    let dots = records(&folder.join("figure-7-growth.csv"));
+    assert!(dots.iter().any(|dot| dot["run"] == "60 ms" && dot["zones_left"] != "0"));
+    let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
+    for record in [&runs[0], &dots[0]] {
+        assert!(documented.contains(&record["schema"]));
+        let missing = record.keys().find(|name| !documented.contains(&format!("`{name}`")));
+        assert_eq!(missing, None);
+    }
+    if cfg!(feature = "pictures") {
+        let picture = fs::read_to_string(folder.join("figure-7-growth.svg")).unwrap();
+        assert!(picture.contains("zones left") && picture.contains("synthetic data"));
+    }
+}
+
 #[test]
 fn the_mix_of_tracklace_is_one_volume_and_then_another() {
     let home = tempfile::tempdir().unwrap();

@@ -116,7 +116,7 @@ fn a_run_has_every_field_of_its_schema() {
         let numbers = "/seed /range_bytes /irregularities/out_of_order /irregularities/zero_size \
                        /irregularities/without_data /irregularities/reordered \
                        /irregularities/other_volumes /irregularities/unwritten /drive_blocks /block_bytes /capacity_blocks /buffer_blocks \
-                       /options/prefill /host_write_blocks /media_write_blocks/host /media_write_blocks/destage \
+                       /options/prefill /options/trimmed /host_write_blocks /media_write_blocks/host /media_write_blocks/destage \
                        /media_read_blocks/collect /write_amplification /latency_ms/mean /latency_ms/p50 \
                        /latency_ms/p95 /latency_ms/p99 /latency_ms/p999 /latency_ms/max /latency_ms/read/mean \
                        /latency_ms/write/max /write_hit_blocks /write_hit_ratio /zone_blocks \
@@ -349,9 +349,9 @@ fn what_there_is_can_be_listed() {
 fn the_mechanics_are_validated() {
     let output = imbrex("validate --format json");
     let summary = String::from_utf8(output.stderr).unwrap();
-    assert!(summary.contains("89 passed, 0 failed, 13 skipped; name DiskSim"), "{summary}");
+    assert!(summary.contains("92 passed, 0 failed, 13 skipped; name DiskSim"), "{summary}");
     let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["verdict"]), (102, &json!("pass")));
+    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["verdict"]), (105, &json!("pass")));
 }
 
 #[test]

@@ -11,13 +11,14 @@ use assert_cmd::Command;
 const WIDTH: usize = 100;
 
 /// Every subcommand with what makes it print its widest tables.
-const SHOWN: [&str; 21] = [
+const SHOWN: [&str; 24] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
     "replay zipf --layer amphisbaena --buffer 8MiB --requests 2000 --verify",
     "replay zipf --layer lru-cache --drive st8000as0002 --requests 300",
     "replay LONG/one/two.csv --layer conventional",
+    "replay zipf --layer zone-alloy --drive zonealloy --requests 2000 --extend 1GiB@10%",
     "reproduce amphisbaena --requests 100 --output figures",
     "trace stat hm_0 LONG/one/two.csv LONG/other/two.csv zipf uniform --requests 300",
     "list layers",
@@ -32,11 +33,13 @@ const SHOWN: [&str; 21] = [
     "dump LONG/a.img",
     "dump LONG/a.img --map",
     "check LONG/a.img",
+    "format LONG/b.img --drive small-zoned --layer fifo-log --checksums",
+    "scrub LONG/b.img",
     "bench --layer amphisbaena,page-ftl --set amphisbaena.hot_most=0.5 --quick",
 ];
 
-/// Subcommands that print no table: they serve, or need somebody who does.
-const OTHERS: [&str; 4] = ["serve", "status", "clean", "help"];
+/// Subcommands that print no table: a page is no terminal, Python prints what a sweep does, and the others serve, or need somebody who does.
+const OTHERS: [&str; 8] = ["report", "sweep", "serve", "status", "top", "clean", "grow", "help"];
 
 fn imbrex(folder: &Path, arguments: &str) -> Output {
     Command::cargo_bin("imbrex").unwrap().args(arguments.split_whitespace()).current_dir(folder).output().unwrap()

@@ -1,4 +1,4 @@
-//! `--bands`: what each band or track of a layer holds, at the end of a replay and at chosen moments, as data and as a picture.
+//! `--bands`: what each band, track or zone of a layer holds, at the end of a replay and at chosen moments, as data and as a picture.
 
 mod row;
 
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use imbrex::contents::Contents;
-use imbrex::replay::{BandsAt, BandsLook};
+use imbrex::replay::{BandsLook, TraceMoment};
 use imbrex::trace::{TraceInfo, TraceRange};
 use serde::Serialize;
 
-use crate::duration::{nanoseconds, whole};
+use crate::moment::{Moment, moment};
 use crate::new_file::NewFile;
 use crate::output::csv;
 #[cfg(feature = "pictures")]
@@ -22,12 +22,13 @@ use crate::row::called;
 #[cfg(feature = "pictures")]
 use crate::table::count;
 use row::Track;
+use row::Zone;
 pub use row::{Band, Of};
 
 /// When bands are looked at and where to that goes.
 #[derive(Args)]
 pub struct BandsArguments {
-    /// Write what each band of a log, or each track of an interlaced disk, holds at the end to FILE: as a picture if it
+    /// Write what each band of a log, each track of an interlaced disk, or each zone behind a buffer holds at the end to FILE: as a picture if it
     /// ends in .svg, as JSON in .json, and else as CSV; may be repeated
     #[arg(long = "bands", visible_alias = "tracks", value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -37,39 +38,16 @@ pub struct BandsArguments {
     at: Vec<Moment>,
 }
 
-/// A moment on the command line.
-#[derive(Copy, Clone)]
-enum Moment {
-    /// After that part of the requests.
-    Part(f64),
-    /// At one that does not depend on the workload.
-    At(BandsAt),
-}
-
-fn moment(text: &str) -> Result<Moment, String> {
-    let percent = text.strip_suffix('%').and_then(|number| number.parse().ok());
-    let part = percent.map(|percent: f64| percent / 100.0).filter(|part| (0.0..=1.0).contains(part)).map(Moment::Part);
-    let requests = || whole(text).map(|requests| Moment::At(BandsAt::Requests(requests)));
-    let time = || nanoseconds(text).map(|ns| Moment::At(BandsAt::Ns(ns)));
-    let remedy =
-        || "write a percentage such as 25%, a number of requests such as 10000, or a time such as 30s, 10min or 2h";
-    part.or_else(requests).or_else(time).ok_or_else(|| remedy().to_owned())
-}
-
 impl BandsArguments {
     /// Whether anybody looks, before it is known when.
-    pub fn wanted(&self) -> Option<Vec<BandsAt>> {
+    pub fn wanted(&self) -> Option<Vec<TraceMoment>> {
         (!self.files.is_empty()).then(Vec::new)
     }
 
     /// When somebody looks, on a workload of this range. The end, all of the requests, comes anyway.
-    pub fn moments(&self, range: &TraceRange) -> Option<Vec<BandsAt>> {
-        let at = |moment: &Moment| match *moment {
-            Moment::Part(part) => BandsAt::Requests((part * range.requests as f64) as u64),
-            Moment::At(at) => at,
-        };
-        let is_before_the_end = |at: &BandsAt| *at != BandsAt::Requests(range.requests);
-        self.wanted().map(|_| self.at.iter().map(at).filter(is_before_the_end).collect())
+    pub fn moments(&self, range: &TraceRange) -> Option<Vec<TraceMoment>> {
+        let is_before_the_end = |at: &TraceMoment| *at != TraceMoment::Requests(range.requests);
+        self.wanted().map(|_| self.at.iter().map(|moment| moment.of(range)).filter(is_before_the_end).collect())
     }
 
     /// Begins the files for what a layer with blocks of so many bytes makes of a workload.
@@ -100,6 +78,13 @@ impl Form {
     }
 }
 
+impl Form {
+    /// Rows as data.
+    fn of_rows(self, rows: &[impl Serialize]) -> Result<Vec<u8>> {
+        if self == Self::Json { json(rows) } else { csv(rows) }
+    }
+}
+
 /// After how many requests a look was taken, and whether that was the end.
 fn moment_of(look: &BandsLook) -> (u64, bool) {
     (look.requests, look.at.is_none())
@@ -120,7 +105,19 @@ pub struct BandMap<'a> {
     looks: Vec<BandsLook>,
 }
 
+impl<'a> BandMap<'a> {
+    /// One that goes to no file.
+    pub fn in_memory(workload: &'a TraceInfo, layer: &'static str, block_bytes: u32) -> Self {
+        Self { files: Vec::new(), workload, layer, block_bytes, looks: Vec::new() }
+    }
+}
+
 impl BandMap<'_> {
+    /// All rows as they are written.
+    pub fn values(&self) -> Result<Vec<serde_json::Value>> {
+        Ok(serde_json::from_slice(&self.content(Form::Json)?)?)
+    }
+
     /// Takes a look.
     pub fn add(&mut self, look: &BandsLook) {
         self.looks.push(look.clone());
@@ -139,33 +136,26 @@ impl BandMap<'_> {
     }
 
     fn content(&self, form: Form) -> Result<Vec<u8>> {
-        match form {
-            Form::Picture => self.picture(),
-            Form::Csv if self.is_of_tracks() => csv(&self.tracks()),
-            Form::Csv => csv(&self.bands()),
-            Form::Json if self.is_of_tracks() => json(&self.tracks()),
-            Form::Json => json(&self.bands()),
+        let kind = self.looks.first().map(|look| &look.contents);
+        match (form, kind) {
+            (Form::Picture, _) => self.picture(),
+            (form, Some(Contents::Tracks(_))) => {
+                form.of_rows(&self.rows(|of, at, look| Track::all(of, at, look.tracks()).collect::<Vec<_>>()))
+            }
+            (form, Some(Contents::Zones(_))) => {
+                form.of_rows(&self.rows(|of, at, look| Zone::all(of, at, look.zones()).collect::<Vec<_>>()))
+            }
+            (form, _) => form.of_rows(&self.rows(|of, at, look| Band::all(of, at, look.bands()).collect::<Vec<_>>())),
         }
     }
 
-    /// A layer says the one or the other, always.
-    fn is_of_tracks(&self) -> bool {
-        self.looks.iter().any(|look| matches!(look.contents, Contents::Tracks(_)))
-    }
-
     fn of(&self) -> Of<'_> {
-        let (trace, synthetic) = (self.workload.name.as_str(), self.workload.is_synthetic());
-        Of { trace, synthetic, layer: self.layer, block_bytes: self.block_bytes }
+        Of::new(self.workload, self.layer, self.block_bytes)
     }
 
-    fn bands(&self) -> Vec<Band<'_>> {
-        let all = |look| Band::all(self.of(), moment_of(look), look.contents.bands());
-        self.looks.iter().flat_map(all).collect()
-    }
-
-    fn tracks(&self) -> Vec<Track<'_>> {
-        let all = |look| Track::all(self.of(), moment_of(look), look.contents.tracks());
-        self.looks.iter().flat_map(all).collect()
+    /// Rows of all looks, as `of_look` makes them.
+    fn rows<'a, T>(&'a self, of_look: impl Fn(Of<'a>, (u64, bool), &'a Contents) -> Vec<T>) -> Vec<T> {
+        self.looks.iter().flat_map(|look| of_look(self.of(), moment_of(look), &look.contents)).collect()
     }
 
     #[cfg(feature = "pictures")]
@@ -176,9 +166,13 @@ impl BandMap<'_> {
             let when = if look.at.is_some() { "after" } else { "at the end, after" };
             format!("{when} {} requests", count(look.requests))
         };
-        if self.is_of_tracks() {
+        if matches!(self.looks.first().map(|look| &look.contents), Some(Contents::Tracks(_))) {
             let panels: Vec<_> = self.looks.iter().map(|look| (caption(look), look.contents.tracks())).collect();
             return pictures::tracks(&title, &panels);
+        }
+        if matches!(self.looks.first().map(|look| &look.contents), Some(Contents::Zones(_))) {
+            let panels: Vec<_> = self.looks.iter().map(|look| (caption(look), look.contents.zones())).collect();
+            return pictures::zones(&title, &panels);
         }
         let panel = |look| pictures::BandsPanel { caption: caption(look), bands: look.contents.bands().to_vec() };
         let panels: Vec<_> = self.looks.iter().map(panel).collect();

@@ -1,11 +1,14 @@
 //! What a band or a track holds, as it is written. `docs/json.md` describes every field; the versions change with them.
 
-use imbrex::contents::{BandContent, TrackContent};
+use imbrex::contents::{BandContent, TrackContent, ZoneContent};
+use imbrex::trace::TraceInfo;
 use imbrex::tracks::Side;
 use serde::Serialize;
 
 /// The version of [`Band`].
 const BANDS: &str = "imbrex.bands/1";
+/// The version of [`Zone`].
+const ZONES: &str = "imbrex.zones/1";
 /// The version of [`Track`].
 const TRACKS: &str = "imbrex.tracks/1";
 
@@ -16,6 +19,13 @@ pub struct Of<'a> {
     pub synthetic: bool,
     pub layer: &'static str,
     pub block_bytes: u32,
+}
+
+impl<'a> Of<'a> {
+    /// The run of `workload` on a layer with blocks of so many bytes.
+    pub fn new(workload: &'a TraceInfo, layer: &'static str, block_bytes: u32) -> Self {
+        Self { trace: &workload.name, synthetic: workload.is_synthetic(), layer, block_bytes }
+    }
 }
 
 /// One band at a moment.
@@ -51,6 +61,36 @@ pub struct Track<'a> {
     buffered_blocks: u32,
     swapped_blocks: u32,
     free_blocks: u32,
+}
+
+/// Where the blocks of a zone lie at a moment.
+#[derive(Serialize)]
+pub struct Zone<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    of: Of<'a>,
+    requests: u64,
+    is_end: bool,
+    zone: usize,
+    home_blocks: u32,
+    buffered_blocks: u32,
+    unwritten_blocks: u32,
+}
+
+impl<'a> Zone<'a> {
+    /// The same of zones, in the order of the blocks that are at home there.
+    pub fn all(of: Of<'a>, (requests, is_end): (u64, bool), zones: &[ZoneContent]) -> impl Iterator<Item = Self> {
+        zones.iter().enumerate().map(move |(zone, content)| Self {
+            schema: ZONES,
+            of,
+            requests,
+            is_end,
+            zone,
+            home_blocks: content.home,
+            buffered_blocks: content.buffered,
+            unwritten_blocks: content.unwritten(),
+        })
+    }
 }
 
 impl<'a> Band<'a> {

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::requests::{self, BLOCK_BYTES, InMemory};
 use super::{Args, Format, Scale, memory, shown};
 use crate::families::Families;
+use crate::output::print_line;
 use crate::setup::Case;
 use crate::table::{paragraphs, table};
 use crate::values::Setting;
@@ -74,30 +75,30 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
     let cases = Families::All.cases(None)?;
     let chosen = |case: &&Case| args.layers.iter().any(|layer| layer.is(case.layer.name));
     let mut cases: Vec<&Case> = cases.iter().filter(chosen).collect();
-    cases.sort_by_key(|case| layers::ALL.iter().position(|info| info.name == case.layer.name));
+    cases.sort_by_key(|case| layers::known().position(|info| info.name == case.layer.name));
     // The conventional layer is on each of the drives; once is enough.
     cases.dedup_by_key(|case| case.layer.name);
     Setting::check(&args.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
     if let Some(gib) = args.alone {
         let [case] = cases.as_slice() else { bail!("--alone takes one layer") };
-        println!(
-            "{}",
-            serde_json::to_string(&measure((case, &Setting::config(&args.settings, case.layer)), gib, scale)?)?
-        );
-        return Ok(());
+        let row = measure((case, &Setting::config(&args.settings, case.layer)), gib, scale)?;
+        return print_line(serde_json::to_string(&row)?);
     }
+    let page = args.page.open("Layers measured on this machine")?;
     let mut rows = Vec::new();
     for gib in FOOTPRINTS {
         for case in &cases {
             rows.push(in_a_process(case, gib, args)?);
         }
     }
-    if args.format == Format::Json {
-        println!("{}", serde_json::to_string_pretty(&rows)?);
-    } else {
-        print!("{}", shown_rows(&rows));
+    if let Some(mut page) = page {
+        page.add(&rows)?;
+        page.finish()?;
     }
-    Ok(())
+    if args.format == Format::Json {
+        return print_line(serde_json::to_string_pretty(&rows)?);
+    }
+    print_line(shown_rows(&rows).trim_end_matches('\n'))
 }
 
 /// Has another process measure.

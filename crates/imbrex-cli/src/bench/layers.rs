@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use imbrex::drive::DrivePreset;
+use imbrex::drive::{ConventionalZones, DrivePreset, Shape};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::recording::Recording;
 use imbrex::replay::{BufferSize, Observer, ReplayOptions, Scheduler, Setup};
@@ -22,12 +22,16 @@ const BANDED_DRIVE: &str = "st8000as0002";
 /// The drive under those for interlaced tracks: a little larger than the range, so that what is written lies on all
 /// kinds of tracks.
 const INTERLACED_DRIVE: &str = "imr-tracklace";
+/// Hybrid disks.
+const HYBRID_DRIVE: &str = "zonealloy";
+/// How many of its zones are to belong to no realm: room for the largest buffer.
+const HYBRID_FIXED_ZONES: u32 = 16;
 /// A layer's buffer, of the address range.
 pub const BUFFER_PERCENT: u64 = 1;
 /// DiskSim's rate, in requests/s: the best that was measured, on another machine of the same class.
 const DISKSIM: f64 = 159_000.0;
 
-const LAYERS: [&str; 9] = [
+const LAYERS: [&str; 10] = [
     "conventional",
     "fifo-log",
     "loop-back",
@@ -37,6 +41,7 @@ const LAYERS: [&str; 9] = [
     "skylight",
     "seagate",
     "tracklace",
+    "zone-alloy",
 ];
 /// The schedulers that pick from a queue. It is always full: the requests arrive faster than the disk serves them.
 const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
@@ -114,6 +119,11 @@ pub(super) fn drive_for(layer: &LayerInfo, stream: &Stream) -> anyhow::Result<Dr
         }
         // A cache has such a disk behind it if nothing else is asked for.
         Recording::Banded | Recording::Cached => BANDED_DRIVE,
+        // Its buffer lies in zones that belong to no realm.
+        Recording::Hybrid => {
+            let conventional_zones = Some(ConventionalZones::Count(HYBRID_FIXED_ZONES));
+            return Ok(DrivePreset::named(HYBRID_DRIVE)?.shaped(&Shape { conventional_zones, ..Shape::default() })?);
+        }
         Recording::Conventional | Recording::Zoned | Recording::WholeZones | Recording::Flash => DRIVE,
     };
     Ok(DrivePreset::named(name)?)
@@ -128,7 +138,11 @@ pub(super) fn replay(
     scale: Scale,
 ) -> anyhow::Result<f64> {
     let buffer = BufferSize::Bytes(stream.range_bytes * BUFFER_PERCENT / 100);
-    let config = toml::Table::new();
+    let mut config = toml::Table::new();
+    if layer.recording == Recording::Hybrid {
+        // Before it is shingled there is nothing to buffer.
+        config.insert("converted".to_owned(), 1.0.into());
+    }
     let workload = Workload::Synthetic(requests::spec(Pattern::Uniform, stream.range_bytes, scale.requests));
     let setup = Setup { drive, layer, config: &config, buffer, workload: &workload };
     let simulation = setup.simulation(&options)?;

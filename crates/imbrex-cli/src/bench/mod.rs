@@ -22,6 +22,9 @@ use clap::ValueEnum;
 use each::Chosen;
 use serde::Serialize;
 
+use crate::output::print_line;
+use crate::page::PageArgument;
+use crate::say::note;
 use crate::table::table;
 use crate::values::{Setting, setting};
 
@@ -40,6 +43,8 @@ pub struct Args {
     /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting, requires = "layers")]
     settings: Vec<Setting>,
+    #[command(flatten)]
+    page: PageArgument,
     /// Measure one layer over so many GiB in this process alone, whose memory is then the layer's
     #[arg(long, value_name = "GIB", hide = true, requires = "layers")]
     alone: Option<u64>,
@@ -54,11 +59,15 @@ enum Format {
 /// One measured or derived number.
 #[derive(Serialize)]
 struct Measurement {
+    schema: &'static str,
     name: String,
     value: f64,
     unit: &'static str,
     note: String,
 }
+
+/// The version of [`Measurement`].
+const SCHEMA: &str = "imbrex.measurement/1";
 
 /// How much is measured.
 #[derive(Copy, Clone)]
@@ -84,12 +93,12 @@ struct Report {
 
 impl Report {
     fn add(&mut self, name: impl Into<String>, value: f64, unit: &'static str, note: impl Into<String>) {
-        self.rows.push(Measurement { name: name.into(), value, unit, note: note.into() });
+        self.rows.push(Measurement { schema: SCHEMA, name: name.into(), value, unit, note: note.into() });
     }
 
     fn begin(&self, what: &str) {
         if self.talks {
-            eprintln!("measuring {what} ...");
+            note(format_args!("measuring {what} ..."));
         }
     }
 }
@@ -100,6 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if !args.layers.is_empty() {
         return each::run(args, scale);
     }
+    let page = args.page.open("What was measured on this machine")?;
     let mut report = Report { rows: Vec::new(), talks: std::io::stderr().is_terminal() };
     // First, while the peak of the process is still the layer's own.
     memory::measure(&mut report)?;
@@ -109,18 +119,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     stacks::measure(scale, &mut report)?;
     decoding::measure(scale, &mut report)?;
     memory::peak(&mut report);
+    if let Some(mut page) = page {
+        page.add(&report.rows)?;
+        page.finish()?;
+    }
     print(&report.rows, args)
 }
 
 fn print(rows: &[Measurement], args: &Args) -> anyhow::Result<()> {
     if args.format == Format::Json {
         let all = serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "rows": rows });
-        println!("{}", serde_json::to_string_pretty(&all)?);
-        return Ok(());
+        return print_line(serde_json::to_string_pretty(&all)?);
     }
     let cells = |row: &Measurement| [row.name.clone(), shown(row.value), row.unit.to_owned(), row.note.clone()];
-    println!("{}", table(["measured", ">value", "unit", "note"], rows.iter().map(cells)));
-    Ok(())
+    print_line(table(["measured", ">value", "unit", "note"], rows.iter().map(cells)))
 }
 
 /// Three digits or so, large numbers in millions.

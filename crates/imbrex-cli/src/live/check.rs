@@ -1,15 +1,17 @@
 //! `imbrex check`: whether a volume that nobody serves is whole, and its repair.
 
+use std::fmt;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use imbrex_live::offline::{self, Checked};
 use imbrex_live::volume::Volume;
 use serde::Serialize;
 
-use super::open_volume;
+use super::{volume_to_read, volume_to_write};
 use crate::output::OutputArguments;
+use crate::say::note;
 use crate::table::{count, paragraphs, table};
 
 /// The version of [`Report`].
@@ -17,7 +19,8 @@ const SCHEMA: &str = "imbrex.checked/1";
 
 /// Check a volume that nobody serves: every copy of what it says about itself, its journals, and where its blocks lie
 ///
-/// The status is 1 when something is damaged, also when it could be repaired. Nothing is written without --repair.
+/// The status is 0 when the volume is whole, 3 when it was damaged and is repaired, 4 when it is damaged, and 1 when it
+/// could not be checked. Nothing is written without --repair.
 #[derive(Args)]
 pub struct Check {
     /// Its stores, in order
@@ -32,6 +35,31 @@ pub struct Check {
     repair: bool,
     #[command(flatten)]
     output: OutputArguments,
+}
+
+/// The status when what was damaged is repaired.
+const REPAIRED: u8 = 3;
+/// The status when something is damaged.
+pub const DAMAGED: u8 = 4;
+
+/// That a volume is or was damaged, and the program's status for that.
+#[derive(Debug)]
+pub struct Found {
+    pub status: u8,
+    what: String,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Found {}
+
+/// What ends the program with that status.
+pub fn found(status: u8, what: impl Into<String>) -> Result<()> {
+    Err(Found { status, what: what.into() }.into())
 }
 
 /// What a check came to.
@@ -51,14 +79,14 @@ struct Report {
 impl Check {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
-        let volume = open_volume(&self.stores)?;
+        let volume = if self.repair { volume_to_write(&self.stores)? } else { volume_to_read(&self.stores)? };
         let report = self.report(volume)?;
         output.write(std::slice::from_ref(&report), || shown(&report))?;
         match (report.problems.len(), report.remaining.len()) {
             (0, _) => Ok(()),
-            (_, 0) if report.repaired => bail!("the volume was damaged, and is repaired"),
-            (_, 0) => bail!("the volume is damaged; repair it with: imbrex check --repair"),
-            (_, left) => bail!("the volume is damaged: {left} problems are beyond repair"),
+            (_, 0) if report.repaired => found(REPAIRED, "the volume was damaged, and is repaired"),
+            (_, 0) => found(DAMAGED, "the volume is damaged; repair it with: imbrex check --repair"),
+            (_, left) => found(DAMAGED, format!("the volume is damaged: {left} problems are beyond repair")),
         }
     }
 
@@ -69,7 +97,7 @@ impl Check {
         let layer = volume.layer().to_owned();
         let remaining = if repaired {
             for left in offline::repair(&volume, &checked)? {
-                eprintln!("warning: not written: {left}");
+                note(format_args!("warning: not written: {left}"));
             }
             let members = volume.members;
             texts(&offline::check(&Volume::open(members)?, self.read_data))

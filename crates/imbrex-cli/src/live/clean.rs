@@ -10,6 +10,7 @@ use imbrex_live::service::Status;
 use imbrex_live::service::control::{self, Question, Reply};
 
 use super::{socket, status};
+use crate::output::print_line;
 
 /// How often the server is asked whether it has cleaned.
 const OFTEN: Duration = Duration::from_millis(100);
@@ -57,7 +58,7 @@ impl Clean {
             bail!("the volume cannot be used: {why}");
         }
         if let Some(status) = last {
-            print!("{}", status::shown(&status));
+            print_line(status::shown(&status).trim_end_matches('\n'))?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use imbrex_live::offline::{self, LayerState, Mapped};
 use imbrex_live::superblock::Superblock;
 use serde::Serialize;
 
-use super::open_volume;
+use super::volume_to_read;
 use crate::output::OutputArguments;
 use crate::table::table;
 
@@ -62,7 +62,7 @@ struct Item {
 impl Dump {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
-        let volume = open_volume(&self.stores)?;
+        let volume = volume_to_read(&self.stores)?;
         if self.what.superblock {
             return output.write(&volume.superblocks, || superblocks(&volume.superblocks));
         }

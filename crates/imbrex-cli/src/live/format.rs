@@ -6,17 +6,20 @@ use anyhow::{Result, bail};
 use clap::Args;
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::DrivePreset;
-use imbrex::layers::LayerInfo;
+use imbrex::layers::live_defaults::{self, LiveDefault};
+use imbrex::layers::{ConfigError, LayerInfo};
 use imbrex_live::engine::{Engine, EngineOptions};
 use imbrex_live::layout::COPIES;
 use imbrex_live::store_path::{self, Prepared};
+use imbrex_live::sums::Checksums;
 use imbrex_live::superblock::Layered;
-use imbrex_live::volume::{self, FormatOptions, Members, Volume};
+use imbrex_live::volume::{self, FormatOptions, Machine, Members, MemoryPart, ServerMemory, Volume, VolumeError};
 use serde::Serialize;
 
+use super::fitting;
 use crate::output::OutputArguments;
 use crate::setup::named_drive;
-use crate::table::{bytes, count, table};
+use crate::table::{bytes, count, paragraphs, table};
 use crate::values::{Setting, layer, setting, size};
 
 /// The version of [`Formatted`].
@@ -48,9 +51,17 @@ pub struct Format {
     /// Set a field of the layer's configuration, see `imbrex list layers`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
+    /// Keep a checksum of every block, which is verified whenever it is read and by `imbrex scrub`; of a cache on the
+    /// members that have conventional blocks to keep them in
+    #[arg(long)]
+    checksums: bool,
     /// Destroy what is there: an image, a volume, a file system
     #[arg(long)]
     force: bool,
+    /// Format it even if a server may take more memory than this machine has: maps take what they map, so it takes less
+    /// until the volume is full
+    #[arg(long)]
+    any_memory: bool,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -63,6 +74,16 @@ struct Formatted {
     capacity_bytes: u64,
     block_bytes: u32,
     members: Vec<Member>,
+    memory: ServerMemory,
+    chosen: Vec<Chosen>,
+}
+
+/// A field that was set because its default is not fit for clients.
+#[derive(Serialize)]
+struct Chosen {
+    field: String,
+    value: &'static str,
+    why: &'static str,
 }
 
 /// A store of the volume.
@@ -75,6 +96,8 @@ struct Member {
     journal_blocks: u32,
     journal_copies: usize,
     buffer_blocks: u32,
+    /// Blocks that checksums take; none without them.
+    checksum_blocks: u64,
 }
 
 impl Format {
@@ -86,21 +109,51 @@ impl Format {
                 bail!("{what} is given {given} times for {images} images; a device is a drive itself and takes none");
             }
         }
-        let config = self.config()?;
+        let (config, chosen) = self.config()?;
         let (layer, buffer, journal_blocks) = (self.layer, self.buffer, self.journal_blocks);
         let options = FormatOptions { layer, config: &config, buffer, journal_blocks };
         let mut prepared = (0..self.stores.len()).map(|number| self.prepare(number)).collect::<Result<Vec<_>>>()?;
-        volume::validate(&stores(&prepared), &options)?;
+        let checksums = self.checksums.then(Checksums::default);
+        volume::validate_with(&stores(&prepared), &options, checksums).or_else(|e| self.refuse(e, &options))?;
+        self.fits(&volume::memory(&stores(&prepared), &options, checksums)?)?;
         prepared.iter_mut().try_for_each(Prepared::make)?;
-        let made = volume::format(stores(&prepared), &options)?;
-        let formatted = self.formatted(made)?;
+        let made = volume::format_with(stores(&prepared), &options, checksums)?;
+        let formatted = self.formatted(made, chosen)?;
         prepared.into_iter().for_each(Prepared::keep);
         output.write(std::slice::from_ref(&formatted), || shown(&formatted))
     }
 
-    fn config(&self) -> Result<toml::Table> {
+    /// Refuses what this machine has no memory for, unless that is accepted.
+    fn fits(&self, memory: &ServerMemory) -> Result<()> {
+        match Machine::this().and_then(|machine| lacks(memory, machine)) {
+            Some(lack) if !self.any_memory => bail!(lack),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says of what is refused which size of the drive would do, if it is the drive's size.
+    fn refuse(&self, error: VolumeError, options: &FormatOptions<'_>) -> Result<()> {
+        let tried = if self.stores.len() == 1 { self.preset(0)? } else { None };
+        let is_small = matches!(&error, VolumeError::Config(ConfigError::Space { .. }) | VolumeError::Room(_));
+        let gib = match tried.filter(|_| is_small) {
+            // Its share of conventional zones is that of the drive as it is sold.
+            Some(tried) => fitting::enough_gib(&named_drive(&self.drives[0])?, tried.bytes(), options),
+            None => None,
+        };
+        match gib {
+            Some(gib) => bail!("{error}. Of this drive --capacity {gib}GiB is enough"),
+            None => bail!(error),
+        }
+    }
+
+    /// The layer's configuration, and what of it nobody asked for.
+    fn config(&self) -> Result<(toml::Table, Vec<Chosen>)> {
         Setting::check(&self.settings, |layer| layer.name == self.layer.name)?;
-        Ok(Setting::config(&self.settings, self.layer))
+        let named = Setting::config(&self.settings, self.layer);
+        let chosen =
+            |LiveDefault { key, value, why }| Chosen { field: format!("{}.{key}", self.layer.name), value, why };
+        let chosen = live_defaults::of(self.layer, &named).map(chosen).collect();
+        Ok((live_defaults::config(self.layer, &named), chosen))
     }
 
     fn prepare(&self, number: usize) -> Result<Prepared> {
@@ -123,7 +176,7 @@ impl Format {
     }
 
     /// Starts the volume once and stops it: it is seen to serve, and what it offers is known.
-    fn formatted(&self, made: Volume) -> Result<Formatted> {
+    fn formatted(&self, made: Volume, chosen: Vec<Chosen>) -> Result<Formatted> {
         let layer = made.layer().to_owned();
         let member = |(path, superblock): (&PathBuf, &imbrex_live::superblock::Superblock)| {
             let Layered { layer, buffer_blocks, journal_blocks, .. } = &superblock.own;
@@ -135,15 +188,31 @@ impl Format {
                 journal_blocks: *journal_blocks,
                 journal_copies: COPIES,
                 buffer_blocks: *buffer_blocks,
+                checksum_blocks: superblock.checksum_blocks(),
             }
         };
         let members = self.stores.iter().zip(&made.superblocks).map(member).collect();
         let engine = Engine::start(made, EngineOptions::default())?;
         engine.wait_until_serving()?;
-        let (block_bytes, capacity) = (engine.block_bytes(), engine.capacity());
+        let (block_bytes, capacity, memory) = (engine.block_bytes(), engine.capacity(), engine.memory().clone());
         engine.stop()?;
-        Ok(Formatted { schema: SCHEMA, layer, capacity_bytes: capacity * u64::from(block_bytes), block_bytes, members })
+        engine.members().iter().try_for_each(|member| member.rest())?;
+        let capacity_bytes = capacity * u64::from(block_bytes);
+        Ok(Formatted { schema: SCHEMA, layer, capacity_bytes, block_bytes, members, memory, chosen })
     }
+}
+
+/// What to say if a machine has less memory than a server may take.
+fn lacks(memory: &ServerMemory, machine: Machine) -> Option<String> {
+    let part = |part: &MemoryPart| format!("{} for {}", bytes(part.most_bytes), part.name);
+    (machine.bytes < memory.most_bytes).then(|| {
+        let (most, has) = (bytes(memory.most_bytes), bytes(machine.bytes));
+        let parts = memory.parts.iter().map(part).collect::<Vec<_>>().join(", ");
+        format!(
+            "a server of it may take {most} of memory, and this machine has {has} ({parts}); choose a smaller drive or \
+             buffer, or accept it with --any-memory: maps take what they map"
+        )
+    })
 }
 
 fn stores(prepared: &[Prepared]) -> Members {
@@ -162,12 +231,43 @@ fn shown(formatted: &Formatted) -> String {
             member.uuid.clone(),
         ]
     });
+    let chosen = formatted.chosen.iter().map(|Chosen { field, value, why }| {
+        paragraphs(&format!("set {field}={value}: {why}; --set {field}=VALUE sets another")) + "\n"
+    });
+    let memory = &formatted.memory;
+    let part = |part: &MemoryPart| [part.name.clone(), bytes(part.empty_bytes), bytes(part.most_bytes)];
+    let all = ["a server".to_owned(), bytes(memory.empty_bytes), bytes(memory.most_bytes)];
+    let sums: u64 = formatted.members.iter().map(|member| member.checksum_blocks).sum();
+    let sums = match sums * u64::from(formatted.block_bytes) {
+        0 => String::new(),
+        sums => format!(", checksums in {}", bytes(sums)),
+    };
     format!(
-        "{}, {} ({} blocks of {} bytes)\n\n{}",
+        "{}, {} ({} blocks of {} bytes){sums}\n{}\n{}\n\n{}",
         formatted.layer,
         bytes(formatted.capacity_bytes),
         count(formatted.capacity_bytes / u64::from(formatted.block_bytes)),
         formatted.block_bytes,
-        table(["store", "layer", "drive", "journals", "buffer", "UUID"], rows)
+        chosen.collect::<String>(),
+        table(["store", "layer", "drive", "journals", "buffer", "UUID"], rows),
+        table(["memory", ">empty", ">at most"], memory.parts.iter().map(part).chain([all]))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_machine_has_no_memory_for_is_refused_with_the_sum() {
+        let part = |name: &str, most_bytes| MemoryPart { name: name.to_owned(), empty_bytes: 0, most_bytes };
+        let parts = vec![part("maps", 3 << 30), part("cleaning", 1 << 30)];
+        let memory = ServerMemory { empty_bytes: 1 << 20, most_bytes: 4 << 30, parts };
+        let machine = |bytes| Machine { bytes, available: bytes / 2 };
+        assert_eq!(lacks(&memory, machine(4 << 30)), None);
+        let lack = lacks(&memory, machine((4 << 30) - 1)).unwrap_or_default();
+        for said in ["may take 4 GiB", "3 GiB for maps, 1 GiB for cleaning", "--any-memory"] {
+            assert!(lack.contains(said), "{lack}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use imbrex_live::offline::{self, LayerState, Mapped};
 use imbrex_live::volume::Volume;
 use serde::Serialize;
 
-use super::open_volume;
+use super::volume_to_read;
 use crate::output::OutputArguments;
 use crate::table::{bytes, count, paragraphs, percent, table};
 
@@ -54,6 +54,8 @@ struct Member {
 #[derive(Default, Serialize)]
 struct Units {
     conventional: u64,
+    /// Of a hybrid drive, those of the spans that are not active.
+    inactive: u64,
     read_only: u64,
     offline: u64,
     /// Of those with a pointer.
@@ -107,7 +109,7 @@ struct Records {
 impl Inspect {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
-        let volume = open_volume(&self.stores)?;
+        let volume = volume_to_read(&self.stores)?;
         let layers: Vec<Layer> = offline::layers(&volume)?.into_iter().map(layer).collect();
         let block_bytes = volume.members[0].block_bytes();
         let capacity_bytes = layers.last().map_or(0, |top| top.capacity_blocks) * u64::from(block_bytes);
@@ -144,6 +146,7 @@ fn units(media: &dyn Media) -> Units {
         let blocks = u64::from(media.extent_of(unit).blocks);
         let counted = match condition {
             Condition::Conventional => &mut units.conventional,
+            Condition::Inactive => &mut units.inactive,
             Condition::ReadOnly => &mut units.read_only,
             Condition::Offline => &mut units.offline,
             Condition::Sequential if quarters == 0 => &mut units.empty,
@@ -207,6 +210,11 @@ fn shown(volume: &Inspected) -> String {
             [path, bytes(*drive_bytes), conventional, empty, partly, full, read_only, offline, uuid.clone()]
         }),
     );
+    for Member { path, units, .. } in volume.members.iter().filter(|member| member.units.inactive > 0) {
+        let (path, inactive) = (path.display(), count(units.inactive));
+        let line = format!("{path} is hybrid: {inactive} zones are inactive, since others in their place are active");
+        text += &format!("\n{}", paragraphs(&line));
+    }
     text += "\n\n";
     text += &table(
         ["layer", ">journal blocks", ">in use", ">entries", ">mapped", ">runs", ">lost", ">occupied"],

@@ -3,12 +3,17 @@
 pub mod check;
 pub mod clean;
 pub mod dump;
+mod fitting;
 pub mod format;
+pub mod grow;
 pub mod inspect;
 mod nbdkit;
+mod relay;
+pub mod scrub;
 pub mod serve;
 mod socket;
 pub mod status;
+pub mod top;
 
 use std::path::PathBuf;
 
@@ -16,8 +21,14 @@ use anyhow::Result;
 use imbrex_live::store_path;
 use imbrex_live::volume::Volume;
 
+/// The volume on stores that nobody else has, to which nothing will be written.
+fn volume_to_read(stores: &[PathBuf]) -> Result<Volume> {
+    let members = stores.iter().map(|path| store_path::open_to_read(path)).collect::<Result<_, _>>()?;
+    Ok(Volume::open(members)?)
+}
+
 /// The volume on stores that nobody else has.
-fn open_volume(stores: &[PathBuf]) -> Result<Volume> {
+fn volume_to_write(stores: &[PathBuf]) -> Result<Volume> {
     let members = stores.iter().map(|path| store_path::open(path)).collect::<Result<_, _>>()?;
     Ok(Volume::open(members)?)
 }

@@ -2,23 +2,23 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal, kill_process};
+
+use super::relay::Relay;
 
 /// The plugin's file.
 const PLUGIN: &str = "libimbrex_nbdkit.so";
 /// Where it is installed, seen from the program.
 const INSTALLED: &str = "../lib/imbrex";
-/// What nbdkit before 1.34 says when it ends because a client hung up while several of its requests were being
-/// answered.
-const HUNG_UP: &str = "raw_send_socket: Assertion `sock >= 0' failed";
+/// Signals so soon after the first are the same one: it came to this program, and to its process group.
+const SAME: Duration = Duration::from_millis(300);
 
 /// The program `name`, in the search path or where administrators have their programs.
 pub fn program(name: &str) -> Result<PathBuf> {
@@ -42,7 +42,7 @@ pub fn plugin() -> Result<PathBuf> {
     })
 }
 
-/// Ctrl-C and SIGTERM, which end the server that runs, and then this program.
+/// Ctrl-C and SIGTERM, which end the server that runs, and then this program. A second one ends both at once.
 #[derive(Clone, Default)]
 pub struct Signals(Arc<Mutex<Told>>);
 
@@ -50,29 +50,53 @@ pub struct Signals(Arc<Mutex<Told>>);
 #[derive(Default)]
 struct Told {
     server: Option<Pid>,
-    to_end: bool,
+    /// When the first one came.
+    since: Option<Instant>,
+    at_once: bool,
+}
+
+impl Told {
+    /// Takes a signal: what is to become of the server.
+    fn signal(&mut self, now: Instant) -> Option<Signal> {
+        match self.since {
+            None => {
+                self.since = Some(now);
+                Some(Signal::TERM)
+            }
+            Some(since) if now.duration_since(since) < SAME => None,
+            Some(_) => {
+                self.at_once = true;
+                Some(Signal::KILL)
+            }
+        }
+    }
 }
 
 impl Signals {
     /// Takes them from now on.
     pub fn take() -> Result<Self> {
         let signals = Self::default();
-        let told = signals.clone();
-        let end = move || {
-            let mut told = told.told();
-            told.to_end = true;
-            if let Some(server) = told.server {
+        let taken = signals.clone();
+        let pass_on = move || {
+            let mut told = taken.told();
+            let signal = told.signal(Instant::now());
+            if let Some((signal, server)) = signal.zip(told.server) {
                 // It may have ended already.
-                let _ = kill_process(server, Signal::TERM);
+                let _ = kill_process(server, signal);
             }
         };
-        ctrlc::set_handler(end).map_err(|e| anyhow!("signals cannot be passed on: {e}"))?;
+        ctrlc::set_handler(pass_on).map_err(|e| anyhow!("signals cannot be passed on: {e}"))?;
         Ok(signals)
     }
 
     /// Whether one of them came.
     pub fn to_end(&self) -> bool {
-        self.told().to_end
+        self.told().since.is_some()
+    }
+
+    /// Whether a second one came.
+    fn at_once(&self) -> bool {
+        self.told().at_once
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {
@@ -83,15 +107,8 @@ impl Signals {
 /// nbdkit while it runs.
 pub struct Server {
     child: Child,
-    said: Arc<Mutex<Said>>,
-    reader: JoinHandle<()>,
-}
-
-/// What nbdkit said that matters when it has ended.
-#[derive(Default)]
-struct Said {
-    errors: Vec<String>,
-    hung_up: bool,
+    relay: Relay,
+    signals: Signals,
 }
 
 /// How nbdkit ended, if not with an error.
@@ -104,22 +121,27 @@ pub enum Ended {
 }
 
 impl Server {
-    /// Starts nbdkit. What it says goes to standard error, but for its errors at the start.
-    pub fn start(program: &Path, arguments: &[OsString], signals: &Signals) -> Result<Self> {
+    /// Starts nbdkit. What it says goes to standard error, but for its errors at the start; as JSON if that is how the
+    /// plugin logs.
+    pub fn start(program: &Path, arguments: &[OsString], signals: &Signals, json: bool) -> Result<Self> {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // Ctrl-C at a terminal comes to the whole process group: nbdkit would take it for the second signal.
+        command.process_group(0);
         let mut told = signals.told();
-        if told.to_end {
+        if told.since.is_some() {
             bail!("it is being stopped");
         }
         let mut child = command.spawn().map_err(|e| anyhow!("{} cannot be started: {e}", program.display()))?;
         told.server = Some(Pid::from_child(&child));
         drop(told);
         let lines = child.stderr.take().context("nbdkit has no standard error")?;
-        let said = Arc::new(Mutex::new(Said::default()));
-        let kept = Arc::clone(&said);
-        let reader = thread::spawn(move || pass_on(lines, &kept));
-        Ok(Self { child, said, reader })
+        Ok(Self { child, relay: Relay::start(lines, json), signals: signals.clone() })
+    }
+
+    /// Takes note that the volume is served.
+    pub fn serving(&self) {
+        self.relay.serving();
     }
 
     /// Whether it still runs.
@@ -130,39 +152,15 @@ impl Server {
     /// Waits for its end.
     pub fn wait(mut self) -> Result<Ended> {
         let status = self.child.wait().map_err(|e| anyhow!("nbdkit is lost: {e}"))?;
-        let _ = self.reader.join();
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        match said.errors.last() {
+        let heard = self.relay.end();
+        match heard.error {
             _ if status.success() => Ok(Ended::Told),
-            _ if said.hung_up => Ok(Ended::HungUp),
+            _ if heard.hung_up => Ok(Ended::HungUp),
+            _ if self.signals.at_once() => bail!("ended at once by a second signal, before everything was durable"),
             Some(error) => bail!("{error}"),
             None => bail!("nbdkit {}", ended(status)),
         }
     }
-}
-
-/// Passes lines on, and keeps nbdkit's own errors, without what nbdkit puts in front of them.
-fn pass_on(lines: impl Read, said: &Mutex<Said>) {
-    let mut lines = BufReader::new(lines);
-    let mut line = Vec::new();
-    while lines.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end();
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        match error(text) {
-            Some(error) => said.errors.push(error.to_owned()),
-            None if text.contains(HUNG_UP) => said.hung_up = true,
-            None => eprintln!("{text}"),
-        }
-        line.clear();
-    }
-}
-
-/// What an error line of nbdkit says, such as `nbdkit: imbrex[1]: error: no space left on device`. Those about a
-/// client's request name a connection and are passed on.
-fn error(line: &str) -> Option<&str> {
-    let (before, error) = line.split_once("error: ")?;
-    (before.starts_with("nbdkit: ") && !before.contains('[')).then_some(error)
 }
 
 fn ended(status: ExitStatus) -> String {
@@ -179,11 +177,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_the_start_are_told_from_those_of_requests() {
-        assert_eq!(error("nbdkit: error: a.img is in use"), Some("a.img is in use"));
-        assert_eq!(error("nbdkit: imbrex[1]: error: input/output error"), None);
-        assert_eq!(error("2026-01-01T00:00:00Z  WARN an operation failed error: x"), None);
+    fn a_second_signal_ends_at_once_but_not_the_same_one_again() {
+        let (mut told, start) = (Told::default(), Instant::now());
         assert!(program("no-such-program-at-all").is_err());
+        assert_eq!(told.signal(start), Some(Signal::TERM));
+        assert_eq!(told.signal(start + SAME / 2), None, "to the process group too");
+        assert_eq!((told.signal(start + SAME), told.at_once), (Some(Signal::KILL), true));
     }
 
     #[test]
@@ -197,7 +196,7 @@ mod tests {
         ] {
             let script = format!("printf '%s' \"$1\" >&2; {ends}");
             let arguments: Vec<OsString> = ["-c", &script, "sh", says].map(Into::into).into();
-            let server = Server::start(Path::new("/bin/sh"), &arguments, &Signals::default()).unwrap();
+            let server = Server::start(Path::new("/bin/sh"), &arguments, &Signals::default(), false).unwrap();
             assert_eq!(server.wait().ok(), expected, "{says}{ends}");
         }
     }

@@ -13,6 +13,7 @@ use imbrex_live::service::control::{self, Question, Reply};
 
 use super::nbdkit::{self, Ended, Server, Signals};
 use super::socket;
+use crate::say::{note, tell};
 use crate::table::bytes;
 
 /// How often the server is asked whether it serves.
@@ -21,7 +22,8 @@ const OFTEN: Duration = Duration::from_millis(20);
 /// What is said when nbdkit is started again.
 const HUNG_UP: &str = "nbdkit ended because a client hung up, by a fault that nbdkit 1.34 mended; it is started again";
 
-/// Serve a volume as a network block device until SIGTERM or Ctrl-C, which make everything durable
+/// Serve a volume as a network block device until SIGTERM or Ctrl-C, which make everything durable; a second one ends
+/// at once
 #[derive(Args)]
 pub struct Serve {
     /// The volume's stores, in the order in which they were formatted
@@ -31,7 +33,7 @@ pub struct Serve {
     /// imbrex-NAME.sock in $XDG_RUNTIME_DIR or /run
     #[arg(long, value_name = "PATH", conflicts_with = "port")]
     socket: Option<PathBuf>,
-    /// Serve at a TCP port instead, to anybody who can reach it; see --tls
+    /// Serve at a TCP port instead, to anybody who can reach it; see --tls. 0 is a free one
     #[arg(long, value_name = "N")]
     port: Option<u16>,
     /// The address of that port
@@ -49,6 +51,9 @@ pub struct Serve {
     /// Tell metrics for Prometheus over HTTP
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
+    /// Show how the volume stands on a page, at a port of this machine or where said: it updates itself and only reads
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = page_address)]
+    http: Option<SocketAddr>,
     /// Milliseconds without a request before cleaning is offered the time
     #[arg(long, value_name = "MS")]
     idle_after: Option<u64>,
@@ -105,6 +110,13 @@ enum Tls {
     Require,
 }
 
+/// An address and a port; a port alone is one of this machine.
+fn page_address(text: &str) -> Result<SocketAddr, String> {
+    let own = text.parse().ok().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    own.map_or_else(|| text.parse(), Ok)
+        .map_err(|_| "write a port such as 8080, or an address and a port such as 127.0.0.1:8080".to_owned())
+}
+
 impl Serve {
     pub fn run(self) -> Result<()> {
         let program = nbdkit::program("nbdkit")?;
@@ -123,8 +135,9 @@ impl Serve {
             let hidden = served_at.map(socket::Hidden::beside).transpose()?;
             let mut arguments = self.arguments(&plugin, hidden.as_ref(), &control);
             arguments.extend(restarted.then(|| "restarted=true".into()));
-            let mut server = Server::start(&program, &arguments, &signals)?;
+            let mut server = Server::start(&program, &arguments, &signals, self.log == Log::Json)?;
             if let Some(status) = status_of(&mut server, &control) {
+                server.serving();
                 if let Some(hidden) = hidden {
                     hidden.show_at(&place)?;
                 }
@@ -139,14 +152,14 @@ impl Serve {
                 Ok(Ended::HungUp) if signals.to_end() => {
                     break Err(anyhow!("nbdkit ended by a fault of its own before everything was durable"));
                 }
-                Ok(Ended::HungUp) => eprintln!("warning: {HUNG_UP}"),
+                Ok(Ended::HungUp) => note(format_args!("warning: {HUNG_UP}")),
                 Err(e) => break Err(e),
             }
             restarted = true;
         };
-        if self.port.is_none() {
-            // Whoever starts the next server removes it if this fails.
-            let _ = std::fs::remove_file(&place);
+        for path in served_at.into_iter().chain([control.as_path()]) {
+            // A server that was ended at once leaves them. Whoever starts the next one removes them if this fails.
+            let _ = control::remove_stale(path);
         }
         ended
     }
@@ -159,10 +172,11 @@ impl Serve {
     /// Says where the volume is served, and how it was found.
     fn announce(&self, status: &Status, place: &Path) {
         let at = match self.port {
-            Some(port) => format!("nbd://{}", SocketAddr::new(self.address, port)),
+            // Of port 0 the kernel makes one that is free.
+            Some(port) => format!("nbd://{}", SocketAddr::new(self.address, status.port.unwrap_or(port))),
             None => format!("nbd+unix:///?socket={}", place.display()),
         };
-        println!("{}", described(status, &at));
+        tell(described(status, &at));
     }
 
     fn arguments(&self, plugin: &Path, socket: Option<&socket::Hidden>, control: &Path) -> Vec<OsString> {
@@ -181,9 +195,11 @@ impl Serve {
         let number = |number: Option<u64>| number.map(|number| number.to_string().into());
         let pairs = [
             ("control", Some(control.into())),
+            ("shown", self.port.is_none().then(|| self.place().into())),
             ("readonly", self.read_only.then(|| "true".into())),
             ("overlay", number(self.overlay)),
             ("metrics", self.metrics.map(|address| address.to_string().into())),
+            ("http", self.http.map(|address| address.to_string().into())),
             ("idle-after", number(self.idle_after)),
             ("step-ms", number(self.step_ms)),
             ("throttle", number(self.throttle.map(u64::from))),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use imbrex_live::service::control::{self, Question, Reply};
-use imbrex_live::service::{Latency, Runner, Status, Times};
+use imbrex_live::service::{ChecksumStatus, GrowthStatus, Latency, PacingStatus, Runner, ScrubStatus, Status, Times};
 
 use super::socket;
 use crate::table::{bytes, count, milliseconds, paragraphs, seconds, table};
@@ -62,8 +62,13 @@ pub fn shown(status: &Status) -> String {
     ];
     lines.extend(status.runners.iter().map(|runner| space(runner, status.block_bytes)));
     lines.push(cleaning(status));
+    lines.extend(status.growth.as_ref().map(growth));
+    lines.extend(status.checksums.as_ref().map(checksums));
+    lines.extend(status.scrub.as_ref().map(scrub));
     lines.push(lives(status));
-    lines.extend(status.resident_bytes.map(|resident| format!("{} of memory", bytes(resident))));
+    let bound =
+        status.memory.as_ref().map_or(String::new(), |memory| format!(", at most {}", bytes(memory.most_bytes)));
+    lines.extend(status.resident_bytes.map(|resident| format!("{} of memory{bound}", bytes(resident))));
     let headings = ["latency", ">requests", ">mean", ">p50", ">p99", ">p99.9", ">longest"];
     format!("{}\n\n{}\n", paragraphs(&lines.join("\n")), table(headings, latencies(status)))
 }
@@ -99,12 +104,65 @@ fn cleaning(status: &Status) -> String {
         milliseconds(cleaning.mean_ms),
         milliseconds(cleaning.longest_ms)
     );
-    format!("cleaning {}, throttle {} %: {steps}{limit}{bound}", cleaning.state, cleaning.throttle)
+    let pacing = cleaning.pacing.as_ref().map_or(String::new(), |pacing| paced(pacing, status.block_bytes));
+    format!("cleaning {}, throttle {} %: {steps}{limit}{bound}{pacing}", cleaning.state, cleaning.throttle)
+}
+
+fn paced(pacing: &PacingStatus, block_bytes: u32) -> String {
+    let size = |blocks: u64| bytes(blocks * u64::from(block_bytes));
+    let room = format!("\nroom {}, wanted {}", size(pacing.room_blocks), size(pacing.wanted_blocks));
+    let without =
+        pacing.no_room_ms.map_or(String::new(), |ms| format!("; without room a write waits {}", milliseconds(ms)));
+    let held = format!(
+        "{} writes held back for {}, the longest {} of {} at most",
+        count(pacing.held_back),
+        milliseconds(pacing.mean_ms),
+        milliseconds(pacing.longest_ms),
+        milliseconds(pacing.bound_ms)
+    );
+    format!("{room}; {held}{without}")
+}
+
+fn growth(growth: &GrowthStatus) -> String {
+    let bound = growth.bound_ms.map_or_else(
+        || "by all of a step".to_owned(),
+        |bound| format!("by {} at most, on the drive that it is for", milliseconds(bound)),
+    );
+    let zones = if growth.zones_left == 1 { "zone" } else { "zones" };
+    let left = format!("{} {zones} left to convert", count(growth.zones_left.into()));
+    format!("growing to {}, {left}; a step delays a request {bound}", bytes(growth.capacity_bytes))
+}
+
+fn checksums(sums: &ChecksumStatus) -> String {
+    let [verified, damaged, marked] = [sums.verified_blocks, sums.damaged_blocks, sums.regions_marked].map(count);
+    format!("{verified} blocks verified, {damaged} of them damaged, {marked} regions being written")
+}
+
+fn scrub(scrub: &ScrubStatus) -> String {
+    let done = 100.0 * scrub.done_blocks as f64 / scrub.of_blocks.max(1) as f64;
+    let damaged = scrub.damaged.iter().flatten().map(|run| run.blocks).sum();
+    match scrub.state.as_str() {
+        "running" => format!("scrub running, throttle {} %: {done:.0} % done", scrub.throttle),
+        state => format!("scrub {state}: {} damaged blocks", count(damaged)),
+    }
 }
 
 fn lives(status: &Status) -> String {
     let units = format!("{} units read-only, {} lost", status.units_read_only, status.units_lost);
-    format!("{} failed operations, {} lives ended, {units}", status.traffic.failures, status.lives_ended)
+    format!(
+        "{} failed operations, {} lives ended, {units}{}",
+        status.traffic.failures,
+        status.lives_ended,
+        zones(status)
+    )
+}
+
+/// How many zones of hybrid drives are what.
+fn zones(status: &Status) -> String {
+    status.zones.as_ref().map_or_else(String::new, |zones| {
+        let [conventional, sequential, inactive] = [zones.conventional, zones.sequential, zones.inactive].map(count);
+        format!("\n{conventional} conventional zones, {sequential} sequential, {inactive} inactive")
+    })
 }
 
 fn latencies(status: &Status) -> Vec<[String; 7]> {
@@ -117,6 +175,29 @@ fn latencies(status: &Status) -> Vec<[String; 7]> {
         [row(kind.clone(), all), row(format!("{kind} beside cleaning"), beside_cleaning)]
     };
     status.latency.iter().flat_map(rows).filter(|row| row[1] != "0").collect()
+}
+
+/// A status with large numbers, so long after the server's start.
+#[cfg(test)]
+pub fn sample(uptime_seconds: f64, latency: &serde_json::Value) -> serde_json::Value {
+    use serde_json::json;
+    let runner = json!({ "journal_used": 4096, "journal_blocks": 16384, "used_blocks": 1_u64 << 30,
+        "space_blocks": 1_u64 << 31, "blocked_writes": 3 });
+    let traffic = json!({ "host_read": 1_u64 << 40, "host_written": 1_u64 << 40, "media_read": 1_u64 << 41,
+        "media_written": 1_u64 << 41, "resets": 0, "flushes": 0, "failures": 3 });
+    let cleaning = json!({ "state": "running", "throttle": 75, "steps": 123_456, "mean_ms": 12.5,
+        "longest_ms": 2500.0, "limit_ms": 100.0, "over_limit": 12, "bound_blocks": 4096,
+        "pacing": { "room_blocks": 1_000_000, "wanted_blocks": 1_000_000, "most_blocks": 1_000_000,
+            "taken_per_second": 12_345.6, "moved_per_second": 123_456.7, "bound_ms": 500.0, "no_room_ms": 7500.0,
+            "held_back": 123_456_789, "mean_ms": 123.4, "longest_ms": 500.0 } });
+    json!({
+        "schema": "", "layer": "fifo-log", "capacity_bytes": 18_000_000_000_000_u64, "block_bytes": 4096,
+        "read_only": false, "dead": null, "uptime_seconds": uptime_seconds, "resident_bytes": 1_u64 << 30,
+        "write_amplification": 12.5, "traffic": traffic, "events": {}, "moved_blocks": {}, "runners": [runner],
+        "growth": { "capacity_bytes": 18_000_000_000_000_u64, "zones_left": 12_345, "bound_ms": 100.0 },
+        "cleaning": cleaning, "latency": latency, "commits": 0, "checkpoints": 0,
+        "entries_read": 0, "images_replayed": 0, "lives_ended": 0, "units_read_only": 0, "units_lost": 0
+    })
 }
 
 #[cfg(test)]
@@ -133,23 +214,16 @@ mod tests {
     #[test]
     fn a_status_fits_a_pipe_and_is_in_units_that_people_read() {
         let both = json!({ "all": times(1234.0), "beside_cleaning": times(3_600_000.0) });
-        let runner = json!({ "journal_used": 4096, "journal_blocks": 16384, "used_blocks": 1_u64 << 30,
-            "space_blocks": 1_u64 << 31, "blocked_writes": 3 });
-        let traffic = json!({ "host_read": 1_u64 << 40, "host_written": 1_u64 << 40, "media_read": 1_u64 << 41,
-            "media_written": 1_u64 << 41, "resets": 0, "flushes": 0, "failures": 3 });
-        let cleaning = json!({ "state": "running", "throttle": 75, "steps": 123_456, "mean_ms": 12.5,
-            "longest_ms": 2500.0, "limit_ms": 100.0, "over_limit": 12, "bound_blocks": 4096 });
-        let why = "a reason that is long enough to go over the end of the line that it stands on, as some reasons do";
-        let status = serde_json::from_value(json!({
-            "schema": "", "layer": "log-cost-benefit", "capacity_bytes": 18_000_000_000_000_u64, "block_bytes": 4096,
-            "read_only": false, "dead": why, "uptime_seconds": 86_400.0, "resident_bytes": 1_u64 << 30,
-            "write_amplification": 12.5, "traffic": traffic, "events": {}, "moved_blocks": {}, "runners": [runner],
-            "cleaning": cleaning, "latency": { "read": both, "write": both }, "commits": 0, "checkpoints": 0,
-            "entries_read": 0, "images_replayed": 0, "lives_ended": 0, "units_read_only": 0, "units_lost": 0
-        }));
+        let mut text = sample(86_400.0, &json!({ "read": both, "write": both }));
+        text["layer"] = json!("log-cost-benefit");
+        text["dead"] =
+            json!("a reason that is long enough to go over the end of the line that it stands on, as some reasons do");
+        let status: Result<Status, _> = serde_json::from_value(text);
         let text = shown(&status.unwrap());
         assert!(text.lines().all(|line| line.chars().count() <= width()), "{text}");
-        for time in ["24.0 h", "420 µs", "8.00 ms", "1.23 s", "60.0 min", "2.50 s"] {
+        assert!(text.contains("12,345 zones left to convert"), "{text}");
+        assert!(text.contains("123,456,789 writes held back for 123 ms"), "{text}");
+        for time in ["24.0 h", "420 µs", "8.00 ms", "1.23 s", "60.0 min", "2.50 s", "7.50 s"] {
             assert!(text.contains(time), "{time} is not in\n{text}");
         }
     }

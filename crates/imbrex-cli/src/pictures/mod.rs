@@ -2,18 +2,22 @@
 
 mod bands;
 mod tracks;
+mod zones;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 pub use bands::{BandsPanel, bands};
 pub use tracks::tracks;
+pub use zones::zones;
 
 /// The width of a picture, in pixels, and of what is right of the drawing in it.
 pub const WIDTH: u32 = 1100;
 pub const LEGEND: u32 = 190;
+/// The height of a title.
+const TITLE: u32 = 36;
 pub const FONT: &str = "sans-serif";
 /// Where the first name beside a drawing stands, and how far the next is below it.
 pub const FIRST_NAME: i32 = 60;
@@ -37,6 +41,31 @@ pub fn colour(at: usize) -> RGBColor {
 pub fn highest(values: impl Iterator<Item = f64>) -> f64 {
     let highest = values.fold(0.0, f64::max);
     if highest > 0.0 { highest * 1.05 } else { 1.0 }
+}
+
+/// Panels of so many pixels' height, one below the other, beside names and their colours, as SVG. `what` they show says an
+/// error.
+fn stacked<T>(
+    (title, what): (&str, &str),
+    (panels, height): (&[T], u32),
+    names: impl IntoIterator<Item = (&'static str, RGBColor)>,
+    draw: impl Fn(&T, &DrawingArea<SVGBackend, Shift>) -> Result<()>,
+) -> Result<Vec<u8>> {
+    let mut text = String::new();
+    let drawn = || -> Result<()> {
+        let size = (WIDTH, TITLE + height * panels.len() as u32);
+        let whole = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        whole.fill(&WHITE)?;
+        let area = whole.titled(title, (FONT, 16))?;
+        for (panel, part) in panels.iter().zip(area.split_evenly((panels.len().max(1), 1))) {
+            draw(panel, &part)?;
+        }
+        legend(&whole, names)?;
+        whole.present()?;
+        Ok(())
+    };
+    drawn().map_err(|e| anyhow!("cannot draw the {what}: {e}"))?;
+    Ok(text.into_bytes())
 }
 
 /// Names and their colours, right of what is drawn.

@@ -1,17 +1,16 @@
 //! What tracks hold, from the outside inwards: those on top above the line, those below them under it.
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use imbrex::contents::TrackContent;
 use imbrex::tracks::Side;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::{COLOURS, FONT, LEGEND, WIDTH, legend};
+use super::{COLOURS, FONT, LEGEND, stacked};
 use crate::table::count;
 
-/// The height of a panel, and of the title above all.
+/// The height of a panel.
 const PANEL: u32 = 300;
-const TITLE: u32 = 36;
 /// More bars than these would be thinner than a pixel: bars then show the mean of several tracks.
 const MOST_BARS: usize = 800;
 
@@ -29,22 +28,8 @@ const PARTS: [Part; 5] = [
 
 /// A panel with a caption for each moment, one below the other, as SVG.
 pub fn tracks(title: &str, panels: &[(String, &[TrackContent])]) -> Result<Vec<u8>> {
-    let mut text = String::new();
-    draw(title, panels, &mut text).map_err(|e| anyhow!("cannot draw the tracks: {e}"))?;
-    Ok(text.into_bytes())
-}
-
-fn draw(title: &str, panels: &[(String, &[TrackContent])], text: &mut String) -> Result<()> {
-    let height = TITLE + PANEL * panels.len() as u32;
-    let whole = SVGBackend::with_string(text, (WIDTH, height)).into_drawing_area();
-    whole.fill(&WHITE)?;
-    let area = whole.titled(title, (FONT, 16))?;
-    for (panel, part) in panels.iter().zip(area.split_evenly((panels.len().max(1), 1))) {
-        draw_panel(panel, &part)?;
-    }
-    legend(&whole, PARTS.map(|(name, colour, _)| (name, colour)))?;
-    whole.present()?;
-    Ok(())
+    let names = PARTS.map(|(name, colour, _)| (name, colour));
+    stacked((title, "tracks"), (panels, PANEL), names, draw_panel)
 }
 
 fn draw_panel((caption, all): &(String, &[TrackContent]), area: &DrawingArea<SVGBackend, Shift>) -> Result<()> {

@@ -24,6 +24,8 @@ pub enum Measure {
     Speed { variant: &'static str, over: &'static str, part: Part },
     /// The part of the blocks that a variant's buffer let in there.
     LetIn { variant: &'static str, part: Part },
+    /// What became of a run of the growth.
+    Grown { run: &'static str, of: Grown },
     /// By how many percentage points a ratio is smaller than that of another variant, at most.
     MostLost { metric: Metric, variant: &'static str, against: &'static str },
     /// How many times as many blocks a layer of a sweep rewrites as another, at least.
@@ -91,6 +93,17 @@ impl Part {
     }
 }
 
+/// What is told of a run of the growth.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub enum Grown {
+    /// Seconds until all of the space was there.
+    Seconds,
+    /// The same over what the bytes that moved take at the drive's rate.
+    OverMedia,
+    /// By how many ms a request that came meanwhile took longer than without, at most.
+    Increase,
+}
+
 /// The workloads a claim is about.
 #[derive(Copy, Clone)]
 pub enum Scope {
@@ -130,6 +143,7 @@ impl Measure {
             | Self::MostTimes { .. }
             | Self::Speed { .. }
             | Self::LetIn { .. }
+            | Self::Grown { .. }
             | Self::MostLost { .. }
             | Self::Rewritten { .. }
             | Self::AtLeast { .. }
@@ -155,7 +169,15 @@ impl Measure {
 
     /// Whether it looks at runs of the workloads, and not at the workloads alone.
     pub fn is_of_runs(&self) -> bool {
-        !matches!(self, Self::Periods { .. }) && self.sweep().is_none() && !self.is_of_the_mix()
+        !matches!(self, Self::Periods { .. })
+            && self.sweep().is_none()
+            && !self.is_of_the_mix()
+            && !self.is_of_the_growth()
+    }
+
+    /// Whether it looks at the growth.
+    pub fn is_of_the_growth(&self) -> bool {
+        matches!(self, Self::Grown { .. })
     }
 
     /// Whether it looks at the mix.
@@ -201,6 +223,13 @@ impl Described for Measure {
             }
             Self::Speed { variant, over, part } => format!("MB/s of {variant} over those of {over}, {}", part.name()),
             Self::LetIn { variant, part } => format!("blocks let in by {variant}, {}", part.name()),
+            Self::Grown { run, of: Grown::Seconds } => format!("seconds until the space was there, {run}"),
+            Self::Grown { run, of: Grown::OverMedia } => {
+                format!("the same over what its bytes take at the drive's rate, {run}")
+            }
+            Self::Grown { run, of: Grown::Increase } => {
+                format!("ms by which a request took longer than without, at most, {run}")
+            }
             Self::MostLost { metric, variant, against } => {
                 format!("{} lost by {variant} against {against}, at most", metric.name())
             }

@@ -32,9 +32,13 @@ pub enum Metric {
     FlashBusy,
     /// How far the head travelled, in cylinders.
     SeekDistance,
+    /// How many tracks from its home a block lay that was moved away from it, on average.
+    RelocationDistance,
     /// Written blocks that were buffered already, of all written blocks.
     Hits,
-    /// The part of these in the hot part of a buffer.
+    /// The same, of the blocks that were written to a buffer or past one: of an interlaced disk, the bottom updates.
+    UpdateHits,
+    /// The part of the hits in the hot part of a buffer.
     HotHits,
     /// The rest of them: all, for a buffer without one.
     ColdHits,
@@ -46,6 +50,8 @@ pub enum Metric {
     RmwFree,
     /// Both kinds of write-back.
     WriteBacks,
+    /// Pairs of zones that took each other's place.
+    Swaps,
     /// Bytes of padding.
     Padding,
     /// The same, counted again each time that the zone it lies in is rewritten.
@@ -82,13 +88,16 @@ impl Metric {
             Self::Evicted => "blocks written home",
             Self::FlashBusy => "flash busy",
             Self::SeekDistance => "seek distance",
+            Self::RelocationDistance => "relocation distance",
             Self::Hits => "write hit ratio",
+            Self::UpdateHits => "write hit ratio of bottom updates",
             Self::HotHits => "write hits in the hot buffer",
             Self::ColdHits => "other write hits",
             Self::WriteAmplification => "write amplification",
             Self::Rmw => "RMW",
             Self::RmwFree => "RMW-free",
             Self::WriteBacks => "write-backs",
+            Self::Swaps => "zone swaps",
             Self::Padding => "padding",
             Self::PaddingAgain => "padding, again with each rewrite",
             Self::VictimSize => "victim size",
@@ -108,8 +117,10 @@ impl Metric {
             _ if self.is_ratio() => "0 to 1",
             Self::Reclaims => "times",
             Self::SeekDistance => "cylinders",
+            Self::RelocationDistance => "tracks",
             Self::WriteAmplification => "",
             Self::Rmw | Self::RmwFree | Self::WriteBacks => "zones",
+            Self::Swaps => "pairs",
             Self::Padding | Self::PaddingAgain => "bytes",
             Self::VictimSize | Self::ChunkUse | Self::Evicted => "blocks",
             _ => "chunks",
@@ -118,13 +129,17 @@ impl Metric {
 
     /// Whether more of it is better.
     pub fn is_gain(self) -> bool {
-        matches!(self, Self::Hits | Self::HotHits | Self::ColdHits | Self::VictimSize | Self::ChunkUse)
+        self.is_hits() || matches!(self, Self::VictimSize | Self::ChunkUse)
     }
 
     /// Whether it is a part of a whole.
     pub fn is_ratio(self) -> bool {
-        let is_hits = matches!(self, Self::Hits | Self::HotHits | Self::ColdHits);
-        is_hits || matches!(self, Self::Stopped | Self::Starving | Self::FlashBusy)
+        self.is_hits() || matches!(self, Self::Stopped | Self::Starving | Self::FlashBusy)
+    }
+
+    /// Whether it is a part of what was written that was buffered already.
+    fn is_hits(self) -> bool {
+        matches!(self, Self::Hits | Self::UpdateHits | Self::HotHits | Self::ColdHits)
     }
 
     /// Whether it is how long something took.
@@ -156,13 +171,20 @@ impl Metric {
             Self::Evicted => Some(outcome.evicted_blocks as f64),
             Self::FlashBusy => outcome.devices.first().map(|flash| flash.outcome.disk_busy_ratio),
             Self::SeekDistance => Some(outcome.seek_cylinders as f64),
+            Self::RelocationDistance => outcome.relocation_distance(),
             Self::Hits => Some(outcome.write_hit_ratio),
+            Self::UpdateHits => {
+                let missed = outcome.admitted_blocks + outcome.direct_blocks;
+                let all = outcome.write_hit_blocks + missed;
+                (all > 0).then(|| outcome.write_hit_blocks as f64 / all as f64)
+            }
             Self::HotHits => Some(hot),
             Self::ColdHits => Some(outcome.write_hit_ratio - hot),
             Self::WriteAmplification => Some(outcome.write_amplification),
             Self::Rmw => Some(outcome.rmw as f64),
             Self::RmwFree => Some(outcome.rmw_free as f64),
             Self::WriteBacks => Some(write_backs as f64),
+            Self::Swaps => Some(outcome.zone_swaps as f64),
             Self::Padding => Some((outcome.padding_blocks * block_bytes) as f64),
             Self::PaddingAgain => Some(((outcome.padding_blocks + outcome.padding_again_blocks) * block_bytes) as f64),
             Self::VictimSize => (write_backs > 0).then(|| outcome.evicted_blocks as f64 / write_backs as f64),

@@ -4,6 +4,7 @@ mod amphisbaena;
 mod claim;
 mod cold_weight;
 mod figures;
+mod growth;
 mod locality;
 mod measure;
 mod measured;
@@ -21,6 +22,7 @@ mod tests;
 mod tracklace;
 mod turnover;
 mod volumes;
+mod zonealloy;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
@@ -35,9 +37,12 @@ use imbrex::trace::Workload;
 
 use crate::new_folder::NewFolder;
 use crate::output::{Format, Output, csv};
+use crate::page::PageArgument;
 use crate::parallel;
 use crate::progress::Progress;
+use crate::report::add as add_results;
 use crate::row::Row;
+use crate::say::note;
 use crate::setup::{Case, Chosen, Fit, named_drive};
 use crate::stop;
 use crate::table::paragraphs;
@@ -58,11 +63,12 @@ enum Reproduced {
 }
 
 /// All of them.
-const PAPERS: [Reproduced; 4] = [
+const PAPERS: [Reproduced; 5] = [
     Reproduced::Studies(&amphisbaena::PAPER),
     Reproduced::ColdWeight,
     Reproduced::Studies(&pore::PAPER),
     Reproduced::Studies(&tracklace::PAPER),
+    Reproduced::Studies(&zonealloy::PAPER),
 ];
 
 /// The file by which a folder of results is known.
@@ -73,7 +79,7 @@ const CLAIMS: &str = "claims.csv";
 /// Figures go to a folder as data and pictures; docs/reproduction tells what was found.
 #[derive(Args)]
 pub struct Reproduce {
-    /// The paper: amphisbaena, cold-weight, pore or tracklace
+    /// The paper: amphisbaena, cold-weight, pore, tracklace or zonealloy
     #[arg(value_name = "PAPER", value_parser = paper)]
     paper: Reproduced,
     /// A folder with traces of the paper's volumes, called hm_0.csv.gz and so on; what it lacks is generated from
@@ -95,6 +101,8 @@ pub struct Reproduce {
     /// The folder for the figures, which appears when it is complete; otherwise reproduction/PAPER
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    page: PageArgument,
     #[command(flatten)]
     cold_weight: ColdWeightArguments,
 }
@@ -122,6 +130,7 @@ impl Reproduce {
         }
         let path = self.output.clone().unwrap_or_else(|| PathBuf::from("reproduction").join(self.paper.name()));
         let folder = NewFolder::create(&path, CLAIMS)?;
+        let page = self.page.open(&format!("The claims of {}", self.paper.name()))?;
         let (findings, text) = match self.paper {
             Reproduced::Studies(paper) => write_studies(&self.replay(paper)?, &folder)?,
             Reproduced::ColdWeight => {
@@ -133,9 +142,13 @@ impl Reproduce {
         folder.write(CLAIMS, &csv(&findings)?)?;
         folder.write("report.txt", text.as_bytes())?;
         folder.finish()?;
+        if let Some(mut page) = page {
+            add_results(&mut page, std::slice::from_ref(&path))?;
+            page.finish()?;
+        }
         let summary = format!("{}; figures are in {}", report::summary(&findings), path.display());
         if self.format != Format::Table {
-            eprintln!("{summary}");
+            note(&summary);
         }
         Output::standard(self.format).write(&findings, || format!("{text}\n{}", paragraphs(&summary)))
     }
@@ -150,7 +163,7 @@ impl Reproduce {
         if let Some(folder) = &self.traces {
             let found = workloads.iter().filter(|workload| matches!(workload, Workload::File(_))).count();
             let folder = folder.display();
-            eprintln!("{found} of {} volumes are in {folder}; the others are generated", workloads.len());
+            note(format_args!("{found} of {} volumes are in {folder}; the others are generated", workloads.len()));
         }
         Ok(workloads)
     }
@@ -182,6 +195,10 @@ impl Reproduce {
             let halves = self.volumes(&mix.halves)?;
             let configured = |variant: &Variant, range| configured(paper, variant, range);
             results.mix = mix::points(mix, &halves, self.requests, configured, jobs)?;
+        }
+        if let Some(growth) = paper.growth {
+            let workload = self.volumes(&[growth.workload])?.remove(0);
+            results.growth = growth::runs(paper, growth, workload, self.requests, jobs)?;
         }
         results.sweeps = sweep::points(paper.sweeps, paper.drive, self.requests, self.seed, jobs)?;
         results.localities = localities;
@@ -238,6 +255,9 @@ fn write_studies(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>,
     }
     if results.paper.mix.is_some() {
         mix::write(&results.mix, folder)?;
+    }
+    if let Some(growth) = results.paper.growth {
+        growth::write(growth, &results.growth, folder)?;
     }
     if !results.paper.sweeps.is_empty() {
         sweep::write(&results.sweeps, folder)?;

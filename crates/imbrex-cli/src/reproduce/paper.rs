@@ -36,6 +36,8 @@ pub struct Paper {
     pub turnover: Option<&'static Turnover>,
     /// Two of its volumes written one after the other, if it shows that.
     pub mix: Option<&'static Mix>,
+    /// Space that is asked for while one of its workloads runs, if it shows that.
+    pub growth: Option<&'static Growth>,
     /// What is shown over sizes, beside what a closed form says of them.
     pub sweeps: &'static [Sweep],
     /// What the paper says.
@@ -94,6 +96,36 @@ pub struct Mix {
     pub variants: &'static [Variant],
 }
 
+/// Space that is asked for while a workload runs, under several bounds, on a drive that the workload fills.
+pub struct Growth {
+    /// The number of the figure.
+    pub number: &'static str,
+    /// What is compared.
+    pub title: &'static str,
+    /// The workload; a profile too.
+    pub workload: &'static str,
+    /// How many of its requests, at most.
+    pub requests: u64,
+    /// Which part of these comes before.
+    pub after: f64,
+    /// How much space.
+    pub bytes: u64,
+    /// The layer.
+    pub layer: &'static str,
+    /// The runs; of those on a disk of a size the one in which nothing is asked for first.
+    pub runs: &'static [Asked],
+}
+
+/// One of its runs.
+pub struct Asked {
+    /// How results call it.
+    pub name: &'static str,
+    /// The bound, as the layer's `bound_ms` takes it; none if nothing is asked for.
+    pub bound_ms: Option<&'static str>,
+    /// The bytes of the disk; without it as many as the workload fills.
+    pub disk: Option<u64>,
+}
+
 /// A layer against another, both with buffers of several sizes.
 pub struct Turnover {
     /// What is compared.
@@ -138,6 +170,13 @@ pub struct Figure {
     pub is_relative: bool,
     /// What the paper says of it.
     pub says: &'static str,
+}
+
+impl Growth {
+    /// The name of the figure's files, without their extension.
+    pub fn file(&self) -> String {
+        format!("figure-{}-growth", self.number)
+    }
 }
 
 impl Paper {

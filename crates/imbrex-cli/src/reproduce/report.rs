@@ -5,7 +5,7 @@ use super::figures::relative;
 use super::metric::Metric;
 use super::paper::{Figure, Study};
 use super::results::Results;
-use super::{mix, sweep, turnover};
+use super::{growth, mix, sweep, turnover};
 use crate::names::Names;
 use crate::row::{Row, called};
 use crate::setup::Fit;
@@ -42,6 +42,9 @@ pub fn shown(results: &Results, findings: &[Finding]) -> String {
     }
     if let Some(mix) = paper.mix {
         text += &format!("\n{}\n\n{}\n", paragraphs(mix.title), mix::shown(mix, &results.mix));
+    }
+    if let Some(growth) = paper.growth {
+        text += &format!("\n{}\n\n{}\n", paragraphs(growth.title), growth::shown(&results.growth));
     }
     for sweep in paper.sweeps {
         text += &format!("\n{}\n\n{}\n", paragraphs(sweep.title), sweep::shown(sweep, &results.sweeps));

@@ -6,7 +6,7 @@ use super::measure::{Measure, Scope, Taken};
 use super::measured::Measured;
 use super::metric::Metric;
 use super::paper::Paper;
-use super::{mix, sweep, turnover};
+use super::{growth, mix, sweep, turnover};
 use crate::row::Row;
 
 /// Every variant on every workload.
@@ -21,6 +21,8 @@ pub struct Results {
     pub sweeps: Vec<sweep::Point>,
     /// The windows of its mix, if it has one.
     pub mix: Vec<mix::Point>,
+    /// The runs of its growth, if it has one.
+    pub growth: Vec<growth::Run>,
     /// How the workloads write, in the same order; empty if the paper does not show it.
     pub localities: Vec<Locality>,
 }
@@ -33,8 +35,8 @@ impl Results {
         for ((workload, variant), row) in paper.runs().into_iter().zip(runs) {
             rows[workload][variant] = Some(row);
         }
-        let (turnover, sweeps, mix, localities) = Default::default();
-        Self { paper, rows, turnover, sweeps, mix, localities }
+        let (turnover, sweeps, mix, growth, localities) = Default::default();
+        Self { paper, rows, turnover, sweeps, mix, growth, localities }
     }
 
     /// All of them, in that order.
@@ -69,6 +71,7 @@ impl Results {
             let data = match claim.measure.sweep() {
                 Some(sweep) => sweep::data(&self.sweeps, sweep),
                 None if claim.measure.is_of_the_mix() => mix::data(&self.mix),
+                None if claim.measure.is_of_the_growth() => growth::data(&self.growth),
                 None => self.data(claim.measure.scope()),
             };
             claim.finding(self.paper.name, self.measured(&claim.measure), data)
@@ -116,6 +119,9 @@ impl Results {
             }
             Measure::LetIn { variant, part } => {
                 Measured::alone(mix::of(&self.mix, variant, part).and_then(|point| point.enter_ratio))
+            }
+            Measure::Grown { run, of } => {
+                Measured { value: growth::value(&self.growth, run, of), note: growth::note(&self.growth, run) }
             }
             Measure::MostLost { metric, variant, against } => self.most_lost(metric, (variant, against)),
             Measure::Rewritten { sweep, curve, over } => self.rewritten(sweep, curve, over),

@@ -125,6 +125,7 @@ const PAPER: Paper = Paper {
     ],
     turnover: Some(&TURNOVER),
     mix: None,
+    growth: None,
     sweeps: &[],
     claims: CLAIMS,
 };
@@ -149,6 +150,7 @@ fn results(requests: u64) -> Results {
         jobs: None,
         format: Format::Table,
         output: None,
+        page: PageArgument::default(),
         cold_weight: ColdWeightArguments::default(),
     };
     command.replay(&PAPER).unwrap()

@@ -13,6 +13,7 @@ use imbrex::trace::{Compression, FileOptions, TraceInfo, TraceSource, Workload};
 use crate::new_file::NewFile;
 use crate::progress::Progress;
 use crate::row::mended;
+use crate::say::note;
 use crate::stop;
 use crate::table::{bytes, count};
 use crate::values::size;
@@ -113,7 +114,7 @@ pub fn write(workload: &Workload, to: &Path, target: &Target) -> Result<()> {
     let mended = mended(&source.irregularities(), source.volume().as_deref());
     file.finish()?;
     drop(progress);
-    eprintln!("{}", summary(workload, to, format, &info, written, mended));
+    note(summary(workload, to, format, &info, written, mended));
     Ok(())
 }
 

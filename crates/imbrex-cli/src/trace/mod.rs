@@ -6,7 +6,7 @@ mod generate;
 mod lines;
 mod prepopulate;
 mod published;
-mod stat;
+pub mod stat;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

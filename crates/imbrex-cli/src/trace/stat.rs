@@ -55,7 +55,7 @@ pub struct Stat {
 
 /// One trace.
 #[derive(Serialize)]
-struct TraceReport {
+pub struct TraceReport {
     schema: &'static str,
     trace: String,
     trace_format: String,
@@ -70,6 +70,47 @@ struct TraceReport {
     statistics: TraceStatistics,
 }
 
+impl TraceReport {
+    /// Pieces of work that one takes: reading the trace, and simulating caches on it.
+    pub const PIECES: usize = 2;
+
+    /// What the first `requests` of a workload are like; that takes [`TraceReport::PIECES`] of the work that `progress`
+    /// shows.
+    ///
+    /// # Errors
+    /// What is wrong with the trace; or that the work was to stop.
+    pub fn of(
+        workload: &Workload,
+        requests: Option<NonZeroU64>,
+        mut options: StatisticsOptions,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let mut source = Watched::new(workload, requests, progress)?;
+        let info = source.info().clone();
+        options.caches.sort_by(f64::total_cmp);
+        options.caches.dedup();
+        let collection = Collection::of(&mut source)?;
+        let total = collection.cache_requests(&options) as f64;
+        let (mut piece, mut done) = (progress.piece(), 0);
+        let statistics = collection.statistics(&options, &mut |requests| {
+            done += requests;
+            piece.reach(done as f64 / total);
+            if progress.is_stopped() { Err(anyhow!("stopped")) } else { Ok(()) }
+        })?;
+        Ok(Self {
+            schema: SCHEMA,
+            synthetic: info.is_synthetic(),
+            trace: info.name,
+            trace_format: info.format.to_string(),
+            seed: workload.seed(),
+            volume: source.volume(),
+            published: published::of(workload),
+            buffer: options.buffer,
+            statistics,
+        })
+    }
+}
+
 fn cache(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(BufferSize::Percent(percent)) if percent <= 100.0 => Ok(percent),
@@ -82,39 +123,12 @@ impl Stat {
         stop::on_ctrl_c();
         let workloads = workload::named(&self.workloads, self.requests, self.seed, &self.file.options())?;
         let output = self.output.open()?;
-        // Reading a trace is one piece of work, simulating caches on it another.
-        let progress = Progress::of_pieces("reading and simulating", 2 * workloads.len());
-        let rows = parallel::each(self.jobs.get(), &workloads, |workload| self.row(workload, &progress))?;
+        let progress = Progress::of_pieces("reading and simulating", TraceReport::PIECES * workloads.len());
+        let options = || StatisticsOptions { caches: self.cache.clone(), buffer: self.buffer };
+        let row = |workload: &Workload| TraceReport::of(workload, self.requests, options(), &progress);
+        let rows = parallel::each(self.jobs.get(), &workloads, row)?;
         drop(progress);
         output.write(&rows, || shown(&rows))
-    }
-
-    fn row(&self, workload: &Workload, progress: &Progress) -> Result<TraceReport> {
-        let mut source = Watched::new(workload, self.requests, progress)?;
-        let info = source.info().clone();
-        let mut caches = self.cache.clone();
-        caches.sort_by(f64::total_cmp);
-        caches.dedup();
-        let options = StatisticsOptions { caches, buffer: self.buffer };
-        let collection = Collection::of(&mut source)?;
-        let total = collection.cache_requests(&options) as f64;
-        let (mut piece, mut done) = (progress.piece(), 0);
-        let statistics = collection.statistics(&options, &mut |requests| {
-            done += requests;
-            piece.reach(done as f64 / total);
-            if stop::is_asked_for() { Err(anyhow!("stopped")) } else { Ok(()) }
-        })?;
-        Ok(TraceReport {
-            schema: SCHEMA,
-            synthetic: info.is_synthetic(),
-            trace: info.name,
-            trace_format: info.format.to_string(),
-            seed: workload.seed(),
-            volume: source.volume(),
-            published: published::of(workload),
-            buffer: self.buffer,
-            statistics,
-        })
     }
 }
 

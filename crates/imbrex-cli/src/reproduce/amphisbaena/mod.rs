@@ -28,6 +28,7 @@ pub const PAPER: Paper = Paper {
     studies: studies::STUDIES,
     turnover: Some(&TURNOVER),
     mix: None,
+    growth: None,
     sweeps: &[],
     claims: claims::CLAIMS,
 };

@@ -1,6 +1,7 @@
 //! The figures as pictures: for each workload the variants of a study side by side.
 
 mod curves;
+mod growths;
 mod mixes;
 mod panels;
 mod sweeps;
@@ -50,6 +51,11 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
         let mut text = String::new();
         mixes::draw(mix, &results.mix, &mut text).map_err(|e| anyhow!("cannot draw the mix: {e}"))?;
         folder.write(&format!("{}.svg", mix::FILE), text.as_bytes())?;
+    }
+    if let Some(growth) = results.paper.growth {
+        let mut text = String::new();
+        growths::draw(growth, &results.growth, &mut text).map_err(|e| anyhow!("cannot draw the growth: {e}"))?;
+        folder.write(&format!("{}.svg", growth.file()), text.as_bytes())?;
     }
     for sweep in results.paper.sweeps {
         let mut text = String::new();

@@ -39,6 +39,7 @@ pub const PAPER: Paper = Paper {
     studies: studies::STUDIES,
     turnover: None,
     mix: None,
+    growth: None,
     sweeps: sweeps::SWEEPS,
     claims: claims::CLAIMS,
 };

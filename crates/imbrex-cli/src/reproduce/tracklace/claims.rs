@@ -25,6 +25,7 @@ pub const CLAIMS: &[Claim] = &[
         measure: Measure::Against { metric: Latency, variant: OUR, against: SEAGATE, taken: Taken::Count },
     },
     saved("T2b", "proj_2: latency is 3 % above seagate's", -3.0, ("proj_2", OUR, SEAGATE), Latency),
+    hits("T2c", "proj_2: 4.8 % of the bottom writes hit", 0.048, ("proj_2", OUR)),
     is("T3a", "src2_2: nothing is amplified at 20 %", 1.0, 0.0, (SRC, "our, 20 %"), WriteAmplification),
     is("T3b", "nor at 40 %", 1.0, 0.0, (SRC, "our, 40 %"), WriteAmplification),
     is("T3c", "nor by seagate", 1.0, 0.0, (SRC, "seagate, 40 %"), WriteAmplification),
@@ -44,12 +45,14 @@ pub const CLAIMS: &[Claim] = &[
     saved("T6b", "prn_1: +bf one 33.4 % below z-a's", 33.4, (PRN, "+bf", "z-a"), Latency),
     saved("T6c", "prn_1: and a write amplification 50.3 % below", 50.3, (PRN, "+bf", "z-a"), WriteAmplification),
     is("T6d", "prn_1: which is 1.003", 1.003, 0.05, (PRN, "+bf"), WriteAmplification),
+    hits("T6e", "prn_1: 81.1 % of the bottom writes hit", 0.811, (PRN, "+bf")),
     above("T7a", "src2_2: +bf has a longer latency than z-a", (SRC, "+bf", "z-a")),
     below("T7b", "src2_2: +ab a shorter one than z-a", (SRC, "+ab", "z-a")),
     below("T7c", "src2_2: +sw a shorter one than +ab", (SRC, "+sw", "+ab")),
     above("T7d", "src2_2: +vf a longer one than +sw", (SRC, "+vf", "+sw")),
     above("T7e", "src2_2: +vf amplifies more than +sw", (SRC, "+vf", "+sw")).by(WriteAmplification),
     below("T7f", "src2_2: our has a shorter one than +sw", (SRC, OUR, "+sw")),
+    hits("T7g", "src2_2: 4.9 % of the bottom writes hit", 0.049, (SRC, "+bf")),
     saved("T8a", "5 TB, src2_2: z-a is 20 % faster than sg", 20.0, (SRC, "5 TB, z-a", "5 TB, sg"), Latency),
     saved("T8b", "5 TB, prn_1: 12 %", 12.0, (PRN, "5 TB, z-a", "5 TB, sg"), Latency),
     saved("T8c", "5 TB, src2_2: our is 25 % faster than +sw", 25.0, (SRC, "5 TB, our", "5 TB, +sw"), Latency),
@@ -140,6 +143,17 @@ const fn is(
 ) -> Claim {
     let measure = Measure::Of { metric, workload, variant };
     Claim { id, says, value, tolerance, bound: Bound::AtMost, unit: "", measure }
+}
+
+/// So many of the bottom updates are of blocks that are buffered or swapped.
+const fn hits(
+    id: &'static str,
+    says: &'static str,
+    value: f64,
+    (workload, variant): (&'static str, &'static str),
+) -> Claim {
+    let measure = Measure::Of { metric: Metric::UpdateHits, workload, variant };
+    Claim { id, says, value, tolerance: 0.05, bound: Bound::About, unit: "of the blocks", measure }
 }
 
 /// The latencies of two variants are alike, but for that part.

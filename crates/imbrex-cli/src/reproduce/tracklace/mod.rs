@@ -24,6 +24,7 @@ pub const PAPER: Paper = Paper {
     studies: studies::STUDIES,
     turnover: None,
     mix: Some(&MIX),
+    growth: None,
     sweeps: &[],
     claims: claims::CLAIMS,
 };
@@ -41,5 +42,5 @@ const MIX: Mix = Mix {
 const READINGS: &str = "Readings: a disk of one group of tracks as large as the trace's range over the utilisation, all \
     of it up to there needed; requests when the trace says unless a name says otherwise; 4 KiB blocks, 500 on a bottom \
     track and 400 on a top one; a write destroys every block of which a byte lies over it; a buffered block is updated \
-    in its place; swaps end when the map is full; the journal costs nothing. Written blocks that hit count swapped and \
-    buffered ones, of all written blocks: the paper divides by those of bottom tracks.";
+    in its place; swaps end when the map is full; the journal costs nothing. Hits are buffered and swapped blocks that \
+    are written again, of all blocks of bottom updates; the paper counts requests.";

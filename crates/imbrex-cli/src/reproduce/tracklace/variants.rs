@@ -5,6 +5,7 @@ use crate::reproduce::paper::{Disk, Load, Variant};
 pub const OUR: &str = "our";
 pub const SEAGATE: &str = "seagate";
 pub const CONVENTIONAL: &str = "no overlap";
+pub const EIGHT: &str = "eight phases";
 
 /// The group of §6.4 that is larger than the traces need.
 const LARGE: u64 = 5_000_000_000_000;
@@ -92,6 +93,7 @@ pub const VARIANTS: &[Variant] = &{
         own("64K tracks", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=64000"]),
         own("128K tracks", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=128000"]),
         own("no frames", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=0"]),
+        own(EIGHT, &["tracklace.phases=8"]),
         own("swaps replaced", &["tracklace.when_full=replace"]),
         own("swaps for gain", &["tracklace.when_full=gain"]),
         own("appended hits", &["tracklace.hits=append"]),

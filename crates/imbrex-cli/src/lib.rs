@@ -1,0 +1,145 @@
+//! The `imbrex` program: compares translation layers on workloads, and shows why its numbers can be believed.
+//!
+//! It is a library so that two others can be made of it. [`run_with`] is the whole program with layers of somebody
+//! else's: its `main` is that line. [`runs`] is what `replay`, `compare`, `trace stat` and `validate` do, without a
+//! command line and without anything printed: workloads by name, layers on drives, and results as rows with the fields
+//! of `docs/json.md`.
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod bands;
+mod bench;
+mod compare;
+mod comparison;
+mod duration;
+mod explore;
+mod extension;
+mod families;
+mod list;
+mod live;
+mod moment;
+mod names;
+mod new_file;
+mod new_folder;
+mod output;
+mod page;
+mod parallel;
+#[cfg(feature = "pictures")]
+mod pictures;
+mod progress;
+mod replay;
+mod report;
+mod reproduce;
+mod row;
+pub mod runs;
+mod say;
+mod scripted;
+mod series;
+mod setup;
+mod stop;
+mod story;
+mod sweep;
+mod table;
+mod trace;
+mod trace_file;
+mod validate;
+mod values;
+mod workload;
+
+use std::io;
+use std::process::ExitCode;
+
+use anyhow::{Error, Result};
+use clap::{Parser, Subcommand};
+use imbrex::layers::LayerInfo;
+
+/// Translation layers for overlapped-track hard disks, compared on workloads
+#[derive(Parser)]
+#[command(name = "imbrex", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Compare(compare::Compare),
+    Replay(replay::Replay),
+    Reproduce(reproduce::Reproduce),
+    Report(report::ReportCommand),
+    Sweep(sweep::Sweep),
+    Trace(trace::Trace),
+    List(list::List),
+    Validate(validate::Validate),
+    Explore(explore::Explore),
+    Format(live::format::Format),
+    Serve(live::serve::Serve),
+    Status(live::status::Show),
+    Top(live::top::Top),
+    Clean(live::clean::Clean),
+    Grow(live::grow::Grow),
+    Check(live::check::Check),
+    Scrub(live::scrub::Scrub),
+    Inspect(live::inspect::Inspect),
+    Dump(live::dump::Dump),
+    /// Measure lookups, replays, memory and trace decoding in one run
+    Bench(bench::Args),
+}
+
+/// The library that the program is made from, so that a layer needs no other dependency.
+pub use imbrex;
+
+/// The program, with `layers` beside those that it comes with: everything that goes by the name of a layer knows them.
+///
+/// A layer that has the name of another one is refused before anything else.
+#[must_use]
+pub fn run_with(layers: &[&'static LayerInfo]) -> ExitCode {
+    let taken = layers.iter().try_for_each(|layer| imbrex::layers::add(layer));
+    let done = taken.map_err(Error::from).and_then(|()| Arguments::parse().command.run());
+    exit_code(done)
+}
+
+impl Command {
+    fn run(self) -> Result<()> {
+        match self {
+            Self::Compare(command) => command.run(),
+            Self::Replay(command) => command.run(),
+            Self::Reproduce(command) => command.run(),
+            Self::Report(command) => command.run(),
+            Self::Sweep(command) => command.run(),
+            Self::Trace(command) => command.run(),
+            Self::List(command) => command.run(),
+            Self::Validate(command) => command.run(),
+            Self::Explore(command) => command.run(),
+            Self::Format(command) => command.run(),
+            Self::Serve(command) => command.run(),
+            Self::Status(command) => command.run(),
+            Self::Top(command) => command.run(),
+            Self::Clean(command) => command.run(),
+            Self::Grow(command) => command.run(),
+            Self::Check(command) => command.run(),
+            Self::Scrub(command) => command.run(),
+            Self::Inspect(command) => command.run(),
+            Self::Dump(command) => command.run(),
+            Self::Bench(args) => bench::run(&args),
+        }
+    }
+}
+
+fn exit_code(done: Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) if stop::is_asked_for() => {
+            say::note("error: stopped");
+            ExitCode::from(stop::STOPPED)
+        }
+        // Whoever read the output has seen enough.
+        Err(e) if e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {
+            ExitCode::SUCCESS
+        }
+        Err(e) => {
+            say::note(format_args!("error: {}", say::one_line(&e.to_string())));
+            e.downcast_ref::<live::check::Found>().map_or(ExitCode::FAILURE, |found| found.status.into())
+        }
+    }
+}

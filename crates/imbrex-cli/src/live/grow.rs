@@ -1,0 +1,32 @@
+//! `imbrex grow`: more space of a volume that is served.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use imbrex_live::service::control::{self, Question, Reply};
+
+use super::{socket, status};
+use crate::output::print_line;
+use crate::values::size;
+
+/// Have a volume that is served grow while it is used; clients see the new size when they connect again
+#[derive(Args)]
+pub struct Grow {
+    /// The server's socket, its control socket, or the volume's first store
+    socket: PathBuf,
+    /// By how much at least, such as 25GiB; that it is to grow is durable when the command ends
+    #[arg(value_name = "SIZE", value_parser = size)]
+    bytes: u64,
+}
+
+impl Grow {
+    pub fn run(self) -> Result<()> {
+        let control = socket::control_of(&self.socket);
+        match control::ask(&control, Question::Grow { bytes: self.bytes }).map_err(|why| anyhow!(why))? {
+            Reply::Status(status) => print_line(status::shown(&status).trim_end_matches('\n'))?,
+            Reply::Metrics(_) => bail!("the server answers what it was not asked"),
+        }
+        Ok(())
+    }
+}
