@@ -1,0 +1,109 @@
+//! Traces and what they are like, the simulator against what it has no part in, and layers against power cuts.
+
+use std::path::PathBuf;
+
+use imbrex::buffer_size::BufferSize;
+use imbrex::explore::{self as explorer, Finding, Options, Subject, Tally};
+use imbrex::perform::rules::{Rule, Rules};
+use imbrex::trace::statistics::StatisticsOptions;
+use imbrex_cli::runs::{Check, Listener, Progress, TraceReport, Words};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::error::{self, Error};
+use crate::layer;
+use crate::runs;
+use crate::waiting::Work;
+
+fn json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|e| Error::new_err(e.to_string()))
+}
+
+/// What a workload is like, as JSON.
+#[pyfunction]
+#[pyo3(signature = (words, workload, requests, caches, buffer, progress = None))]
+pub fn trace_stat(
+    py: Python<'_>,
+    words: Vec<String>,
+    workload: &Bound<'_, PyAny>,
+    requests: Option<u64>,
+    caches: Vec<f64>,
+    buffer: &str,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let words = Words::read(&words).map_err(|e| error::ConfigError::new_err(e.to_string()))?;
+    let workload = runs::workloads_of(&words, std::slice::from_ref(workload))?.remove(0);
+    if let Some(cache) = caches.iter().find(|cache| !(0.0..=100.0).contains(*cache)) {
+        return Err(PyValueError::new_err(format!("caches: {cache} is no percentage of the distinct offsets")));
+    }
+    let buffer: BufferSize = buffer.parse().map_err(|e| PyValueError::new_err(format!("buffer: {e}")))?;
+    let options = StatisticsOptions { caches, buffer };
+    let requests = requests.and_then(std::num::NonZeroU64::new);
+    let work = Work::new(&["reading and simulating"], Vec::new());
+    let report = work.run(py, progress, || {
+        let progress = Progress::told_of_pieces(work.phase(0), TraceReport::PIECES);
+        TraceReport::of(&workload, requests, options, &progress)
+    })?;
+    json(&report)
+}
+
+/// Everything that is checked without a trace, as JSON.
+#[pyfunction]
+#[pyo3(signature = (disksim = None, progress = None))]
+pub fn validate(py: Python<'_>, disksim: Option<PathBuf>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+    let work = Work::new(&["checking"], Vec::new());
+    let checks = work.run(py, progress, || {
+        Check::all(disksim.as_deref(), &Progress::told_of_pieces(work.phase(0), Check::PIECES))
+    })?;
+    json(&checks)
+}
+
+/// Explores a layer for power cuts; gives what was survived and what was found, as JSON.
+#[pyfunction]
+#[pyo3(signature = (layer, cuts, seed, without, progress = None))]
+pub fn explore(
+    py: Python<'_>,
+    layer: &Bound<'_, PyAny>,
+    cuts: u64,
+    seed: u64,
+    without: Option<u8>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let rule = without.map(rule).transpose()?;
+    let (info, raised) = layer::find(layer)?;
+    let work = Work::new(&["exploring"], raised.into_iter().collect());
+    let options = Options { cuts, seed, rules: rule.map_or_else(Rules::all, Rules::without) };
+    let found = work.run(py, progress, || {
+        let phase = work.phase(0);
+        let mut survived = Tally::default();
+        let result = explorer::explore(&Subject::layer(info), &options, |tally| {
+            survived = *tally;
+            phase.reached(tally.cuts, cuts);
+            !phase.wants_to_stop()
+        });
+        Ok((survived, result.err()))
+    })?;
+    let (survived, finding) = found;
+    if let Some(finding) = &finding
+        && let Some(raised) = work.raised(py, &finding.to_string())
+    {
+        return Err(raised);
+    }
+    json(&Exploration { layer: info.name, without_rule: without, first_seed: seed, survived, finding })
+}
+
+/// What an exploration came to, named as in the program's results.
+#[derive(Serialize)]
+struct Exploration {
+    layer: &'static str,
+    without_rule: Option<u8>,
+    first_seed: u64,
+    survived: Tally,
+    finding: Option<Finding>,
+}
+
+fn rule(number: u8) -> PyResult<Rule> {
+    let known = Rule::ALL.iter().find(|rule| rule.number() == number);
+    known.copied().ok_or_else(|| PyValueError::new_err("without: the rules are numbered from 1 to 10"))
+}

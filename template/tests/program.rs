@@ -1,0 +1,41 @@
+//! The program knows the layer in all that goes by names of layers.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+fn imbrex(folder: &Path, arguments: &str) -> String {
+    let command = Command::cargo_bin("imbrex-front").unwrap().args(arguments.split(' ')).current_dir(folder).assert();
+    String::from_utf8(command.success().get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn every_command_knows_the_layer() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| imbrex(folder.path(), arguments);
+    for (arguments, shown) in [
+        ("list layers", "front.step_blocks"),
+        (
+            "replay zipf --layer front --drive small-zoned --beyond wrap --requests 500 --verify --html run.html",
+            "front",
+        ),
+        ("compare zipf --layers conventional,front --set front.front=0.5 --requests 200 --capacity fit", "front"),
+        ("compare --family shingled --requests 200", "  front "),
+        ("explore front --cuts 50", "survived"),
+        ("format front.img --drive small-zoned --layer front", "front"),
+        ("inspect front.img", "front"),
+        ("check front.img", ""),
+    ] {
+        let said = run(arguments);
+        assert!(said.contains(shown), "imbrex {arguments}:\n{said}");
+    }
+    assert!(std::fs::read_to_string(folder.path().join("run.html")).unwrap().contains("zipf on front"));
+}
+
+#[test]
+fn an_unknown_layer_is_told_of_this_one() {
+    let command = Command::cargo_bin("imbrex-front").unwrap().args(["explore", "fronts"]).assert().failure();
+    let said = String::from_utf8_lossy(&command.get_output().stderr).into_owned();
+    assert!(said.contains("sac, front"), "{said}");
+}
