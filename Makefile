@@ -1,6 +1,6 @@
 # The README's second command is `make test`: everything that CI checks. At the end it says what was left out because
 # its material or its programs could not be had.
-.PHONY: test soak everything programs tests checks tools format lint docs fuzz check-dm-zoned check-device compare-device check-nbd
+.PHONY: test soak everything programs tests checks tools format lint docs fuzz check-dm-zoned check-device compare-device check-nbd check-pages check-python python-reference
 
 test:
 	@checks/left-out.sh $(MAKE) --no-print-directory everything
@@ -24,6 +24,8 @@ checks:
 	@checks/dm-zoned/run.sh
 	@checks/device/run.sh
 	@checks/nbd/run.sh
+	@checks/pages/run.sh
+	@checks/python/run.sh
 
 # What takes too long for every change: 100 000 power cuts a layer, long properties, fuzzing. SOAK_SEED varies it.
 soak:
@@ -57,6 +59,17 @@ compare-device:
 # Volumes served to the programs that people use NBD with. Skipped where nbdkit and the others cannot be had.
 check-nbd:
 	@checks/nbd/run.sh
+
+# Pages of results in a real browser. Skipped where Chromium cannot be had.
+check-pages:
+	@checks/pages/run.sh
+
+# The package for Python: built, installed, and tested. Skipped where there is no Python 3.11.
+check-python:
+	@checks/python/run.sh
+
+# The reference of that package, made from its docstrings, in target/python-reference. The check makes it.
+python-reference: check-python
 
 # Each fuzz target for a short while; needs a nightly toolchain and `cargo install cargo-fuzz`. `make soak` runs it too,
 # for longer. FUZZ_SEED is the seed of all targets, 0 another one each time.
