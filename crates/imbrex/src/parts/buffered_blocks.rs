@@ -189,7 +189,7 @@ impl BufferedBlocks {
     /// Notes the slots of `at` as those that the plan gives up.
     pub fn note_given_up(&mut self, at: Extent<Lba>) {
         self.given_up.clear();
-        self.given_up.extend(self.map.range(at).map(|(_, slot)| slot));
+        self.map.range(at).for_each(|(_, slot)| self.given_up.push(slot));
     }
 
     /// Plans that the slots given up are free.
@@ -221,12 +221,17 @@ impl BufferedBlocks {
         plan: &mut Plan,
     ) {
         // Entries and slots lie scattered, and the removals below would wait for each of them in turn.
-        let table = slots.table();
-        std::hint::black_box(self.many(at).fold(0, |sum, (_, slot)| sum ^ table.prefetch(slot)));
+        let (table, mut touched, mut stay) = (slots.table(), 0, 0);
+        self.many(at).for_each(|(lba, slot)| {
+            touched ^= table.prefetch(slot);
+            stay += u32::from(!copied.contains(lba.since(at.start)));
+        });
+        std::hint::black_box(touched);
         self.given_up.clear();
         let mut rest = at;
         while !rest.is_empty() {
-            let stays = self.map.blocks(rest).find(|lba| !copied.contains(lba.since(at.start)));
+            let is_newer = |lba: &Lba| !copied.contains(lba.since(at.start));
+            let stays = if stay > 0 { self.map.blocks(rest).find(is_newer) } else { None };
             let run = Extent::between(rest.start, stays.unwrap_or(rest.end()));
             self.unmap_evicted(run, overwritten, slots, plan);
             rest = rest.skip((run.blocks + 1).min(rest.blocks));

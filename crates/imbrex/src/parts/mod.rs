@@ -11,6 +11,7 @@ pub mod full_map;
 mod full_map_plans;
 pub mod heat;
 pub mod least_first;
+pub mod lines;
 pub mod lost;
 pub mod map_runs;
 pub mod needed_blocks;

@@ -17,11 +17,6 @@ pub(super) struct PlaceTable {
 }
 
 impl PlaceTable {
-    /// The memory that a table for so many blocks takes.
-    pub fn most_memory(most: u64) -> Memory {
-        Memory::room::<u64>(Self::places_for(most))
-    }
-
     /// Entries of a table for so many blocks.
     fn places_for(most: u64) -> u64 {
         (2 * most).next_multiple_of(LINE).max(2 * LINE)
@@ -37,22 +32,11 @@ impl PlaceTable {
         Self { entries: vec![0; Self::places_for(most) as usize] }
     }
 
-    /// How many entries there are, used or not.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Where the block lies, if it has an entry.
     #[inline]
     pub fn get(&self, lba: Lba) -> Option<u32> {
         let entry = self.entries[self.find(lba)];
         (entry != 0).then(|| place_of(entry))
-    }
-
-    /// The entry where the search for a block begins, for its effect on the cache.
-    #[inline]
-    pub fn prefetch(&self, lba: Lba) -> u64 {
-        self.entries[self.home(lba)]
     }
 
     /// Gives the block a place; its former one.
@@ -73,17 +57,6 @@ impl PlaceTable {
         }
         self.close_gap(at);
         Some(place_of(was))
-    }
-
-    /// Takes whatever entry lies at `at` away.
-    #[inline]
-    pub fn take(&mut self, at: usize) -> Option<(Lba, u32)> {
-        let entry = self.entries[at];
-        if entry == 0 {
-            return None;
-        }
-        self.close_gap(at);
-        Some((Lba((entry >> PLACE_BITS) - 1), place_of(entry)))
     }
 
     /// The entry where the search for a block begins. Lines are scattered by the golden ratio, blocks of a line are

@@ -4,13 +4,12 @@
 //! list of groups, four bytes; any other has a line, which it gives back with its last member.
 
 use super::bitmap::words_of;
+use super::lines::Lines;
 use crate::memory::Memory;
 
 /// Numbers of a group.
 const GROUP: u64 = 512;
 const WORDS: usize = GROUP as usize / 64;
-/// Lines that take memory at a time.
-const CHUNK: usize = 1024;
 
 /// One bit for each number of a group.
 type Line = [u64; WORDS];
@@ -19,10 +18,8 @@ type Line = [u64; WORDS];
 #[derive(Clone, Debug, Default)]
 pub struct SparseBitmap {
     /// For each group the number of its line, counted from 1; 0 if it has none.
-    lines: Vec<u32>,
-    chunks: Vec<Box<[Line]>>,
-    /// Lines given back.
-    free: Vec<u32>,
+    numbers: Vec<u32>,
+    lines: Lines<Line>,
 }
 
 /// The word of a line that a number lies in, and its bit.
@@ -34,19 +31,14 @@ impl SparseBitmap {
     /// The memory that it takes with at most so many numbers in it.
     #[must_use]
     pub fn memory(&self, most: u64) -> Memory {
-        let groups = self.lines.len() as u64;
-        let lines = groups.min(most);
-        let chunks = lines.div_ceil(CHUNK as u64);
-        let lists = Memory::room::<u32>(groups)
-            + Memory::growing::<Box<[Line]>>(chunks)
-            + Memory::growing::<u32>(chunks * CHUNK as u64);
-        lists + Memory::room::<Line>(chunks * CHUNK as u64)
+        let groups = self.numbers.len() as u64;
+        Memory::room::<u32>(groups) + Lines::<Line>::memory(groups.min(most))
     }
 
     /// The empty set of numbers below `len`.
     #[must_use]
     pub fn new(len: u64) -> Self {
-        Self { lines: vec![0; len.div_ceil(GROUP) as usize], ..Self::default() }
+        Self { numbers: vec![0; len.div_ceil(GROUP) as usize], lines: Lines::default() }
     }
 
     /// Whether `at` is in the set.
@@ -68,8 +60,8 @@ impl SparseBitmap {
     #[inline]
     pub fn insert(&mut self, at: u64) -> bool {
         let group = (at / GROUP) as usize;
-        if self.lines[group] == 0 {
-            self.lines[group] = self.new_line();
+        if self.numbers[group] == 0 {
+            self.numbers[group] = self.lines.take([0; WORDS]) + 1;
         }
         let (word, bit) = place(at);
         let word = &mut self.line_mut(group)[word];
@@ -82,7 +74,7 @@ impl SparseBitmap {
     #[inline]
     pub fn remove(&mut self, at: u64) -> bool {
         let group = (at / GROUP) as usize;
-        if self.lines.get(group).is_none_or(|line| *line == 0) {
+        if self.numbers.get(group).is_none_or(|number| *number == 0) {
             return false;
         }
         let (word, bit) = place(at);
@@ -133,7 +125,7 @@ impl SparseBitmap {
     /// The greatest member in `[from, end)`.
     #[must_use]
     pub fn last(&self, from: u64, end: u64) -> Option<u64> {
-        let mut end = end.min(self.lines.len() as u64 * GROUP);
+        let mut end = end.min(self.numbers.len() as u64 * GROUP);
         while end > from {
             let group = (end - 1) / GROUP;
             let found = self.line_of(group).and_then(|line| last_of(line, ((end - 1) % GROUP) as usize));
@@ -148,40 +140,25 @@ impl SparseBitmap {
 
     /// The first group in `[from, end)` that has members.
     fn next_group(&self, from: u64, end: u64) -> Option<u64> {
-        let end = (end as usize).min(self.lines.len());
-        let behind = self.lines.get(from as usize..end)?.iter().position(|line| *line != 0)?;
+        let end = (end as usize).min(self.numbers.len());
+        let behind = self.numbers.get(from as usize..end)?.iter().position(|number| *number != 0)?;
         Some(from + behind as u64)
     }
 
     #[inline]
     fn line_of(&self, group: u64) -> Option<&Line> {
-        let number = self.lines.get(group as usize)?.checked_sub(1)? as usize;
-        Some(&self.chunks[number / CHUNK][number % CHUNK])
+        Some(self.lines.get(self.numbers.get(group as usize)?.checked_sub(1)?))
     }
 
     /// The line of a group that has one.
     #[inline]
     fn line_mut(&mut self, group: usize) -> &mut Line {
-        let number = self.lines[group] as usize - 1;
-        &mut self.chunks[number / CHUNK][number % CHUNK]
+        self.lines.get_mut(self.numbers[group] - 1)
     }
 
-    /// The line of a group is empty. When all are, only what a small set takes is kept.
+    /// The line of a group is empty.
     fn give_back(&mut self, group: usize) {
-        self.free.push(std::mem::take(&mut self.lines[group]));
-        if self.chunks.len() > 1 && self.free.len() == self.chunks.len() * CHUNK {
-            (self.chunks, self.free) = (Vec::new(), Vec::new());
-        }
-    }
-
-    /// A line of zeros, by its number counted from 1.
-    fn new_line(&mut self) -> u32 {
-        if self.free.is_empty() {
-            let first = (self.chunks.len() * CHUNK) as u32;
-            self.chunks.push(vec![[0; WORDS]; CHUNK].into());
-            self.free.extend((1..=CHUNK as u32).rev().map(|number| first + number));
-        }
-        self.free.pop().unwrap_or_else(|| unreachable!("there are some now"))
+        self.lines.give_back(std::mem::take(&mut self.numbers[group]) - 1);
     }
 }
 
@@ -219,13 +196,13 @@ mod tests {
         let mut bits = SparseBitmap::new(1 << 32);
         for round in 0..3 {
             (0..5000).for_each(|i| assert!(bits.insert((i * 800_011 + round) % (1 << 32))));
-            assert_eq!(bits.chunks.len(), 5, "lines are given back and taken again");
+            assert_eq!(bits.lines.room(), 5 << 10, "lines are given back and taken again");
             (0..5000).for_each(|i| assert!(bits.remove((i * 800_011 + round) % (1 << 32))));
         }
-        assert_eq!((bits.next(0, 1 << 32), bits.free.len()), (None, 0), "an empty set gives all of them up");
+        assert_eq!((bits.next(0, 1 << 32), bits.lines.room()), (None, 0), "an empty set gives all of them up");
         (0..5000).for_each(|at| assert!(bits.insert(at)));
         bits.remove_run(3, 4998);
-        assert_eq!((bits.next(3, 1 << 32), bits.free.len()), (Some(4998), CHUNK - 2));
+        assert_eq!((bits.next(3, 1 << 32), bits.lines.room()), (Some(4998), 1 << 10));
     }
 
     proptest! {

@@ -237,12 +237,12 @@ impl<P: Policy> ZoneBuffer<P> {
     fn copy_newer(&mut self, zone: Extent<Lba>, from: u32, to: u32) {
         let stretch = zone.skip(from).first(to - from);
         let offset = |lba: Lba| (lba.0 - zone.start.0) as u32;
-        self.newer.clear();
-        let places = self.blocks.many(stretch).map(|(lba, slot)| (offset(lba), self.blocks.place_of(slot)));
-        self.newer.extend(places);
-        for (offset, _) in &self.newer {
-            self.copied.insert(u64::from(*offset));
-        }
+        let Self { newer, copied, blocks, .. } = self;
+        newer.clear();
+        blocks.many(stretch).for_each(|(lba, slot)| {
+            newer.push((offset(lba), blocks.place_of(slot)));
+            copied.insert(offset(lba).into());
+        });
     }
 
     /// Switches the map: the zone's blocks are at their native place, except those updated since they were copied.

@@ -92,13 +92,19 @@ impl<P: InPlace> ZoneBuffer<P> {
             let direct = self.write_direct(rest, done, plan);
             if direct > 0 {
                 done += direct;
-            } else if self.write_hit(rest.start, done, plan) {
+                continue;
+            }
+            let run = self.indirect(rest);
+            let buffered = self.blocks.map.range(run).next();
+            if let Some((lba, slot)) = buffered.filter(|(lba, _)| *lba == run.start) {
+                self.update(lba, slot, done, plan);
                 hits += 1;
                 done += 1;
             } else {
-                match self.append(rest, done, plan) {
+                let new = buffered.map_or(run, |(lba, _)| Extent::between(run.start, lba));
+                match self.put(new, done, plan) {
                     0 => break,
-                    run => done += run,
+                    taken => done += taken,
                 }
             }
         }
@@ -106,21 +112,11 @@ impl<P: InPlace> ZoneBuffer<P> {
         done
     }
 
-    /// Plans the update of the block in its slot, if it has one.
-    fn write_hit(&mut self, lba: Lba, host: u32, plan: &mut Plan) -> bool {
-        let Some(slot) = self.blocks.map.get(lba) else { return false };
+    /// Plans that a buffered block is updated in its slot.
+    fn update(&mut self, lba: Lba, slot: u32, host: u32, plan: &mut Plan) {
         plan.copy(Place::Host(host), Place::At(self.slot_place(slot)), 1, Why::Host);
         self.policy.updated(slot);
         self.outdate_copies(Extent::new(lba, 1));
-        true
-    }
-
-    /// Plans as many blocks from the front of `rest` as are neither buffered nor direct and find contiguous slots.
-    fn append(&mut self, rest: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
-        let run = self.indirect(rest);
-        let new =
-            self.blocks.map.next(run.start, run.end()).map_or(run, |buffered| Extent::between(run.start, buffered));
-        self.put(new, host, plan)
     }
 
     /// Slots that a write of `at` needs before it may start.
