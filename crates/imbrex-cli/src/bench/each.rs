@@ -35,6 +35,8 @@ const SCHEMA: &str = "imbrex.layer-speed/2";
 const BUFFER_PERCENT: u64 = 1;
 /// Of a disk that is full, this part is written before the clock starts: more than is spare by default.
 const OVERWRITTEN_PERCENT: u64 = 12;
+/// Blocks written for each of the host's by a layer that need not use up anything before it cleans.
+const REWRITES: f64 = 1.5;
 /// A buffer that has room for all requests is so much of them: some layers keep a part of it apart.
 const ROOMY_PERCENT: u64 = 200;
 /// Requests between two looks at the clock; as the replay reports them.
@@ -203,13 +205,11 @@ fn in_a_process(case: &Case, load: Load, args: &Args) -> Result<Measured> {
 fn measure(subject: (&Case, &toml::Table), load: Load, scale: Scale) -> Result<Measured> {
     let (case, config) = subject;
     let pilot = replay(subject, load, (2 * PILOT, PILOT), true)?;
-    let rate = PILOT as f64 / pilot.seconds;
-    let requests = ((rate * SECONDS) as u64).clamp(PILOT, scale.requests - scale.lead_in);
+    let requests = ((PILOT as f64 / pilot.seconds * SECONDS) as u64).clamp(PILOT, scale.requests - scale.lead_in);
     // What was buffered or mapped in the lead-in is written again; and a disk without a buffer has used up its spare
-    // space, if that does not take too long.
-    let overwritten = blocks_of(load) * OVERWRITTEN_PERCENT / 100;
-    let uses_up = load == Load::Cleans && !case.layer.buffered;
-    let least = if uses_up { overwritten.min((rate * SECONDS) as u64) } else { 0 };
+    // space, unless it rewrites from the first block on.
+    let uses_up = load == Load::Cleans && !case.layer.buffered && pilot.outcome.write_amplification < REWRITES;
+    let least = if uses_up { blocks_of(load) * OVERWRITTEN_PERCENT / 100 } else { 0 };
     let lead_in = (requests / 4).max(least).next_multiple_of(PILOT);
     let mut measured = Measured {
         schema: SCHEMA.to_owned(),
