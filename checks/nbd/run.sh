@@ -2,7 +2,7 @@
 # Serves volumes to the programs that people use NBD with, and holds what they read against what they wrote: fio,
 # nbdcopy, qemu-io, and file systems on loop devices by way of nbdfuse. Then servers are killed while they are written
 # to, stopped, given a full and an unreadable store, left by their clients, and started on what cannot be served, and
-# volumes grow. A full interlaced disk is discarded, and must be fast again;
+# volumes grow. A full interlaced disk is discarded, and must be fast again; holes are told, and copies pass them over;
 # writes beside compaction must not wait for all of it.
 #
 # Needs nbdkit, libnbd's programs, qemu-utils and fio, installed quietly where this is Debian and the user is root. File
@@ -22,6 +22,7 @@ check="nbd check" required=IMBREX_REQUIRE_PEERS
 . ./databases.sh
 . ./kill.sh
 . ./trim.sh
+. ./holes.sh
 . ./waits.sh
 . ./stops.sh
 . ./growth.sh
@@ -274,6 +275,7 @@ check_file_systems
 check_unreadable unreadable
 check_full
 check_trims
+check_holes
 check_waits waits
 check_kills
 check_growth

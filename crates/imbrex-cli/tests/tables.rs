@@ -11,7 +11,7 @@ use assert_cmd::Command;
 const WIDTH: usize = 100;
 
 /// Every subcommand with what makes it print its widest tables.
-const SHOWN: [&str; 24] = [
+const SHOWN: [&str; 25] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
@@ -36,6 +36,7 @@ const SHOWN: [&str; 24] = [
     "format LONG/b.img --drive small-zoned --layer fifo-log --checksums",
     "scrub LONG/b.img",
     "bench --layer amphisbaena,page-ftl --set amphisbaena.hot_most=0.5 --quick",
+    "bench --layer conventional --quick --against earlier.json",
 ];
 
 /// Subcommands that print no table: a page is no terminal, Python prints what a sweep does, and the others serve, or need somebody who does.
@@ -62,6 +63,8 @@ fn no_table_is_wider_than_a_pipe() {
         fs::write(path, "128166372003061629,hm,0,Write,8192,4096,100\n128166372003071629,hm,0,Read,4096,4096,9\n")
             .unwrap();
     }
+    let earlier = imbrex(folder.path(), "bench --layer conventional --quick --format json").stdout;
+    fs::write(folder.path().join("earlier.json"), earlier).unwrap();
     for command in SHOWN {
         let output = imbrex(folder.path(), &command.replace("LONG", &long));
         assert!(output.status.success(), "imbrex {command}: {}", String::from_utf8_lossy(&output.stderr));

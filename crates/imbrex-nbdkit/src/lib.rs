@@ -4,6 +4,7 @@
 //! every connection. Nothing is opened before nbdkit has forked: locks and threads would not survive that.
 
 mod allocator;
+mod entry;
 mod log;
 mod sockets;
 mod stop;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use imbrex::perform::Failure;
 use imbrex_live::engine::Engine;
 use imbrex_live::service::{Answering, KEYS, NOT_DURABLE, Service, ServiceError, ServiceOptions};
-use nbdkit::{Error, Flags, FuaFlags, Result, Server, ThreadModel};
+use nbdkit::{Error, ExtentHandle, ExtentType, Flags, FuaFlags, Result, Server, ThreadModel};
 
 /// What the command line says.
 static OPTIONS: Mutex<Option<ServiceOptions>> = Mutex::new(None);
@@ -38,6 +39,12 @@ fn options() -> MutexGuard<'static, Option<ServiceOptions>> {
 
 fn invalid(why: impl std::fmt::Display) -> Error {
     Error::new(libc::EINVAL, why.to_string())
+}
+
+/// Bytes of a block, while the volume is served.
+fn block_bytes() -> Option<u32> {
+    let serving = SERVICE.read().unwrap_or_else(PoisonError::into_inner);
+    serving.as_ref().map(|serving| serving.service.engine().block_bytes())
 }
 
 /// What a client is told.
@@ -183,6 +190,10 @@ impl Server for Connection {
         Ok(true)
     }
 
+    fn can_extents(&self) -> Result<bool> {
+        Ok(true)
+    }
+
     fn can_fast_zero(&self) -> Result<bool> {
         // nbdkit before 1.34 ends over a client that asks for what it was not offered. It is refused at once.
         Ok(true)
@@ -211,6 +222,14 @@ impl Server for Connection {
         self.change(flags, |engine| engine.zero_bytes(self.client, offset, count.into()))
     }
 
+    fn extents(&self, count: u32, offset: u64, _flags: Flags, told: &mut ExtentHandle) -> Result<()> {
+        for run in self.service.engine().known_zeros(offset, count.into()).map_err(failed)? {
+            let kind = if run.zeros { ExtentType::HoleZero } else { ExtentType::Allocated };
+            told.add(run.offset, run.bytes, kind)?;
+        }
+        Ok(())
+    }
+
     fn flush(&self) -> Result<()> {
         self.service.engine().flush(self.client).map_err(failed)
     }
@@ -220,30 +239,4 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.service.engine().forget(self.client);
     }
-}
-
-#[allow(unsafe_code, reason = "the binding's macro exports the function by which nbdkit finds the plugin")]
-mod entry {
-    use super::Connection;
-
-    nbdkit::plugin!(Connection {
-        after_fork,
-        can_fast_zero,
-        can_flush,
-        can_fua,
-        can_multi_conn,
-        can_trim,
-        can_write,
-        can_zero,
-        config,
-        config_complete,
-        config_help,
-        flush,
-        is_rotational,
-        thread_model,
-        trim,
-        unload,
-        write_at,
-        zero
-    });
 }

@@ -219,6 +219,13 @@ pub trait TranslationLayer: Send {
         Unwritten::Zeros
     }
 
+    /// Whether the blocks from the front of `at` are known to read as zeros, and of how many of them the same is said, at
+    /// least one. It reads and changes nothing, not even what the layer keeps of reads. A layer that keeps no map knows it
+    /// of none; nobody knows it of a block that is lost.
+    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
+        (false, at.blocks)
+    }
+
     /// Plans a read. Never blocks.
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan);
 

@@ -1,6 +1,10 @@
 //! Every layer on a drive of its kind: how fast it is replayed, and what its maps weigh.
 //!
-//! A layer and a footprint are measured in a process of their own, so that the memory it takes is theirs. The drives
+//! Each is measured on two workloads: one that finds room for all that it writes, over a footprint whose maps no cache
+//! of the processor holds; and one over a full disk, for which the layer cleans. How many blocks were written for each
+//! of the host's says what became of that.
+//!
+//! A layer and a workload are measured in a process of their own, so that the memory it takes is theirs. The drives
 //! are those that `compare --family all` takes, as large as the footprint needs.
 
 use std::ops::ControlFlow;
@@ -9,25 +13,32 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use imbrex::layers;
-use imbrex::replay::{Observer, Outcome, ReplayOptions};
+use imbrex::recording::Recording;
+use imbrex::replay::{Observer, Outcome, ReplayOptions, WarmUp};
 use imbrex::trace::Workload;
 use imbrex::trace::synthetic::Pattern;
 use serde::{Deserialize, Serialize};
 
+use super::against::{self, Earlier, Named};
 use super::requests::{self, BLOCK_BYTES, InMemory};
-use super::{Args, Format, Scale, memory, shown};
+use super::{Args, Report, Scale, disksim, memory, one_message, shown};
 use crate::families::Families;
-use crate::output::print_line;
+use crate::output::{Format, Output, print_line};
+use crate::say::note;
 use crate::setup::Case;
-use crate::table::{paragraphs, table};
+use crate::table::{grid, paragraphs};
 use crate::values::Setting;
 
 /// The version of [`Measured`].
-const SCHEMA: &str = "imbrex.layer-speed/1";
-/// The footprints in GiB: one that no cache of the processor holds the maps of, and one that is filled again and again.
-const FOOTPRINTS: [u64; 2] = [256, 10];
-/// A layer's buffer, of the footprint.
+const SCHEMA: &str = "imbrex.layer-speed/2";
+/// The part of the footprint that a layer which cleans has for its buffer.
 const BUFFER_PERCENT: u64 = 1;
+/// Of a disk that is full, this part is written before the clock starts: more than is spare by default.
+const OVERWRITTEN_PERCENT: u64 = 12;
+/// Blocks written for each of the host's by a layer that need not use up anything before it cleans.
+const REWRITES: f64 = 1.5;
+/// A buffer that has room for all requests is so much of them: some layers keep a part of it apart.
+const ROOMY_PERCENT: u64 = 200;
 /// Requests between two looks at the clock; as the replay reports them.
 const PILOT: u64 = 1 << 16;
 /// How long a replay should take at most: a layer that moves much is measured over fewer requests.
@@ -50,7 +61,41 @@ impl Chosen {
     }
 }
 
-/// A layer over a footprint.
+/// What is written.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// There is room for it.
+    Fits,
+    /// Room for it has to be made.
+    Cleans,
+}
+
+impl Load {
+    const ALL: [Self; 2] = [Self::Fits, Self::Cleans];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fits => "fits",
+            Self::Cleans => "cleans",
+        }
+    }
+
+    /// Where it writes, in GiB.
+    fn footprint_gib(self) -> u64 {
+        match self {
+            Self::Fits => 256,
+            Self::Cleans => 10,
+        }
+    }
+
+    /// Whether a layer has anything to do for it that it has not for the other.
+    fn applies(self, case: &Case) -> bool {
+        self == Self::Fits || case.layer.recording != Recording::Conventional
+    }
+}
+
+/// A layer under a load.
 #[derive(Serialize, Deserialize)]
 struct Measured {
     schema: String,
@@ -58,17 +103,41 @@ struct Measured {
     /// Its fields that are not as they are by default.
     config: toml::Table,
     drive: String,
+    load: Load,
     footprint_gib: u64,
     /// Requests that were timed, each of one block.
     requests: u64,
     /// Without and with prefetching.
     host_blocks_per_second: [f64; 2],
+    ns_per_block: [f64; 2],
     media_blocks_per_second: [f64; 2],
+    /// Blocks that the drive wrote for each of the host's.
+    written_per_host_block: f64,
     /// What the process grew by, and for each block that the layer offers or, if it has a buffer, that the buffer
     /// holds.
     resident_bytes: Option<f64>,
     mapped_blocks: u64,
     bytes_per_mapped_block: Option<f64>,
+    /// Of DiskSim's rate, where that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_disksim: Option<[f64; 2]>,
+    /// Of the host's blocks in a second in the run of `--against`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_earlier: Option<[f64; 2]>,
+}
+
+impl Named for Measured {
+    const SCHEMA: &'static str = SCHEMA;
+
+    fn name(&self) -> String {
+        format!("{}, {}", self.configured(), self.load.name())
+    }
+}
+
+impl Measured {
+    fn configured(&self) -> String {
+        self.config.iter().fold(self.layer.clone(), |name, (field, value)| format!("{name} {field}={value}"))
+    }
 }
 
 pub fn run(args: &Args, scale: Scale) -> Result<()> {
@@ -79,33 +148,46 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
     // The conventional layer is on each of the drives; once is enough.
     cases.dedup_by_key(|case| case.layer.name);
     Setting::check(&args.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
-    if let Some(gib) = args.alone {
+    if let Some(load) = args.alone {
         let [case] = cases.as_slice() else { bail!("--alone takes one layer") };
-        let row = measure((case, &Setting::config(&args.settings, case.layer)), gib, scale)?;
+        let row = measure((case, &Setting::config(&args.settings, case.layer)), load, scale)?;
         return print_line(serde_json::to_string(&row)?);
     }
+    let mut earlier = args.against.as_deref().map(|file| Earlier::read(file, args.quick)).transpose()?;
     let page = args.page.open("Layers measured on this machine")?;
+    let disksim = args.disksim.as_deref().map(|program| disksim::measure(program, scale, &mut Report::silent()));
+    let disksim = disksim.transpose()?;
     let mut rows = Vec::new();
-    for gib in FOOTPRINTS {
-        for case in &cases {
-            rows.push(in_a_process(case, gib, args)?);
+    for load in Load::ALL {
+        for case in cases.iter().filter(|case| load.applies(case)) {
+            let mut row = in_a_process(case, load, args)?;
+            row.to_disksim = disksim.map(|disksim| row.host_blocks_per_second.map(|rate| rate / disksim));
+            rows.push(row);
         }
+    }
+    if let Some(earlier) = &mut earlier {
+        earlier.pair(&mut rows, |row, before| {
+            let [now, then] = [&*row, before].map(|row| row.host_blocks_per_second);
+            row.to_earlier = Some([now[0] / then[0], now[1] / then[1]]);
+        })?;
     }
     if let Some(mut page) = page {
         page.add(&rows)?;
         page.finish()?;
     }
-    if args.format == Format::Json {
-        return print_line(serde_json::to_string_pretty(&rows)?);
+    let missing = earlier.map_or_else(Vec::new, |earlier| earlier.missing());
+    if args.format != Format::Table {
+        missing.iter().for_each(note);
     }
-    print_line(shown_rows(&rows).trim_end_matches('\n'))
+    let shown = || format!("{}{}", shown_rows(&rows, args).trim_end_matches('\n'), against::legend(&missing));
+    Output::standard(args.format).write(&rows, shown)
 }
 
 /// Has another process measure.
-fn in_a_process(case: &Case, gib: u64, args: &Args) -> Result<Measured> {
+fn in_a_process(case: &Case, load: Load, args: &Args) -> Result<Measured> {
     let layer = case.layer.name;
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["bench", "--layer", layer, "--alone", &gib.to_string()]);
+    command.args(["bench", "--layer", layer, "--alone", load.name()]);
     if args.quick {
         command.arg("--quick");
     }
@@ -113,44 +195,60 @@ fn in_a_process(case: &Case, gib: u64, args: &Args) -> Result<Measured> {
         command.args(["--set", &setting.to_string()]);
     }
     let output = command.output()?;
+    let what = || format!("measuring {layer} on what {}", load.name());
     if !output.status.success() {
-        bail!("measuring {layer} over {gib} GiB: {}", String::from_utf8_lossy(&output.stderr).trim());
+        bail!("{}: {}", what(), String::from_utf8_lossy(&output.stderr).trim());
     }
-    serde_json::from_slice(&output.stdout).with_context(|| format!("measuring {layer} over {gib} GiB"))
+    serde_json::from_slice(&output.stdout).with_context(what).map_err(one_message)
 }
 
-fn measure(subject: (&Case, &toml::Table), gib: u64, scale: Scale) -> Result<Measured> {
+fn measure(subject: (&Case, &toml::Table), load: Load, scale: Scale) -> Result<Measured> {
     let (case, config) = subject;
-    let pilot = replay(subject, gib, (2 * PILOT, PILOT), true)?;
+    let pilot = replay(subject, load, (2 * PILOT, PILOT), true)?;
     let requests = ((PILOT as f64 / pilot.seconds * SECONDS) as u64).clamp(PILOT, scale.requests - scale.lead_in);
-    // What was buffered or mapped in the lead-in is written again.
-    let lead_in = (requests / 4).next_multiple_of(PILOT);
+    // What was buffered or mapped in the lead-in is written again; and a disk without a buffer has used up its spare
+    // space, unless it rewrites from the first block on.
+    let uses_up = load == Load::Cleans && !case.layer.buffered && pilot.outcome.write_amplification < REWRITES;
+    let least = if uses_up { blocks_of(load) * OVERWRITTEN_PERCENT / 100 } else { 0 };
+    let lead_in = (requests / 4).max(least).next_multiple_of(PILOT);
     let mut measured = Measured {
         schema: SCHEMA.to_owned(),
         layer: case.layer.name.to_owned(),
         config: config.clone(),
         drive: case.drive.name.clone(),
-        footprint_gib: gib,
+        load,
+        footprint_gib: load.footprint_gib(),
         requests,
         host_blocks_per_second: [0.0; 2],
+        ns_per_block: [0.0; 2],
         media_blocks_per_second: [0.0; 2],
+        written_per_host_block: 0.0,
         resident_bytes: pilot.resident_bytes,
         mapped_blocks: pilot.mapped_blocks,
         bytes_per_mapped_block: pilot.resident_bytes.map(|bytes| bytes / pilot.mapped_blocks as f64),
+        to_disksim: None,
+        to_earlier: None,
     };
     for _ in 0..scale.repetitions.div_ceil(2) {
         for prefetch in [false, true] {
-            let run = replay(subject, gib, (lead_in + requests, lead_in), prefetch)?;
-            let media = run.outcome.media_write_blocks.total() + run.outcome.media_read_blocks.total();
-            let all = (lead_in + requests) as f64;
+            let run = replay(subject, load, (lead_in + requests, lead_in), prefetch)?;
+            let written = run.outcome.media_write_blocks.total();
+            let media = written + run.outcome.media_read_blocks.total();
             let host = requests as f64 / run.seconds;
             let best = &mut measured.host_blocks_per_second[usize::from(prefetch)];
             *best = best.max(host);
             let best = &mut measured.media_blocks_per_second[usize::from(prefetch)];
-            *best = best.max(host * media as f64 / all);
+            *best = best.max(host * media as f64 / requests as f64);
+            measured.written_per_host_block = written as f64 / requests as f64;
         }
     }
+    measured.ns_per_block = measured.host_blocks_per_second.map(|rate| 1e9 / rate);
     Ok(measured)
+}
+
+/// Blocks of its footprint.
+fn blocks_of(load: Load) -> u64 {
+    (load.footprint_gib() << 30) / BLOCK_BYTES
 }
 
 /// What one replay came to.
@@ -163,18 +261,22 @@ struct Run {
     mapped_blocks: u64,
 }
 
-/// Replays uniform writes of single blocks; the clock starts after the lead-in.
+/// Replays uniform writes of single blocks; the clock starts after the lead-in, and what is counted does.
 fn replay(
     (case, config): (&Case, &toml::Table),
-    gib: u64,
+    load: Load,
     (requests, lead_in): (u64, u64),
     prefetch: bool,
 ) -> Result<Run> {
-    let range_bytes = gib << 30;
+    let range_bytes = load.footprint_gib() << 30;
     let spec = requests::spec(Pattern::Uniform, range_bytes, requests);
     let stream = requests::generate(&spec)?;
-    let options = ReplayOptions { prefetch, ..ReplayOptions::default() };
-    let buffer_blocks = range_bytes / BLOCK_BYTES * BUFFER_PERCENT / 100;
+    // A log that is empty finds room for all; what lies before zones goes into a buffer that does.
+    let prefill = if load == Load::Fits && !case.layer.buffered { 0.0 } else { 1.0 };
+    let warm_up = Some(WarmUp::Requests(lead_in));
+    let options = ReplayOptions { prefetch, prefill, warm_up, ..ReplayOptions::default() };
+    let room = if load == Load::Fits { requests * ROOMY_PERCENT / 100 } else { 0 };
+    let buffer_blocks = (blocks_of(load) * BUFFER_PERCENT / 100).max(room);
     let workload = Workload::Synthetic(spec);
     let before = memory::status_bytes("VmRSS:").ok();
     let (_, simulation) = case.simulation(config, &workload, (range_bytes, buffer_blocks), &options)?;
@@ -203,35 +305,31 @@ impl Observer for Clock {
     }
 }
 
-fn shown_rows(rows: &[Measured]) -> String {
+fn shown_rows(rows: &[Measured], args: &Args) -> String {
+    let factors = [(args.disksim.is_some(), ">of DiskSim"), (args.against.is_some(), ">of earlier")];
+    let mut headings = vec!["layer", "load", "drive", ">M blocks/s", ">prefetching", ">ns a block", ">prefetching"];
+    headings.extend(factors.iter().filter(|(is_asked, _)| *is_asked).map(|(_, heading)| *heading));
+    headings.extend([">written a block", ">media M blocks/s", ">prefetching", ">memory MiB", ">bytes a block"]);
+    let millions = |rate: f64| format!("{:.3}", rate / 1e6);
     let cells = rows.iter().map(|row| {
-        let [host, host_prefetch] = row.host_blocks_per_second.map(shown);
-        let [media, media_prefetch] = row.media_blocks_per_second.map(shown);
         let unknown = || "-".to_owned();
-        [
-            row.config.iter().fold(row.layer.clone(), |name, (field, value)| format!("{name} {field}={value}")),
-            format!("{} GiB", row.footprint_gib),
-            row.drive.clone(),
-            host,
-            host_prefetch,
-            media,
-            media_prefetch,
-            row.resident_bytes.map_or_else(unknown, |bytes| format!("{:.1}", bytes / f64::from(1 << 20))),
-            row.bytes_per_mapped_block.map_or_else(unknown, |bytes| format!("{bytes:.2}")),
-        ]
+        let [host, host_prefetch] = row.host_blocks_per_second.map(millions);
+        let [ns, ns_prefetch] = row.ns_per_block.map(shown);
+        let [media, media_prefetch] = row.media_blocks_per_second.map(millions);
+        let load = format!("{}, {} GiB", row.load.name(), row.footprint_gib);
+        let mut cells = vec![row.configured(), load, row.drive.clone(), host, host_prefetch, ns, ns_prefetch];
+        // That of the faster way.
+        let factor = |pair: Option<[f64; 2]>| pair.map_or_else(unknown, |[_, prefetching]| format!("{prefetching:.2}"));
+        let asked = factors.iter().zip([row.to_disksim, row.to_earlier]).filter(|((is_asked, _), _)| *is_asked);
+        cells.extend(asked.map(|(_, pair)| factor(pair)));
+        cells.extend([format!("{:.2}", row.written_per_host_block), media, media_prefetch]);
+        cells.push(row.resident_bytes.map_or_else(unknown, |bytes| format!("{:.1}", bytes / f64::from(1 << 20))));
+        cells.push(row.bytes_per_mapped_block.map_or_else(unknown, |bytes| format!("{bytes:.2}")));
+        cells
     });
-    let headings = [
-        "layer",
-        ">footprint",
-        "drive",
-        ">host blocks/s",
-        ">with prefetching",
-        ">media blocks/s",
-        ">with prefetching",
-        ">memory MiB",
-        ">bytes a block",
-    ];
-    let legend = "Uniform writes of single blocks. Media: read and written. Memory: what the process grew by, drive \
-                  and replay included; a block: of the buffer or, without one, of the capacity.";
-    format!("{}\n\n{}\n", table(headings, cells), paragraphs(legend))
+    let legend = "Uniform writes of single blocks of the host, in millions a second and in nanoseconds each, without and \
+                  with prefetching; what the drive wrote for each of them; media: read and written. What fits finds \
+                  room; what cleans is written to a full disk. Memory: what the process grew by, drive and replay \
+                  included; a block: of the buffer or, without one, of the capacity.";
+    format!("{}\n\n{}\n", grid(&headings, cells), paragraphs(legend))
 }

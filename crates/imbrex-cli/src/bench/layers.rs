@@ -28,8 +28,6 @@ const HYBRID_DRIVE: &str = "zonealloy";
 const HYBRID_FIXED_ZONES: u32 = 16;
 /// A layer's buffer, of the address range.
 pub const BUFFER_PERCENT: u64 = 1;
-/// DiskSim's rate, in requests/s: the best that was measured, on another machine of the same class.
-const DISKSIM: f64 = 159_000.0;
 
 const LAYERS: [&str; 10] = [
     "conventional",
@@ -50,7 +48,7 @@ const SCHEDULERS: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 pub(super) struct Stream {
     pub name: &'static str,
     range_bytes: u64,
-    requests: Arc<[TraceRequest]>,
+    pub requests: Arc<[TraceRequest]>,
 }
 
 /// The rates over one stream.
@@ -204,6 +202,5 @@ fn add_ratios(stream: &str, rates: &Rates, report: &mut Report) {
             add(format!("{layer} prefetching / straight line"), prefetched.0 / rates.in_place.0, "aim: at least 0.7");
         }
         add(format!("{layer} prefetching / without"), prefetched.0 / plain.0, "");
-        add(format!("{layer} / DiskSim"), prefetched.0 / DISKSIM, "against its 159 000 requests/s; aim: at least 20");
     }
 }

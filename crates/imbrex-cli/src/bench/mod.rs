@@ -4,8 +4,10 @@
 //! others use too. What is measured is repeated, in turns with what it is compared to, and the best of the repetitions
 //! counts: noise only ever slows down.
 
+mod against;
 mod array_log;
 mod decoding;
+mod disksim;
 mod each;
 mod layers;
 mod logs;
@@ -16,16 +18,17 @@ mod stacks;
 mod straight_line;
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::ValueEnum;
+use against::{Earlier, Named};
 use each::Chosen;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::output::print_line;
+use crate::output::{Format, Output, print_line};
 use crate::page::PageArgument;
 use crate::say::note;
-use crate::table::table;
+use crate::table::grid;
 use crate::values::{Setting, setting};
 
 /// What `imbrex bench` takes.
@@ -43,28 +46,49 @@ pub struct Args {
     /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting, requires = "layers")]
     settings: Vec<Setting>,
+    /// Measure DiskSim too, whose program is at PATH, and say how many times as fast everything else is
+    #[arg(long, value_name = "PATH")]
+    disksim: Option<PathBuf>,
+    /// Compare with what an earlier run wrote with --format json, row by row
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
     #[command(flatten)]
     page: PageArgument,
-    /// Measure one layer over so many GiB in this process alone, whose memory is then the layer's
-    #[arg(long, value_name = "GIB", hide = true, requires = "layers")]
-    alone: Option<u64>,
-}
-
-#[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Table,
-    Json,
+    /// Measure one layer under one load in this process alone, whose memory is then the layer's
+    #[arg(long, value_enum, hide = true, requires = "layers")]
+    alone: Option<each::Load>,
 }
 
 /// One measured or derived number.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Measurement {
-    schema: &'static str,
+    schema: String,
     name: String,
-    value: f64,
-    unit: &'static str,
+    /// Nothing where it could not be had.
+    value: Option<f64>,
+    unit: String,
+    /// What a rate of blocks is for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ns_per_block: Option<f64>,
+    /// Of DiskSim's rate, where that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_disksim: Option<f64>,
+    /// Of what it was in the run of `--against`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to_earlier: Option<f64>,
     note: String,
 }
+
+impl Named for Measurement {
+    const SCHEMA: &'static str = SCHEMA;
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// The unit of rates that DiskSim's is one of.
+const BLOCKS: &str = "blocks/s";
 
 /// The version of [`Measurement`].
 const SCHEMA: &str = "imbrex.measurement/1";
@@ -92,8 +116,25 @@ struct Report {
 }
 
 impl Report {
-    fn add(&mut self, name: impl Into<String>, value: f64, unit: &'static str, note: impl Into<String>) {
-        self.rows.push(Measurement { schema: SCHEMA, name: name.into(), value, unit, note: note.into() });
+    /// One that nobody reads.
+    fn silent() -> Self {
+        Self { rows: Vec::new(), talks: false }
+    }
+
+    fn add(&mut self, name: impl Into<String>, value: f64, unit: &str, note: impl Into<String>) {
+        let (value, unit) = (Some(value).filter(|value| value.is_finite()), unit.to_owned());
+        let ns_per_block = value.filter(|rate| unit == BLOCKS && *rate > 0.0).map(|rate| 1e9 / rate);
+        let (schema, name, note) = (SCHEMA.to_owned(), name.into(), note.into());
+        self.rows.push(Measurement {
+            schema,
+            name,
+            value,
+            unit,
+            ns_per_block,
+            to_disksim: None,
+            to_earlier: None,
+            note,
+        });
     }
 
     fn begin(&self, what: &str) {
@@ -109,30 +150,68 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if !args.layers.is_empty() {
         return each::run(args, scale);
     }
+    let mut earlier = args.against.as_deref().map(|file| Earlier::read(file, args.quick)).transpose()?;
     let page = args.page.open("What was measured on this machine")?;
     let mut report = Report { rows: Vec::new(), talks: std::io::stderr().is_terminal() };
     // First, while the peak of the process is still the layer's own.
     memory::measure(&mut report)?;
+    let disksim = args.disksim.as_deref().map(|program| disksim::measure(program, scale, &mut report)).transpose()?;
     lookups::measure(scale, &mut report);
     layers::measure(scale, &mut report)?;
     logs::measure(scale, &mut report)?;
     stacks::measure(scale, &mut report)?;
     decoding::measure(scale, &mut report)?;
     memory::peak(&mut report);
+    for row in report.rows.iter_mut().filter(|row| row.unit == BLOCKS) {
+        row.to_disksim = row.value.zip(disksim).map(|(rate, disksim)| rate / disksim);
+    }
+    if let Some(earlier) = &mut earlier {
+        earlier.pair(&mut report.rows, |row, before| row.to_earlier = ratio(row.value, before.value))?;
+    }
     if let Some(mut page) = page {
         page.add(&report.rows)?;
         page.finish()?;
     }
-    print(&report.rows, args)
+    print(&report.rows, args, &earlier.map_or_else(Vec::new, |earlier| earlier.missing()))
 }
 
-fn print(rows: &[Measurement], args: &Args) -> anyhow::Result<()> {
+/// An error whose reasons are part of what it says: only that is shown.
+fn one_message(error: anyhow::Error) -> anyhow::Error {
+    anyhow::anyhow!("{error:#}")
+}
+
+/// One number over another, where both are known.
+fn ratio(now: Option<f64>, before: Option<f64>) -> Option<f64> {
+    now.zip(before).map(|(now, before)| now / before).filter(|ratio| ratio.is_finite())
+}
+
+fn print(rows: &[Measurement], args: &Args, missing: &[String]) -> anyhow::Result<()> {
+    if args.format != Format::Table {
+        missing.iter().for_each(note);
+    }
     if args.format == Format::Json {
         let all = serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "quick": args.quick, "rows": rows });
         return print_line(serde_json::to_string_pretty(&all)?);
     }
-    let cells = |row: &Measurement| [row.name.clone(), shown(row.value), row.unit.to_owned(), row.note.clone()];
-    print_line(table(["measured", ">value", "unit", "note"], rows.iter().map(cells)))
+    Output::standard(args.format).write(rows, || format!("{}{}", shown_rows(rows, args), against::legend(missing)))
+}
+
+fn shown_rows(rows: &[Measurement], args: &Args) -> String {
+    let factors = [(args.disksim.is_some(), ">of DiskSim"), (args.against.is_some(), ">of earlier")];
+    let mut headings = vec!["measured", ">value", "unit", ">ns a block"];
+    headings.extend(factors.iter().filter(|(is_asked, _)| *is_asked).map(|(_, heading)| *heading));
+    headings.push("note");
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), shown);
+    let factor = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2}"));
+    let cells = |row: &Measurement| {
+        let ns = row.ns_per_block.map_or_else(String::new, shown);
+        let mut cells = vec![row.name.clone(), number(row.value), row.unit.clone(), ns];
+        let factors = factors.iter().zip([row.to_disksim, row.to_earlier]);
+        cells.extend(factors.filter(|((is_asked, _), _)| *is_asked).map(|(_, value)| factor(value)));
+        cells.push(row.note.clone());
+        cells
+    };
+    grid(&headings, rows.iter().map(cells))
 }
 
 /// Three digits or so, large numbers in millions.

@@ -8,6 +8,7 @@
 mod admission;
 mod bytes;
 mod cleaner;
+mod extents;
 mod growing;
 mod intake;
 mod machine;
@@ -32,6 +33,7 @@ use imbrex::perform::{Counts, Failure, Progress, Request, Stack};
 
 use crate::volume::{Members, ServerMemory, Volume, VolumeError};
 pub use admission::{HeldBack, Pacing};
+pub use extents::Known;
 pub use growing::NotGrowing;
 pub use machine::{Cleaning, Traffic};
 use machine::{Machine, Shared};

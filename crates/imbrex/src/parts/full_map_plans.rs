@@ -33,6 +33,14 @@ impl FullMap {
         }
     }
 
+    /// Whether the blocks from the front of `at` are neither mapped nor lost, and of how many of them that is said.
+    pub fn known_zeros(&self, at: Extent<Lba>, lost: &LostBlocks) -> (bool, u32) {
+        match self.run(at) {
+            (Some(_), run) => (false, run),
+            (None, run) => lost.none_from(at.first(run)),
+        }
+    }
+
     /// Restates a region of the map that begins at `start`, and returns its end.
     pub fn restate(&self, start: Lba, lost: &LostBlocks, zones: &Zones, plan: &mut Plan) -> Lba {
         let region = Extent::between(start, lost.region_end(start, self.capacity()));

@@ -40,6 +40,16 @@ impl LostBlocks {
         !self.blocks.is_empty() && self.blocks.range(at.start..at.end()).next().is_some()
     }
 
+    /// Whether no block from the front of `at` is lost, and of how many of them that is said.
+    #[must_use]
+    pub fn none_from(&self, at: Extent<Lba>) -> (bool, u32) {
+        match self.blocks.range(at.start..at.end()).next() {
+            Some(lost) if *lost == at.start => (false, 1),
+            Some(lost) => (true, lost.since(at.start) as u32),
+            None => (true, at.blocks),
+        }
+    }
+
     /// Cuts `at` into runs that are lost or not, in order.
     pub fn runs(&self, at: Extent<Lba>, mut each: impl FnMut(Extent<Lba>, bool)) {
         let mut rest = at;

@@ -47,6 +47,7 @@ mod running;
 mod scan;
 mod setup;
 mod stack;
+mod zeros;
 
 use std::collections::BTreeSet;
 

@@ -9,6 +9,7 @@ use super::life::{Life, Serves};
 use super::recover::NewLife;
 use super::requests::Part;
 use super::rules::Rule;
+use super::zeros::knows_its_zeros;
 use super::{Failure, IoResult, Offered, Request};
 use crate::block::{self, Access, Extent, Lba, Pba};
 use crate::layer::{CannotGrow, Pressure, Step, TranslationLayer};
@@ -201,7 +202,12 @@ impl Running {
         self.life.requests_mut().begin(id, data, if is_read { bytes } else { 0 });
         if is_read {
             let serves = Serves::Request(Part { id, first: 0 });
-            self.life.plan(core, serves, |layer, plan| layer.read(at, plan));
+            self.life.plan(core, serves, |layer, plan| {
+                let before = plan.ops().len();
+                layer.read(at, plan);
+                let read = &plan.ops()[before..];
+                debug_assert!(knows_its_zeros(|at| layer.known_zeros(at), at, read), "{at:?} is said to be zeros");
+            });
             self.life.requests_mut().planned_whole(core, id);
         } else {
             let bytes = given_bytes.unwrap_or(bytes as u64);

@@ -235,6 +235,12 @@ impl TranslationLayer for DmZoned {
         ahead.iter().fold(0, |sum, request| sum ^ self.chunks.prefetch(request.at.start))
     }
 
+    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
+        let (run, chunk, offset) = self.piece(at);
+        let (from, blocks) = self.source(run, chunk, offset);
+        (from == Place::Zero, blocks)
+    }
+
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         let mut rest = at;
         while !rest.is_empty() {

@@ -301,6 +301,15 @@ impl TranslationLayer for LogStructured {
         ahead.iter().fold(0, |sum, request| sum ^ self.bands.prefetch(request.at.start))
     }
 
+    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
+        let in_ram = self.buffer.as_ref().and_then(|buffer| buffer.range(at).next());
+        match in_ram {
+            Some((lba, _)) if lba == at.start => (false, 1),
+            Some((lba, _)) => self.bands.map.known_zeros(Extent::between(at.start, lba), &self.lost),
+            None => self.bands.map.known_zeros(at, &self.lost),
+        }
+    }
+
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         let mut next = at.start;
         let host = |lba: Lba| (lba.0 - at.start.0) as u32;

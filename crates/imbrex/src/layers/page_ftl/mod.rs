@@ -203,6 +203,10 @@ impl TranslationLayer for PageFtl {
         ahead.iter().map(|request| self.map.prefetch(request.at.start)).fold(0, u64::wrapping_add)
     }
 
+    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
+        self.map.known_zeros(at, &self.lost)
+    }
+
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         self.map.plan_read(at, 0, &self.lost, &self.units, plan);
     }

@@ -296,6 +296,14 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         ahead.iter().fold(0, |sum, request| sum ^ self.blocks.map.prefetch(request.at.start))
     }
 
+    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
+        match self.blocks.map.next(at.start, at.end()) {
+            Some(lba) if lba == at.start => (false, 1),
+            Some(lba) => self.zones.known_zeros(Extent::between(at.start, lba), &self.blocks.lost),
+            None => self.zones.known_zeros(at, &self.blocks.lost),
+        }
+    }
+
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         let Self { policy, zones, blocks, .. } = self;
         let home = |run: Extent<Lba>, host: u32, plan: &mut Plan| zones.read(run, host, &blocks.lost, plan);

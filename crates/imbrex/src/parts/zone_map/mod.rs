@@ -354,4 +354,15 @@ impl ZoneMap {
             rest = rest.skip(run.blocks);
         }
     }
+
+    /// Whether the blocks from the front of `at` lie behind their zone's write pointer and are not lost, and of how many
+    /// of them that is said.
+    pub fn known_zeros(&self, at: Extent<Lba>, lost: &LostBlocks) -> (bool, u32) {
+        let (native, offset) = self.native_of(at.start);
+        let run = at.first(self.zones.zone_blocks - offset);
+        match self.pointer(self.physical(native)).saturating_sub(offset) {
+            0 => lost.none_from(run),
+            written => (false, written.min(run.blocks)),
+        }
+    }
 }
