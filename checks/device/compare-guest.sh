@@ -1,7 +1,8 @@
-# What the guest does: the writes through dm-zoned, then on the same disk through a layer of ours. Arguments: attributes
+# What the guest does: the writes through dm-zoned, then on the same disk through a layer of ours, over ublk and over NBD. Arguments: attributes
 # of the disk, the layer and its settings.
 . /serving.sh
 modprobe nbd nbds_max=1
+modprobe ublk_drv
 modprobe dm_zoned
 make_disk null "$1"
 layer=$2
@@ -48,8 +49,15 @@ dmsetup remove_all
 
 settings=
 for setting in "$@"; do settings="$settings --set $setting"; done
-imbrex format "/dev/$disk" --layer "$layer" $settings --force > /dev/null || finish "failed: imbrex format"
+format() { imbrex format "/dev/$disk" --layer "$layer" $settings --force > /dev/null || finish "failed: imbrex format"; }
+
+format
+serve_ublk --sector 4096
+measure ublk ublkb0 ours_idle
+leave_ublk TERM
+
+format
 serve
-measure ours nbd0 ours_idle
+measure nbd nbd0 ours_idle
 leave TERM
 finish done

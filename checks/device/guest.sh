@@ -1,5 +1,7 @@
-# What the guest does: a file system's life on each disk, and a server that is killed.
+# What the guest does: a file system's life on each disk, and a server that is killed; then the same as a device of
+# ublk's.
 . /serving.sh
+. /ublk.sh
 modprobe nbd nbds_max=1
 
 # Random files, and what their sums are.
@@ -64,4 +66,5 @@ make_disk null zone_max_open=2:zone_max_active=6
 life log-greedy "null_blk with at most 2 open and 6 active zones"
 ! imbrex format "/dev/$disk" --layer dm-zoned --force > /tmp/refused 2>&1 && grep -q 'dm-zoned cannot be served.* 6 active zones' /tmp/refused ||
     { cat /tmp/refused; finish "failed: a layer that cannot keep the disk's limit is not refused"; }
+ublk_life log-greedy
 finish done

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Serves real host-managed disks, in a guest: the kernel's scsi_debug and null_blk as zoned disks, a volume made on
 # them, nbdkit with Imbrex's plugin, and on the kernel's NBD device a file system that is filled, remounted, trimmed and
-# checked; then the server is killed, and what had been made durable is read again from what it left on the disk.
+# checked; then the server is killed, and what had been made durable is read again from what it left on the disk. In the
+# end the last disk is served by the kernel's ublk, and its server is killed while it is in use.
 #
 # What it needs is told in ../guest.sh.
 set -euo pipefail
@@ -10,14 +11,14 @@ check="device check"
 . ../guest.sh
 . ./programs.sh
 
-need_guest_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs
+need_guest_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs \
+    fio:fio blkdiscard:util-linux
 need_kernel
 build_programs dev
-begin_guest nbd null_blk scsi_debug sd_mod
+begin_guest nbd null_blk scsi_debug sd_mod ublk_drv
 copy_programs
-copy_program "$(program mkfs.ext4)"
-copy_program "$(program e2fsck)"
-cp serving.sh "$guest/serving.sh"
+for name in mkfs.ext4 e2fsck fio blkdiscard; do copy_program "$(program $name)"; done
+cp serving.sh ublk.sh "$guest/"
 pack_guest guest.sh
 GUEST_MIB=2560 run_guest
 sed -n 's/^served /device check: /p' "$work/report"

@@ -38,6 +38,28 @@ serve() {
     done
 }
 
+# Serves /dev/$disk as /dev/ublkb0, without nbdkit. A device that a killed server left is taken over.
+serve_ublk() {
+    imbrex serve --ublk=0 "/dev/$disk" --control /tmp/control "$@" > /tmp/served 2>> /tmp/log &
+    server=$!
+    tries=0
+    until grep -q '^recovery read' /tmp/served; do
+        tries=$((tries + 1))
+        kill -0 "$server" && [ $tries -lt 200 ] || { cat /tmp/served /tmp/log; finish "failed: the volume is not served over ublk"; }
+        sleep 0.1
+    done
+}
+
+# Ends the server of /dev/ublkb0, with a signal.
+leave_ublk() {
+    kill "-$1" "$server"
+    wait "$server"
+    status=$?
+    [ "$1" = KILL ] && return
+    [ $status = 0 ] || { cat /tmp/log; finish "failed: the server over ublk ended with status $status"; }
+    [ ! -e /dev/ublkb0 ] || finish "failed: the device of ublk's is still there"
+}
+
 # Ends the connection and the server, with a signal.
 leave() {
     [ "$1" = KILL ] || nbd-client -d /dev/nbd0 > /dev/null 2>&1

@@ -3,7 +3,6 @@
 //! nbdkit opens a handle for each connection. It is a client of its own, so that a flush that has to fail fails on
 //! every connection. Nothing is opened before nbdkit has forked: locks and threads would not survive that.
 
-mod allocator;
 mod entry;
 mod log;
 mod sockets;
@@ -12,8 +11,9 @@ mod stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use imbrex::perform::Failure;
-use imbrex_live::engine::Engine;
-use imbrex_live::service::{Answering, KEYS, NOT_DURABLE, Service, ServiceError, ServiceOptions};
+use imbrex_live::service::{
+    Answering, Client, KEYS, NOT_DURABLE, Service, ServiceError, ServiceOptions, allocator, errno,
+};
 use nbdkit::{Error, ExtentHandle, ExtentType, Flags, FuaFlags, Result, Server, ThreadModel};
 
 /// What the command line says.
@@ -28,10 +28,7 @@ struct Serving {
 }
 
 /// A connection.
-struct Connection {
-    service: Arc<Service>,
-    client: u32,
-}
+struct Connection(Client);
 
 fn options() -> MutexGuard<'static, Option<ServiceOptions>> {
     OPTIONS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -49,12 +46,7 @@ fn block_bytes() -> Option<u32> {
 
 /// What a client is told.
 fn failed(failure: Failure) -> Error {
-    let errno = match failure {
-        Failure::OutOfRange => libc::EINVAL,
-        Failure::Full => libc::ENOSPC,
-        Failure::Io | Failure::Dead(_) => libc::EIO,
-    };
-    Error::new(errno, failure.to_string())
+    Error::new(errno(&failure).raw_os_error(), failure.to_string())
 }
 
 /// Makes everything durable, takes the sockets away and says so; the process ends if that failed. False when somebody
@@ -77,14 +69,6 @@ fn end() -> bool {
         }
     }
     true
-}
-
-impl Connection {
-    fn change(&self, flags: Flags, work: impl FnOnce(&Engine) -> std::result::Result<(), Failure>) -> Result<()> {
-        let engine = self.service.engine();
-        let done = if flags.contains(Flags::FUA) { engine.durably(self.client, || work(engine)) } else { work(engine) };
-        done.map_err(failed)
-    }
 }
 
 impl Server for Connection {
@@ -158,16 +142,16 @@ impl Server for Connection {
         let serving = SERVICE.read().unwrap_or_else(PoisonError::into_inner);
         let service = serving.as_ref().map(|serving| Arc::clone(&serving.service));
         let service = service.ok_or_else(|| Error::new(libc::ESHUTDOWN, "the volume is not served"))?;
-        let client = service.next_client();
-        Ok(Box::new(Self { service, client }))
+        Ok(Box::new(Self(Client::of(&service))))
     }
 
     fn get_size(&self) -> Result<i64> {
-        i64::try_from(self.service.bytes()).map_err(|_| Error::new(libc::EOVERFLOW, "the volume is too large for NBD"))
+        i64::try_from(self.0.service().bytes())
+            .map_err(|_| Error::new(libc::EOVERFLOW, "the volume is too large for NBD"))
     }
 
     fn can_write(&self) -> Result<bool> {
-        Ok(!self.service.read_only())
+        Ok(!self.0.service().read_only())
     }
 
     fn can_flush(&self) -> Result<bool> {
@@ -200,30 +184,30 @@ impl Server for Connection {
     }
 
     fn is_rotational(&self) -> Result<bool> {
-        Ok(self.service.rotational())
+        Ok(self.0.service().rotational())
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<()> {
-        self.service.engine().read_bytes(self.client, offset, into).map_err(failed)
+        self.0.read(offset, into).map_err(failed)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64, flags: Flags) -> Result<()> {
-        self.change(flags, |engine| engine.write_bytes(self.client, offset, bytes))
+        self.0.write(offset, bytes, flags.contains(Flags::FUA)).map_err(failed)
     }
 
     fn trim(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
-        self.change(flags, |engine| engine.trim_bytes(self.client, offset, count.into()))
+        self.0.trim(offset, count.into(), flags.contains(Flags::FUA)).map_err(failed)
     }
 
     fn zero(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
         if flags.contains(Flags::FAST_ZERO) {
             return Err(Error::new(libc::EOPNOTSUPP, "zeros are written as data, which is not faster"));
         }
-        self.change(flags, |engine| engine.zero_bytes(self.client, offset, count.into()))
+        self.0.zero(offset, count.into(), flags.contains(Flags::FUA)).map_err(failed)
     }
 
     fn extents(&self, count: u32, offset: u64, _flags: Flags, told: &mut ExtentHandle) -> Result<()> {
-        for run in self.service.engine().known_zeros(offset, count.into()).map_err(failed)? {
+        for run in self.0.service().engine().known_zeros(offset, count.into()).map_err(failed)? {
             let kind = if run.zeros { ExtentType::HoleZero } else { ExtentType::Allocated };
             told.add(run.offset, run.bytes, kind)?;
         }
@@ -231,12 +215,6 @@ impl Server for Connection {
     }
 
     fn flush(&self) -> Result<()> {
-        self.service.engine().flush(self.client).map_err(failed)
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.service.engine().forget(self.client);
+        self.0.flush().map_err(failed)
     }
 }

@@ -1,8 +1,10 @@
 //! What the server says while it serves, on standard error: lines for people or for programs.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use imbrex_live::service::log::{self, Unread};
 
 static JSON: AtomicBool = AtomicBool::new(false);
 
@@ -22,26 +24,10 @@ pub fn choose(form: &str) -> Result<(), String> {
 
 /// Begins to say things.
 pub fn start() {
-    let lines = tracing_subscriber::fmt().with_writer(|| Unread).with_ansi(false).with_target(false);
-    // Whoever loads the plugin twice is heard once.
-    let _ = if JSON.load(Ordering::Relaxed) { lines.json().try_init() } else { lines.try_init() };
+    log::start(JSON.load(Ordering::Relaxed));
 }
 
 /// Says why the server ends, as nbdkit would.
 pub fn end(why: impl Display) {
     let _ = Unread.write_all(format!("nbdkit: error: {why}\n").as_bytes());
-}
-
-/// Standard error, or nothing where it cannot be written: the server goes on without its messages.
-struct Unread;
-
-impl Write for Unread {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let _ = io::stderr().lock().write_all(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

@@ -14,6 +14,8 @@ pub mod serve;
 mod socket;
 pub mod status;
 pub mod top;
+#[cfg(all(feature = "ublk", target_os = "linux"))]
+mod ublk;
 
 use std::path::PathBuf;
 

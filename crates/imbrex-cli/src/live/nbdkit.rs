@@ -18,7 +18,7 @@ const PLUGIN: &str = "libimbrex_nbdkit.so";
 /// Where it is installed, seen from the program.
 const INSTALLED: &str = "../lib/imbrex";
 /// Signals so soon after the first are the same one: it came to this program, and to its process group.
-const SAME: Duration = Duration::from_millis(300);
+pub const SAME: Duration = Duration::from_millis(300);
 
 /// The program `name`, in the search path or where administrators have their programs.
 pub fn program(name: &str) -> Result<PathBuf> {

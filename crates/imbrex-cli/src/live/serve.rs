@@ -16,19 +16,38 @@ use super::socket;
 use crate::say::{note, tell};
 use crate::table::bytes;
 
+/// What only nbdkit does.
+const OF_NBD: [&str; 8] =
+    ["socket", "port", "address", "tls", "tls_certificates", "tls_psk", "tls_verify_peer", "plugin"];
+
 /// How often the server is asked whether it serves.
 const OFTEN: Duration = Duration::from_millis(20);
+
+/// Queues of a device of ublk's, and requests of each that the kernel has under way.
+#[cfg(all(feature = "ublk", target_os = "linux"))]
+const MOST_QUEUES: usize = 4;
+#[cfg(all(feature = "ublk", target_os = "linux"))]
+const DEPTH: u16 = 64;
 
 /// What is said when nbdkit is started again.
 const HUNG_UP: &str = "nbdkit ended because a client hung up, by a fault that nbdkit 1.34 mended; it is started again";
 
-/// Serve a volume as a network block device until SIGTERM or Ctrl-C, which make everything durable; a second one ends
-/// at once
+/// Serve a volume as a network block device, or as one of Linux's own, until SIGTERM or Ctrl-C, which make everything
+/// durable; a second one ends at once
 #[derive(Args)]
 pub struct Serve {
     /// The volume's stores, in the order in which they were formatted
     #[arg(required = true)]
     stores: Vec<PathBuf>,
+    /// Serve over NBD by nbdkit, which is the default
+    #[arg(long, conflicts_with = "ublk")]
+    nbd: bool,
+    /// Serve as Linux's block device /dev/ublkbN instead, by the driver ublk, without nbdkit: N, or one that is free
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, conflicts_with_all = OF_NBD)]
+    ublk: Option<Option<u32>>,
+    /// Bytes of a logical block of that device: 512, or the volume's block of 4096
+    #[arg(long, value_name = "BYTES", value_parser = ["512", "4096"], default_value = "512", requires = "ublk")]
+    sector: String,
     /// The Unix socket to serve at, which only its owner may use; without it STORE.sock, or for a device
     /// imbrex-NAME.sock in $XDG_RUNTIME_DIR or /run
     #[arg(long, value_name = "PATH", conflicts_with = "port")]
@@ -64,7 +83,7 @@ pub struct Serve {
     /// How much of the time background cleaning may take
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
     throttle: Option<u8>,
-    /// Requests of a connection that are served at a time
+    /// Requests of a connection, or of the device, that are served at a time
     #[arg(long, value_name = "N", default_value_t = 16)]
     threads: u32,
     /// How to log to standard error
@@ -119,6 +138,50 @@ fn page_address(text: &str) -> Result<SocketAddr, String> {
 
 impl Serve {
     pub fn run(self) -> Result<()> {
+        match self.ublk {
+            Some(number) => self.run_ublk(number),
+            None => self.run_nbd(),
+        }
+    }
+
+    #[cfg(all(feature = "ublk", target_os = "linux"))]
+    fn run_ublk(&self, number: Option<u32>) -> Result<()> {
+        use imbrex_ublk::{DeviceOptions, Sector};
+        let control = self.control.clone().unwrap_or_else(|| socket::control(&self.place()));
+        socket::check(&control)?;
+        control::remove_stale(&control)?;
+        let mut options = imbrex_live::service::ServiceOptions::default();
+        for (key, value) in self.service_pairs(&control) {
+            let value = value.to_str().ok_or_else(|| anyhow!("{} is not UTF-8", value.display()))?;
+            options.set(key, value).map_err(|why| anyhow!(why))?;
+        }
+        let processors = thread::available_parallelism().map_or(1, |n| n.get());
+        let device = DeviceOptions {
+            number,
+            sector: if self.sector == "512" { Sector::Half } else { Sector::Block },
+            queues: processors.min(MOST_QUEUES) as u16,
+            depth: DEPTH,
+            threads: self.threads,
+        };
+        let pidfile = self.pidfile.clone();
+        let announce = move |status: &Status, at: &str| {
+            let written = pidfile.iter().try_for_each(|file| std::fs::write(file, format!("{}\n", std::process::id())));
+            if let Err(error) = written {
+                note(format_args!("warning: the process number cannot be written: {error}"));
+            }
+            tell(described(status, at));
+        };
+        super::ublk::serve(&options, &device, self.log == Log::Json, announce)
+    }
+
+    #[cfg(not(all(feature = "ublk", target_os = "linux")))]
+    fn run_ublk(&self, _number: Option<u32>) -> Result<()> {
+        Err(anyhow!(
+            "this program is built without ublk, which Linux has and the feature `ublk` brings; serve with --nbd"
+        ))
+    }
+
+    fn run_nbd(self) -> Result<()> {
         let program = nbdkit::program("nbdkit")?;
         let plugin = self.plugin.clone().map_or_else(nbdkit::plugin, Ok)?;
         let place = self.place();
@@ -191,11 +254,20 @@ impl Serve {
         }
         self.add_tls(&mut arguments);
         arguments.push(plugin.into());
+        let shown = self.port.is_none().then(|| ("shown", self.place().into()));
+        let log = ("log", if self.log == Log::Json { "json" } else { "text" }.into());
+        for (key, value) in self.service_pairs(control).into_iter().chain(shown).chain([log]) {
+            arguments.push(pair(key, &value));
+        }
+        arguments
+    }
+
+    /// What is said to whatever serves, in pairs of a key and a value.
+    fn service_pairs(&self, control: &Path) -> Vec<(&'static str, OsString)> {
         let stores = self.stores.iter().map(|store| ("store", Some(store.clone().into_os_string())));
         let number = |number: Option<u64>| number.map(|number| number.to_string().into());
         let pairs = [
             ("control", Some(control.into())),
-            ("shown", self.port.is_none().then(|| self.place().into())),
             ("readonly", self.read_only.then(|| "true".into())),
             ("overlay", number(self.overlay)),
             ("metrics", self.metrics.map(|address| address.to_string().into())),
@@ -203,12 +275,8 @@ impl Serve {
             ("idle-after", number(self.idle_after)),
             ("step-ms", number(self.step_ms)),
             ("throttle", number(self.throttle.map(u64::from))),
-            ("log", Some(if self.log == Log::Json { "json" } else { "text" }.into())),
         ];
-        for (key, value) in stores.chain(pairs) {
-            arguments.extend(value.map(|value| pair(key, &value)));
-        }
-        arguments
+        stores.chain(pairs).filter_map(|(key, value)| Some((key, value?))).collect()
     }
 
     fn add_tls(&self, arguments: &mut Vec<OsString>) {

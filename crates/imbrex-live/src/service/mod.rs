@@ -1,9 +1,14 @@
 //! A volume that is served: its stores, the engine, and those who ask how it is.
 
+#[cfg(feature = "server")]
+pub mod allocator;
+mod client;
 pub mod control;
 mod exposition;
 mod history;
 mod http;
+#[cfg(feature = "server")]
+pub mod log;
 mod metrics;
 mod options;
 mod scrub;
@@ -26,6 +31,7 @@ use crate::store::Store;
 use crate::store_path::{self, StorePathError};
 use crate::superblock::Superblock;
 use crate::volume::{self, Members, Volume, VolumeError};
+pub use client::{Client, errno};
 use control::Control;
 use http::Http;
 pub use options::{KEYS, ServiceOptions};
@@ -40,6 +46,7 @@ pub const NOT_DURABLE: &str = "what was written last may not be durable";
 pub struct Service {
     engine: Arc<Engine>,
     layer: String,
+    identity: u64,
     since: Instant,
     read_only: bool,
     rotational: bool,
@@ -110,6 +117,7 @@ impl Service {
             tracing::warn!("{part} is damaged or older; once this server has ended, `imbrex check --repair` mends it");
         });
         let layer = volume.layer().to_owned();
+        let identity = volume.superblocks[0].identity;
         let mut hands = None;
         if !options.read_only {
             if let Err(error) = volume.reserve() {
@@ -129,7 +137,7 @@ impl Service {
         let (read_only, since) = (options.read_only, Instant::now());
         let (clients, port, hands) = (AtomicU32::new(0), OnceLock::new(), Mutex::new(hands));
         let scrubber = Scrubber::default();
-        let service = Self { engine, layer, since, read_only, rotational, clients, port, scrubber, hands };
+        let service = Self { engine, layer, identity, since, read_only, rotational, clients, port, scrubber, hands };
         service.announce();
         Ok(service)
     }
@@ -162,6 +170,12 @@ impl Service {
     #[must_use]
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
+    }
+
+    /// A number that tells this volume from others, from when it was formatted.
+    #[must_use]
+    pub fn identity(&self) -> u64 {
+        self.identity
     }
 
     /// Bytes that clients see.

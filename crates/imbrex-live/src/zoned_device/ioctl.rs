@@ -1,6 +1,6 @@
 //! What the kernel can be asked about the zones of a block device, and told to do with them (`linux/blkzoned.h`).
 //!
-//! These requests have no other interface, and no crate wraps them: so this is the one file with unsafe code.
+//! These requests have no other interface, and no crate wraps them.
 #![allow(unsafe_code, reason = "requests to the kernel about zones")]
 
 use std::fs::File;

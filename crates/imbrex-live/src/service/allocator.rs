@@ -8,7 +8,7 @@ mod glibc {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use imbrex_live::service::Service;
+    use crate::service::Service;
 
     /// Heaps that threads share.
     const ARENAS: libc::c_int = 4;
@@ -66,4 +66,4 @@ pub use glibc::keep_small;
 
 /// Other allocators are left as they are.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub fn keep_small(_service: &std::sync::Arc<imbrex_live::service::Service>) {}
+pub fn keep_small(_service: &std::sync::Arc<super::Service>) {}

@@ -1,0 +1,91 @@
+//! A volume as a block device of Linux's ublk, served by this program itself.
+
+use std::io;
+use std::path::Path;
+use std::process;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow};
+use imbrex_live::service::{NOT_DURABLE, Service, ServiceOptions, Status, allocator, log};
+use imbrex_ublk::{Control, Device, DeviceOptions};
+
+use super::nbdkit::SAME;
+
+/// Why there is nothing to serve any more.
+enum Ended {
+    /// A signal came.
+    Told,
+    /// The device was taken away, or a queue failed.
+    Device(io::Result<()>),
+}
+
+/// Serves a volume until a signal comes or the device is taken away. What `announce` is told of is where it is served.
+pub fn serve(
+    options: &ServiceOptions,
+    device: &DeviceOptions,
+    json: bool,
+    announce: impl FnOnce(&Status, &str),
+) -> Result<()> {
+    let control = Control::open().map_err(|why| anyhow!("{why}, or serve with --nbd"))?;
+    let (tell, told) = channel();
+    on_signals(tell.clone())?;
+    log::start(json);
+    let service = Arc::new(Service::start(options)?);
+    allocator::keep_small(&service);
+    let answering = service.answer(options)?;
+    let (tell_end, device_ended) = channel();
+    let device = Device::serve(control, &service, device, &tell_end)?;
+    thread::spawn(move || device_ended.into_iter().for_each(|end| drop(tell.send(Ended::Device(end)))));
+    let path = device.path();
+    announce(&service.status(), &described(&device, &path));
+    // Those who could send never all go away.
+    let ended = told.recv().unwrap_or(Ended::Told);
+    let stopped = stop(&service, device, &ended);
+    drop(answering);
+    stopped?;
+    match ended {
+        Ended::Told | Ended::Device(Ok(())) => Ok(()),
+        Ended::Device(Err(error)) => Err(error).context(format!("{} ended", path.display())),
+    }
+}
+
+fn described(device: &Device, path: &Path) -> String {
+    let again = if device.recovered() { ", which a killed server left: the next flush fails" } else { "" };
+    format!("{}{again}", path.display())
+}
+
+/// Takes the device away when everything that was written to it is answered, and makes that durable.
+fn stop(service: &Service, device: Device, ended: &Ended) -> Result<()> {
+    service.engine().wait_no_more();
+    if matches!(ended, Ended::Told) {
+        tracing::info!("ending: what is under way is answered, and the device is taken away");
+        if let Err(error) = device.sync() {
+            tracing::warn!(%error, "what the kernel keeps of the device in memory cannot be written");
+        }
+    }
+    let gone = device.end();
+    service.stop().map_err(|why| anyhow!("{NOT_DURABLE}: {why}"))?;
+    tracing::info!("everything is durable, stopped");
+    gone.map_err(Into::into)
+}
+
+/// Has the first signal told, and the process ended at once by a later one.
+fn on_signals(tell: Sender<Ended>) -> Result<()> {
+    let mut since = None;
+    let come = move || match since {
+        None => {
+            since = Some(Instant::now());
+            // Nobody listens once the end has begun.
+            let _ = tell.send(Ended::Told);
+        }
+        Some(since) if since.elapsed() < SAME => {}
+        Some(_) => {
+            crate::say::note("error: ended at once by a second signal, before everything was durable");
+            process::exit(1);
+        }
+    };
+    ctrlc::set_handler(come).map_err(|e| anyhow!("signals cannot be taken: {e}"))
+}
