@@ -17,7 +17,8 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 6] = ["imbrex", "imbrex-live", "imbrex-nbdkit", "imbrex-page", "imbrex-cli", "imbrex-python"];
+const CRATES: [&str; 7] =
+    ["imbrex", "imbrex-live", "imbrex-nbdkit", "imbrex-ublk", "imbrex-page", "imbrex-cli", "imbrex-python"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
