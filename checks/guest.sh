@@ -7,7 +7,7 @@
 # guest runs by plain emulation: /dev/kvm is often missing, and inside other machines often there without working.
 # GUEST_SECONDS is the longest that it may run.
 
-GUEST_SECONDS=${GUEST_SECONDS:-300}
+GUEST_SECONDS=${GUEST_SECONDS:-1200}
 shared=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/imbrex/dm-zoned
 work=$(mktemp -d)

@@ -33,7 +33,7 @@ serve() {
     tries=0
     until nbd-client -unix /tmp/socket /dev/nbd0 -b 4096 > /tmp/client 2>&1; do
         tries=$((tries + 1))
-        kill -0 "$server" && [ $tries -lt 100 ] || { cat /tmp/client /tmp/log; finish "failed: the volume is not served"; }
+        kill -0 "$server" && [ $tries -lt 1200 ] || { cat /tmp/client /tmp/log; finish "failed: the volume is not served"; }
         sleep 0.1
     done
 }
@@ -45,7 +45,7 @@ serve_ublk() {
     tries=0
     until grep -q '^recovery read' /tmp/served; do
         tries=$((tries + 1))
-        kill -0 "$server" && [ $tries -lt 200 ] || { cat /tmp/served /tmp/log; finish "failed: the volume is not served over ublk"; }
+        kill -0 "$server" && [ $tries -lt 1200 ] || { cat /tmp/served /tmp/log; finish "failed: the volume is not served over ublk"; }
         sleep 0.1
     done
 }

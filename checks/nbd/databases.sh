@@ -41,6 +41,7 @@ commit_until_killed() {
         for (i = from + 1; i <= from + commits; i++)
             printf "INSERT INTO numbers VALUES (%d, hex(randomblob(%d)));\nSELECT %d;\n", i, 50 + i % 700, i
     }' > "$work/statements"
+    : > "$work/commits" # the client is not yet there when the first look at them is taken
     stdbuf -oL sqlite3 -bail "$images/mounted/db" < "$work/statements" > "$work/commits" 2> "$work/sql" &
     client=$!
     for waited in $(seq 600); do

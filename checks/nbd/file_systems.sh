@@ -53,7 +53,7 @@ enter() {
     : > "$images/fuse"
     nbdfuse "$images/fuse" "$(uri "$1")" > "$work/nbdfuse" 2>&1 &
     fuse=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 2400); do
         [ "$(stat -c %s "$images/fuse")" -gt 0 ] && break
         sleep 0.05
     done

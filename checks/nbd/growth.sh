@@ -95,7 +95,7 @@ begin_growth() {
 
 await_growth() {
     local waited
-    for waited in $(seq 600); do
+    for waited in $(seq 3000); do
         [ -n "$(zones_left "$1")" ] || return 0
         sleep 0.1
     done

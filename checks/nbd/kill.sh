@@ -42,19 +42,27 @@ notices_loss() {
 }
 
 write_until_killed() {
-    local name=$1 round=$2 client answered
+    local name=$1 round=$2 client answered waited
     awk -v seed="$round" -v commands=$COMMANDS -v region=$REGION -v base=$((round * REGION)) -v list="$work/list" \
         -f writes.awk > "$work/commands"
+    : > "$work/written" # the client is not yet there when the first look at it is taken
     qemu-io -f raw "$(uri "$name")" < "$work/commands" > "$work/written" 2>&1 &
     client=$!
     sleep "0.$((3 + RANDOM % 6))"
+    for waited in $(seq 600); do
+        [ "$(answers)" -le 64 ] || break
+        sleep 0.05
+    done
     kill_server "$name"
     wait $client 2> /dev/null || true
-    answered=$(grep -c 'wrote [0-9]*/' "$work/written" || true)
+    answered=$(answers)
     [ "$answered" -gt 32 ] || fail "$name answered $answered writes only before it was killed: $(tail -n 2 "$work/written")"
     [ "$answered" -lt $((COMMANDS * 15 / 16)) ] || fail "$name was killed after the last write, which proves nothing"
     awk -v answered="$answered" -f expected.awk "$work/list" >> "$work/$name.expected"
 }
+
+# How many writes were answered.
+answers() { grep -c 'wrote [0-9]*/' "$work/written" || true; }
 
 # Every block holds one of the bytes that it may: those that do not hold the first are looked at again for the next.
 find_expected() {

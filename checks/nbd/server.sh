@@ -42,7 +42,7 @@ serve() {
     "$imbrex" serve "${stores[@]}" "${place[@]}" --pidfile "$work/$name.pid" "${@:2}" \
         > "$work/$name.said" 2>> "$work/$name.log" &
     servers[$name]=$!
-    for waited in $(seq 600); do
+    for waited in $(seq 2400); do
         grep -qs '^recovery' "$work/$name.said" && return
         kill -0 "${servers[$name]}" 2> /dev/null || break
         sleep 0.05
@@ -54,7 +54,7 @@ serve() {
 # Waits until a server answers.
 await() {
     local waited
-    for waited in $(seq 200); do
+    for waited in $(seq 2400); do
         ! status "$1" > /dev/null 2>&1 || return 0
         sleep 0.05
     done

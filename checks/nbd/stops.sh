@@ -1,7 +1,7 @@
 # Servers that are told to end, and servers that cannot say anything. To be sourced after server.sh.
 
 # Ends within so many seconds of the signal, with little under way.
-IN_TIME=5
+IN_TIME=20
 
 check_stops() {
     format "$1" fifo-log small-zoned 256MiB --buffer 8MiB
@@ -20,7 +20,7 @@ idle_client() {
     rm -f "$work/idle"
     qemu-io -f raw "$(uri "$1")" < <(echo 'write -P 66 1M 64k'; exec sleep 60) > "$work/idle" 2>&1 &
     idle=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         ! grep -qs wrote "$work/idle" || return 0
         sleep 0.05
     done
@@ -129,7 +129,7 @@ serve_unread() {
 # Waits until a server answers whose socket nobody says is there.
 await_shown() {
     await "$1"
-    for _ in $(seq 100); do
+    for _ in $(seq 2400); do
         [ ! -S "$images/$1.sock" ] || return 0
         sleep 0.05
     done

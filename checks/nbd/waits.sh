@@ -13,18 +13,10 @@ beside() {
         beside && $1 == field { gsub(/,/, ""); print $2; exit }'
 }
 
-# NAME FIELD < or > LIMIT: holds a number of the writes beside cleaning against a limit, in milliseconds.
-expect_beside() {
-    local is
-    is=$(beside "$1" "$2")
-    awk "BEGIN { exit !(${is:-0} $3 $4) }" ||
-        fail "of the $(beside "$1" count) writes to $1 beside cleaning the ${2%_ms} is ${is:-unknown} ms, and not $3 $4"
-}
-
-# A full log on bands of 256 MiB is compacted while clients write: they rarely wait, and would for long if it began when
-# they found no room.
+# A full log on bands of 256 MiB is compacted while clients write: they wait for a small part of what they would if it
+# began when they found no room. Both are of one run, on whatever machine that is.
 check_waits() {
-    local name=$1 mean paused
+    local name=$1 mean rare paused
     format "$name" log-greedy exos-x18z 2GiB --set log-greedy.spare_fraction=0.25
     serve "$name" --step-ms 100
     fio --name=fill --ioengine=nbd --uri="$(uri "$name")" --rw=write --bs=1M --iodepth=4 --size=1300M --output="$work/fio" ||
@@ -32,16 +24,15 @@ check_waits() {
     fio --name=age --ioengine=nbd --uri="$(uri "$name")" --rw=randwrite --bs=128k --iodepth=4 --size=1300M --io_size=220M \
         --norandommap --output="$work/fio" || fail "fio cannot overwrite $name"
     overwrite "$name" 1300M "${2:-8}"
-    expect_beside "$name" count '>' 1000
-    expect_beside "$name" p999_ms '<' 1000
-    expect_beside "$name" mean_ms '<' 100
-    mean=$(beside "$name" mean_ms)
+    [ "$(beside "$name" count)" -gt 100 ] || fail "$(beside "$name" count) writes to $name came beside cleaning only"
+    mean=$(beside "$name" mean_ms) rare=$(beside "$name" p999_ms)
     stop "$name"
     serve "$name" --step-ms 100
     "$imbrex" clean "$images/$name.sock" --pause > "$work/clean"
     overwrite "$name" 1300M "${2:-8}"
-    expect_beside "$name" mean_ms '>' 100
     paused=$(beside "$name" mean_ms)
+    awk -v mean="$mean" -v rare="$rare" -v paused="$paused" 'BEGIN { exit !(mean < paused / 4 && rare < paused * 8) }' ||
+        fail "writes to $name beside cleaning take $mean ms in the mean and $rare ms at most but for .1 %, and $paused ms in the mean where it is not ahead"
     say "writes beside compaction take ${mean%.*} ms in the mean, and ${paused%.*} ms where it is not ahead of them"
     stop "$name"
     rm "$images/$name.img"

@@ -34,7 +34,7 @@ class Browser:
         self.wait(lambda: self.all(ready), f"{address} is not ready")
         return self.run("return performance.now()")
 
-    def wait(self, until, what: str, seconds: float = 30):
+    def wait(self, until, what: str, seconds: float = 120):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             found = until()

@@ -193,7 +193,7 @@ def check_live(browser):
         browser.wait(lambda: answers(address), "the server does not answer")
         load = subprocess.Popen(
             ["fio", "--name=load", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={image}.sock", "--rw=randrw", "--bs=4k", "--size=32M",
-             "--iodepth=8", "--rate_iops=500", "--time_based", "--runtime=30", f"--output={WORK}/fio"])
+             "--iodepth=8", "--rate_iops=500", "--time_based", "--runtime=300", f"--output={WORK}/fio"])
         browser.open(address)
         browser.complaints(), browser.asked_for()
         shows_every_chart(browser, ["requests", "latency", "bytes", "fill", "memory", "units"])
@@ -218,7 +218,7 @@ def check_live(browser):
 
 def answers(address):
     try:
-        with urllib.request.urlopen(address, timeout=2) as answer:
+        with urllib.request.urlopen(address, timeout=20) as answer:
             policy = answer.headers["Content-Security-Policy"] or answer.read().decode()
             return answer.status == 200 and "default-src 'none'" in policy and not answer.headers["Set-Cookie"]
     except OSError:
@@ -228,7 +228,7 @@ def answers(address):
 def refuses(address):
     asked = urllib.request.Request(address, headers={"Host": "elsewhere.example"})
     try:
-        urllib.request.urlopen(asked, timeout=2)
+        urllib.request.urlopen(asked, timeout=20)
     except urllib.error.HTTPError as error:
         return error.code == 421
     return False
