@@ -13,12 +13,12 @@ pub(super) struct InterlacedSurface {
     sectors: u64,
     cylinders: u32,
     conventional_sectors: u64,
-    group_sectors: u64,
-    groups: u32,
+    group: Reciprocal,
     first_cylinder: u32,
     group_cylinders: u32,
     heads: Reciprocal,
     pair: Reciprocal,
+    bottom_track: Reciprocal,
     bottom: TrackArcs,
     top: TrackArcs,
     /// How much later a pair of tracks begins than the one before it.
@@ -61,12 +61,12 @@ impl InterlacedSurface {
             sectors,
             cylinders: cylinders as u32,
             conventional_sectors: tracks.conventional_blocks() * u64::from(block_sectors),
-            group_sectors: tracks.group_blocks() * u64::from(block_sectors),
-            groups: tracks.groups,
+            group: Reciprocal::new(tracks.group_blocks() * u64::from(block_sectors)),
             first_cylinder: first_cylinder as u32,
             group_cylinders,
-            heads: Reciprocal::new(heads),
-            pair: Reciprocal::new(bottom.sectors + top.sectors),
+            heads: Reciprocal::new(heads.into()),
+            pair: Reciprocal::new(u64::from(bottom.sectors) + u64::from(top.sectors)),
+            bottom_track: Reciprocal::new(bottom.sectors.into()),
             bottom,
             top,
             skew: u64::from(tracks.skew_blocks * block_sectors) * top.sector_angle,
@@ -85,10 +85,10 @@ impl InterlacedSurface {
     #[inline]
     pub(super) fn locate(&self, sector: u64) -> Location {
         let Some(rest) = sector.checked_sub(self.conventional_sectors) else { return self.conventional(sector) };
-        let (group, rest) =
-            if self.groups == 1 { (0, rest) } else { (rest / self.group_sectors, rest % self.group_sectors) };
+        let (group, rest) = self.group.divide(rest);
         let (pair, offset) = self.pair.divide(rest);
         let (place, head) = self.heads.divide(group);
+        let (offset, head) = (offset as u32, head as u32);
         let cylinder = self.first_cylinder + place as u32 * self.group_cylinders + 2 * pair as u32;
         let begin = pair.wrapping_mul(self.skew);
         match offset.checked_sub(self.bottom.sectors) {
@@ -98,9 +98,8 @@ impl InterlacedSurface {
     }
 
     fn conventional(&self, sector: u64) -> Location {
-        let per_track = u64::from(self.bottom.sectors);
-        let (track, offset) = (sector / per_track, (sector % per_track) as u32);
-        location(2 * track as u32, 0, offset, track.wrapping_mul(self.skew), self.bottom)
+        let (track, offset) = self.bottom_track.divide(sector);
+        location(2 * track as u32, 0, offset as u32, track.wrapping_mul(self.skew), self.bottom)
     }
 }
 

@@ -110,7 +110,7 @@ impl Platters {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn locate(&self, sector: u64) -> Location {
         match self {
             Self::Zoned(surface) => surface.locate(sector),
@@ -177,7 +177,17 @@ impl Mechanics {
             "{sectors} sectors at {first_sector} of a drive of {}",
             self.sectors()
         );
-        let (mut now_ns, mut next, end) = (now_ns, first_sector, first_sector + sectors);
+        let end = first_sector + sectors;
+        if sectors == 0 {
+            return now_ns;
+        }
+        let (now_ns, next) = self.pass_track(now_ns, first_sector, end, write);
+        if next < end { self.pass_rest(now_ns, next, end, write) } else { now_ns }
+    }
+
+    /// Goes on with an access that is more than one piece, as few are.
+    #[inline(never)]
+    fn pass_rest(&mut self, mut now_ns: u64, mut next: u64, end: u64, write: bool) -> u64 {
         while next < end {
             (now_ns, next) = self.pass_track(now_ns, next, end, write);
         }
@@ -185,10 +195,7 @@ impl Mechanics {
     }
 
     /// Reads or writes from sector `next` to `end` or to the end of its track, and returns when and where that ends.
-    ///
-    /// Not inlined: almost every access is one piece, and a loop around this would first load every field it might
-    /// need.
-    #[inline(never)]
+    #[inline(always)]
     fn pass_track(&mut self, now_ns: u64, next: u64, end: u64, write: bool) -> (u64, u64) {
         let at = self.platters.locate(next);
         let piece = u64::from(at.sectors_per_track - at.sector).min(end - next);

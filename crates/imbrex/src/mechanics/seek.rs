@@ -140,9 +140,10 @@ fn check_ms(field: &'static str, ms: f64) -> Result<(), GeometryError> {
     GeometryError::check(field, (0.0..=MAX_MS).contains(&ms), ms, "give a time between 0 and 4000 ms")
 }
 
+/// By way of a signed number, which processors convert to.
 #[inline]
 fn rounded(ns: f64) -> u64 {
-    (ns + 0.5) as u64
+    (ns + 0.5) as i64 as u64
 }
 
 #[cfg(test)]

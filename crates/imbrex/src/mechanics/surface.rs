@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::reciprocal::{MAX_DIVIDEND, MAX_DIVISOR, Reciprocal};
+use super::reciprocal::{MAX_DIVIDEND, Reciprocal};
 use super::spec::RecordingZone;
 use super::spindle::{Angle, angle_of};
 use super::{GeometryError, LayoutSpec};
@@ -44,7 +44,8 @@ struct Recording {
     first_cylinder: u32,
     /// Where its first track begins.
     first_angle: Angle,
-    per_track: Reciprocal,
+    sectors_per_track: u32,
+    by: Divisors,
     sector_angle: Angle,
     /// Skew per head, in cylinder-major order.
     head_angle: Angle,
@@ -52,13 +53,25 @@ struct Recording {
     cylinder_angle: Angle,
 }
 
+/// What sectors of a recording zone are divided by: as many as lie in a track, a section of tracks, a pass over all
+/// heads, and a group of passes. Each quotient is taken of the sector, not of another quotient: they do not wait for each
+/// other.
+#[derive(Copy, Clone, Debug)]
+struct Divisors {
+    track: Reciprocal,
+    section: Reciprocal,
+    pass: Reciprocal,
+    group: Reciprocal,
+}
+
 /// The order in which tracks follow each other inside a recording zone.
 #[derive(Copy, Clone, Debug)]
 enum Order {
     /// All tracks of a cylinder, then the next cylinder.
-    CylinderMajor { heads: Reciprocal },
-    /// Sections of tracks on one surface, alternately inwards and outwards; see [`LayoutSpec::Serpentine`].
-    Serpentine { heads: Reciprocal, section: Reciprocal, sections: Reciprocal, track_skew: Angle, group_skew: Angle },
+    CylinderMajor { heads: u32 },
+    /// Sections of so many tracks on one surface, alternately inwards and outwards, and so many passes over all heads to
+    /// a group; see [`LayoutSpec::Serpentine`].
+    Serpentine { heads: u32, section: u32, passes: u32, track_skew: Angle, group_skew: Angle },
 }
 
 /// Where the first track of a recording zone begins.
@@ -85,7 +98,7 @@ impl Surface {
         let mut recordings = Vec::with_capacity(zones.len());
         let (mut first_sector, mut first_free, mut first_angle) = (0, 0, 0);
         for zone in zones {
-            let recording = Recording { first_angle, ..Recording::new(zone, heads, first_sector, first_free)? };
+            let recording = Recording { first_angle, ..Recording::new(zone, &order, first_sector, first_free)? };
             order.check(zone)?;
             if seams == Seams::Skewed {
                 let turned = recording.cylinder_angle.wrapping_mul(zone.cylinders.into());
@@ -118,21 +131,22 @@ impl Surface {
     }
 
     /// Where sector `sector`, which is below [`Surface::sectors`], lies.
-    #[inline]
+    #[inline(always)]
     pub(super) fn locate(&self, sector: u64) -> Location {
         let mut at = usize::from(self.index[(sector >> self.shift) as usize]);
         while self.recordings[at].end_sector <= sector {
             at += 1;
         }
         let zone = &self.recordings[at];
-        let (track, sector) = zone.per_track.divide(sector - zone.first_sector);
-        let (cylinder, head, track_angle) = self.order.track(track, zone);
+        let number = sector - zone.first_sector;
+        let (track, sector) = zone.by.track.divide(number);
+        let (cylinder, head, track_angle) = self.order.track(number, track, zone);
         Location {
             cylinder,
             head,
-            sector,
-            sectors_per_track: zone.per_track.by(),
-            angle: zone.first_angle.wrapping_add(track_angle).wrapping_add(u64::from(sector) * zone.sector_angle),
+            sector: sector as u32, // below sectors_per_track
+            sectors_per_track: zone.sectors_per_track,
+            angle: zone.first_angle.wrapping_add(track_angle).wrapping_add(sector * zone.sector_angle),
             sector_angle: zone.sector_angle,
         }
     }
@@ -155,8 +169,8 @@ fn index(recordings: &[Recording], sectors: u64) -> (u32, Arc<[u16]>) {
 }
 
 impl Recording {
-    fn new(zone: &RecordingZone, heads: u32, first_sector: u64, first_free: u32) -> Result<Self, GeometryError> {
-        let per_track = zone.sectors_per_track;
+    fn new(zone: &RecordingZone, order: &Order, first_sector: u64, first_free: u32) -> Result<Self, GeometryError> {
+        let (per_track, heads) = (zone.sectors_per_track, order.heads());
         GeometryError::check(
             "recording.zones.first_cylinder",
             zone.first_cylinder >= first_free,
@@ -188,7 +202,8 @@ impl Recording {
             end_sector,
             first_cylinder: zone.first_cylinder,
             first_angle: 0,
-            per_track: Reciprocal::new(per_track),
+            sectors_per_track: per_track,
+            by: order.divisors(per_track),
             sector_angle,
             head_angle: skew(zone.track_skew_sectors),
             cylinder_angle: skew(zone.track_skew_sectors)
@@ -206,6 +221,8 @@ pub(super) const MAX_CYLINDERS: u32 = 1 << 24;
 pub(super) const MAX_SECTORS_PER_TRACK: u32 = 1 << 15;
 /// More heads than any drive has.
 const MAX_HEADS: u32 = 1024;
+/// The most cylinders of a group.
+const MAX_GROUP_CYLINDERS: u32 = 1024;
 
 /// Whether a drive can have so many heads.
 pub(super) fn check_heads(heads: u32) -> Result<(), GeometryError> {
@@ -226,7 +243,7 @@ impl Order {
                 "interlaced is the order of interlaced tracks only".into(),
                 "give recording and media of kind interlaced too, or another layout",
             )),
-            LayoutSpec::CylinderMajor {} => Ok(Self::CylinderMajor { heads: Reciprocal::new(heads) }),
+            LayoutSpec::CylinderMajor {} => Ok(Self::CylinderMajor { heads }),
             LayoutSpec::Serpentine { group_cylinders, section_tracks, track_skew_rev, group_skew_rev } => {
                 for (field, rev) in
                     [("layout.track_skew_rev", track_skew_rev), ("layout.group_skew_rev", group_skew_rev)]
@@ -235,19 +252,18 @@ impl Order {
                     GeometryError::check(field, (0.0..1.0).contains(&rev), rev, remedy)?;
                 }
                 let passes = group_cylinders.checked_div(section_tracks).unwrap_or(0);
-                let sections = passes.saturating_mul(heads);
                 GeometryError::check(
                     "layout.group_cylinders",
                     passes >= 1
                         && group_cylinders.is_multiple_of(section_tracks)
-                        && group_cylinders <= MAX_DIVISOR / MAX_HEADS,
+                        && group_cylinders <= MAX_GROUP_CYLINDERS,
                     group_cylinders,
                     "give a multiple of section_tracks, at most 1024",
                 )?;
                 Ok(Self::Serpentine {
-                    heads: Reciprocal::new(heads),
-                    section: Reciprocal::new(section_tracks),
-                    sections: Reciprocal::new(sections),
+                    heads,
+                    section: section_tracks,
+                    passes,
                     track_skew: angle_of(track_skew_rev),
                     group_skew: angle_of(group_skew_rev),
                 })
@@ -257,8 +273,8 @@ impl Order {
 
     /// Whether a recording zone can be laid out in this order.
     fn check(&self, zone: &RecordingZone) -> Result<(), GeometryError> {
-        let Self::Serpentine { heads, section, sections, .. } = self else { return Ok(()) };
-        let group = sections.by() / heads.by() * section.by();
+        let Self::Serpentine { section, passes, .. } = self else { return Ok(()) };
+        let group = passes * section;
         GeometryError::check(
             "recording.zones.cylinders",
             zone.cylinders.is_multiple_of(group),
@@ -273,28 +289,45 @@ impl Order {
         )
     }
 
-    /// Cylinder, head and start angle of track `track` of a recording zone.
-    #[inline]
-    fn track(&self, track: u64, zone: &Recording) -> (u32, u32, Angle) {
-        match self {
+    fn heads(&self) -> u32 {
+        match *self {
+            Self::CylinderMajor { heads } | Self::Serpentine { heads, .. } => heads,
+        }
+    }
+
+    /// What the sectors of a recording zone with so many to a track are divided by. A cylinder is a pass over all heads.
+    fn divisors(&self, per_track: u32) -> Divisors {
+        // At most 2⁴⁵: of more than there can be, the quotient is 0 as well.
+        let of = |tracks: u32| Reciprocal::new((u64::from(per_track) * u64::from(tracks)).min(MAX_DIVIDEND));
+        let (section, pass, group) = match *self {
+            Self::CylinderMajor { heads } => (1, heads, heads),
+            Self::Serpentine { heads, section, passes, .. } => (section, section * heads, section * heads * passes),
+        };
+        Divisors { track: of(1), section: of(section), pass: of(pass), group: of(group) }
+    }
+
+    /// Cylinder, head and start angle of a recording zone's track `track`, in which sector `number` of the zone lies.
+    #[inline(always)]
+    fn track(&self, number: u64, track: u64, zone: &Recording) -> (u32, u32, Angle) {
+        match *self {
             Self::CylinderMajor { heads } => {
-                let (cylinder, head) = heads.divide(track);
-                let angle = u64::from(head).wrapping_mul(zone.head_angle);
-                let angle = angle.wrapping_add(cylinder.wrapping_mul(zone.cylinder_angle));
-                (zone.first_cylinder + cylinder as u32, head, angle)
+                let cylinder = zone.by.pass.quotient(number);
+                let head = track - cylinder * u64::from(heads);
+                let angle = head.wrapping_mul(zone.head_angle).wrapping_add(cylinder.wrapping_mul(zone.cylinder_angle));
+                (zone.first_cylinder + cylinder as u32, head as u32, angle)
             }
-            Self::Serpentine { heads, section, sections, track_skew, group_skew } => {
-                let (section_no, i) = section.divide(track);
-                let (group, j) = sections.divide(section_no);
+            Self::Serpentine { heads, section, passes, track_skew, group_skew } => {
+                let (sections, group) = (zone.by.section.quotient(number), zone.by.group.quotient(number));
+                let all_passes = zone.by.pass.quotient(number);
+                let i = (track - sections * u64::from(section)) as u32;
                 // A group is passed over once or more; each pass visits every head, in turn upwards and downwards.
-                let (pass, step) = heads.divide(u64::from(j));
-                let pass = pass as u32;
-                let head = if pass.is_multiple_of(2) { step } else { heads.by() - 1 - step };
-                let offset = if j.is_multiple_of(2) { i } else { section.by() - 1 - i };
-                let passes = sections.by() / heads.by();
-                let cylinder = (group as u32 * passes + pass) * section.by() + offset;
-                let angle = group.wrapping_mul(*group_skew).wrapping_add(u64::from(i).wrapping_mul(*track_skew));
-                (zone.first_cylinder + cylinder, head, angle)
+                let step = (sections - all_passes * u64::from(heads)) as u32;
+                let pass = (all_passes - group * u64::from(passes)) as u32;
+                let head = if pass.is_multiple_of(2) { step } else { heads - 1 - step };
+                let is_inwards = (pass * heads + step).is_multiple_of(2);
+                let offset = if is_inwards { i } else { section - 1 - i };
+                let angle = group.wrapping_mul(group_skew).wrapping_add(u64::from(i).wrapping_mul(track_skew));
+                (zone.first_cylinder + all_passes as u32 * section + offset, head, angle)
             }
         }
     }

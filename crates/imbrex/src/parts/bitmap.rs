@@ -116,7 +116,12 @@ impl Bitmap {
 
     /// Takes everything out.
     pub fn clear(&mut self) {
-        self.remove_run(0, self.words.len() as u64 * 64);
+        for (words, summary) in self.words.chunks_mut(64).zip(&mut self.summary) {
+            while *summary != 0 {
+                words[summary.trailing_zeros() as usize] = 0;
+                *summary &= *summary - 1;
+            }
+        }
     }
 
     /// How many of `[from, end)` are in the set.

@@ -34,9 +34,8 @@ impl Stacked for Simulation {
         Self::prefetch(self, ahead);
     }
 
-    fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault> {
-        self.serve_from(request, now_ns)
-            .map_err(|fault| Fault::Below { layer: self.name.clone(), fault: Box::new(fault) })
+    fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
+        self.serve_from(request, now_ns).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
     }
 
     fn busy_ns(&self) -> u64 {
@@ -59,7 +58,7 @@ impl Stacked for Simulation {
         Below { layer: self.name.clone(), outcome: self.outcome() }
     }
 
-    fn read_back(&mut self) -> Result<(), Fault> {
+    fn read_back(&mut self) -> Result<(), Box<Fault>> {
         Self::read_back(self)
     }
 }
@@ -75,7 +74,7 @@ impl Simulation {
         }
     }
 
-    fn serve_from(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault> {
+    fn serve_from(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
         self.arrive(now_ns)?;
         self.machine.disk.request_begins();
         let bytes = request.at.blocks * self.machine.disk.block_bytes();

@@ -24,12 +24,12 @@ impl Simulation {
         blocked: Extent<Lba>,
         steps: &mut u32,
         mut ahead: Option<&mut Lookahead<'_>>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Box<Fault>> {
         self.blocked.episodes += 1;
         loop {
             *steps += 1;
             if *steps > MAX_STEPS {
-                return Err(Fault::Endless { steps: MAX_STEPS });
+                return Err(Fault::Endless { steps: MAX_STEPS }.into());
             }
             self.machine.wait_for_room()?;
             if let Some(ahead) = &mut ahead {
@@ -54,15 +54,15 @@ impl Simulation {
                 Step::Hold => {}
                 Step::Wait => {
                     if !self.machine.give_back(&mut *self.layer, given_back)? {
-                        return Err(Fault::Stuck);
+                        return Err(Fault::Stuck.into());
                     }
                 }
-                Step::Nothing => return Err(Fault::Full { at: blocked }),
+                Step::Nothing => return Err(Fault::Full { at: blocked }.into()),
             }
         }
     }
 
-    fn serve_waiting_reads(&mut self, blocked: Extent<Lba>, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
+    fn serve_waiting_reads(&mut self, blocked: Extent<Lba>, ahead: &mut Lookahead<'_>) -> Result<(), Box<Fault>> {
         loop {
             self.machine.wait_for_room()?;
             self.land(ahead);
@@ -72,7 +72,7 @@ impl Simulation {
     }
 
     /// Offers the layer the time until `until_ns`.
-    pub(super) fn use_idle_time(&mut self, until_ns: u64) -> Result<(), Fault> {
+    pub(super) fn use_idle_time(&mut self, until_ns: u64) -> Result<(), Box<Fault>> {
         let since_ns = self.machine.now_ns;
         let mut is_growing = self.layer.growth().is_some();
         if !self.options.idle && !is_growing {
@@ -117,7 +117,11 @@ impl Simulation {
 
     /// One cleaning step, performed whole; returns how long it took. `meanwhile` are the blocked write and the requests
     /// that may be served while the step is under way, if the layer allows that.
-    pub(super) fn clean(&mut self, why: Pressure, meanwhile: Option<Meanwhile<'_, '_>>) -> Result<(Step, u64), Fault> {
+    pub(super) fn clean(
+        &mut self,
+        why: Pressure,
+        meanwhile: Option<Meanwhile<'_, '_>>,
+    ) -> Result<(Step, u64), Box<Fault>> {
         let mut begun_ns = self.machine.now_ns;
         self.plan.clear();
         let step = self.layer.clean(why, &self.waiting, &mut self.plan);

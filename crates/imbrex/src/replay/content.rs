@@ -125,7 +125,7 @@ impl Content {
         (from, to, blocks): (Place, Place, u32),
         host: Host,
         read: &mut Delivery,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Box<Fault>> {
         match (from, to, host) {
             (Place::At(source), Place::At(target), _) => self.copy(source, target, blocks),
             (Place::Zero, Place::At(target), _) => self.map_mut(target).set_run(target.block(), blocks, Tag::ZERO),
@@ -138,7 +138,7 @@ impl Content {
                 read.delivered.push((first, blocks));
                 match from {
                     Place::At(source) => self.compare(read, (first, blocks), Some(source))?,
-                    Place::Lost => return Err(Fault::Lost { lba }),
+                    Place::Lost => return Err(Fault::Lost { lba }.into()),
                     Place::Zero | Place::Host(_) => self.compare(read, (first, blocks), None)?,
                 }
             }
@@ -158,7 +158,7 @@ impl Content {
     }
 
     /// Compares what lies at `source`, or zeros, with what a part of a read must deliver, run by run.
-    fn compare(&mut self, read: &Delivery, (first, blocks): (u32, u32), source: Option<Pba>) -> Result<(), Fault> {
+    fn compare(&mut self, read: &Delivery, (first, blocks): (u32, u32), source: Option<Pba>) -> Result<(), Box<Fault>> {
         let Some(at) = read.at else { return Ok(()) };
         let mut done = 0;
         while done < blocks {
@@ -174,7 +174,7 @@ impl Content {
             if expected == Tag::ZERO && self.unwritten.allows(found == Tag::ZERO, is_old(found)) {
                 run = self.settle(lba, run, found);
             } else if found != expected && !(trimmed && found == Tag::ZERO) {
-                return Err(Fault::Mismatch { lba: Lba(at.start.0 + u64::from(block)), expected, found });
+                return Err(Fault::Mismatch { lba: Lba(at.start.0 + u64::from(block)), expected, found }.into());
             }
             done += run;
         }
@@ -211,17 +211,17 @@ impl Delivery {
     }
 
     /// The read's plan has been performed: each block must have been delivered once.
-    pub(super) fn done(&mut self) -> Result<(), Fault> {
+    pub(super) fn done(&mut self) -> Result<(), Box<Fault>> {
         let Some(at) = self.at.take() else { return Ok(()) };
         self.delivered.sort_unstable();
         let mut next = 0;
         for &(first, blocks) in &self.delivered {
             if first != next {
-                return Err(Fault::Undelivered { at, block: next.min(first) });
+                return Err(Fault::Undelivered { at, block: next.min(first) }.into());
             }
             next = first + blocks;
         }
-        if next == at.blocks { Ok(()) } else { Err(Fault::Undelivered { at, block: next }) }
+        if next == at.blocks { Ok(()) } else { Err(Fault::Undelivered { at, block: next }.into()) }
     }
 }
 
@@ -231,9 +231,9 @@ fn is_old(tag: Tag) -> bool {
 }
 
 /// The blocks of `at` that a move names by their number in it.
-fn part(at: Extent<Lba>, first: u32, blocks: u32) -> Result<Extent<Lba>, Fault> {
+fn part(at: Extent<Lba>, first: u32, blocks: u32) -> Result<Extent<Lba>, Box<Fault>> {
     match first.checked_add(blocks) {
         Some(end) if end <= at.blocks => Ok(at.skip(first).first(blocks)),
-        _ => Err(Fault::Outside { at, first, blocks }),
+        _ => Err(Fault::Outside { at, first, blocks }.into()),
     }
 }

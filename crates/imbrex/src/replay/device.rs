@@ -208,7 +208,7 @@ impl Device {
     /// # Errors
     /// When the media refuses, or a layer of a stack comes to an end.
     #[inline]
-    pub fn read(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Fault> {
+    pub fn read(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Box<Fault>> {
         self.media.read(at)?;
         self.access(at, now_ns, false)
     }
@@ -218,7 +218,7 @@ impl Device {
     /// # Errors
     /// When the media refuses, or a layer of a stack comes to an end.
     #[inline]
-    pub fn write(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Fault> {
+    pub fn write(&mut self, at: Extent<Pba>, now_ns: u64) -> Result<u64, Box<Fault>> {
         self.media.write(at)?;
         self.access(at, now_ns, true)
     }
@@ -254,7 +254,7 @@ impl Device {
     }
 
     #[inline]
-    fn access(&mut self, at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Fault> {
+    fn access(&mut self, at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Box<Fault>> {
         let (first, sectors) = self.sectors(at);
         let done = match &mut self.work {
             Work::Stack(below) => return ask(below, at, now_ns, write),
@@ -270,7 +270,7 @@ impl Device {
 }
 
 /// Has a device of a stack serve an access as a request.
-fn ask(below: &mut [Box<dyn Stacked>], at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Fault> {
+fn ask(below: &mut [Box<dyn Stacked>], at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Box<Fault>> {
     let index = usize::from(at.start.device() - Pba::DISK);
     let at = Extent::new(block::Lba(at.start.block()), at.blocks);
     let access = if write { block::Access::Write } else { block::Access::Read };

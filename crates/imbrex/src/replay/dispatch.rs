@@ -42,14 +42,14 @@ impl Simulation {
         waited.map_err(|fault| self.request_error(number, fault))
     }
 
-    fn pass_idle_time(&mut self, until_ns: u64) -> Result<(), Fault> {
+    fn pass_idle_time(&mut self, until_ns: u64) -> Result<(), Box<Fault>> {
         self.use_idle_time(until_ns)?;
         self.machine.now_ns = self.machine.now_ns.max(until_ns);
         Ok(())
     }
 
     /// Plans a request.
-    pub(super) fn dispatch(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
+    pub(super) fn dispatch(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Box<Fault>> {
         let Some(outer) = self.machine.open(*next) else { return Ok(()) };
         self.plan(next, ahead)?;
         self.machine.close(outer)?;
@@ -68,7 +68,7 @@ impl Simulation {
 
     /// Performs what is queued until the cleaning step is complete, and plans reads that may overtake the blocked
     /// write.
-    pub(super) fn finish_step(&mut self, mut meanwhile: Option<Meanwhile<'_, '_>>) -> Result<(), Fault> {
+    pub(super) fn finish_step(&mut self, mut meanwhile: Option<Meanwhile<'_, '_>>) -> Result<(), Box<Fault>> {
         while self.machine.is_cleaning() {
             self.machine.serve_one()?;
             let Some((blocked, ahead)) = &mut meanwhile else { continue };

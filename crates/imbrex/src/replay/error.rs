@@ -97,7 +97,8 @@ impl fmt::Display for Moment {
     }
 }
 
-/// What a layer did that it must not do, or what the drive cannot do for it.
+/// What a layer did that it must not do, or what the drive cannot do for it. Boxed wherever it is returned: there is one
+/// per replay at most, and all that goes well comes back in a register.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
     /// The media refuses.
@@ -184,3 +185,16 @@ pub enum Fault {
         steps: u32,
     },
 }
+
+/// What others refuse becomes a fault in a box.
+macro_rules! boxed {
+    ($($cause:ty),*) => {
+        $(impl From<$cause> for Box<Fault> {
+            fn from(cause: $cause) -> Self {
+                Self::new(cause.into())
+            }
+        })*
+    };
+}
+
+boxed!(Illegal, Violation, CannotGrow, Corrupt);

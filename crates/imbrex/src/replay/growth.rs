@@ -14,7 +14,7 @@ use crate::plan::Event;
 
 impl Simulation {
     /// Asks for the space that is to be asked for before `next`.
-    pub(super) fn grow_when_due(&mut self, next: &Pending) -> Result<(), Fault> {
+    pub(super) fn grow_when_due(&mut self, next: &Pending) -> Result<(), Box<Fault>> {
         let Some(growing) = self.growing.as_mut().filter(|growing| growing.is_due(next)) else { return Ok(()) };
         let blocks = growing.extension.bytes.div_ceil(u64::from(self.machine.disk.block_bytes()));
         let now_ns = self.machine.latest_ns().max(next.arrival_ns);
@@ -28,7 +28,7 @@ impl Simulation {
     }
 
     /// Makes a first step, and as many as the layer holds everybody up for, among them who could begin at `arrival_ns`.
-    fn grow_held(&mut self, arrival_ns: u64) -> Result<(), Fault> {
+    fn grow_held(&mut self, arrival_ns: u64) -> Result<(), Box<Fault>> {
         while self.layer.growth().is_some() {
             let given_back = self.machine.given_back;
             let (step, took_ns) = self.clean(Pressure::Idle { ns: 0 }, None)?;
@@ -45,7 +45,7 @@ impl Simulation {
     }
 
     /// The trace is over: what is left of a growth is done now.
-    pub(super) fn grow_to_the_end(&mut self) -> Result<(), Fault> {
+    pub(super) fn grow_to_the_end(&mut self) -> Result<(), Box<Fault>> {
         if self.layer.growth().is_some() {
             self.machine.now_ns = self.machine.latest_ns();
             self.use_idle_time(u64::MAX)?;

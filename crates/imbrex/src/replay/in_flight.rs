@@ -62,7 +62,7 @@ impl InFlight {
     }
 
     /// An operation is complete, or the planning of a request.
-    pub(super) fn completed(&mut self, of: Owner, now_ns: u64) -> Result<(), Fault> {
+    pub(super) fn completed(&mut self, of: Owner, now_ns: u64) -> Result<(), Box<Fault>> {
         match of {
             Owner::Request(index) => {
                 let flight = &mut self.flights[index];

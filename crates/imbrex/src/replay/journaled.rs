@@ -11,7 +11,7 @@ use crate::plan::{Op, Place, Plan, Why};
 impl Machine {
     /// Under a journal, a plan with redo moves first reads all it will read, and then has the images of the redo moves
     /// and their records written in one entry (ordering rule 5). Says whether that is so.
-    pub(super) fn stage_redo(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan) -> Result<bool, Fault> {
+    pub(super) fn stage_redo(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan) -> Result<bool, Box<Fault>> {
         let image = |op: &Op| if let Op::Move { blocks, redo: true, .. } = op { *blocks as usize } else { 0 };
         let images = plan.ops().iter().map(image).sum();
         if images == 0 {
@@ -34,12 +34,12 @@ impl Machine {
         Ok(true)
     }
 
-    pub(super) fn commit(&mut self, layer: &mut dyn TranslationLayer) -> Result<(), Fault> {
+    pub(super) fn commit(&mut self, layer: &mut dyn TranslationLayer) -> Result<(), Box<Fault>> {
         self.write_journal(layer, 0)
     }
 
     /// Writes the pending records and redo images; what waited for the records takes effect.
-    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, images: usize) -> Result<(), Fault> {
+    fn write_journal(&mut self, layer: &mut dyn TranslationLayer, images: usize) -> Result<(), Box<Fault>> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         let blocks = journal.take_pending(images);
         self.write_ring(blocks)?;
@@ -49,7 +49,7 @@ impl Machine {
         Ok(())
     }
 
-    fn write_ring(&mut self, mut blocks: u64) -> Result<(), Fault> {
+    fn write_ring(&mut self, mut blocks: u64) -> Result<(), Box<Fault>> {
         self.drain()?;
         while blocks > 0 {
             let Some(journal) = &mut self.journal else { return Ok(()) };
@@ -61,7 +61,7 @@ impl Machine {
     }
 
     /// A checkpoint comes between plans, when the layer's state and the media agree.
-    pub(super) fn checkpoint_if_due(&mut self, layer: &dyn TranslationLayer) -> Result<(), Fault> {
+    pub(super) fn checkpoint_if_due(&mut self, layer: &dyn TranslationLayer) -> Result<(), Box<Fault>> {
         if !self.journal.as_ref().is_some_and(Journal::checkpoint_due) {
             return Ok(());
         }

@@ -15,8 +15,8 @@ use crate::trace::{TraceRequest, TraceSource};
 pub(super) const WAITING: usize = 64;
 /// Requests read, and prefetched for, at a time.
 const BATCH: usize = 64;
-/// The most requests held.
-const WINDOW: usize = WAITING + BATCH;
+/// The most requests held, with the one being served.
+const WINDOW: usize = 1 + WAITING + BATCH;
 
 /// A request whose turn will come.
 #[derive(Copy, Clone, Debug)]
@@ -61,7 +61,7 @@ pub(super) struct Addressing {
 struct Loop {
     /// Completions that have not yet let a request in.
     free_since: VecDeque<u64>,
-    /// How many of the requests held have arrived.
+    /// How many of the requests ahead have arrived.
     arrived: usize,
 }
 
@@ -70,9 +70,11 @@ pub(super) struct Lookahead<'a> {
     addressing: Addressing,
     closed: Option<Loop>,
     prefetch: bool,
-    current: Pending,
-    held: VecDeque<Pending>,
-    /// How many of them are reads that have not been served.
+    /// Those whose turn is over, the one being served, and from `next` on those ahead. The one being served is not
+    /// copied to a place of its own: what was written in parts just now is slow to be read whole.
+    held: Vec<Pending>,
+    next: usize,
+    /// How many of those ahead are reads that have not been served.
     reads: usize,
     batch: Vec<TraceRequest>,
     requests: Vec<Request>,
@@ -87,13 +89,15 @@ impl<'a> Lookahead<'a> {
     /// Begins at the next request of `source`; with a queue depth in a closed loop.
     pub(super) fn new(source: &'a mut dyn TraceSource, addressing: Addressing, options: &ReplayOptions) -> Self {
         let closed = options.queue_depth.map(|depth| Loop { free_since: (0..depth).map(|_| 0).collect(), arrived: 0 });
+        let mut held = Vec::with_capacity(WINDOW);
+        held.push(Pending::NONE);
         Self {
             source,
             addressing,
             closed,
             prefetch: options.prefetch,
-            current: Pending::NONE,
-            held: VecDeque::with_capacity(WINDOW),
+            held,
+            next: 1,
             reads: 0,
             batch: Vec::with_capacity(BATCH),
             requests: Vec::with_capacity(BATCH),
@@ -120,15 +124,20 @@ impl<'a> Lookahead<'a> {
     /// When the trace is at fault.
     #[inline]
     pub(super) fn refill(&mut self, prefetch: impl FnOnce(&[Request])) -> Result<(), ReplayError> {
-        if self.held.len() <= WAITING && !self.at_end { self.fill(prefetch) } else { Ok(()) }
+        if self.ahead().len() <= WAITING && !self.at_end { self.fill(prefetch) } else { Ok(()) }
+    }
+
+    /// The requests whose turn will come.
+    #[inline]
+    fn ahead(&self) -> &[Pending] {
+        &self.held[self.next..]
     }
 
     /// Goes on to the next request in order of arrival that has not been served, if there is one.
     #[inline]
     pub(super) fn advance(&mut self) -> bool {
-        while let Some(&next) = self.held.front() {
-            self.current = next;
-            self.held.pop_front();
+        while let Some(next) = self.held.get(self.next) {
+            self.next += 1;
             if let Some(closed) = &mut self.closed {
                 closed.arrived -= 1;
             }
@@ -142,20 +151,20 @@ impl<'a> Lookahead<'a> {
 
     /// The request that [`Lookahead::advance`] will go on to.
     pub(super) fn next(&self) -> Option<&Pending> {
-        self.held.iter().find(|next| !next.is_served())
+        self.ahead().iter().find(|next| !next.is_served())
     }
 
     /// The request that [`Lookahead::advance`] went on to. It is not an option that `advance` returns: that would be
     /// moved in pieces that no store buffer forwards, at a tenth of a replay's time.
     #[inline]
     pub(super) fn current(&self) -> Pending {
-        self.current
+        self.held[self.next - 1]
     }
 
     /// A request was completed: in a closed loop the next one arrives.
     pub(super) fn completed(&mut self, now_ns: u64) {
         let Some(closed) = &mut self.closed else { return };
-        match self.held.get_mut(closed.arrived) {
+        match self.held.get_mut(self.next + closed.arrived) {
             Some(next) => {
                 next.arrival_ns = now_ns;
                 closed.arrived += 1;
@@ -167,7 +176,7 @@ impl<'a> Lookahead<'a> {
     /// The requests that have arrived by `now_ns` and are not served, oldest first.
     pub(super) fn waiting(&self, now_ns: u64, waiting: &mut Vec<Request>) {
         waiting.clear();
-        let arrived = self.held.iter().take(WAITING).take_while(|p| p.arrival_ns <= now_ns);
+        let arrived = self.ahead().iter().take(WAITING).take_while(|p| p.arrival_ns <= now_ns);
         waiting.extend(arrived.filter(|p| !p.is_served()).map(|p| p.request));
     }
 
@@ -176,38 +185,27 @@ impl<'a> Lookahead<'a> {
         if self.reads == 0 {
             return None;
         }
-        let place = (0..self.held.len().min(WAITING))
-            .take_while(|&i| self.held[i].arrival_ns <= now_ns)
-            .find(|&i| self.may_overtake(i, blocked))?;
-        let read = self.held[place];
-        self.held[place].number = 0;
+        let ahead = self.ahead();
+        let place = (0..ahead.len().min(WAITING))
+            .take_while(|&i| ahead[i].arrival_ns <= now_ns)
+            .find(|&i| may_overtake(ahead, i, blocked))?;
+        let place = &mut self.held[self.next + place];
+        let read = *place;
+        place.number = 0;
         self.reads -= 1;
         Some(read)
     }
 
-    fn may_overtake(&self, place: usize, blocked: Extent<Lba>) -> bool {
-        let Request { access, at } = self.held[place].request;
-        let is_change = |p: &&Pending| p.request.access != Access::Read;
-        access == Access::Read
-            && !self.held[place].is_served()
-            && !at.overlaps(&blocked)
-            && !self.held.iter().take(place).filter(is_change).any(|p| p.request.at.overlaps(&at))
-    }
-
+    /// Reads a batch behind what is ahead; what is over makes room.
     fn fill(&mut self, prefetch: impl FnOnce(&[Request])) -> Result<(), ReplayError> {
+        self.held.drain(..self.next - 1);
+        self.next = 1;
         self.source.fill(&mut self.batch, BATCH)?;
         self.at_end = self.batch.is_empty();
-        self.requests.clear();
         for traced in &self.batch {
             self.read += 1;
             let request = self.addressing.request(traced, self.read)?;
-            self.requests.push(request);
-            let is_warm_up = match self.warm_up {
-                Some(WarmUp::Requests(requests)) => self.read <= requests,
-                Some(WarmUp::Ns(ns)) => traced.arrival_ns < ns,
-                None => false,
-            };
-            if !is_warm_up && self.first_measured.is_none() {
+            if self.first_measured.is_none() && !is_warm_up(self.warm_up, traced.arrival_ns, self.read) {
                 self.first_measured = Some(self.read);
             }
             let mut arrival_ns = traced.arrival_ns;
@@ -217,34 +215,63 @@ impl<'a> Lookahead<'a> {
             }
             let pending = Pending { request, arrival_ns, number: self.read, bytes: traced.bytes };
             self.reads += usize::from(pending.is_read());
-            self.held.push_back(pending);
+            self.held.push(pending);
         }
         if self.prefetch {
+            self.requests.clear();
+            let read = &self.held[self.held.len() - self.batch.len()..];
+            self.requests.extend(read.iter().map(|pending| pending.request));
             prefetch(&self.requests);
         }
         Ok(())
     }
 }
 
+/// Whether the request of this number, which arrives then, is a part of the warm-up.
+fn is_warm_up(warm_up: Option<WarmUp>, arrival_ns: u64, number: u64) -> bool {
+    match warm_up {
+        Some(WarmUp::Requests(requests)) => number <= requests,
+        Some(WarmUp::Ns(ns)) => arrival_ns < ns,
+        None => false,
+    }
+}
+
+/// Whether that one of the requests ahead is a read that touches neither `blocked` nor a write that came before it.
+fn may_overtake(ahead: &[Pending], place: usize, blocked: Extent<Lba>) -> bool {
+    let Request { access, at } = ahead[place].request;
+    let is_change = |p: &&Pending| p.request.access != Access::Read;
+    access == Access::Read
+        && !ahead[place].is_served()
+        && !at.overlaps(&blocked)
+        && !ahead.iter().take(place).filter(is_change).any(|p| p.request.at.overlaps(&at))
+}
+
 impl Addressing {
+    #[inline]
     fn request(&self, traced: &TraceRequest, number: u64) -> Result<Request, ReplayError> {
         let mut at = traced.blocks(self.block_bytes);
-        let blocks = u64::from(at.blocks);
         // A range that is larger than the capacity is not stretched, and its end is beyond it.
         if let Some(range) = self.stretched.filter(|range| *range <= self.capacity) {
             at.start = Lba((u128::from(at.start.0) * u128::from(self.capacity) / u128::from(range)) as u64);
         }
         if at.end().0 > self.capacity {
-            if self.beyond == Beyond::Error || blocks > self.capacity {
-                return Err(ReplayError::Beyond {
-                    request: number,
-                    offset_bytes: traced.offset_bytes,
-                    bytes: traced.bytes,
-                    capacity_bytes: self.capacity * u64::from(self.block_bytes),
-                });
-            }
-            at.start = Lba((at.start.0 % self.capacity).min(self.capacity - blocks));
+            at.start = self.wrapped(at, traced, number)?;
         }
         Ok(Request { access: traced.access, at })
+    }
+
+    /// Where a request begins instead that ends beyond the capacity.
+    #[cold]
+    fn wrapped(&self, at: Extent<Lba>, traced: &TraceRequest, number: u64) -> Result<Lba, ReplayError> {
+        let blocks = u64::from(at.blocks);
+        if self.beyond == Beyond::Error || blocks > self.capacity {
+            return Err(ReplayError::Beyond {
+                request: number,
+                offset_bytes: traced.offset_bytes,
+                bytes: traced.bytes,
+                capacity_bytes: self.capacity * u64::from(self.block_bytes),
+            });
+        }
+        Ok(Lba((at.start.0 % self.capacity).min(self.capacity - blocks)))
     }
 }

@@ -99,37 +99,64 @@ impl Machine {
     }
 
     /// The read that was expected last has been performed; with a queue that is seen to when it is complete.
-    pub(super) fn delivered(&mut self) -> Result<(), Fault> {
+    pub(super) fn delivered(&mut self) -> Result<(), Box<Fault>> {
         if self.content.is_some() && self.scheduled.is_none() { self.delivery.done() } else { Ok(()) }
     }
 
     /// Performs a plan that `layer` has just made, or queues it.
-    pub(super) fn perform(&mut self, layer: &mut dyn TranslationLayer, plan: &Plan, host: Host) -> Result<(), Fault> {
-        let staged = self.journal.is_some() && self.stage_redo(layer, plan)?;
+    #[inline]
+    pub(super) fn perform(
+        &mut self,
+        layer: &mut dyn TranslationLayer,
+        plan: &Plan,
+        host: Host,
+    ) -> Result<(), Box<Fault>> {
+        if self.is_bare() {
+            self.carry_out::<true>(layer, plan, host)
+        } else {
+            self.carry_out::<false>(layer, plan, host)
+        }
+    }
+
+    /// Whether this is a drive alone: no journal, no check of content, no queue.
+    #[inline]
+    fn is_bare(&self) -> bool {
+        self.journal.is_none() && self.content.is_none() && self.scheduled.is_none() && !self.disk.is_stack()
+    }
+
+    /// Performs a plan. Most replays are on a bare drive, which need not ask for each operation what else there is.
+    fn carry_out<const BARE: bool>(
+        &mut self,
+        layer: &mut dyn TranslationLayer,
+        plan: &Plan,
+        host: Host,
+    ) -> Result<(), Box<Fault>> {
+        let staged = !BARE && self.journal.is_some() && self.stage_redo(layer, plan)?;
         for op in plan.ops() {
             // By reference: an operation was written in parts just now, and copying it whole would wait for them.
             match op {
                 Op::Move { from, to, blocks, why, redo } => {
                     let already_read = staged && is_staged(to, *redo);
-                    if self.scheduled.is_some() {
+                    if !BARE && self.scheduled.is_some() {
                         self.queue_move((from, to, *blocks), *why, already_read, host)?;
                     } else {
                         self.copy(from, to, *blocks, *why, already_read)?;
                     }
                     if !is_plausible(from, to, host) {
-                        return Err(Fault::Meaningless { op: *op });
+                        return Err(Fault::Meaningless { op: *op }.into());
                     }
-                    if !self.disk.is_stack() {
+                    if BARE || !self.disk.is_stack() {
                         self.counters.padding_again += self.padding.moved(from, to, *blocks, *why);
                     }
-                    if self.content.is_some() && self.scheduled.is_none() {
+                    if !BARE && self.content.is_some() && self.scheduled.is_none() {
                         let mut delivery = std::mem::take(&mut self.delivery);
                         self.follow_content((*from, *to, *blocks), host, &mut delivery)?;
                         self.delivery = delivery;
                     }
                 }
                 Op::Record { record, redo } => {
-                    if let Some(journal) = &mut self.journal
+                    if !BARE
+                        && let Some(journal) = &mut self.journal
                         && !(staged && *redo)
                     {
                         journal.add_record(record);
@@ -143,6 +170,9 @@ impl Machine {
                 Op::Count(event, times) => self.counters.events[*event as usize] += u64::from(*times),
             }
         }
+        if BARE {
+            return Ok(());
+        }
         self.checkpoint_if_due(layer)?;
         if self.scheduled.is_some() { self.settle() } else { Ok(()) }
     }
@@ -154,7 +184,7 @@ impl Machine {
         why: Why,
         read: bool,
         host: Host,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Box<Fault>> {
         for place in [from, to] {
             if let Place::At(at) = place {
                 self.is_on_disk(Extent::new(*at, blocks))?;
@@ -168,7 +198,11 @@ impl Machine {
 
     /// Sees to it that space comes back to a layer that waits for it: it may have since so many resets and frees had
     /// taken effect; otherwise the pending records are written early. Says whether any has or may.
-    pub(super) fn give_back(&mut self, layer: &mut dyn TranslationLayer, given_before: u64) -> Result<bool, Fault> {
+    pub(super) fn give_back(
+        &mut self,
+        layer: &mut dyn TranslationLayer,
+        given_before: u64,
+    ) -> Result<bool, Box<Fault>> {
         if self.given_back > given_before {
             return Ok(true);
         }
@@ -181,8 +215,8 @@ impl Machine {
         Ok(true)
     }
 
-    #[inline]
-    fn copy(&mut self, from: &Place, to: &Place, blocks: u32, why: Why, already_read: bool) -> Result<(), Fault> {
+    #[inline(always)]
+    fn copy(&mut self, from: &Place, to: &Place, blocks: u32, why: Why, already_read: bool) -> Result<(), Box<Fault>> {
         if let Place::At(source) = from
             && !already_read
         {
@@ -195,8 +229,8 @@ impl Machine {
         Ok(())
     }
 
-    #[inline]
-    pub(super) fn read(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
+    #[inline(always)]
+    pub(super) fn read(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Box<Fault>> {
         if self.is_on_disk(at)? {
             self.now_ns = self.disk.read(at, self.now_ns)?;
             self.counters.read[why as usize] += u64::from(at.blocks);
@@ -204,8 +238,8 @@ impl Machine {
         Ok(())
     }
 
-    #[inline]
-    pub(super) fn write(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Fault> {
+    #[inline(always)]
+    pub(super) fn write(&mut self, at: Extent<Pba>, why: Why) -> Result<(), Box<Fault>> {
         if !self.is_on_disk(at)? {
             return Ok(());
         }
@@ -220,7 +254,7 @@ impl Machine {
         (from, to, blocks): (Place, Place, u32),
         host: Host,
         delivery: &mut Delivery,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Box<Fault>> {
         let Some(content) = &mut self.content else { return Ok(()) };
         content.moved((from, to, blocks), host, delivery)?;
         if let Place::At(target) = to
@@ -243,7 +277,7 @@ impl Machine {
         }
     }
 
-    fn defer(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Fault> {
+    fn defer(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Box<Fault>> {
         let Some(journal) = &mut self.journal else { return self.take_effect(layer, effect) };
         if journal.defer(effect) {
             self.take_effect(layer, effect)
@@ -256,7 +290,7 @@ impl Machine {
 
     /// Gives space back to the layer. With a queue the disk follows, when all that was planned for the space before is
     /// complete. That is asked of the queue whether or not anybody verifies, so that verifying changes no times.
-    pub(super) fn take_effect(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Fault> {
+    pub(super) fn take_effect(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Box<Fault>> {
         let space = match effect {
             Effect::Free(space) => space,
             Effect::Reset(unit) => self.disk.unit(unit)?,
@@ -278,7 +312,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn reset(&mut self, unit: Unit) -> Result<(), Fault> {
+    pub(super) fn reset(&mut self, unit: Unit) -> Result<(), Box<Fault>> {
         self.now_ns = self.disk.reset(unit, self.now_ns)?;
         self.counters.resets += 1;
         if let Some(content) = &mut self.content {

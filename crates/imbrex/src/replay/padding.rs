@@ -22,16 +22,19 @@ impl Padding {
     }
 
     /// Follows a move; returns how much padding it wrote again.
-    #[inline]
+    #[inline(always)]
     pub fn moved(&mut self, from: &Place, to: &Place, blocks: u32, why: Why) -> u64 {
+        if self.holds.is_none() && why != Why::Pad {
+            return 0;
+        }
+        self.follow(from, to, blocks, why)
+    }
+
+    fn follow(&mut self, from: &Place, to: &Place, blocks: u32, why: Why) -> u64 {
         let is_new = why == Why::Pad && *from == Place::Zero;
         if self.holds.is_none() && !is_new {
             return 0;
         }
-        self.follow(from, to, blocks, is_new)
-    }
-
-    fn follow(&mut self, from: &Place, to: &Place, blocks: u32, is_new: bool) -> u64 {
         let Place::At(target) = *to else { return 0 };
         let (start, end) = self.range(target, blocks);
         let source = if let Place::At(source) = *from { Some(self.range(source, blocks).0) } else { None };

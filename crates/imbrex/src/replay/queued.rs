@@ -36,7 +36,7 @@ impl Machine {
 
     /// Performs what is in the queue until there is room for more.
     #[inline]
-    pub(super) fn wait_for_room(&mut self) -> Result<(), Fault> {
+    pub(super) fn wait_for_room(&mut self) -> Result<(), Box<Fault>> {
         while !self.has_room() {
             self.serve_one()?;
         }
@@ -44,7 +44,7 @@ impl Machine {
     }
 
     /// Performs everything planned.
-    pub(super) fn drain(&mut self) -> Result<(), Fault> {
+    pub(super) fn drain(&mut self) -> Result<(), Box<Fault>> {
         self.settle()?;
         while !self.is_done() {
             self.serve_one()?;
@@ -61,7 +61,7 @@ impl Machine {
     }
 
     /// The request is planned as a whole; the plans that follow are for `outer` again.
-    pub(super) fn close(&mut self, outer: Owner) -> Result<(), Fault> {
+    pub(super) fn close(&mut self, outer: Owner) -> Result<(), Box<Fault>> {
         let served_ns = self.served_ns();
         let Some(scheduled) = &mut self.scheduled else { return Ok(()) };
         let of = std::mem::replace(&mut scheduled.flights.planning, outer);
@@ -84,7 +84,7 @@ impl Machine {
     }
 
     /// Has the disk perform one access, if one is ready.
-    pub(super) fn serve_one(&mut self) -> Result<(), Fault> {
+    pub(super) fn serve_one(&mut self) -> Result<(), Box<Fault>> {
         let Some(scheduled) = &mut self.scheduled else { return Ok(()) };
         let (disk, now_ns) = (&self.disk, self.now_ns);
         let picked = scheduled.queue.pick(disk.position(), |access| disk.positioning_ns(access, now_ns));
@@ -102,7 +102,7 @@ impl Machine {
     }
 
     /// Lets planned operations into the queue, and completes those that need no access to the disk.
-    pub(super) fn settle(&mut self) -> Result<(), Fault> {
+    pub(super) fn settle(&mut self) -> Result<(), Box<Fault>> {
         while let Some(scheduled) = &mut self.scheduled {
             let Some(number) = scheduled.queue.admit(self.disk.media()) else {
                 scheduled.serving = None;
@@ -113,7 +113,7 @@ impl Machine {
         Ok(())
     }
 
-    fn complete(&mut self, number: usize) -> Result<(), Fault> {
+    fn complete(&mut self, number: usize) -> Result<(), Box<Fault>> {
         let Some(scheduled) = &mut self.scheduled else { return Ok(()) };
         let Operation { what, of, host } = scheduled.queue.complete(number);
         scheduled.serving = scheduled.flights.number(of);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     /// Writes blocks 10 and 11 and reads 9 and 10, which comes first by address.
-    fn write_and_read(ignore_conflicts: bool) -> Result<(), Fault> {
+    fn write_and_read(ignore_conflicts: bool) -> Result<(), Box<Fault>> {
         let disk = Device::new(Box::new(Conventional::new(Pba::DISK, 100)), Box::new(Quick), 4096);
         let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
         let mut layer = find("conventional").unwrap().build(&space, &toml::Table::new()).unwrap();
@@ -197,6 +197,6 @@ mod tests {
     #[test]
     fn a_scheduler_that_ignores_conflicts_is_caught() {
         assert_eq!(write_and_read(false), Ok(()));
-        assert!(matches!(write_and_read(true), Err(Fault::Mismatch { lba: Lba(10), .. })));
+        assert!(matches!(*write_and_read(true).unwrap_err(), Fault::Mismatch { lba: Lba(10), .. }));
     }
 }

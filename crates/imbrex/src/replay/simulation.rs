@@ -172,7 +172,7 @@ impl Simulation {
         next: &Pending,
         ahead: &mut Lookahead<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Box<Fault>> {
         let ends_warm_up = self.measured_from_ns.is_none() && ahead.is_after_warm_up(next.number);
         if ends_warm_up {
             self.see_series();
@@ -188,7 +188,7 @@ impl Simulation {
 
     /// A request begins that has arrived at `arrival_ns`; if nothing was left to do before, that was idle time.
     #[inline]
-    pub(super) fn arrive(&mut self, arrival_ns: u64) -> Result<(), Fault> {
+    pub(super) fn arrive(&mut self, arrival_ns: u64) -> Result<(), Box<Fault>> {
         if arrival_ns > self.machine.latest_ns() {
             self.machine.now_ns = self.machine.latest_ns();
             self.use_idle_time(arrival_ns)?;
@@ -234,13 +234,14 @@ impl Simulation {
     }
 
     /// When verifying, checks the layer after every so many requests.
-    pub(super) fn check_now_and_then(&self, requests: u64) -> Result<(), Fault> {
+    pub(super) fn check_now_and_then(&self, requests: u64) -> Result<(), Box<Fault>> {
         let every = self.options.check_every;
         let is_time = self.options.verify && every > 0 && requests.is_multiple_of(every);
         if is_time { Ok(self.layer.check()?) } else { Ok(()) }
     }
 
-    pub(super) fn serve(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
+    #[inline(always)]
+    pub(super) fn serve(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Box<Fault>> {
         if self.machine.has_queue() {
             return self.dispatch(next, ahead);
         }
@@ -257,8 +258,8 @@ impl Simulation {
     }
 
     /// Has the layer plan a request, and the plans performed or queued.
-    #[inline]
-    pub(super) fn plan(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Fault> {
+    #[inline(always)]
+    pub(super) fn plan(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Box<Fault>> {
         let Request { access, at } = next.request;
         match access {
             Access::Read => self.read(at),
@@ -274,7 +275,7 @@ impl Simulation {
     }
 
     /// A request was complete at `done_ns`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn completed(&mut self, request: &Pending, done_ns: u64, ahead: &mut Lookahead<'_>) {
         let latency_ns = done_ns - request.arrival_ns;
         self.served(&request.request, request.bytes, latency_ns);
@@ -292,7 +293,7 @@ impl Simulation {
         self.latencies.add(request.access, latency_ns);
     }
 
-    pub(super) fn read(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
+    pub(super) fn read(&mut self, at: Extent<Lba>) -> Result<(), Box<Fault>> {
         self.machine.wait_for_room()?;
         self.machine.expect(at);
         self.plan.clear();
@@ -302,12 +303,13 @@ impl Simulation {
     }
 
     /// Serves a write of `at` that had so many bytes.
+    #[inline(always)]
     pub(super) fn write(
         &mut self,
         at: Extent<Lba>,
         bytes: u64,
         mut ahead: Option<&mut Lookahead<'_>>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Box<Fault>> {
         self.layer.announce(at, bytes);
         let version = self.machine.content.as_mut().map_or(0, Content::next_version);
         let (mut rest, mut steps) = (at, 0);
@@ -316,7 +318,7 @@ impl Simulation {
             self.plan.clear();
             let took = self.layer.write(rest, &mut self.plan);
             if took > rest.blocks {
-                return Err(Fault::Took { at: rest, took });
+                return Err(Fault::Took { at: rest, took }.into());
             }
             if let Some(content) = &mut self.machine.content {
                 content.written(rest.first(took), version);
@@ -332,14 +334,14 @@ impl Simulation {
         Ok(())
     }
 
-    pub(super) fn trim(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
+    pub(super) fn trim(&mut self, at: Extent<Lba>) -> Result<(), Box<Fault>> {
         let mut rest = at;
         while !rest.is_empty() {
             self.machine.wait_for_room()?;
             self.plan.clear();
             let took = self.layer.trim(rest, &mut self.plan);
             if took == 0 || took > rest.blocks {
-                return Err(Fault::Took { at: rest, took });
+                return Err(Fault::Took { at: rest, took }.into());
             }
             self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
             if let Some(content) = &mut self.machine.content {
@@ -350,7 +352,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn begin(&mut self) -> Result<(), Fault> {
+    fn begin(&mut self) -> Result<(), Box<Fault>> {
         self.layer.recovered(&self.machine.disk.media().unit_report(), &mut self.plan)?;
         self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)
     }
@@ -380,12 +382,12 @@ impl Simulation {
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.
-    pub(super) fn request_error(&self, planned: u64, fault: Fault) -> ReplayError {
+    pub(super) fn request_error(&self, planned: u64, fault: Box<Fault>) -> ReplayError {
         self.error(Moment::Request(self.machine.serving().unwrap_or(planned)), fault)
     }
 
-    fn error(&self, moment: Moment, fault: Fault) -> ReplayError {
-        ReplayError::Layer { layer: self.name.clone(), moment, fault: Box::new(fault) }
+    fn error(&self, moment: Moment, fault: Box<Fault>) -> ReplayError {
+        ReplayError::Layer { layer: self.name.clone(), moment, fault }
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) trait Stacked: Send {
     fn prefetch(&mut self, ahead: &[Request]);
 
     /// Serves a request of the layer above that comes at `now_ns`; when it is complete.
-    fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Fault>;
+    fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>>;
 
     /// How long its drive has been busy since that was last forgotten.
     fn busy_ns(&self) -> u64;
@@ -35,5 +35,5 @@ pub(super) trait Stacked: Send {
     fn measured(&self) -> Below;
 
     /// When verifying, reads everything back.
-    fn read_back(&mut self) -> Result<(), Fault>;
+    fn read_back(&mut self) -> Result<(), Box<Fault>>;
 }

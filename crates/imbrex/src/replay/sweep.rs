@@ -19,7 +19,7 @@ impl Simulation {
     /// Fills the disk, so that nothing of that is left in a buffer: whole zones, each with a write that covers it, are
     /// what mechanisms let past their buffers, and what a layer keeps in RAM is flushed. In a stack the devices below
     /// are full already.
-    pub(super) fn prefill(&mut self) -> Result<(), Fault> {
+    pub(super) fn prefill(&mut self) -> Result<(), Box<Fault>> {
         if self.machine.disk.is_stack() {
             return Ok(());
         }
@@ -34,7 +34,7 @@ impl Simulation {
     }
 
     /// Trims pieces all over the disk, each with the chance that the options say.
-    fn trim_pieces(&mut self) -> Result<(), Fault> {
+    fn trim_pieces(&mut self) -> Result<(), Box<Fault>> {
         let piece = (TRIMMED_BYTES / self.machine.disk.block_bytes()).max(1);
         let chance = (self.options.trimmed * f64::from(u32::MAX)) as u64;
         let (mut random, capacity) = (Random::new(1), self.layer.capacity());
@@ -47,14 +47,14 @@ impl Simulation {
     }
 
     /// Has the layer write what lies in RAM when nothing more is asked of it.
-    pub(super) fn flush_at_end(&mut self) -> Result<(), Fault> {
+    pub(super) fn flush_at_end(&mut self) -> Result<(), Box<Fault>> {
         self.machine.drain()?;
         self.machine.scheduled = None;
         self.flush()
     }
 
     /// Has the layer move what lies in RAM to the media, as far as there is room.
-    fn flush(&mut self) -> Result<(), Fault> {
+    fn flush(&mut self) -> Result<(), Box<Fault>> {
         loop {
             self.plan.clear();
             let given_back = self.machine.given_back;
@@ -65,7 +65,7 @@ impl Simulation {
                 Step::Done | Step::Nothing => return Ok(()),
                 Step::Wait => {
                     if !self.machine.give_back(&mut *self.layer, given_back)? {
-                        return Err(Fault::Stuck);
+                        return Err(Fault::Stuck.into());
                     }
                 }
             }
@@ -74,7 +74,7 @@ impl Simulation {
 
     /// Reads everything back. Of a stack, what has been written: a cache would have to carry the whole disk through its
     /// flash.
-    pub(super) fn read_back(&mut self) -> Result<(), Fault> {
+    pub(super) fn read_back(&mut self) -> Result<(), Box<Fault>> {
         self.machine.scheduled = None;
         self.machine.disk.set_free_of_charge(true);
         self.layer.check()?;
@@ -83,7 +83,7 @@ impl Simulation {
         self.machine.disk.below_mut().iter_mut().try_for_each(|device| device.read_back())
     }
 
-    fn read_written(&mut self, at: Extent<Lba>) -> Result<(), Fault> {
+    fn read_written(&mut self, at: Extent<Lba>) -> Result<(), Box<Fault>> {
         let mut rest = at;
         while let Some(content) = self.machine.content.as_ref().filter(|_| !rest.is_empty()) {
             let (is_written, blocks) = content.is_written(rest);
@@ -107,7 +107,11 @@ fn unit_blocks(media: &dyn Media) -> u32 {
 }
 
 /// Calls `each` with the first `blocks` blocks, in runs of whole units of `unit` blocks.
-fn sweep(blocks: u64, unit: u32, mut each: impl FnMut(Extent<Lba>) -> Result<(), Fault>) -> Result<(), Fault> {
+fn sweep(
+    blocks: u64,
+    unit: u32,
+    mut each: impl FnMut(Extent<Lba>) -> Result<(), Box<Fault>>,
+) -> Result<(), Box<Fault>> {
     let length = unit * (RUN_BLOCKS / unit).max(1);
     let mut start = 0;
     while start < blocks {

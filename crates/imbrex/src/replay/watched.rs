@@ -32,7 +32,9 @@ impl Simulation {
     /// Tells the observer of the requests that it has not been told of.
     #[inline]
     pub(super) fn tell_of_requests(&mut self, observer: &mut dyn Observer) {
-        self.told.iter_mut().flat_map(|told| told.drain(..)).for_each(|request| observer.request(&request));
+        if let Some(told) = &mut self.told {
+            told.drain(..).for_each(|request| observer.request(&request));
+        }
     }
 
     /// Requests were complete at `now_ns`.

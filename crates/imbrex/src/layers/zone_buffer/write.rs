@@ -95,7 +95,7 @@ impl<P: InPlace> ZoneBuffer<P> {
                 continue;
             }
             let run = self.indirect(rest);
-            let buffered = self.blocks.map.range(run).next();
+            let buffered = self.blocks.map.first(run);
             if let Some((lba, slot)) = buffered.filter(|(lba, _)| *lba == run.start) {
                 self.update(lba, slot, done, plan);
                 hits += 1;

@@ -183,6 +183,16 @@ impl BlockMap {
         Entries::new(self, range.start, range.end())
     }
 
+    /// The first mapped block of `range`, and its place.
+    #[inline]
+    #[must_use]
+    pub fn first(&self, range: Extent<Lba>) -> Option<(Lba, u32)> {
+        match range.blocks {
+            1 => self.get(range.start).map(|place| (range.start, place)),
+            _ => self.range(range).next(),
+        }
+    }
+
     /// The first mapped block in `[from, end)`.
     #[inline]
     #[must_use]
@@ -382,6 +392,8 @@ mod tests {
                 let inside: Vec<_> = plain.range(window.start.0..window.end().0).map(|(&l, &t)| (Lba(l), t)).collect();
                 prop_assert_eq!(map.last(window), inside.last().map(|e| e.0));
                 prop_assert_eq!(map.next(window.start, window.end()), inside.first().map(|e| e.0));
+                prop_assert_eq!(map.first(window), inside.first().copied());
+                prop_assert_eq!(map.first(window.first(1)), inside.first().copied().filter(|e| e.0 == window.start));
                 let mut folded = Vec::new();
                 map.range(window).for_each(|entry| folded.push(entry));
                 prop_assert_eq!(&folded, &inside);

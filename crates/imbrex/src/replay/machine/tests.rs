@@ -71,7 +71,7 @@ fn hybrid(scheduler: Scheduler) -> (Machine, Realms) {
 }
 
 /// Performs what `plan` adds to a plan, to its end.
-fn done(machine: &mut Machine, host: Host, plan: impl FnOnce(&mut Plan)) -> Result<(), Fault> {
+fn done(machine: &mut Machine, host: Host, plan: impl FnOnce(&mut Plan)) -> Result<(), Box<Fault>> {
     let elsewhere = Space::of(&Conventional::new(Pba::DISK, 100), 0);
     let mut layer = find("conventional").unwrap().build(&elsewhere, &toml::Table::new()).unwrap();
     let mut made = Plan::new();
@@ -133,6 +133,7 @@ fn what_an_activation_destroyed_is_not_read_again() {
             plan.reset(realms.to_sequential(0));
             plan.reset(realms.to_conventional(0));
         });
-        assert!(matches!(destroyed, Err(Fault::Mismatch { lba: Lba(7), .. })), "{scheduler:?}: {destroyed:?}");
+        let fault = destroyed.unwrap_err();
+        assert!(matches!(*fault, Fault::Mismatch { lba: Lba(7), .. }), "{scheduler:?}: {fault}");
     }
 }
