@@ -55,7 +55,7 @@ impl MechanicsSpec {
             GeometryError::check(field, is, "another kind than the media's", "give kind interlaced")?;
         }
         let surface = InterlacedSurface::new(tracks, self.heads, block_sectors)?;
-        self.assemble(Platters::Interlaced(surface), rotation_ms)
+        self.assemble(Platters::Interlaced(Box::new(surface)), rotation_ms)
     }
 
     /// The mechanics of a hybrid disk of these domains. The tracks of either follow each other in cylinder-major order,

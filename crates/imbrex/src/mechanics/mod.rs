@@ -89,7 +89,7 @@ pub struct Mechanics {
 #[derive(Clone, Debug)]
 enum Platters {
     Zoned(Surface),
-    Interlaced(InterlacedSurface),
+    Interlaced(Box<InterlacedSurface>),
     Hybrid(Box<HybridSurface>),
 }
 
