@@ -12,6 +12,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use imbrex::drive::{ConventionalZones, Shape};
 use imbrex::layers;
 use imbrex::recording::Recording;
 use imbrex::replay::{Observer, Outcome, ReplayOptions, WarmUp};
@@ -39,6 +40,8 @@ const OVERWRITTEN_PERCENT: u64 = 12;
 const REWRITES: f64 = 1.5;
 /// A buffer that has room for all requests is so much of them: some layers keep a part of it apart.
 const ROOMY_PERCENT: u64 = 200;
+/// How much of a hybrid disk belongs to no realm, which is where its buffer lies.
+const FIXED: ConventionalZones = ConventionalZones::Percent(5.0);
 /// Requests between two looks at the clock; as the replay reports them.
 const PILOT: u64 = 1 << 16;
 /// How long a replay should take at most: a layer that moves much is measured over fewer requests.
@@ -142,15 +145,16 @@ impl Measured {
 
 pub fn run(args: &Args, scale: Scale) -> Result<()> {
     let cases = Families::All.cases(None)?;
-    let chosen = |case: &&Case| args.layers.iter().any(|layer| layer.is(case.layer.name));
-    let mut cases: Vec<&Case> = cases.iter().filter(chosen).collect();
+    let chosen = |case: &Case| args.layers.iter().any(|layer| layer.is(case.layer.name));
+    let mut cases: Vec<Case> = cases.into_iter().filter(chosen).collect();
     cases.sort_by_key(|case| layers::known().position(|info| info.name == case.layer.name));
     // The conventional layer is on each of the drives; once is enough.
     cases.dedup_by_key(|case| case.layer.name);
+    let cases = cases.into_iter().map(with_room).collect::<Result<Vec<_>>>()?;
     Setting::check(&args.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
     if let Some(load) = args.alone {
         let [case] = cases.as_slice() else { bail!("--alone takes one layer") };
-        let row = measure((case, &Setting::config(&args.settings, case.layer)), load, scale)?;
+        let row = measure((case, &configured(case, args)), load, scale)?;
         return print_line(serde_json::to_string(&row)?);
     }
     let mut earlier = args.against.as_deref().map(|file| Earlier::read(file, args.quick)).transpose()?;
@@ -181,6 +185,25 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
     }
     let shown = || format!("{}{}", shown_rows(&rows, args).trim_end_matches('\n'), against::legend(&missing));
     Output::standard(args.format).write(&rows, shown)
+}
+
+/// The fields of a layer that are not as they are by default. A hybrid disk is measured when all of it is shingled:
+/// before, there is nothing to buffer.
+fn configured(case: &Case, args: &Args) -> toml::Table {
+    let mut config = Setting::config(&args.settings, case.layer);
+    if case.layer.recording == Recording::Hybrid {
+        config.entry("converted").or_insert(1.0.into());
+    }
+    config
+}
+
+/// A drive that has room for a buffer in which nothing need be cleaned.
+fn with_room(case: Case) -> Result<Case> {
+    if case.layer.recording != Recording::Hybrid {
+        return Ok(case);
+    }
+    let shape = Shape { conventional_zones: Some(FIXED), ..Shape::default() };
+    Ok(Case { drive: case.drive.shaped(&shape)?, ..case })
 }
 
 /// Has another process measure.
