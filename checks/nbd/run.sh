@@ -74,6 +74,10 @@ read -P 11 13100 1000
 write -z 512 4096
 read -P 0 512 4096
 read -P 12 4608 8492
+write -z 262144 65536
+read -P 11 258048 4096
+read -P 0 262144 65536
+read -P 11 327680 4096
 discard 65536 65536
 read -P 11 131072 4096
 write -f -P 13 1047041 2049
@@ -266,6 +270,12 @@ check_stop plain
 stop plain
 check_stops stopped
 check_order stream
+# A layer that trims for zeros.
+format zeros log-greedy small-zoned 512MiB
+serve zeros
+check_qemu_io zeros
+stop zeros
+rm "$images/zeros.img"
 check_hung_up plain
 check_read_only plain
 check_tls plain

@@ -76,6 +76,40 @@ fn trim(engine: &Engine, first: u64, blocks: u64) {
 
 const BLOCKS: u64 = LOOKED_AT / BLOCK;
 
+/// Zeros over whole blocks take nothing but records where the layer's map says that a block was given up, and are there
+/// after another start; the parts of blocks beside them are written.
+#[test]
+fn zeros_are_trimmed_where_a_map_knows_of_them_and_written_elsewhere() {
+    for (layer, drive, are_fast) in [
+        ("log-greedy", "small-zoned", true),
+        ("dm-zoned", "small-zoned", true),
+        ("page-ftl", "ssd-pore", true),
+        ("fifo-log", "small-zoned", false),
+    ] {
+        let image = image(layer, drive);
+        let engine = start(&image);
+        assert_eq!(engine.zeros_are_fast(), are_fast, "{layer}");
+        write(&engine, 10, 100);
+        let before = engine.traffic();
+        engine.zero_bytes(0, 20 * BLOCK, 50 * BLOCK).unwrap();
+        let after = engine.traffic();
+        assert_eq!(after.host_written - before.host_written, 50 * BLOCK, "{layer}");
+        assert_eq!(after.media_written == before.media_written, are_fast, "{layer}");
+        engine.zero_bytes(0, 80 * BLOCK + 7, 2 * BLOCK).unwrap();
+        assert_eq!(engine.zero_bytes(0, engine.capacity() * BLOCK - 1, 2), Err(Failure::OutOfRange));
+        engine.flush(0).unwrap();
+        engine.stop().unwrap();
+        drop(engine);
+        let mut content = vec![0; 100 * BLOCK as usize];
+        start(&image).read_bytes(0, 10 * BLOCK, &mut content).unwrap();
+        let blocks = BLOCK as usize;
+        let is_zero =
+            |at: usize| (10 * blocks..60 * blocks).contains(&at) || (70 * blocks + 7..72 * blocks + 7).contains(&at);
+        let wrong = (0..content.len()).find(|at| content[*at] != if is_zero(*at) { 0 } else { 7 });
+        assert_eq!(wrong, None, "{layer}");
+    }
+}
+
 #[test]
 fn a_map_of_every_block_knows_what_was_written_and_given_up() {
     for (layer, drive) in [("log-greedy", "small-zoned"), ("dm-zoned", "small-zoned"), ("page-ftl", "ssd-pore")] {

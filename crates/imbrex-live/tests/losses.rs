@@ -69,22 +69,49 @@ impl Store for Failing {
     }
 }
 
-/// An engine that has acknowledged a write which is lost: the next one failed, and ended the layer's life.
-fn after_a_loss() -> Engine {
-    let preset = DrivePreset::named("conventional-7200").unwrap().with_capacity(64 << 20).unwrap();
+/// An engine with a layer on an image that can be made to fail.
+fn serving(layer: &str, drive: &str) -> (Engine, Arc<Failing>) {
+    let preset = DrivePreset::named(drive).unwrap().with_capacity(256 << 20).unwrap();
     let file = tempfile::tempfile().unwrap();
     file.set_len(Image::<File>::len(&preset).unwrap()).unwrap();
     let store = Arc::new(Failing { image: Image::create(file, &preset).unwrap(), fails: AtomicBool::new(false) });
-    let (layer, config) = (layers::find("conventional").unwrap(), toml::Table::new());
+    let (layer, config) = (layers::find(layer).unwrap(), toml::Table::new());
     format(vec![store.clone()], &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None }).unwrap();
     let options = EngineOptions { idle_after: Duration::from_secs(3600), ..EngineOptions::default() };
     let engine = Engine::start(Volume::open(vec![store.clone()]).unwrap(), options).unwrap();
     engine.wait_until_serving().unwrap();
-    engine.write_bytes(1, 0, &[1; BLOCK]).unwrap();
+    (engine, store)
+}
+
+/// Has a write fail, which ends the layer's life.
+fn end_life(engine: &Engine, store: &Failing) {
     store.fails.store(true, Ordering::Relaxed);
     assert_eq!(engine.write_bytes(1, 0, &[2; BLOCK]), Err(Failure::Io));
     engine.wait_until_serving().unwrap();
+}
+
+/// An engine that has acknowledged a write which is lost: the next one failed, and ended the layer's life.
+fn after_a_loss() -> Engine {
+    let (engine, store) = serving("conventional", "conventional-7200");
+    engine.write_bytes(1, 0, &[1; BLOCK]).unwrap();
+    end_life(&engine, &store);
     engine
+}
+
+/// Zeros that were trimmed are a write whose loss is reported; what was trimmed for nothing else is nobody's.
+#[test]
+fn zeros_are_lost_like_a_write_and_trims_like_nothing() {
+    for (zeros, reported) in [(true, Err(Failure::Io)), (false, Ok(()))] {
+        let (engine, store) = serving("log-greedy", "small-zoned");
+        assert!(engine.zeros_are_fast());
+        engine.write_bytes(1, 0, &[1; 8 * BLOCK]).unwrap();
+        engine.flush(1).unwrap();
+        let bytes = 8 * BLOCK as u64;
+        if zeros { engine.zero_bytes(1, 0, bytes) } else { engine.trim_bytes(1, 0, bytes) }.unwrap();
+        end_life(&engine, &store);
+        assert_eq!(engine.flush(1), reported);
+        assert_eq!(engine.flush(1), Ok(()));
+    }
 }
 
 #[test]

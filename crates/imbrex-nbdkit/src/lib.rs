@@ -200,7 +200,8 @@ impl Server for Connection {
     }
 
     fn zero(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
-        if flags.contains(Flags::FAST_ZERO) {
+        // A client that asks for no hole wants room for what it writes there later: the layer has it for every block.
+        if flags.contains(Flags::FAST_ZERO) && !self.0.service().engine().zeros_are_fast() {
             return Err(Error::new(libc::EOPNOTSUPP, "zeros are written as data, which is not faster"));
         }
         self.0.zero(offset, count.into(), flags.contains(Flags::FUA)).map_err(failed)

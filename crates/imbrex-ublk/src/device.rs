@@ -37,6 +37,29 @@ pub struct DeviceOptions {
     pub threads: u32,
 }
 
+/// How a device comes to its end.
+#[derive(Debug)]
+pub enum End {
+    /// It was taken away.
+    Gone,
+    /// A queue cannot go on.
+    Failed(io::Error),
+    /// A thread panicked: what it had to answer is never answered, so nothing that waits for that comes to an end.
+    Panicked,
+}
+
+/// Tells when a thread ends by a panic.
+struct Alarm(Sender<End>);
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // Whoever does not listen is ending the device.
+            let _ = self.0.send(End::Panicked);
+        }
+    }
+}
+
 /// Why there is no device, or why it ended.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
@@ -76,7 +99,7 @@ impl Device {
         mut control: Control,
         service: &Arc<Service>,
         options: &DeviceOptions,
-        ended: &Sender<io::Result<()>>,
+        ended: &Sender<End>,
     ) -> Result<Self, DeviceError> {
         let left = left_behind(&mut control, service.identity())?;
         let recovered = left.is_some();
@@ -104,7 +127,7 @@ impl Device {
         service: &Arc<Service>,
         info: Info,
         threads: u32,
-        ended: &Sender<io::Result<()>>,
+        ended: &Sender<End>,
     ) -> Result<(), DeviceError> {
         let file = Arc::new(opened(self.number).map_err(refused("open what the driver made"))?);
         let client = Arc::new(Client::of(service));
@@ -112,15 +135,20 @@ impl Device {
             let results = Arc::new(Results::of(number).map_err(refused("make a queue"))?);
             let (file, pool, ended) = (Arc::clone(&file), Arc::clone(&self.pool), ended.clone());
             let run = move || {
-                let result = queue::run(&results, info.depth, &file, &pool);
+                let _alarm = Alarm(ended.clone());
+                let end = queue::run(&results, info.depth, &file, &pool).map_or_else(End::Failed, |()| End::Gone);
                 // Whoever does not listen is ending the device.
-                let _ = ended.send(result);
+                let _ = ended.send(end);
             };
             self.queues.push(thread::spawn(run));
         }
         for _ in 0..threads.max(1) {
             let (file, pool, client) = (Arc::clone(&file), Arc::clone(&self.pool), Arc::clone(&client));
-            self.workers.push(thread::spawn(move || pool.work(&client, &file)));
+            let alarm = Alarm(ended.clone());
+            self.workers.push(thread::spawn(move || {
+                let _alarm = alarm;
+                pool.work(&client, &file);
+            }));
         }
         let op = if self.recovered { abi::END_USER_RECOVERY } else { abi::START_DEV };
         // Waits until every queue has asked for requests.
@@ -232,6 +260,26 @@ fn opened(number: u32) -> io::Result<File> {
         match File::options().read(true).write(true).open(format!("/dev/ublkc{number}")) {
             Err(_) if since.elapsed() < PATIENCE => thread::sleep(OFTEN),
             other => return other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn a_thread_that_panics_is_told_of_and_others_are_not() {
+        let (tell, told) = channel();
+        for panics in [false, true] {
+            let alarm = Alarm(tell.clone());
+            let thread = thread::spawn(move || {
+                let _alarm = alarm;
+                assert!(!panics, "as it should");
+            });
+            assert_eq!(thread.join().is_err(), panics);
+            assert_eq!(matches!(told.try_recv(), Ok(End::Panicked)), panics);
         }
     }
 }

@@ -26,5 +26,5 @@ mod results;
 mod ring;
 
 pub use control::{Control, Unusable};
-pub use device::{Device, DeviceError, DeviceOptions};
+pub use device::{Device, DeviceError, DeviceOptions, End};
 pub use limits::Sector;

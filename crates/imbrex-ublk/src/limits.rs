@@ -6,7 +6,7 @@ use crate::abi::Params;
 
 /// The longest read or write.
 pub const REQUEST_BYTES: u32 = 1 << 20;
-/// The longest discard, and the most zeros that are written at once, which takes as long as writing them.
+/// The longest discard, and the most zeros that are written at once: with many layers that takes as long as content does.
 const DISCARD_BYTES: u32 = 256 << 20;
 const ZEROES_BYTES: u32 = 16 << 20;
 

@@ -226,6 +226,12 @@ pub trait TranslationLayer: Send {
         (false, at.blocks)
     }
 
+    /// Whether what it trims reads as zeros from then on until it is written, whatever comes of the power once a flush
+    /// has covered it: then a runner trims what the host wants to be zeros.
+    fn trims_to_zeros(&self) -> bool {
+        false
+    }
+
     /// Plans a read. Never blocks.
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan);
 

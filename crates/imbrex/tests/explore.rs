@@ -48,6 +48,13 @@ fn what_was_never_written_is_checked() {
     }
 }
 
+/// Zeros that were asked for and flushed stay zeros: a layer that trims for them and forgets that is caught.
+#[test]
+fn zeros_are_kept_like_any_content() {
+    let finding = go(&swapper::subject(Some(Breaks::Trims)), CAUGHT_WITHIN, Rules::all()).unwrap_err();
+    assert!(finding.what.contains("holds"), "{finding}");
+}
+
 /// A flush that a worn-out disk refuses does not say that an earlier life lost something; the next one does.
 #[test]
 fn the_answer_of_a_full_disk_reports_no_loss() {

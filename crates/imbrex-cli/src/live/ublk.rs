@@ -1,6 +1,5 @@
 //! A volume as a block device of Linux's ublk, served by this program itself.
 
-use std::io;
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use imbrex_live::service::{NOT_DURABLE, Service, ServiceOptions, Status, allocator, log};
-use imbrex_ublk::{Control, Device, DeviceOptions};
+use imbrex_ublk::{Control, Device, DeviceOptions, End};
 
 use super::nbdkit::SAME;
 
@@ -18,8 +17,8 @@ use super::nbdkit::SAME;
 enum Ended {
     /// A signal came.
     Told,
-    /// The device was taken away, or a queue failed.
-    Device(io::Result<()>),
+    /// The device came to its end.
+    Device(End),
 }
 
 /// Serves a volume until a signal comes or the device is taken away. What `announce` is told of is where it is served.
@@ -43,12 +42,20 @@ pub fn serve(
     announce(&service.status(), &described(&device, &path));
     // Those who could send never all go away.
     let ended = told.recv().unwrap_or(Ended::Told);
+    if matches!(ended, Ended::Device(End::Panicked)) {
+        // As if it had been killed: nothing that waits for what the thread had to do would end.
+        crate::say::note(format_args!(
+            "error: a thread panicked, ended before everything was durable: serve the volume again to take {} over",
+            path.display()
+        ));
+        process::exit(1);
+    }
     let stopped = stop(&service, device, &ended);
     drop(answering);
     stopped?;
     match ended {
-        Ended::Told | Ended::Device(Ok(())) => Ok(()),
-        Ended::Device(Err(error)) => Err(error).context(format!("{} ended", path.display())),
+        Ended::Device(End::Failed(error)) => Err(error).context(format!("{} ended", path.display())),
+        Ended::Told | Ended::Device(End::Gone | End::Panicked) => Ok(()),
     }
 }
 

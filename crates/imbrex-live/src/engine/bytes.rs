@@ -96,7 +96,27 @@ impl Engine {
         self.shared.timed(Kind::Write, || self.zero(client, offset, len))
     }
 
+    /// Whether zeros in whole blocks take no room and less time than content does: what is trimmed reads so.
+    #[must_use]
+    pub fn zeros_are_fast(&self) -> bool {
+        self.shared.machine().stack.layer().is_some_and(|layer| layer.trims_to_zeros())
+    }
+
+    /// Whole blocks become zeros by a trim where the layer can promise that, and the rest is written.
     fn zero(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
+        let block = u64::from(self.block_bytes);
+        let end = offset.checked_add(len).ok_or(Failure::OutOfRange)?;
+        let (first, behind) = (offset.div_ceil(block), end / block);
+        if first >= behind || !self.zeros_are_fast() {
+            return self.write_zeros(client, offset, len);
+        }
+        self.write_zeros(client, offset, first * block - offset)?;
+        self.give_up(client, (first, behind), Request::Zero)?;
+        self.shared.traffic.host_written.fetch_add((behind - first) * block, Ordering::Relaxed);
+        self.write_zeros(client, behind * block, end - behind * block)
+    }
+
+    fn write_zeros(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
         let zeros = vec![0; len.min(1 << 20) as usize];
         let mut done = 0;
         while done < len {
@@ -117,11 +137,21 @@ impl Engine {
 
     fn trim(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
         let block = u64::from(self.block_bytes);
-        let (mut first, end) = (offset.div_ceil(block), (offset + len) / block);
+        self.give_up(client, (offset.div_ceil(block), (offset + len) / block), Request::Trim)
+    }
+
+    /// Has blocks trimmed, from the first one to before the second, by requests of one kind; and the host has the room
+    /// back of what they held.
+    fn give_up(
+        &self,
+        client: u32,
+        (mut first, end): (u64, u64),
+        request: impl Fn(Extent<Lba>) -> Request,
+    ) -> Result<(), Failure> {
         while first < end {
             let run = Extent::new(Lba(first), (end - first).min(MOST_BLOCKS) as u32);
             let places = self.places(run);
-            self.call(client, Request::Trim(run))?;
+            self.call(client, request(run))?;
             self.shared.members[0].forget(&places);
             first += u64::from(run.blocks);
         }
@@ -130,7 +160,8 @@ impl Engine {
 
     /// Where blocks lie that are about to be forgotten, where a single store holds what the layer says.
     ///
-    /// A block that was forgotten reads as zeros or as its newest content, also if a power cut loses the record of that.
+    /// A block that was forgotten, or is to be zeros, reads so or as its newest content, also if a power cut loses the record
+    /// of that.
     /// So its place needs no content from the moment when that is answered, until it is written for another block.
     fn places(&self, run: Extent<Lba>) -> Vec<Written> {
         let [member] = self.shared.members.as_slice() else { return Vec::new() };

@@ -199,7 +199,7 @@ impl Counters {
 impl Caller {
     pub fn of(request: &Request) -> Arc<Self> {
         let changes = match request {
-            Request::Write(at, _) | Request::Merged { at, .. } | Request::Trim(at) => Some(*at),
+            Request::Write(at, _) | Request::Merged { at, .. } | Request::Trim(at) | Request::Zero(at) => Some(*at),
             Request::Read(_) | Request::Flush | Request::Fua { .. } => None,
         };
         let (called, result) = (AtomicBool::new(false), Mutex::new(None));

@@ -136,7 +136,7 @@ fn answered<'a>(
 
 /// Waits until no block that is written is being read for a change of a part of it.
 fn when_free<'a>(shared: &Shared, mut machine: MutexGuard<'a, Machine>, request: &Request) -> MutexGuard<'a, Machine> {
-    let (Request::Write(at, _) | Request::Trim(at)) = request else { return machine };
+    let (Request::Write(at, _) | Request::Trim(at) | Request::Zero(at)) = request else { return machine };
     while machine.is_merging(*at) {
         machine = shared.wait_for_change(machine);
     }

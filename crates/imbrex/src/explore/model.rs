@@ -45,6 +45,8 @@ pub(super) struct Expected {
 pub(super) struct Model {
     blocks: BTreeMap<Lba, Block>,
     sectors: usize,
+    /// The versions that are zeros.
+    zeros: BTreeSet<u64>,
     /// What the layer says of blocks that were never written.
     unwritten: Unwritten,
     /// Blocks that a request under way writes or trims.
@@ -58,7 +60,8 @@ pub(super) type Covered = Vec<(Lba, u64)>;
 
 impl Model {
     pub fn new(sectors: usize, unwritten: Unwritten) -> Self {
-        Self { blocks: BTreeMap::new(), sectors, unwritten, busy: BTreeSet::new(), has_unflushed: false }
+        let (blocks, zeros, busy) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        Self { blocks, sectors, zeros, unwritten, busy, has_unflushed: false }
     }
 
     fn block(&mut self, lba: Lba) -> &mut Block {
@@ -80,6 +83,12 @@ impl Model {
             self.block(lba).later.push(version);
             self.busy.insert(lba);
         }
+    }
+
+    /// A write of zeros begins.
+    pub fn zeros_begin(&mut self, at: Extent<Lba>, version: u64) {
+        self.zeros.insert(version);
+        self.write_begins(at, version);
     }
 
     pub fn write_ends(&mut self, at: Extent<Lba>, version: u64, success: bool) {
@@ -183,7 +192,7 @@ impl Model {
                         return wrong(format!("version {version}, not one of {:?}", expected.sectors[i]));
                     }
                 }
-                Sector::Zero if self.may_be_trimmed(expected) => {}
+                Sector::Zero if self.may_be_trimmed(expected) || self.may_be_zeros(expected, i, begun) => {}
                 _ if !self.unwritten.allows(sector == Sector::Zero, matches!(sector, Sector::Old { .. })) => {
                     return wrong(format!("{sector:?}"));
                 }
@@ -205,6 +214,13 @@ impl Model {
         expected.zero || self.blocks.get(&expected.lba).is_some_and(|block| block.trimmed)
     }
 
+    /// Whether a version that a sector may hold is zeros, or one that was begun later.
+    fn may_be_zeros(&self, expected: &Expected, sector: usize, begun: u64) -> bool {
+        let later = self.blocks.get(&expected.lba).into_iter().flat_map(|block| &block.later).copied();
+        let mut versions = later.filter(|version| *version >= begun).chain(expected.sectors[sector].iter().copied());
+        versions.any(|version| self.zeros.contains(&version))
+    }
+
     /// After a cut: requests under way are gone, and any state since the known one is possible.
     pub fn cut(&mut self) {
         self.has_unflushed = false;
@@ -218,11 +234,15 @@ impl Model {
         if !self.blocks.contains_key(&lba) {
             return;
         }
+        let zeros = std::mem::take(&mut self.zeros);
         let block = self.block(lba);
         for (i, sector) in sectors(content).enumerate() {
+            let zero =
+                || block.later.iter().rev().chain([&block.known[i]]).find(|version| zeros.contains(version)).copied();
             block.known[i] = match sector {
                 Sector::Version { version, .. } => version,
-                _ => 0,
+                Sector::Zero => zero().unwrap_or(0),
+                Sector::Old { .. } | Sector::Foreign => 0,
             };
             if block.known[i] == 0 {
                 block.unwritten[i] = Some(sector);
@@ -233,6 +253,7 @@ impl Model {
         block.doubtful = false;
         block.trimmed = (block.trimmed || std::mem::take(&mut block.trimmed_before)) && block.known.contains(&0);
         block.unreadable = None;
+        self.zeros = zeros;
     }
 }
 
@@ -273,6 +294,36 @@ mod tests {
         model.trim_begins(at);
         model.trim_ends(at);
         assert!(reads(&mut model, &[0; SECTOR]).is_ok() && reads(&mut model, &old).is_err());
+    }
+
+    #[test]
+    fn zeros_that_were_flushed_stay_and_others_may_be_lost() {
+        let (at, written, zeros) = (Extent::new(LBA, 1), content::block(LBA, 1, SECTOR), [0; SECTOR]);
+        let zeroed = |flushed: bool| {
+            let mut model = Model::new(1, Unwritten::Zeros);
+            model.write_begins(at, 1);
+            model.write_ends(at, 1, true);
+            let covered = model.flush_begins();
+            model.flush_ends(&covered);
+            assert!(reads(&mut model, &zeros).is_err(), "not yet");
+            model.zeros_begin(at, 2);
+            assert!(reads(&mut model, &written).is_ok() && reads(&mut model, &zeros).is_ok(), "under way");
+            model.write_ends(at, 2, true);
+            assert!(model.has_unflushed, "it is lost like a write");
+            assert!(reads(&mut model, &written).is_err() && reads(&mut model, &zeros).is_ok());
+            if flushed {
+                let covered = model.flush_begins();
+                model.flush_ends(&covered);
+            }
+            model.cut();
+            model
+        };
+        let mut lost = zeroed(false);
+        assert!(reads(&mut lost, &written).is_ok() && reads(&mut lost, &zeros).is_ok());
+        lost.settle(LBA, Some(&zeros));
+        assert!(reads(&mut lost, &written).is_err() && reads(&mut lost, &zeros).is_ok(), "as it was seen");
+        let mut kept = zeroed(true);
+        assert!(reads(&mut kept, &written).is_err() && reads(&mut kept, &zeros).is_ok());
     }
 
     #[test]

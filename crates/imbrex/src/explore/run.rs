@@ -268,6 +268,12 @@ impl Run {
                 let data: Vec<Bytes> = at.iter().map(|lba| content::block(lba, id + 1, BLOCK)).collect();
                 (Asked::Write(at, id + 1), Request::Write(at, data.concat().into()))
             }
+            // Elsewhere zeros are content like any other.
+            78..80 if free && self.performer.layer().is_some_and(|layer| layer.trims_to_zeros()) => {
+                let at = self.trimmed(at);
+                self.model.zeros_begin(at, id + 1);
+                (Asked::Write(at, id + 1), Request::Zero(at))
+            }
             75..80 if free => {
                 let at = self.trimmed(at);
                 self.model.trim_begins(at);

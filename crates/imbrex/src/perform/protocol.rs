@@ -63,6 +63,9 @@ pub enum Request {
     },
     /// Forget blocks.
     Trim(Extent<Lba>),
+    /// Write zeros: with a layer of which trimmed blocks read so they are trimmed, and others write them. Promised, and
+    /// counted where it is lost, as a write.
+    Zero(Extent<Lba>),
     /// Make every write that has been replied to durable.
     Flush,
     /// The same for the sake of writes that were submitted in a life of the layer (FUA), which were lost if that has

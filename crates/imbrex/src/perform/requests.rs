@@ -22,6 +22,8 @@ struct Active {
     data: Bytes,
     /// Bytes of a read.
     reads: usize,
+    /// Whether it changes what is read, so that its loss is somebody's: what a trim leaves behind is nobody's.
+    is_write: bool,
     /// Where a read's content is gathered when it comes in parts.
     buffer: Vec<u8>,
     /// Moves under way.
@@ -46,9 +48,9 @@ impl Active {
         self.reads > 0
     }
 
-    /// Whether it is a write that has not failed. What a trim leaves behind is nobody's loss.
+    /// Whether it is a write that has not failed.
     fn is_done_write(&self) -> bool {
-        !self.is_read() && !self.data.is_empty() && self.failed.is_none()
+        self.is_write && self.failed.is_none()
     }
 
     /// The answer.
@@ -73,8 +75,8 @@ pub(super) struct Requests {
 
 impl Requests {
     /// A request of which the first block is about to be planned: a write of `data`, or a read of so many bytes.
-    pub fn begin(&mut self, id: u64, data: Bytes, reads: usize) {
-        let active = Active { data, reads, buffer: Vec::new(), moves: 0, unplanned: true, failed: None };
+    pub fn begin(&mut self, id: u64, data: Bytes, reads: usize, is_write: bool) {
+        let active = Active { data, reads, is_write, buffer: Vec::new(), moves: 0, unplanned: true, failed: None };
         self.active.insert(id, active);
     }
 

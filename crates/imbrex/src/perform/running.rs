@@ -22,6 +22,21 @@ const UNPLANNED_LIMIT: usize = 1024;
 /// change.
 const FAILED_STARTS_LIMIT: u32 = 5;
 
+/// What a request wants of blocks.
+struct Wanted {
+    id: u64,
+    access: Access,
+    at: Extent<Lba>,
+    /// Whether it changes what is read, and its loss is somebody's.
+    is_write: bool,
+}
+
+impl Wanted {
+    fn of(id: u64, access: Access, at: Extent<Lba>) -> Self {
+        Self { id, access, at, is_write: access == Access::Write }
+    }
+}
+
 /// A write or trim of which blocks remain to be planned.
 struct Unplanned {
     id: u64,
@@ -176,20 +191,32 @@ impl Running {
         match request {
             Request::Flush => self.flushing.push_back((id, Covers::All { client })),
             Request::Fua { life } => self.flushing.push_back((id, Covers::Life(life))),
-            Request::Read(at) => self.accept_access(core, (id, Access::Read, at), Bytes::new(), None),
-            Request::Write(at, data) => self.accept_access(core, (id, Access::Write, at), data, None),
+            Request::Read(at) => self.accept_access(core, Wanted::of(id, Access::Read, at), Bytes::new(), None),
+            Request::Write(at, data) => self.accept_access(core, Wanted::of(id, Access::Write, at), data, None),
             Request::Merged { at, content, given_bytes } => {
-                self.accept_access(core, (id, Access::Write, at), content, Some(given_bytes));
+                self.accept_access(core, Wanted::of(id, Access::Write, at), content, Some(given_bytes));
             }
-            Request::Trim(at) => self.accept_access(core, (id, Access::Trim, at), Bytes::new(), None),
+            Request::Trim(at) => self.accept_access(core, Wanted::of(id, Access::Trim, at), Bytes::new(), None),
+            Request::Zero(at) => self.accept_zeros(core, id, at),
         }
+    }
+
+    /// Accepts a write of zeros: as a trim where that leaves zeros, and is lost like a write.
+    fn accept_zeros(&mut self, core: &mut Core, id: u64, at: Extent<Lba>) {
+        if self.life.layer().trims_to_zeros() {
+            let trim = Wanted { is_write: true, ..Wanted::of(id, Access::Trim, at) };
+            return self.accept_access(core, trim, Bytes::new(), None);
+        }
+        let blocks = if at.is_within(self.life.layer().capacity()) { at.blocks as usize } else { 0 };
+        let zeros = vec![0; blocks * core.setup.block_bytes];
+        self.accept_access(core, Wanted::of(id, Access::Write, at), zeros.into(), None);
     }
 
     /// Accepts an access, of which so many bytes were given, if not all.
     fn accept_access(
         &mut self,
         core: &mut Core,
-        (id, access, at): (u64, Access, Extent<Lba>),
+        Wanted { id, access, at, is_write }: Wanted,
         data: Bytes,
         given_bytes: Option<u64>,
     ) {
@@ -199,7 +226,7 @@ impl Running {
             return core.reply(id, Err(Failure::OutOfRange));
         }
         let is_read = access == Access::Read;
-        self.life.requests_mut().begin(id, data, if is_read { bytes } else { 0 });
+        self.life.requests_mut().begin(id, data, if is_read { bytes } else { 0 }, is_write);
         if is_read {
             let serves = Serves::Request(Part { id, first: 0 });
             self.life.plan(core, serves, |layer, plan| {

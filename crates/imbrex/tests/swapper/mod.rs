@@ -28,6 +28,8 @@ pub enum Breaks {
     Unwritten,
     /// It says that what was never written reads as zeros.
     Zeros,
+    /// It says that what it trims stays zeros, and keeps that in RAM only.
+    Trims,
 }
 
 struct Swapper {
@@ -39,6 +41,8 @@ struct Swapper {
     swaps: u64,
     /// The blocks that were written in this life.
     written: Vec<bool>,
+    /// The blocks that it takes for zeros.
+    trimmed: Vec<bool>,
     breaks: Option<Breaks>,
 }
 
@@ -50,9 +54,10 @@ pub fn subject(breaks: Option<Breaks>) -> Subject {
         fields: &[],
         build: Arc::new(move |space: &Space, _: &toml::Table| {
             let place: Vec<Pba> = (0..space.conventional_blocks).map(|i| space.conventional.plus(i)).collect();
-            let (lost, written) = (vec![false; place.len()], vec![false; place.len()]);
+            let none = vec![false; place.len()];
+            let (lost, written, trimmed) = (none.clone(), none.clone(), none);
             let first = space.conventional;
-            Ok(Box::new(Swapper { first, place, lost, waiting: [None; _], swaps: 0, written, breaks }))
+            Ok(Box::new(Swapper { first, place, lost, waiting: [None; _], swaps: 0, written, trimmed, breaks }))
         }),
     })
 }
@@ -127,6 +132,7 @@ impl TranslationLayer for Swapper {
         for (host, lba) in (0..).zip(at.iter()) {
             let index = lba.0 as usize;
             let place = match self.slot(lba) {
+                _ if self.trimmed[index] => Place::Zero,
                 Some(slot) => Place::At(Pba::ram(slot)),
                 None if self.lost[index] => Place::Lost,
                 None => Place::At(self.place[index]),
@@ -141,6 +147,7 @@ impl TranslationLayer for Swapper {
             let Some(slot) = self.slot(lba).or(free) else { return host };
             self.waiting[slot as usize] = Some(lba);
             self.written[lba.0 as usize] = true;
+            self.trimmed[lba.0 as usize] = false;
             plan.copy(Place::Host(host), Place::At(Pba::ram(slot)), 1, Why::Host);
             if self.breaks == Some(Breaks::Rule(Rule::NoRecordOfRam)) {
                 plan.record(Record::Map { at: Extent::new(lba, 1), to: Pba::ram(slot) });
@@ -150,7 +157,14 @@ impl TranslationLayer for Swapper {
         at.blocks
     }
 
+    fn trims_to_zeros(&self) -> bool {
+        self.breaks == Some(Breaks::Trims)
+    }
+
     fn trim(&mut self, at: Extent<Lba>, _plan: &mut Plan) -> u32 {
+        if self.trims_to_zeros() {
+            at.iter().for_each(|lba| self.trimmed[lba.0 as usize] = true);
+        }
         at.blocks
     }
 

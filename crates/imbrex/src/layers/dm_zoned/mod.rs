@@ -241,6 +241,10 @@ impl TranslationLayer for DmZoned {
         (from == Place::Zero, blocks)
     }
 
+    fn trims_to_zeros(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         let mut rest = at;
         while !rest.is_empty() {

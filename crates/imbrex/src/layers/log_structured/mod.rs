@@ -310,6 +310,10 @@ impl TranslationLayer for LogStructured {
         }
     }
 
+    fn trims_to_zeros(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         let mut next = at.start;
         let host = |lba: Lba| (lba.0 - at.start.0) as u32;

@@ -207,6 +207,10 @@ impl TranslationLayer for PageFtl {
         self.map.known_zeros(at, &self.lost)
     }
 
+    fn trims_to_zeros(&self) -> bool {
+        true
+    }
+
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         self.map.plan_read(at, 0, &self.lost, &self.units, plan);
     }
