@@ -17,8 +17,9 @@ programs:
 	@mkdir -p $(PROGRAMS)
 	@cp $(PROGRAMS)/../debug/imbrex $(PROGRAMS)/../debug/libimbrex_nbdkit.so $(PROGRAMS)
 
+# What make passes on of its jobs is not open to cargo.
 tests:
-	cargo test --workspace --locked --quiet
+	@MAKEFLAGS= MFLAGS= cargo test --workspace --locked --quiet
 
 checks:
 	@checks/dm-zoned/run.sh
