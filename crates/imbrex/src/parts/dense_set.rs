@@ -1,4 +1,4 @@
-//! A set of small numbers of which the *n*-th member is found in constant time: for draws.
+//! A set of small numbers of which the *n*-th member is found in constant time: for draws, and to go through few of many.
 
 use crate::memory::Memory;
 

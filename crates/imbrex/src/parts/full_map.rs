@@ -100,7 +100,7 @@ impl FullMap {
     #[inline]
     #[must_use]
     pub fn prefetch(&self, lba: Lba) -> u64 {
-        self.places.get(lba.0)
+        self.places.prefetch(lba.0)
     }
 
     /// The holders of places from `from` to `to`, and where each is held.

@@ -10,8 +10,8 @@ use runs::Runs;
 
 use crate::memory::Memory;
 
-/// Entries of a page: 10 KiB of array.
-const PAGE: usize = 2048;
+/// Entries of a page: 1280 bytes of array.
+const PAGE: usize = 256;
 /// Bytes of an entry.
 const ENTRY: usize = 5;
 /// Bytes of a page: an entry is read as eight bytes, the last one too.
@@ -27,7 +27,7 @@ enum Page {
     /// Entry `i` is the value plus `i`.
     Run(u64),
     /// What lies in no run is not set.
-    Runs(Box<Runs>),
+    Runs(Runs),
     Each(Box<Entries>),
 }
 
@@ -105,6 +105,19 @@ impl PagedMap {
         }
     }
 
+    /// Reads some of what a lookup of `at` will, for its effect on the cache.
+    #[inline]
+    #[must_use]
+    pub fn prefetch(&self, at: u64) -> u64 {
+        let (page, offset) = place(at);
+        match &self.pages[page] {
+            Page::Empty => NONE,
+            Page::Run(value) => *value,
+            Page::Runs(runs) => runs.prefetch(offset),
+            Page::Each(values) => values.get(offset),
+        }
+    }
+
     /// The value of `at`, and for how many of the `most` numbers from there on it is seen at once that values ascend by
     /// ones, or that nothing is set.
     #[inline]
@@ -172,8 +185,8 @@ impl Page {
             return;
         }
         match self {
-            Self::Empty => *self = Self::Runs(Box::default()),
-            Self::Run(value) => *self = Self::Runs(Box::new(Runs::of_page(*value))),
+            Self::Empty => *self = Self::Runs(Runs::default()),
+            Self::Run(value) => *self = Self::Runs(Runs::of_page(*value)),
             Self::Runs(_) | Self::Each(_) => {}
         }
         if let Self::Runs(runs) = self

@@ -1,47 +1,64 @@
 //! A page of few runs: for what is written to one block in a thousand, and for a page that was filled in order and has
 //! been written to here and there.
 
-use super::{Entries, NONE, PAGE};
+use thin_vec::{ThinVec, thin_vec};
+
+use super::{ENTRY, Entries, NONE, PAGE};
 
 /// Runs of a page at most. With more an array is not much larger, and quicker.
-const MOST: usize = 256;
+const MOST: usize = PAGE / 8;
 
-/// Entries that ascend by ones.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-struct Run {
-    start: u16,
-    blocks: u16,
-    value: u64,
-}
+/// Where the number of entries begins in a run, less one, and where that of its first entry.
+const BLOCKS: u32 = 8 * ENTRY as u32;
+const START: u32 = BLOCKS + PAGE.ilog2();
+
+/// Entries that ascend by ones. One word, so that a search of a page passes few cache lines.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+struct Run(u64);
 
 impl Run {
+    fn new(start: usize, blocks: usize, value: u64) -> Self {
+        Self((start as u64) << START | (blocks as u64 - 1) << BLOCKS | value)
+    }
+
+    fn start(self) -> usize {
+        (self.0 >> START) as usize
+    }
+
+    fn blocks(self) -> usize {
+        (self.0 >> BLOCKS) as usize % PAGE + 1
+    }
+
+    fn value(self) -> u64 {
+        self.0 & NONE
+    }
+
     fn end(self) -> usize {
-        usize::from(self.start) + usize::from(self.blocks)
+        self.start() + self.blocks()
     }
 
     /// The part of it from one offset to another, if there is any.
     fn part(self, from: usize, to: usize) -> Option<Self> {
-        let (start, end) = (from.max(self.start.into()), to.min(self.end()));
-        let skipped = start.saturating_sub(self.start.into()) as u64;
-        (start < end).then(|| Self { start: start as u16, blocks: (end - start) as u16, value: self.value + skipped })
+        let (start, end) = (from.max(self.start()), to.min(self.end()));
+        (start < end).then(|| Self::new(start, end - start, self.value() + (start - self.start()) as u64))
     }
 
     /// Whether another one goes on where this one ends.
     fn goes_on(self, other: Self) -> bool {
-        self.end() == usize::from(other.start) && self.value + u64::from(self.blocks) == other.value
+        self.end() == other.start() && self.value() + self.blocks() as u64 == other.value()
     }
 }
 
 /// The runs of a page by where they begin. They do not overlap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
-    runs: Vec<Run>,
+    runs: ThinVec<Run>,
 }
 
 impl Runs {
     /// A page that is one run from `value` on.
     pub fn of_page(value: u64) -> Self {
-        Self { runs: vec![Run { start: 0, blocks: PAGE as u16, value }] }
+        Self { runs: thin_vec![Run::new(0, PAGE, value)] }
     }
 
     /// Whether nothing is set.
@@ -54,9 +71,15 @@ impl Runs {
         let next = self.runs.partition_point(|run| run.end() <= offset);
         match self.runs.get(next) {
             None => (NONE, PAGE - offset),
-            Some(run) if usize::from(run.start) > offset => (NONE, usize::from(run.start) - offset),
-            Some(run) => (run.value + (offset - usize::from(run.start)) as u64, run.end() - offset),
+            Some(run) if run.start() > offset => (NONE, run.start() - offset),
+            Some(run) => (run.value() + (offset - run.start()) as u64, run.end() - offset),
         }
+    }
+
+    /// Reads what lies where a run at an offset would if they were spread evenly: no search waits for it.
+    #[inline]
+    pub fn prefetch(&self, offset: usize) -> u64 {
+        self.runs.get(self.runs.len() * offset / PAGE).map_or(0, |run| run.0)
     }
 
     /// Sets values that ascend from `first` by ones, or are [`NONE`]. False if that would be too many runs, when
@@ -64,12 +87,12 @@ impl Runs {
     pub fn set(&mut self, offset: usize, blocks: usize, first: u64) -> bool {
         let end = offset + blocks;
         let from = self.runs.partition_point(|run| run.end() <= offset);
-        let to = from + self.runs[from..].partition_point(|run| usize::from(run.start) < end);
+        let to = from + self.runs[from..].partition_point(|run| run.start() < end);
         let before = self.runs[from..to].first().and_then(|run| run.part(0, offset));
         let behind = self.runs[from..to].last().and_then(|run| run.part(end, PAGE));
-        let new = (first != NONE).then_some(Run { start: offset as u16, blocks: blocks as u16, value: first });
+        let new = (first != NONE).then(|| Run::new(offset, blocks, first));
         // In an array: an iterator that does not know its length would be gathered first, in memory of its own.
-        let (mut parts, mut count) = ([Run { start: 0, blocks: 0, value: 0 }; 3], 0);
+        let (mut parts, mut count) = ([Run::default(); 3], 0);
         for part in [before, new, behind].into_iter().flatten() {
             parts[count] = part;
             count += 1;
@@ -88,7 +111,7 @@ impl Runs {
             if let Some(&[run, next]) = self.runs.get(at..at + 2)
                 && run.goes_on(next)
             {
-                self.runs[at].blocks += next.blocks;
+                self.runs[at] = Run::new(run.start(), run.blocks() + next.blocks(), run.value());
                 self.runs.remove(at + 1);
             }
         }
@@ -98,7 +121,7 @@ impl Runs {
     pub fn entries(&self) -> Box<Entries> {
         let mut entries = Box::new(Entries::new());
         for run in &self.runs {
-            entries.set_run(run.start.into(), run.blocks.into(), run.value);
+            entries.set_run(run.start(), run.blocks(), run.value());
         }
         entries
     }
