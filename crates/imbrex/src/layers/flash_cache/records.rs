@@ -91,7 +91,7 @@ impl<P: Policy> FlashCache<P> {
     }
 
     /// The blocks of `region` that are newer than their home, and their frames.
-    fn dirty(&self, region: Extent<Lba>) -> impl Iterator<Item = (Lba, u32)> {
+    pub fn dirty(&self, region: Extent<Lba>) -> impl Iterator<Item = (Lba, u32)> {
         self.map.range(region).filter(|&(_, frame)| self.frames.is_dirty(frame))
     }
 

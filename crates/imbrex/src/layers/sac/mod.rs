@@ -22,7 +22,8 @@
 //! # Invariants
 //! - those of every flash cache;
 //! - the free set holds exactly the free frames, the list of clean blocks exactly their frames;
-//! - each unit's dirty blocks are counted right, and so are those that are leaving.
+//! - the dirty frames are in order of their use until they are known to be out of date;
+//! - each unit's dirty blocks are counted right, those known to be out of date too, and so are those that are leaving.
 //!
 //! # Decisions where the source is silent, or cannot be followed
 //! - *What is a use*: the coming of a block, a write, and a read unless `reads_count` says otherwise.
@@ -38,6 +39,7 @@
 //! - *Idle time* goes on with what is leaving.
 
 mod units;
+mod uses;
 
 use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
 use super::flash_cache::config::{CacheConfig, READ_ALLOCATE, TRIM};
@@ -55,6 +57,7 @@ use crate::plan::Plan;
 use crate::recording::Recording;
 use crate::space::Space;
 use units::{Cost, MOST_UNITS, Units};
+use uses::Uses;
 
 /// What is known of this layer.
 pub const INFO: LayerInfo = LayerInfo {
@@ -195,12 +198,7 @@ struct Sac {
     /// Frames of clean blocks, from the least to the most recently used one.
     clean: RecencyList,
     units: Units,
-    /// By frame: when its block was used last, as the number of that use.
-    used: Vec<u64>,
-    /// The number of the next use.
-    now: u64,
-    /// So many uses later a block is out of date.
-    window: u64,
+    uses: Uses,
     phase: Phase,
 }
 
@@ -215,9 +213,7 @@ impl Sac {
             free: FreeSlots::all(frames),
             clean: RecencyList::new(frames),
             units: Units::new(config.region_blocks, blocks, (most_open, config.rest_periods), frames),
-            used: vec![0; frames as usize],
-            now: 0,
-            window: (f64::from(frames) * config.recent) as u64,
+            uses: Uses::new(frames, (f64::from(frames) * config.recent) as u64),
             phase: Phase::Open,
             config,
         }
@@ -225,16 +221,13 @@ impl Sac {
 
     /// The block in `frame` is used.
     #[inline]
-    fn touch(&mut self, frame: u32) {
-        self.used[frame as usize] = self.now;
-        self.now += 1;
+    fn touch(&mut self, frame: u32, lba: Lba) {
+        if self.uses.used(frame) {
+            self.units.forget_out_of_date(lba);
+        }
         if self.clean.contains(frame) {
             self.clean.renew(frame);
         }
-    }
-
-    fn is_out_of_date(&self, frame: u32) -> bool {
-        self.used[frame as usize] + self.window < self.now
     }
 
     /// Decides what leaves next, if that is open.
@@ -259,7 +252,7 @@ impl Sac {
     fn cost_of_clean(&self) -> Option<Cost> {
         let mut cost = Cost::default();
         for frame in self.clean.in_order().take(self.config.clean_blocks as usize) {
-            if self.is_out_of_date(frame) {
+            if self.uses.is_out_of_date(frame) {
                 cost.won += 1;
             } else {
                 cost.us += u64::from(self.config.read_us);
@@ -270,11 +263,8 @@ impl Sac {
 
     /// Opens the units that are to be written home next; what that costs.
     fn cost_of_dirty(&mut self, frames: &Frames) -> Option<Cost> {
-        self.units.forget_out_of_date();
-        for frame in (0..frames.count()).filter(|&frame| frames.is_dirty(frame)) {
-            if let Some(lba) = frames.owner(frame).filter(|_| self.is_out_of_date(frame)) {
-                self.units.note_out_of_date(lba);
-            }
+        while let Some(frame) = self.uses.next_out_of_date() {
+            frames.owner(frame).into_iter().for_each(|lba| self.units.note_out_of_date(lba));
         }
         self.units.open();
         self.units.cost(self.config.rewrite_us, self.config.write_us)
@@ -283,7 +273,7 @@ impl Sac {
 
 impl Policy for Sac {
     fn memory(&self) -> Memory {
-        self.free.memory() + self.clean.memory() + self.units.memory() + Memory::room::<u64>(self.used.len() as u64)
+        self.free.memory() + self.clean.memory() + self.units.memory() + self.uses.memory()
     }
 
     fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)> {
@@ -309,31 +299,35 @@ impl Policy for Sac {
         run.blocks
     }
 
-    fn hold(&mut self, frame: u32, _lba: Lba) {
+    fn hold(&mut self, frame: u32, lba: Lba) {
         self.free.remove(frame);
         self.clean.push(frame);
-        self.touch(frame);
+        self.touch(frame, lba);
     }
 
     fn dirtied(&mut self, frame: u32, lba: Lba) {
         self.clean.remove(frame);
+        self.uses.dirtied(frame);
         self.units.dirtied(lba);
     }
 
-    fn read(&mut self, frame: u32, _lba: Lba) {
+    fn read(&mut self, frame: u32, lba: Lba) {
         if self.config.reads_count {
-            self.touch(frame);
+            self.touch(frame, lba);
         }
     }
 
-    fn updated(&mut self, frame: u32, _lba: Lba) {
-        self.touch(frame);
+    fn updated(&mut self, frame: u32, lba: Lba) {
+        self.touch(frame, lba);
     }
 
     fn gone(&mut self, frame: u32, lba: Lba, was_dirty: bool) {
         if !was_dirty {
             self.clean.remove(frame);
             return;
+        }
+        if self.uses.gone(frame) {
+            self.units.forget_out_of_date(lba);
         }
         self.units.gone(lba);
         if let Phase::Leaving(left) = self.phase {
@@ -347,13 +341,15 @@ impl Policy for Sac {
 
     /// Clean blocks are in no record, so whatever is there is dirty.
     fn recovered(&mut self, frames: &Frames) {
-        (self.phase, self.now) = (Phase::Open, 0);
+        self.phase = Phase::Open;
         self.clean.clear();
+        self.uses.clear();
         self.units.clear();
         for frame in 0..frames.count() {
             if let Some(lba) = frames.owner(frame) {
                 self.units.dirtied(lba);
-                self.touch(frame);
+                self.uses.dirtied(frame);
+                self.touch(frame, lba);
             } else {
                 self.free.insert(frame);
             }
@@ -367,8 +363,9 @@ impl Policy for Sac {
                 return Err(Violation(format!("frame {frame} is listed as what it is not")));
             }
         }
+        self.uses.check(frames)?;
         let dirty = (0..frames.count()).filter(|&frame| frames.is_dirty(frame));
-        self.units.check(dirty.filter_map(|frame| frames.owner(frame)))?;
+        self.units.check(dirty.filter_map(|frame| Some((frames.owner(frame)?, self.uses.is_known(frame)))))?;
         let left = if let Phase::Leaving(left) = self.phase { left } else { 0 };
         if left as usize == leaving.len() {
             return Ok(());
@@ -378,16 +375,14 @@ impl Policy for Sac {
 
     /// Lets the open units leave, if that was decided.
     fn make_room(cache: &mut FlashCache<Self>, _at: Extent<Lba>) {
-        let FlashCache { policy, frames, leaving, .. } = cache;
-        if policy.phase != Phase::Dirty {
+        if cache.policy.phase != Phase::Dirty {
             return;
         }
-        let dirty = (0..frames.count()).filter(|&frame| frames.is_dirty(frame));
-        let with_blocks = dirty.filter_map(|frame| Some((frames.owner(frame)?, frame)));
-        leaving.extend(with_blocks.filter(|&(lba, _)| policy.units.is_open(lba)));
-        policy.phase = if leaving.is_empty() { Phase::Open } else { Phase::Leaving(leaving.len() as u32) };
-        policy.units.close();
-        cache.settle_leaving();
+        let mut leaving = std::mem::take(&mut cache.leaving);
+        cache.policy.units.opened().for_each(|unit| leaving.extend(cache.dirty(unit)));
+        cache.policy.phase = if leaving.is_empty() { Phase::Open } else { Phase::Leaving(leaving.len() as u32) };
+        cache.policy.units.close();
+        cache.leaving = leaving;
     }
 
     fn after_read(cache: &mut FlashCache<Self>, plan: &mut Plan) {

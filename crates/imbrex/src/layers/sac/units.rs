@@ -1,10 +1,13 @@
 //! The units of a disk that are written home whole, and what that costs.
 
-use crate::block::Lba;
+use std::cmp::Reverse;
+
+use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::memory::Memory;
+use crate::parts::dense_set::DenseSet;
 
-/// Units are numbered by 32 bits, and each takes 24 bytes.
+/// Units are numbered by 32 bits, and each takes 32 bytes.
 pub(super) const MOST_UNITS: u64 = 1 << 24;
 
 /// A cost, over what is won by it.
@@ -28,7 +31,7 @@ impl Cost {
 struct Unit {
     /// Dirty blocks of it in the cache.
     dirty: u32,
-    /// Of these, the ones that were out of date at the last decision.
+    /// Of these, the ones that are known to be out of date.
     out_of_date: u32,
     /// Which flush it was part of last; 0 if of none.
     flushed: u64,
@@ -37,9 +40,13 @@ struct Unit {
 /// The units, and which of them are to be written home.
 pub(super) struct Units {
     unit_blocks: u32,
+    /// Of the disk.
+    blocks: u64,
     most_open: u32,
     rest: u32,
     units: Box<[Unit]>,
+    /// Those with dirty blocks.
+    dirty: DenseSet,
     /// Flushes so far.
     flushes: u64,
     /// Units that are to be written home; those with dirty blocks while they are being chosen.
@@ -49,7 +56,8 @@ pub(super) struct Units {
 impl Units {
     /// The memory that it takes.
     pub fn memory(&self) -> Memory {
-        Memory::of::<Unit>(self.units.len() as u64) + Memory::growing::<u32>(self.open.capacity() as u64)
+        let open = Memory::growing::<u32>(self.open.capacity() as u64);
+        Memory::of::<Unit>(self.units.len() as u64) + self.dirty.memory() + open
     }
 
     /// Those of a disk of `blocks` blocks behind a cache of `frames` frames. So many are open at most, and one rests
@@ -58,9 +66,11 @@ impl Units {
         let units = blocks.div_ceil(unit_blocks.into()) as usize;
         Self {
             unit_blocks,
+            blocks,
             most_open,
             rest,
             units: vec![Unit::default(); units].into(),
+            dirty: DenseSet::new(units as u32),
             flushes: 0,
             open: Vec::with_capacity(units.min(frames as usize)),
         }
@@ -80,44 +90,60 @@ impl Units {
     /// A cached block has become dirty.
     #[inline]
     pub(super) fn dirtied(&mut self, lba: Lba) {
-        self.of(lba).dirty += 1;
+        let unit = self.of(lba);
+        unit.dirty += 1;
+        if unit.dirty == 1 {
+            self.dirty.insert(self.number(lba));
+        }
     }
 
     /// A dirty block is gone.
     #[inline]
     pub(super) fn gone(&mut self, lba: Lba) {
-        self.of(lba).dirty -= 1;
+        let unit = self.of(lba);
+        unit.dirty -= 1;
+        if unit.dirty == 0 {
+            self.dirty.remove(self.number(lba));
+        }
     }
 
-    /// No block counts as out of date.
-    pub(super) fn forget_out_of_date(&mut self) {
-        self.units.iter_mut().for_each(|unit| unit.out_of_date = 0);
-    }
-
-    /// A dirty block does.
+    /// A dirty block is out of date.
+    #[inline]
     pub(super) fn note_out_of_date(&mut self, lba: Lba) {
         self.of(lba).out_of_date += 1;
+    }
+
+    /// It is so no more.
+    #[inline]
+    pub(super) fn forget_out_of_date(&mut self, lba: Lba) {
+        self.of(lba).out_of_date -= 1;
     }
 
     /// Opens the units with most dirty blocks that are out of date; of equals those with lower numbers. Units that rest
     /// are opened only where no other has dirty blocks.
     pub(super) fn open(&mut self) {
-        let Self { units, open, flushes, rest, .. } = self;
+        let Self { units, dirty, open, flushes, rest, .. } = self;
         let rests = |unit: &Unit| unit.flushed > 0 && *flushes - unit.flushed < u64::from(*rest);
         open.clear();
-        open.extend((0..).zip(units.iter()).filter(|(_, unit)| unit.dirty > 0).map(|(number, _)| number));
+        open.extend(dirty.members());
         if open.iter().any(|&number| !rests(&units[number as usize])) {
             open.retain(|&number| !rests(&units[number as usize]));
         }
-        open.sort_unstable_by_key(|&number| (std::cmp::Reverse(units[number as usize].out_of_date), number));
-        open.truncate(self.most_open as usize);
-        // To be looked for by number.
+        let most = self.most_open as usize;
+        if open.len() > most {
+            open.select_nth_unstable_by_key(most, |&number| (Reverse(units[number as usize].out_of_date), number));
+            open.truncate(most);
+        }
         open.sort_unstable();
     }
 
-    /// Whether a block is of an open unit.
-    pub(super) fn is_open(&self, lba: Lba) -> bool {
-        self.open.binary_search(&self.number(lba)).is_ok()
+    /// The open units, in order.
+    pub(super) fn opened(&self) -> impl Iterator<Item = Extent<Lba>> {
+        self.open.iter().map(|&number| {
+            let start = u64::from(number) * u64::from(self.unit_blocks);
+            let end = self.blocks.min(start + u64::from(self.unit_blocks));
+            Extent::between(Lba(start), Lba(end))
+        })
     }
 
     /// What it costs that all dirty blocks of the open units leave, if there are any.
@@ -141,16 +167,27 @@ impl Units {
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.units.fill(Unit::default());
+        self.dirty.clear();
         self.flushes = 0;
         self.open.clear();
     }
 
-    /// Verifies the counts, given the dirty blocks.
-    pub(super) fn check(&self, dirty: impl Iterator<Item = Lba>) -> Result<(), Violation> {
-        let mut counted = vec![0; self.units.len()];
-        dirty.for_each(|lba| counted[self.number(lba) as usize] += 1);
-        match self.units.iter().zip(&counted).position(|(unit, &dirty)| unit.dirty != dirty) {
-            Some(unit) => Err(Violation(format!("unit {unit} has {} dirty blocks and counts others", counted[unit]))),
+    /// Verifies the counts, given the dirty blocks and which of them are known to be out of date.
+    pub(super) fn check(&self, dirty: impl Iterator<Item = (Lba, bool)>) -> Result<(), Violation> {
+        let mut counted = vec![(0, 0); self.units.len()];
+        for (lba, is_out_of_date) in dirty {
+            let unit = &mut counted[self.number(lba) as usize];
+            *unit = (unit.0 + 1, unit.1 + u32::from(is_out_of_date));
+        }
+        if let Some(unit) = (0..).zip(&counted).position(|(unit, is)| (is.0 > 0) != self.dirty.contains(unit)) {
+            return Err(Violation(format!("unit {unit} has {} dirty blocks and is listed otherwise", counted[unit].0)));
+        }
+        match self.units.iter().zip(&counted).position(|(unit, is)| (unit.dirty, unit.out_of_date) != *is) {
+            Some(unit) => {
+                let (dirty, out_of_date) = counted[unit];
+                let is = format!("{dirty} dirty blocks, {out_of_date} of them out of date");
+                Err(Violation(format!("unit {unit} has {is}, and counts others")))
+            }
             None => Ok(()),
         }
     }
@@ -167,10 +204,9 @@ mod tests {
     }
 
     fn open(units: &mut Units, out_of_date: &[u64]) -> Vec<u64> {
-        units.forget_out_of_date();
         out_of_date.iter().for_each(|&block| units.note_out_of_date(Lba(block)));
         units.open();
-        (0..5).map(|unit| unit * 10).filter(|&block| units.is_open(Lba(block))).collect()
+        units.opened().map(|unit| unit.start.0).collect()
     }
 
     #[test]
@@ -178,9 +214,12 @@ mod tests {
         let mut units = units();
         assert_eq!(open(&mut units, &[12, 13, 44]), [10, 40]);
         assert_eq!(units.cost(100, 7), Some(Cost { us: 2 * 100 + 3 * 7, won: 3 }));
+        let dirty = [1, 2, 3, 12, 13, 44].map(|block| (Lba(block), block > 3));
+        assert!(units.check(dirty.into_iter()).is_ok());
+        assert!(units.check(dirty[1..].iter().copied()).is_err());
+        [12, 13, 44].into_iter().for_each(|block| units.forget_out_of_date(Lba(block)));
+        assert!(units.check(dirty.into_iter()).is_err());
         assert_eq!(open(&mut units, &[]), [0, 10], "of equals the lower ones");
-        assert!(units.check([1, 2, 3, 12, 13, 44].map(Lba).into_iter()).is_ok());
-        assert!(units.check([1, 2].map(Lba).into_iter()).is_err());
     }
 
     #[test]
@@ -188,9 +227,9 @@ mod tests {
         let mut units = units();
         assert_eq!(open(&mut units, &[12, 13]), [0, 10]);
         units.close();
-        assert_eq!(open(&mut units, &[12, 13]), [40]);
+        assert_eq!(open(&mut units, &[]), [40]);
         units.close();
-        assert_eq!(open(&mut units, &[12, 13]), [0, 10], "one flush is over");
+        assert_eq!(open(&mut units, &[]), [0, 10], "one flush is over");
         units.close();
         units.gone(Lba(44));
         assert_eq!(open(&mut units, &[]), [0, 10], "no others are left");
