@@ -204,14 +204,12 @@ impl Performer {
 
     /// The next device operation to carry out.
     pub fn poll_io(&mut self) -> Option<Io> {
-        let io = self.core.out.pop_front()?;
-        self.core.take(&io);
-        Some(io)
+        self.poll_io_if(&|_| true)
     }
 
-    /// The next device operation that is for the request `id` alone, if there is one.
-    pub fn poll_io_for(&mut self, id: u64) -> Option<Io> {
-        let at = self.core.out.iter().position(|io| io.request == Some(id))?;
+    /// The next device operation that is for one request alone, or for none, which `is_wanted`.
+    pub fn poll_io_if(&mut self, is_wanted: &dyn Fn(Option<u64>) -> bool) -> Option<Io> {
+        let at = self.core.out.iter().position(|io| is_wanted(io.request))?;
         let io = self.core.out.remove(at)?;
         self.core.take(&io);
         Some(io)

@@ -50,6 +50,8 @@ pub struct Stack {
 
 /// An operation of the top that waits for devices below.
 struct Asked {
+    /// The request that it is for alone, if there is one.
+    request: Option<u64>,
     is_read: bool,
     left: usize,
     failed: bool,
@@ -201,34 +203,42 @@ impl Stack {
     /// The next operation to carry out, and the number of the drive that it is for. On a drive, its device is
     /// [`Pba::DISK`].
     pub fn poll_io(&mut self) -> Option<(usize, Io)> {
-        if self.below.is_empty() {
-            return self.top.poll_io().map(|io| (0, io));
+        self.poll_io_if(&|_| true)
+    }
+
+    /// The next operation that is for the request `id` alone, if there is one.
+    pub fn poll_io_for(&mut self, id: u64) -> Option<(usize, Io)> {
+        self.poll_io_if(&|request| request == Some(id))
+    }
+
+    /// The next operation that is for a request, or none, which `is_wanted`.
+    fn poll_io_if(&mut self, is_wanted: &dyn Fn(Option<u64>) -> bool) -> Option<(usize, Io)> {
+        let Self { top, below, asked, out, next_out, .. } = self;
+        if below.is_empty() {
+            return top.poll_io_if(is_wanted).map(|io| (0, io));
         }
+        let above = |request: Option<u64>| asked.get(&request?)?.request;
         let mut first = 0;
-        for (index, device) in self.below.iter_mut().enumerate() {
-            if let Some((drive, io)) = device.poll_io() {
-                let id = self.next_out;
-                self.next_out += 1;
-                self.out.insert(id, (index, io.id));
-                return Some((first + drive, Io { id, kind: io.kind, request: None }));
+        for (index, device) in below.iter_mut().enumerate() {
+            if let Some((drive, io)) = device.poll_io_if(&|request| is_wanted(above(request))) {
+                let id = *next_out;
+                *next_out += 1;
+                out.insert(id, (index, io.id));
+                return Some((first + drive, Io { id, kind: io.kind, request: above(io.request) }));
             }
             first += device.drives();
         }
         None
     }
 
-    /// The next operation that is for the request `id` alone, if there is one and the runner stands on a drive.
-    pub fn poll_io_for(&mut self, id: u64) -> Option<(usize, Io)> {
-        if self.below.is_empty() { self.top.poll_io_for(id).map(|io| (0, io)) } else { None }
-    }
-
-    /// The requests that the next operations are for, as far as one is for one request alone; at most `most` of them.
+    /// The requests that the next operations are for, each for one alone or for none; at most `most` of them.
     #[must_use]
     pub fn pending_for(&self, most: usize) -> Vec<Option<u64>> {
         if self.below.is_empty() {
             return self.top.pending_for().take(most).collect();
         }
-        vec![None; self.pending_io().min(most)]
+        let above = |request: Option<u64>| self.asked.get(&request?)?.request;
+        self.below.iter().flat_map(|device| device.pending_for(most)).map(above).take(most).collect()
     }
 
     /// Asks for a checkpoint of every layer.
@@ -363,14 +373,14 @@ impl Stack {
 
     /// Passes an operation of the top to the devices that it is for.
     fn ask(&mut self, io: Io) {
-        let Io { id, kind, .. } = io;
+        let Io { id, kind, request: whose } = io;
         let is_read = matches!(kind, IoKind::Read(_));
         let (at, request) = match kind {
             IoKind::Report => return self.top.complete(id, IoResult::Report(self.top.unit_report())),
             // The devices are written in place: no layer may plan this.
             IoKind::Reset(_) => return self.top.complete(id, IoResult::Failed),
             IoKind::Flush => {
-                self.asked.insert(id, Asked { is_read, left: self.below.len(), failed: false });
+                self.asked.insert(id, Asked { request: whose, is_read, left: self.below.len(), failed: false });
                 return self.below.iter_mut().for_each(|device| device.submit(ABOVE, id, Request::Flush));
             }
             IoKind::Read(at) => (at, Request::Read(logical(at))),
@@ -379,7 +389,7 @@ impl Stack {
         let device = usize::from(at.start.device()).checked_sub(usize::from(Pba::DISK));
         match device.and_then(|index| self.below.get_mut(index)) {
             Some(device) => {
-                self.asked.insert(id, Asked { is_read, left: 1, failed: false });
+                self.asked.insert(id, Asked { request: whose, is_read, left: 1, failed: false });
                 device.submit(ABOVE, id, request);
             }
             None => self.top.complete(id, IoResult::Failed),
@@ -391,7 +401,7 @@ impl Stack {
         let Some(asked) = self.asked.get_mut(&id) else { return };
         asked.left -= 1;
         asked.failed |= result.is_err();
-        let Asked { is_read, left: 0, failed } = *asked else { return };
+        let Asked { is_read, left: 0, failed, .. } = *asked else { return };
         self.asked.remove(&id);
         self.top.complete(
             id,

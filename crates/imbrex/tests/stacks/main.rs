@@ -10,6 +10,7 @@ mod regions;
 mod restarts;
 mod served;
 mod sides;
+mod whose;
 
 use fixture::random::any_request;
 use fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate};

@@ -14,7 +14,7 @@ use imbrex::space::{Home, Space};
 use crate::sides::Sides;
 
 pub const BLOCK: usize = 1024;
-const JOURNAL: u32 = 200;
+pub const JOURNAL: u32 = 200;
 pub const BLOCKS: u32 = 4;
 pub const CLIENT: u32 = 0;
 /// The device on which no journal lies: what is read there is data.
