@@ -4,7 +4,8 @@
 # buffer: for random writes, sequential ones, and writes with a flush after each, the median of the ratios of all
 # rounds, and the layer's own median. `<` marks what is below what is aimed for: 0.9 for random writes, 0.8 for
 # sequential ones. Then reads, and latencies with a flush after every write and while cleaning runs. ROUNDS is how
-# often, LAYERS which layers, SECONDS_EACH how long a run lasts at most, and with READS=0 the table is all.
+# often, LAYERS which layers, SECONDS_EACH how long a run lasts at most, THREADS how many threads serve volumes where that
+# is not to be the default, and with READS=0 the table is all.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -62,7 +63,7 @@ afresh() {
         # shellcheck disable=SC2046 # two words
         format "$1" "$1" $(drive_of "$2" "$1")
     fi
-    serve "$1" --idle-after 3600000
+    serve "$1" --idle-after 3600000 ${THREADS:+--threads "$THREADS"}
 }
 
 # Where nothing takes room in memory yet.

@@ -151,9 +151,8 @@ impl Admission {
         }
     }
 
-    /// Takes note of what the layer says. Says whether there is more room than before, so that nobody need be held back
-    /// for as long as was said.
-    pub fn look(&mut self, now: Duration, outlook: Option<Outlook>) -> bool {
+    /// Takes note of what the layer says. With more room than before nobody need be held back for as long as was said.
+    pub fn look(&mut self, now: Duration, outlook: Option<Outlook>) {
         let room = outlook.map_or(0, |outlook| outlook.room);
         let work = outlook.map_or(0, |outlook| outlook.work);
         let has_come = room > self.seen_room;
@@ -165,7 +164,6 @@ impl Admission {
             self.next = now;
             self.gains += 1;
         }
-        has_come
     }
 
     /// A write of so many blocks comes. For how long it is held back.

@@ -263,10 +263,9 @@ impl Machine {
         self.began.elapsed()
     }
 
-    /// Has the controller know how the layer stands. Says whether room has come.
-    pub fn look_ahead(&mut self) -> bool {
-        let (now, outlook) = (self.now(), self.stack.outlook());
-        self.admission.look(now, outlook)
+    /// Has the controller know how the layer stands.
+    pub fn look_ahead(&mut self, now: Duration) {
+        self.admission.look(now, self.stack.outlook());
     }
 
     /// The room that cleaning is to make before a write waits for it, if it is wanted: by the layer whose clients are
@@ -379,7 +378,7 @@ impl Shared {
         let Some(Ended { moved, took, is_longest }) = machine.clock.look(now, limit) else { return };
         let time = machine.now();
         machine.admission.moved(time, moved, took);
-        machine.look_ahead();
+        machine.look_ahead(time);
         // One line for each record, and not for each step of a drive that is too slow.
         if is_longest && limit.is_some_and(|limit| took > limit) {
             tracing::warn!(?took, ?limit, "a step of cleaning took longer than it may, and than any before");

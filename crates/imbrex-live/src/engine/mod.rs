@@ -235,8 +235,9 @@ impl Engine {
     #[must_use]
     pub fn pacing(&self) -> Option<Pacing> {
         let mut machine = self.shared.machine();
-        machine.look_ahead();
-        machine.admission.stands(machine.now())
+        let now = machine.now();
+        machine.look_ahead(now);
+        machine.admission.stands(now)
     }
 
     /// How much of the time background cleaning may take, in per cent.

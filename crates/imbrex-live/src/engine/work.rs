@@ -52,8 +52,8 @@ pub(super) fn admitted<'a>(
     mut machine: MutexGuard<'a, Machine>,
     blocks: u32,
 ) -> MutexGuard<'a, Machine> {
-    machine.look_ahead();
     let begun = machine.now();
+    machine.look_ahead(begun);
     let is_paused = machine.cleaning == Cleaning::Paused;
     let delay = if is_paused { Duration::ZERO } else { machine.admission.admit(begun, blocks.into()) };
     if machine.cleaner_rests && !is_paused && machine.wanted_room().is_some() {

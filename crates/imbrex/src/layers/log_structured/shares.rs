@@ -40,6 +40,10 @@ impl Shares {
         if all == 0 {
             return empty * band + left.iter().sum::<u64>();
         }
+        // Without separation all goes to one: this is asked before every write that is served.
+        if let Some(only) = self.blocks.iter().position(|blocks| *blocks == all) {
+            return left[only] + empty * band;
+        }
         let mut handed_out = 0;
         loop {
             let until_full = |(stream, left): (usize, &u64)| (left * all / self.blocks[stream], stream);

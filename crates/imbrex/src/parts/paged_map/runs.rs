@@ -1,11 +1,11 @@
-//! A page of few runs: for what is written to one block in a thousand, and for a page that was filled in order and has
+//! A page of few runs: for what is written to one block in ten, and for a page that was filled in order and has
 //! been written to here and there.
 
 use thin_vec::{ThinVec, thin_vec};
 
 use super::{ENTRY, Entries, NONE, PAGE};
 
-/// Runs of a page at most. With more an array is not much larger, and quicker.
+/// Runs of a page at most. With more an array is quicker, and not five times as large.
 const MOST: usize = PAGE / 8;
 
 /// Where the number of entries begins in a run, less one, and where that of its first entry.
