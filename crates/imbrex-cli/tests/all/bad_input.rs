@@ -1,0 +1,163 @@
+//! Bad input is one clear line on standard error and no output.
+
+use std::fs;
+use std::path::Path;
+
+use crate::program::imbrex;
+
+/// Each wrong command of a comparison, its exit code, and what the message must say.
+const WRONG: &[(&str, i32, &str)] = &[
+    ("--layers fifo-logg", 2, "there is no layer 'fifo-logg'; known are conventional, in-place, fifo-log"),
+    ("--buffer much", 2, "'much' is no buffer size"),
+    ("--buffer 1.5blocks", 2, "a whole number of blocks as 4096blocks"),
+    ("--capacity 5blocks", 2, "write a size such as 64GiB or 2TB"),
+    ("--zone-size 5%", 2, "write a size such as 64GiB or 2TB"),
+    ("--conventional-zones some", 2, "'some' is no number of zones"),
+    ("--warm-up 0", 2, "write a number of requests such as 10000, or a time such as"),
+    ("--warm-up 3days", 2, "write a number of requests such as 10000, or a time such as"),
+    ("--capacity 5%", 2, "write a size such as 64GiB or 2TB"),
+    ("--queue-depth 0", 2, "0 is not in 1..=65536"),
+    ("--scheduler scan", 2, "fcfs, c-look, sptf"),
+    ("--scheduler sptf --scheduler-depth 1025", 2, "1025 is not in 1..=1024"),
+    ("--prefill 7", 2, "write a number from 0 to 1"),
+    ("--prefill NaN", 2, "write a number from 0 to 1"),
+    ("--trimmed 1.5", 2, "write a number from 0 to 1"),
+    ("--requests 0", 2, "non-zero"),
+    ("--jobs 0", 2, "non-zero"),
+    ("--set spare_zones=1", 2, "LAYER.FIELD=VALUE"),
+    ("--set fifo-log.spare=1", 2, "layer fifo-log has no field spare; its fields are: spare_zones"),
+    ("--set logg.spare_zones=1", 2, "there is no layer 'logg'"),
+    ("--set fifo-log.spare_zones=many", 1, "layer fifo-log: invalid type: string \"many\""),
+    ("--set fifo-log.step_blocks=0", 1, "layer fifo-log: step_blocks must be at least 1"),
+    ("--family banded --set log-greedy.spare_fraction=2", 1, "layer log-greedy: step_blocks and compact_bands must be"),
+    ("--layers conventional --set fifo-log.spare_zones=1", 1, "layer fifo-log takes no part"),
+    ("--drive exos", 1, "no drive is called exos; the built-in ones are"),
+    ("--drive none.toml", 1, "cannot read drive none.toml: No such file"),
+    ("--capacity 1", 1, "drive exos-x18z: capacity: 0 blocks are too few"),
+    ("--zone-size 1000", 1, "zone size: 1000 bytes are no number of blocks of 4096 bytes; give a multiple"),
+    ("--capacity 1GiB --zone-size 2GiB", 1, "too few; give room for"),
+    ("--capacity 1GiB --conventional-zones 4", 1, "leave at least one sequential zone"),
+    ("--drive st8000as0002 --zone-size 1GiB", 1, "no sequential zones to change; choose a zoned drive"),
+    ("--family shingled --zone-size 1GiB", 2, "cannot be used with"),
+    ("--requests 500 --warm-up 500", 1, "warm_up: it covers the whole trace of 500 requests; choose a shorter one"),
+    ("--requests 500 --warm-up 9999h", 1, "warm_up: it covers the whole trace of 500 requests; choose a shorter one"),
+    ("--capacity 1e30", 1, "blocks are too many"),
+    ("--drive conventional-7200", 1, "layer in-place does not fit the drive: it needs sequential zones"),
+    ("--buffer 1e300%", 1, "more than a buffer holds; choose a smaller one"),
+    ("--buffer 4TiB", 1, "a buffer of 1073741824 blocks must be at least 1 and fit the"),
+    ("--drive tiny-zoned", 1, "ends beyond the layer's capacity"),
+    ("--drive tiny-zoned --as-live --beyond wrap", 1, "superblocks of"),
+    ("nonsense", 1, "there is no file and no built-in workload nonsense"),
+    ("missing.csv", 1, "cannot open missing.csv: No such file"),
+    ("missing.csv --seed 1", 1, "--seed: missing.csv is no synthetic workload"),
+    ("--seed -1", 2, "unexpected argument"),
+    ("--trace-format yaml", 2, "there is no trace format \"yaml\"; the formats are msr, vscsi1"),
+    ("--event C", 2, "write Q (queued) or D (issued)"),
+    ("zipf --volume 0", 1, "--trace-format, --volume, --event: zipf is no trace file"),
+    ("--format yaml", 2, "possible values: table, json, csv"),
+];
+
+fn refused(arguments: &str, code: i32, message: &str) {
+    let output = imbrex(arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "imbrex {arguments}: {error}");
+    assert!(error.starts_with("error: ") && error.contains(message), "imbrex {arguments}: {error}");
+    assert!(code == 2 || error.trim_end().lines().count() == 1, "imbrex {arguments}: {error}");
+    assert!(output.stdout.is_empty(), "imbrex {arguments} prints something");
+}
+
+#[test]
+fn wrong_options_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out.json");
+    for (arguments, code, message) in WRONG {
+        refused(&format!("compare {arguments} --format json -o {}", target.display()), *code, message);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "imbrex compare {arguments} leaves a file");
+    }
+}
+
+#[test]
+fn wrong_traces_and_drives_are_refused_where_they_are_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let good = "1,h,0,Write,0,4096,0\n";
+    let trace = file("bad.csv", &format!("{good}2,h,0,Write,0,many,0\n"));
+    refused(&format!("compare {trace}"), 1, &format!("{trace}, line 2: size is \"many\""));
+    let trace = file("empty.csv", "");
+    refused(&format!("compare {trace}"), 1, "holds no requests; name a trace that has some");
+    let trace = file("far.csv", &format!("{good}2,h,0,Write,99999999999999999,4096,0\n"));
+    refused(&format!("compare {trace}"), 1, &format!("{trace} on conventional: request 2 (4096 bytes at offset 999"));
+    let trace = file("noise.bin", "this is no trace\n");
+    refused(&format!("compare {trace}"), 1, "is in no trace format");
+    let two = file("two.csv", good);
+    refused(&format!("compare {two} --volume h,1"), 1, "holds no request of volume h,1; choose one it has");
+    refused(&format!("compare {two} --event D"), 1, "is MSR CSV, which has no event to choose; leave out --event");
+    refused(&format!("replay {two} --layer conventional --trace-format spc"), 1, ", line 1: LBA is \"h\"");
+    let drive = file("drive.toml", "description = \"\"\nblock_bytes = 4096\nmedium = 1\n");
+    refused(&format!("compare --drive {drive}"), 1, "TOML parse error at line");
+    let workload = file("workload.toml", "name = \"x\"\nseed = -1\n");
+    refused(&format!("compare {workload}"), 1, &format!("synthetic workload {workload}: TOML parse error at line 2"));
+    refused(&format!("compare {}", dir.path().display()), 1, "is a directory; name one of the trace files in it");
+}
+
+#[test]
+fn what_cannot_be_written_is_refused_before_the_work() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = dir.path().join("missing/out.csv");
+    refused(&format!("compare -o {}", missing.display()), 1, "missing/out.csv: ");
+    refused(&format!("compare -o {}", dir.path().display()), 1, "cannot write");
+    let replay = "replay uniform --layer fifo-log --requests 10";
+    refused(&format!("{replay} --series {}", missing.display()), 1, "missing/out.csv: ");
+    refused(&format!("{replay} --window 60s"), 2, "--series");
+    refused(&format!("{replay} --series x --window 60parsec"), 2, "write a time such as");
+    assert!(!Path::new("x").exists());
+}
+
+#[test]
+fn a_failure_leaves_the_old_file_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = dir.path().join("out.csv");
+    fs::write(&target, "old").unwrap();
+    refused(&format!("compare --drive tiny-zoned -o {}", target.display()), 1, "ends beyond");
+    assert_eq!(fs::read_to_string(&target).unwrap(), "old");
+    imbrex(&format!("compare --requests 10 --format csv -o {}", target.display()));
+    assert!(fs::read_to_string(&target).unwrap().starts_with("schema,trace,"));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn other_commands_refuse_too() {
+    refused("replay uniform", 2, "--layer");
+    refused("explore nothing", 2, "there is no layer 'nothing'");
+    refused("explore fifo-log --without 11", 2, "the rules are numbered from 1 to 10");
+    refused("explore fifo-log --without 6", 2, "rules 6 and 7 bind layers");
+    refused("explore fifo-log --without 5", 1, "which fifo-log does not make");
+    refused("explore fifo-log --cuts many", 2, "invalid digit");
+    refused("check", 2, "<STORES>");
+    refused("dump a.img --map --journal", 2, "cannot be used with");
+    refused("list everything", 2, "possible values: layers, drives, workloads, formats");
+    refused("validate --disksim missing", 1, "missing: No such file");
+    refused("trace stat", 2, "<TRACE|WORKLOAD>...");
+    refused("trace stat missing.csv", 1, "cannot open missing.csv: No such file");
+    refused("trace stat zipf --cache 64MiB", 2, "write a percentage of the distinct offsets, such as 10%");
+    refused("trace stat zipf --cache 101%", 2, "write a percentage of the distinct offsets, such as 10%");
+    refused("trace stat zipf --buffer much", 2, "'much' is no buffer size");
+    refused("simulate", 2, "unrecognized subcommand");
+}
+
+/// A Python that cannot be started, and one that finds nothing.
+#[test]
+fn a_sweep_without_its_package_is_refused() {
+    for (python, message) in
+        [("/no/such/python", "cannot be started: "), ("false", "no package imbrex; install it with")]
+    {
+        let mut imbrex = assert_cmd::Command::cargo_bin("imbrex").unwrap();
+        let failed = imbrex.args(["sweep", "grid.toml", "-o", "sweep"]).env("IMBREX_PYTHON", python).assert().code(1);
+        let error = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+        assert!(error.starts_with("error: sweeps are run by Python, and ") && error.contains(message), "{error}");
+    }
+}

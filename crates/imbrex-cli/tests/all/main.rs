@@ -1,0 +1,15 @@
+//! What the program promises to those who run it. One program of tests, so that short ones run beside long ones.
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod bad_input;
+mod bands;
+mod bench;
+mod documentation;
+mod program;
+mod reproduce;
+mod results;
+mod scrub;
+mod tables;
+mod trace;
+mod ublk;
+mod volumes;

@@ -1,0 +1,90 @@
+//! No table is wider than 100 columns in a pipe, whatever prints it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+
+/// Columns of text.
+const WIDTH: usize = 100;
+
+/// Every subcommand with what makes it print its widest tables.
+const SHOWN: [&str; 25] = [
+    "compare --requests 300",
+    "compare --family all --requests 200",
+    "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
+    "replay zipf --layer amphisbaena --buffer 8MiB --requests 2000 --verify",
+    "replay zipf --layer lru-cache --drive st8000as0002 --requests 300",
+    "replay LONG/one/two.csv --layer conventional",
+    "replay zipf --layer zone-alloy --drive zonealloy --requests 2000 --extend 1GiB@10%",
+    "reproduce amphisbaena --requests 100 --output figures",
+    "trace stat hm_0 LONG/one/two.csv LONG/other/two.csv zipf uniform --requests 300",
+    "list layers",
+    "list drives",
+    "list workloads",
+    "list formats",
+    "validate",
+    "explore fifo-log --cuts 20",
+    "explore log-cost-benefit --cuts 20",
+    "format LONG/a.img --drive small-zoned --layer fifo-log",
+    "inspect LONG/a.img",
+    "dump LONG/a.img",
+    "dump LONG/a.img --map",
+    "check LONG/a.img",
+    "format LONG/b.img --drive small-zoned --layer fifo-log --checksums",
+    "scrub LONG/b.img",
+    "bench --layer amphisbaena,page-ftl --set amphisbaena.hot_most=0.5 --quick",
+    "bench --layer conventional --quick --against earlier.json",
+];
+
+/// Subcommands that print no table: a page is no terminal, Python prints what a sweep does, and the others serve, or need somebody who does.
+const OTHERS: [&str; 8] = ["report", "sweep", "serve", "status", "top", "clean", "grow", "help"];
+
+fn imbrex(folder: &Path, arguments: &str) -> Output {
+    Command::cargo_bin("imbrex").unwrap().args(arguments.split_whitespace()).current_dir(folder).output().unwrap()
+}
+
+/// The names of the subcommands, as the program lists them.
+fn subcommands(folder: &Path) -> Vec<String> {
+    let help = String::from_utf8(imbrex(folder, "--help").stdout).unwrap();
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    listed.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect()
+}
+
+#[test]
+fn no_table_is_wider_than_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "a-folder-with-a-name/that-is-no-shorter-than-those/which-people-keep-their-traces-in".to_owned();
+    for file in ["one", "other"] {
+        fs::create_dir_all(folder.path().join(&long).join(file)).unwrap();
+        let path = folder.path().join(&long).join(file).join("two.csv");
+        fs::write(path, "128166372003061629,hm,0,Write,8192,4096,100\n128166372003071629,hm,0,Read,4096,4096,9\n")
+            .unwrap();
+    }
+    let earlier = imbrex(folder.path(), "bench --layer conventional --quick --format json").stdout;
+    fs::write(folder.path().join("earlier.json"), earlier).unwrap();
+    for command in SHOWN {
+        let output = imbrex(folder.path(), &command.replace("LONG", &long));
+        assert!(output.status.success(), "imbrex {command}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().count() >= 2, "imbrex {command} printed no table:\n{text}");
+        let wide: Vec<_> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
+        assert!(wide.is_empty(), "imbrex {command}:\n{}", wide.join("\n"));
+        if command.contains("one/two.csv LONG") || command.contains("other/two.csv LONG") {
+            assert!(text.contains("one/two.csv") && text.contains("other/two.csv"), "{text}");
+            assert!(!text.contains("shorter-than"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn every_subcommand_is_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = subcommands(folder.path());
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let is_shown = SHOWN.iter().any(|command| command.split(' ').next() == Some(&name));
+        assert!(is_shown || OTHERS.contains(&name.as_str()), "imbrex {name} is not looked at");
+    }
+}

@@ -1,0 +1,286 @@
+//! The commands for volumes that nobody serves, on images.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use assert_cmd::Command;
+use bytes::Bytes;
+use imbrex::block::{Extent, Lba};
+use imbrex::perform::Request;
+use imbrex_live::solo::Solo;
+use imbrex_live::store_path;
+use imbrex_live::volume::Volume;
+use serde_json::Value;
+
+/// Bytes of a block of the drives that are emulated.
+const BLOCK: usize = 4096;
+
+fn imbrex(folder: &Path, arguments: &str) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("imbrex").unwrap().args(arguments.split_whitespace()).current_dir(folder).assert()
+}
+
+fn rows(assert: &assert_cmd::assert::Assert) -> Vec<Value> {
+    serde_json::from_slice(&assert.get_output().stdout).unwrap()
+}
+
+fn said(assert: &assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+#[test]
+fn a_volume_is_inspected_damaged_checked_and_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| imbrex(folder.path(), arguments);
+    let formatted = &rows(&run("format a.img --drive small-zoned --capacity 64MiB --layer fifo-log --format json"))[0];
+    let memory = |key: &str| formatted["memory"][key].as_u64().unwrap();
+    assert!(memory("most_bytes") > memory("empty_bytes") && memory("empty_bytes") > 1 << 20, "{formatted}");
+    let inspected = &rows(&run("inspect a.img --format json").success())[0];
+    assert_eq!((&inspected["schema"], &inspected["layer"]), (&"imbrex.inspected/1".into(), &"fifo-log".into()));
+    assert_eq!(inspected["layers"][0]["mapped_blocks"], 0);
+    let superblock = &rows(&run("dump a.img --superblock --format json").success())[0];
+    assert_eq!(superblock["own"]["layer"], "fifo-log");
+    // Whoever may only read it; root may do anything.
+    let image = folder.path().join("a.img");
+    let permissions = |mode| std::fs::set_permissions(&image, std::fs::Permissions::from_mode(mode)).unwrap();
+    permissions(0o444);
+    for shown in ["inspect a.img", "dump a.img", "dump a.img --map", "dump a.img --journal --format csv", "check a.img"]
+    {
+        run(shown).success();
+    }
+    permissions(0o644);
+    // The first copy of the image's header.
+    File::options().write(true).open(folder.path().join("a.img")).unwrap().write_all_at(b"X", 100).unwrap();
+    let before = std::fs::read(folder.path().join("a.img")).unwrap();
+    let checked = run("check a.img --read-data --format json").code(4);
+    assert!(rows(&checked)[0]["problems"][0].as_str().unwrap().contains("copy 0 of the image's header"));
+    assert!(said(&checked).contains("--repair"), "{}", said(&checked));
+    assert_eq!(std::fs::read(folder.path().join("a.img")).unwrap(), before, "a check writes nothing");
+    let repaired = run("check a.img --repair").code(3);
+    assert!(said(&repaired).contains("is repaired"), "{}", said(&repaired));
+    run("check a.img --read-data").success();
+}
+
+#[test]
+fn a_volume_in_use_and_no_volume_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| imbrex(folder.path(), arguments);
+    run("format a.img --drive tiny-conventional --capacity 16MiB --layer conventional").success();
+    let store = store_path::open(&folder.path().join("a.img")).unwrap();
+    for command in ["check", "inspect", "dump"] {
+        assert!(said(&run(&format!("{command} a.img")).code(1)).contains("in use"));
+        assert!(said(&run(&format!("{command} b.img")).code(1)).contains("b.img"));
+    }
+    drop(store);
+    std::fs::write(folder.path().join("c.img"), vec![7; 1 << 20]).unwrap();
+    assert!(said(&run("check c.img").code(1)).contains("header"));
+}
+
+#[test]
+fn what_cannot_be_formatted_destroys_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| imbrex(folder.path(), arguments);
+    run("format a.img --drive tiny-conventional --capacity 16MiB --layer conventional").success();
+    let before = std::fs::read(folder.path().join("a.img")).unwrap();
+    for (arguments, reason) in [
+        ("a.img --drive tiny-conventional --layer conventional", "--force"),
+        ("a.img --drive small-zoned --layer seagate --force", "interlaced"),
+        ("a.img --drive small-zoned --layer fifo-log --buffer 90% --force", "--buffer"),
+        ("a.img --layer conventional --force", "--drive"),
+        (
+            "a.img b.img --drive ssd-pore --drive small-zoned --capacity 256MiB --layer lru-cache --force",
+            "lru-cache.disk_layer",
+        ),
+        ("a.img --drive small-zoned --drive small-zoned --layer fifo-log --force", "2 times for 1 images"),
+    ] {
+        let refused = run(&format!("format {arguments}")).code(1);
+        assert!(said(&refused).contains(reason), "{arguments}: {}", said(&refused));
+    }
+    assert!(std::fs::read(folder.path().join("a.img")).unwrap() == before && !folder.path().join("b.img").exists());
+    run("check a.img").success();
+}
+
+#[test]
+fn a_cache_is_looked_at_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| imbrex(folder.path(), arguments);
+    let drives = "--drive ssd-pore --drive small-banded --capacity 512MiB --capacity 64MiB";
+    run(&format!("format flash.img disk.img {drives} --layer lru-cache")).success();
+    let inspected = &rows(&run("inspect flash.img disk.img --format json").success())[0];
+    assert_eq!(inspected["layers"].as_array().unwrap().len(), 3);
+    run("check flash.img disk.img --read-data").success();
+    assert!(said(&run("check flash.img").code(1)).contains("2 members"));
+    let drives = "--drive tiny-conventional --drive small-zoned --capacity 256MiB --capacity 512MiB";
+    let layers = "--set lru-cache.flash_layer=\"conventional\" --set lru-cache.disk_layer=\"log-greedy\"";
+    run(&format!("format ssd.img zoned.img {drives} --layer lru-cache {layers}")).success();
+    run("check ssd.img zoned.img").success();
+}
+
+/// A disk whose map is too large for its journal is refused with the size that would do.
+#[test]
+fn a_disk_that_is_too_large_for_its_journal_is_refused_with_one_that_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let drive = "--drive imr-tracklace --layer";
+    for layer in ["track-flipping", "track-mapping", "tracklace --set tracklace.update_blocks=64"] {
+        let format = |gib: u64| {
+            let capacity = format!("--capacity {gib}GiB --force");
+            imbrex(folder.path(), &format!("format a.img {drive} {layer} {capacity}"))
+        };
+        let refused = said(&format(1700).code(1));
+        assert_eq!(refused.lines().count(), 1, "{refused}");
+        assert!(refused.contains("leave nothing of the 33000 conventional blocks"), "{refused}");
+        assert!(refused.contains("for checkpoints of a map of up to"), "{refused}");
+        let named = refused.split("there is room for ").nth(1).and_then(|text| text.split(' ').nth(2)).unwrap();
+        let gib: u64 = named.parse().unwrap();
+        format(gib).success();
+        said(&format(gib + gib / 20 + 10).code(1));
+        let as_live = format!("replay uniform --requests 10 --as-live {drive} {layer} --capacity 1700GiB");
+        let refused = said(&imbrex(folder.path(), &as_live).code(1));
+        assert!(refused.contains("GiB of this drive, or a"), "{refused}");
+    }
+}
+
+/// A folder in which files may be as long as a drive.
+fn roomy() -> tempfile::TempDir {
+    let shared = Path::new("/dev/shm");
+    if shared.is_dir() { tempfile::tempdir_in(shared).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+/// The layer of a volume on one store, for a single caller.
+fn served(image: &Path) -> Solo {
+    Volume::open(vec![store_path::open(image).unwrap()]).unwrap().solo().unwrap()
+}
+
+fn block(at: u64) -> Extent<Lba> {
+    Extent::new(Lba(at), 1)
+}
+
+/// What a block holds that says who it is.
+fn content(at: u64) -> Bytes {
+    at.to_le_bytes().repeat(BLOCK / 8).into()
+}
+
+/// Logs on drives that are sold: no room for the map of the whole drive, as records of 21 bytes, twice, in two copies.
+#[test]
+fn a_log_on_a_whole_drive_is_formatted_and_recovered_in_little_room() {
+    for (layer, size) in [("log-greedy", ""), ("sepbit", "--capacity 16GiB"), ("log-greedy", "--capacity 1TiB")] {
+        let folder = roomy();
+        let image = folder.path().join("a.img");
+        let formatted =
+            imbrex(folder.path(), &format!("format a.img --layer {layer} --drive exos-x18z {size} --any-memory"));
+        let refused = said(&formatted);
+        if refused.contains("no files of") {
+            return test_material::left_out("a log on a whole drive", "the file system has no files that long");
+        }
+        formatted.success();
+        let mut solo = served(&image);
+        let capacity = solo.stack.capacity().unwrap();
+        let places: Vec<u64> = (0..300).map(|i| i * 7919 % 300 * (capacity / 300)).collect();
+        places.iter().for_each(|at| drop(solo.call(Request::Write(block(*at), content(*at))).unwrap()));
+        solo.call(Request::Flush).unwrap();
+        drop(solo);
+        let mut solo = served(&image);
+        for at in places {
+            assert!(solo.call(Request::Read(block(at))).unwrap() == content(at), "{layer} {size}: block {at}");
+            assert!(solo.call(Request::Read(block(at + 1))).unwrap().iter().all(|byte| *byte == 0));
+        }
+        let progress = solo.stack.progress();
+        assert!(progress[0].journal_used < 1000 && progress[0].journal_blocks > 10_000);
+        drop(solo);
+        imbrex(folder.path(), "check a.img").success();
+        let taken = std::fs::metadata(&image).unwrap().blocks() * 512;
+        assert!(taken < 160 << 20, "{layer} {size} takes {taken} bytes of the host");
+    }
+}
+
+/// A whole conventional zone is the least that `dm-zoned` can do with, and a small drive has none left.
+#[test]
+fn a_drive_that_is_too_small_is_refused_with_a_size_that_is_not() {
+    let folder = roomy();
+    let format = |size: &str| {
+        imbrex(folder.path(), &format!("format a.img --layer dm-zoned --drive exos-x18z --capacity {size}"))
+    };
+    let refused = said(&format("16GiB").code(1));
+    let named = refused.split("--capacity ").nth(1).and_then(|text| text.split("GiB").next());
+    let gib: u64 = named.unwrap_or_else(|| panic!("{refused}")).parse().unwrap();
+    assert!(said(&format(&format!("{}GiB", gib - 1)).code(1)).contains(&format!("{gib}GiB is enough")));
+    format(&format!("{gib}GiB")).success();
+}
+
+/// What 20 single blocks of a volume of format version 1 hold, and 48 that follow each other.
+fn is_as_it_was(solo: &mut Solo) {
+    let mut holds = |at: u64, byte: u8| {
+        let read = solo.call(Request::Read(block(at))).unwrap();
+        assert!(read.iter().all(|read| *read == byte), "block {at} holds {}", read[0]);
+    };
+    (0..20).for_each(|i| holds(37 * i, i as u8 + 1));
+    (2048..2064).for_each(|at| holds(at, 0));
+    (2064..2112).for_each(|at| holds(at, 77));
+}
+
+/// The image was made and written to by the last program that knew version 1 only, and its server was killed.
+#[test]
+fn a_volume_of_format_version_1_is_read_and_written_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("old.img");
+    let mut old = Vec::new();
+    liblzma::read::XzDecoder::new(&include_bytes!("volumes/version-1.img.xz")[..]).read_to_end(&mut old).unwrap();
+    std::fs::write(&image, &old).unwrap();
+    let mut solo = served(&image);
+    is_as_it_was(&mut solo);
+    (3000..6000).for_each(|at| drop(solo.call(Request::Write(block(at), content(at))).unwrap()));
+    solo.call(Request::Flush).unwrap();
+    solo.stack.checkpoint();
+    solo.settle();
+    drop(solo);
+    imbrex(folder.path(), "check old.img --read-data").success();
+    let mut solo = served(&image);
+    is_as_it_was(&mut solo);
+    (3000..6000).for_each(|at| assert!(solo.call(Request::Read(block(at))).unwrap() == content(at)));
+    drop(solo);
+    let written = std::fs::read(&image).unwrap();
+    let holds = |magic: &[u8]| written.chunks(BLOCK).filter(|block| block.starts_with(magic)).count();
+    assert!(holds(b"IMBREXJ1") > 50 && holds(b"IMBREXJ2") == 0, "the older program can go on with it");
+    // A version that nobody knows yet.
+    for at in (0..old.len()).step_by(BLOCK).filter(|at| old[*at..].starts_with(b"IMBREXS1")).collect::<Vec<_>>() {
+        old[at + 8] = 3;
+    }
+    std::fs::write(&image, &old).unwrap();
+    let refused = said(&imbrex(folder.path(), "inspect old.img").code(1));
+    assert!(refused.contains("its format version is 3, and this program knows versions up to 2"), "{refused}");
+}
+
+#[test]
+fn stores_that_are_no_volume_together_are_refused_for_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| imbrex(folder.path(), arguments);
+    let cache = "--layer lru-cache --drive ssd-pore --drive small-banded --capacity 128MiB --capacity 64MiB";
+    run(&format!("format s.img d.img {cache}")).success();
+    run(&format!("format s2.img d2.img {cache}")).success();
+    run("format a.img --drive small-zoned --capacity 64MiB --layer fifo-log").success();
+    let copy = |from: &str, to: &str| std::fs::copy(folder.path().join(from), folder.path().join(to)).unwrap();
+    copy("s.img", "copy.img");
+    copy("a.img", "short.img");
+    copy("a.img", "stub.img");
+    let cut = |name: &str, bytes| File::options().write(true).open(folder.path().join(name)).unwrap().set_len(bytes);
+    cut("short.img", 20 << 20).unwrap();
+    cut("stub.img", 100).unwrap();
+    let all = [
+        ("s.img d2.img", "member 2 belongs to another volume"),
+        ("s.img a.img", "member 2 belongs to another volume"),
+        ("d.img s.img", "member 1 is the volume's member 2; name them in order"),
+        ("s.img copy.img", "member 2 is the volume's member 1"),
+        ("s.img s.img", "in use"),
+        ("s.img", "the volume has 2 members; name all of them"),
+        ("a.img d.img", "the volume has 1 members"),
+        ("short.img", "its end is missing"),
+        ("stub.img", "both copies of the image's header are unusable"),
+    ];
+    for (stores, why) in all {
+        let refused = run(&format!("check {stores}")).code(1);
+        assert!(said(&refused).contains(why), "{stores}: {}", said(&refused));
+    }
+    // A copy is as good as what it was made of, until one of the two is served.
+    run("check copy.img d.img").success();
+}

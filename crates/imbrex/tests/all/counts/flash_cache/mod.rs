@@ -1,0 +1,191 @@
+//! Caches on flash in front of a disk: hits, evictions and the blocks read and written on each of the two devices,
+//! against lists and sets that take requests block by block.
+//!
+//! The models know no frame, no plan and no record, only which blocks are in the cache and which of them are dirty.
+
+mod costs;
+mod readings;
+mod regions;
+mod replaced;
+mod sets;
+
+use std::collections::HashMap;
+
+use imbrex::block::{Access, Extent, Lba};
+use imbrex::layers::{LayerInfo, lru_cache, pore};
+use imbrex::trace::Workload;
+use test_material::{beside, cases};
+
+use crate::counts::{mixed, requests, sample};
+use crate::fixture::two_devices::{Counts, Journal, TwoDevices};
+use costs::Costs;
+use readings::READINGS;
+use replaced::Replaced;
+use sets::Sets;
+
+/// Blocks that are numbered anew together.
+const STRETCH: u64 = 256;
+
+/// Requests of a workload.
+const LONGEST: usize = 12_000;
+
+trait Model {
+    fn write(&mut self, first: u64, blocks: u64);
+    fn read(&mut self, first: u64, blocks: u64);
+    fn counts(&self) -> &Counts;
+}
+
+/// A dirty block goes home.
+fn write_back(counts: &mut Counts) {
+    counts.evicted += 1;
+    counts.read[0] += 1;
+    counts.written[1] += 1;
+}
+
+/// The fields of a layer.
+pub struct Settings<'a>(pub &'a toml::Table);
+
+impl Settings<'_> {
+    pub fn number(&self, key: &str, default: u64) -> u64 {
+        self.0.get(key).and_then(toml::Value::as_integer).map_or(default, |number| number as u64)
+    }
+
+    pub fn part(&self, key: &str, default: f64) -> f64 {
+        self.0.get(key).and_then(toml::Value::as_float).unwrap_or(default)
+    }
+
+    /// Whether a field that is on by default is on.
+    pub fn flag(&self, key: &str) -> bool {
+        self.0.get(key).is_none_or(|value| value.as_bool() == Some(true))
+    }
+
+    pub fn text<'s>(&'s self, key: &str, default: &'s str) -> &'s str {
+        self.0.get(key).and_then(toml::Value::as_str).unwrap_or(default)
+    }
+}
+
+fn model(layer: &str, settings: &Settings, frames: u64) -> Box<dyn Model> {
+    match layer {
+        "static-sets" => Box::new(Sets::new(settings, frames)),
+        "sac" => Box::new(Costs::new(settings, frames)),
+        _ => Box::new(Replaced::new(settings, frames, layer == "pore")),
+    }
+}
+
+/// What is read and written in a workload, and how many blocks the disk has that it needs. Blocks are numbered anew in
+/// stretches in order of appearance, so that a large address range makes no large disk. Of a long workload only the front
+/// is taken, where somebody waits.
+fn accesses(workload: &Workload) -> (Vec<(Access, Extent<Lba>)>, u64) {
+    let mut places = HashMap::new();
+    let mut small = Vec::new();
+    for request in requests(workload).into_iter().take(cases(LONGEST, usize::MAX)) {
+        let mut rest = request.blocks(4096);
+        while !rest.is_empty() {
+            let (stretch, offset) = (rest.start.0 / STRETCH, rest.start.0 % STRETCH);
+            let part = rest.first((STRETCH - offset) as u32);
+            let next = places.len() as u64;
+            let place = *places.entry(stretch).or_insert(next) * STRETCH + offset;
+            small.push((request.access, Extent::new(Lba(place), part.blocks)));
+            rest = rest.skip(part.blocks);
+        }
+    }
+    (small, places.len() as u64 * STRETCH)
+}
+
+fn modelled(layer: &str, accesses: &[(Access, Extent<Lba>)], frames: u32, config: &str) -> Counts {
+    let config = config.parse().expect("a TOML table");
+    let mut model = model(layer, &Settings(&config), u64::from(frames));
+    for &(access, at) in accesses {
+        match access {
+            Access::Write => model.write(at.start.0, u64::from(at.blocks)),
+            Access::Read => model.read(at.start.0, u64::from(at.blocks)),
+            Access::Trim => {}
+        }
+    }
+    model.counts().clone()
+}
+
+fn compare(info: &'static LayerInfo, workload: &Workload, frames: u32, config: &str) -> Counts {
+    let (accesses, blocks) = accesses(workload);
+    let mut devices = TwoDevices::new(info, config, frames, blocks, Journal::AtOnce);
+    devices.checks = false;
+    for &(access, at) in &accesses {
+        match access {
+            Access::Write => devices.write(at),
+            Access::Read => devices.read(at),
+            Access::Trim => {}
+        }
+    }
+    devices.check();
+    let model = modelled(info.name, &accesses, frames, config);
+    assert_eq!(devices.counts, model, "{} with {frames} frames, {config:?}", info.name);
+    devices.counts
+}
+
+/// More reads than in other comparisons.
+fn reads_and_writes() -> Workload {
+    let mut workload = mixed();
+    if let Workload::Synthetic(spec) = &mut workload {
+        spec.write_ratio = 0.6;
+    }
+    workload
+}
+
+#[test]
+fn counts_of_flash_caches_agree() {
+    let workload = reads_and_writes();
+    for (info, readings) in READINGS {
+        for config in std::iter::once(&"").chain(readings) {
+            for frames in if config.is_empty() { [300, 2500] } else { [300, 900] } {
+                let counts = compare(info, &workload, frames, config);
+                println!("{} with {frames} frames, {config:?}: {counts:?}", info.name);
+                let Counts { write_hits, read_hits, evicted, passed, read, written } = counts;
+                assert_eq!(passed, 0, "nothing waits for the journal");
+                assert!([write_hits, read_hits, evicted, read[1], written[1]].into_iter().all(|n| n > 100));
+            }
+        }
+    }
+}
+
+/// That the models agree says something only if others would not.
+#[test]
+fn every_reading_of_a_flash_cache_moves_a_count() {
+    let (accesses, _) = accesses(&reads_and_writes());
+    for (info, readings) in READINGS {
+        let mut seen: Vec<(Counts, &str)> = Vec::new();
+        for config in std::iter::once(&"").chain(readings) {
+            let counts = modelled(info.name, &accesses, 900, config);
+            let same = seen.iter().find(|(other, _)| *other == counts);
+            assert!(same.is_none(), "{}: {config:?} counts as {:?}", info.name, same.map(|same| same.1));
+            seen.push((counts, config));
+        }
+    }
+}
+
+#[test]
+fn counts_of_flash_caches_agree_on_a_sample() {
+    let workload = Workload::File(sample("vscsi2", 8000).into());
+    for (info, _) in READINGS {
+        let Counts { write_hits, read_hits, evicted, .. } = compare(info, &workload, 5000, "");
+        assert!([write_hits, read_hits, evicted].into_iter().all(|n| n > 1000));
+    }
+}
+
+#[test]
+fn counts_of_flash_caches_agree_on_a_real_trace() {
+    let Some(folder) = beside("the counts of flash caches on a real trace", "traces") else { return };
+    let workload = Workload::File(folder.join("cloudphysics.vscsi.zst").into());
+    for (info, _) in READINGS {
+        let counts = compare(info, &workload, 2000, "");
+        println!("{} with 2000 frames: {counts:?}", info.name);
+        assert!(counts.evicted > 1000, "{}: {counts:?}", info.name);
+    }
+    for config in ["region_blocks = 256", "region_blocks = 256\nevict = 'region'\nread_allocate = false"] {
+        let counts = compare(&pore::INFO, &workload, 800, config);
+        println!("pore with 800 frames, {config:?}: {counts:?}");
+    }
+    for policy in ["clock", "lirs", "arc", "s3-fifo", "sieve"] {
+        let counts = compare(&lru_cache::INFO, &workload, 800, &format!("replacement = '{policy}'"));
+        println!("{policy} with 800 frames: {counts:?}");
+    }
+}
