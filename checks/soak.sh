@@ -1,8 +1,8 @@
 #!/bin/bash
-# What `make test` does in hundreds, in thousands: power cuts for every layer, the property tests, kills of
-# served volumes, the template of a layer in a copy outside, and the fuzz targets. SOAK_SEED, 1 unless told otherwise, is
-# what all but the kills start from; what fails prints how it is replayed. It is as much as is worth waiting for after
-# each change: for a night there are 100000 and 5000 cuts, which take half an hour on two cores, and more of the rest.
+# What `make test` does in hundreds, in thousands: power cuts for every layer, the property tests, kills of served
+# volumes, the template of a layer in a copy outside, and the fuzz targets. SOAK_SEED, 1 unless told otherwise, is what
+# all but the kills start from; what fails prints how it is replayed. It is as much as is worth waiting for after each
+# change: for a night there are 100000 and 5000 cuts, which take half an hour on two cores, and more of the rest.
 #
 # MEMORY_CUTS and IMAGE_CUTS are the cuts of each layer on drives in memory and on images, CASES those of each property,
 # FUZZ_SECONDS the time of each fuzz target.
