@@ -19,8 +19,6 @@ check="memory" required=IMBREX_REQUIRE_PEERS
 . ./server.sh
 trap 'stop_all > /dev/null 2>&1; rm -rf "$work" "$images"' EXIT
 
-mib() { awk -v bytes="$(number "$1" resident_bytes)" 'BEGIN { print int(bytes / 1048576) }'; }
-
 # Blocks in the buffer, which are what the map holds.
 mapped() { number "$1" used_blocks; }
 
@@ -45,13 +43,6 @@ measure_growth() {
     done
     stop "$layer"
     rm "$images/$layer.img"
-}
-
-# A server is no larger than it was said to become.
-is_bounded() {
-    local most
-    most=$(($(number "$1" most_bytes) >> 20))
-    [ "$(mib "$1")" -le "$most" ] || fail "a server with $1 takes $(mib "$1") MiB, and at most $most were stated"
 }
 
 measure_cleaning() {

@@ -63,6 +63,8 @@ await() {
 
 # Has a server end as it should.
 stop() {
+    # One that is reached over TCP does not say how it stands here.
+    [ ! -S "$images/$1.sock" ] || is_bounded "$1"
     kill -TERM "${servers[$1]}"
     wait "${servers[$1]}" || fail "the server of $1 ended with status $?: $(tail -n 1 "$work/$1.log")"
     unset "servers[$1]"
@@ -85,5 +87,14 @@ status() { "$imbrex" status "$images/$1.sock" --format json; }
 
 # NAME FIELD: a number of the status, by the last part of its name.
 number() { status "$1" | sed -n "s/^ *\"$2\": \([0-9.]*\).*/\1/p" | head -n 1; }
+
+mib() { awk -v bytes="$(number "$1" resident_bytes)" 'BEGIN { print int(bytes / 1048576) }'; }
+
+# A server is no larger than it was said to become.
+is_bounded() {
+    local most
+    most=$(($(number "$1" most_bytes) >> 20))
+    [ "$(mib "$1")" -le "$most" ] || fail "the server of $1 takes $(mib "$1") MiB, and at most $most were stated"
+}
 
 declare -A servers=()

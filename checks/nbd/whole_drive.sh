@@ -18,8 +18,6 @@ trap 'stop_all > /dev/null 2>&1; rm -rf "$work" "$images"' EXIT
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
-mib() { awk -v bytes="$(number "$1" resident_bytes)" 'BEGIN { print int(bytes / 1048576) }'; }
-
 # LAYER WHAT ARGUMENTS...: writes or reads back what is there.
 content() {
     local arguments

@@ -70,7 +70,7 @@ fn it_says_how_it_stands_and_cleans_when_told_to() {
     assert!((1 << 20..1 << 32).contains(&before.resident_bytes.unwrap()));
     let memory = before.memory.unwrap();
     assert!(memory.empty_bytes < memory.most_bytes && memory.most_bytes < 1 << 30, "{memory:?}");
-    assert!(before.resident_bytes.unwrap() <= memory.most_bytes, "{memory:?}");
+    // Whether what is resident stays below is seen where a server has a process to itself: `checks/nbd/server.sh`.
     assert_eq!(before.latency["write"].all.count, 400);
     assert_eq!(before.latency["flush"].all.count, 1);
     let buffered = before.runners[0].used_blocks.unwrap();
