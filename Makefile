@@ -29,8 +29,8 @@ checks:
 	@checks/python/run.sh
 
 # What takes too long for every change: 20 000 power cuts a layer, more cases of properties, fuzzing. SOAK_SEED varies it.
-soak:
-	@checks/soak.sh
+soak: programs
+	@PROGRAMS=$(PROGRAMS) checks/soak.sh
 
 # A minimal toolchain comes without these two.
 tools:

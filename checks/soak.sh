@@ -13,7 +13,7 @@ SOAK_SEED=${SOAK_SEED:-1} MEMORY_CUTS=${MEMORY_CUTS:-20000} IMAGE_CUTS=${IMAGE_C
 CASES=${CASES:-200} FUZZ_SECONDS=${FUZZ_SECONDS:-30}
 # A run takes a seed, so that another SOAK_SEED shares none with this one.
 first=$(((SOAK_SEED - 1) * 1000000 + 1))
-imbrex=target/release/imbrex
+imbrex=${CARGO_TARGET_DIR:-target}/release/imbrex
 
 say() { echo "soak: $1"; }
 
