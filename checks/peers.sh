@@ -19,6 +19,9 @@ left_out() {
     [ -z "${IMBREX_LEFT_OUT:-}" ] || printf '%s\t%s\n' "$1" "$2" >> "$IMBREX_LEFT_OUT"
 }
 
+# With PREPARE a check ends when what it needs is there: while something else is built, its programs are fetched.
+prepared() { [ -z "${PREPARE:-}" ] || exit 0; }
+
 program() { PATH=$PATH:/sbin:/usr/sbin command -v "$1"; }
 
 # Programs of the host, each with the package that it comes in: `program:package`.

@@ -14,6 +14,7 @@ check="device check"
 need_guest_programs nbdkit:nbdkit nbd-client:nbd-client mkfs.ext4:e2fsprogs e2fsck:e2fsprogs \
     fio:fio blkdiscard:util-linux
 need_kernel
+prepared
 build_programs dev
 begin_guest nbd null_blk scsi_debug sd_mod ublk_drv
 copy_programs

@@ -48,6 +48,7 @@ compare() {
 
 need_guest_programs dmsetup:dmsetup
 need_kernel
+prepared
 begin_guest null_blk dm_zoned
 copy_program "$(program dmsetup)"
 copy_program "$(find "$cache/root" -name dmzadm -type f | head -n 1)"

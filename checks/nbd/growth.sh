@@ -18,7 +18,7 @@ check_growth() {
     [ "$(zones_left $name)" -gt 0 ] || fail "$name has grown before it could be killed: $(cat "$work/grow")"
     for round in $REGIONS; do
         load $name
-        write_until_killed $name "$round"
+        write_until_killed $name "$round" 512
         end_load
         serve $name --throttle 2 --idle-after 3600000
         [ "$(zones_left $name)" -gt 0 ] || fail "the growth of $name does not outlast its server, or ended before it"

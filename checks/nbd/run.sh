@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-KILLS=${KILLS:-2}
+KILLS=${KILLS:-1}
 profile=${PROFILE:-dev}
 work=$(mktemp -d)
 images=$(mktemp -d -p "${IMAGES:-$([ -w /dev/shm ] && echo /dev/shm || echo "$work")}")
@@ -256,6 +256,7 @@ skip_part() {
 }
 
 need_programs nbdkit:nbdkit nbdcopy:libnbd-bin qemu-io:qemu-utils fio:fio
+prepared
 fio --enghelp 2> /dev/null | grep -qw nbd || skip "this fio cannot speak NBD"
 build
 
@@ -287,6 +288,6 @@ check_full
 check_trims
 check_holes
 check_waits waits
-check_kills
+check_kills fifo-log log-greedy dm-zoned amphisbaena seagate lru-cache
 check_growth
 say "a volume grows under load and after its server was killed; what was flushed is there, and clients see the new size"

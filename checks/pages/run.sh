@@ -24,6 +24,7 @@ if ! "$environment/bin/python" -c 'import selenium' 2> /dev/null; then
     timeout 120 "$environment/bin/pip" install --quiet --disable-pip-version-check --requirement requirements.txt > "$work/pip" 2>&1 ||
         skip "selenium could not be installed: $(tail -n 1 "$work/pip")"
 fi
+prepared
 if [ -z "${PROGRAMS:-}" ]; then
     (cd "$root" && cargo build --locked --quiet --package imbrex-cli --package imbrex-nbdkit)
     PROGRAMS=$root/target/debug

@@ -30,6 +30,7 @@ if ! cmp --silent requirements.txt "$environment/requirements.txt"; then
     cp requirements.txt "$environment"
 fi
 
+prepared
 # What make passes on of its jobs is not open here.
 unset MAKEFLAGS MFLAGS
 export PATH=$environment/bin:$PATH CARGO_TARGET_DIR=$target

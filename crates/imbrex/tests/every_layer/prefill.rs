@@ -10,7 +10,7 @@ use crate::fixture::random::{Choices, any_choices, configured};
 use crate::fixture::{Listed, request, simulate};
 use crate::for_any;
 
-const CASES: u32 = 150;
+const CASES: u32 = 60;
 
 /// Blocks of the longest band of the tiny disk.
 const BAND: u32 = 40;

@@ -16,8 +16,8 @@ use crate::fixture::random::{Choices, Drawn, any_choices, any_options, any_reque
 use crate::fixture::{Listed, below, disk_for, simulate, suited};
 use crate::for_any;
 
-const CASES: u32 = 150;
-const CASES_IN_STEPS: u32 = 80;
+const CASES: u32 = 80;
+const CASES_IN_STEPS: u32 = 40;
 
 /// What a replay is made of: a trace, options, the size of a buffer and the choice of a configuration.
 type Input = (Vec<Drawn>, ReplayOptions, u32, Choices);

@@ -10,7 +10,7 @@ use crate::fixture::random::{Choices, Drawn, any_choices, any_options, any_reque
 use crate::fixture::{Listed, simulate};
 use crate::for_any;
 
-const CASES: u32 = 40;
+const CASES: u32 = 25;
 const REORDERING: [Scheduler; 2] = [Scheduler::CLook, Scheduler::Sptf];
 
 /// What replays are made of: a trace, options, the size of a buffer and the choice of a configuration.

@@ -12,7 +12,7 @@ use crate::fixture::random::{any_choices, any_options, any_request, configured, 
 use crate::fixture::{Listed, simulate};
 use crate::for_any;
 
-const CASES: u32 = 100;
+const CASES: u32 = 50;
 
 /// What a replay counts, at every level.
 fn counts(outcome: &Outcome, with_resets: bool) -> Vec<u64> {

@@ -341,7 +341,7 @@ fn counts_of_a_drive_managed_disk_agree() {
     for workload in [mixed(), streams()] {
         let mut seen = Counts::default();
         let of = |prefill: f64, count| configs.iter().take(count).map(move |config| (prefill, *config));
-        let few = cases(4, configs.len());
+        let few = cases(2, configs.len());
         for (prefill, config) in of(1.0, few).chain(of(0.4, few)).chain(of(0.0, configs.len())) {
             let counts = compare_drive_managed(&workload, &drive, prefill, config);
             println!("{prefill} {config:?}: {counts:?}");

@@ -265,9 +265,10 @@ fn mixed() -> Workload {
     )
 }
 
-/// A workload of 20 000 requests that is otherwise as `own` says.
+/// A workload of 10 000 requests, or of 20 000 where nobody waits, that is otherwise as `own` says.
 fn synthetic(own: &str) -> Workload {
-    let spec = format!("name = \"own\"\ndescription = \"\"\nrequests = 20000\narrivals.mean_rate = 100.0\n{own}");
+    let requests = cases(10_000, 20_000);
+    let spec = format!("name = \"own\"\ndescription = \"\"\nrequests = {requests}\narrivals.mean_rate = 100.0\n{own}");
     Workload::Synthetic(imbrex::trace::synthetic::SyntheticSpec::parse("own", &spec).expect("a workload"))
 }
 

@@ -27,7 +27,7 @@ use sets::Sets;
 const STRETCH: u64 = 256;
 
 /// Requests of a workload.
-const LONGEST: usize = 12_000;
+const LONGEST: usize = 6_000;
 
 trait Model {
     fn write(&mut self, first: u64, blocks: u64);

@@ -1,0 +1,62 @@
+//! `checks/steps.py` runs what it is told, counts what was left out, and ends with what failed.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "clippy takes the helpers of an integration test for library code")]
+
+use std::process::Command;
+
+use test_material::{LEFT_OUT, repository};
+
+/// What is printed after the steps when these are run, and the status that it ends with. Each has a name, a command,
+/// and the step that it comes after, if any.
+fn run(steps: &[(&str, &str, &str)]) -> (String, Option<i32>) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("steps.toml");
+    let step = |(name, command, after): &(&str, &str, &str)| {
+        let after = if after.is_empty() { String::new() } else { format!("'{after}'") };
+        format!("[\"{name}\"]\ngoals = [\"tried\"]\nafter = [{after}]\ncommand = '''\n{command}'''\n")
+    };
+    std::fs::write(&file, steps.iter().map(step).collect::<String>()).unwrap();
+    let mut program = Command::new(repository().join("checks/steps.py"));
+    let output = program.arg("tried").arg(&file).env("CARGO_TARGET_DIR", folder.path()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let after = said.lines().filter(|line| !line.starts_with('[') && !line.contains(" steps in "));
+    (after.map(|line| format!("{line}\n")).collect(), output.status.code())
+}
+
+/// A command that leaves out a check.
+fn leave_out(check: &str, why: &str) -> String {
+    format!("printf '%s\\t%s\\n' \"{check}\" \"{why}\" >> \"${LEFT_OUT}\"")
+}
+
+#[test]
+fn tests_are_counted_whoever_runs_them() {
+    let cargo = "echo 'test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out'";
+    let said = run(&[("a", cargo, ""), ("b", "echo '======= 4 passed, 2 skipped in 1.50s ======='", "")]);
+    assert_eq!(said, ("nothing was left out\n7 passed, 0 failed, 3 skipped\n".to_owned(), Some(0)));
+}
+
+#[test]
+fn what_is_left_out_is_counted_by_reason() {
+    let pairs = [("b", "no traces"), ("fio", "no nbdkit"), ("a", "no traces"), ("b", "no traces")];
+    let script = pairs.map(|(check, why)| leave_out(check, why)).join("\n");
+    let expected =
+        "4 checks left out:\n  no nbdkit:\n    fio\n  no traces:\n    a\n    b\n0 passed, 0 failed, 0 skipped\n";
+    assert_eq!(run(&[("a", &script, "")]), (expected.to_owned(), Some(0)));
+}
+
+#[test]
+fn a_failure_is_said_last_with_the_command_that_repeats_it_and_nothing_follows_on_it() {
+    let (said, status) =
+        run(&[("a", "echo why; exit 3", ""), ("b", "touch \"$CARGO_TARGET_DIR\"/b; echo too much", "a")]);
+    assert_eq!(status, Some(1));
+    assert!(said.contains("0 passed, 1 failed, 0 skipped\n") && !said.contains("too much"), "{said}");
+    assert!(said.ends_with("why\n\nThis repeats it alone:\n\n    echo why; exit 3\n\n"), "{said}");
+}
+
+#[test]
+fn an_unknown_goal_is_refused() {
+    let mut program = Command::new(repository().join("checks/steps.py"));
+    let output = program.arg("everything").output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.contains("there are quick, soak, test")), (Some(1), true), "{error}");
+}
