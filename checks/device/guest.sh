@@ -67,4 +67,3 @@ life log-greedy "null_blk with at most 2 open and 6 active zones"
 ! imbrex format "/dev/$disk" --layer dm-zoned --force > /tmp/refused 2>&1 && grep -q 'dm-zoned cannot be served.* 6 active zones' /tmp/refused ||
     { cat /tmp/refused; finish "failed: a layer that cannot keep the disk's limit is not refused"; }
 ublk_life log-greedy
-finish done

@@ -1,15 +1,14 @@
 # What the guest does: makes a host-managed disk, puts dm-zoned on it, writes the pattern and says how many blocks of 4
 # KiB the disk below was written.
 
-disk=nullb0
-
 # Conventional zones that are free, of 10.
 free() { dmsetup status | sed 's,.* \([0-9]*\)/10 random.*,\1,'; }
 
-modprobe null_blk nr_devices=1 gb=1 bs=4096 zoned=1 zone_size=16 zone_nr_conv=12 memory_backed=1 || finish "failed: null_blk"
+. /serving.sh
+make_disk null
 modprobe dm_zoned || finish "failed: dm_zoned"
-dmzadm --format /dev/nullb0 --force > /dev/null || finish "failed: dmzadm --format"
-dmzadm --start /dev/nullb0 > /dev/null || finish "failed: dmzadm --start"
+dmzadm --format "/dev/$disk" --force > /dev/null || finish "failed: dmzadm --format"
+dmzadm --start "/dev/$disk" > /dev/null || finish "failed: dmzadm --start"
 [ -b /dev/dm-0 ] || finish "failed: there is no /dev/dm-0"
 echo "capacity $(($(cat /sys/block/dm-0/size) / 8))"
 start=$(written)
@@ -28,4 +27,5 @@ dmsetup suspend "$name" && dmsetup resume "$name" || finish "failed: dmsetup"
 sleep 13
 settle
 echo "after $(($(written) - start))"
-finish done
+dmsetup remove_all
+take_disk
