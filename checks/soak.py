@@ -25,7 +25,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target").absolute()
 IMBREX = TARGET / "programs/imbrex"
-FUZZERS = TARGET / "fuzz/x86_64-unknown-linux-gnu/debug"
 SECONDS = float(os.environ.get("SOAK_SECONDS", 480))
 SEED = int(os.environ.get("SOAK_SEED", 1))
 AT_A_TIME = 2
@@ -92,7 +91,8 @@ def fuzz(job, seed):
     seeds = ROOT / "fuzz/seeds" / job.of
     options = [f"-seed={seed % 2**31}", f"-max_total_time={SLICE_SECONDS * 2}", "-max_len=8192", "-timeout=60", "-rss_limit_mb=1024",
                "-verbosity=0", "-print_final_stats=1", f"-artifact_prefix={TARGET}/fuzz/"]
-    return [str(FUZZERS / job.of), str(corpus), *([str(seeds)] if seeds.is_dir() else []), *options], {}, 0
+    program = next((TARGET / "fuzz").glob(f"*/debug/{job.of}"))
+    return [str(program), str(corpus), *([str(seeds)] if seeds.is_dir() else []), *options], {}, 0
 
 
 KINDS = {

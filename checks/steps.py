@@ -64,8 +64,11 @@ class Step:
         """Seconds that it is expected to take from now on, on a machine that takes `pace` times as long."""
         if self.took is not None:
             return 0
-        under_way = time.monotonic() - self.began if self.process else 0
-        return max(self.expected * pace - under_way, 1)
+        return max(self.expected * pace - self.under_way(), 1)
+
+    def under_way(self):
+        """Seconds since it began."""
+        return time.monotonic() - self.began if self.process else 0
 
 
 class Run:
@@ -84,7 +87,7 @@ class Run:
 
     def go(self):
         waiting = list(self.steps)
-        while waiting and not self.failed or self.running:
+        while waiting or self.running:
             self.begin(waiting)
             time.sleep(0.1)
             for step in [step for step in self.running if step.ended()]:
@@ -122,9 +125,9 @@ class Run:
             step.process.wait()
 
     def left(self):
-        """Seconds until all is done: steps go to whoever is free first, at the pace of those that are done."""
-        done = [step for step in self.steps if step.took is not None]
-        pace = (SURE_SECONDS + sum(step.took for step in done)) / (SURE_SECONDS + sum(step.expected for step in done))
+        """Seconds until all is done: steps go to whoever is free first, at the pace of those that are done or overdue."""
+        known = [step for step in self.steps if step.took is not None or step.under_way() > step.expected]
+        pace = (SURE_SECONDS + sum(step.took or step.under_way() for step in known)) / (SURE_SECONDS + sum(step.expected for step in known))
         free, ends = [0.0] * AT_A_TIME, {}
         for step in sorted(self.steps, key=lambda step: (step.took is None, step.process is None)):
             remains, after = step.remains(pace), max((ends.get(name, 0) for name in step.after), default=0)
@@ -147,7 +150,7 @@ class Run:
         return "\r\033[K" if self.terminal else ""
 
     def say_how_far(self):
-        under_way = "; ".join(f"{step.name} {in_minutes(time.monotonic() - step.began)}" for step in self.running)
+        under_way = "; ".join(f"{step.name} {in_minutes(step.under_way())}" for step in self.running)
         if self.terminal:
             width = os.get_terminal_size().columns - 1
             print(f"{self.clear()}{f'[{self.how_far()}] {under_way}'[:width]}", end="", flush=True)

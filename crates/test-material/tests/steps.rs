@@ -9,6 +9,11 @@ use test_material::{LEFT_OUT, repository};
 /// What is printed after the steps when these are run, and the status that it ends with. Each has a name, a command,
 /// and the step that it comes after, if any.
 fn run(steps: &[(&str, &str, &str)]) -> (String, Option<i32>) {
+    run_with(steps, &[])
+}
+
+/// The same, with more in the environment.
+fn run_with(steps: &[(&str, &str, &str)], environment: &[(&str, &str)]) -> (String, Option<i32>) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("steps.toml");
     let step = |(name, command, after): &(&str, &str, &str)| {
@@ -17,7 +22,8 @@ fn run(steps: &[(&str, &str, &str)]) -> (String, Option<i32>) {
     };
     std::fs::write(&file, steps.iter().map(step).collect::<String>()).unwrap();
     let mut program = Command::new(repository().join("checks/steps.py"));
-    let output = program.arg("tried").arg(&file).env("CARGO_TARGET_DIR", folder.path()).output().unwrap();
+    program.arg("tried").arg(&file).env("CARGO_TARGET_DIR", folder.path()).env_remove("KEEP_GOING");
+    let output = program.envs(environment.iter().copied()).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     let after = said.lines().filter(|line| !line.starts_with('[') && !line.contains(" steps in "));
     (after.map(|line| format!("{line}\n")).collect(), output.status.code())
@@ -51,6 +57,17 @@ fn a_failure_is_said_last_with_the_command_that_repeats_it_and_nothing_follows_o
     assert_eq!(status, Some(1));
     assert!(said.contains("0 passed, 1 failed, 0 skipped\n") && !said.contains("too much"), "{said}");
     assert!(said.ends_with("why\n\nThis repeats it alone:\n\n    echo why; exit 3\n\n"), "{said}");
+}
+
+#[test]
+fn the_first_failure_ends_the_run_unless_others_are_wanted_too() {
+    let steps = [
+        ("a", "exit 3", ""),
+        ("b", "sleep 1", ""),
+        ("c", "echo 'test result: ok. 1 passed; 0 failed; 0 ignored'", "b"),
+    ];
+    assert!(run(&steps).0.contains("\n0 passed, 1 failed, 0 skipped\n"));
+    assert!(run_with(&steps, &[("KEEP_GOING", "1")]).0.contains("\n1 passed, 1 failed, 0 skipped\n"));
 }
 
 #[test]
