@@ -127,7 +127,8 @@ class Run:
     def left(self):
         """Seconds until all is done: steps go to whoever is free first, at the pace of those that are done or overdue."""
         known = [step for step in self.steps if step.took is not None or step.under_way() > step.expected]
-        pace = (SURE_SECONDS + sum(step.took or step.under_way() for step in known)) / (SURE_SECONDS + sum(step.expected for step in known))
+        # What was built already says nothing of the machine, so it is never taken for a faster one.
+        pace = max(1, (SURE_SECONDS + sum(step.took or step.under_way() for step in known)) / (SURE_SECONDS + sum(step.expected for step in known)))
         free, ends = [0.0] * AT_A_TIME, {}
         for step in sorted(self.steps, key=lambda step: (step.took is None, step.process is None)):
             remains, after = step.remains(pace), max((ends.get(name, 0) for name in step.after), default=0)

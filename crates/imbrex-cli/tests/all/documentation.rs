@@ -120,7 +120,7 @@ fn arguments(command: &str) -> Vec<String> {
 }
 
 /// Requests of a replay that is run here, where nobody looks at its numbers.
-const REQUESTS: usize = 4_000;
+const REQUESTS: usize = 20_000;
 
 /// A replay of many requests becomes one of few, unless what it draws is shown or it says itself what of it counts.
 fn shorten(arguments: &mut Vec<String>) {
