@@ -51,6 +51,7 @@ class Job:
     done: int = 0
     slices: int = 0
     left: list = field(default_factory=list)
+    cut_short: bool = False
 
     def command(self):
         """The next slice: a command, its environment, and how many trials it makes."""
@@ -146,7 +147,7 @@ class Soak:
     """Whose turn it is, and what has been found."""
 
     def __init__(self, jobs):
-        self.jobs, self.busy, self.found = jobs, {}, None
+        self.jobs, self.busy, self.found = random.Random(SEED).sample(jobs, len(jobs)), {}, None
         self.lock = threading.Lock()
         self.began = time.monotonic()
 
@@ -178,6 +179,8 @@ class Soak:
         self.busy[id(job)] = process
         said = process.communicate()[0]
         took = time.monotonic() - began
+        if process.returncode != 0 and job.cut_short:
+            return
         if process.returncode != 0 and self.found is None:
             again = " ".join([*(f"{name}={value}" for name, value in environment.items()), shlex.join(command)])
             self.found = (f"{job.kind}, {job.of}:\n\n{said[-4000:]}", again)
@@ -186,6 +189,14 @@ class Soak:
         job.slices += 1
         job.spent += took
         job.longer(took)
+
+    def cut_short(self):
+        """Ends what may take minutes and is of no use in part."""
+        for job in self.jobs:
+            process = self.busy.get(id(job))
+            if job.kind == "deep tests" and process and not job.cut_short:
+                job.cut_short = True
+                os.killpg(process.pid, signal.SIGTERM)
 
     def stop(self):
         self.found = self.found or ("stopped", "")
@@ -213,6 +224,8 @@ class Soak:
                 print(f"soak: {max(SECONDS - (spoke - self.began), 0):.0f} s left", flush=True)
             if self.found:
                 self.stop()
+            elif self.is_over():
+                self.cut_short()
         self.tell()
 
 

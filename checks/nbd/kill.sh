@@ -1,8 +1,8 @@
 # Servers that are killed while they are written to: everything that was flushed is there again. To be sourced after
 # server.sh; `KILLS` is how often, and SEED is what the moments are drawn from.
 
-# More commands than anybody answers before somebody looks.
-REGION=2048 COMMANDS=100000
+# More commands than are answered before somebody looks; those behind the kill fail one by one, which takes its time.
+REGION=2048 COMMANDS=20000
 RANDOM=${SEED:-1}
 
 # LAYER ...: one of each way to keep a map.
@@ -48,7 +48,7 @@ notices_loss() {
 
 # NAME ROUND [MOST]: kills the server when at most so many writes more than 64 have been answered.
 write_until_killed() {
-    local name=$1 round=$2 client answered least=$((64 + RANDOM % ${3:-4096}))
+    local name=$1 round=$2 client answered least=$((64 + RANDOM % ${3:-2048}))
     awk -v seed=$RANDOM -v commands=$COMMANDS -v region=$REGION -v base=$((round * REGION)) -v list="$work/list" \
         -f writes.awk > "$work/commands"
     : > "$work/written" # the client is not yet there when the first look at it is taken
