@@ -142,6 +142,13 @@ pub struct Finding {
 }
 
 impl Tally {
+    /// Whether each kind of bad luck has struck at least once: a cut during recovery, a failed operation, a life that
+    /// ended by one. A short exploration that was lucky proves little.
+    #[must_use]
+    pub fn met_all_bad_luck(&self) -> bool {
+        self.cuts_in_recovery > 0 && self.faults > 0 && self.rebuilds > 0
+    }
+
     /// Adds what another exploration came to.
     pub fn add(&mut self, other: &Self) {
         self.runs += other.runs;

@@ -141,7 +141,10 @@ fn counts_of_flash_caches_agree() {
                 println!("{} with {frames} frames, {config:?}: {counts:?}", info.name);
                 let Counts { write_hits, read_hits, evicted, passed, read, written } = counts;
                 assert_eq!(passed, 0, "nothing waits for the journal");
-                assert!([write_hits, read_hits, evicted, read[1], written[1]].into_iter().all(|n| n > 100));
+                assert!(
+                    [write_hits, read_hits, evicted, read[1], written[1]].into_iter().all(|n| n > 10),
+                    "{counts:?}"
+                );
             }
         }
     }
@@ -167,7 +170,7 @@ fn counts_of_flash_caches_agree_on_a_sample() {
     let workload = Workload::File(sample("vscsi2", 8000).into());
     for (info, _) in READINGS {
         let Counts { write_hits, read_hits, evicted, .. } = compare(info, &workload, 5000, "");
-        assert!([write_hits, read_hits, evicted].into_iter().all(|n| n > 1000));
+        assert!([write_hits, read_hits, evicted].into_iter().all(|n| n > 100));
     }
 }
 
