@@ -16,6 +16,7 @@ mod fixture;
 mod flash_caches;
 mod growth;
 mod log_structured;
+mod lost;
 mod notes;
 mod places;
 mod profiles;

@@ -85,12 +85,18 @@ impl<P: Policy> ZoneBuffer<P> {
         self.empty_trimmed(plan);
     }
 
-    /// Whether clients need nothing that is written or buffered of a native zone, and something is.
+    /// Whether clients need nothing that is written or buffered of a native zone, and something is. What is lost is
+    /// needed: it is an error until it is written or trimmed itself.
     fn is_given_up(&self, native: u32) -> bool {
         let physical = self.zones.physical(native);
         let (zone, pointer) = (self.zones.blocks_of(native), self.zones.pointer(physical));
         let buffered = self.blocks.map.last(zone).map_or(zone.start.0, |last| last.0 + 1);
-        let end = buffered.max(zone.start.0 + u64::from(pointer));
+        let mut end = buffered.max(zone.start.0 + u64::from(pointer));
+        self.blocks.lost.runs(zone, |run, is_lost| {
+            if is_lost {
+                end = end.max(run.end().0);
+            }
+        });
         pointer > 0 && !self.zones.is_conventional(physical) && self.trimmed.runs.covers(zone.start.0, end)
     }
 
