@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::thread;
 
 /// A line on standard error.
 pub fn note(line: impl Display) {
@@ -11,6 +12,12 @@ pub fn note(line: impl Display) {
 /// A line on standard output that is no result.
 pub fn tell(line: impl Display) {
     written(&mut io::stdout().lock(), line);
+}
+
+/// The same, without waiting for whoever reads it: a server does not stand still for them.
+pub fn tell_who_listens(line: impl Display) {
+    let line = line.to_string();
+    thread::spawn(move || tell(line));
 }
 
 /// In one piece, so that lines of several threads and programs do not mix.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,12 +92,9 @@ fn opened(path: &Path, options: &fs::OpenOptions) -> Result<Arc<dyn Store>, Stor
     if is_device(path) {
         return device(path, options).map_err(|source| StorePathError::Device { path: path.to_owned(), source });
     }
-    let (file, metadata) = locked(path, "open", options)?;
-    if metadata.is_file() {
-        let image = Image::open(file).map_err(|source| StorePathError::Image { path: path.to_owned(), source })?;
-        return Ok(Arc::new(image));
-    }
-    Err(StorePathError::Kind(path.to_owned()))
+    let (file, _) = locked(path, "open", options)?;
+    let image = Image::open(file).map_err(|source| StorePathError::Image { path: path.to_owned(), source })?;
+    Ok(Arc::new(image))
 }
 
 /// Locks the store at `path`, which is to be formatted: an image of the drive that `preset` describes, or a block
@@ -186,10 +183,10 @@ impl Drop for Prepared {
 fn image(path: &Path, preset: &DrivePreset, force: bool) -> Result<Prepared, StorePathError> {
     let draft = Image::draft(preset).map_err(|source| StorePathError::Image { path: path.to_owned(), source })?;
     let is_new = !path.exists();
-    let (file, metadata) = locked(path, "make", File::options().read(true).write(true).create(true).truncate(false))?;
-    if !metadata.is_file() {
-        return Err(StorePathError::Kind(path.to_owned()));
-    }
+    // What a disk holds is its owner's.
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let (file, metadata) = locked(path, "make", &options)?;
     if metadata.len() > 0 && !force {
         let what = signature::find(&file, &[]).ok().flatten();
         let what = what.map_or_else(|| format!("{} bytes", metadata.len()), str::to_owned);
@@ -218,6 +215,10 @@ fn found(path: &Path, store: &dyn Store) -> Result<Option<String>, StorePathErro
 /// Opens a file and locks it.
 fn locked(path: &Path, doing: &'static str, options: &fs::OpenOptions) -> Result<(File, Metadata), StorePathError> {
     let io = |source| StorePathError::Io { doing, path: path.to_owned(), source };
+    // Anything else might let this wait for ever, as a FIFO does that nobody writes to.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(StorePathError::Kind(path.to_owned()));
+    }
     let file = options.open(path).map_err(io)?;
     until_free(|e| *e == Errno::WOULDBLOCK, || flock(&file, FlockOperation::NonBlockingLockExclusive)).map_err(
         |e| match e {
@@ -233,7 +234,22 @@ fn locked(path: &Path, doing: &'static str, options: &fs::OpenOptions) -> Result
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    #[test]
+    fn what_is_neither_file_nor_device_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let preset = DrivePreset::named("tiny-zoned").unwrap();
+        for path in [fifo.as_path(), folder.path()] {
+            assert!(matches!(open(path), Err(StorePathError::Kind(_))));
+            assert!(matches!(open_to_read(path), Err(StorePathError::Kind(_))));
+            assert!(matches!(prepare(path, Some(&preset), true).map(drop), Err(StorePathError::Kind(_))));
+        }
+    }
 
     #[test]
     fn an_image_is_made_once_and_opened_by_one() {
@@ -249,6 +265,7 @@ mod tests {
             Ok(())
         };
         make(false).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let store = open(&path).unwrap();
         assert!(matches!(open(&path), Err(StorePathError::InUse(_))));
         assert!(matches!(make(true), Err(StorePathError::InUse(_))));
@@ -266,6 +283,5 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), before, "what is not made destroys nothing");
         make(true).unwrap();
         assert!(matches!(prepare(&path, None, true), Err(StorePathError::NeedsDrive(_))));
-        assert!(matches!(open(folder.path()), Err(StorePathError::Io { .. })));
     }
 }

@@ -377,7 +377,13 @@ impl<B: Backing> Store for Image<B> {
                 state.dirty.remove(&unit);
             }
         }
-        self.backing.sync().map_err(io)
+        self.backing.sync().map_err(io)?;
+        // What was cut off is gone, whatever has been said of it.
+        let (is, needed) = (self.backing.size().map_err(io)?, self.data_at + self.preset.bytes());
+        if is < needed {
+            return Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, ImageError::Short { is, needed })));
+        }
+        Ok(())
     }
 
     fn report(&self) -> Result<UnitReport, StoreError> {
