@@ -18,6 +18,8 @@
 pub mod active;
 pub mod backing;
 pub mod block_device;
+#[cfg(target_os = "linux")]
+pub mod carriers;
 pub mod direct;
 pub mod engine;
 pub mod explore;
@@ -27,6 +29,7 @@ pub mod image;
 pub mod layout;
 pub mod offline;
 pub mod overlay;
+pub mod panics;
 mod patience;
 pub mod scrub;
 pub mod service;

@@ -11,6 +11,8 @@ mod stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use imbrex::perform::Failure;
+use imbrex_live::carriers::{Here, Threads};
+use imbrex_live::panics;
 use imbrex_live::service::{
     Answering, Client, KEYS, NOT_DURABLE, Service, ServiceError, ServiceOptions, allocator, errno,
 };
@@ -122,8 +124,14 @@ impl Server for Connection {
     fn after_fork() -> Result<()> {
         log::start();
         let options = options().clone().unwrap_or_default();
+        let sockets = [options.shown.clone(), options.control.clone()];
+        panics::end_the_process(move |why| {
+            log::end(format_args!("{NOT_DURABLE}: {why}"));
+            // Whoever started this may have ended, and who comes next need not find what nobody listens at.
+            sockets.iter().flatten().for_each(|path| drop(std::fs::remove_file(path)));
+        });
         let refused = |why: ServiceError| Error::new(libc::EIO, why.to_string());
-        let service = Arc::new(Service::start(&options).map_err(refused)?);
+        let service = Arc::new(Service::start_for(&options, Arc::new(Threads)).map_err(refused)?);
         let own = sockets::listening();
         own.iter().find_map(sockets::port).into_iter().for_each(|port| service.served_at(port));
         stop::on_signals(Arc::clone(&service), own, options.shown.clone().into_iter().chain(options.control.clone()))
@@ -188,18 +196,22 @@ impl Server for Connection {
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<()> {
+        let _here = Here::now();
         self.0.read(offset, into).map_err(failed)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64, flags: Flags) -> Result<()> {
+        let _here = Here::soon();
         self.0.write(offset, bytes, flags.contains(Flags::FUA)).map_err(failed)
     }
 
     fn trim(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
+        let _here = Here::now();
         self.0.trim(offset, count.into(), flags.contains(Flags::FUA)).map_err(failed)
     }
 
     fn zero(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
+        let _here = Here::now();
         // A client that asks for no hole wants room for what it writes there later: the layer has it for every block.
         if flags.contains(Flags::FAST_ZERO) && !self.0.service().engine().zeros_are_fast() {
             return Err(Error::new(libc::EOPNOTSUPP, "zeros are written as data, which is not faster"));
@@ -208,6 +220,7 @@ impl Server for Connection {
     }
 
     fn extents(&self, count: u32, offset: u64, _flags: Flags, told: &mut ExtentHandle) -> Result<()> {
+        let _here = Here::now();
         for run in self.0.service().engine().known_zeros(offset, count.into()).map_err(failed)? {
             let kind = if run.zeros { ExtentType::HoleZero } else { ExtentType::Allocated };
             told.add(run.offset, run.bytes, kind)?;
@@ -216,6 +229,7 @@ impl Server for Connection {
     }
 
     fn flush(&self) -> Result<()> {
+        let _here = Here::now();
         self.0.flush().map_err(failed)
     }
 }

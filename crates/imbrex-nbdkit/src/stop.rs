@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use imbrex_live::panics;
 use imbrex_live::service::Service;
 use rustix::net::SocketAddrAny;
 use rustix::process::{Signal, getpid, kill_process};
@@ -35,22 +36,26 @@ pub fn on_signals(
     // nbdkit's own handlers are called too.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGQUIT, SIGHUP])?;
     let sockets: Vec<PathBuf> = sockets.collect();
-    thread::spawn(move || {
+    let named = |name: &str| thread::Builder::new().name(name.to_owned());
+    named("signals").spawn(move || {
         let mut all = signals.forever();
         if all.next().is_none() {
             return;
         }
         let since = Instant::now();
-        thread::spawn(move || send_away(&service, &addresses));
+        if named("ending").spawn(move || send_away(&service, &addresses)).is_err() {
+            end_at_once(&sockets);
+        }
         if all.any(|_| since.elapsed() >= SAME) {
             end_at_once(&sockets);
         }
-    });
+    })?;
     Ok(())
 }
 
 /// Sends clients away, and those who come late, until the process ends.
 fn send_away(service: &Service, addresses: &[SocketAddrAny]) {
+    panics::injected("ending");
     tracing::info!("ending: what is under way is answered, and clients are sent away");
     service.engine().wait_no_more();
     let mut busy = Instant::now();

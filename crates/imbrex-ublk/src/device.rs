@@ -44,20 +44,6 @@ pub enum End {
     Gone,
     /// A queue cannot go on.
     Failed(io::Error),
-    /// A thread panicked: what it had to answer is never answered, so nothing that waits for that comes to an end.
-    Panicked,
-}
-
-/// Tells when a thread ends by a panic.
-struct Alarm(Sender<End>);
-
-impl Drop for Alarm {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            // Whoever does not listen is ending the device.
-            let _ = self.0.send(End::Panicked);
-        }
-    }
 }
 
 /// Why there is no device, or why it ended.
@@ -135,20 +121,17 @@ impl Device {
             let results = Arc::new(Results::of(number).map_err(refused("make a queue"))?);
             let (file, pool, ended) = (Arc::clone(&file), Arc::clone(&self.pool), ended.clone());
             let run = move || {
-                let _alarm = Alarm(ended.clone());
                 let end = queue::run(&results, info.depth, &file, &pool).map_or_else(End::Failed, |()| End::Gone);
                 // Whoever does not listen is ending the device.
                 let _ = ended.send(end);
             };
-            self.queues.push(thread::spawn(run));
+            let queue = thread::Builder::new().name("queue".to_owned()).spawn(run);
+            self.queues.push(queue.map_err(refused("have a thread"))?);
         }
         for _ in 0..threads.max(1) {
             let (file, pool, client) = (Arc::clone(&file), Arc::clone(&self.pool), Arc::clone(&client));
-            let alarm = Alarm(ended.clone());
-            self.workers.push(thread::spawn(move || {
-                let _alarm = alarm;
-                pool.work(&client, &file);
-            }));
+            let worker = thread::Builder::new().name("request".to_owned()).spawn(move || pool.work(&client, &file));
+            self.workers.push(worker.map_err(refused("have a thread"))?);
         }
         let op = if self.recovered { abi::END_USER_RECOVERY } else { abi::START_DEV };
         // Waits until every queue has asked for requests.
@@ -182,7 +165,7 @@ impl Device {
     pub fn end(mut self) -> Result<(), DeviceError> {
         self.control.simple(abi::STOP_DEV, self.number).map_err(refused("stop the device"))?;
         for queue in self.queues.drain(..) {
-            // A thread that panicked has said so.
+            // One that panicked would have ended the process.
             let _ = queue.join();
         }
         self.pool.end();
@@ -260,26 +243,6 @@ fn opened(number: u32) -> io::Result<File> {
         match File::options().read(true).write(true).open(format!("/dev/ublkc{number}")) {
             Err(_) if since.elapsed() < PATIENCE => thread::sleep(OFTEN),
             other => return other,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc::channel;
-
-    #[test]
-    fn a_thread_that_panics_is_told_of_and_others_are_not() {
-        let (tell, told) = channel();
-        for panics in [false, true] {
-            let alarm = Alarm(tell.clone());
-            let thread = thread::spawn(move || {
-                let _alarm = alarm;
-                assert!(!panics, "as it should");
-            });
-            assert_eq!(thread.join().is_err(), panics);
-            assert_eq!(matches!(told.try_recv(), Ok(End::Panicked)), panics);
         }
     }
 }

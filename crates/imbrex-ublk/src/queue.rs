@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
+use imbrex_live::panics;
+
 use crate::pool::{Job, Pool};
 use crate::request::Request;
 use crate::results::Results;
@@ -20,6 +22,7 @@ pub fn run(results: &Arc<Results>, depth: u16, device: &File, pool: &Pool) -> io
     let (mut events, mut done, mut left) = (Vec::new(), Vec::new(), depth);
     while left > 0 {
         ring.wait(&mut events)?;
+        panics::injected("queue");
         if events.contains(&Event::Woken) {
             results.heard();
             ring.wake_by(results.counter())?;

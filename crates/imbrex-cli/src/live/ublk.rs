@@ -8,10 +8,12 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
+use imbrex_live::panics;
 use imbrex_live::service::{NOT_DURABLE, Service, ServiceOptions, Status, allocator, log};
 use imbrex_ublk::{Control, Device, DeviceOptions, End};
 
 use super::nbdkit::SAME;
+use crate::say::note;
 
 /// Why there is nothing to serve any more.
 enum Ended {
@@ -21,17 +23,21 @@ enum Ended {
     Device(End),
 }
 
-/// Serves a volume until a signal comes or the device is taken away. What `announce` is told of is where it is served.
-pub fn serve(
+/// Serves a volume until a signal comes or the device is taken away. `announce` is told where it is served; what it
+/// returns is kept until then.
+pub fn serve<T>(
     options: &ServiceOptions,
     device: &DeviceOptions,
     json: bool,
-    announce: impl FnOnce(&Status, &str),
+    announce: impl FnOnce(&Status, &str) -> Result<T>,
 ) -> Result<()> {
     let control = Control::open().map_err(|why| anyhow!("{why}, or serve with --nbd"))?;
     let (tell, told) = channel();
     on_signals(tell.clone())?;
     log::start(json);
+    panics::end_the_process(|why| {
+        note(format_args!("error: {NOT_DURABLE}: {why}; serve the volume again to take its device over"));
+    });
     let service = Arc::new(Service::start(options)?);
     allocator::keep_small(&service);
     let answering = service.answer(options)?;
@@ -39,23 +45,18 @@ pub fn serve(
     let device = Device::serve(control, &service, device, &tell_end)?;
     thread::spawn(move || device_ended.into_iter().for_each(|end| drop(tell.send(Ended::Device(end)))));
     let path = device.path();
-    announce(&service.status(), &described(&device, &path));
+    let announced = announce(&service.status(), &described(&device, &path));
+    if let Err(why) = &announced {
+        tracing::warn!(%why, "not all of it could be announced");
+    }
     // Those who could send never all go away.
     let ended = told.recv().unwrap_or(Ended::Told);
-    if matches!(ended, Ended::Device(End::Panicked)) {
-        // As if it had been killed: nothing that waits for what the thread had to do would end.
-        crate::say::note(format_args!(
-            "error: a thread panicked, ended before everything was durable: serve the volume again to take {} over",
-            path.display()
-        ));
-        process::exit(1);
-    }
     let stopped = stop(&service, device, &ended);
     drop(answering);
     stopped?;
     match ended {
         Ended::Device(End::Failed(error)) => Err(error).context(format!("{} ended", path.display())),
-        Ended::Told | Ended::Device(End::Gone | End::Panicked) => Ok(()),
+        Ended::Told | Ended::Device(End::Gone) => Ok(()),
     }
 }
 
@@ -90,7 +91,7 @@ fn on_signals(tell: Sender<Ended>) -> Result<()> {
         }
         Some(since) if since.elapsed() < SAME => {}
         Some(_) => {
-            crate::say::note("error: ended at once by a second signal, before everything was durable");
+            note("error: ended at once by a second signal, before everything was durable");
             process::exit(1);
         }
     };

@@ -8,6 +8,9 @@ use imbrex::block::{Extent, Lba};
 use imbrex::perform::{Failure, Request};
 use imbrex::plan::{Op, Place, Plan};
 
+use super::intake::Queued;
+use super::machine::Shared;
+use super::streams::Arrival;
 use super::{Engine, Kind, streams, work};
 use crate::store::Written;
 
@@ -64,9 +67,8 @@ impl Engine {
         if !self.shared.may_write(bytes.len() as u64) {
             return Err(Failure::Full);
         }
-        let _taken = self.shared.writes.take(bytes.len() as u64);
-        let is_long = bytes.len() >= streams::LEAST;
-        let mut arrival = is_long.then(|| self.shared.streams.arrive(offset, bytes.len() as u64));
+        let (mut arrival, queued) = self.arrival(offset, bytes.len());
+        let _taken = queued.take(bytes.len() as u64);
         let mut done = 0;
         while done < bytes.len() {
             let at = offset + done as u64;
@@ -86,6 +88,17 @@ impl Engine {
         }
         self.shared.traffic.host_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Takes note of a write, which queues for room in memory; of a long one also where it lies.
+    fn arrival(&self, offset: u64, len: usize) -> (Option<Arrival<'_>>, Queued<'_>) {
+        let Shared { streams, writes, .. } = &*self.shared;
+        if len < streams::LEAST {
+            streams.pass();
+            return (None, writes.queue());
+        }
+        let (arrival, queued) = streams.arrive(offset, len as u64, || writes.queue());
+        (Some(arrival), queued)
     }
 
     /// Writes zeros.

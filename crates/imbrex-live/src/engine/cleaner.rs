@@ -9,6 +9,7 @@ use imbrex::perform::Offered;
 use super::growing;
 use super::machine::{Cleaning, Machine, PATIENCE, Shared};
 use super::rest::{SOON, rest};
+use crate::panics;
 
 /// How soon a step is asked for again for which writes are held back, where [`SOON`] is for those that nobody waits for.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -31,6 +32,7 @@ pub(super) fn clean(shared: &Shared) {
     let mut machine = shared.machine();
     let mut has_grown = false;
     while !machine.ended {
+        panics::injected("cleaner");
         machine = growing::tell_capacity(shared, machine);
         let offered = offer(shared, &machine, has_grown);
         has_grown = matches!(offered, Ok(Reason::Growth));

@@ -3,6 +3,7 @@
 //! A request holds its content until it is answered, and one that waits for room holds it for long. So whoever brings
 //! more than there may be waits, first come first served, before the content is copied.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::volume::INTAKE;
@@ -15,6 +16,8 @@ const LIMIT: u64 = INTAKE;
 pub(super) struct Intake {
     state: Mutex<State>,
     changed: Condvar,
+    /// Whether the request whose turn it is finds no room.
+    is_full: AtomicBool,
 }
 
 #[derive(Default)]
@@ -31,26 +34,56 @@ pub(super) struct Taken<'a> {
     bytes: u64,
 }
 
+/// A place in the queue of requests that are to be in memory.
+#[must_use]
+pub(super) struct Queued<'a> {
+    intake: &'a Intake,
+    number: u64,
+}
+
 impl Intake {
-    /// Waits until a request of so many bytes may be in memory.
-    pub fn take(&self, bytes: u64) -> Taken<'_> {
-        let bytes = bytes.min(LIMIT);
+    /// Queues for room in memory. Whoever does not wait for it then keeps everybody out.
+    pub fn queue(&self) -> Queued<'_> {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
-        while state.turn != number || state.bytes + bytes > LIMIT {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.turn += 1;
-        state.bytes += bytes;
-        if state.next > state.turn {
-            self.changed.notify_all();
-        }
-        Taken { intake: self, bytes }
+        Queued { intake: self, number }
+    }
+
+    /// Waits until a request of so many bytes may be in memory.
+    pub fn take(&self, bytes: u64) -> Taken<'_> {
+        self.queue().take(bytes)
+    }
+
+    /// Whether requests wait for others to be answered, whose content is in memory.
+    pub fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Queued<'a> {
+    /// Waits until a request of so many bytes may be in memory.
+    pub fn take(self, bytes: u64) -> Taken<'a> {
+        let Self { intake, number } = self;
+        let bytes = bytes.min(LIMIT);
+        let mut state = intake.state();
+        while state.turn != number || state.bytes + bytes > LIMIT {
+            if state.turn == number {
+                intake.is_full.store(true, Ordering::Relaxed);
+            }
+            state = intake.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        intake.is_full.store(false, Ordering::Relaxed);
+        state.turn += 1;
+        state.bytes += bytes;
+        if state.next > state.turn {
+            intake.changed.notify_all();
+        }
+        Taken { intake, bytes }
     }
 }
 

@@ -15,7 +15,7 @@ use super::admission::Admission;
 use super::intake::Intake;
 use super::pace::Pace;
 use super::room::Room;
-use super::streams::Streams;
+use super::streams::{Carriers, Streams};
 use super::turns::{Place, Turns};
 use super::watch::{Ended, Kind, Latencies, StepClock};
 use crate::volume::Members;
@@ -313,7 +313,13 @@ impl Machine {
 }
 
 impl Shared {
-    pub fn new(members: Members, machine: Machine, options: EngineOptions, capacity: u64) -> Self {
+    pub fn new(
+        members: Members,
+        machine: Machine,
+        options: EngineOptions,
+        capacity: u64,
+        carriers: Arc<dyn Carriers>,
+    ) -> Self {
         Self {
             members,
             machine: Mutex::new(machine),
@@ -326,7 +332,7 @@ impl Shared {
             turns: Turns::default(),
             traffic: Counters::default(),
             room: Room::new(),
-            streams: Streams::default(),
+            streams: Streams::new(carriers),
             reads: Intake::default(),
             writes: Intake::default(),
             latencies: Latencies::new(),

@@ -39,6 +39,7 @@ pub use machine::{Cleaning, Traffic};
 use machine::{Machine, Shared};
 use pace::Pace;
 pub use room::KEPT;
+pub use streams::{Carriers, InOrder};
 pub use watch::{Kind, StepTimes};
 
 /// The client in whose name the engine itself flushes in the end. It comes late, so that a loss is reported to it only
@@ -66,6 +67,9 @@ impl Default for EngineOptions {
     }
 }
 
+/// The names of threads that bring no requests, the engine's and those of services.
+pub const THREADS: [&str; 7] = ["worker", "cleaner", "control", "scrub", "allocator", "signals", "ending"];
+
 /// A volume that is served.
 pub struct Engine {
     shared: Arc<Shared>,
@@ -80,6 +84,14 @@ impl Engine {
     /// # Errors
     /// When a layer cannot be served as it is configured.
     pub fn start(volume: Volume, options: EngineOptions) -> Result<Self, VolumeError> {
+        Self::start_for(volume, options, Arc::new(InOrder))
+    }
+
+    /// The same, for requests that threads of a front end bring, which may overtake each other.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub fn start_for(volume: Volume, options: EngineOptions, carriers: Arc<dyn Carriers>) -> Result<Self, VolumeError> {
         let setup = volume.setup()?;
         let memory = ServerMemory::of(&setup, &volume.superblocks);
         // As it was made; recovery may know of a growth.
@@ -87,14 +99,12 @@ impl Engine {
         let block_bytes = volume.members[0].block_bytes();
         let stack = Stack::open(setup).map_err(VolumeError::Refused)?;
         let machine = Machine::new(stack, &options);
-        let shared = Arc::new(Shared::new(volume.members, machine, options, capacity));
-        let mut threads: Vec<JoinHandle<()>> = Vec::new();
+        let shared = Arc::new(Shared::new(volume.members, machine, options, capacity, carriers));
+        let mut threads = Vec::new();
         for _ in 0..options.workers.max(1) {
-            let shared = Arc::clone(&shared);
-            threads.push(thread::spawn(move || work::work(&shared)));
+            threads.push(thread("worker", &shared, work::work));
         }
-        let cleaner = Arc::clone(&shared);
-        threads.push(thread::spawn(move || cleaner::clean(&cleaner)));
+        threads.push(thread("cleaner", &shared, cleaner::clean));
         Ok(Self { shared, threads: Mutex::new(threads), block_bytes, memory })
     }
 
@@ -318,4 +328,11 @@ impl Drop for Engine {
             tracing::error!(%why, "what was written last may not be durable");
         }
     }
+}
+
+/// A thread of the engine. Without it there would be no engine, so that one that cannot be had is no error but a panic.
+fn thread(name: &str, shared: &Arc<Shared>, work: fn(&Shared)) -> JoinHandle<()> {
+    let shared = Arc::clone(shared);
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared));
+    thread.unwrap_or_else(|why| panic!("there is no thread for a {name}: {why}"))
 }

@@ -2,36 +2,64 @@
 //! from the client may be overtaken before it gets here, and again while it copies what it brings. Then what was written
 //! in sequence would reach the layer in pieces, which costs a layer that gathers streams dearly.
 //!
-//! A write waits for those that came before it and lie before it. One that lies a little behind the end of a stream
-//! also waits for what is missing in between, for a short time, as long as it turns out that such a wait is worth it.
+//! A write waits for those that came before it and lie before it. One before which something is missing also waits
+//! until everybody has come who had taken a request before it did: the front end knows those threads
+//! ([`Carriers`]). So the order does not hang on how long a thread may be delayed. What is missing then has not been sent,
+//! and the write begins a stream of its own.
+//!
+//! Nobody waits for a write that lies behind it, so nobody waits for ever.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Shorter writes go as they come: they gain less by their order than waiting for each other costs.
 pub(super) const LEAST: usize = 32 << 10;
 /// A write that came before belongs to the same stream if it ends at most so many bytes before.
 const NEAR: u64 = 64 << 20;
-/// What is missing is at most so many times as long as the write that waits for it.
+/// What is missing in a stream is at most so many times as long as the write that waits for it.
 const MOST_MISSING: u64 = 32;
-/// How long a write waits for what is missing.
-const PATIENCE: Duration = Duration::from_millis(2);
+/// How often it is looked who has come.
+const LOOK: Duration = Duration::from_micros(500);
+/// How often it is looked whether there is no room in memory for those who came later.
+const LOOK_FOR_ROOM: Duration = Duration::from_millis(20);
 /// Streams that are known at a time.
 const STREAMS: usize = 16;
 /// Writes that continue each other, after which they are a stream.
 const TRUSTED: u32 = 3;
-/// How often what is missing may fail to come, at the most, before nobody waits for it any more.
+/// A write that continues nothing may be the second of a stream. How often that may turn out not to be so, at the most,
+/// before nobody waits for the first one any more.
 const MOST_CREDIT: u32 = 32;
 /// What a wait in vain costs, in waits that were worth it.
 const IN_VAIN: u32 = 4;
-/// How many writes go without waiting before another one tries whether it is worth it again.
+/// How many such writes go without waiting before another one tries whether it is worth it again.
 const PROBE: u32 = 256;
 
+/// The threads of a front end that bring requests.
+pub trait Carriers: Send + Sync {
+    /// The request of this thread is known to the engine from now on.
+    fn arrived(&self);
+
+    /// Looks who may have taken a request from a client by now that the engine does not know. What is returned says
+    /// whether one of them may still bring it.
+    fn watch(&self) -> Box<dyn FnMut() -> bool + '_>;
+}
+
+/// A front end whose requests are known in the order in which they were sent.
+pub struct InOrder;
+
+impl Carriers for InOrder {
+    fn arrived(&self) {}
+
+    fn watch(&self) -> Box<dyn FnMut() -> bool> {
+        Box::new(|| false)
+    }
+}
+
 /// The writes that have come and have not been submitted, and the streams that those before them made.
-#[derive(Default)]
 pub(super) struct Streams {
     state: Mutex<State>,
     submitted: Condvar,
+    carriers: Arc<dyn Carriers>,
 }
 
 struct State {
@@ -44,17 +72,13 @@ struct State {
     without: u32,
 }
 
-impl Default for State {
-    fn default() -> Self {
-        Self { next: 0, coming: Vec::new(), streams: Vec::new(), credit: MOST_CREDIT, without: 0 }
-    }
-}
-
 #[derive(Copy, Clone)]
 struct Write {
     number: u64,
     offset: u64,
     end: u64,
+    /// Whether its content is in memory.
+    is_ready: bool,
 }
 
 /// Writes that continued each other.
@@ -68,10 +92,12 @@ struct Stream {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Waits {
     Not,
-    /// One that came before.
-    Earlier,
-    /// What is missing in a stream.
-    Missing,
+    /// One that came, and lies before.
+    Known,
+    /// One that nothing is known of: what lies before in a stream, or the beginning of one that may be.
+    Unknown {
+        in_stream: bool,
+    },
 }
 
 /// A write that has come, until it is submitted.
@@ -81,13 +107,26 @@ pub(super) struct Arrival<'a> {
 }
 
 impl Streams {
-    /// Takes note of a write.
-    pub fn arrive(&self, offset: u64, len: u64) -> Arrival<'_> {
+    /// Of requests that these bring.
+    pub fn new(carriers: Arc<dyn Carriers>) -> Self {
+        let state = State { next: 0, coming: Vec::new(), streams: Vec::new(), credit: MOST_CREDIT, without: 0 };
+        Self { state: Mutex::new(state), submitted: Condvar::new(), carriers }
+    }
+
+    /// Takes note of a write, and has `queue` stand for room in memory in the same order.
+    pub fn arrive<T>(&self, offset: u64, len: u64, queue: impl FnOnce() -> T) -> (Arrival<'_>, T) {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
-        state.coming.push(Write { number, offset, end: offset.saturating_add(len) });
-        Arrival { streams: self, number }
+        state.coming.push(Write { number, offset, end: offset.saturating_add(len), is_ready: false });
+        let queued = queue();
+        self.carriers.arrived();
+        (Arrival { streams: self, number }, queued)
+    }
+
+    /// Takes note of a request that waits for nobody.
+    pub fn pass(&self) {
+        self.carriers.arrived();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -96,28 +135,30 @@ impl Streams {
 }
 
 impl State {
-    fn waits(&self, number: u64) -> Waits {
-        let Some(at) = self.coming.iter().position(|write| write.number == number) else { return Waits::Not };
-        let own = self.coming[at];
+    /// Whom a write waits for: those that came before it, and those that came before `until` and lie before it. Where
+    /// there is no room in memory, the later ones may wait for this one to be answered.
+    fn waits(&self, number: u64, until: u64, is_full: bool) -> Waits {
+        let Some(own) = self.coming.iter().find(|write| write.number == number) else { return Waits::Not };
         let is_before = |write: &Write| own.offset.checked_sub(write.end).is_some_and(|gap| gap <= NEAR);
-        if self.coming[..at].iter().any(is_before) {
-            return Waits::Earlier;
+        let counts = |write: &Write| write.number < number || write.number < until && (write.is_ready || !is_full);
+        if self.coming.iter().any(|write| counts(write) && is_before(write)) {
+            return Waits::Known;
         }
-        if self.streams.iter().any(|stream| stream.end == own.offset) || self.missing(&own).is_none() {
+        if self.streams.iter().any(|stream| stream.end == own.offset) {
             return Waits::Not;
         }
-        Waits::Missing
+        Waits::Unknown { in_stream: self.lacking(own).is_some() }
     }
 
     /// The stream that a write would continue if something came before it.
-    fn missing(&self, own: &Write) -> Option<usize> {
+    fn lacking(&self, own: &Write) -> Option<usize> {
         let most = (own.end - own.offset).saturating_mul(MOST_MISSING);
         let lacks = |stream: &Stream| own.offset.checked_sub(stream.end).is_some_and(|gap| 0 < gap && gap <= most);
         self.streams.iter().position(|stream| stream.writes >= TRUSTED && lacks(stream))
     }
 
-    /// Whether it is worth waiting for what is missing, as far as is known.
-    fn may_wait(&mut self) -> bool {
+    /// Whether it is worth waiting for the beginning of a stream, as far as is known.
+    fn may_be_second(&mut self) -> bool {
         self.without += 1;
         self.credit > 0 || self.without.is_multiple_of(PROBE)
     }
@@ -128,10 +169,11 @@ impl State {
             self.credit = (self.credit + 1).min(MOST_CREDIT);
             return;
         }
-        self.credit = self.credit.saturating_sub(IN_VAIN);
         let own = self.coming.iter().find(|write| write.number == number).copied();
-        if let Some(stream) = own.and_then(|own| self.missing(&own)) {
-            self.streams.remove(stream);
+        match own.and_then(|own| self.lacking(&own)) {
+            // Decided for all that follows.
+            Some(stream) => drop(self.streams.remove(stream)),
+            None => self.credit = self.credit.saturating_sub(IN_VAIN),
         }
     }
 
@@ -147,26 +189,45 @@ impl State {
 }
 
 impl Arrival<'_> {
-    /// Waits until it is its turn.
-    pub fn wait(&self) {
+    /// Waits until it is its turn. `is_full` says whether others wait for room in memory.
+    pub fn wait(&self, is_full: impl Fn() -> bool) {
+        let (number, mut until) = (self.number, self.number);
+        let mut on_the_way: Option<Box<dyn FnMut() -> bool + '_>> = None;
         let mut state = self.streams.state();
-        let mut until = None;
+        if let Some(own) = state.coming.iter_mut().find(|write| write.number == number) {
+            own.is_ready = true;
+        }
         loop {
-            let waits = state.waits(self.number);
-            let left = match (waits, until) {
-                (Waits::Not, None) => return,
-                (Waits::Not, Some(_)) => return state.waited(self.number, true),
-                (Waits::Earlier, _) => PATIENCE,
-                (Waits::Missing, None) if !state.may_wait() => return,
-                (Waits::Missing, _) => {
-                    let until = *until.get_or_insert_with(|| Instant::now() + PATIENCE);
-                    until.saturating_duration_since(Instant::now())
+            match state.waits(number, until, is_full()) {
+                Waits::Not if on_the_way.is_some() => return state.waited(number, true),
+                Waits::Not => return,
+                Waits::Known => {
+                    // That there is no room any more is not told.
+                    let waited = self.streams.submitted.wait_timeout(state, LOOK_FOR_ROOM);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
-            };
-            if left.is_zero() {
-                return state.waited(self.number, false);
+                // Everybody has come.
+                Waits::Unknown { .. } if until > number => return state.waited(number, false),
+                Waits::Unknown { in_stream } if on_the_way.is_none() => {
+                    if !in_stream && !state.may_be_second() {
+                        return;
+                    }
+                    drop(state);
+                    on_the_way = Some(self.streams.carriers.watch());
+                    state = self.streams.state();
+                }
+                Waits::Unknown { .. } => {
+                    drop(state);
+                    let may_come = on_the_way.as_mut().is_some_and(|may_come| may_come());
+                    state = self.streams.state();
+                    if may_come {
+                        let waited = self.streams.submitted.wait_timeout(state, LOOK);
+                        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    } else {
+                        until = state.next;
+                    }
+                }
             }
-            state = self.streams.submitted.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
@@ -183,66 +244,121 @@ impl Drop for Arrival<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+
     use super::*;
 
     const LEN: u64 = 100;
 
-    fn stream(streams: &Streams, writes: u64) {
-        (0..writes).for_each(|write| drop(streams.arrive(write * LEN, LEN)));
+    /// Threads of which so many have taken a request.
+    #[derive(Default)]
+    struct Threads {
+        on_the_way: AtomicU32,
+        watched: AtomicU32,
+    }
+
+    impl Carriers for Threads {
+        fn arrived(&self) {
+            // Those who came before anybody was on the way count for nothing.
+            let _ = self.on_the_way.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1));
+        }
+
+        fn watch(&self) -> Box<dyn FnMut() -> bool + '_> {
+            self.watched.fetch_add(1, Ordering::SeqCst);
+            Box::new(|| self.on_the_way.load(Ordering::SeqCst) > 0)
+        }
+    }
+
+    fn streams() -> (Streams, Arc<Threads>) {
+        let threads = Arc::new(Threads::default());
+        (Streams::new(Arc::clone(&threads) as _), threads)
+    }
+
+    fn arrive(streams: &Streams, offset: u64) -> Arrival<'_> {
+        streams.arrive(offset, LEN, || ()).0
+    }
+
+    /// As many writes as make a stream, from an offset on.
+    fn begin(streams: &Streams, from: u64) {
+        (0..3).for_each(|write| drop(arrive(streams, from + write * LEN)));
     }
 
     fn waits(arrival: &Arrival<'_>) -> Waits {
-        arrival.streams.state().waits(arrival.number)
+        arrival.streams.state().waits(arrival.number, arrival.number, false)
     }
 
     #[test]
     fn a_write_waits_for_those_that_came_and_lie_before_it() {
-        let streams = Streams::default();
-        let first = streams.arrive(0, LEN);
-        let (next, after) = (streams.arrive(LEN, LEN), streams.arrive(2 * LEN, LEN));
-        let (far, before) = (streams.arrive(NEAR * 2, LEN), streams.arrive(50, 10));
-        let expected = [Waits::Not, Waits::Earlier, Waits::Earlier, Waits::Not, Waits::Not];
-        assert_eq!([&first, &next, &after, &far, &before].map(waits), expected);
+        let (streams, _) = streams();
+        let (first, next, after) = (arrive(&streams, 0), arrive(&streams, LEN), arrive(&streams, 2 * LEN));
+        let before = streams.arrive(50, 10, || ()).0;
+        let begins = Waits::Unknown { in_stream: false };
+        assert_eq!([&first, &next, &after, &before].map(waits), [begins, Waits::Known, Waits::Known, begins]);
         drop(first);
-        assert_eq!([&next, &after].map(waits), [Waits::Not, Waits::Earlier]);
+        assert_eq!([&next, &after].map(waits), [Waits::Not, Waits::Known]);
         drop(next);
         assert_eq!(waits(&after), Waits::Not);
+        assert_eq!(waits(&arrive(&streams, NEAR * 2)), begins);
     }
 
-    #[test]
-    fn a_write_that_overtook_others_waits_for_them() {
-        let streams = Streams::default();
-        stream(&streams, 3);
-        let (overtook, overtaken) = (streams.arrive(4 * LEN, LEN), streams.arrive(3 * LEN, LEN));
-        assert_eq!([&overtook, &overtaken].map(waits), [Waits::Missing, Waits::Not]);
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| overtook.wait());
-            overtaken.wait();
-            drop(overtaken);
-            waiting.join().unwrap();
-        });
-        assert_eq!(waits(&overtook), Waits::Not);
-        assert_eq!(waits(&streams.arrive((5 + MOST_MISSING) * LEN, LEN)), Waits::Earlier, "of the one that waited");
-        drop(overtook);
-        assert_eq!(waits(&streams.arrive((6 + MOST_MISSING) * LEN, LEN)), Waits::Not, "too far");
-    }
-
-    #[test]
-    fn nobody_waits_for_long_for_what_does_not_come() {
-        let streams = Streams::default();
-        let skips = |count: u64| {
-            let mut waited = 0;
-            for skip in 0..count {
-                let from = skip * 10 * NEAR;
-                (0..3).for_each(|write| drop(streams.arrive(from + write * LEN, LEN)));
-                let arrival = streams.arrive(from + 4 * LEN, LEN);
-                let since = Instant::now();
-                arrival.wait();
-                waited += u32::from(since.elapsed() >= PATIENCE);
-            }
-            waited
+    /// The order in which three writes go that come the other way round.
+    fn overtaken(streams: &Streams, threads: &Threads, from: u64) -> Vec<u64> {
+        let order = Mutex::new(Vec::new());
+        let go = &|arrival: Arrival<'_>, write: u64| {
+            arrival.wait(|| false);
+            order.lock().unwrap().push(write);
         };
-        assert_eq!(skips(100), MOST_CREDIT / IN_VAIN, "then the stream of 100 goes on without");
-        assert!(skips(300) <= 2, "one tries again now and then");
+        threads.on_the_way.store(3, Ordering::SeqCst);
+        thread::scope(|scope| {
+            for write in [2, 1, 0] {
+                let watched = threads.watched.load(Ordering::SeqCst);
+                let arrival = arrive(streams, from + write * LEN);
+                scope.spawn(move || go(arrival, write));
+                while write > 0 && threads.watched.load(Ordering::SeqCst) == watched {
+                    thread::yield_now();
+                }
+            }
+        });
+        order.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_write_that_overtook_others_waits_until_they_have_come() {
+        let (streams, threads) = streams();
+        begin(&streams, 0);
+        assert_eq!(overtaken(&streams, &threads, 3 * LEN), [0, 1, 2]);
+        assert_eq!(overtaken(&streams, &threads, 100 * NEAR), [0, 1, 2], "at the beginning of a stream");
+    }
+
+    #[test]
+    fn nobody_waits_for_one_that_may_wait_for_room_that_it_holds() {
+        let (streams, _) = streams();
+        begin(&streams, 0);
+        let (later, before) = (arrive(&streams, 4 * LEN), arrive(&streams, 3 * LEN));
+        let waits = |is_full| streams.state().waits(later.number, before.number + 1, is_full);
+        assert_eq!([waits(false), waits(true)], [Waits::Known, Waits::Unknown { in_stream: true }]);
+    }
+
+    #[test]
+    fn nobody_waits_for_what_was_not_sent() {
+        let (streams, threads) = streams();
+        begin(&streams, 0);
+        arrive(&streams, 5 * LEN).wait(|| false);
+        assert_eq!(threads.watched.load(Ordering::SeqCst), 1);
+        arrive(&streams, 6 * LEN).wait(|| false);
+        assert_eq!(threads.watched.load(Ordering::SeqCst), 1, "the gap is decided once");
+    }
+
+    #[test]
+    fn writes_here_and_there_are_found_to_be_no_streams() {
+        let (streams, threads) = streams();
+        let scatter = |count: u64| {
+            let before = threads.watched.load(Ordering::SeqCst);
+            (0..count).for_each(|write| arrive(&streams, (write * 7919 % 10_007) * NEAR * 2).wait(|| false));
+            threads.watched.load(Ordering::SeqCst) - before
+        };
+        assert_eq!(scatter(100), MOST_CREDIT / IN_VAIN);
+        assert!(scatter(600) <= 3, "one tries again now and then");
     }
 }

@@ -10,6 +10,7 @@ use imbrex::perform::{Failure, Io, IoKind, IoResult, Request};
 
 use super::machine::{Caller, Cleaning, Machine, Shared};
 use super::streams::Arrival;
+use crate::panics;
 
 /// Longer operations are left to workers: whoever waits for an answer should not be late for it.
 const SMALL_BYTES: usize = 256 << 10;
@@ -37,7 +38,7 @@ pub(super) fn ask(
     request: Request,
     arrival: Option<Arrival<'_>>,
 ) -> Result<Bytes, Failure> {
-    arrival.iter().for_each(Arrival::wait);
+    arrival.iter().for_each(|arrival| arrival.wait(|| shared.writes.is_full()));
     let machine = match &request {
         Request::Write(at, _) => admitted(shared, shared.machine(), at.blocks),
         _ => shared.machine(),
@@ -99,6 +100,7 @@ fn answered<'a>(
     request: Request,
     arrival: Option<Arrival<'_>>,
 ) -> Result<Bytes, Failure> {
+    panics::injected("request");
     let caller = Caller::of(&request);
     let is_flush = matches!(request, Request::Flush | Request::Fua { .. });
     let id = machine.next_id;
@@ -224,7 +226,10 @@ pub(super) fn work(shared: &Shared) {
     while !machine.ended {
         machine.deliver();
         match machine.handed.pop_front().or_else(|| machine.stack.poll_io()) {
-            Some((drive, io)) => machine = carry_out(shared, machine, drive, io),
+            Some((drive, io)) => {
+                panics::injected("worker");
+                machine = carry_out(shared, machine, drive, io);
+            }
             None => {
                 if machine.is_watched_and_quiet() {
                     shared.changed.notify_all();

@@ -10,6 +10,7 @@ use imbrex::block::{Extent, Pba};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
+use crate::panics;
 use crate::scrub::{self, Blocks, Found, runs};
 use crate::store::{Members, Store};
 
@@ -137,6 +138,7 @@ impl Shared {
     fn scrub(&self, engine: &Engine) {
         let (mut found, mut damaged) = (Found::default(), Vec::new());
         for member in engine.members() {
+            panics::injected("scrub");
             let mut since = Instant::now();
             let mut go_on = |blocks| {
                 let throttle = self.say(|status| status.done_blocks += blocks);
