@@ -79,6 +79,10 @@ def kills(job, seed):
     return ["checks/nbd/kills.sh", job.of], {"KILLS": str(job.size), "SEED": str(seed % 32768)}, job.size
 
 
+def attacks(job, seed):
+    return ["checks/nbd/hostile.sh"], {"ATTACKS": str(job.size), "SEED": str(seed)}, job.size
+
+
 def deep(job, _):
     binary, test = job.left.pop(0)
     if not job.left:
@@ -102,6 +106,7 @@ KINDS = {
     "cuts with checksums": cuts("--image", "--checksums"),
     "cases": cases,
     "kills": kills,
+    "attacks": attacks,
     "deep tests": deep,
     "fuzzing": fuzz,
 }
@@ -139,6 +144,7 @@ def all_jobs():
     jobs = [Job(kind, layer, size=size) for kind, size in [("cuts in memory", 100), ("cuts on images", 50), ("cuts with checksums", 50), ("cases", 5)]
             for layer in layers]
     jobs += [Job("kills", layer, share=2) for layer in KILLED]
+    jobs += [Job("attacks", "the page, metrics and the control socket", share=4, size=25)]
     jobs += [Job("fuzzing", target["name"], share=3) for target in targets]
     return [*jobs, Job("deep tests", "what is longer with IMBREX_DEEP", share=12, left=deep_tests())]
 

@@ -3,7 +3,8 @@
 # nbdcopy, qemu-io, and file systems on loop devices by way of nbdfuse. Then servers are killed while they are written
 # to, stopped, given a full and an unreadable store, left by their clients, and started on what cannot be served, and
 # volumes grow. A full interlaced disk is discarded, and must be fast again; holes are told, and copies pass them over;
-# writes beside compaction must not wait for all of it.
+# writes beside compaction must not wait for all of it. Hostile clients of the page, the metrics and the control socket,
+# and threads that panic, leave the disk as it is.
 #
 # Needs nbdkit, libnbd's programs, qemu-utils and fio, installed quietly where this is Debian and the user is root. File
 # systems also need /dev/fuse and loop devices. What cannot be had is skipped with a message, or the check fails if
@@ -26,6 +27,7 @@ check="nbd check" required=IMBREX_REQUIRE_PEERS
 . ./waits.sh
 . ./stops.sh
 . ./growth.sh
+. ./attacks.sh
 
 finish() {
     end_load
@@ -35,8 +37,6 @@ finish() {
     rm -rf "$work" "$images"
 }
 trap finish EXIT
-
-io() { qemu-io -f raw "$(uri "$1")" "${@:2}"; }
 
 # The reads in what qemu-io is told must find what they expect.
 expect_io() {
@@ -282,6 +282,8 @@ check_read_only plain
 check_tls plain
 check_refusals plain
 say "fio, nbdcopy and qemu-io find what they wrote; clients may go, servers stop, and what cannot be served is refused"
+check_attacks attacked
+check_panics panics
 check_file_systems
 check_unreadable unreadable
 check_full

@@ -17,6 +17,8 @@ build() {
 
 uri() { echo "nbd+unix:///?socket=$images/$1.sock"; }
 
+io() { qemu-io -f raw "$(uri "$1")" "${@:2}"; }
+
 # NAME LAYER DRIVE SIZE ...: further arguments go to `imbrex format`.
 format() {
     "$imbrex" format "$images/$1.img" --layer "$2" --drive "$3" --capacity "$4" --force "${@:5}" > "$work/$1.format"

@@ -74,6 +74,8 @@ enum Command {
     Explore(explore::Explore),
     Format(live::format::Format),
     Serve(live::serve::Serve),
+    #[cfg(feature = "web")]
+    Web(live::web::Web),
     Status(live::status::Show),
     Top(live::top::Top),
     Clean(live::clean::Clean),
@@ -113,6 +115,8 @@ impl Command {
             Self::Explore(command) => command.run(),
             Self::Format(command) => command.run(),
             Self::Serve(command) => command.run(),
+            #[cfg(feature = "web")]
+            Self::Web(command) => command.run(),
             Self::Status(command) => command.run(),
             Self::Top(command) => command.run(),
             Self::Clean(command) => command.run(),

@@ -67,6 +67,6 @@ impl Clean {
 fn ask(control: &Path, question: Question) -> Result<Status> {
     match control::ask(control, question).map_err(|why| anyhow!(why))? {
         Reply::Status(status) => Ok(*status),
-        Reply::Metrics(_) => bail!("the server answers what it was not asked"),
+        Reply::Metrics(_) | Reply::Units(_) => bail!("the server answers what it was not asked"),
     }
 }

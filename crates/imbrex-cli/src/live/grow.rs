@@ -25,7 +25,7 @@ impl Grow {
         let control = socket::control_of(&self.socket);
         match control::ask(&control, Question::Grow { bytes: self.bytes }).map_err(|why| anyhow!(why))? {
             Reply::Status(status) => print_line(status::shown(&status).trim_end_matches('\n'))?,
-            Reply::Metrics(_) => bail!("the server answers what it was not asked"),
+            Reply::Metrics(_) | Reply::Units(_) => bail!("the server answers what it was not asked"),
         }
         Ok(())
     }

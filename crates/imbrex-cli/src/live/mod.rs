@@ -1,5 +1,6 @@
 //! The commands for volumes that are served.
 
+mod address;
 pub mod check;
 pub mod clean;
 pub mod dump;
@@ -16,6 +17,8 @@ pub mod status;
 pub mod top;
 #[cfg(all(feature = "ublk", target_os = "linux"))]
 mod ublk;
+#[cfg(feature = "web")]
+pub mod web;
 
 use std::path::PathBuf;
 

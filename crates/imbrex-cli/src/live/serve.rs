@@ -11,9 +11,10 @@ use clap::{Args, ValueEnum};
 use imbrex_live::service::Status;
 use imbrex_live::service::control::{self, Question, Reply};
 
+use super::address::{self, Addresses};
 use super::nbdkit::{self, Ended, Server, Signals};
 use super::socket;
-use crate::say::{note, tell};
+use crate::say::{note, tell_who_listens};
 use crate::table::bytes;
 
 /// What only nbdkit does.
@@ -22,6 +23,11 @@ const OF_NBD: [&str; 8] =
 
 /// How often the server is asked whether it serves.
 const OFTEN: Duration = Duration::from_millis(20);
+
+/// Requests of a connection that are served at a time: each has a thread, and a buffer as long as the longest request.
+const MOST_THREADS: i64 = 256;
+/// The longest process number.
+const LONGEST_NUMBER: u64 = 20;
 
 /// Queues of a device of ublk's, and requests of each that the kernel has under way.
 #[cfg(all(feature = "ublk", target_os = "linux"))]
@@ -67,12 +73,11 @@ pub struct Serve {
     /// The socket for `imbrex status` and `imbrex clean`; without it the socket's name and .control
     #[arg(long, value_name = "PATH")]
     control: Option<PathBuf>,
-    /// Tell metrics for Prometheus over HTTP
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    metrics: Option<SocketAddr>,
-    /// Show how the volume stands on a page, at a port of this machine or where said: it updates itself and only reads
-    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = page_address)]
-    http: Option<SocketAddr>,
+    #[command(flatten)]
+    told: Addresses,
+    /// Serve at addresses that other machines can reach, although nothing is encrypted there
+    #[arg(long)]
+    insecure: bool,
     /// Milliseconds without a request before cleaning is offered the time
     #[arg(long, value_name = "MS")]
     idle_after: Option<u64>,
@@ -84,7 +89,7 @@ pub struct Serve {
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
     throttle: Option<u8>,
     /// Requests of a connection, or of the device, that are served at a time
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=MOST_THREADS))]
     threads: u32,
     /// How to log to standard error
     #[arg(long, value_enum, default_value_t = Log::Text)]
@@ -129,15 +134,10 @@ enum Tls {
     Require,
 }
 
-/// An address and a port; a port alone is one of this machine.
-fn page_address(text: &str) -> Result<SocketAddr, String> {
-    let own = text.parse().ok().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    own.map_or_else(|| text.parse(), Ok)
-        .map_err(|_| "write a port such as 8080, or an address and a port such as 127.0.0.1:8080".to_owned())
-}
-
 impl Serve {
     pub fn run(self) -> Result<()> {
+        self.told.check(self.insecure)?;
+        self.pidfile.as_deref().map_or(Ok(()), check_pidfile)?;
         match self.ublk {
             Some(number) => self.run_ublk(number),
             None => self.run_nbd(),
@@ -150,6 +150,7 @@ impl Serve {
         let control = self.control.clone().unwrap_or_else(|| socket::control(&self.place()));
         socket::check(&control)?;
         control::remove_stale(&control)?;
+        let web = Web::start(&self.told, &control)?;
         let mut options = imbrex_live::service::ServiceOptions::default();
         for (key, value) in self.service_pairs(&control) {
             let value = value.to_str().ok_or_else(|| anyhow!("{} is not UTF-8", value.display()))?;
@@ -163,13 +164,14 @@ impl Serve {
             depth: DEPTH,
             threads: self.threads,
         };
-        let pidfile = self.pidfile.clone();
-        let announce = move |status: &Status, at: &str| {
-            let written = pidfile.iter().try_for_each(|file| std::fs::write(file, format!("{}\n", std::process::id())));
+        let announce = |status: &Status, at: &str| {
+            let written =
+                self.pidfile.iter().try_for_each(|file| std::fs::write(file, format!("{}\n", std::process::id())));
             if let Err(error) = written {
                 note(format_args!("warning: the process number cannot be written: {error}"));
             }
-            tell(described(status, at));
+            tell_who_listens(described(status, at) + &web.told());
+            socket::Link::to(&control, &self.stores[0])
         };
         super::ublk::serve(&options, &device, self.log == Log::Json, announce)
     }
@@ -191,6 +193,10 @@ impl Serve {
             socket::check(path)?;
             control::remove_stale(path)?;
         }
+        if let Some(port) = self.port.filter(|_| self.tls != Tls::Require) {
+            address::check("--address", SocketAddr::new(self.address, port), self.insecure)?;
+        }
+        let web = Web::start(&self.told, &control)?;
         let signals = Signals::take()?;
         let run = |restarted: bool| {
             // nbdkit's socket is anybody's, so it is made where nobody else comes, and moved when it is its owner's
@@ -199,12 +205,14 @@ impl Serve {
             let mut arguments = self.arguments(&plugin, hidden.as_ref(), &control);
             arguments.extend(restarted.then(|| "restarted=true".into()));
             let mut server = Server::start(&program, &arguments, &signals, self.log == Log::Json)?;
+            let mut _link = None;
             if let Some(status) = status_of(&mut server, &control) {
                 server.serving();
                 if let Some(hidden) = hidden {
                     hidden.show_at(&place)?;
                 }
-                self.announce(&status, &place);
+                _link = socket::Link::to(&control, &self.stores[0])?;
+                self.announce(&status, &place, &web);
             }
             server.wait()
         };
@@ -233,13 +241,13 @@ impl Serve {
     }
 
     /// Says where the volume is served, and how it was found.
-    fn announce(&self, status: &Status, place: &Path) {
+    fn announce(&self, status: &Status, place: &Path, web: &Web) {
         let at = match self.port {
             // Of port 0 the kernel makes one that is free.
             Some(port) => format!("nbd://{}", SocketAddr::new(self.address, status.port.unwrap_or(port))),
             None => format!("nbd+unix:///?socket={}", place.display()),
         };
-        tell(described(status, &at));
+        tell_who_listens(described(status, &at) + &web.told());
     }
 
     fn arguments(&self, plugin: &Path, socket: Option<&socket::Hidden>, control: &Path) -> Vec<OsString> {
@@ -270,8 +278,6 @@ impl Serve {
             ("control", Some(control.into())),
             ("readonly", self.read_only.then(|| "true".into())),
             ("overlay", number(self.overlay)),
-            ("metrics", self.metrics.map(|address| address.to_string().into())),
-            ("http", self.http.map(|address| address.to_string().into())),
             ("idle-after", number(self.idle_after)),
             ("step-ms", number(self.step_ms)),
             ("throttle", number(self.throttle.map(u64::from))),
@@ -291,6 +297,49 @@ impl Serve {
             arguments.extend(path.as_ref().map(|path| pair(option, path.as_os_str())));
         }
         arguments.extend(self.tls_verify_peer.then(|| "--tls-verify-peer".into()));
+    }
+}
+
+/// Refuses a file that is there and holds something else than the number of a process that has ended.
+fn check_pidfile(path: &Path) -> Result<()> {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return Ok(()) };
+    let is_number = || {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'\n')
+    };
+    if metadata.is_file() && metadata.len() <= LONGEST_NUMBER && is_number() {
+        return Ok(());
+    }
+    Err(anyhow!("{} is there and holds no process number; take it away, or name another --pidfile", path.display()))
+}
+
+/// The process that tells about the volume over HTTP, if there is one.
+struct Web {
+    #[cfg(feature = "web")]
+    child: Option<super::web::Child>,
+}
+
+impl Web {
+    #[cfg(feature = "web")]
+    fn start(at: &Addresses, control: &Path) -> Result<Self> {
+        let child = (!at.is_empty()).then(|| super::web::Child::start(at, control)).transpose()?;
+        Ok(Self { child })
+    }
+
+    #[cfg(not(feature = "web"))]
+    fn start(at: &Addresses, _control: &Path) -> Result<Self> {
+        if at.is_empty() {
+            return Ok(Self {});
+        }
+        Err(anyhow!("this program is built without the feature `web`, which --http and --metrics need"))
+    }
+
+    /// What is told where: a line, or nothing.
+    fn told(&self) -> String {
+        #[cfg(feature = "web")]
+        return self.child.as_ref().map_or(String::new(), |child| format!("\n{}", child.told()));
+        #[cfg(not(feature = "web"))]
+        String::new()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
@@ -74,6 +74,33 @@ impl Hidden {
     }
 }
 
+/// A link to a control socket, where commands that are given the volume's first store look for one.
+pub struct Link(PathBuf);
+
+impl Link {
+    /// Beside `store`, unless the control socket is there itself. The volume must be this program's.
+    pub fn to(control: &Path, store: &Path) -> Result<Option<Self>> {
+        let place = self::control(&default(store));
+        if std::path::absolute(&place)? == std::path::absolute(control)? {
+            return Ok(None);
+        }
+        // The volume is this program's, so a link that is there is one that a killed server left.
+        if fs::symlink_metadata(&place).is_ok_and(|metadata| metadata.file_type().is_symlink()) {
+            fs::remove_file(&place)?;
+        }
+        let made = symlink(std::path::absolute(control)?, &place);
+        made.map_err(|e| anyhow!("{}: no link to the control socket can be made there: {e}", place.display()))?;
+        Ok(Some(Self(place)))
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // The next server takes one away that is left.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
 fn with(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
@@ -91,6 +118,27 @@ mod tests {
         assert_eq!(control(&socket), Path::new("/a/disk.img.sock.control"));
         assert_eq!(control_of(Path::new("/a/x.control")), Path::new("/a/x.control"));
         assert!(check(&socket).is_ok() && check(Path::new(&"x".repeat(108))).is_err());
+    }
+
+    #[test]
+    fn a_server_is_found_by_its_store_wherever_its_socket_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, socket) = (folder.path().join("a.img"), folder.path().join("elsewhere.control"));
+        let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let link = Link::to(&socket, &store).unwrap().unwrap();
+        let found = control_of(&store);
+        assert_eq!(fs::canonicalize(&found).unwrap(), fs::canonicalize(&socket).unwrap());
+        let remove_stale = imbrex_live::service::control::remove_stale;
+        assert!(remove_stale(&found).is_err(), "somebody listens there");
+        drop((listener, fs::remove_file(&socket)));
+        std::mem::forget(link);
+        assert!(remove_stale(&found).is_ok(), "nobody does any more");
+        symlink(&socket, &found).unwrap();
+        assert!(Link::to(&socket, &store).unwrap().is_some(), "one that a killed server left is replaced");
+        assert!(fs::symlink_metadata(&found).is_err());
+        fs::write(&found, "a file of somebody's").unwrap();
+        assert!(Link::to(&socket, &store).is_err());
+        assert!(Link::to(&found, &store).unwrap().is_none());
     }
 
     #[test]

@@ -38,6 +38,7 @@ impl Show {
         let reply = control::ask(&socket::control_of(&self.socket), question).map_err(|why| anyhow!(why))?;
         let text = match reply {
             Reply::Metrics(text) => text,
+            Reply::Units(_) => bail!("the server answers what it was not asked"),
             Reply::Status(status) if self.format == Form::Json => serde_json::to_string_pretty(&status)? + "\n",
             Reply::Status(status) => shown(&status),
         };
@@ -66,6 +67,7 @@ pub fn shown(status: &Status) -> String {
     lines.extend(status.checksums.as_ref().map(checksums));
     lines.extend(status.scrub.as_ref().map(scrub));
     lines.push(lives(status));
+    lines.extend(services(status));
     let bound =
         status.memory.as_ref().map_or(String::new(), |memory| format!(", at most {}", bytes(memory.most_bytes)));
     lines.extend(status.resident_bytes.map(|resident| format!("{} of memory{bound}", bytes(resident))));
@@ -145,6 +147,15 @@ fn scrub(scrub: &ScrubStatus) -> String {
         "running" => format!("scrub running, throttle {} %: {done:.0} % done", scrub.throttle),
         state => format!("scrub {state}: {} damaged blocks", count(damaged)),
     }
+}
+
+/// The services that failed or refused somebody.
+pub fn services(status: &Status) -> impl Iterator<Item = String> {
+    let failed = status.services.iter().filter(|(_, service)| service.restarts + service.refused > 0);
+    failed.map(|(name, service)| {
+        let [restarts, refused] = [service.restarts, service.refused].map(count);
+        format!("service {name}: {restarts} restarts, {refused} connections refused")
+    })
 }
 
 fn lives(status: &Status) -> String {

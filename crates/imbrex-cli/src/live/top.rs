@@ -38,7 +38,7 @@ impl Top {
         let control = socket::control_of(&self.socket);
         let ask = || match control::ask(&control, Question::Status) {
             Ok(Reply::Status(status)) => Ok(*status),
-            Ok(Reply::Metrics(_)) => Err("the server answers what it was not asked".to_owned()),
+            Ok(Reply::Metrics(_) | Reply::Units(_)) => Err("the server answers what it was not asked".to_owned()),
             Err(why) => Err(why),
         };
         let mut seen = Seen::new(ask().map_err(|why| anyhow!(why))?);
@@ -164,7 +164,7 @@ fn headlines(seen: &Seen) -> Vec<Line<'static>> {
     let dead = status.dead.as_ref().map(|why| format!("cannot be used: {why}"));
     let lost = (status.units_lost + status.units_read_only > 0)
         .then(|| format!("{} units lost, {} read-only", status.units_lost, status.units_read_only));
-    let warnings = [silent, dead, lost].into_iter().flatten();
+    let warnings = [silent, dead, lost].into_iter().flatten().chain(super::status::services(status));
     lines.extend(warnings.map(|text| Line::from(text).style(Style::new().fg(Color::Red).bold())));
     lines
 }

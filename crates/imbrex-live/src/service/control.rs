@@ -9,15 +9,18 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustix::fs::Mode;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Service, Status};
+use super::services::{CONTROL, WEB};
+use super::{Service, ServiceStatus, Status};
 use crate::engine::Cleaning;
+use crate::panics::{self, contained};
 
 /// The longest question.
 const LONGEST: u64 = 4 << 10;
@@ -25,6 +28,8 @@ const LONGEST: u64 = 4 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the server waits for a question.
 const SOON: Duration = Duration::from_millis(500);
+/// Questions that are answered at a time; a growth takes as long as it takes.
+const MOST_ASKING: usize = 64;
 
 /// A question.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -34,6 +39,15 @@ pub enum Question {
     Status,
     /// The same for Prometheus.
     Metrics,
+    /// What lies where.
+    Units,
+    /// How the process for HTTP stands, which tells this itself.
+    Web {
+        /// How often it had to begin again.
+        restarts: u32,
+        /// Connections that it ended without an answer.
+        refused: u64,
+    },
     /// Clean now, until nothing is left to clean.
     Clean,
     /// Do not clean unless a write finds no room.
@@ -75,6 +89,8 @@ pub enum Reply {
     Status(Box<Status>),
     /// Text for Prometheus.
     Metrics(String),
+    /// What lies where, in the form of a look that a page draws: of the layer that serves the host first.
+    Units(Vec<Value>),
 }
 
 /// A socket that is listened at.
@@ -97,7 +113,8 @@ impl Control {
         rustix::process::umask(mask);
         let (listener, ended) = (listener?, Arc::new(AtomicBool::new(false)));
         let end = Arc::clone(&ended);
-        let thread = thread::spawn(move || answer_all(&listener, &service, &end));
+        let thread =
+            thread::Builder::new().name("control".to_owned()).spawn(move || answer_all(&listener, &service, &end))?;
         Ok(Self { path: path.to_owned(), ended, thread: Some(thread) })
     }
 }
@@ -121,11 +138,15 @@ impl Drop for Control {
 pub fn remove_stale(path: &Path) -> io::Result<()> {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return Ok(()) };
     let taken = |what: &str| Err(io::Error::new(io::ErrorKind::AddrInUse, format!("{} {what}", path.display())));
-    if !metadata.file_type().is_socket() {
+    // A server whose control socket is elsewhere leaves a link to it here.
+    let is_link = metadata.file_type().is_symlink();
+    let is_socket = std::fs::metadata(path).map_or(is_link, |metadata| metadata.file_type().is_socket());
+    if !is_socket {
         return taken("is there and is no socket");
     }
     let gone = match UnixStream::connect(path) {
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        Err(e) if e.kind() == io::ErrorKind::NotFound && is_link => std::fs::remove_file(path),
         Err(e) => Err(e),
         Ok(_) => return taken("is the socket of a server that runs"),
     };
@@ -137,16 +158,26 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
 
 /// Answers whoever connects, each for itself, and comes to an end with the last of them.
 fn answer_all(listener: &UnixListener, service: &Service, end: &AtomicBool) {
-    let one = |stream: io::Result<UnixStream>| {
-        if let Err(error) = stream.and_then(|stream| answer(&stream, service)) {
+    let asking = AtomicUsize::new(0);
+    let one = |stream: UnixStream| {
+        if let Err(error) = answer(&stream, service) {
             tracing::debug!(%error, "somebody asked and did not wait for the answer");
         }
+        asking.fetch_sub(1, Ordering::Relaxed);
     };
     thread::scope(|scope| {
         for stream in listener.incoming().take_while(|_| !end.load(Ordering::Relaxed)) {
-            if let Err(error) = thread::Builder::new().spawn_scoped(scope, || one(stream)) {
-                tracing::debug!(%error, "somebody asked and there was no thread to answer");
+            let Ok(stream) = stream else {
+                thread::sleep(SOON);
+                continue;
+            };
+            if asking.fetch_add(1, Ordering::Relaxed) < MOST_ASKING
+                && thread::Builder::new().name("control".to_owned()).spawn_scoped(scope, || one(stream)).is_ok()
+            {
+                continue;
             }
+            asking.fetch_sub(1, Ordering::Relaxed);
+            service.services.refused(CONTROL);
         }
     });
 }
@@ -158,6 +189,10 @@ fn answer(mut stream: &UnixStream, service: &Service) -> io::Result<()> {
     let mut line = String::new();
     BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
     let answer = match serde_json::from_str(&line) {
+        Ok(question) if changes_nothing(question) => contained(|| reply(question, service)).unwrap_or_else(|| {
+            service.services.restarted(CONTROL);
+            Answer::Error("the question could not be answered; the log says why".to_owned())
+        }),
         Ok(question) => reply(question, service),
         Err(e) => Answer::Error(format!("that is no question: {e}")),
     };
@@ -166,9 +201,18 @@ fn answer(mut stream: &UnixStream, service: &Service) -> io::Result<()> {
     stream.write_all(&text)
 }
 
+fn changes_nothing(question: Question) -> bool {
+    matches!(question, Question::Status | Question::Metrics | Question::Units | Question::Web { .. })
+}
+
 fn reply(question: Question, service: &Service) -> Answer {
     let engine = service.engine();
+    panics::injected("control");
     match question {
+        Question::Units => return Answer::Ok(Reply::Units(service.units())),
+        Question::Web { restarts, refused } => {
+            service.services.set(WEB, ServiceStatus { restarts: restarts.into(), refused });
+        }
         Question::Metrics => return Answer::Ok(Reply::Metrics(service.metrics())),
         Question::Clean | Question::Resume if service.read_only() => {
             return Answer::Error("the volume is only read: nothing is cleaned".to_owned());

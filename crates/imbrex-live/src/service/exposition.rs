@@ -2,9 +2,6 @@
 
 use std::fmt::{Display, Write};
 
-/// What the text is, in the words of HTTP.
-pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
 /// Metrics as text. A name's prefix, and a counter's suffix, are added.
 #[derive(Default)]
 pub(super) struct Exposition(String);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::exposition::{Exposition, Kind, Times};
-use super::{Service, Status};
+use super::{Service, ServiceStatus, Status};
 use crate::engine;
 
 /// The upper bounds of a histogram's buckets: from 16 microseconds on, each four times the one before.
@@ -23,6 +23,7 @@ impl Service {
         cleaning(&mut told, &status);
         growth(&mut told, &status);
         checksums(&mut told, &status);
+        services(&mut told, &status);
         self.requests(&mut told);
         told.into_text()
     }
@@ -132,6 +133,16 @@ fn checksums(told: &mut Exposition, status: &Status) {
     told.gauge("scrub_running", "1 while everything with a checksum is read", u64::from(scrub.state == "running"));
     told.gauge("scrub_done_ratio", "How far that is", scrub.done_blocks as f64 / scrub.of_blocks.max(1) as f64);
     told.gauge("scrub_damaged_blocks", "Logical blocks that the last scrub found damaged", damaged);
+}
+
+fn services(told: &mut Exposition, status: &Status) {
+    let of = |number: fn(&ServiceStatus) -> u64| {
+        status.services.iter().map(move |(name, service)| (name.clone(), number(service)))
+    };
+    let restarts = ("service_restarts", "How often what tells about the volume had failed", Kind::Counter);
+    told.labelled(restarts, "service", of(|service| service.restarts));
+    let refused = ("service_refused_connections", "Connections ended without an answer", Kind::Counter);
+    told.labelled(refused, "service", of(|service| service.refused));
 }
 
 /// A histogram in nanoseconds as buckets that each count the shorter ones too.

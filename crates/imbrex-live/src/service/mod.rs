@@ -5,13 +5,12 @@ pub mod allocator;
 mod client;
 pub mod control;
 mod exposition;
-mod history;
-mod http;
 #[cfg(feature = "server")]
 pub mod log;
 mod metrics;
 mod options;
 mod scrub;
+mod services;
 mod status;
 mod units;
 
@@ -25,7 +24,7 @@ use imbrex::perform::Failure;
 use imbrex::recording::Recording;
 use serde_json::Value;
 
-use crate::engine::{Cleaning, Engine};
+use crate::engine::{Carriers, Cleaning, Engine, InOrder};
 use crate::overlay::Overlay;
 use crate::store::Store;
 use crate::store_path::{self, StorePathError};
@@ -33,10 +32,11 @@ use crate::superblock::Superblock;
 use crate::volume::{self, Members, Volume, VolumeError};
 pub use client::{Client, errno};
 use control::Control;
-use http::Http;
 pub use options::{KEYS, ServiceOptions};
 use scrub::Scrubber;
 pub use scrub::{MemberBlocks, ScrubStatus};
+pub use services::ServiceStatus;
+use services::Services;
 pub use status::{ChecksumStatus, CleaningStatus, GrowthStatus, Latency, PacingStatus, Runner, Status, Times};
 
 /// How the message begins which says that a server ended without making everything durable.
@@ -53,6 +53,7 @@ pub struct Service {
     clients: AtomicU32,
     port: OnceLock<u16>,
     scrubber: Scrubber,
+    services: Services,
     /// What is written when the volume changes hands, until it has at the end.
     hands: Mutex<Option<(Members, Vec<Superblock>)>>,
 }
@@ -60,7 +61,6 @@ pub struct Service {
 /// Those who ask are answered as long as this is there.
 pub struct Answering {
     _control: Option<Control>,
-    _http: [Option<Http>; 2],
 }
 
 /// Why a volume cannot be served.
@@ -83,9 +83,6 @@ pub enum ServiceError {
     /// Nobody could ask how the volume is.
     #[error("control socket: {0}")]
     Control(#[from] io::Error),
-    /// Nobody could be told anything over HTTP.
-    #[error("{0}")]
-    Http(String),
     /// Recovery failed.
     #[error("{stores}: {source}")]
     Recovery {
@@ -102,6 +99,14 @@ impl Service {
     /// # Errors
     /// Why it cannot be served.
     pub fn start(options: &ServiceOptions) -> Result<Self, ServiceError> {
+        Self::start_for(options, Arc::new(InOrder))
+    }
+
+    /// The same, for requests that threads of a front end bring, which may overtake each other.
+    ///
+    /// # Errors
+    /// As [`Service::start`].
+    pub fn start_for(options: &ServiceOptions, carriers: Arc<dyn Carriers>) -> Result<Self, ServiceError> {
         if options.stores.is_empty() {
             return Err(ServiceError::NoStore);
         }
@@ -126,7 +131,7 @@ impl Service {
             volume::advance(&volume.members, &mut volume.superblocks).map_err(of)?;
             hands = Some((volume.members.clone(), volume.superblocks.clone()));
         }
-        let engine = Arc::new(Engine::start(volume, options.engine).map_err(of)?);
+        let engine = Arc::new(Engine::start_for(volume, options.engine, carriers).map_err(of)?);
         if options.read_only {
             engine.set_cleaning(Cleaning::Paused);
         }
@@ -136,8 +141,9 @@ impl Service {
         engine.wait_until_serving().map_err(|source| ServiceError::Recovery { stores, source })?;
         let (read_only, since) = (options.read_only, Instant::now());
         let (clients, port, hands) = (AtomicU32::new(0), OnceLock::new(), Mutex::new(hands));
-        let scrubber = Scrubber::default();
-        let service = Self { engine, layer, identity, since, read_only, rotational, clients, port, scrubber, hands };
+        let (scrubber, services) = (Scrubber::default(), Services::default());
+        let service =
+            Self { engine, layer, identity, since, read_only, rotational, clients, port, scrubber, services, hands };
         service.announce();
         Ok(service)
     }
@@ -148,10 +154,7 @@ impl Service {
     /// When a socket cannot be had.
     pub fn answer(self: &Arc<Self>, options: &ServiceOptions) -> Result<Answering, ServiceError> {
         let control = options.control.as_deref().map(|path| Control::listen(path, Arc::clone(self))).transpose()?;
-        let metrics = options.metrics.map(|address| Http::metrics(address, Arc::clone(self))).transpose();
-        let page = options.http.map(|address| Http::page(address, Arc::clone(self))).transpose();
-        let http = [metrics.map_err(ServiceError::Http)?, page.map_err(ServiceError::Http)?];
-        Ok(Answering { _control: control, _http: http })
+        Ok(Answering { _control: control })
     }
 
     /// Says that the volume is served, and what recovery did.

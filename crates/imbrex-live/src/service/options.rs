@@ -1,6 +1,5 @@
 //! How a volume is served, as it is said in pairs of a key and a value: those that nbdkit hands to a plugin.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,10 +17,6 @@ pub struct ServiceOptions {
     pub overlay_bytes: u64,
     /// The control socket.
     pub control: Option<PathBuf>,
-    /// Where metrics are told over HTTP.
-    pub metrics: Option<SocketAddr>,
-    /// Where a page for people is shown.
-    pub http: Option<SocketAddr>,
     /// The Unix socket that clients know, which is removed in the end: it is not the one that nbdkit made.
     pub shown: Option<PathBuf>,
     /// Whether a server ended just before without making everything durable, so that clients come back to this one.
@@ -37,8 +32,6 @@ impl Default for ServiceOptions {
             read_only: false,
             overlay_bytes: overlay::KEEPS,
             control: None,
-            metrics: None,
-            http: None,
             shown: None,
             restarted: false,
             engine: EngineOptions::default(),
@@ -47,13 +40,11 @@ impl Default for ServiceOptions {
 }
 
 /// What a key means, and what its value looks like. The order is that of the help.
-pub const KEYS: [(&str, &str); 12] = [
+pub const KEYS: [(&str, &str); 10] = [
     ("store=PATH", "a store of the volume; repeated, in order, if there are several"),
     ("readonly=true", "leave the stores as they are and let clients only read"),
     ("overlay=MIB", "MiB kept in memory for each store that is only read"),
     ("control=PATH", "a socket for `imbrex status`, `clean`, `grow` and `scrub`"),
-    ("metrics=ADDRESS:PORT", "tell metrics there, over HTTP"),
-    ("http=ADDRESS:PORT", "show a page for people there"),
     ("idle-after=MS", "milliseconds without a request before cleaning is offered the time"),
     (
         "step-ms=MS",
@@ -76,8 +67,6 @@ impl ServiceOptions {
             "readonly" => self.read_only = read(key, value, "true or false")?,
             "overlay" => self.overlay_bytes = read::<u64>(key, value, "a number of MiB")?.saturating_mul(1 << 20),
             "control" => self.control = Some(absolute(value)?),
-            "metrics" => self.metrics = Some(read(key, value, "an address and a port, such as 127.0.0.1:9100")?),
-            "http" => self.http = Some(read(key, value, "an address and a port, such as 127.0.0.1:8080")?),
             "idle-after" => self.engine.idle_after = milliseconds(key, value)?,
             "step-ms" => self.engine.step_limit = Some(milliseconds(key, value)?).filter(|limit| !limit.is_zero()),
             "throttle" => self.engine.throttle = percent(key, value)?,

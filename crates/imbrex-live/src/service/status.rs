@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Service;
 use super::scrub::ScrubStatus;
+use super::services::ServiceStatus;
 use crate::engine::{Cleaning, Engine, Kind, Pacing, Traffic};
 use crate::store::Summed;
 use crate::volume::ServerMemory;
@@ -82,6 +83,9 @@ pub struct Status {
     /// The scrub that is under way or was the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubStatus>,
+    /// The services that tell about the volume, by name, of which there is something to say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub services: BTreeMap<String, ServiceStatus>,
 }
 
 /// What has come of checksums, over all stores.
@@ -273,6 +277,7 @@ impl Service {
             zones: zones(engine),
             checksums: checksums(engine),
             scrub: self.scrubber.status(),
+            services: self.services.status(),
         };
         for runner in &progress {
             add(&mut status.events, runner.tally.events().map(|(event, times)| (event.name(), times)));

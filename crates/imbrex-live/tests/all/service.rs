@@ -1,7 +1,6 @@
 //! A volume that is served answers those who ask how it is, cleans when it is told to, and measures itself.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -41,7 +40,7 @@ fn options(store: &Path) -> ServiceOptions {
 fn status(control: &Path, question: Question) -> Status {
     match ask(control, question).unwrap() {
         Reply::Status(status) => *status,
-        Reply::Metrics(text) => panic!("{text}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -102,9 +101,7 @@ fn it_says_how_it_stands_and_cleans_when_told_to() {
 #[test]
 fn every_question_has_an_answer_and_nonsense_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut options = options(&formatted(&folder));
-    let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    options.metrics = Some(metrics);
+    let options = options(&formatted(&folder));
     let service = Arc::new(Service::start(&options).unwrap());
     let _answering = service.answer(&options).unwrap();
     scatter(&service);
@@ -125,9 +122,11 @@ fn every_question_has_an_answer_and_nonsense_an_error() {
     assert!(said("{\"ask\":\"weather\"}\n").starts_with("{\"error\":\"that is no question"));
     assert!(said("nonsense\n").starts_with("{\"error\""));
 
-    let mut http = std::net::TcpStream::connect(metrics).unwrap();
-    http.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-    let told = std::io::read_to_string(http).unwrap();
+    assert!(said("{\"ask\":\"units\"}\n").starts_with("{\"ok\":{\"units\":[{"));
+    assert!(
+        said("{\"ask\":\"web\",\"restarts\":2,\"refused\":7}\n").contains("{\"web\":{\"restarts\":2,\"refused\":7}}")
+    );
+    let Ok(Reply::Metrics(told)) = ask(control, Question::Metrics) else { panic!("no metrics") };
     for line in [
         "imbrex_host_written_bytes_total 1638400",
         "imbrex_request_seconds_count{kind=\"write\"} 400",
@@ -135,9 +134,30 @@ fn every_question_has_an_answer_and_nonsense_an_error() {
         "imbrex_cleaning_state{state=\"when-idle\"} 1",
         "imbrex_cleaning_step_limit_seconds 0.1",
         "imbrex_cleaning_step_bound_bytes 262144",
+        "imbrex_service_restarts_total{service=\"web\"} 2",
+        "imbrex_service_refused_connections_total{service=\"web\"} 7",
     ] {
         assert!(told.contains(line), "{line} is not in {told}");
     }
+}
+
+#[test]
+fn whoever_asks_nothing_is_refused_when_there_are_too_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(&formatted(&folder));
+    let service = Arc::new(Service::start(&options).unwrap());
+    let _answering = service.answer(&options).unwrap();
+    let control = options.control.as_deref().unwrap();
+    let silent: Vec<_> = (0..200).map(|_| UnixStream::connect(control).unwrap()).collect();
+    // Those who were let in are sent away one after another for saying nothing.
+    let status = loop {
+        if let Ok(Reply::Status(status)) = ask(control, Question::Status) {
+            break status;
+        }
+    };
+    assert!(status.services["control"].refused > 0, "{:?}", status.services);
+    drop(silent);
+    service.stop().unwrap();
 }
 
 #[test]

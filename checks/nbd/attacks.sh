@@ -1,0 +1,91 @@
+# What a client or a scraper can send, and panics: neither ends or hangs a served disk. To be sourced after server.sh.
+# ATTACKS is how often each request is sent, SEED what they are drawn from.
+
+# While fio verifies what it writes, hostile clients do what they can. The server of the volume stays the one that it
+# was, fio is content, and the end takes no notice of who is connected.
+check_attacks() {
+    local name=$1 server load attackers ports web
+    format "$name" fifo-log small-zoned 256MiB
+    serve "$name" --http 0 --metrics 0
+    mapfile -t ports < <(grep -o '127.0.0.1:[0-9]*/' "$work/$name.said" | sed 's/.*:\([0-9]*\).*/\1/')
+    [ ${#ports[@]} = 2 ] || fail "where $name is told about is not said: $(cat "$work/$name.said")"
+    server=$(cat "$work/$name.pid")
+    fio --name=verified --ioengine=nbd --uri="$(uri "$name")" --rw=randwrite --bs=16k --iodepth=8 --size=64M --loops=100 --verify=crc32c \
+        --verify_fatal=1 --verify_state_save=0 --output="$work/$name.fio" > "$work/$name.load" 2>&1 &
+    load=$!
+    rm -f "$work/$name.hold" && mkfifo "$work/$name.hold"
+    ./attacks.py "${SEED:-1}" "${ATTACKS:-25}" "$images/$name.sock.control" "${ports[@]}" > "$work/$name.attacks" 2>&1 < "$work/$name.hold" &
+    attackers=$!
+    exec 7> "$work/$name.hold"
+    until grep -q 'clients that say nothing' "$work/$name.attacks"; do
+        kill -0 $attackers 2> /dev/null || fail "attacks on $name with SEED=${SEED:-1}: $(tail -n 3 "$work/$name.attacks")"
+        sleep 0.1
+    done
+    kill -0 $load 2> /dev/null || wait $load || fail "fio finds fault with $name under attack: $(tail -n 3 "$work/$name.load")"
+    web=$(pgrep -P "${servers[$name]}" -f ' web ')
+    "$imbrex" status "$images/$name.img" | grep -q 'service web: 0 restarts, [1-9]' || fail "nothing is said of clients of $name that were refused"
+    [ "$(cat "$work/$name.pid")" = "$server" ] && kill -0 "$server" || fail "the server of $name is another one after attacks"
+    is_told_again "$name" "$web"
+    stop "$name"
+    ! kill -0 "$web" 2> /dev/null || fail "what tells about $name has outlived its server"
+    exec 7>&-
+    wait $attackers || fail "attacks on $name: $(tail -n 3 "$work/$name.attacks")"
+    wait $load 2> /dev/null || true
+    rm "$images/$name.img"
+    say "$(head -n 1 "$work/$name.attacks"): the disk is served as if there were none"
+}
+
+# What tells about a volume is started again when it ends, and that is said.
+is_told_again() {
+    kill -9 "$2"
+    until "$imbrex" status "$images/$1.img" | grep -q 'service web: 1 restarts'; do
+        kill -0 "${servers[$1]}" 2> /dev/null || fail "the server of $1 ended with what tells about it"
+        sleep 0.1
+    done
+    web=$(pgrep -P "${servers[$1]}" -f ' web ')
+}
+
+# Waits until a server ends, for longer than anything may take.
+is_ending() {
+    local waited
+    for waited in $(seq 2400); do
+        kill -0 "${servers[$1]}" 2> /dev/null || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+# A thread that panics ends the server in order, or costs no more than an answer; nothing hangs. Injected panics are in
+# programs with debug assertions only.
+check_panics() {
+    local name=$1 place
+    [ "$profile" = dev ] || return 0
+    format "$name" fifo-log small-zoned 256MiB --checksums --set fifo-log.idle_free=1.0
+    for place in worker request cleaner scrub allocator ending; do
+        rm -f "$work/$name.panic"
+        IMBREX_PANIC=$place@$work/$name.panic serve "$name" --idle-after 1
+        : > "$work/$name.panic"
+        case $place in
+            scrub) "$imbrex" scrub "$images/$name.img" > "$work/scrub" 2>&1 || true ;;
+            ending) kill -TERM "${servers[$name]}" ;;
+            # Blocks here and there, for cleaning to have something to do.
+            *) seq 200 | awk '{ print "write -P 1", $1 * 37 % 50 * 1048576, 4096 } END { print "flush" }' | io "$name" > "$work/io" 2>&1 || true
+                "$imbrex" clean "$images/$name.img" > "$work/clean" 2>&1 || true ;;
+        esac
+        is_ending "$name" || fail "a panic of '$place' leaves the server of $name as it is"
+        ! wait "${servers[$name]}" || fail "the server of $name ended without an error although its thread '$place' panicked"
+        unset "servers[$name]"
+        tail -n 1 "$work/$name.log" | grep -q 'may not be durable: thread .* panicked' ||
+            fail "a panic of '$place' is not said: $(tail -n 3 "$work/$name.log")"
+        [ ! -e "$images/$name.sock" ] && [ ! -e "$images/$name.sock.control" ] || fail "a panic of '$place' leaves sockets behind"
+    done
+    rm "$work/$name.panic"
+    IMBREX_PANIC=control@$work/$name.panic serve "$name"
+    : > "$work/$name.panic"
+    ! "$imbrex" status "$images/$name.img" > "$work/status" 2>&1 || fail "a panic is no error to whoever asked"
+    rm "$work/$name.panic"
+    "$imbrex" status "$images/$name.img" | grep -q 'service control: 1 restarts' || fail "nothing is said of a panic at the control socket"
+    stop "$name"
+    rm "$images/$name.img"
+    say "a thread that panics ends the server in order, wherever it is"
+}
