@@ -3,6 +3,7 @@
 use std::io;
 
 use imbrex::perform::Failure;
+use imbrex_live::carriers::Here;
 use imbrex_live::service::{Client, errno};
 use rustix::io::Errno;
 
@@ -63,6 +64,8 @@ impl Request {
     /// Has the request answered. What the kernel is told: how many bytes were done, or an error, negative. `buffer` is
     /// for its content.
     pub fn answer(&self, client: &Client, content: &impl Content, buffer: &mut Vec<u8>) -> i32 {
+        // Of a write the engine says when it has come.
+        let _here = if self.what == What::Write { Here::soon() } else { Here::now() };
         match self.carry_out(client, content, buffer) {
             // Counted for reads and writes alone, which are never longer than a buffer.
             Ok(()) if matches!(self.what, What::Read | What::Write) => self.len as i32,

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
+use imbrex_live::carriers::Threads;
 use imbrex_live::panics;
 use imbrex_live::service::{NOT_DURABLE, Service, ServiceOptions, Status, allocator, log};
 use imbrex_ublk::{Control, Device, DeviceOptions, End};
@@ -38,7 +39,7 @@ pub fn serve<T>(
     panics::end_the_process(|why| {
         note(format_args!("error: {NOT_DURABLE}: {why}; serve the volume again to take its device over"));
     });
-    let service = Arc::new(Service::start(options)?);
+    let service = Arc::new(Service::start_for(options, Arc::new(Threads))?);
     allocator::keep_small(&service);
     let answering = service.answer(options)?;
     let (tell_end, device_ended) = channel();

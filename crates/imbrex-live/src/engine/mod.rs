@@ -67,8 +67,9 @@ impl Default for EngineOptions {
     }
 }
 
-/// The names of threads that bring no requests, the engine's and those of services.
-pub const THREADS: [&str; 7] = ["worker", "cleaner", "control", "scrub", "allocator", "signals", "ending"];
+/// The names of threads that bring no requests: the engine's, those of services, and those that hand requests to others
+/// in order.
+pub const THREADS: [&str; 8] = ["worker", "cleaner", "control", "scrub", "allocator", "signals", "ending", "queue"];
 
 /// A volume that is served.
 pub struct Engine {

@@ -85,6 +85,8 @@ function warnings(status) {
     [status.units_lost > 0, `The drives have given up ${count(status.units_lost)} zones or bands.`],
     [status.units_read_only > 0, `${count(status.units_read_only)} zones or bands can only be read.`],
     [status.cleaning.over_limit > 0, `${count(status.cleaning.over_limit)} steps of cleaning took longer than ${time(status.cleaning.limit_ms)}; the longest took ${time(status.cleaning.longest_ms)}.`],
+    ...Object.entries(status.services ?? {}).map(([name, { restarts, refused }]) =>
+      [restarts + refused > 0, `The service ${name} had to begin again ${count(restarts)} times, and ended ${count(refused)} connections without an answer.`]),
     [status.read_only, "The volume is served to be read only; what recovery wrote stays in memory."],
   ];
   return said.filter(([is]) => is).map(([, text]) => element("p", { class: "warning" }, text));
