@@ -25,7 +25,7 @@ check_attacks() {
     web=$(pgrep -P "${servers[$name]}" -f ' web ')
     "$imbrex" status "$images/$name.img" | grep -q 'service web: 0 restarts, [1-9]' || fail "nothing is said of clients of $name that were refused"
     [ "$(cat "$work/$name.pid")" = "$server" ] && kill -0 "$server" || fail "the server of $name is another one after attacks"
-    is_told_again "$name" "$web"
+    is_told_again "$name" "$web" "${ports[@]}"
     stop "$name"
     ! kill -0 "$web" 2> /dev/null || fail "what tells about $name has outlived its server"
     exec 7>&-
@@ -35,14 +35,18 @@ check_attacks() {
     say "$(head -n 1 "$work/$name.attacks"): the disk is served as if there were none"
 }
 
-# What tells about a volume is started again when it ends, and that is said.
+# NAME PROCESS PORT...: what tells about a volume is started again when it ends, at the same ports, and that is said.
 is_told_again() {
+    local port
     kill -9 "$2"
     until "$imbrex" status "$images/$1.img" | grep -q 'service web: 1 restarts'; do
         kill -0 "${servers[$1]}" 2> /dev/null || fail "the server of $1 ended with what tells about it"
         sleep 0.1
     done
     web=$(pgrep -P "${servers[$1]}" -f ' web ')
+    for port in "${@:3}"; do
+        (exec 8<> "/dev/tcp/127.0.0.1/$port") || fail "nothing is told about $1 at port $port any more"
+    done
 }
 
 # Waits until a server ends, for longer than anything may take.

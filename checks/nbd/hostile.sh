@@ -20,6 +20,6 @@ trap finish EXIT
 
 say() { echo "$check: $1"; }
 
-need_programs nbdkit:nbdkit fio:fio
+need_programs nbdkit:nbdkit fio:fio pgrep:procps
 build
 check_attacks attacked

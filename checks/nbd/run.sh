@@ -255,7 +255,7 @@ skip_part() {
     left_out "$check, in part" "$1"
 }
 
-need_programs nbdkit:nbdkit nbdcopy:libnbd-bin qemu-io:qemu-utils fio:fio
+need_programs nbdkit:nbdkit nbdcopy:libnbd-bin qemu-io:qemu-utils fio:fio pgrep:procps
 prepared
 fio --enghelp 2> /dev/null | grep -qw nbd || skip "this fio cannot speak NBD"
 build

@@ -44,8 +44,8 @@ pub fn check(option: &str, at: SocketAddr, insecure: bool) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "{option} {at}: other machines can reach this address, and nothing is encrypted there; take 127.0.0.1 and a \
-         reverse proxy with TLS, or say that it is meant so with --insecure"
+        "{option} {at}: other machines can reach this address, and nothing is encrypted there; use TLS (--tls require, for \
+         pages a reverse proxy before 127.0.0.1), or say that it is meant so with --insecure"
     );
 }
 

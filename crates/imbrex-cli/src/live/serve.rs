@@ -138,6 +138,9 @@ impl Serve {
     pub fn run(self) -> Result<()> {
         self.told.check(self.insecure)?;
         self.pidfile.as_deref().map_or(Ok(()), check_pidfile)?;
+        if let Some(port) = self.port.filter(|_| self.tls != Tls::Require) {
+            address::check("--address", SocketAddr::new(self.address, port), self.insecure)?;
+        }
         match self.ublk {
             Some(number) => self.run_ublk(number),
             None => self.run_nbd(),
@@ -192,9 +195,6 @@ impl Serve {
         for path in served_at.into_iter().chain([control.as_path()]) {
             socket::check(path)?;
             control::remove_stale(path)?;
-        }
-        if let Some(port) = self.port.filter(|_| self.tls != Tls::Require) {
-            address::check("--address", SocketAddr::new(self.address, port), self.insecure)?;
         }
         let web = Web::start(&self.told, &control)?;
         let signals = Signals::take()?;

@@ -77,6 +77,23 @@ fn wrong_options_are_refused() {
 }
 
 #[test]
+fn what_would_harm_somebody_is_not_served() {
+    for (arguments, code, message) in [
+        ("serve a.img --http 0.0.0.0:8080", 1, "--insecure"),
+        ("serve a.img --metrics [::]:9100", 1, "--insecure"),
+        ("serve a.img --port 10809 --address 192.0.2.1", 1, "--insecure"),
+        ("serve a.img --port 10809 --address 192.0.2.1 --tls on", 1, "--tls require"),
+        ("serve a.img --threads 0", 2, "1..=256"),
+        ("serve a.img --threads 100000", 2, "1..=256"),
+        ("serve a.img --pidfile Cargo.toml", 1, "holds no process number; take it away, or name another --pidfile"),
+        ("web a.img", 1, "say where: --http PORT"),
+        ("web a.img --http 0", 1, "no server answers there"),
+    ] {
+        refused(arguments, code, message);
+    }
+}
+
+#[test]
 fn wrong_traces_and_drives_are_refused_where_they_are_wrong() {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {

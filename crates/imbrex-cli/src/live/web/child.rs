@@ -47,9 +47,11 @@ impl Child {
     /// When nothing can be told at one of the addresses.
     pub fn start(at: &Addresses, control: &Path) -> Result<Self> {
         let path = env::current_exe().context("where this program lies is not known")?;
-        let program = Program { path, control: control.to_owned(), at: at.clone() };
+        let mut program = Program { path, control: control.to_owned(), at: at.clone() };
         let first = program.start(0)?;
         let told = first.told.clone();
+        // Where a free port was asked for, it stays the same when the process is started again.
+        program.at = super::said(&told);
         let (end, ended) = channel();
         let keeper = thread::Builder::new().name("web keeper".to_owned());
         let keeper = keeper.spawn(move || keep(&program, first, &ended)).context("there is no thread for HTTP")?;

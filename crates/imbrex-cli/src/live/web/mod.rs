@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use imbrex_live::service::control::Question;
+use imbrex_live::service::control::{self, Question};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::time::{MissedTickBehavior, interval};
@@ -28,6 +28,10 @@ use crate::say::tell;
 
 /// How often a sample is taken for the page.
 const EVERY: Duration = Duration::from_secs(1);
+/// How it is said what is told where.
+const PAGE: &str = "page at http://";
+const METRICS: &str = "metrics at http://";
+const BETWEEN: &str = ", ";
 /// Threads that wait for answers of the server.
 const ASKING: usize = 4;
 
@@ -69,20 +73,25 @@ impl Web {
         if self.at.is_empty() {
             return Err(anyhow!("say where: --http PORT for the page, --metrics PORT for Prometheus"));
         }
-        let volume = Arc::new(Volume::new(socket::control_of(&self.socket)));
+        let control = socket::control_of(&self.socket);
+        if !self.child {
+            // A server that starts this one is not there yet.
+            control::ask(&control, Question::Status).map_err(|why| anyhow!(why))?;
+        }
+        let volume = Arc::new(Volume::new(control));
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(ASKING).build();
         runtime.context("there is no thread for HTTP")?.block_on(async {
             let page = || Told::Page(imbrex_page::live());
             let mut told = Vec::new();
             for (at, what) in [(self.at.http, page()), (self.at.metrics, Told::Metrics)] {
                 let Some(at) = at else { continue };
-                let path = if let Told::Page(_) = what { "page at http://" } else { "metrics at http://" };
+                let path = if let Told::Page(_) = what { PAGE } else { METRICS };
                 let listener = TcpListener::bind(at).await;
                 let listener = listener.with_context(|| format!("nothing can be told at {at}"))?;
                 told.push(format!("{path}{}/", listener.local_addr()?));
                 tokio::spawn(server::serve(listener, Arc::new(Site::new(what, at.ip(), &volume))));
             }
-            tell(told.join(", "));
+            tell(told.join(BETWEEN));
             if self.child {
                 thread::spawn(end_with_standard_input);
             }
@@ -90,6 +99,12 @@ impl Web {
             Ok(())
         })
     }
+}
+
+/// The addresses of a line that says what is told where.
+fn said(line: &str) -> Addresses {
+    let at = |what: &str| line.split(BETWEEN).find_map(|part| part.strip_prefix(what)?.strip_suffix('/')?.parse().ok());
+    Addresses { http: at(PAGE), metrics: at(METRICS) }
 }
 
 /// Takes samples of the volume, and has its server know what became of this process.
@@ -115,4 +130,17 @@ async fn watch(volume: &Volume, restarts: u32) {
 fn end_with_standard_input() {
     let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
     std::process::exit(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_addresses_is_understood() {
+        let at = said("page at http://127.0.0.1:8080/, metrics at http://[::1]:9100/");
+        assert_eq!(at.http.map(|at| at.port()), Some(8080));
+        assert_eq!(at.metrics.map(|at| (at.is_ipv6(), at.port())), Some((true, 9100)));
+        assert!(said("").is_empty() && said("metrics at http://127.0.0.1:1/").http.is_none());
+    }
 }
