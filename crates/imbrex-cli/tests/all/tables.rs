@@ -39,7 +39,7 @@ const SHOWN: [&str; 25] = [
 ];
 
 /// Subcommands that print no table: a page is no terminal, Python prints what a sweep does, and the others serve, or need somebody who does.
-const OTHERS: [&str; 8] = ["report", "sweep", "serve", "status", "top", "clean", "grow", "help"];
+const OTHERS: [&str; 9] = ["report", "sweep", "serve", "web", "status", "top", "clean", "grow", "help"];
 
 fn imbrex(folder: &Path, arguments: &str) -> Output {
     Command::cargo_bin("imbrex").unwrap().args(arguments.split_whitespace()).current_dir(folder).output().unwrap()
