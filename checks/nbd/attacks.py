@@ -19,6 +19,7 @@ SILENT = 80
 HOST = b"Host: 127.0.0.1\r\n"
 LONG = b"99999999999999"
 ANSWER_SECONDS = 120
+TRIES = 20
 
 dice = random.Random(SEED)
 
@@ -74,11 +75,14 @@ def pipelined(port):
 
 
 def half_closed(port):
-    with connected(port) as client:
-        client.sendall(b"GET /metrics HTTP/1.1\r\n" + HOST + b"\r\n")
-        client.shutdown(socket.SHUT_WR)
-        said = answer(client)
-        assert said.startswith(b"HTTP/1.1 200 "), f"whoever says no more is not answered: {said[:200]}"
+    def ask():
+        with connected(port) as client, contextlib.suppress(ConnectionError):
+            client.sendall(b"GET /metrics HTTP/1.1\r\n" + HOST + b"\r\n")
+            client.shutdown(socket.SHUT_WR)
+            return answer(client)
+        return b""
+
+    expect(ask, b"200")
 
 
 def nonsense(port):
@@ -88,6 +92,15 @@ def nonsense(port):
 def upgrade(port):
     sent(port, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" if dice.random() < 0.5 else
          b"GET / HTTP/1.1\r\n" + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\nExpect: 100-continue\r\n\r\n")
+
+
+def expect(ask, status):
+    """A machine that is busy may take longer than a connection may last, or than the volume's server is waited for."""
+    for _ in range(TRIES):
+        said = ask()
+        if said and not said.startswith(b"HTTP/1.1 503"):
+            break
+    assert said.startswith(b"HTTP/1.1 " + status), f"{status} is expected, and this is said: {said[:200]}"
 
 
 KINDS = [long_body, chunks, endless_headers, endless_line, pipelined, half_closed, nonsense, upgrade]
@@ -108,11 +121,8 @@ def at_the_control_socket():
 
 
 def is_answered(port):
-    for path, status in [(b"/metrics", b"200"), (b"/else", b"404")]:
-        said = sent(port, b"GET " + path + b" HTTP/1.1\r\n" + HOST + b"\r\n")
-        assert said.startswith(b"HTTP/1.1 " + status), f"{path} at {port} is answered by {said[:200]}"
-    said = sent(port, b"DELETE /metrics HTTP/1.1\r\n" + HOST + b"\r\n")
-    assert said.startswith(b"HTTP/1.1 405"), f"a change at {port} is answered by {said[:200]}"
+    for line, status in [(b"GET /metrics", b"200"), (b"GET /else", b"404"), (b"DELETE /metrics", b"405")]:
+        expect(lambda line=line: sent(port, line + b" HTTP/1.1\r\n" + HOST + b"\r\n"), status)
 
 
 def main():

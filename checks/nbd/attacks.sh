@@ -59,10 +59,21 @@ is_ending() {
     return 1
 }
 
+# Has a server end while a client is there, for which nbdkit waits: without one it might end before anything else does.
+end_beside_a_client() {
+    io "$1" -c 'read 0 4096' -c 'sleep 100000' > "$work/idle" 2>&1 &
+    idle=$!
+    until [ "$(number "$1" host_read)" -gt 0 ]; do
+        kill -0 $idle 2> /dev/null || fail "no client can be at $1: $(tail -n 1 "$work/idle")"
+        sleep 0.05
+    done
+    kill -TERM "${servers[$1]}"
+}
+
 # A thread that panics ends the server in order, or costs no more than an answer; nothing hangs. Injected panics are in
 # programs with debug assertions only.
 check_panics() {
-    local name=$1 place
+    local name=$1 place idle
     [ "$profile" = dev ] || return 0
     format "$name" fifo-log small-zoned 256MiB --checksums --set fifo-log.idle_free=1.0
     for place in worker request cleaner scrub allocator ending; do
@@ -71,7 +82,7 @@ check_panics() {
         : > "$work/$name.panic"
         case $place in
             scrub) "$imbrex" scrub "$images/$name.img" > "$work/scrub" 2>&1 || true ;;
-            ending) kill -TERM "${servers[$name]}" ;;
+            ending) end_beside_a_client "$name" ;;
             # Blocks here and there, for cleaning to have something to do.
             *) seq 200 | awk '{ print "write -P 1", $1 * 37 % 50 * 1048576, 4096 } END { print "flush" }' | io "$name" > "$work/io" 2>&1 || true
                 "$imbrex" clean "$images/$name.img" > "$work/clean" 2>&1 || true ;;
@@ -83,6 +94,7 @@ check_panics() {
             fail "a panic of '$place' is not said: $(tail -n 3 "$work/$name.log")"
         [ ! -e "$images/$name.sock" ] && [ ! -e "$images/$name.sock.control" ] || fail "a panic of '$place' leaves sockets behind"
     done
+    kill $idle 2> /dev/null || true
     rm "$work/$name.panic"
     IMBREX_PANIC=control@$work/$name.panic serve "$name"
     : > "$work/$name.panic"
