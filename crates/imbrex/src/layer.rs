@@ -349,12 +349,6 @@ pub trait TranslationLayer: Send {
         "a smaller drive or buffer"
     }
 
-    /// Whether the whole state takes records in step with the capacity, whatever else is chosen: then a smaller drive
-    /// can be named whose journal is short enough.
-    fn map_follows_capacity(&self) -> bool {
-        false
-    }
-
     /// How full the space is that it fills and cleans, if it has any. Cheap.
     fn occupancy(&self) -> Option<Occupancy> {
         None

@@ -61,6 +61,19 @@ impl Space {
         Some(Self { conventional: self.conventional.plus(copy), conventional_blocks: left, ..self.clone() })
     }
 
+    /// The conventional blocks of which superblocks and journals of so many blocks leave one.
+    #[must_use]
+    pub const fn beside_one(superblock: u32, journal: u32) -> u64 {
+        METADATA_COPIES as u64 * (superblock as u64 + journal as u64) + 1
+    }
+
+    /// The same with conventional blocks for the longest journals that there are, whatever the drive has.
+    #[must_use]
+    pub fn ample(self) -> Self {
+        let more = METADATA_COPIES as u64 * u64::from(u32::MAX) + 1;
+        Self { conventional_blocks: self.conventional_blocks + more, ..self }
+    }
+
     /// That of a cache: a first device of `cache` blocks, and behind it a second one of `home` blocks.
     #[must_use]
     pub fn cached(self, cache: u64, home: u64) -> Self {

@@ -14,7 +14,9 @@ const MOST_GIB: u64 = 64 << 10;
 /// larger size will do; nothing if none was found.
 pub fn enough_gib(preset: &DrivePreset, too_few_bytes: u64, options: &FormatOptions<'_>) -> Option<u64> {
     let fits = |gib: u64| {
-        let drive = preset.with_capacity(gib * GIB).ok().and_then(|preset| Image::draft(&preset).ok());
+        let drive = preset.with_capacity(gib * GIB).ok();
+        let drive = drive.and_then(|drive| volume::roomy(&drive, 0, options, None).ok());
+        let drive = drive.and_then(|drive| Image::draft(&drive).ok());
         drive.is_some_and(|drive| volume::validate(&vec![Arc::new(drive)], options).is_ok())
     };
     let mut short = too_few_bytes / GIB;

@@ -8,11 +8,14 @@ use imbrex::buffer_size::BufferSize;
 use imbrex::drive::DrivePreset;
 use imbrex::layers::live_defaults::{self, LiveDefault};
 use imbrex::layers::{ConfigError, LayerInfo};
+use imbrex::recording::Recording;
+use imbrex::tracks::Tracks;
 use imbrex_live::engine::{Engine, EngineOptions};
 use imbrex_live::layout::COPIES;
+use imbrex_live::store::Store;
 use imbrex_live::store_path::{self, Prepared};
 use imbrex_live::sums::Checksums;
-use imbrex_live::superblock::Layered;
+use imbrex_live::superblock::{Layered, Superblock};
 use imbrex_live::volume::{self, FormatOptions, Machine, Members, MemoryPart, ServerMemory, Volume, VolumeError};
 use serde::Serialize;
 
@@ -98,6 +101,8 @@ struct Member {
     buffer_blocks: u32,
     /// Blocks that checksums take; none without them.
     checksum_blocks: u64,
+    /// Top tracks of an interlaced disk that stay empty: what a volume keeps there lies on the bottom tracks beneath.
+    empty_tracks: u32,
 }
 
 impl Format {
@@ -112,8 +117,9 @@ impl Format {
         let (config, chosen) = self.config()?;
         let (layer, buffer, journal_blocks) = (self.layer, self.buffer, self.journal_blocks);
         let options = FormatOptions { layer, config: &config, buffer, journal_blocks };
-        let mut prepared = (0..self.stores.len()).map(|number| self.prepare(number)).collect::<Result<Vec<_>>>()?;
-        let checksums = self.checksums.then(Checksums::default);
+        let prepare = |number| self.prepare(number, &options);
+        let mut prepared = (0..self.stores.len()).map(prepare).collect::<Result<Vec<_>>>()?;
+        let checksums = self.checksums();
         volume::validate_with(&stores(&prepared), &options, checksums).or_else(|e| self.refuse(e, &options))?;
         self.fits(&volume::memory(&stores(&prepared), &options, checksums)?)?;
         prepared.iter_mut().try_for_each(Prepared::make)?;
@@ -132,7 +138,7 @@ impl Format {
     }
 
     /// Says of what is refused which size of the drive would do, if it is the drive's size.
-    fn refuse(&self, error: VolumeError, options: &FormatOptions<'_>) -> Result<()> {
+    fn refuse<T>(&self, error: VolumeError, options: &FormatOptions<'_>) -> Result<T> {
         let tried = if self.stores.len() == 1 { self.preset(0)? } else { None };
         let is_small = matches!(&error, VolumeError::Config(ConfigError::Space { .. }) | VolumeError::Room(_));
         let gib = match tried.filter(|_| is_small) {
@@ -156,8 +162,21 @@ impl Format {
         Ok((live_defaults::config(self.layer, &named), chosen))
     }
 
-    fn prepare(&self, number: usize) -> Result<Prepared> {
-        let preset = self.preset(number)?;
+    /// Top tracks that the disk of a member would have had.
+    fn empty_tracks(&self, number: usize, made: &dyn Store) -> Result<u32> {
+        let whole = self.preset(number)?.and_then(|preset| preset.media(Recording::Interlaced).ok()?.tracks());
+        let conventional = |tracks: Option<Tracks>| tracks.map_or(0, |tracks| tracks.conventional_tracks);
+        Ok(conventional(made.media().tracks()).saturating_sub(conventional(whole)))
+    }
+
+    fn checksums(&self) -> Option<Checksums> {
+        self.checksums.then(Checksums::default)
+    }
+
+    fn prepare(&self, number: usize, options: &FormatOptions<'_>) -> Result<Prepared> {
+        let roomy = |preset: DrivePreset| volume::roomy(&preset, number, options, self.checksums());
+        let preset =
+            self.preset(number)?.map(|preset| roomy(preset).or_else(|e| self.refuse(e, options))).transpose()?;
         Ok(store_path::prepare(&self.stores[number], preset.as_ref(), self.force)?)
     }
 
@@ -178,9 +197,9 @@ impl Format {
     /// Starts the volume once and stops it: it is seen to serve, and what it offers is known.
     fn formatted(&self, made: Volume, chosen: Vec<Chosen>) -> Result<Formatted> {
         let layer = made.layer().to_owned();
-        let member = |(path, superblock): (&PathBuf, &imbrex_live::superblock::Superblock)| {
+        let member = |(path, superblock): (&PathBuf, &Superblock)| {
             let Layered { layer, buffer_blocks, journal_blocks, .. } = &superblock.own;
-            Member {
+            Ok(Member {
                 path: path.clone(),
                 uuid: superblock.uuid().to_string(),
                 drive_bytes: superblock.blocks * u64::from(superblock.block_bytes),
@@ -189,9 +208,10 @@ impl Format {
                 journal_copies: COPIES,
                 buffer_blocks: *buffer_blocks,
                 checksum_blocks: superblock.checksum_blocks(),
-            }
+                empty_tracks: self.empty_tracks(superblock.member, made.members[superblock.member].as_ref())?,
+            })
         };
-        let members = self.stores.iter().zip(&made.superblocks).map(member).collect();
+        let members = self.stores.iter().zip(&made.superblocks).map(member).collect::<Result<_>>()?;
         let engine = Engine::start(made, EngineOptions::default())?;
         engine.wait_until_serving()?;
         let (block_bytes, capacity, memory) = (engine.block_bytes(), engine.capacity(), engine.memory().clone());
@@ -242,8 +262,12 @@ fn shown(formatted: &Formatted) -> String {
         0 => String::new(),
         sums => format!(", checksums in {}", bytes(sums)),
     };
+    let empty = match formatted.members.iter().map(|member| member.empty_tracks).sum::<u32>() {
+        0 => String::new(),
+        tracks => format!(", {} top tracks empty for the journal", count(tracks.into())),
+    };
     format!(
-        "{}, {} ({} blocks of {} bytes){sums}\n{}\n{}\n\n{}",
+        "{}, {} ({} blocks of {} bytes){sums}{empty}\n{}\n{}\n\n{}",
         formatted.layer,
         bytes(formatted.capacity_bytes),
         count(formatted.capacity_bytes / u64::from(formatted.block_bytes)),

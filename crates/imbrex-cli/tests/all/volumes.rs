@@ -8,6 +8,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba};
+use imbrex::drive::DrivePreset;
 use imbrex::perform::Request;
 use imbrex_live::solo::Solo;
 use imbrex_live::store_path;
@@ -117,27 +118,20 @@ fn a_cache_is_looked_at_whole() {
     run("check ssd.img zoned.img").success();
 }
 
-/// A disk whose map is too large for its journal is refused with the size that would do.
+/// A disk with few conventional zones is refused with what takes the room there.
 #[test]
-fn a_disk_that_is_too_large_for_its_journal_is_refused_with_one_that_is_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let drive = "--drive imr-tracklace --layer";
-    for layer in ["track-flipping", "track-mapping", "tracklace --set tracklace.update_blocks=64"] {
-        let format = |gib: u64| {
-            let capacity = format!("--capacity {gib}GiB --force");
-            imbrex(folder.path(), &format!("format a.img {drive} {layer} {capacity}"))
-        };
-        let refused = said(&format(1700).code(1));
+fn a_drive_without_room_for_a_journal_is_refused_with_what_takes_it() {
+    let folder = roomy();
+    let (_, text) = DrivePreset::built_in().iter().find(|(name, _)| *name == "exos-x18z").unwrap();
+    let text = text.replace("conventional_zones = 720", "conventional_zones = 4");
+    std::fs::write(folder.path().join("few.toml"), text).unwrap();
+    let arguments = "--drive few.toml --layer log-greedy";
+    let run = |command: &str| said(&imbrex(folder.path(), &format!("{command} {arguments}")).code(1));
+    for refused in [run("format a.img --any-memory"), run("replay uniform --requests 10 --as-live")] {
         assert_eq!(refused.lines().count(), 1, "{refused}");
-        assert!(refused.contains("leave nothing of the 33000 conventional blocks"), "{refused}");
+        assert!(refused.contains("leave nothing of the 262144 conventional blocks"), "{refused}");
         assert!(refused.contains("for checkpoints of a map of up to"), "{refused}");
-        let named = refused.split("there is room for ").nth(1).and_then(|text| text.split(' ').nth(2)).unwrap();
-        let gib: u64 = named.parse().unwrap();
-        format(gib).success();
-        said(&format(gib + gib / 20 + 10).code(1));
-        let as_live = format!("replay uniform --requests 10 --as-live {drive} {layer} --capacity 1700GiB");
-        let refused = said(&imbrex(folder.path(), &as_live).code(1));
-        assert!(refused.contains("GiB of this drive, or a"), "{refused}");
+        assert!(refused.trim_end().ends_with("Choose a smaller drive or buffer"), "{refused}");
     }
 }
 
@@ -161,17 +155,25 @@ fn content(at: u64) -> Bytes {
     at.to_le_bytes().repeat(BLOCK / 8).into()
 }
 
-/// Logs on drives that are sold: no room for the map of the whole drive, as records of 21 bytes, twice, in two copies.
+/// Whole drives as they are sold or published. Of a log, there is no room for the map of the whole drive, as records of
+/// 21 bytes, twice, in two copies; on an interlaced one, none on the few conventional tracks.
 #[test]
-fn a_log_on_a_whole_drive_is_formatted_and_recovered_in_little_room() {
-    for (layer, size) in [("log-greedy", ""), ("sepbit", "--capacity 16GiB"), ("log-greedy", "--capacity 1TiB")] {
+fn a_whole_drive_is_formatted_and_recovered_in_little_room() {
+    let logs = [("log-greedy", ""), ("sepbit", "--capacity 16GiB"), ("log-greedy", "--capacity 1TiB")];
+    let tracks = [("tracklace", "imr-tracklace"), ("seagate", "imr-tracklace"), ("track-mapping", "imrsim")];
+    let logs = logs.map(|(layer, size)| (layer, "exos-x18z", size));
+    for (layer, drive, size) in logs.into_iter().chain(tracks.map(|(layer, drive)| (layer, drive, ""))) {
         let folder = roomy();
         let image = folder.path().join("a.img");
         let formatted =
-            imbrex(folder.path(), &format!("format a.img --layer {layer} --drive exos-x18z {size} --any-memory"));
+            imbrex(folder.path(), &format!("format a.img --layer {layer} --drive {drive} {size} --any-memory"));
         let refused = said(&formatted);
         if refused.contains("no files of") {
-            return test_material::left_out("a log on a whole drive", "the file system has no files that long");
+            return test_material::left_out("a whole drive", "the file system has no files that long");
+        }
+        if drive != "exos-x18z" {
+            let printed = String::from_utf8_lossy(&formatted.get_output().stdout);
+            assert!(printed.contains("top tracks empty for the journal"), "{layer}: {printed}");
         }
         formatted.success();
         let mut solo = served(&image);
@@ -186,11 +188,13 @@ fn a_log_on_a_whole_drive_is_formatted_and_recovered_in_little_room() {
             assert!(solo.call(Request::Read(block(at + 1))).unwrap().iter().all(|byte| *byte == 0));
         }
         let progress = solo.stack.progress();
-        assert!(progress[0].journal_used < 1000 && progress[0].journal_blocks > 10_000);
+        assert!(progress[0].journal_used < 6000 && progress[0].journal_blocks > 10_000);
         drop(solo);
         imbrex(folder.path(), "check a.img").success();
         let taken = std::fs::metadata(&image).unwrap().blocks() * 512;
-        assert!(taken < 160 << 20, "{layer} {size} takes {taken} bytes of the host");
+        // Of a write to a track, the whole track may move.
+        let most = if drive == "exos-x18z" { 160 << 20 } else { 512 << 20 };
+        assert!(taken < most, "{layer} {size} takes {taken} bytes of the host");
     }
 }
 

@@ -8,6 +8,7 @@ mod checked;
 mod format;
 mod generation;
 mod memory;
+mod roomy;
 mod setup;
 
 use imbrex::block::Extent;
@@ -24,6 +25,7 @@ use crate::superblock::{Superblock, SuperblockError};
 pub use format::{FormatOptions, format, format_with, validate, validate_with};
 pub use generation::advance;
 pub use memory::{INTAKE, Machine, MemoryPart, ServerMemory, memory};
+pub use roomy::roomy;
 
 /// Blocks that a journal entry has at most, as a rule.
 const ENTRY_BLOCKS: usize = 64;

@@ -18,4 +18,5 @@ mod losses;
 mod offline;
 mod overlay;
 mod own_flush;
+mod real_drives;
 mod service;

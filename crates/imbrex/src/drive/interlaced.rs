@@ -45,3 +45,52 @@ pub(super) fn with_blocks(tracks: &Tracks, blocks: u64) -> Option<Tracks> {
     let top_tracks = bottom_tracks.checked_sub(open).filter(|tops| *tops >= 1)?;
     Some(Tracks { groups: 1, bottom_tracks, top_tracks, ..*tracks })
 }
+
+/// The same tracks with at least so many conventional blocks. A bottom track is a conventional one while the top tracks
+/// beside it stay empty, so pairs of tracks are given up for that: whole groups where there are several. `None` when
+/// nothing is left.
+pub(super) fn with_conventional(tracks: &Tracks, blocks: u64) -> Option<Tracks> {
+    let Tracks { conventional_tracks: has, groups, bottom_tracks, top_tracks, bottom_blocks, .. } = *tracks;
+    let needed = u32::try_from(blocks.div_ceil(bottom_blocks.into())).ok()?;
+    let more = needed.saturating_sub(has);
+    if groups > 1 {
+        let given = more.div_ceil(bottom_tracks);
+        let groups = groups.checked_sub(given).filter(|groups| *groups >= 1)?;
+        return Some(Tracks { conventional_tracks: has + given * bottom_tracks, groups, ..*tracks });
+    }
+    let top_tracks = top_tracks.checked_sub(more).filter(|tops| *tops >= 1)?;
+    Some(Tracks { conventional_tracks: has + more, bottom_tracks: bottom_tracks - more, top_tracks, ..*tracks })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+    use crate::tracks::Overlap;
+
+    #[test]
+    fn pairs_are_given_up_for_conventional_blocks() {
+        let tracks = Tracks {
+            conventional_tracks: 2,
+            groups: 1,
+            bottom_tracks: 10,
+            top_tracks: 9,
+            bottom_blocks: 5,
+            top_blocks: 4,
+            skew_blocks: 0,
+            overlap: Overlap::Angle,
+        };
+        assert_eq!(with_conventional(&tracks, 10), Some(tracks));
+        let shape = |tracks: Tracks| {
+            (tracks.conventional_tracks, tracks.groups, tracks.bottom_tracks, tracks.top_tracks, tracks.blocks())
+        };
+        // Three pairs of tracks are three conventional ones.
+        assert_eq!(with_conventional(&tracks, 21).map(shape), Some((5, 1, 7, 6, 96 - 3 * 4)));
+        assert_eq!(with_conventional(&tracks, 50).map(shape), Some((10, 1, 2, 1, 64)));
+        assert_eq!(with_conventional(&tracks, 51), None);
+        let groups = Tracks { groups: 3, ..tracks };
+        assert_eq!(with_conventional(&groups, 11).map(shape), Some((12, 2, 10, 9, 60 + 2 * 86)));
+        assert_eq!(with_conventional(&groups, 111), None);
+    }
+}

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::interlaced;
 use super::sizing::with_units;
 use super::{DriveError, DrivePreset, MediaSpec, TimingSpec};
 use crate::mechanics::GeometryError;
@@ -76,6 +77,18 @@ impl DrivePreset {
     /// When nothing is left of the drive or of one of its kinds of zone.
     pub fn with_capacity(&self, bytes: u64) -> Result<Self, DriveError> {
         self.shaped(&Shape { capacity_bytes: Some(bytes), ..Shape::default() })
+    }
+
+    /// The same disk with at least so many conventional blocks, if it is an interlaced one and can have them; any other
+    /// stays as it is. An interlaced disk has them where it leaves top tracks empty: nothing lies over the bottom tracks
+    /// there. It loses the blocks of those top tracks, and everything takes as long as before.
+    #[must_use]
+    pub fn with_conventional(&self, blocks: u64) -> Self {
+        let media = match &self.media {
+            MediaSpec::Interlaced(tracks) => interlaced::with_conventional(tracks, blocks).map(MediaSpec::Interlaced),
+            _ => None,
+        };
+        Self { media: media.unwrap_or_else(|| self.media.clone()), ..self.clone() }
     }
 
     /// The same drive with another capacity, as [`DrivePreset::with_capacity`] says, and other zones. Zones of another

@@ -52,8 +52,6 @@ pub struct JournalNeed {
     redo: u64,
     /// Records of a checkpoint, and blocks that a redo plan writes, at most.
     most: (u64, u32),
-    /// Bytes that the layer offers, if the records go with them.
-    mapped_bytes: Option<u64>,
     /// What the layer says would make it less.
     remedy: &'static str,
 }
@@ -70,7 +68,6 @@ impl JournalNeed {
             usual: (records + regions + 1) as u64,
             redo: redo_entry_blocks(block_bytes, most.1) as u64,
             most,
-            mapped_bytes: layer.map_follows_capacity().then(|| layer.capacity() * block_bytes as u64),
             remedy: layer.shortens_journal(),
         }
     }
@@ -99,15 +96,6 @@ impl JournalNeed {
             Err(JournalTooShort { need: Box::new(self.clone()), have, full: None })
         }
     }
-
-    /// How much the layer may offer for its journal to have room in so many blocks, in GiB. Nothing if that would not
-    /// help, or not even one.
-    fn fitting_gib(&self, have: u64) -> Option<u64> {
-        let left = have.checked_sub(3 * self.usual + (REDO_PLANS.0 + REDO_PLANS.1) * self.redo)?;
-        let checkpoint = (left * 2 / 5).checked_sub(1)?;
-        let bytes = u128::from(self.mapped_bytes?) * u128::from(checkpoint) / u128::from(self.checkpoint);
-        Some((bytes >> 30) as u64).filter(|gib| *gib > 0)
-    }
 }
 
 /// A journal has no room for what a layer may write to it.
@@ -134,11 +122,10 @@ impl fmt::Display for JournalTooShort {
         let parts: Vec<String> = parts.map(|(blocks, what)| format!("{blocks} for {what}")).collect();
         let (have, parts) = (self.have, parts.join(", "));
         if let Some(full) = &self.full {
-            write!(f, "{full}. A journal needs {blocks} blocks: {parts}; there is room for {have}")?;
-            return match self.need.fitting_gib(have) {
-                Some(gib) => write!(f, ". Choose {gib} GiB of this drive, or {remedy}"),
-                None => write!(f, ". Choose {remedy}"),
-            };
+            return write!(
+                f,
+                "{full}. A journal needs {blocks} blocks: {parts}; there is room for {have}. Choose {remedy}"
+            );
         }
         write!(f, "a journal of {have} blocks is too short, since it needs {blocks}: {parts}; ")?;
         write!(f, "choose --journal-blocks {blocks} or more")?;

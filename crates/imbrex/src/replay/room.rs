@@ -1,5 +1,7 @@
 //! The drive of a preset, the space that a layer may use there, and the layer in it.
 
+use std::borrow::Cow;
+
 use super::bands;
 use super::device::{Device, NoTime, Timing};
 use super::error::ReplayError;
@@ -55,6 +57,27 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
         DriveTiming::Flash(times) => Box::new(times),
     };
     Ok(Device::new(media, timing, drive.block_bytes))
+}
+
+/// The drive with conventional blocks for the journal of `layer` under `as_live`, as a volume is formatted on it.
+///
+/// # Errors
+/// When the layer cannot be made on it, whatever the journal takes.
+pub(super) fn roomy<'a>(
+    drive: &'a DrivePreset,
+    (layer, config): (&LayerInfo, &toml::Table),
+    buffer_blocks: u32,
+    options: &ReplayOptions,
+) -> Result<Cow<'a, DrivePreset>, ReplayError> {
+    if !options.as_live || layer.recording != Recording::Interlaced {
+        return Ok(Cow::Borrowed(drive));
+    }
+    let whole = Space::of(drive.media(layer.recording)?.as_ref(), buffer_blocks);
+    let length = JournalLength::chosen(options.journal_blocks, whole.conventional_blocks);
+    let ample = whole.ample();
+    let make = |_| layer.build(&ample, config).map_err(ReplayError::from);
+    let (journal, _) = length.settle(drive.block_bytes, options.gather, make)?;
+    Ok(Cow::Owned(drive.with_conventional(Space::beside_one(superblock_blocks(drive.block_bytes), journal))))
 }
 
 /// The same drive, whose accesses take no time.

@@ -53,10 +53,12 @@ impl Setup<'_> {
     /// When the set-up makes no sense or the layer or the drive refuses.
     pub fn simulation(&self, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
         let buffer_blocks = self.buffer_blocks()?;
-        let disk = match self.layer.recording {
+        let recording = self.layer.recording;
+        let drive = room::roomy(self.drive, (self.layer, self.config), buffer_blocks, options)?;
+        let disk = match recording {
             Recording::Cached => stack(self, buffer_blocks, options)?,
-            recording if options.untimed => room::untimed(self.drive, recording)?,
-            recording => room::disk(self.drive, recording)?,
+            _ if options.untimed => room::untimed(&drive, recording)?,
+            _ => room::disk(&drive, recording)?,
         };
         Simulation::of((self.layer, self.config), buffer_blocks, disk, options)
     }

@@ -3,7 +3,7 @@
 use super::bands;
 use super::error::ReplayError;
 use super::options::ReplayOptions;
-use super::room::{build, disk, whole};
+use super::room::{build, disk, roomy, whole};
 use crate::block::Pba;
 use crate::drive::DrivePreset;
 use crate::layers::below::BelowConfig;
@@ -60,7 +60,8 @@ pub fn fits(
     options: &ReplayOptions,
 ) -> Result<u64, ReplayError> {
     if layer.recording != Recording::Cached {
-        let space = whole(&disk(drive, layer.recording)?, buffer_blocks);
+        let drive = roomy(drive, (layer, config), buffer_blocks, options)?;
+        let space = whole(&disk(&drive, layer.recording)?, buffer_blocks);
         return Ok(build((layer, config), &space, drive.block_bytes, options)?.0.capacity());
     }
     let below = BelowConfig::read(layer, config)?;
@@ -87,8 +88,7 @@ pub(super) fn flash(
     let mut needed = u64::from(cache_blocks);
     if options.as_live {
         // The flash grows with the journal, so what that may take is no matter.
-        let whole = cache_space(cache_blocks, home(below, disk, options)?);
-        let whole = Space { conventional_blocks: needed + (METADATA_COPIES as u64) * u64::from(u32::MAX) + 1, ..whole };
+        let whole = cache_space(cache_blocks, home(below, disk, options)?).ample();
         let (_, journal) = build((cache, config), &whole, disk.block_bytes, options)?;
         needed += METADATA_COPIES as u64 * u64::from(journal.unwrap_or(0));
     }

@@ -297,10 +297,6 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
         "a drive of fewer or shorter tracks"
     }
 
-    fn map_follows_capacity(&self) -> bool {
-        true
-    }
-
     fn most_records(&self) -> u64 {
         self.cells.most_records()
     }

@@ -328,10 +328,6 @@ impl TranslationLayer for TrackLace {
         "a smaller update_blocks or buffer_percent, or trim = false"
     }
 
-    fn map_follows_capacity(&self) -> bool {
-        true
-    }
-
     fn most_records(&self) -> u64 {
         self.records()
     }

@@ -1,0 +1,69 @@
+//! Every layer can be formatted on the whole of every preset of its kind of the size of real drives, and on one of
+//! 18 TB.
+
+use std::sync::Arc;
+
+use imbrex::drive::DrivePreset;
+use imbrex::layers::{self, LayerInfo};
+use imbrex::recording::Recording;
+use imbrex::replay::{self, ReplayOptions};
+use imbrex_live::backing::Nowhere;
+use imbrex_live::image::Image;
+use imbrex_live::sums::Checksums;
+use imbrex_live::volume::{self, FormatOptions, Members, VolumeError};
+
+/// Bytes from which on a preset is taken for a real drive.
+const REAL: u64 = 1 << 36;
+/// Bytes of a large one.
+const LARGE: u64 = 18_000_000_000_000;
+
+/// What is not stretched.
+const NEARLY_LARGE: u64 = LARGE / 10 * 9;
+
+/// The presets on which a layer for drives of that kind is made.
+fn drives(recording: Recording) -> Vec<DrivePreset> {
+    let kind = match recording {
+        Recording::WholeZones => Recording::Zoned,
+        Recording::Cached => Recording::Banded,
+        recording => recording,
+    };
+    let presets = DrivePreset::built_in().iter().map(|(name, _)| DrivePreset::named(name).unwrap());
+    let of_kind: Vec<_> = presets.filter(|preset| preset.recording() == kind && preset.bytes() >= REAL).collect();
+    let small = of_kind.iter().filter(|preset| preset.bytes() < NEARLY_LARGE);
+    let large: Vec<_> = small.map(|preset| preset.with_capacity(LARGE).unwrap()).collect();
+    of_kind.into_iter().chain(large).collect()
+}
+
+fn formatted(info: &'static LayerInfo, drive: &DrivePreset, sums: Option<Checksums>) -> Result<(), VolumeError> {
+    let config = toml::Table::new();
+    let options = FormatOptions { layer: info, config: &config, buffer: None, journal_blocks: None };
+    let is_cache = info.recording == Recording::Cached;
+    let drive = volume::roomy(drive, usize::from(is_cache), &options, sums)?;
+    let flash = is_cache.then(|| DrivePreset::named("ssd-pore").unwrap());
+    let draft = |drive: &DrivePreset| Arc::new(Image::<Nowhere>::draft(drive).unwrap()) as _;
+    let members: Members = flash.iter().chain([&drive]).map(draft).collect();
+    volume::validate_with(&members, &options, sums)
+}
+
+#[test]
+fn every_layer_is_formatted_on_real_drives() {
+    for info in layers::ALL {
+        let mut drives = drives(info.recording);
+        if info.recording == Recording::Flash {
+            // Flash is as large as a cache has it.
+            drives = vec![DrivePreset::named("ssd-pore").unwrap()];
+        }
+        assert!(!drives.is_empty(), "{}", info.name);
+        for drive in drives {
+            let what = format!("{} on {} of {} bytes", info.name, drive.name, drive.bytes());
+            formatted(info, &drive, None).unwrap_or_else(|e| panic!("{what}: {e}"));
+            if info.recording == Recording::Interlaced {
+                let options = ReplayOptions { as_live: true, ..ReplayOptions::default() };
+                let simulated = replay::fits(&drive, info, &toml::Table::new(), 0, &options);
+                simulated.unwrap_or_else(|e| panic!("{what}, simulated: {e}"));
+                let sums = Some(Checksums::default());
+                formatted(info, &drive, sums).unwrap_or_else(|e| panic!("{what}, with checksums: {e}"));
+            }
+        }
+    }
+}
