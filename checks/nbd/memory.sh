@@ -6,6 +6,8 @@
 # Then layers that clean all the time (CLEANED), on 4 GiB of an 18 TB drive's zones: filled, overwritten at random
 # (CLEANED_GIBS), and trimmed. Fails when a server is ever larger than `imbrex format` said, or keeps more than KEPT MiB
 # beyond what it had at first when everything is trimmed.
+#
+# And clients with requests of 32 MiB, whose buffers are counted while they are connected.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -76,7 +78,29 @@ measure_cleaning() {
     rm "$images/$layer.img"
 }
 
+# Clients whose requests are long: nbdkit has a buffer for each that is under way.
+measure_clients() {
+    local said
+    format clients fifo-log small-zoned 1GiB
+    serve clients
+    said=$(number clients most_bytes)
+    fio --name=reads --ioengine=nbd --uri="$(uri clients)" --rw=randread --bs=32m --iodepth=8 --numjobs=4 --size=900m \
+        --output="$work/fio" &
+    while kill -0 $! 2> /dev/null; do
+        is_bounded clients
+        # What is there while clients are connected.
+        said="$said $(number clients most_bytes)"
+        sleep .1
+    done
+    wait $! || fail "fio cannot read: $(tail -n 3 "$work/fio")"
+    echo "$said" | tr ' ' '\n' | sort -n | awk '{ at[NR] = $1 / 2 ^ 20 }
+        END { printf "clients of 32 MiB: at most %d MiB stated without them, %d MiB with them\n", at[1], at[NR] }'
+    stop clients
+    rm "$images/clients.img"
+}
+
 need_programs nbdkit:nbdkit fio:fio
 build
 for layer in $LAYERS; do measure_growth "$layer"; done
 for layer in $CLEANED; do measure_cleaning "$layer"; done
+measure_clients

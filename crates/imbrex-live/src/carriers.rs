@@ -4,7 +4,7 @@
 
 use std::cell::OnceCell;
 use std::fs;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::thread::gettid;
@@ -16,6 +16,9 @@ struct Known {
     thread: u32,
     /// Twice the requests that it brought, and one less while one of them is under way here.
     brought: AtomicU64,
+    /// The bytes of the longest request that it has brought or fetched content for: a front end keeps a buffer of that
+    /// length for as long as the thread lives.
+    buffer: AtomicUsize,
 }
 
 static ALL: Mutex<Vec<Arc<Known>>> = Mutex::new(Vec::new());
@@ -39,7 +42,7 @@ fn all() -> MutexGuard<'static, Vec<Arc<Known>>> {
 
 fn own<T>(look: impl FnOnce(&Known) -> T) -> Option<T> {
     let listed = || {
-        let known = Arc::new(Known { thread: own_number(), brought: AtomicU64::new(0) });
+        let known = Arc::new(Known { thread: own_number(), brought: AtomicU64::new(0), buffer: AtomicUsize::new(0) });
         all().push(Arc::clone(&known));
         Listed(known)
     };
@@ -64,6 +67,19 @@ impl Here {
     pub fn soon() -> Self {
         Self
     }
+
+    /// The same, for which the front end has a buffer of so many bytes.
+    #[must_use]
+    pub fn with_buffer(self, bytes: usize) -> Self {
+        own(|known| known.buffer.fetch_max(bytes, Ordering::Relaxed));
+        self
+    }
+}
+
+/// Bytes of the buffers that a front end's threads keep for what clients write and read.
+#[must_use]
+pub fn buffered() -> u64 {
+    all().iter().map(|known| known.buffer.load(Ordering::Relaxed) as u64).sum()
 }
 
 impl Drop for Here {
@@ -136,6 +152,23 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    #[test]
+    fn a_threads_buffer_is_as_long_as_its_longest_request_until_it_ends() {
+        let before = buffered();
+        thread::scope(|scope| {
+            let carrier = scope.spawn(|| {
+                for bytes in [100, 300, 200] {
+                    drop(Here::now().with_buffer(bytes));
+                }
+                buffered()
+            });
+            assert_eq!(carrier.join().unwrap(), before + 300);
+        });
+        while buffered() > before {
+            thread::yield_now();
+        }
+    }
 
     #[test]
     fn a_thread_is_on_its_way_from_when_it_wakes_until_it_is_here() {

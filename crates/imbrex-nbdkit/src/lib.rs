@@ -196,12 +196,12 @@ impl Server for Connection {
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> Result<()> {
-        let _here = Here::now();
+        let _here = Here::now().with_buffer(into.len());
         self.0.read(offset, into).map_err(failed)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64, flags: Flags) -> Result<()> {
-        let _here = Here::soon();
+        let _here = Here::soon().with_buffer(bytes.len());
         self.0.write(offset, bytes, flags.contains(Flags::FUA)).map_err(failed)
     }
 

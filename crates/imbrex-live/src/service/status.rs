@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Service;
 use super::scrub::ScrubStatus;
 use super::services::ServiceStatus;
+use crate::carriers;
 use crate::engine::{Cleaning, Engine, Kind, Pacing, Traffic};
 use crate::store::Summed;
 use crate::volume::ServerMemory;
@@ -257,7 +258,7 @@ impl Service {
             dead: engine.dead(),
             uptime_seconds: self.since.elapsed().as_secs_f64(),
             resident_bytes: resident_bytes(),
-            memory: Some(engine.memory().clone()),
+            memory: Some(engine.memory().clone().beside("front end", carriers::buffered())),
             traffic,
             write_amplification: (traffic.host_written > 0)
                 .then(|| traffic.media_written as f64 / traffic.host_written as f64),

@@ -76,6 +76,16 @@ impl ServerMemory {
     }
 }
 
+impl ServerMemory {
+    /// With so many bytes more for something that is there now.
+    #[must_use]
+    pub fn beside(mut self, name: &str, bytes: u64) -> Self {
+        self.most_bytes += bytes;
+        self.parts.push(MemoryPart { name: name.to_owned(), empty_bytes: 0, most_bytes: bytes });
+        self
+    }
+}
+
 fn add(setup: &StackSetup, maps: &mut Memory, content: &mut Memory, journal: &mut Memory) {
     let runner = setup.top.memory();
     (*maps, *content, *journal) = (*maps + runner.maps, *content + runner.content, *journal + runner.journal);
