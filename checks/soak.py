@@ -144,7 +144,7 @@ def all_jobs():
     jobs = [Job(kind, layer, size=size) for kind, size in [("cuts in memory", 100), ("cuts on images", 50), ("cuts with checksums", 50), ("cases", 5)]
             for layer in layers]
     jobs += [Job("kills", layer, share=2) for layer in KILLED]
-    jobs += [Job("attacks", "the page, metrics and the control socket", share=4, size=25)]
+    jobs += [Job("attacks", "the page, metrics and the control socket", share=4, size=200)]
     jobs += [Job("fuzzing", target["name"], share=3) for target in targets]
     return [*jobs, Job("deep tests", "what is longer with IMBREX_DEEP", share=12, left=deep_tests())]
 

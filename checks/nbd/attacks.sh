@@ -10,7 +10,7 @@ check_attacks() {
     mapfile -t ports < <(grep -o '127.0.0.1:[0-9]*/' "$work/$name.said" | sed 's/.*:\([0-9]*\).*/\1/')
     [ ${#ports[@]} = 2 ] || fail "where $name is told about is not said: $(cat "$work/$name.said")"
     server=$(cat "$work/$name.pid")
-    fio --name=verified --ioengine=nbd --uri="$(uri "$name")" --rw=randwrite --bs=16k --iodepth=8 --size=64M --loops=100 --verify=crc32c \
+    fio --name=verified --ioengine=nbd --uri="$(uri "$name")" --rw=randwrite --bs=16k --iodepth=8 --size=64M --loops=1000000 --verify=crc32c \
         --verify_fatal=1 --verify_state_save=0 --output="$work/$name.fio" > "$work/$name.load" 2>&1 &
     load=$!
     rm -f "$work/$name.hold" && mkfifo "$work/$name.hold"
@@ -21,9 +21,15 @@ check_attacks() {
         kill -0 $attackers 2> /dev/null || fail "attacks on $name with SEED=${SEED:-1}: $(tail -n 3 "$work/$name.attacks")"
         sleep 0.1
     done
-    kill -0 $load 2> /dev/null || wait $load || fail "fio finds fault with $name under attack: $(tail -n 3 "$work/$name.load")"
+    # It reads when it has written, to compare, and then begins again.
+    until [ "$(number "$name" host_read)" -gt 0 ]; do
+        kill -0 $load 2> /dev/null || break
+        sleep 0.1
+    done
+    kill -0 $load 2> /dev/null || fail "fio finds fault with $name under attack: $(tail -n 3 "$work/$name.load")"
     web=$(pgrep -P "${servers[$name]}" -f ' web ')
-    "$imbrex" status "$images/$name.img" | grep -q 'service web: 0 restarts, [1-9]' || fail "nothing is said of clients of $name that were refused"
+    # It is told once a second.
+    until_said "$name" 'service web: 0 restarts, [1-9]'
     [ "$(cat "$work/$name.pid")" = "$server" ] && kill -0 "$server" || fail "the server of $name is another one after attacks"
     is_told_again "$name" "$web" "${ports[@]}"
     stop "$name"
@@ -35,14 +41,19 @@ check_attacks() {
     say "$(head -n 1 "$work/$name.attacks"): the disk is served as if there were none"
 }
 
+# NAME WHAT: the status of a volume says so, now or later.
+until_said() {
+    until "$imbrex" status "$images/$1.img" | grep -q "$2"; do
+        kill -0 "${servers[$1]}" 2> /dev/null || fail "the server of $1 ended before it said '$2'"
+        sleep 0.1
+    done
+}
+
 # NAME PROCESS PORT...: what tells about a volume is started again when it ends, at the same ports, and that is said.
 is_told_again() {
     local port
     kill -9 "$2"
-    until "$imbrex" status "$images/$1.img" | grep -q 'service web: 1 restarts'; do
-        kill -0 "${servers[$1]}" 2> /dev/null || fail "the server of $1 ended with what tells about it"
-        sleep 0.1
-    done
+    until_said "$1" 'service web: 1 restarts'
     web=$(pgrep -P "${servers[$1]}" -f ' web ')
     for port in "${@:3}"; do
         (exec 8<> "/dev/tcp/127.0.0.1/$port") || fail "nothing is told about $1 at port $port any more"
