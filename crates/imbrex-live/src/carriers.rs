@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::thread::gettid;
 
-use crate::engine::{Carriers, THREADS};
+use crate::engine::Carriers;
+use crate::threads::is_own;
 
 /// A thread that has been here.
 struct Known {
@@ -140,7 +141,7 @@ fn wants_a_processor(thread: u32) -> bool {
     // Such as `4711 (nbdkit) R 1 ...`; a name may have brackets of its own.
     let Some((before, after)) = stat.rsplit_once(") ") else { return false };
     let name = before.split_once('(').map_or("", |(_, name)| name);
-    after.starts_with(['R', 'D']) && !THREADS.contains(&name)
+    after.starts_with(['R', 'D']) && !is_own(name)
 }
 
 #[cfg(test)]

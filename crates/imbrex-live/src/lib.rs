@@ -39,5 +39,6 @@ pub mod store;
 pub mod store_path;
 pub mod sums;
 pub mod superblock;
+pub mod threads;
 pub mod volume;
 pub mod zoned_device;

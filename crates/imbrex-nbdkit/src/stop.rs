@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use imbrex_live::panics;
 use imbrex_live::service::Service;
+use imbrex_live::threads;
 use rustix::net::SocketAddrAny;
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -36,14 +37,13 @@ pub fn on_signals(
     // nbdkit's own handlers are called too.
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGQUIT, SIGHUP])?;
     let sockets: Vec<PathBuf> = sockets.collect();
-    let named = |name: &str| thread::Builder::new().name(name.to_owned());
-    named("signals").spawn(move || {
+    threads::own("signals").spawn(move || {
         let mut all = signals.forever();
         if all.next().is_none() {
             return;
         }
         let since = Instant::now();
-        if named("ending").spawn(move || send_away(&service, &addresses)).is_err() {
+        if threads::own("ending").spawn(move || send_away(&service, &addresses)).is_err() {
             end_at_once(&sockets);
         }
         if all.any(|_| since.elapsed() >= SAME) {

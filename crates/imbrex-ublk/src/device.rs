@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use imbrex_live::service::{Client, Service};
+use imbrex_live::threads;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::abi::{self, Info};
@@ -125,7 +126,7 @@ impl Device {
                 // Whoever does not listen is ending the device.
                 let _ = ended.send(end);
             };
-            let queue = thread::Builder::new().name("queue".to_owned()).spawn(run);
+            let queue = threads::own("queue").spawn(run);
             self.queues.push(queue.map_err(refused("have a thread"))?);
         }
         for _ in 0..threads.max(1) {

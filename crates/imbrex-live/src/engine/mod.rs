@@ -23,7 +23,7 @@ mod work;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ::bytes::Bytes;
@@ -31,6 +31,7 @@ use hdrhistogram::Histogram;
 use imbrex::contents::Contents;
 use imbrex::perform::{Counts, Failure, Progress, Request, Stack};
 
+use crate::threads;
 use crate::volume::{Members, ServerMemory, Volume, VolumeError};
 pub use admission::{HeldBack, Pacing};
 pub use extents::Known;
@@ -66,10 +67,6 @@ impl Default for EngineOptions {
         Self { workers: 4, idle_after: Duration::from_millis(500), step_limit, throttle: 100 }
     }
 }
-
-/// The names of threads that bring no requests: the engine's, those of services, and those that hand requests to others
-/// in order.
-pub const THREADS: [&str; 8] = ["worker", "cleaner", "control", "scrub", "allocator", "signals", "ending", "queue"];
 
 /// A volume that is served.
 pub struct Engine {
@@ -334,6 +331,6 @@ impl Drop for Engine {
 /// A thread of the engine. Without it there would be no engine, so that one that cannot be had is no error but a panic.
 fn thread(name: &str, shared: &Arc<Shared>, work: fn(&Shared)) -> JoinHandle<()> {
     let shared = Arc::clone(shared);
-    let thread = thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared));
+    let thread = threads::own(name).spawn(move || work(&shared));
     thread.unwrap_or_else(|why| panic!("there is no thread for a {name}: {why}"))
 }

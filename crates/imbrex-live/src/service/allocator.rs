@@ -25,7 +25,7 @@ mod glibc {
         bound();
         let service = Arc::downgrade(service);
         // Without it the server takes more memory, as it does with other allocators.
-        let _ = thread::Builder::new().name("allocator".to_owned()).spawn(move || give_back(&service));
+        let _ = crate::threads::own("allocator").spawn(move || give_back(&service));
     }
 
     #[allow(unsafe_code, reason = "the standard library has no way to say so")]

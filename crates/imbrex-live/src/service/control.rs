@@ -21,6 +21,7 @@ use super::services::{CONTROL, WEB};
 use super::{Service, ServiceStatus, Status};
 use crate::engine::Cleaning;
 use crate::panics::{self, contained};
+use crate::threads;
 
 /// The longest question.
 const LONGEST: u64 = 4 << 10;
@@ -113,8 +114,7 @@ impl Control {
         rustix::process::umask(mask);
         let (listener, ended) = (listener?, Arc::new(AtomicBool::new(false)));
         let end = Arc::clone(&ended);
-        let thread =
-            thread::Builder::new().name("control".to_owned()).spawn(move || answer_all(&listener, &service, &end))?;
+        let thread = threads::own("control").spawn(move || answer_all(&listener, &service, &end))?;
         Ok(Self { path: path.to_owned(), ended, thread: Some(thread) })
     }
 }
@@ -172,7 +172,7 @@ fn answer_all(listener: &UnixListener, service: &Service, end: &AtomicBool) {
                 continue;
             };
             if asking.fetch_add(1, Ordering::Relaxed) < MOST_ASKING
-                && thread::Builder::new().name("control".to_owned()).spawn_scoped(scope, || one(stream)).is_ok()
+                && threads::own("control").spawn_scoped(scope, || one(stream)).is_ok()
             {
                 continue;
             }

@@ -13,6 +13,7 @@ use crate::engine::Engine;
 use crate::panics;
 use crate::scrub::{self, Blocks, Found, runs};
 use crate::store::{Members, Store};
+use crate::threads;
 
 /// The longest that a scrub rests at a time.
 const LONGEST_REST: Duration = Duration::from_secs(1);
@@ -97,7 +98,7 @@ impl Scrubber {
             unneeded: Vec::new(),
         });
         let (shared, engine) = (Arc::clone(&self.shared), Arc::clone(engine));
-        let thread = thread::Builder::new().name("scrub".to_owned()).spawn(move || shared.scrub(&engine));
+        let thread = threads::own("scrub").spawn(move || shared.scrub(&engine));
         let thread = thread.map_err(|e| format!("there is no thread for it: {e}"))?;
         *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
         Ok(())

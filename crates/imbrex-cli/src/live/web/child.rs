@@ -7,10 +7,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use imbrex_live::threads;
 
 use crate::live::address::Addresses;
 use crate::say::note;
@@ -53,8 +54,7 @@ impl Child {
         // Where a free port was asked for, it stays the same when the process is started again.
         program.at = super::said(&told);
         let (end, ended) = channel();
-        let keeper = thread::Builder::new().name("web keeper".to_owned());
-        let keeper = keeper.spawn(move || keep(&program, first, &ended)).context("there is no thread for HTTP")?;
+        let keeper = threads::own("web").spawn(move || keep(&program, first, &ended)).context("there is no thread for HTTP")?;
         Ok(Self { told, end: Some(end), keeper: Some(keeper) })
     }
 
