@@ -11,12 +11,9 @@ cd "$(dirname "$0")"
 
 ROUNDS=${ROUNDS:-3} LAYERS=${LAYERS:-} SECONDS_EACH=${SECONDS_EACH:-4} READS=${READS:-1}
 profile=${PROFILE:-release}
-work=$(mktemp -d)
-images=$(mktemp -d -p "${IMAGES:-/dev/shm}")
-check="nbd bench" required=IMBREX_REQUIRE_PEERS
-. ../peers.sh
+check="nbd bench"
 . ./server.sh
-trap 'stop_all > /dev/null 2>&1; [ -z "${file:-}" ] || kill "$file" 2> /dev/null || true; rm -rf "$work" "$images"' EXIT
+leave() { [ -z "${file:-}" ] || kill "$file" 2> /dev/null || true; }
 
 # What is measured: its place in fio's terse output, and fio's arguments. Random writes are fewer than buffers hold.
 declare -A field=([random]=49 [sequential]=48 [flushed]=49 [reads]=7 [random-reads]=8)

@@ -13,13 +13,9 @@ cd "$(dirname "$0")"
 
 GIBS=${GIBS:-2} LAYERS=${LAYERS-fifo-log} CLEANED=${CLEANED-log-greedy} CLEANED_GIBS=${CLEANED_GIBS:-4} KEPT=${KEPT:-64}
 profile=${PROFILE:-release}
-work=$(mktemp -d)
 # Not every file system has files that long.
-images=$(mktemp -d -p "${IMAGES:-/dev/shm}")
-check="memory" required=IMBREX_REQUIRE_PEERS
-. ../peers.sh
+check="memory"
 . ./server.sh
-trap 'stop_all > /dev/null 2>&1; rm -rf "$work" "$images"' EXIT
 
 # Blocks in the buffer, which are what the map holds.
 mapped() { number "$1" used_blocks; }

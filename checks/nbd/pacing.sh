@@ -11,14 +11,9 @@ ALL="log-greedy log-fifo log-cost-benefit log-choices cold-weight tuned-weight s
     fifo-log loop-back block-lru hashed-zones amphisbaena zone-alloy dm-zoned skylight
     seagate seagate-two-phase track-flipping track-caching track-mapping tracklace lru-cache pore sac static-sets"
 LAYERS=${LAYERS:-$ALL}
-profile=${PROFILE:-dev}
-work=$(mktemp -d)
-images=$(mktemp -d -p "${IMAGES:-/dev/shm}")
-check="pacing" required=IMBREX_REQUIRE_PEERS
-. ../peers.sh
+check="pacing"
 . ./server.sh
 . ./waits.sh
-trap 'stop_all > /dev/null 2>&1; rm -rf "$work" "$images"' EXIT
 
 # NAME: a volume on which cleaning is much work for little room.
 make() {

@@ -13,11 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 KILLS=${KILLS:-1}
-profile=${PROFILE:-dev}
-work=$(mktemp -d)
-images=$(mktemp -d -p "${IMAGES:-$([ -w /dev/shm ] && echo /dev/shm || echo "$work")}")
-check="nbd check" required=IMBREX_REQUIRE_PEERS
-. ../peers.sh
+check="nbd check"
 . ./server.sh
 . ./file_systems.sh
 . ./databases.sh
@@ -29,22 +25,18 @@ check="nbd check" required=IMBREX_REQUIRE_PEERS
 . ./growth.sh
 . ./attacks.sh
 
-finish() {
+leave() {
     end_load
     leave_file_systems
     stop_all > "$work/stopped" 2>&1 || true
     ! mountpoint -q "$images/small" 2> /dev/null || umount "$images/small"
-    rm -rf "$work" "$images"
 }
-trap finish EXIT
 
 # The reads in what qemu-io is told must find what they expect.
 expect_io() {
     io "$1" > "$work/io" 2>&1 || true
     ! grep -iE 'failed|error' "$work/io" || fail "qemu-io on $1"
 }
-
-say() { echo "nbd check: $1"; }
 
 check_fio() {
     local options="--ioengine=nbd --uri=$(uri "$1") --verify=crc32c --verify_fatal=1 --verify_state_save=0 --iodepth=16 --randrepeat=1

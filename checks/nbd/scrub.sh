@@ -8,12 +8,8 @@ cd "$(dirname "$0")"
 
 ROUNDS=${ROUNDS:-5} SIZE=${SIZE:-160M} KILLS=${KILLS:-5}
 profile=${PROFILE:-release}
-work=$(mktemp -d)
-images=$(mktemp -d -p "${IMAGES:-/dev/shm}")
-check="nbd scrub" required=IMBREX_REQUIRE_PEERS
-. ../peers.sh
+check="nbd scrub"
 . ./server.sh
-trap 'stop_all > /dev/null 2>&1; rm -rf "$work" "$images"' EXIT
 
 # NAME STATUS: scrubs a volume that nobody serves, or its server.
 expect_scrub() {
@@ -108,8 +104,6 @@ afresh() {
 }
 
 drive_for() { [ "$1" = conventional ] && echo conventional-7200 || echo exos-x18z; }
-
-say() { echo "$check: $1"; }
 
 need_programs nbdkit:nbdkit fio:fio qemu-io:qemu-utils
 build

@@ -1,6 +1,23 @@
-# Volumes and their servers, for checks. To be sourced after peers.sh; `images` is the folder that they lie in, and
-# `profile` the profile that cargo builds. With SKIP_BUILD what has been built is taken, and with PROGRAMS what is in
-# that folder.
+# Volumes and their servers, for checks. To be sourced first, in this folder, after `check` names the check. `work` and
+# `images` are folders of its own, the latter for images: in IMAGES, or in memory. `profile` is the profile that cargo
+# builds, PROFILE or `dev`. With SKIP_BUILD what has been built is taken, and with PROGRAMS what is in that folder.
+
+profile=${profile:-${PROFILE:-dev}} required=IMBREX_REQUIRE_PEERS
+work=$(mktemp -d)
+images=$(mktemp -d -p "${IMAGES:-$([ -w /dev/shm ] && echo /dev/shm || echo "$work")}")
+. ../peers.sh
+
+# What a check has to undo before its servers end; for checks to define.
+leave() { :; }
+
+finish() {
+    leave
+    stop_all > "$work/stopped" 2>&1 || true
+    rm -rf "$work" "$images"
+}
+trap finish EXIT
+
+say() { echo "$check: $1"; }
 
 build() {
     local folder

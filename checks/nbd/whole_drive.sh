@@ -8,13 +8,9 @@ cd "$(dirname "$0")"
 
 GIBS=${GIBS:-4} LAYERS=${LAYERS:-log-greedy}
 profile=release
-work=$(mktemp -d)
 # Not every file system has files that long.
-images=$(mktemp -d -p "${IMAGES:-/dev/shm}")
-check="whole drive" required=IMBREX_REQUIRE_PEERS
-. ../peers.sh
+check="whole drive"
 . ./server.sh
-trap 'stop_all > /dev/null 2>&1; rm -rf "$work" "$images"' EXIT
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
