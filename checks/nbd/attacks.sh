@@ -7,7 +7,7 @@ check_attacks() {
     local name=$1 server load attackers ports web
     format "$name" fifo-log small-zoned 256MiB
     serve "$name" --http 0 --metrics 0
-    mapfile -t ports < <(grep -o '127.0.0.1:[0-9]*/' "$work/$name.said" | sed 's/.*:\([0-9]*\).*/\1/')
+    mapfile -t ports < <(web_ports "$name")
     [ ${#ports[@]} = 2 ] || fail "where $name is told about is not said: $(cat "$work/$name.said")"
     server=$(cat "$work/$name.pid")
     fio --name=verified --ioengine=nbd --uri="$(uri "$name")" --rw=randwrite --bs=16k --iodepth=8 --size=64M --loops=1000000 --verify=crc32c \
@@ -59,6 +59,44 @@ is_told_again() {
         (exec 8<> "/dev/tcp/127.0.0.1/$port") || fail "nothing is told about $1 at port $port any more"
     done
 }
+
+# NAME KIND: how many microseconds a server takes to end beside such clients, in `took`.
+end_beside() {
+    local ports clients began
+    serve "$1" --http 0 --metrics 0
+    mapfile -t ports < <(web_ports "$1")
+    rm -f "$work/$1.hold" && mkfifo "$work/$1.hold"
+    ./silent.py "$2" "$images/$1.sock" "${ports[@]}" > "$work/$1.clients" 2>&1 < "$work/$1.hold" &
+    clients=$!
+    exec 7> "$work/$1.hold"
+    until grep -q ' clients$' "$work/$1.clients"; do
+        kill -0 $clients 2> /dev/null || fail "$2 clients cannot be at $1: $(tail -n 1 "$work/$1.clients")"
+        sleep 0.05
+    done
+    began=${EPOCHREALTIME/./}
+    stop "$1"
+    took=$((${EPOCHREALTIME/./} - began))
+    exec 7>&-
+    wait $clients || fail "$2 clients of $1: $(tail -n 1 "$work/$1.clients")"
+}
+
+# A server ends beside whoever is connected. It waits for nobody but a client that takes no replies, so that takes
+# longer; a machine may be busy, and once in three times has to do.
+check_ends_beside_clients() {
+    local least= took
+    format "$1" fifo-log small-zoned 256MiB
+    for _ in 1 2 3; do
+        end_beside "$1" silent
+        [ -n "$least" ] && [ "$least" -lt "$took" ] || least=$took
+    done
+    end_beside "$1" stubborn
+    [ "$least" -lt "$took" ] || fail "a server waits for clients that say nothing: $least us, and $took us for one that takes no replies"
+    rm "$images/$1.img"
+    say "a server ends in $((least / 1000)) ms beside clients that say nothing, and in $((took / 1000)) ms beside one that takes no replies"
+}
+
+# Where the page and the metrics are told.
+web_ports() { grep -o '127.0.0.1:[0-9]*/' "$work/$1.said" | sed 's/.*:\([0-9]*\).*/\1/'; }
 
 # Waits until a server ends, for longer than anything may take.
 is_ending() {

@@ -11,3 +11,4 @@ check="hostile clients"
 need_programs nbdkit:nbdkit fio:fio pgrep:procps
 build
 check_attacks attacked
+check_ends_beside_clients ended

@@ -275,6 +275,7 @@ check_tls plain
 check_refusals plain
 say "fio, nbdcopy and qemu-io find what they wrote; clients may go, servers stop, and what cannot be served is refused"
 check_attacks attacked
+check_ends_beside_clients ended
 check_panics panics
 check_file_systems
 check_unreadable unreadable

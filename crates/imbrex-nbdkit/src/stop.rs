@@ -22,8 +22,8 @@ const OFTEN: Duration = Duration::from_millis(20);
 /// How long nothing must be under way before nothing more is read: nbdkit sends replies after a request is done, and
 /// answers what clients had sent before.
 const QUIET: Duration = Duration::from_millis(100);
-/// How long a client has to take its replies.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a client has to take its replies. The end as a whole takes at most three seconds.
+const PATIENCE: Duration = Duration::from_millis(2500);
 /// Signals so soon after the first are the same one: it came to a process and to its group.
 const SAME: Duration = Duration::from_millis(300);
 

@@ -5,13 +5,14 @@
 //! waiting. The socket is its owner's alone.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::Mode;
 use serde::{Deserialize, Serialize};
@@ -24,11 +25,13 @@ use crate::panics::{self, contained};
 use crate::threads;
 
 /// The longest question.
-const LONGEST: u64 = 4 << 10;
+const LONGEST: usize = 4 << 10;
 /// How long whoever asks waits for the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the server waits for a question.
+/// How long the server waits for a question, in however many pieces it comes, and for room for the answer.
 const SOON: Duration = Duration::from_millis(500);
+/// How often it is looked whether those who asked have their answers, at the end.
+const OFTEN: Duration = Duration::from_millis(2);
 /// Questions that are answered at a time; a growth takes as long as it takes.
 const MOST_ASKING: usize = 64;
 
@@ -156,39 +159,93 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
     gone.map_err(|e| io::Error::new(e.kind(), say(e)))
 }
 
+/// Those who ask, and have no answer yet.
+#[derive(Default)]
+struct Asking(Mutex<Vec<Arc<UnixStream>>>);
+
+impl Asking {
+    /// Takes one more, unless there are too many.
+    fn add(&self, stream: UnixStream) -> Option<Arc<UnixStream>> {
+        let mut all = self.all();
+        let stream = (all.len() < MOST_ASKING).then(|| Arc::new(stream))?;
+        all.push(Arc::clone(&stream));
+        Some(stream)
+    }
+
+    fn remove(&self, stream: &Arc<UnixStream>) {
+        self.all().retain(|other| !Arc::ptr_eq(other, stream));
+    }
+
+    /// Waits for no question any more, and not for long until the answers are taken. An operation that somebody asked for
+    /// is waited for by whoever does it.
+    fn end(&self) {
+        let since = Instant::now();
+        let shut = |how| self.all().iter().for_each(|stream| drop(stream.shutdown(how)));
+        shut(Shutdown::Read);
+        while !self.all().is_empty() && since.elapsed() < SOON {
+            thread::sleep(OFTEN);
+        }
+        shut(Shutdown::Both);
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<UnixStream>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Answers whoever connects, each for itself, and comes to an end with the last of them.
 fn answer_all(listener: &UnixListener, service: &Service, end: &AtomicBool) {
-    let asking = AtomicUsize::new(0);
-    let one = |stream: UnixStream| {
-        if let Err(error) = answer(&stream, service) {
+    let asking = Asking::default();
+    let one = |stream: &Arc<UnixStream>| {
+        if let Err(error) = answer(stream, service) {
             tracing::debug!(%error, "somebody asked and did not wait for the answer");
         }
-        asking.fetch_sub(1, Ordering::Relaxed);
+        asking.remove(stream);
     };
+    let one = &one;
     thread::scope(|scope| {
         for stream in listener.incoming().take_while(|_| !end.load(Ordering::Relaxed)) {
             let Ok(stream) = stream else {
                 thread::sleep(SOON);
                 continue;
             };
-            if asking.fetch_add(1, Ordering::Relaxed) < MOST_ASKING
-                && threads::own("control").spawn_scoped(scope, || one(stream)).is_ok()
-            {
+            let Some(stream) = asking.add(stream) else {
+                service.services.refused(CONTROL);
                 continue;
+            };
+            let asks = Arc::clone(&stream);
+            if threads::own("control").spawn_scoped(scope, move || one(&asks)).is_err() {
+                asking.remove(&stream);
+                service.services.refused(CONTROL);
             }
-            asking.fetch_sub(1, Ordering::Relaxed);
-            service.services.refused(CONTROL);
         }
+        asking.end();
     });
+}
+
+/// The line of a question, or as much of it as there is.
+fn question(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
+    let until = Instant::now() + SOON;
+    let (mut line, mut part) = (Vec::new(), [0; 512]);
+    while !line.contains(&b'\n') && line.len() < LONGEST {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        match stream.read(&mut part)? {
+            0 => break,
+            bytes => line.extend_from_slice(&part[..bytes]),
+        }
+    }
+    Ok(line)
 }
 
 /// Answers the question of a connection.
 fn answer(mut stream: &UnixStream, service: &Service) -> io::Result<()> {
-    stream.set_read_timeout(Some(SOON))?;
     stream.set_write_timeout(Some(SOON))?;
-    let mut line = String::new();
-    BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
-    let answer = match serde_json::from_str(&line) {
+    let line = question(stream)?;
+    let answer = match serde_json::from_slice(&line) {
         Ok(question) if changes_nothing(question) => contained(|| reply(question, service)).unwrap_or_else(|| {
             service.services.restarted(CONTROL);
             Answer::Error("the question could not be answered; the log says why".to_owned())

@@ -225,3 +225,29 @@ fn a_step_that_is_too_long_is_counted_and_makes_the_next_ones_small() {
     assert_eq!(cleaning.bound_blocks, Some(8));
     service.stop().unwrap();
 }
+
+#[test]
+fn a_question_that_comes_byte_by_byte_holds_up_neither_others_nor_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(&formatted(&folder));
+    let service = Arc::new(Service::start(&options).unwrap());
+    let answering = service.answer(&options).unwrap();
+    let control = options.control.clone().unwrap();
+    // Longer than the longest question: whoever reads all of it has waited for whoever sends it.
+    let slow = || {
+        let mut stream = UnixStream::connect(&control).unwrap();
+        std::thread::spawn(move || {
+            let send = |_: &usize| stream.write_all(b"x").is_ok();
+            let pause = |_: &usize| std::thread::sleep(Duration::from_millis(5));
+            (0..8192).take_while(send).inspect(pause).count()
+        })
+    };
+    assert!(slow().join().unwrap() < 4096, "it is read to its end");
+    let at_the_end = slow();
+    let silent = UnixStream::connect(&control).unwrap();
+    status(&control, Question::Status);
+    drop(answering);
+    assert!(at_the_end.join().unwrap() < 4096, "the end waits for it");
+    drop(silent);
+    service.stop().unwrap();
+}
