@@ -20,20 +20,37 @@ mod ublk;
 #[cfg(feature = "web")]
 pub mod web;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::Result;
-use imbrex_live::store_path;
+use anyhow::{Result, anyhow};
+use imbrex_live::service::control::{self, Question};
+use imbrex_live::store::Store;
+use imbrex_live::store_path::{self, StorePathError};
 use imbrex_live::volume::Volume;
 
 /// The volume on stores that nobody else has, to which nothing will be written.
 fn volume_to_read(stores: &[PathBuf]) -> Result<Volume> {
-    let members = stores.iter().map(|path| store_path::open_to_read(path)).collect::<Result<_, _>>()?;
-    Ok(Volume::open(members)?)
+    volume(stores, store_path::open_to_read)
 }
 
 /// The volume on stores that nobody else has.
 fn volume_to_write(stores: &[PathBuf]) -> Result<Volume> {
-    let members = stores.iter().map(|path| store_path::open(path)).collect::<Result<_, _>>()?;
-    Ok(Volume::open(members)?)
+    volume(stores, store_path::open)
+}
+
+fn volume(stores: &[PathBuf], open: fn(&Path) -> Result<Arc<dyn Store>, StorePathError>) -> Result<Volume> {
+    let member = |path: &PathBuf| open(path).map_err(|why| told_by_its_server(path, why));
+    Ok(Volume::open(stores.iter().map(member).collect::<Result<_>>()?)?)
+}
+
+/// Where a server of the volume runs, it says what nobody else can.
+fn told_by_its_server(path: &Path, why: StorePathError) -> anyhow::Error {
+    match control::ask(&socket::control_of(path), Question::Status) {
+        Err(_) => why.into(),
+        Ok(_) => anyhow!(
+            "{why}; `imbrex status {}` says how what is served stands, and what was refused or restarted",
+            path.display()
+        ),
+    }
 }

@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
 use assert_cmd::Command;
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba};
 use imbrex::drive::DrivePreset;
 use imbrex::perform::Request;
+use imbrex_live::service::{Service, ServiceOptions};
 use imbrex_live::solo::Solo;
 use imbrex_live::store_path;
 use imbrex_live::volume::Volume;
@@ -68,12 +70,22 @@ fn a_volume_in_use_and_no_volume_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &str| imbrex(folder.path(), arguments);
     run("format a.img --drive tiny-conventional --capacity 16MiB --layer conventional").success();
-    let store = store_path::open(&folder.path().join("a.img")).unwrap();
+    let path = folder.path().join("a.img");
+    let store = store_path::open(&path).unwrap();
     for command in ["check", "inspect", "dump"] {
-        assert!(said(&run(&format!("{command} a.img")).code(1)).contains("in use"));
+        let told = said(&run(&format!("{command} a.img")).code(1));
+        assert!(told.contains("in use") && !told.contains("imbrex status"), "{told}");
         assert!(said(&run(&format!("{command} b.img")).code(1)).contains("b.img"));
     }
     drop(store);
+    let control = Some(folder.path().join("a.img.sock.control"));
+    let options = ServiceOptions { control, stores: vec![path], ..ServiceOptions::default() };
+    let service = Arc::new(Service::start(&options).unwrap());
+    let answering = service.answer(&options).unwrap();
+    let told = said(&run("check a.img").code(1));
+    assert!(told.contains("in use") && told.contains("imbrex status a.img"), "a server can be asked: {told}");
+    drop(answering);
+    service.stop().unwrap();
     std::fs::write(folder.path().join("c.img"), vec![7; 1 << 20]).unwrap();
     assert!(said(&run("check c.img").code(1)).contains("header"));
 }
