@@ -1,12 +1,14 @@
 //! Addresses at which something is served: what they look like, and who may reach them.
 
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use serde::{Deserialize, Serialize};
 
 /// Where something is told about a volume over HTTP.
-#[derive(Args, Clone, Default)]
+#[derive(Args, Clone, Default, Serialize, Deserialize)]
 pub struct Addresses {
     /// Tell metrics for Prometheus over HTTP, at a port of this machine or where said
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse)]
@@ -28,6 +30,15 @@ impl Addresses {
             at.map_or(Ok(()), |at| check(option, at, insecure))?;
         }
         Ok(())
+    }
+}
+
+/// What is told where.
+impl fmt::Display for Addresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = [("page", self.http), ("metrics", self.metrics)];
+        let told: Vec<_> = all.iter().filter_map(|(what, at)| Some(format!("{what} at http://{}/", (*at)?))).collect();
+        f.write_str(&told.join(", "))
     }
 }
 
@@ -58,6 +69,14 @@ mod tests {
         assert_eq!(parse("80"), Ok(SocketAddr::from(([127, 0, 0, 1], 80))));
         assert_eq!(parse("[::1]:80").map(|at| at.port()), Ok(80));
         assert!(parse("localhost").is_err() && parse("70000").is_err());
+    }
+
+    #[test]
+    fn what_is_told_where_is_said() {
+        let mut at = Addresses { http: parse("8080").ok(), metrics: parse("[::1]:9100").ok() };
+        assert_eq!(at.to_string(), "page at http://127.0.0.1:8080/, metrics at http://[::1]:9100/");
+        at.http = None;
+        assert_eq!(at.to_string(), "metrics at http://[::1]:9100/");
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub mod format;
 pub mod grow;
 pub mod inspect;
 mod nbdkit;
+#[cfg(not(feature = "web"))]
+mod no_web;
 mod relay;
 pub mod scrub;
 pub mod serve;
@@ -19,6 +21,8 @@ pub mod top;
 mod ublk;
 #[cfg(feature = "web")]
 pub mod web;
+#[cfg(not(feature = "web"))]
+use no_web as web;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use imbrex_live::service::control::{self, Question, Reply};
 
 use super::address::{self, Addresses};
 use super::nbdkit::{self, Ended, Server, Signals};
-use super::socket;
+use super::{socket, web};
 use crate::say::{note, tell_who_listens};
 use crate::table::bytes;
 
@@ -153,7 +153,7 @@ impl Serve {
         let control = self.control.clone().unwrap_or_else(|| socket::control(&self.place()));
         socket::check(&control)?;
         control::remove_stale(&control)?;
-        let web = Web::start(&self.told, &control)?;
+        let web = web::Child::start(&self.told, &control)?;
         let mut options = imbrex_live::service::ServiceOptions::default();
         for (key, value) in self.service_pairs(&control) {
             let value = value.to_str().ok_or_else(|| anyhow!("{} is not UTF-8", value.display()))?;
@@ -196,7 +196,7 @@ impl Serve {
             socket::check(path)?;
             control::remove_stale(path)?;
         }
-        let web = Web::start(&self.told, &control)?;
+        let web = web::Child::start(&self.told, &control)?;
         let signals = Signals::take()?;
         let run = |restarted: bool| {
             // nbdkit's socket is anybody's, so it is made where nobody else comes, and moved when it is its owner's
@@ -241,7 +241,7 @@ impl Serve {
     }
 
     /// Says where the volume is served, and how it was found.
-    fn announce(&self, status: &Status, place: &Path, web: &Web) {
+    fn announce(&self, status: &Status, place: &Path, web: &web::Child) {
         let at = match self.port {
             // Of port 0 the kernel makes one that is free.
             Some(port) => format!("nbd://{}", SocketAddr::new(self.address, status.port.unwrap_or(port))),
@@ -311,36 +311,6 @@ fn check_pidfile(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(anyhow!("{} is there and holds no process number; take it away, or name another --pidfile", path.display()))
-}
-
-/// The process that tells about the volume over HTTP, if there is one.
-struct Web {
-    #[cfg(feature = "web")]
-    child: Option<super::web::Child>,
-}
-
-impl Web {
-    #[cfg(feature = "web")]
-    fn start(at: &Addresses, control: &Path) -> Result<Self> {
-        let child = (!at.is_empty()).then(|| super::web::Child::start(at, control)).transpose()?;
-        Ok(Self { child })
-    }
-
-    #[cfg(not(feature = "web"))]
-    fn start(at: &Addresses, _control: &Path) -> Result<Self> {
-        if at.is_empty() {
-            return Ok(Self {});
-        }
-        Err(anyhow!("this program is built without the feature `web`, which --http and --metrics need"))
-    }
-
-    /// What is told where: a line, or nothing.
-    fn told(&self) -> String {
-        #[cfg(feature = "web")]
-        return self.child.as_ref().map_or(String::new(), |child| format!("\n{}", child.told()));
-        #[cfg(not(feature = "web"))]
-        String::new()
-    }
 }
 
 /// How the volume stands as soon as it is served; nothing when the server ends instead.

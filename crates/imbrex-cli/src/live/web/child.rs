@@ -13,15 +13,16 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use imbrex_live::threads;
 
+use super::Said;
 use crate::live::address::Addresses;
 use crate::say::note;
 
 /// How long it is waited before it is started again, which also spares a machine where it always ends at once.
 const REST: Duration = Duration::from_secs(1);
 
-/// The process for HTTP, until it is dropped.
+/// The process for HTTP, until it is dropped; none where nothing is told.
 pub struct Child {
-    told: String,
+    at: Addresses,
     /// Nothing is sent: it is dropped when the process is to end.
     end: Option<Sender<()>>,
     keeper: Option<JoinHandle<()>>,
@@ -38,7 +39,6 @@ struct Program {
 struct Running {
     process: std::process::Child,
     input: ChildStdin,
-    told: String,
 }
 
 impl Child {
@@ -47,20 +47,23 @@ impl Child {
     /// # Errors
     /// When nothing can be told at one of the addresses.
     pub fn start(at: &Addresses, control: &Path) -> Result<Self> {
+        if at.is_empty() {
+            return Ok(Self { at: at.clone(), end: None, keeper: None });
+        }
         let path = env::current_exe().context("where this program lies is not known")?;
         let mut program = Program { path, control: control.to_owned(), at: at.clone() };
-        let first = program.start(0)?;
-        let told = first.told.clone();
+        let (first, at) = program.start(0)?;
         // Where a free port was asked for, it stays the same when the process is started again.
-        program.at = super::said(&told);
+        program.at = at.clone();
         let (end, ended) = channel();
-        let keeper = threads::own("web").spawn(move || keep(&program, first, &ended)).context("there is no thread for HTTP")?;
-        Ok(Self { told, end: Some(end), keeper: Some(keeper) })
+        let keeper =
+            threads::own("web").spawn(move || keep(&program, first, &ended)).context("there is no thread for HTTP")?;
+        Ok(Self { at, end: Some(end), keeper: Some(keeper) })
     }
 
-    /// What is told where.
-    pub fn told(&self) -> &str {
-        &self.told
+    /// What is told where: a line, or nothing.
+    pub fn told(&self) -> String {
+        if self.at.is_empty() { String::new() } else { format!("\n{}", self.at) }
     }
 }
 
@@ -75,7 +78,8 @@ impl Drop for Child {
 }
 
 impl Program {
-    fn start(&self, restarts: u32) -> Result<Running> {
+    /// Starts it, and waits until it says what it tells where.
+    fn start(&self, restarts: u32) -> Result<(Running, Addresses)> {
         let mut command = Command::new(&self.path);
         command.arg("web").arg(&self.control).arg("--child").arg(format!("--restarts={restarts}"));
         let pairs = [("--http", self.at.http), ("--metrics", self.at.metrics)];
@@ -87,12 +91,10 @@ impl Program {
         let (input, output) = pipes.context("the process for HTTP has no pipes")?;
         let mut told = String::new();
         BufReader::new(output).read_line(&mut told).context("the process for HTTP says nothing")?;
-        let told = told.trim_end().to_owned();
-        let running = Running { process, input, told };
-        match running.told.strip_prefix("error: ") {
-            None if !running.told.is_empty() => Ok(running),
-            why => {
-                let why = why.unwrap_or("the process for HTTP ended").to_owned();
+        let running = Running { process, input };
+        match serde_json::from_str(&told).unwrap_or_else(|_| Said::Err("the process for HTTP ended".to_owned())) {
+            Ok(at) => Ok((running, at)),
+            Err(why) => {
                 running.end();
                 Err(anyhow!(why))
             }
@@ -140,7 +142,7 @@ fn keep(program: &Program, first: Running, ended: &Receiver<()>) {
         restarts += 1;
         note(format_args!("warning: the process for HTTP ended; it is started again"));
         match program.start(restarts) {
-            Ok(process) => running = Some(process),
+            Ok((process, _)) => running = Some(process),
             Err(why) => note(format_args!("warning: {why:#}")),
         }
     }

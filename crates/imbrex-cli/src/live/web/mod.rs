@@ -28,10 +28,8 @@ use crate::say::tell;
 
 /// How often a sample is taken for the page.
 const EVERY: Duration = Duration::from_secs(1);
-/// How it is said what is told where.
-const PAGE: &str = "page at http://";
-const METRICS: &str = "metrics at http://";
-const BETWEEN: &str = ", ";
+/// What this process says where another one has started it: a line of JSON with what is told where, or why nothing is.
+type Said = std::result::Result<Addresses, String>;
 /// Threads that wait for answers of the server.
 const ASKING: usize = 4;
 
@@ -63,7 +61,7 @@ impl Web {
             return self.serve();
         }
         if let Err(why) = self.serve() {
-            tell(format_args!("error: {why:#}"));
+            tell(serde_json::to_string(&Said::Err(format!("{why:#}")))?);
             std::process::exit(1);
         }
         Ok(())
@@ -82,29 +80,24 @@ impl Web {
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(ASKING).build();
         runtime.context("there is no thread for HTTP")?.block_on(async {
             let page = || Told::Page(imbrex_page::live());
-            let mut told = Vec::new();
-            for (at, what) in [(self.at.http, page()), (self.at.metrics, Told::Metrics)] {
+            let mut told = self.at.clone();
+            for (at, what) in [(&mut told.http, page()), (&mut told.metrics, Told::Metrics)] {
                 let Some(at) = at else { continue };
-                let path = if let Told::Page(_) = what { PAGE } else { METRICS };
-                let listener = TcpListener::bind(at).await;
+                let listener = TcpListener::bind(*at).await;
                 let listener = listener.with_context(|| format!("nothing can be told at {at}"))?;
-                told.push(format!("{path}{}/", listener.local_addr()?));
+                *at = listener.local_addr()?;
                 tokio::spawn(server::serve(listener, Arc::new(Site::new(what, at.ip(), &volume))));
             }
-            tell(told.join(BETWEEN));
-            if self.child {
+            if !self.child {
+                tell(&told);
+            } else {
+                tell(serde_json::to_string(&Said::Ok(told))?);
                 thread::spawn(end_with_standard_input);
             }
             watch(&volume, self.restarts).await;
             Ok(())
         })
     }
-}
-
-/// The addresses of a line that says what is told where.
-fn said(line: &str) -> Addresses {
-    let at = |what: &str| line.split(BETWEEN).find_map(|part| part.strip_prefix(what)?.strip_suffix('/')?.parse().ok());
-    Addresses { http: at(PAGE), metrics: at(METRICS) }
 }
 
 /// Takes samples of the volume, and has its server know what became of this process.
@@ -130,17 +123,4 @@ async fn watch(volume: &Volume, restarts: u32) {
 fn end_with_standard_input() {
     let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
     std::process::exit(0);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_said_of_addresses_is_understood() {
-        let at = said("page at http://127.0.0.1:8080/, metrics at http://[::1]:9100/");
-        assert_eq!(at.http.map(|at| at.port()), Some(8080));
-        assert_eq!(at.metrics.map(|at| (at.is_ipv6(), at.port())), Some((true, 9100)));
-        assert!(said("").is_empty() && said("metrics at http://127.0.0.1:1/").http.is_none());
-    }
 }
