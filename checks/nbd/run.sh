@@ -4,9 +4,9 @@
 # to, stopped, given a full and an unreadable store, left by their clients, and started on what cannot be served, and
 # volumes grow. A full interlaced disk is discarded, and must be fast again; holes are told, and copies pass them over;
 # writes beside compaction must not wait for all of it. Hostile clients of the page, the metrics and the control socket,
-# and threads that panic, leave the disk as it is.
+# and threads that panic, leave the disk as it is. The page is behind a reverse proxy as docs/serving.md shows it.
 #
-# Needs nbdkit, libnbd's programs, qemu-utils and fio, installed quietly where this is Debian and the user is root. File
+# Needs nbdkit, libnbd's programs, qemu-utils, fio, curl and OpenSSL, installed quietly where this is Debian and the user is root. File
 # systems also need /dev/fuse and loop devices. What cannot be had is skipped with a message, or the check fails if
 # IMBREX_REQUIRE_PEERS is 1. Images lie in IMAGES, or in memory. KILLS is how often each server is killed.
 set -euo pipefail
@@ -24,6 +24,7 @@ check="nbd check"
 . ./stops.sh
 . ./growth.sh
 . ./attacks.sh
+. ./proxy.sh
 
 leave() {
     end_load
@@ -247,7 +248,8 @@ skip_part() {
     left_out "$check, in part" "$1"
 }
 
-need_programs nbdkit:nbdkit nbdcopy:libnbd-bin qemu-io:qemu-utils fio:fio pgrep:procps
+need_programs nbdkit:nbdkit nbdcopy:libnbd-bin qemu-io:qemu-utils fio:fio pgrep:procps curl:curl openssl:openssl
+need_nginx || true
 prepared
 fio --enghelp 2> /dev/null | grep -qw nbd || skip "this fio cannot speak NBD"
 build
@@ -277,6 +279,7 @@ say "fio, nbdcopy and qemu-io find what they wrote; clients may go, servers stop
 check_attacks attacked
 check_ends_beside_clients ended
 check_panics panics
+check_proxy proxied
 check_file_systems
 check_unreadable unreadable
 check_full
