@@ -38,9 +38,9 @@ serve() {
     done
 }
 
-# Serves /dev/$disk as /dev/ublkb0, without nbdkit. A device that a killed server left is taken over.
+# Serves $store, or /dev/$disk, as /dev/ublkb0, without nbdkit. A device that a killed server left is taken over.
 serve_ublk() {
-    imbrex serve --ublk=0 "/dev/$disk" --control /tmp/control "$@" > /tmp/served 2>> /tmp/log &
+    imbrex serve --ublk=0 "${store:-/dev/$disk}" --control /tmp/control "$@" > /tmp/served 2>> /tmp/log &
     server=$!
     tries=0
     until grep -q '^recovery read' /tmp/served; do

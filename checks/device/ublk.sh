@@ -1,5 +1,5 @@
-# A volume as a device of ublk's, in the guest: what the kernel knows of it, a file system, zeros, and servers that are
-# killed. Sourced by guest.sh, whose functions it uses.
+# A volume as a device of ublk's, in the guest: what the kernel knows of it, a file system, zeros, servers that are
+# killed and that panic, and streams. Sourced by guest.sh, whose functions it uses.
 
 # What the kernel knows of the device, and what it should.
 knows() {
@@ -95,6 +95,53 @@ ublk_kill_beside_writes() {
     ! sync_device || finish "failed: no flush fails after the second kill"
 }
 
+# A thread that panics ends the server, and says so. The device waits for the next one, and what was flushed is there.
+# Injected panics are in programs with debug assertions only.
+ublk_panics() {
+    for place in queue request; do
+        rm -f /tmp/panic
+        IMBREX_PANIC=$place@/tmp/panic serve_ublk
+        random_to 200 1 || random_to 200 1 || finish "failed: a write before a panic of '$place'"
+        : > /tmp/panic
+        dd if=/dev/ublkb0 bs=4k skip=1234 count=1 iflag=direct > /dev/null 2>&1 &
+        client=$!
+        ! wait "$server" || finish "failed: a server ended without an error although its thread '$place' panicked"
+        tail -n 1 /tmp/log | grep -q 'may not be durable: thread .* panicked' || { tail -n 5 /tmp/log; finish "failed: a panic of '$place' is not said"; }
+        [ ! -e /tmp/control ] || finish "failed: a panic of '$place' leaves the control socket behind"
+        serve_ublk
+        wait "$client" || finish "failed: what was asked of a server that panicked is not answered by the next one"
+        same_as_random 200 1 "flushed before a panic of '$place'"
+        ! sync_device || finish "failed: no flush fails after a panic of '$place'"
+        leave_ublk TERM
+    done
+    rm /tmp/panic
+}
+
+# What is written in sequence reaches a layer in sequence, whichever thread brings it and whatever else wants the
+# processor: then no layer writes anything twice, nor does it clean.
+ublk_order() {
+    (while :; do :; done) &
+    busy=$!
+    (while :; do :; done) &
+    busy="$busy $!"
+    store=/tmp/order.img
+    for layer in fifo-log block-lru amphisbaena skylight; do
+        drive=small-zoned
+        [ $layer != skylight ] || drive=small-banded
+        imbrex format $store --layer $layer --drive $drive --capacity 256MiB --force > /tmp/format || finish "failed: imbrex format"
+        serve_ublk
+        fio --eta=never --output=/tmp/fio --name=stream --filename=/dev/ublkb0 --direct=1 --rw=write --bs=64k --size=16m --end_fsync=1 \
+            --ioengine=libaio --iodepth=16 || { cat /tmp/fio /tmp/log; finish "failed: a stream over ublk"; }
+        until imbrex status /tmp/control --format json > /tmp/status 2> /tmp/refused; do sleep 0.1; done
+        written=$(sed -n 's/^ *"write_amplification": \([0-9.]*\).*/\1/p' /tmp/status)
+        echo "$written" | awk '{ exit !($1 >= 1 && $1 < 1.05) }' || finish "failed: a stream comes to $layer in pieces: for each byte it writes $written"
+        leave_ublk TERM
+    done
+    kill $busy
+    rm $store
+    unset store
+}
+
 sync_device() { dd if=/dev/zero of=/dev/ublkb0 bs=4k count=1 conv=notrunc,fsync 2> /dev/null; }
 
 ublk_life() {
@@ -113,5 +160,7 @@ ublk_life() {
     same_as_random 128 4 "after a restart"
     same_as_random 192 1 "after a restart"
     leave_ublk TERM
+    ublk_panics
+    ublk_order
     echo "served $disk over ublk: $1 keeps what was flushed over two kills, with the device in use"
 }

@@ -36,8 +36,11 @@ pub fn serve<T>(
     let (tell, told) = channel();
     on_signals(tell.clone())?;
     log::start(json);
-    panics::end_the_process(|why| {
+    let control_socket = options.control.clone();
+    panics::end_the_process(move |why| {
         note(format_args!("error: {NOT_DURABLE}: {why}; serve the volume again to take its device over"));
+        // Whoever comes next need not find what nobody listens at.
+        control_socket.iter().for_each(|path| drop(std::fs::remove_file(path)));
     });
     let service = Arc::new(Service::start_for(options, Arc::new(Threads))?);
     allocator::keep_small(&service);
