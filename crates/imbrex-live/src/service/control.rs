@@ -28,7 +28,9 @@ use crate::threads;
 const LONGEST: usize = 4 << 10;
 /// How long whoever asks waits for the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the server waits for a question, in however many pieces it comes, and for room for the answer.
+/// How long the server waits for a question, in however many pieces it comes: whoever asks may be slow on a busy machine.
+const ASKED_WITHIN: Duration = Duration::from_secs(2);
+/// How long it waits for room for the answer.
 const SOON: Duration = Duration::from_millis(500);
 /// How often it is looked whether those who asked have their answers, at the end.
 const OFTEN: Duration = Duration::from_millis(2);
@@ -225,7 +227,7 @@ fn answer_all(listener: &UnixListener, service: &Service, end: &AtomicBool) {
 
 /// The line of a question, or as much of it as there is.
 fn question(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
-    let until = Instant::now() + SOON;
+    let until = Instant::now() + ASKED_WITHIN;
     let (mut line, mut part) = (Vec::new(), [0; 512]);
     while !line.contains(&b'\n') && line.len() < LONGEST {
         let left = until.saturating_duration_since(Instant::now());
