@@ -92,6 +92,16 @@ impl Footprint {
         self.0.clear();
     }
 
+    /// The blocks that it touches, as many runs as there are.
+    pub fn runs(&self) -> impl Iterator<Item = Extent<Pba>> {
+        self.0.iter().filter_map(|touch| if let Touch::Blocks { at, .. } = touch { Some(*at) } else { None })
+    }
+
+    /// The write pointers that it moves.
+    pub fn pointers(&self) -> impl Iterator<Item = Unit> {
+        self.0.iter().filter_map(|touch| if let Touch::Pointer(unit) = touch { Some(*unit) } else { None })
+    }
+
     pub fn conflicts(&self, other: &Self) -> bool {
         self.0.iter().any(|a| other.0.iter().any(|b| a.conflicts(b)))
     }
