@@ -194,3 +194,21 @@ fn what_is_under_way_is_less_work_with_each_step_and_the_room_comes_at_its_end()
         assert!(works.windows(2).any(|pair| pair[1] < pair[0]) || works.len() < 3, "{layer}: {works:?}");
     }
 }
+
+/// Pacing shares out the time that the rest takes: where that grew and shrank, writes would be held back by turns.
+#[test]
+fn what_a_log_has_to_move_until_room_comes_is_never_more_than_before() {
+    let mut disk = Disk::new("log-greedy", "spare_fraction = 0.3");
+    disk.overwrite(0);
+    let room = disk.outlook().room + 1;
+    let mut works = Vec::new();
+    loop {
+        disk.performer.clean_ahead(room);
+        disk.work();
+        if disk.outlook().room >= room {
+            break;
+        }
+        works.push(disk.outlook().work);
+    }
+    assert!(works.len() > 3 && works.is_sorted_by(|a, b| a >= b), "{works:?}");
+}

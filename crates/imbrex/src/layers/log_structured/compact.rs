@@ -121,10 +121,11 @@ impl Compaction {
     /// when there is no job.
     pub fn outlook(&self, band: u32) -> Option<(u64, u64)> {
         let (all, done) = (self.moving.len() as u64, self.done as u64);
+        // What is beyond the window has still to be read too.
         let work = match self.phase {
             Phase::None => return None,
-            Phase::Reading => 2 * all - done,
-            Phase::Writing => all - done,
+            Phase::Reading => 2 * all - self.window.start as u64 - done,
+            Phase::Writing => 2 * all - self.window.end as u64 - done,
         };
         Some((work, (self.victims.len() as u64 * u64::from(band)).saturating_sub(all)))
     }
