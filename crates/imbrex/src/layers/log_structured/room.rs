@@ -90,10 +90,20 @@ impl LogStructured {
             Step::Nothing
         } else if self.bands.emptying() > 0 {
             Step::Wait
-        } else if self.begin_compaction(plan) {
-            self.compact(plan)
         } else {
-            Step::Nothing
+            self.leave_larger_bands();
+            if self.begin_compaction(plan) { self.compact(plan) } else { Step::Nothing }
+        }
+    }
+
+    /// The host goes on in the open bands that have more room, and compaction in the others: it has the spare ones too,
+    /// and what is said of the host's room stays true when it begins.
+    fn leave_larger_bands(&mut self) {
+        for (target, open) in self.compaction.targets.iter_mut().zip(&mut self.open) {
+            let left = |band: &Option<u32>| band.map_or(0, |band| self.bands.room(band).1);
+            if left(target) > left(open) {
+                std::mem::swap(target, open);
+            }
         }
     }
 
@@ -106,10 +116,10 @@ impl LogStructured {
         let (bands, spare) = (u64::from(self.bands.zones().count), u64::from(self.config.spare_bands));
         let left = |band: Option<u32>| band.map_or(0, |band| u64::from(self.bands.room(band).1));
         let compaction = &self.compaction;
-        // When a compaction ends the host goes on in its bands.
+        // When a compaction ends the host goes on in its bands, but for those that the next one takes back.
         let next = if compaction.is_under_way() { Streams::default() } else { compaction.targets };
         let mut open = [0; MOST_STREAMS];
-        (open.iter_mut().zip(self.open.iter().zip(&next))).for_each(|(is, of)| *is = left(*of.0) + left(*of.1));
+        (open.iter_mut().zip(self.open.iter().zip(&next))).for_each(|(is, of)| *is = left(*of.0).max(left(*of.1)));
         let empty = u64::from(self.bands.empties() + self.bands.emptying()).saturating_sub(spare);
         let dead = ((bands - spare) * band).saturating_sub(self.bands.map.capacity());
         let (work, gain) = compaction.outlook(self.bands.blocks()).unwrap_or_else(|| {
