@@ -1,13 +1,12 @@
 //! Background cleaning: one step after the other while nobody asks for anything, or when it was asked for.
 
-use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use imbrex::perform::Offered;
 
 use super::growing;
-use super::machine::{Cleaning, Machine, PATIENCE, Shared};
+use super::machine::{Cleaning, Held, Machine, PATIENCE, Shared};
 use super::rest::{SOON, rest};
 use crate::panics;
 
@@ -82,7 +81,7 @@ fn in_idle_time(shared: &Shared, machine: &Machine) -> Result<Reason, Duration> 
 }
 
 /// One step for that reason, and its moves to their end.
-fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, why: Reason) -> MutexGuard<'a, Machine> {
+fn step<'a>(shared: &'a Shared, mut machine: Held<'a>, why: Reason) -> Held<'a> {
     let since = Instant::now();
     let offered = match why {
         Reason::Idle(idle) => machine.stack.idle(u64::try_from(idle.as_nanos()).unwrap_or(u64::MAX)),
@@ -121,11 +120,7 @@ fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>, why: Reaso
 
 /// Waits until there may be something to clean again: when somebody has asked for anything, which nobody says, or when
 /// the drives have been idle for as long as the layers want, if `offered` was less.
-fn until_asked<'a>(
-    shared: &'a Shared,
-    mut machine: MutexGuard<'a, Machine>,
-    offered: Duration,
-) -> MutexGuard<'a, Machine> {
+fn until_asked<'a>(shared: &'a Shared, mut machine: Held<'a>, offered: Duration) -> Held<'a> {
     let last_request = machine.last_request;
     let wanted = Duration::from_nanos(machine.stack.idle_after_ns());
     while machine.last_request == last_request && machine.cleaning == Cleaning::WhenIdle && !machine.ended {

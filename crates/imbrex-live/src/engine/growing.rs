@@ -1,13 +1,12 @@
 //! Growing: what somebody asks for, the steps that make space for it, and from when clients see that.
 
-use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use imbrex::layer::CannotGrow;
 use imbrex::perform::{Failure, Offered, Request, Steps};
 
-use super::machine::{Machine, PATIENCE, Shared};
+use super::machine::{Held, PATIENCE, Shared};
 use super::rest::{SOON, rest};
 use super::{SELF, work};
 
@@ -46,7 +45,7 @@ pub(super) fn ask(shared: &Shared, blocks: u64) -> Result<(), NotGrowing> {
 
 /// Lets clients know of blocks that have been added, or that recovery found. They are durable first: a client that has seen them must find them
 /// after a power cut.
-pub(super) fn tell_capacity<'a>(shared: &'a Shared, machine: MutexGuard<'a, Machine>) -> MutexGuard<'a, Machine> {
+pub(super) fn tell_capacity<'a>(shared: &'a Shared, machine: Held<'a>) -> Held<'a> {
     let known = shared.capacity.load(Ordering::Relaxed);
     let is_more = machine.stack.capacity().is_some_and(|capacity| capacity > known);
     if !is_more || shared.stopping.load(Ordering::Relaxed) || !machine.stack.is_serving() {
@@ -60,7 +59,7 @@ pub(super) fn tell_capacity<'a>(shared: &'a Shared, machine: MutexGuard<'a, Mach
 
 /// Makes all blocks durable that have been added, and lets clients know of them. No loss is reported to it: that is for
 /// clients.
-fn flush(shared: &Shared, machine: MutexGuard<'_, Machine>) -> Result<(), Failure> {
+fn flush(shared: &Shared, machine: Held<'_>) -> Result<(), Failure> {
     let (life, capacity) = (machine.stack.counts().rebuilds, machine.stack.capacity().unwrap_or(0));
     let durable = work::submit(shared, machine, SELF, Request::Fua { life }, None);
     // It is no client, and no loss is to wait for a flush of it.
@@ -71,7 +70,7 @@ fn flush(shared: &Shared, machine: MutexGuard<'_, Machine>) -> Result<(), Failur
 }
 
 /// One step of a growth, and its moves to their end.
-pub(super) fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>) -> MutexGuard<'a, Machine> {
+pub(super) fn step<'a>(shared: &'a Shared, mut machine: Held<'a>) -> Held<'a> {
     let since = Instant::now();
     let offered = machine.stack.go_on_growing();
     shared.look_at_steps(&mut machine);
@@ -94,7 +93,7 @@ pub(super) fn step<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>)
 }
 
 /// Waits for as long as a layer is left alone that has no use for the time it was offered.
-fn pause<'a>(shared: &'a Shared, mut machine: MutexGuard<'a, Machine>) -> MutexGuard<'a, Machine> {
+fn pause<'a>(shared: &'a Shared, mut machine: Held<'a>) -> Held<'a> {
     let since = Instant::now();
     while let Some(left) = PATIENCE.checked_sub(since.elapsed()).filter(|_| !machine.ended) {
         machine = shared.wait_for_change_within(machine, left);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use imbrex::perform::{Failure, Io, IoKind, Reply, Request, Stack};
 
 use super::EngineOptions;
 use super::admission::Admission;
+use super::held::{self, Lock};
 use super::intake::Intake;
 use super::pace::Pace;
 use super::room::Room;
@@ -47,7 +48,7 @@ pub enum Cleaning {
 /// The engine's state.
 pub(super) struct Shared {
     pub members: Members,
-    machine: Mutex<Machine>,
+    pub machine: Lock<Machine>,
     /// There may be an operation for a worker.
     pub work: Condvar,
     /// Something that threads wait for may have come about.
@@ -72,6 +73,9 @@ pub(super) struct Shared {
     /// Twice the steps of cleaning that have begun, and one more while one is under way.
     steps: AtomicU64,
 }
+
+/// The engine's lock, while a thread has it.
+pub(super) type Held<'a> = held::Held<'a, Machine>;
 
 /// The runner and what belongs to it.
 pub(super) struct Machine {
@@ -322,7 +326,7 @@ impl Shared {
     ) -> Self {
         Self {
             members,
-            machine: Mutex::new(machine),
+            machine: Lock::new(machine),
             work: Condvar::new(),
             changed: Condvar::new(),
             stopping: AtomicBool::new(false),
@@ -341,8 +345,8 @@ impl Shared {
         }
     }
 
-    pub fn machine(&self) -> MutexGuard<'_, Machine> {
-        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn machine(&self) -> Held<'_> {
+        self.machine.take()
     }
 
     /// Wakes those for whom there are operations: who waits for a request, for those that are for it; workers for
@@ -426,17 +430,13 @@ impl Shared {
     }
 
     /// Waits for something to change.
-    pub fn wait_for_change<'a>(&self, machine: MutexGuard<'a, Machine>) -> MutexGuard<'a, Machine> {
+    pub fn wait_for_change<'a>(&self, machine: Held<'a>) -> Held<'a> {
         self.wait_for_change_within(machine, PATIENCE)
     }
 
     /// Waits for something to change, but not longer than `limit`.
-    pub fn wait_for_change_within<'a>(
-        &self,
-        machine: MutexGuard<'a, Machine>,
-        limit: Duration,
-    ) -> MutexGuard<'a, Machine> {
-        self.changed.wait_timeout(machine, limit).unwrap_or_else(PoisonError::into_inner).0
+    pub fn wait_for_change_within<'a>(&self, machine: Held<'a>, limit: Duration) -> Held<'a> {
+        machine.wait(&self.changed, Some(limit))
     }
 
     /// Waits until nothing is asked for and nothing is under way.

@@ -10,12 +10,14 @@ mod bytes;
 mod cleaner;
 mod extents;
 mod growing;
+mod held;
 mod intake;
 mod machine;
 mod pace;
 mod places;
 mod rest;
 mod room;
+mod standing;
 mod streams;
 mod turns;
 mod watch;
@@ -38,8 +40,8 @@ pub use extents::Known;
 pub use growing::NotGrowing;
 pub use machine::{Cleaning, Traffic};
 use machine::{Machine, Shared};
-use pace::Pace;
 pub use room::KEPT;
+pub use standing::Standing;
 pub use streams::{Carriers, InOrder};
 pub use watch::{Kind, StepTimes};
 
@@ -195,6 +197,13 @@ impl Engine {
         self.shared.machine().stack.contents()
     }
 
+    /// How the engine stands, and how long ago that was so: a little, where planning takes long. It is told within a tenth
+    /// of a second, and keeps nobody waiting.
+    #[must_use]
+    pub fn standing(&self) -> (Standing, Duration) {
+        self.shared.machine.standing()
+    }
+
     /// How the runners stand, the one that serves the host first, and what they have done together.
     #[must_use]
     pub fn progress(&self) -> (Vec<Progress>, Counts) {
@@ -220,43 +229,18 @@ impl Engine {
         (self.shared.latencies.get(kind), self.shared.beside_cleaning.get(kind))
     }
 
-    /// How long steps of cleaning took.
-    #[must_use]
-    pub fn step_times(&self) -> StepTimes {
-        self.shared.machine().clock.measured
-    }
-
     /// How long a step of cleaning may take, if that was said.
     #[must_use]
     pub fn step_limit(&self) -> Option<Duration> {
         self.shared.options.step_limit
     }
 
-    /// The most blocks that the next step of cleaning may move so that it takes no longer than it may, if there is such
-    /// a limit and a layer whose steps have a size.
-    #[must_use]
-    pub fn step_bound(&self) -> Option<u32> {
-        self.shared.machine().pace.map(Pace::blocks)
-    }
-
-    /// How room and rates stand that writes are paced by, where the layer says how much room there is.
-    #[must_use]
-    pub fn pacing(&self) -> Option<Pacing> {
-        let mut machine = self.shared.machine();
-        let now = machine.now();
-        machine.look_ahead(now);
-        machine.admission.stands(now)
-    }
-
-    /// How much of the time background cleaning may take, in per cent.
-    #[must_use]
-    pub fn throttle(&self) -> u8 {
-        self.shared.machine().throttle
-    }
-
     /// Lets background cleaning take so much of the time, from 1 to 100 per cent.
     pub fn set_throttle(&self, percent: u8) {
-        self.shared.machine().throttle = percent.clamp(1, 100);
+        let mut machine = self.shared.machine();
+        machine.throttle = percent.clamp(1, 100);
+        machine.tell();
+        drop(machine);
         self.shared.changed.notify_all();
     }
 
@@ -267,6 +251,7 @@ impl Engine {
             machine.cleaning_before = cleaning;
         }
         machine.cleaning = cleaning;
+        machine.tell();
         drop(machine);
         self.shared.changed.notify_all();
     }

@@ -1,20 +1,15 @@
 //! How long work that nobody waits for leaves the disk to others.
 
-use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::machine::{Machine, Shared};
+use super::machine::{Held, Shared};
 
 /// How long to wait before asking again for a step that could not be planned.
 pub(super) const SOON: Duration = Duration::from_millis(10);
 
 /// Leaves the time after a step that began at `since` to others, as much as the throttle says.
-pub(super) fn rest<'a>(
-    shared: &'a Shared,
-    mut machine: MutexGuard<'a, Machine>,
-    since: Instant,
-) -> MutexGuard<'a, Machine> {
+pub(super) fn rest<'a>(shared: &'a Shared, mut machine: Held<'a>, since: Instant) -> Held<'a> {
     let worked = since.elapsed();
     while !machine.ended && !shared.stopping.load(Ordering::Relaxed) {
         let whole = worked * 100 / u32::from(machine.throttle.clamp(1, 100));

@@ -1,14 +1,14 @@
 //! Carrying operations out, by workers and by those who wait for an answer.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use imbrex::perform::{Failure, Io, IoKind, IoResult, Request};
 
-use super::machine::{Caller, Cleaning, Machine, Shared};
+use super::machine::{Caller, Cleaning, Held, Machine, Shared};
 use super::streams::Arrival;
 use crate::panics;
 
@@ -48,11 +48,7 @@ pub(super) fn ask(
 }
 
 /// Holds a write of so many blocks back as long as pacing says. It goes on as soon as more room has come.
-pub(super) fn admitted<'a>(
-    shared: &'a Shared,
-    mut machine: MutexGuard<'a, Machine>,
-    blocks: u32,
-) -> MutexGuard<'a, Machine> {
+pub(super) fn admitted<'a>(shared: &'a Shared, mut machine: Held<'a>, blocks: u32) -> Held<'a> {
     let begun = machine.now();
     machine.look_ahead(begun);
     let is_paused = machine.cleaning == Cleaning::Paused;
@@ -81,7 +77,7 @@ pub(super) fn admitted<'a>(
 /// Submits a request and stays until it is answered. What the host has no room for fails for that reason.
 pub(super) fn submit<'a>(
     shared: &'a Shared,
-    machine: MutexGuard<'a, Machine>,
+    machine: Held<'a>,
     client: u32,
     request: Request,
     arrival: Option<Arrival<'_>>,
@@ -95,7 +91,7 @@ pub(super) fn submit<'a>(
 
 fn answered<'a>(
     shared: &'a Shared,
-    mut machine: MutexGuard<'a, Machine>,
+    mut machine: Held<'a>,
     client: u32,
     request: Request,
     arrival: Option<Arrival<'_>>,
@@ -137,7 +133,7 @@ fn answered<'a>(
 }
 
 /// Waits until no block that is written is being read for a change of a part of it.
-fn when_free<'a>(shared: &Shared, mut machine: MutexGuard<'a, Machine>, request: &Request) -> MutexGuard<'a, Machine> {
+fn when_free<'a>(shared: &Shared, mut machine: Held<'a>, request: &Request) -> Held<'a> {
     let (Request::Write(at, _) | Request::Trim(at) | Request::Zero(at)) = request else { return machine };
     while machine.is_merging(*at) {
         machine = shared.wait_for_change(machine);
@@ -167,12 +163,7 @@ fn next_for(shared: &Shared, machine: &mut Machine, id: u64, is_flush: bool) -> 
 }
 
 /// Carries an operation out without the lock.
-fn carry_out<'a>(
-    shared: &'a Shared,
-    mut machine: MutexGuard<'a, Machine>,
-    drive: usize,
-    io: Io,
-) -> MutexGuard<'a, Machine> {
+fn carry_out<'a>(shared: &'a Shared, mut machine: Held<'a>, drive: usize, io: Io) -> Held<'a> {
     machine.under_way += 1;
     machine.has_served |= machine.stack.is_serving();
     let waits = machine.has_served && !machine.stack.is_serving();
@@ -235,7 +226,7 @@ pub(super) fn work(shared: &Shared) {
                     shared.changed.notify_all();
                 }
                 machine.idle_workers += 1;
-                machine = shared.work.wait(machine).unwrap_or_else(PoisonError::into_inner);
+                machine = machine.wait(&shared.work, None);
                 machine.idle_workers -= 1;
             }
         }

@@ -12,7 +12,7 @@ use super::Service;
 use super::scrub::ScrubStatus;
 use super::services::ServiceStatus;
 use crate::carriers;
-use crate::engine::{Cleaning, Engine, Kind, Pacing, Traffic};
+use crate::engine::{Cleaning, Engine, Kind, Pacing, Standing, Traffic};
 use crate::store::Summed;
 use crate::volume::ServerMemory;
 
@@ -37,6 +37,9 @@ pub struct Status {
     pub port: Option<u16>,
     /// Why the volume cannot be used any more, if it cannot.
     pub dead: Option<String>,
+    /// How old the numbers of the layers are, in milliseconds: nothing unless the server was too busy to look.
+    #[serde(default)]
+    pub age_ms: f64,
     /// How long it has been served.
     pub uptime_seconds: f64,
     /// Memory that the server has in use, where the kernel says.
@@ -246,7 +249,8 @@ impl Service {
     #[must_use]
     pub fn status(&self) -> Status {
         let engine = self.engine();
-        let (progress, counts) = engine.progress();
+        let (standing, age) = engine.standing();
+        let Standing { progress, counts, dead, .. } = &standing;
         let traffic = engine.traffic();
         let mut status = Status {
             schema: SCHEMA.to_owned(),
@@ -255,7 +259,8 @@ impl Service {
             block_bytes: engine.block_bytes(),
             read_only: self.read_only(),
             port: self.port(),
-            dead: engine.dead(),
+            dead: dead.clone(),
+            age_ms: ms(age),
             uptime_seconds: self.since.elapsed().as_secs_f64(),
             resident_bytes: resident_bytes(),
             memory: Some(engine.memory().clone().beside("front end", carriers::buffered())),
@@ -265,7 +270,7 @@ impl Service {
             events: BTreeMap::new(),
             moved_blocks: BTreeMap::new(),
             runners: Vec::new(),
-            cleaning: cleaning(engine),
+            cleaning: cleaning(engine, &standing),
             growth: progress.first().and_then(|top| top.growth).map(|growth| growing(&growth, engine.block_bytes())),
             latency: Kind::ALL.into_iter().map(|kind| latency(engine, kind)).collect(),
             commits: counts.commits,
@@ -280,7 +285,7 @@ impl Service {
             scrub: self.scrubber.status(),
             services: self.services.status(),
         };
-        for runner in &progress {
+        for runner in progress {
             add(&mut status.events, runner.tally.events().map(|(event, times)| (event.name(), times)));
             add(&mut status.moved_blocks, runner.tally.moved().map(|(why, blocks)| (why.name(), blocks)));
             status.runners.push(Runner {
@@ -308,24 +313,26 @@ fn add(sums: &mut BTreeMap<String, u64>, counts: impl Iterator<Item = (&'static 
     }
 }
 
-fn cleaning(engine: &Engine) -> CleaningStatus {
-    let times = engine.step_times();
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn cleaning(engine: &Engine, standing: &Standing) -> CleaningStatus {
+    let times = standing.step_times;
     CleaningStatus {
-        state: name(engine.cleaning()).to_owned(),
-        throttle: engine.throttle(),
+        state: name(standing.cleaning).to_owned(),
+        throttle: standing.throttle,
         steps: times.steps,
         mean_ms: if times.steps > 0 { ms(times.total) / times.steps as f64 } else { 0.0 },
         longest_ms: ms(times.longest),
         limit_ms: engine.step_limit().map(ms),
         over_limit: times.over_limit,
-        bound_blocks: engine.step_bound(),
-        pacing: engine.pacing().map(|pacing| paced(&pacing)),
+        bound_blocks: standing.step_bound,
+        pacing: standing.pacing.as_ref().map(paced),
     }
 }
 
 fn paced(pacing: &Pacing) -> PacingStatus {
-    let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let Pacing { outlook, held_back, .. } = pacing;
     PacingStatus {
         room_blocks: outlook.room,

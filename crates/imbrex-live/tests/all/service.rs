@@ -37,10 +37,15 @@ fn options(store: &Path) -> ServiceOptions {
     options
 }
 
+/// How the volume stands now: a busy machine may have told how it stood before.
 fn status(control: &Path, question: Question) -> Status {
-    match ask(control, question).unwrap() {
-        Reply::Status(status) => *status,
-        other => panic!("{other:?}"),
+    let mut answer = ask(control, question).unwrap();
+    loop {
+        match answer {
+            Reply::Status(status) if status.age_ms == 0.0 => return *status,
+            Reply::Status(_) => answer = ask(control, Question::Status).unwrap(),
+            other => panic!("{other:?}"),
+        }
     }
 }
 
