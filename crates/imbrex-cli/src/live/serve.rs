@@ -88,6 +88,9 @@ pub struct Serve {
     /// How much of the time background cleaning may take
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
     throttle: Option<u8>,
+    /// Keep the server's memory and its program in memory, whatever else needs some
+    #[arg(long)]
+    lock_memory: bool,
     /// Requests of a connection, or of the device, that are served at a time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=MOST_THREADS))]
     threads: u32,
@@ -281,6 +284,7 @@ impl Serve {
             ("idle-after", number(self.idle_after)),
             ("step-ms", number(self.step_ms)),
             ("throttle", number(self.throttle.map(u64::from))),
+            ("lock-memory", self.lock_memory.then(|| "true".into())),
         ];
         stores.chain(pairs).filter_map(|(key, value)| Some((key, value?))).collect()
     }

@@ -20,9 +20,13 @@ mod glibc {
     const BUSY: Duration = Duration::from_secs(20);
     const QUIET: Duration = Duration::from_secs(1);
 
-    /// Bounds what is kept, and gives what is free back every now and then as long as the volume is served.
+    /// Bounds what is kept, and gives what is free back every now and then as long as the volume is served. What is
+    /// locked stays, or it would have to be had again when memory is short.
     pub fn keep_small(service: &Arc<Service>) {
         bound();
+        if service.is_locked() {
+            return;
+        }
         let service = Arc::downgrade(service);
         // Without it the server takes more memory, as it does with other allocators.
         let _ = crate::threads::own("allocator").spawn(move || give_back(&service));

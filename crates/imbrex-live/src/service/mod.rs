@@ -5,6 +5,8 @@ pub mod allocator;
 mod client;
 pub mod control;
 mod exposition;
+#[cfg(target_os = "linux")]
+mod locked;
 #[cfg(feature = "server")]
 pub mod log;
 mod metrics;
@@ -50,6 +52,7 @@ pub struct Service {
     since: Instant,
     read_only: bool,
     rotational: bool,
+    locked: bool,
     clients: AtomicU32,
     port: OnceLock<u16>,
     scrubber: Scrubber,
@@ -83,6 +86,9 @@ pub enum ServiceError {
     /// Nobody could ask how the volume is.
     #[error("control socket: {0}")]
     Control(#[from] io::Error),
+    /// Memory cannot be locked.
+    #[error("{0}")]
+    Memory(String),
     /// Recovery failed.
     #[error("{stores}: {source}")]
     Recovery {
@@ -139,11 +145,26 @@ impl Service {
             engine.presume_loss();
         }
         engine.wait_until_serving().map_err(|source| ServiceError::Recovery { stores, source })?;
-        let (read_only, since) = (options.read_only, Instant::now());
+        if options.lock_memory {
+            lock_memory().map_err(ServiceError::Memory)?;
+        }
+        let (read_only, locked, since) = (options.read_only, options.lock_memory, Instant::now());
         let (clients, port, hands) = (AtomicU32::new(0), OnceLock::new(), Mutex::new(hands));
         let (scrubber, services) = (Scrubber::default(), Services::default());
-        let service =
-            Self { engine, layer, identity, since, read_only, rotational, clients, port, scrubber, services, hands };
+        let service = Self {
+            engine,
+            layer,
+            identity,
+            since,
+            read_only,
+            rotational,
+            locked,
+            clients,
+            port,
+            scrubber,
+            services,
+            hands,
+        };
         service.announce();
         Ok(service)
     }
@@ -199,6 +220,12 @@ impl Service {
         self.rotational
     }
 
+    /// Whether the memory of this process is locked.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.locked
+    }
+
     /// Says at which TCP port clients are served.
     pub fn served_at(&self, port: u16) {
         // It does not change.
@@ -245,6 +272,16 @@ impl Service {
     pub fn scrub(&self, percent: u8) -> Result<(), String> {
         self.scrubber.start(&self.engine, percent)
     }
+}
+
+#[cfg(target_os = "linux")]
+fn lock_memory() -> Result<(), String> {
+    locked::lock()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lock_memory() -> Result<(), String> {
+    Err("memory is locked on Linux only".to_owned())
 }
 
 fn member(path: &Path, options: &ServiceOptions) -> Result<Arc<dyn Store>, StorePathError> {

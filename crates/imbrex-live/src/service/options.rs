@@ -21,6 +21,8 @@ pub struct ServiceOptions {
     pub shown: Option<PathBuf>,
     /// Whether a server ended just before without making everything durable, so that clients come back to this one.
     pub restarted: bool,
+    /// Whether the memory of the process is locked while the volume is served.
+    pub lock_memory: bool,
     /// How the engine works.
     pub engine: EngineOptions,
 }
@@ -34,13 +36,14 @@ impl Default for ServiceOptions {
             control: None,
             shown: None,
             restarted: false,
+            lock_memory: false,
             engine: EngineOptions::default(),
         }
     }
 }
 
 /// What a key means, and what its value looks like. The order is that of the help.
-pub const KEYS: [(&str, &str); 10] = [
+pub const KEYS: [(&str, &str); 11] = [
     ("store=PATH", "a store of the volume; repeated, in order, if there are several"),
     ("readonly=true", "leave the stores as they are and let clients only read"),
     ("overlay=MIB", "MiB kept in memory for each store that is only read"),
@@ -53,6 +56,7 @@ pub const KEYS: [(&str, &str); 10] = [
     ("throttle=PERCENT", "how much of the time background cleaning may take"),
     ("shown=PATH", "a socket that is removed in the end"),
     ("restarted=true", "a server ended just before: let the first flush fail, since what was not flushed may be lost"),
+    ("lock-memory=true", "keep the server's memory and its program in memory, whatever else needs some"),
     ("workers=N", "threads that carry operations out, beside those that ask"),
 ];
 
@@ -72,6 +76,7 @@ impl ServiceOptions {
             "throttle" => self.engine.throttle = percent(key, value)?,
             "shown" => self.shown = Some(absolute(value)?),
             "restarted" => self.restarted = read(key, value, "true or false")?,
+            "lock-memory" => self.lock_memory = read(key, value, "true or false")?,
             "workers" => self.engine.workers = read(key, value, "a number of threads")?,
             _ => return Ok(false),
         }
