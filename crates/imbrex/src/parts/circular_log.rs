@@ -5,10 +5,24 @@
 //! pending. Head and tail are soft state: after a crash the largest run without live slots lies between head and tail
 //! again.
 
+use std::collections::BTreeSet;
+
 use super::slot_table::SlotTable;
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
 use crate::memory::Memory;
+
+/// Slots that are looked at to see when room comes.
+const MOST_PASSED: u32 = 1 << 16;
+
+/// Room that comes when so many groups of slots have been given up.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Coming {
+    /// Groups.
+    pub groups: u32,
+    /// Slots that can be taken then.
+    pub slots: u32,
+}
 
 /// The slots and the window.
 #[derive(Clone, Debug)]
@@ -133,6 +147,25 @@ impl CircularLog {
         })
     }
 
+    /// How many blocks of room come when all live slots of group `first` are given up, and of as many other groups as hold
+    /// the tail up, until that is at least `enough`: groups, and slots that the tail passes. Nothing comes before the tail
+    /// has passed, so the first groups gain next to nothing, and the last one a whole window.
+    #[must_use]
+    pub fn coming(&self, first: u32, enough: u32, group_of: impl Fn(Lba) -> u32) -> Coming {
+        let (mut gone, mut slots) = (BTreeSet::from([first]), 0);
+        for i in 0..self.window.min(MOST_PASSED) {
+            let group = self.table.owner(self.after(self.tail, i)).map(&group_of);
+            if let Some(group) = group.filter(|group| !gone.contains(group)) {
+                if slots >= enough {
+                    break;
+                }
+                gone.insert(group);
+            }
+            slots += 1;
+        }
+        Coming { groups: gone.len() as u32, slots }
+    }
+
     /// After a crash: nothing is pending, and the window begins after the largest run without live slots.
     pub fn recovered(&mut self) {
         self.table.recovered();
@@ -193,6 +226,20 @@ mod tests {
         assert_eq!(log.take(Lba(10)), Some(1));
         assert_eq!(log.in_order().collect::<Vec<_>>(), [(2, Lba(2)), (0, Lba(9)), (1, Lba(10))]);
         log.check().unwrap();
+    }
+
+    #[test]
+    fn room_comes_when_all_have_gone_who_hold_the_tail_up() {
+        let mut log = CircularLog::new(20);
+        // Of three groups by turns.
+        (0..15).for_each(|i| drop(log.take(Lba(i))));
+        let by_turns = |lba: Lba| (lba.0 % 3) as u32;
+        assert_eq!(log.coming(0, 1, by_turns), Coming { groups: 1, slots: 1 });
+        assert_eq!(log.coming(1, 1, by_turns), Coming { groups: 2, slots: 2 });
+        assert_eq!(log.coming(0, 2, by_turns), Coming { groups: 2, slots: 2 });
+        assert_eq!(log.coming(0, 3, by_turns), Coming { groups: 3, slots: 15 });
+        (0..4).for_each(|slot| log.give_up(slot));
+        assert_eq!(log.coming(0, 1, by_turns), Coming { groups: 1, slots: 4 }, "holes are passed");
     }
 
     #[test]

@@ -212,3 +212,24 @@ fn what_a_log_has_to_move_until_room_comes_is_never_more_than_before() {
     }
     assert!(works.len() > 3 && works.is_sorted_by(|a, b| a >= b), "{works:?}");
 }
+
+/// The slots of a circular log come back when all zones have gone that hold its tail up, and not with each of them. Who
+/// spread writes over the next zone alone would find no room long before it comes.
+#[test]
+fn the_room_of_a_log_comes_with_the_work_that_was_said_and_not_before() {
+    for layer in ["fifo-log", "loop-back"] {
+        let mut disk = Disk::new(layer, "");
+        disk.overwrite(0);
+        let all = 1 << 20;
+        disk.performer.clean_ahead(all);
+        disk.work();
+        let (said, moved) = (disk.outlook(), disk.performer.steps().moved);
+        while disk.outlook().room < said.room + said.gain {
+            assert_eq!(disk.performer.clean_ahead(all), Offered::Taken, "{layer}: {said:?}");
+            disk.work();
+        }
+        let took = disk.performer.steps().moved - moved;
+        assert!(took <= said.work + u64::from(ZONE), "{layer}: {said:?}, and it took {took}");
+        assert!(took * 3 >= said.work, "{layer}: {said:?}, and it took {took} only");
+    }
+}

@@ -38,7 +38,7 @@ use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
-use crate::parts::circular_log::CircularLog;
+use crate::parts::circular_log::{CircularLog, Coming};
 use crate::parts::slot_table::SlotTable;
 use crate::plan::Plan;
 use crate::recording::Recording;
@@ -123,6 +123,10 @@ impl Policy for FifoLog {
             Some((_, lba)) if !buffer.is_reached(goal) => buffer.evict(lba, plan),
             _ => Step::Nothing,
         }
+    }
+
+    fn coming(&self, first: u32, enough: u32, zone_of: impl Fn(Lba) -> u32) -> Option<Coming> {
+        Some(self.log.coming(first, enough, zone_of))
     }
 
     fn room(&self) -> Option<u32> {

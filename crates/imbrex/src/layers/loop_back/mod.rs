@@ -49,7 +49,7 @@ use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, Field, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
-use crate::parts::circular_log::CircularLog;
+use crate::parts::circular_log::{CircularLog, Coming};
 use crate::parts::recency::{Crossing, RecencyHalves};
 use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
@@ -258,6 +258,10 @@ impl Policy for LoopBack {
 
     fn clean_ahead(buffer: &mut ZoneBuffer<Self>, goal: Goal, plan: &mut Plan) -> Step {
         buffer.clean_ahead(goal, plan)
+    }
+
+    fn coming(&self, first: u32, enough: u32, zone_of: impl Fn(Lba) -> u32) -> Option<Coming> {
+        Some(self.log.coming(first, enough, zone_of))
     }
 
     fn room(&self) -> Option<u32> {

@@ -1,5 +1,6 @@
 //! The configuration that layers over a [`ZoneBuffer`] share, and how one is made from it.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::trimmed::Trimmed;
@@ -124,6 +125,7 @@ impl<P: Policy> ZoneBuffer<P> {
             trimmed: Trimmed::new(if empties { zones.most_natives() } else { 0 }),
             zones,
             eviction: None,
+            coming: OnceCell::new(),
             apart: BTreeSet::new(),
             due: None,
             takes_vacant: true,

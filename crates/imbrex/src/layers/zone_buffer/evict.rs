@@ -137,6 +137,7 @@ impl<P: Policy> ZoneBuffer<P> {
     fn begin(&mut self, native: u32, writing: Option<Writing>) {
         self.copied.clear();
         self.collected.clear();
+        self.coming.take();
         self.eviction = Some(Eviction { native, writing });
     }
 

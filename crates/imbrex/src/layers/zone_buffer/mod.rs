@@ -26,6 +26,7 @@ mod evict;
 mod trimmed;
 mod write;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -38,6 +39,7 @@ use crate::layers::rewrite_survives;
 use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
+use crate::parts::circular_log::Coming;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
@@ -136,6 +138,12 @@ pub trait Policy: Slots + Sized + Send {
         None
     }
 
+    /// How many zones have to go, `first` among them, until the next writes find at least `enough` slots more, where zones
+    /// go in the order of their oldest blocks.
+    fn coming(&self, _first: u32, _enough: u32, _zone_of: impl Fn(Lba) -> u32) -> Option<Coming> {
+        None
+    }
+
     /// Blocks that it has room for when it is empty, counted like that.
     fn most_room(&self) -> u32 {
         self.table().slots()
@@ -155,6 +163,9 @@ pub enum Goal {
 
 /// The part of the slots that is room ahead at most: a buffer is smaller by that for what it gathers of a zone.
 const AHEAD_OF_SLOTS: u64 = 16;
+
+/// The part of that which is looked forward to: less room than that is gone at once.
+const ENOUGH: u64 = 4;
 
 /// A policy under which all blocks are alike.
 pub trait Takes: Policy {
@@ -178,6 +189,8 @@ pub struct ZoneBuffer<P> {
     pub blocks: BufferedBlocks,
     pub zones: ZoneMap,
     eviction: Option<Eviction>,
+    /// The room that it and others after it make, where that can be said and once somebody has asked.
+    coming: OnceCell<Option<Coming>>,
     trimmed: Trimmed,
     /// Native zones that are not evicted when their turn comes: whoever owns the buffer has other plans for them.
     pub apart: BTreeSet<u32>,
@@ -220,10 +233,23 @@ impl<P: Policy> ZoneBuffer<P> {
         let zone = u64::from(self.zones.zone_blocks());
         let mapped = self.blocks.map.mapped();
         let work = self.eviction.as_ref().map_or(2 * zone, |eviction| 2 * u64::from(eviction.left()));
+        let most = self.most_ahead();
+        let coming = |eviction: &Eviction| {
+            let enough = (most / ENOUGH).max(1) as u32;
+            *self.coming.get_or_init(|| self.policy.coming(eviction.native, enough, |lba| self.zones.native_of(lba).0))
+        };
+        if let Some(Coming { groups, slots }) = self.eviction.as_ref().and_then(coming) {
+            let others = 2 * zone * u64::from(groups - 1);
+            return Some(Outlook { room: room.into(), most, work: work + others, gain: slots.into() });
+        }
         // Of each zone as much as of all of them.
         let gain = mapped.div_ceil(u64::from(self.zones.natives().max(1)));
-        let most = u64::from(self.policy.most_room()) / AHEAD_OF_SLOTS;
         Some(Outlook { room: room.into(), most, work, gain })
+    }
+
+    /// The most room that is worth having ahead.
+    fn most_ahead(&self) -> u64 {
+        u64::from(self.policy.most_room()) / AHEAD_OF_SLOTS
     }
 
     /// The share of the slots that hold nothing.
