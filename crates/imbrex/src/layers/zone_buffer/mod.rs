@@ -162,7 +162,7 @@ pub enum Goal {
 }
 
 /// The part of the slots that is room ahead at most: a buffer is smaller by that for what it gathers of a zone.
-const AHEAD_OF_SLOTS: u64 = 16;
+const AHEAD_OF_SLOTS: u64 = 8;
 
 /// The part of that which is looked forward to: less room than that is gone at once.
 const ENOUGH: u64 = 4;
