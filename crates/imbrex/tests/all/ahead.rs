@@ -229,7 +229,8 @@ fn the_room_of_a_log_comes_with_the_work_that_was_said_and_not_before() {
             disk.work();
         }
         let took = disk.performer.steps().moved - moved;
-        assert!(took <= said.work + u64::from(ZONE), "{layer}: {said:?}, and it took {took}");
+        // Newer blocks are read beside the zone's own, and the step that makes room is whole.
+        assert!(took <= said.work * 3 / 2 + u64::from(ZONE), "{layer}: {said:?}, and it took {took}");
         assert!(took * 3 >= said.work, "{layer}: {said:?}, and it took {took} only");
     }
 }
