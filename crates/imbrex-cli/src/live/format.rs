@@ -264,7 +264,7 @@ fn shown(formatted: &Formatted) -> String {
     };
     let empty = match formatted.members.iter().map(|member| member.empty_tracks).sum::<u32>() {
         0 => String::new(),
-        tracks => format!(", {} top tracks empty for the journal", count(tracks.into())),
+        tracks => format!(", {} top tracks stay empty", count(tracks.into())),
     };
     format!(
         "{}, {} ({} blocks of {} bytes){sums}{empty}\n{}\n{}\n\n{}",

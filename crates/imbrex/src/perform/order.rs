@@ -174,6 +174,7 @@ mod tests {
         assert_eq!(ready, [1, 3, 4, 5]);
         assert_eq!((order.numbers().next(), order.len()), (Some(2), 2));
     }
+
     /// An operation of a kind at a place of a small drive.
     fn touching((kind, block, blocks): (u8, u64, u32), media: &Shingled) -> Footprint {
         let at = |block| Place::At(Pba::disk(block));
