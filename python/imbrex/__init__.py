@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from imbrex import trace
 from imbrex._checks import Exploration, Finding, explore, validate
-from imbrex._layer import Field, Layer, Place, Record
+from imbrex._layer import Counter, Facts, Field, Layer, Place, Record
 from imbrex._listing import Drive, FieldInfo, LayerInfo, WorkloadInfo, drives, layers, profiles, workloads
 from imbrex._native import (
     LOST,
@@ -55,9 +55,11 @@ __all__ = [
     "Comparison",
     "ConfigError",
     "Corrupt",
+    "Counter",
     "Drive",
     "Error",
     "Exploration",
+    "Facts",
     "Field",
     "FieldInfo",
     "Finding",

@@ -27,6 +27,33 @@ class Field:
     samples: Sequence[Any] = ()
 
 
+@dataclass(frozen=True)
+class Counter:
+    """A counter of a layer's own: `plan.count(key)` counts, and results have it as `counters[key]`."""
+
+    key: str
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a layer states once, when it is made, and does not change for as long as it lives."""
+
+    ram_blocks: int = 0
+    """Blocks of RAM that plans may name."""
+    unwritten: Literal["zeros", "old-content"] = "zeros"
+    """What a block reads as that was never written: a layer without a map may give what lay there before."""
+    looks_at_waiting: bool = False
+    """Whether `clean` looks at the requests that wait."""
+    records: int = 0
+    """The most records that a checkpoint takes: those of all parts that `restate` says."""
+    redo_blocks: int = 0
+    """The most blocks that the redo copies of one plan write."""
+    loses_flushed: str | None = None
+    """Why a power cut may lose what was flushed, if it may: then it is replayed and not explored."""
+
+
 class Layer:
     """A translation layer: pure state that decides where blocks live. Make a class from it, and give that to `replay`,
     `compare` or `explore`.
@@ -35,7 +62,7 @@ class Layer:
     the runner performs it, on media that refuse what the drive forbids, and checks each read. Whatever has to be known
     after a power cut is a `Record` in a plan, and changes the layer through `apply` only: `change` does both.
 
-    What is here is enough for a layer without a map and without cleaning; `capacity`, `read` and `write` are its own.
+    What is here is enough for a layer without a map and without cleaning; `capacity`, `locate` and `write` are its own.
     `docs/python.md` has a whole one, and `docs/architecture.md` says what the runner promises.
     """
 
@@ -47,18 +74,30 @@ class Layer:
     """Whether `buffer=` means anything to it; its size is then `space.buffer_blocks`."""
     fields: ClassVar[Sequence[Field]] = ()
     """What can be configured."""
+    counters: ClassVar[Sequence[Counter]] = ()
+    """What it counts of its own, beside `write_hits`, `rmw` and whatever else several layers have; at most 16."""
 
     def __init__(self, space: Space, config: dict[str, Any]) -> None:
         """Makes it on an empty space. `config` has a value for each field. A `ConfigError` says what is wrong."""
         self.space, self.config = space, config
 
+    def facts(self) -> Facts:
+        """What never changes. It is asked once."""
+        return Facts()
+
     def capacity(self) -> int:
-        """Blocks that the host sees. It is asked once, as `ram_blocks` and whatever else has no plan to append to."""
+        """Blocks that the host sees. It is asked once."""
+        raise NotImplementedError
+
+    def locate(self, lba: int, blocks: int, plan: Plan) -> None:
+        """Says where blocks lie: a copy to `Host(i)` for each. What was never written is copied from `ZERO`. Changes
+        nothing, not even what the layer keeps of reads.
+        """
         raise NotImplementedError
 
     def read(self, lba: int, blocks: int, plan: Plan) -> None:
-        """Plans a read: a copy to `Host(i)` for each block. What was never written is copied from `ZERO`."""
-        raise NotImplementedError
+        """Plans a read: as `locate` does, and beside that a layer may keep what it wants to know of reads."""
+        self.locate(lba, blocks, plan)
 
     def write(self, lba: int, blocks: int, plan: Plan) -> int:
         """Plans a write of the blocks that fit, from the front, and says how many. With 0 `clean` is called until some
@@ -77,7 +116,7 @@ class Layer:
         return Step.DONE
 
     def clean(self, why: Pressure, waiting: Waiting, plan: Plan) -> Step:
-        """Plans one bounded step of cleaning. `waiting` are the requests that wait, if `looks_at_waiting` says so."""
+        """Plans one bounded step of cleaning. `waiting` are the requests that wait, if the layer's facts say so."""
         return Step.NOTHING
 
     def freed(self, block: int, blocks: int) -> None:
@@ -100,30 +139,6 @@ class Layer:
         and `None` the end.
         """
         return None
-
-    def most_records(self) -> int:
-        """The most records that all parts can come to."""
-        return 0
-
-    def most_redo_blocks(self) -> int:
-        """The most blocks that the redo copies of one plan write."""
-        return 0
-
-    def ram_blocks(self) -> int:
-        """Blocks of RAM that plans may name."""
-        return 0
-
-    def unwritten(self) -> Literal["zeros", "old-content"]:
-        """What a block reads as that was never written: a layer without a map may give what lay there before."""
-        return "zeros"
-
-    def survives_power_loss(self) -> str | None:
-        """Why a power cut may lose what was flushed, if it may: then it is replayed and not explored."""
-        return None
-
-    def looks_at_waiting(self) -> bool:
-        """Whether `clean` looks at the requests that wait."""
-        return False
 
     def idle_after_ns(self) -> int:
         """How long the disk has to be idle before that is of use."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from imbrex import _native
+from imbrex._layer import Counter
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class LayerInfo:
     buffered: bool
     """Whether it has a persistent buffer, whose size then matters."""
     fields: tuple[FieldInfo, ...]
+    counters: tuple[Counter, ...]
+    """What it counts of its own."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,11 @@ def layers() -> list[LayerInfo]:
     >>> {field.key: field.default for field in fifo_log.fields}["spare_zones"]
     1
     """
-    return [
-        LayerInfo(**(layer | {"fields": tuple(FieldInfo(**field) for field in layer["fields"])}))
-        for layer in _native.layers_known()
-    ]
+    def typed(layer: dict[str, Any]) -> dict[str, Any]:
+        fields = tuple(FieldInfo(**field) for field in layer["fields"])
+        return layer | {"fields": fields, "counters": tuple(Counter(*counter) for counter in layer["counters"])}
+
+    return [LayerInfo(**typed(layer)) for layer in _native.layers_known()]
 
 
 def profiles() -> list[WorkloadInfo]:

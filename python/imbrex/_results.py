@@ -73,12 +73,9 @@ class Result:
     arrival_seconds: float | None
     disk_busy_ratio: float
     seek_cylinders: int
-    relocated_blocks: int
-    relocated_tracks: int
     replay_seconds: float
     blocks_per_second: float
-    hot_cold: dict[str, int] | None
-    zone_swaps: int | None
+    counters: dict[str, int] | None
     growth: dict[str, Any] | None
     bands: dict[str, int] | None
     tracks: dict[str, Any] | None

@@ -20,6 +20,7 @@ from imbrex import (
     ZERO,
     ConfigError,
     Corrupt,
+    Facts,
     Field,
     Host,
     Layer,
@@ -64,7 +65,7 @@ class ZoneCopy(Layer):
     def capacity(self) -> int:
         return len(self.place) * self.size
 
-    def read(self, lba: int, blocks: int, plan: Plan) -> None:
+    def locate(self, lba: int, blocks: int, plan: Plan) -> None:
         for at, run, is_lost in self.runs(lba, blocks):
             zone, offset = self.place[at // self.size], at % self.size
             there = max(0, min(run, self.filled[zone] - offset))
@@ -154,8 +155,8 @@ class ZoneCopy(Layer):
             plan.record(Lost(lba, 1))
         return end if end < self.capacity() else None
 
-    def most_records(self) -> int:
-        return 2 * len(self.place) + self.capacity() + self.capacity() // 500
+    def facts(self) -> Facts:
+        return Facts(records=2 * len(self.place) + self.capacity() + self.capacity() // 500)
 
     def check(self) -> None:
         assert len(set(self.place)) == len(self.place), "two logical zones lie in one"

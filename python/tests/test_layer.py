@@ -76,7 +76,7 @@ class Straight(Layer):
     def capacity(self) -> int:
         return self.space.conventional_blocks - int(self.config["first"])
 
-    def read(self, lba: int, blocks: int, plan: Plan) -> None:
+    def locate(self, lba: int, blocks: int, plan: Plan) -> None:
         plan.copy(self.at(lba), imbrex.Host(), blocks)
 
     def write(self, lba: int, blocks: int, plan: Plan) -> int:
@@ -86,8 +86,8 @@ class Straight(Layer):
     def at(self, lba: int) -> int:
         return self.space.conventional + int(self.config["first"]) + lba
 
-    def unwritten(self) -> Any:
-        return "old-content"
+    def facts(self) -> imbrex.Facts:
+        return imbrex.Facts(unwritten="old-content")
 
 
 def test_the_base_class_is_enough_for_a_layer_without_a_map() -> None:
@@ -96,6 +96,22 @@ def test_the_base_class_is_enough_for_a_layer_without_a_map() -> None:
     assert own.layer == "Straight"
     assert own.capacity_blocks == other.capacity_blocks - 7
     assert imbrex.explore(Straight, cuts=5).is_safe
+
+
+class Noticing(Straight):
+    """Counts the blocks that are read."""
+
+    counters = (imbrex.Counter("noticed_blocks", "blocks", "that were read"),)
+
+    def read(self, lba: int, blocks: int, plan: Plan) -> None:
+        plan.count("noticed_blocks", blocks)
+        super().read(lba, blocks, plan)
+
+
+def test_a_layer_may_keep_what_it_wants_to_know_of_reads() -> None:
+    result = imbrex.replay("zipf", Noticing, requests=200, prefill=0.0)
+    assert result.counters == {"noticed_blocks": result.host_read_blocks}
+    assert result.host_read_blocks > 0
 
 
 def test_fields_are_checked_as_those_of_other_layers() -> None:
@@ -110,7 +126,7 @@ def test_fields_are_checked_as_those_of_other_layers() -> None:
 class Other(Straight):
     """Reads the block beside the one that was asked for."""
 
-    def read(self, lba: int, blocks: int, plan: Plan) -> None:
+    def locate(self, lba: int, blocks: int, plan: Plan) -> None:
         plan.copy(self.at(lba ^ 1), imbrex.Host(), blocks)
 
 

@@ -19,13 +19,21 @@
 //! - A trim keeps what is there.
 #![forbid(unsafe_code)]
 
+/// What it counts of its own.
+pub mod counters {
+    imbrex::counters! {
+        IN_FRONT = "front_blocks", "blocks", "written in place at the front";
+    }
+}
+
 use std::ops::ControlFlow;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use imbrex::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation, Write,
+};
 use imbrex::layers::config::{self, SPARE_ZONES, STEP_BLOCKS};
 use imbrex::layers::{ConfigError, Family, Field, LayerInfo, zone_map};
-use imbrex::memory::Memory;
 use imbrex::parts::lost::LostBlocks;
 use imbrex::parts::step_size::StepSize;
 use imbrex::parts::zone_map::ZoneMap;
@@ -209,32 +217,31 @@ impl Front {
 }
 
 impl TranslationLayer for Front {
+    fn facts(&self) -> Facts {
+        Facts {
+            ram_blocks: self.step.most(),
+            memory: self.zones.memory(),
+            step_blocks: Some(self.step.most()),
+            // The front is read from where it lies, whoever wrote there.
+            unwritten: Unwritten::OldContent,
+            journal: JournalFacts {
+                records: u64::from(self.zones.natives()) + LostBlocks::regions(self.capacity()),
+                ..JournalFacts::default()
+            },
+            counters: counters::ALL,
+            ..Facts::default()
+        }
+    }
+
     fn capacity(&self) -> u64 {
         self.front + self.zones.capacity()
-    }
-
-    fn ram_blocks(&self) -> u32 {
-        self.step.most()
-    }
-
-    fn memory(&self) -> Memory {
-        self.zones.memory()
-    }
-
-    fn step_blocks(&self) -> Option<u32> {
-        Some(self.step.most())
     }
 
     fn bound_step(&mut self, blocks: u32) {
         self.step.bound(blocks);
     }
 
-    fn unwritten(&self) -> Unwritten {
-        // The front is read from where it lies, whoever wrote there.
-        Unwritten::OldContent
-    }
-
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         let mut rest = at;
         while !rest.is_empty() {
             let host = rest.start.since(at.start) as u32;
@@ -254,12 +261,13 @@ impl TranslationLayer for Front {
         }
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         match self.first_of(at) {
             Ok(front) => {
                 plan.copy(Place::Host(0), Place::At(self.home(front)), front.blocks, Why::Host);
                 self.found(front, plan);
                 plan.count(Event::Direct, front.blocks);
+                plan.count(counters::IN_FRONT, front.blocks);
                 front.blocks
             }
             Err(run) if self.is_appended(&run, plan) || self.is_rewritten(&run, plan) => run.at.blocks,
@@ -281,7 +289,7 @@ impl TranslationLayer for Front {
         }
     }
 
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         self.zones.freed(space);
     }
 
@@ -310,10 +318,6 @@ impl TranslationLayer for Front {
         self.lost.restate(region, plan);
         let is_last = region.end().0 == self.capacity();
         (!is_last).then(|| u64::from(self.zones.most_natives()) + region.end().0)
-    }
-
-    fn most_records(&self) -> u64 {
-        u64::from(self.zones.natives()) + LostBlocks::regions(self.capacity())
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -33,6 +33,29 @@ fn every_command_knows_the_layer() {
     assert!(std::fs::read_to_string(folder.path().join("run.html")).unwrap().contains("zipf on front"));
 }
 
+/// A counter that no crate of Imbrex knows is in all that shows results.
+#[test]
+fn what_the_layer_counts_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let replay = "replay zipf --layer front --drive small-zoned --beyond wrap --requests 500 --html run.html";
+    let told = |format: &str| imbrex(folder.path(), &format!("{replay} --format {format}"));
+    let key = imbrex_front::counters::ALL[0].key;
+    let rows: serde_json::Value = serde_json::from_str(&told("json")).unwrap();
+    let counted = rows[0]["counters"][key].as_u64().unwrap();
+    assert!(0 < counted && counted < rows[0]["host_write_blocks"].as_u64().unwrap());
+    let table = told("table");
+    let shown = table.lines().find(|line| line.contains("front blocks")).unwrap();
+    let digits: String = shown.chars().filter(char::is_ascii_digit).collect();
+    assert_eq!(digits, counted.to_string());
+    let csv = told("csv");
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let column = lines.next().unwrap().iter().position(|name| *name == format!("counters.{key}")).unwrap();
+    assert!(column > 0);
+    let page = std::fs::read_to_string(folder.path().join("run.html")).unwrap();
+    assert!(page.contains(&format!("\"{key}\":{counted}")), "the page has the counter");
+    assert!(imbrex(folder.path(), "list layers").contains(key));
+}
+
 #[test]
 fn an_unknown_layer_is_told_of_this_one() {
     let command = Command::cargo_bin("imbrex-front").unwrap().args(["explore", "fronts"]).assert().failure();

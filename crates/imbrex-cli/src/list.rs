@@ -43,12 +43,20 @@ struct Layer {
     summary: &'static str,
     buffered: bool,
     fields: Vec<Field>,
+    counters: Vec<Counter>,
 }
 
 #[derive(Serialize)]
 struct Field {
     key: &'static str,
     default: &'static str,
+    meaning: &'static str,
+}
+
+#[derive(Serialize)]
+struct Counter {
+    key: &'static str,
+    unit: &'static str,
     meaning: &'static str,
 }
 
@@ -104,9 +112,11 @@ impl List {
 fn list_layers(output: Output) -> Result<()> {
     let layer = |info: &layers::LayerInfo| {
         let fields = info.fields.iter().map(|f| Field { key: f.key, default: f.default, meaning: f.meaning }).collect();
+        let counters =
+            info.counters().iter().map(|c| Counter { key: c.key, unit: c.unit, meaning: c.meaning }).collect();
         let layers::LayerInfo { name, source, summary, buffered, .. } = *info;
         let family = Families::of(info.family).name();
-        Layer { name, family, source, summary, buffered, fields }
+        Layer { name, family, source, summary, buffered, fields, counters }
     };
     let layers: Vec<_> = layers::known().map(layer).collect();
     output.write(&layers, || {
@@ -115,7 +125,14 @@ fn list_layers(output: Output) -> Result<()> {
             l.fields.iter().map(|f| [format!("{}.{}", l.name, f.key), f.default.to_owned(), f.meaning.to_owned()])
         });
         let fields = table(["set with --set", "default", "meaning"], fields);
-        format!("{}\n\n{fields}", table(["layer", "family", "source", "what it does"], layers.iter().map(own)))
+        let counters = layers
+            .iter()
+            .flat_map(|l| l.counters.iter().map(|c| [l.name, c.key, c.unit, c.meaning].map(str::to_owned)));
+        let counters = table(["layer", "counts of its own", "unit", "meaning"], counters);
+        format!(
+            "{}\n\n{fields}\n\n{counters}",
+            table(["layer", "family", "source", "what it does"], layers.iter().map(own))
+        )
     })
 }
 

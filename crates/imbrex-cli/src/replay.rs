@@ -8,8 +8,8 @@ use clap::Args;
 use imbrex::layers::LayerInfo;
 use imbrex::plan::Why;
 use imbrex::replay::{
-    BandSums, BandsLook, Below, CleaningTime, GrowthOutcome, HotAndCold, Latency, Observer, SideSums, TrackSums,
-    Window, WindowOutcome,
+    BandSums, BandsLook, Below, CleaningTime, GrowthOutcome, Latency, Observer, SideSums, TrackSums, Window,
+    WindowOutcome,
 };
 
 use crate::bands::{BandMap, BandsArguments};
@@ -135,8 +135,8 @@ fn report(row: &Row) -> String {
     parts.join("\n\n") + "\n"
 }
 
-fn pairs<'a>(headings: [&str; 2], pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    table(headings, pairs.into_iter().map(|(name, value)| [name.to_owned(), value]))
+fn pairs(headings: [&str; 2], pairs: impl IntoIterator<Item = (impl Into<String>, String)>) -> String {
+    table(headings, pairs.into_iter().map(|(name, value)| [name.into(), value]))
 }
 
 fn facts(row: &Row) -> String {
@@ -193,23 +193,7 @@ fn blocks(row: &Row) -> String {
 
 fn events(row: &Row) -> String {
     let outcome = &row.outcome;
-    let split = outcome.hot_cold;
-    let starving = split.starving_chunks as f64 / split.cold_chunks.max(1) as f64;
-    let of_split = [
-        ("of the hits, in the hot part", count(split.hot_hit_blocks)),
-        ("blocks moved from the hot part, times", count(split.hot_cleanings)),
-        ("chunks evicted", count(split.evicted_chunks)),
-        ("collections stopped early", count(split.stopped_collections)),
-        ("chunks to the hot part", count(split.chunks_to_hot)),
-        ("chunks to the cold part", count(split.chunks_to_cold)),
-        ("chunks of the cold part that starve", percent(starving)),
-    ];
-    let swaps = ("pairs of zones swapped", outcome.zone_swaps);
-    let swaps = (swaps.1 > 0).then(|| (swaps.0, count(swaps.1)));
-    let is_split = split != HotAndCold::default();
-    let relocated = outcome.relocation_distance().map(|tracks| {
-        [("blocks relocated", count(outcome.relocated_blocks)), ("tracks from their home, on average", number(tracks))]
-    });
+    let own = outcome.counters.iter().map(|(counter, times)| (counter.key.replace('_', " "), count(times)));
     pairs(
         ["event", ">"],
         [
@@ -227,10 +211,9 @@ fn events(row: &Row) -> String {
             ("of these written again with their zone, times", count(outcome.padding_again_blocks)),
             ("resets", count(outcome.resets)),
         ]
+        .map(|(name, number)| (name.to_owned(), number))
         .into_iter()
-        .chain(swaps)
-        .chain(relocated.into_iter().flatten())
-        .chain(of_split.into_iter().filter(|_| is_split)),
+        .chain(own),
     )
 }
 

@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn rows_of_csv_are_those_of_json() {
         let rows = [json!({
-            "schema": "imbrex.run/2", "seed": 7, "part": 0.1, "is": true, "of": { "a": { "b": 1 }, "c": "1%" }, "all": [1, 2],
+            "schema": "imbrex.run/3", "seed": 7, "part": 0.1, "is": true, "of": { "a": { "b": 1 }, "c": "1%" }, "all": [1, 2],
         })];
         let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
         fs::write(file.path(), crate::output::csv(&rows).unwrap()).unwrap();

@@ -12,7 +12,7 @@ use crate::table;
 use crate::workload::Known;
 
 /// The version of [`Row`].
-const SCHEMA: &str = "imbrex.run/2";
+const SCHEMA: &str = "imbrex.run/3";
 
 /// One workload on one layer.
 #[derive(Serialize)]

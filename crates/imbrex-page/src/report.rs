@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn run(layer: &str) -> Row {
-        json!({ "schema": "imbrex.run/2", "trace": "t", "layer": layer, "synthetic": true })
+        json!({ "schema": "imbrex.run/3", "trace": "t", "layer": layer, "synthetic": true })
     }
 
     fn window(layer: &str, end: f64) -> Row {
@@ -198,7 +198,7 @@ mod tests {
     fn numbers_stay_what_they_are() {
         let mut report = Report::new("", "", &[]);
         let text =
-            r#"[{"schema":"imbrex.run/2","trace":"t","layer":"l","x":0.1000000000000000055,"y":18446744073709551615}]"#;
+            r#"[{"schema":"imbrex.run/3","trace":"t","layer":"l","x":0.1000000000000000055,"y":18446744073709551615}]"#;
         report.add(serde_json::from_str(text).expect("rows")).expect("a run");
         assert_eq!(report.data()["runs"][0]["y"], json!(u64::MAX));
     }

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 
 /// The schemas that a page knows more of than their names, and their versions.
 const KNOWN: [(&str, &str, Kind); 3] =
-    [("imbrex.run/", "2", Kind::Run), ("imbrex.series/", "2", Kind::Window), ("imbrex.claim/", "1", Kind::Claim)];
+    [("imbrex.run/", "3", Kind::Run), ("imbrex.series/", "2", Kind::Window), ("imbrex.claim/", "1", Kind::Claim)];
 
 /// What a row says of.
 ///
@@ -57,10 +57,10 @@ mod tests {
     #[test]
     fn rows_are_known_by_their_schema() {
         let of = |schema: &str| kind(&json!({ "schema": schema }));
-        assert_eq!(of("imbrex.run/2"), Ok(Kind::Run));
+        assert_eq!(of("imbrex.run/3"), Ok(Kind::Run));
         assert_eq!(of("imbrex.tracks/1"), Ok(Kind::Unit("track")));
         assert_eq!(of("imbrex.moved/1"), Ok(Kind::Other));
-        assert!(of("imbrex.run/1").is_err_and(|said| said.contains("imbrex.run/2")));
+        assert!(of("imbrex.run/1").is_err_and(|said| said.contains("imbrex.run/3")));
         assert!(kind(&json!({ "a": 1 })).is_err_and(|said| said.contains("schema")));
     }
 

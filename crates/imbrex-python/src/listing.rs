@@ -34,6 +34,8 @@ fn layer<'py>(py: Python<'py>, info: &LayerInfo) -> PyResult<Bound<'py, PyDict>>
     dict.set_item("source", info.source)?;
     dict.set_item("summary", info.summary)?;
     dict.set_item("buffered", info.buffered)?;
+    let counters = info.counters().iter().map(|counter| (counter.key, counter.unit, counter.meaning));
+    dict.set_item("counters", counters.collect::<Vec<_>>())?;
     dict.set_item("fields", fields.collect::<PyResult<Vec<_>>>()?)?;
     Ok(dict)
 }

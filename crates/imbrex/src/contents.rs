@@ -1,4 +1,4 @@
-//! What lies where on a device, for who wants to look: a layer says it of each band or erase block, of each track, or of
+//! What lies where on a device, to be looked at: a layer says it of each band or erase block, of each track, or of
 //! each zone, also where a buffer keeps newer blocks of it.
 
 use crate::tracks::Side;

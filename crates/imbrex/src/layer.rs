@@ -5,6 +5,7 @@
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
+use crate::event::Counter;
 use crate::memory::Memory;
 use crate::plan::{Plan, Record, Unit};
 
@@ -22,7 +23,7 @@ pub enum Pressure {
     /// idle time. Like that it ends in [`Step::Nothing`].
     Asked,
     /// Nobody waits yet, but writes are expected: there are to be so many blocks of room, as
-    /// [`TranslationLayer::outlook`] counts them. Ends in [`Step::Nothing`], at the latest when nothing is gained.
+    /// [`Standing::outlook`] counts them. Ends in [`Step::Nothing`], at the latest when nothing is gained.
     Ahead {
         /// How many.
         room: u64,
@@ -85,9 +86,10 @@ impl UnitReport {
 
 /// What a block reads as that the host never wrote. It is the same each time, until the block is written or trimmed,
 /// and never what the host wrote to another block.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Unwritten {
     /// Zeros, whatever was on the devices.
+    #[default]
     Zeros,
     /// Zeros, or what was on the devices before the first life of the layer, which keeps no map that would tell.
     OldContent,
@@ -152,6 +154,17 @@ pub struct InOrder {
 #[error("{0}")]
 pub struct CannotGrow(pub String);
 
+impl CannotGrow {
+    /// Said of a layer without [`TranslationLayer::growing`].
+    #[must_use]
+    pub fn never() -> Self {
+        Self(
+            "the layer has all of the drive's space already; choose one that converts zones, on a hybrid drive"
+                .to_owned(),
+        )
+    }
+}
+
 /// A record or a report that contradicts what the layer knows: the journal or the drive is damaged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
@@ -167,82 +180,158 @@ pub struct Unsafe(pub String);
 #[error("{0}")]
 pub struct Violation(pub String);
 
+/// What a layer states once, when it is made, and does not change for as long as it lives.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// Blocks of RAM (device 0) that its Moves may name.
+    pub ram_blocks: u32,
+    /// The memory that its maps, lists and jobs take, without the content in RAM.
+    pub memory: Memory,
+    /// What a block reads as that was never written.
+    pub unwritten: Unwritten,
+    /// Whether what it trims reads as zeros from then on until it is written, whatever comes of the power once a flush
+    /// has covered it: then a runner trims what the host wants to be zeros.
+    pub trims_to_zeros: bool,
+    /// Whether [`TranslationLayer::clean`] looks at the requests that wait. A runner need not gather them for others.
+    pub looks_at_waiting: bool,
+    /// The most blocks that one step of cleaning moves by the configuration; nothing where that does not say, because
+    /// there are no steps or each of them is a whole unit.
+    pub step_blocks: Option<u32>,
+    /// The most units that hold data without being full at a time, beside those that the end of a life left so; nothing
+    /// if there may be any number.
+    pub most_active: Option<u32>,
+    /// What a journal needs room for.
+    pub journal: JournalFacts,
+    /// Its own counters, by their numbers: [`crate::counters`] declares them.
+    pub counters: &'static [Counter],
+    /// Why a power cut may lose what was flushed, if it may. Such a layer is simulated but not served.
+    pub loses_flushed: Option<Unsafe>,
+}
+
+/// What the journal of a layer needs room for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct JournalFacts {
+    /// The most records that restating the whole state can take: those of a checkpoint.
+    pub records: u64,
+    /// The most of these that go through the logical blocks in order: they take much less room.
+    pub in_order: InOrder,
+    /// The most blocks that the redo moves of one plan write.
+    pub redo_blocks: u32,
+    /// What a user may choose so that the journal can be shorter: what a message ends with that says what takes the room
+    /// in it.
+    pub remedy: &'static str,
+}
+
+impl Default for JournalFacts {
+    fn default() -> Self {
+        Self { records: 0, in_order: InOrder::default(), redo_blocks: 0, remedy: "a smaller drive or buffer" }
+    }
+}
+
+/// How a layer stands: what changes while it works and a runner only looks at. Cheap to make.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// How full the space is that it fills and cleans, if it has any.
+    pub occupancy: Option<Occupancy>,
+    /// How long it can take writes and what more room costs, where it can clean before a write waits.
+    pub outlook: Option<Outlook>,
+    /// What is left of the growth that was asked for. While something is, a runner offers idle time whether the layer
+    /// is to be cleaned in it or not.
+    pub growth: Option<Growth>,
+    /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle
+    /// time after a while of its own waits as long.
+    pub idle_after_ns: u64,
+    /// Whether plans to come may read what earlier ones have left in RAM. While they do not, and nothing is under way,
+    /// a runner may take the memory back.
+    pub holds_ram: bool,
+}
+
+impl Default for Standing {
+    fn default() -> Self {
+        Self { occupancy: None, outlook: None, growth: None, idle_after_ns: 0, holds_ram: true }
+    }
+}
+
+/// Blocks that the host wants to write: a request, or what is left of one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Write {
+    /// Where.
+    pub at: Extent<Lba>,
+    /// How many bytes the request has, of which the first and the last block may get a part only; nothing if a part of
+    /// it has been taken.
+    pub request_bytes: Option<u64>,
+}
+
+impl From<Extent<Lba>> for Write {
+    /// What is left of a request of which a part has been taken.
+    fn from(at: Extent<Lba>) -> Self {
+        Self { at, request_bytes: None }
+    }
+}
+
+/// Why space comes back to a layer.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Freed {
+    /// A Reset or Free of it has taken effect: it may be allocated again.
+    GivenUp,
+    /// What a read was to leave there beside giving it to the host ([`crate::plan::Why::Promote`]) could not be read, and
+    /// is not there. What was planned since may have put something else there.
+    Unfilled,
+}
+
+/// The part of the contract for layers that can be given more blocks.
+pub trait Grow {
+    /// Asks for at least `blocks` more blocks at the end of the address space, durably. Where there is no free space the
+    /// layer makes some in steps of [`TranslationLayer::clean`], for which [`Standing::growth`] wants idle time; the
+    /// capacity changes with the last of them, at once for what is free.
+    ///
+    /// # Errors
+    /// [`CannotGrow`] says why, and what would do; nothing has changed then.
+    fn grow(&mut self, blocks: u64, plan: &mut Plan) -> Result<(), CannotGrow>;
+}
+
 /// The rules that decide where a block lives.
 ///
 /// The runner keeps the ordering rules (see `docs/architecture.md`), so a layer is single-threaded and plain. Whatever
 /// it changes of its durable state goes through a [`Record`] in the plan and through [`TranslationLayer::apply`], in
 /// the same order; recovery is the fold of the records and then [`TranslationLayer::recovered`].
 pub trait TranslationLayer: Send {
-    /// Blocks the host sees.
+    /// What never changes. A runner asks once, when it has made the layer.
+    fn facts(&self) -> Facts;
+
+    /// Blocks the host sees. It changes only when a growth has ended.
     fn capacity(&self) -> u64;
 
-    /// Blocks of RAM (device 0) that the layer's Moves may name.
-    fn ram_blocks(&self) -> u32;
-
-    /// From now on cleaning copies through as few blocks of RAM as a step of it takes, where it would gather more; what
-    /// [`TranslationLayer::ram_blocks`] says changes with it. A runner that serves asks for it when the layer is made.
-    /// Simulated, a layer takes the RAM that its paper gives it.
-    fn spare_ram(&mut self) {}
-
-    /// The memory that the layer's maps, lists and jobs take, without the content in RAM.
-    fn memory(&self) -> Memory {
-        Memory::default()
+    /// How the layer stands.
+    fn standing(&self) -> Standing {
+        Standing::default()
     }
 
-    /// Whether plans to come may read what earlier ones have left in RAM. While they do not, and nothing is under way,
-    /// a runner may take the memory back.
-    fn holds_ram(&self) -> bool {
-        true
+    /// The part of it that can grow, if it has one.
+    fn growing(&mut self) -> Option<&mut dyn Grow> {
+        None
     }
 
-    /// Whether a power cut at any point leaves everything that was flushed. A layer that cannot say so in its
-    /// configuration is simulated but not served.
-    ///
-    /// # Errors
-    /// [`Unsafe`] says why not and which setting would make it so.
-    fn survives_power_loss(&self) -> Result<(), Unsafe> {
-        Ok(())
-    }
-
-    /// Reads the map for a batch of coming requests, so that their cache misses overlap. Changes nothing; the result
+    /// Reads the map for a batch of coming requests, so that their cache misses overlap. A layer above others names by
+    /// `below` what these requests will probably make it ask of which device before long, as far as it can tell at little
+    /// cost, so that the layer there can prefetch too; what is named in vain costs time only. Changes nothing; the result
     /// keeps the compiler from dropping the loads.
-    fn prefetch(&self, _ahead: &[Request]) -> u64 {
+    fn prefetch(&self, _ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {
         0
     }
 
-    /// Names what coming requests will probably make the layer ask of `device` before long, as far as it can tell at
-    /// little cost, so that a layer there can prefetch too. Changes nothing; what is named in vain costs time only.
-    fn foretell(&self, _ahead: &[Request], _device: u8, _asked: &mut Vec<Request>) {}
-
-    /// What a block reads as that was never written.
-    fn unwritten(&self) -> Unwritten {
-        Unwritten::Zeros
-    }
-
-    /// Whether the blocks from the front of `at` are known to read as zeros, and of how many of them the same is said, at
-    /// least one. It reads and changes nothing, not even what the layer keeps of reads. A layer that keeps no map knows it
-    /// of none; nobody knows it of a block that is lost.
-    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
-        (false, at.blocks)
-    }
-
-    /// Whether what it trims reads as zeros from then on until it is written, whatever comes of the power once a flush
-    /// has covered it: then a runner trims what the host wants to be zeros.
-    fn trims_to_zeros(&self) -> bool {
-        false
-    }
+    /// What a read would be now: its Moves say where the blocks lie by the map as planned, so that a write that was
+    /// answered is in it. Changes nothing, not even what the layer keeps of reads.
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan);
 
     /// Plans a read. Never blocks.
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan);
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        self.locate(at, plan);
+    }
 
-    /// A request of the host to write `at` has `bytes` bytes; of the first and the last block it may give a part only. A
-    /// runner says so of every write request before it asks for the first block of it, and may say it again until one is
-    /// taken. What lies where does not follow from it alone, so nothing is planned.
-    fn announce(&mut self, _at: Extent<Lba>, _bytes: u64) {}
-
-    /// Plans a write of the blocks that fit, taken from the front of `at`, and says how many. With 0 the runner calls
+    /// Plans a write of the blocks that fit, taken from the front, and says how many. With 0 the runner calls
     /// [`TranslationLayer::clean`] until some fit.
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32;
+    fn write(&mut self, write: Write, plan: &mut Plan) -> u32;
 
     /// Forgets blocks from the front of `at` and says how many it has dealt with, at least one. A forgotten block reads
     /// as zeros or as its newest content, never as an older one.
@@ -254,58 +343,18 @@ pub trait TranslationLayer: Send {
         Step::Done
     }
 
-    /// Whether [`TranslationLayer::clean`] looks at the requests that wait. A runner need not gather them for others.
-    fn looks_at_waiting(&self) -> bool {
-        false
-    }
-
     /// Plans one bounded step of cleaning. `waiting` are the requests that wait for the disk, oldest first, so that a
     /// step can end early for them, if the layer says that it looks at them. A finite number of calls under
     /// [`Pressure::Blocked`] lets a write take a block, or the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
 
-    /// The most blocks that one step of cleaning moves by the configuration; nothing where that does not say, because
-    /// there are no steps or each of them is a whole unit.
-    fn step_blocks(&self) -> Option<u32> {
-        None
-    }
-
     /// From now on one step of cleaning moves at most so many blocks, and at least one, where the configuration allows
-    /// more. The layer forgets it with its life. What it says of RAM, records and redo moves stays that of the
-    /// configuration. Layers without [`TranslationLayer::step_blocks`] have steps of one size, or none, and go on with
-    /// them.
+    /// more. The layer forgets it with its life; its facts stay those of the configuration. Layers without
+    /// [`Facts::step_blocks`] have steps of one size, or none, and go on with them.
     fn bound_step(&mut self, _blocks: u32) {}
 
-    /// How long the disk has to be idle before the layer, as it is now, has any use for that. A runner that offers idle
-    /// time after a while of its own waits as long.
-    fn idle_after_ns(&self) -> u64 {
-        0
-    }
-
-    /// Asks for at least `blocks` more blocks at the end of the address space, durably. Where there is no free space the
-    /// layer makes some in steps of [`TranslationLayer::clean`], for which [`TranslationLayer::growth`] wants idle time;
-    /// the capacity changes with the last of them, at once for what is free.
-    ///
-    /// # Errors
-    /// [`CannotGrow`] says why, and what would do; nothing has changed then.
-    fn grow(&mut self, _blocks: u64, _plan: &mut Plan) -> Result<(), CannotGrow> {
-        Err(CannotGrow(
-            "the layer has all of the drive's space already; choose zone-alloy on a hybrid drive".to_owned(),
-        ))
-    }
-
-    /// What is left of the growth that was asked for. While something is, a runner offers idle time whether the layer
-    /// is to be cleaned in it or not.
-    fn growth(&self) -> Option<Growth> {
-        None
-    }
-
-    /// A Reset or Free of `space` has taken effect: it may be allocated again.
-    fn freed(&mut self, space: Extent<Pba>);
-
-    /// What a read was to leave in `space` beside giving it to the host ([`crate::plan::Why::Promote`]) could not be
-    /// read, and is not there. What was planned since may have put something else there.
-    fn unpromoted(&mut self, _space: Extent<Pba>) {}
+    /// Space comes back.
+    fn freed(&mut self, space: Extent<Pba>, why: Freed);
 
     /// Applies a record to the durable state: the only place where that changes. Planning calls it too.
     ///
@@ -323,41 +372,6 @@ pub trait TranslationLayer: Send {
     /// Re-emits the records that describe the region beginning at the opaque cursor `from` (0 is the first) and returns
     /// the next region's cursor. A region of logical blocks starts with its Unmap. At most [`REGION_RECORDS`] records.
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64>;
-
-    /// The most blocks that the redo moves of one plan write: what a journal entry needs room for.
-    fn most_redo_blocks(&self) -> u32 {
-        0
-    }
-
-    /// The most units that hold data without being full at a time, beside those that the end of a life left so; nothing
-    /// if there may be any number.
-    fn most_active(&self) -> Option<u32> {
-        None
-    }
-
-    /// The most records that restating the whole state can take: what a checkpoint needs room for.
-    fn most_records(&self) -> u64;
-
-    /// The most of these that go through the logical blocks in order: a journal needs much less room for them.
-    fn most_in_order(&self) -> InOrder {
-        InOrder::default()
-    }
-
-    /// What a user may choose so that the journal of this layer can be shorter: what a message ends with that says what
-    /// takes the room in it.
-    fn shortens_journal(&self) -> &'static str {
-        "a smaller drive or buffer"
-    }
-
-    /// How full the space is that it fills and cleans, if it has any. Cheap.
-    fn occupancy(&self) -> Option<Occupancy> {
-        None
-    }
-
-    /// How long it can take writes and what more room costs, where it can clean before a write waits. Cheap.
-    fn outlook(&self) -> Option<Outlook> {
-        None
-    }
 
     /// What lies on the parts of its device, if it says so: a log of its bands, a layer on interlaced tracks of its
     /// tracks, a layer with a buffer before zones of these. Slow: for looking at now and then.

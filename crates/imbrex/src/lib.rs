@@ -7,6 +7,7 @@ pub mod block;
 pub mod buffer_size;
 pub mod contents;
 pub mod drive;
+pub mod event;
 pub mod explore;
 mod footprint;
 pub mod layer;

@@ -5,6 +5,7 @@
 //! rules of `docs/architecture.md`.
 
 use crate::block::{Extent, Lba, Pba};
+pub use crate::event::Event;
 
 /// A unit of reset: a zone, a band, an erase block. A hybrid disk has units beyond its zones whose reset is the
 /// activation of a realm's span ([`crate::zones::Realms`]).
@@ -95,103 +96,6 @@ impl Why {
             Self::Pad => "pad",
             Self::Metadata => "metadata",
             Self::Promote => "promote",
-        }
-    }
-}
-
-/// What happened that no Move shows.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Event {
-    /// Blocks of a write that updated a block already buffered.
-    WriteHit,
-    /// Blocks of a read that were served from the buffer.
-    ReadHit,
-    /// Blocks of a write that went straight to their zone's write pointer, or past a cache that could take none.
-    Direct,
-    /// Blocks of a write that were let into a buffer which might have let them pass; some buffers let in everything and
-    /// do not say so.
-    Admitted,
-    /// A zone was read, merged and rewritten; on an interlaced disk, a write to a bottom track rewrote what lies over
-    /// it.
-    Rmw,
-    /// A zone took its buffered blocks by appending at its write pointer, or in place.
-    RmwFree,
-    /// Blocks that left the buffer for their native place.
-    Evicted,
-    /// Two zones, one of them conventional, took each other's place.
-    ZoneSwap,
-    /// A zone's space was made into zones of another kind.
-    Converted,
-    /// Of the blocks of [`Event::WriteHit`], those that were in the hot part of a buffer that has one.
-    HotHit,
-    /// Chunks collected for a zone that was then written.
-    ChunkEvicted,
-    /// A collection stopped before all chunks of its zone were collected, because a write to the zone waited.
-    CollectionStopped,
-    /// The hot part of a buffer moved blocks to the cold part, so that others could come in.
-    HotCleaned,
-    /// A chunk of the cold part of a buffer became part of the hot one.
-    ChunkToHot,
-    /// A chunk of the hot part of a buffer became part of the cold one.
-    ChunkToCold,
-    /// A chunk that the cold part of a buffer held when its chunks were counted, some times for each time that they are
-    /// replaced.
-    ColdChunk,
-    /// Of these, one after which so many had come that the cold part could have been filled three times.
-    StarvingChunk,
-    /// Blocks that were given a place away from their home, each time that they were, by a layer that says how far.
-    Relocated,
-    /// The tracks from the home of such a block to that place, each time.
-    RelocatedTracks,
-}
-
-impl Event {
-    /// Every event, in the order in which results list them.
-    pub const ALL: [Self; 19] = [
-        Self::WriteHit,
-        Self::ReadHit,
-        Self::Direct,
-        Self::Admitted,
-        Self::Rmw,
-        Self::RmwFree,
-        Self::Evicted,
-        Self::ZoneSwap,
-        Self::Converted,
-        Self::HotHit,
-        Self::ChunkEvicted,
-        Self::CollectionStopped,
-        Self::HotCleaned,
-        Self::ChunkToHot,
-        Self::ChunkToCold,
-        Self::ColdChunk,
-        Self::StarvingChunk,
-        Self::Relocated,
-        Self::RelocatedTracks,
-    ];
-
-    /// The name used in results.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WriteHit => "write_hits",
-            Self::ReadHit => "read_hits",
-            Self::Direct => "direct",
-            Self::Admitted => "admitted",
-            Self::Rmw => "rmw",
-            Self::RmwFree => "rmw_free",
-            Self::Evicted => "evicted",
-            Self::ZoneSwap => "zone_swaps",
-            Self::Converted => "converted_zones",
-            Self::HotHit => "hot_hits",
-            Self::ChunkEvicted => "evicted_chunks",
-            Self::CollectionStopped => "stopped_collections",
-            Self::HotCleaned => "hot_cleanings",
-            Self::ChunkToHot => "chunks_to_hot",
-            Self::ChunkToCold => "chunks_to_cold",
-            Self::ColdChunk => "cold_chunks",
-            Self::StarvingChunk => "starving_chunks",
-            Self::Relocated => "relocated",
-            Self::RelocatedTracks => "relocated_tracks",
         }
     }
 }
@@ -392,9 +296,9 @@ mod tests {
     #[test]
     fn what_is_counted_too_often_for_one_operation_takes_more() {
         let mut plan = Plan::new();
-        plan.count_all(Event::RelocatedTracks, 0);
-        plan.count_all(Event::RelocatedTracks, (1 << 32) + 4);
-        let of = |times| Op::Count(Event::RelocatedTracks, times);
+        plan.count_all(Event::Evicted, 0);
+        plan.count_all(Event::Evicted, (1 << 32) + 4);
+        let of = |times| Op::Count(Event::Evicted, times);
         assert_eq!(plan.ops(), [of(u32::MAX), of(5)]);
     }
 

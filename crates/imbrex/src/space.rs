@@ -26,6 +26,9 @@ pub struct Space {
     pub home: Option<Home>,
     /// How many of the conventional blocks a persistent buffer may take.
     pub buffer_blocks: u32,
+    /// Whether cleaning is to copy through as few blocks of RAM as a step of it takes, where it would gather more. A
+    /// layer that is served does so; simulated, it takes the RAM that its paper gives it.
+    pub spares_ram: bool,
 }
 
 impl Space {
@@ -49,7 +52,17 @@ impl Space {
             (None, None, None, None) => media.blocks(),
         };
         let conventional = Pba::disk(0);
-        Self { conventional, conventional_blocks, zones, bands, tracks, realms, home: None, buffer_blocks }
+        Self {
+            conventional,
+            conventional_blocks,
+            zones,
+            bands,
+            tracks,
+            realms,
+            home: None,
+            buffer_blocks,
+            spares_ram: false,
+        }
     }
 
     /// What superblocks and journals of so many blocks leave of the conventional space: a copy of each at its front,

@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use imbrex::block::{Extent, Lba, Pba};
 use imbrex::drive::DrivePreset;
-use imbrex::layer::{Pressure, Step, TranslationLayer, UnitReport};
+use imbrex::layer::{Freed, Pressure, Step, TranslationLayer, UnitReport, Write};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::media::Media;
 use imbrex::plan::{Op, Plan, Record};
@@ -100,13 +100,13 @@ impl Bench {
             space.conventional_blocks = 1 << 14;
         }
         space.buffer_blocks = if info.buffered { space.conventional_blocks.min(1 << 14) as u32 } else { 0 };
+        space.spares_ram = true;
         let mut plan = Plan::new();
         (0..LONGEST).for_each(|_| plan.record(Record::Unmap(Extent::new(Lba(0), 1))));
         plan.clear();
         let units = UnitReport { devices: vec![Vec::new(), media.report()] };
         let before = BYTES.get();
         let mut layer = info.build(&space, &toml::Table::new()).unwrap();
-        layer.spare_ram();
         layer.recovered(&units, &mut plan).unwrap();
         MOST.set(BYTES.get());
         let mut bench = Self { layer, media, plan, before, empty: BYTES.get() - before };
@@ -127,8 +127,8 @@ impl Bench {
         assert!(self.plan.ops().len() <= LONGEST);
         for at in 0..self.plan.ops().len() {
             match self.plan.ops()[at] {
-                Op::Reset(unit) => self.layer.freed(self.media.extent_of(unit)),
-                Op::Free(space) => self.layer.freed(space),
+                Op::Reset(unit) => self.layer.freed(self.media.extent_of(unit), Freed::GivenUp),
+                Op::Free(space) => self.layer.freed(space, Freed::GivenUp),
                 _ => {}
             }
         }
@@ -139,8 +139,8 @@ impl Bench {
         let mut done = 0;
         while done < at.blocks {
             let rest = at.skip(done);
-            self.layer.announce(rest, u64::from(rest.blocks) * 4096);
-            let taken = self.layer.write(rest, &mut self.plan);
+            let write = Write { at: rest, request_bytes: Some(u64::from(rest.blocks) * 4096) };
+            let taken = self.layer.write(write, &mut self.plan);
             self.carry_out();
             done += taken;
             if taken == 0 && !self.clean(Pressure::Blocked(rest)) {
@@ -184,7 +184,7 @@ impl Bench {
 
 fn holds(info: &LayerInfo) {
     let mut bench = Bench::new(info);
-    let stated = bench.layer.memory();
+    let stated = bench.layer.facts().memory;
     bench.fill();
     let (most, name) = (bench.most(), info.name);
     assert!(most <= stated.most as i64 + ITS_OWN, "{name} takes {most} bytes and says {}", stated.most);

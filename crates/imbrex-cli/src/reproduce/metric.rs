@@ -157,7 +157,9 @@ impl Metric {
     pub fn of(self, row: &Row) -> Option<f64> {
         let outcome = &row.outcome;
         let (write_backs, block_bytes) = (outcome.rmw + outcome.rmw_free, u64::from(row.block_bytes));
-        let hot = outcome.hot_cold.hot_hit_blocks as f64 / outcome.host_write_blocks.max(1) as f64;
+        let own = |key: &str| outcome.counters.get(key).unwrap_or(0) as f64;
+        let per = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+        let hot = own("hot_hit_blocks") / outcome.host_write_blocks.max(1) as f64;
         match self {
             Self::Latency => Some(outcome.latency_ms.all.mean),
             Self::ReadLatency => Some(outcome.latency_ms.read.mean),
@@ -171,7 +173,7 @@ impl Metric {
             Self::Evicted => Some(outcome.evicted_blocks as f64),
             Self::FlashBusy => outcome.devices.first().map(|flash| flash.outcome.disk_busy_ratio),
             Self::SeekDistance => Some(outcome.seek_cylinders as f64),
-            Self::RelocationDistance => outcome.relocation_distance(),
+            Self::RelocationDistance => per(own("relocated_tracks"), own("relocated_blocks")),
             Self::Hits => Some(outcome.write_hit_ratio),
             Self::UpdateHits => {
                 let missed = outcome.admitted_blocks + outcome.direct_blocks;
@@ -184,24 +186,16 @@ impl Metric {
             Self::Rmw => Some(outcome.rmw as f64),
             Self::RmwFree => Some(outcome.rmw_free as f64),
             Self::WriteBacks => Some(write_backs as f64),
-            Self::Swaps => Some(outcome.zone_swaps as f64),
+            Self::Swaps => Some(own("zone_swaps")),
             Self::Padding => Some((outcome.padding_blocks * block_bytes) as f64),
             Self::PaddingAgain => Some(((outcome.padding_blocks + outcome.padding_again_blocks) * block_bytes) as f64),
-            Self::VictimSize => (write_backs > 0).then(|| outcome.evicted_blocks as f64 / write_backs as f64),
-            Self::ChunkUse => {
-                let chunks = outcome.hot_cold.evicted_chunks;
-                (chunks > 0).then(|| outcome.evicted_blocks as f64 / chunks as f64)
-            }
-            Self::Stopped => {
-                (write_backs > 0).then(|| outcome.hot_cold.stopped_collections as f64 / write_backs as f64)
-            }
-            Self::Starving => {
-                let chunks = outcome.hot_cold.cold_chunks;
-                (chunks > 0).then(|| outcome.hot_cold.starving_chunks as f64 / chunks as f64)
-            }
-            Self::ToHot => Some(outcome.hot_cold.chunks_to_hot as f64),
-            Self::ToCold => Some(outcome.hot_cold.chunks_to_cold as f64),
-            Self::Reallocated => Some((outcome.hot_cold.chunks_to_hot + outcome.hot_cold.chunks_to_cold) as f64),
+            Self::VictimSize => per(outcome.evicted_blocks as f64, write_backs as f64),
+            Self::ChunkUse => per(outcome.evicted_blocks as f64, own("evicted_chunks")),
+            Self::Stopped => per(own("stopped_collections"), write_backs as f64),
+            Self::Starving => per(own("starving_chunks"), own("cold_chunks")),
+            Self::ToHot => Some(own("chunks_to_hot")),
+            Self::ToCold => Some(own("chunks_to_cold")),
+            Self::Reallocated => Some(own("chunks_to_hot") + own("chunks_to_cold")),
         }
     }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use assert_cmd::Command;
+use imbrex::event::Counter;
 use imbrex::layers::{self, LayerInfo};
 use test_material::cases;
 use test_material::traces::{Packing, packed, sample};
@@ -232,6 +233,21 @@ fn missing(info: &LayerInfo, pages: &[(String, String)], readme: &str) -> Vec<St
     let is_missing = |key: &str| !said.iter().any(|text| text.contains(&format!("`{key}")));
     let fields = info.fields.iter().filter(|field| is_missing(field.key));
     row.into_iter().chain(fields.map(|field| format!("the page of {name} leaves out {}", field.key))).collect()
+}
+
+/// The reference of results has a row for each counter, in the words of the layer that declares it.
+#[test]
+fn every_counter_of_a_layer_is_described() {
+    let row = |info: &LayerInfo, counter: &Counter| {
+        let Counter { key, unit, meaning } = counter;
+        format!("| `counters.{key}` | `{}` | {unit} | {meaning} |", info.name)
+    };
+    let declared = layers::ALL.iter().flat_map(|info| info.counters().iter().map(move |counter| row(info, counter)));
+    let reference = read(&root().join("docs/json.md"));
+    let described = reference.lines().filter(|line| line.starts_with("| `counters.") && !line.contains(".*`"));
+    let declared: Vec<String> = declared.collect();
+    assert!(declared.len() > 10, "{declared:#?}");
+    assert_eq!(described.collect::<Vec<_>>(), declared);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_run_has_every_field_of_its_schema() {
     let runs = json(SMALL);
     assert_eq!(runs.as_array().unwrap().len(), 6);
     for run in runs.as_array().unwrap() {
-        assert_eq!(run["schema"], "imbrex.run/2");
+        assert_eq!(run["schema"], "imbrex.run/3");
         assert_eq!(run["synthetic"], true);
         assert_eq!(run["requests"], 2000);
         let numbers = "/seed /range_bytes /irregularities/out_of_order /irregularities/zero_size \
@@ -169,7 +169,7 @@ fn a_warm_up_is_left_out() {
 #[test]
 fn every_field_of_a_run_is_documented() {
     let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
-    for schema in ["imbrex.run/2", "imbrex.series/2", "imbrex.check/1", "imbrex.exploration/1", "imbrex.trace-stat/1"] {
+    for schema in ["imbrex.run/3", "imbrex.series/2", "imbrex.check/1", "imbrex.exploration/1", "imbrex.trace-stat/1"] {
         assert!(documented.contains(schema), "{schema}");
     }
     let rows = [json("compare --layers fifo-log --requests 10"), json("trace stat zipf --requests 10")];
@@ -221,7 +221,7 @@ fn a_replay_reports_and_writes_its_series() {
     let rows: Value = serde_json::from_str(&with("json", "10s")).unwrap();
     let sum: u64 = rows.as_array().unwrap().iter().map(|row| row["requests"].as_u64().unwrap()).sum();
     assert_eq!((sum, &rows[0]["schema"]), (1000, &"imbrex.series/2".into()));
-    assert_eq!(json(replay)[0]["schema"], "imbrex.run/2");
+    assert_eq!(json(replay)[0]["schema"], "imbrex.run/3");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "a temporary file is left");
 }
 

@@ -189,7 +189,7 @@ fn a_whole_drive_is_formatted_and_recovered_in_little_room() {
         }
         formatted.success();
         let mut solo = served(&image);
-        let capacity = solo.stack.capacity().unwrap();
+        let capacity = solo.stack.top().layer().unwrap().capacity();
         let places: Vec<u64> = (0..300).map(|i| i * 7919 % 300 * (capacity / 300)).collect();
         places.iter().for_each(|at| drop(solo.call(Request::Write(block(*at), content(*at))).unwrap()));
         solo.call(Request::Flush).unwrap();

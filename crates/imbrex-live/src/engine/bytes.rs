@@ -112,7 +112,7 @@ impl Engine {
     /// Whether zeros in whole blocks take no room and less time than content does: what is trimmed reads so.
     #[must_use]
     pub fn zeros_are_fast(&self) -> bool {
-        self.shared.machine().stack.layer().is_some_and(|layer| layer.trims_to_zeros())
+        self.shared.machine().stack.top().facts().trims_to_zeros
     }
 
     /// Whole blocks become zeros by a trim where the layer can promise that, and the rest is written.
@@ -180,9 +180,9 @@ impl Engine {
         let [member] = self.shared.members.as_slice() else { return Vec::new() };
         let mut places = Vec::new();
         let mut plan = Plan::new();
-        let mut machine = self.shared.machine();
-        let Some(layer) = machine.stack.layer().filter(|layer| run.is_within(layer.capacity())) else { return places };
-        layer.read(run, &mut plan);
+        if !self.shared.machine().locate(run, &mut plan) {
+            return places;
+        }
         for op in plan.ops() {
             if let Op::Move { from: Place::At(at), to: Place::Host(_), blocks, .. } = *op
                 && at.device() != 0

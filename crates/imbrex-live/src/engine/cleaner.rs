@@ -58,7 +58,7 @@ fn offer(shared: &Shared, machine: &Machine, has_grown: bool) -> Result<Reason, 
         // It would move blocks to where there is no room.
         _ if !shared.may_write(0) => Err(PATIENCE),
         _ if is_stopping || !machine.stack.is_serving() => Err(PATIENCE),
-        _ if machine.stack.growth().is_some() && !(is_asked && has_grown) => match shared.turns.are_served() {
+        _ if machine.stack.standing().growth.is_some() && !(is_asked && has_grown) => match shared.turns.are_served() {
             true => Ok(Reason::Growth),
             false if is_asked => Ok(Reason::Asked),
             false => Err(SOON),

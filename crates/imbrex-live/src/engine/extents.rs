@@ -2,13 +2,12 @@
 
 use imbrex::block::{Extent, Lba};
 use imbrex::perform::Failure;
+use imbrex::plan::{Op, Place, Plan};
 
 use super::Engine;
 
-/// How often a layer is asked at a time: everybody else waits meanwhile.
-const MOST_ASKED: usize = 4096;
-/// The most blocks that it is asked for at once.
-const MOST_BLOCKS: u64 = 1 << 20;
+/// The most blocks that a layer is asked for at a time: everybody else waits meanwhile.
+const MOST_LOCATED: u64 = 1 << 16;
 
 /// Bytes that follow each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -35,18 +34,19 @@ impl Engine {
         if blocks > self.capacity() {
             return Err(Failure::OutOfRange);
         }
-        let mut machine = self.shared.machine();
-        let is_serving = machine.stack.is_serving();
-        let layer = machine.stack.layer().filter(|layer| is_serving && blocks <= layer.capacity());
-        let Some(layer) = layer else { return Ok(vec![Known { offset, bytes, zeros: false }]) };
+        let first = offset / block;
+        let at = Extent::new(Lba(first), (blocks - first).min(MOST_LOCATED) as u32);
+        let mut plan = Plan::new();
+        let machine = self.shared.machine();
+        if !machine.stack.is_serving() || !machine.locate(at, &mut plan) {
+            return Ok(vec![Known { offset, bytes, zeros: false }]);
+        }
+        drop(machine);
         let (mut runs, mut next) = (Vec::<Known>::new(), offset);
-        for _ in 0..MOST_ASKED {
-            if next >= end {
-                break;
-            }
-            let first = next / block;
-            let (zeros, alike) = layer.known_zeros(Extent::new(Lba(first), (blocks - first).min(MOST_BLOCKS) as u32));
-            let until = ((first + u64::from(alike)) * block).min(end);
+        for op in plan.ops() {
+            let Op::Move { from, to: Place::Host(host), blocks, .. } = *op else { continue };
+            let until = ((first + u64::from(host + blocks)) * block).min(end);
+            let zeros = from == Place::Zero;
             match runs.last_mut() {
                 Some(last) if last.zeros == zeros => last.bytes += until - next,
                 _ => runs.push(Known { offset: next, bytes: until - next, zeros }),

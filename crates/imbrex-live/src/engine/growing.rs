@@ -47,7 +47,7 @@ pub(super) fn ask(shared: &Shared, blocks: u64) -> Result<(), NotGrowing> {
 /// after a power cut.
 pub(super) fn tell_capacity<'a>(shared: &'a Shared, machine: Held<'a>) -> Held<'a> {
     let known = shared.capacity.load(Ordering::Relaxed);
-    let is_more = machine.stack.capacity().is_some_and(|capacity| capacity > known);
+    let is_more = machine.capacity().is_some_and(|capacity| capacity > known);
     if !is_more || shared.stopping.load(Ordering::Relaxed) || !machine.stack.is_serving() {
         return machine;
     }
@@ -60,7 +60,7 @@ pub(super) fn tell_capacity<'a>(shared: &'a Shared, machine: Held<'a>) -> Held<'
 /// Makes all blocks durable that have been added, and lets clients know of them. No loss is reported to it: that is for
 /// clients.
 fn flush(shared: &Shared, machine: Held<'_>) -> Result<(), Failure> {
-    let (life, capacity) = (machine.stack.counts().rebuilds, machine.stack.capacity().unwrap_or(0));
+    let (life, capacity) = (machine.stack.counts().rebuilds, machine.capacity().unwrap_or(0));
     let durable = work::submit(shared, machine, SELF, Request::Fua { life }, None);
     // It is no client, and no loss is to wait for a flush of it.
     shared.machine().stack.forget(SELF);

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba};
-use imbrex::perform::{Failure, Io, IoKind, Reply, Request, Stack};
+use imbrex::layer::TranslationLayer;
+use imbrex::perform::{Failure, Io, Reply, Request, Stack};
+use imbrex::plan::Plan;
 
 use super::EngineOptions;
 use super::admission::Admission;
@@ -17,6 +19,7 @@ use super::intake::Intake;
 use super::pace::Pace;
 use super::room::Room;
 use super::streams::{Carriers, Streams};
+use super::traffic::Counters;
 use super::turns::{Place, Turns};
 use super::watch::{Ended, Kind, Latencies, StepClock};
 use crate::volume::Members;
@@ -141,65 +144,6 @@ pub(super) struct Caller {
     result: Mutex<Option<Result<Bytes, Failure>>>,
 }
 
-/// Bytes and operations, since the start.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Traffic {
-    /// Bytes that clients read.
-    pub host_read: u64,
-    /// Bytes that clients wrote.
-    pub host_written: u64,
-    /// Bytes read from the drives.
-    pub media_read: u64,
-    /// Bytes written to the drives, journals included.
-    pub media_written: u64,
-    /// Units emptied.
-    pub resets: u64,
-    /// Flushes of drives.
-    pub flushes: u64,
-    /// Operations of drives that failed.
-    pub failures: u64,
-}
-
-/// The same, being counted.
-#[derive(Default)]
-pub(super) struct Counters {
-    pub host_read: AtomicU64,
-    pub host_written: AtomicU64,
-    media_read: AtomicU64,
-    media_written: AtomicU64,
-    resets: AtomicU64,
-    flushes: AtomicU64,
-    pub failures: AtomicU64,
-}
-
-impl Counters {
-    /// Counts an operation.
-    pub fn count(&self, kind: &IoKind, block_bytes: u32) {
-        let bytes = |blocks: u32| u64::from(blocks) * u64::from(block_bytes);
-        let (counter, amount) = match kind {
-            IoKind::Read(at) => (&self.media_read, bytes(at.blocks)),
-            IoKind::Write(_, content) => (&self.media_written, content.len() as u64),
-            IoKind::Reset(_) => (&self.resets, 1),
-            IoKind::Flush => (&self.flushes, 1),
-            IoKind::Report => return,
-        };
-        counter.fetch_add(amount, Ordering::Relaxed);
-    }
-
-    pub fn now(&self) -> Traffic {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Traffic {
-            host_read: of(&self.host_read),
-            host_written: of(&self.host_written),
-            media_read: of(&self.media_read),
-            media_written: of(&self.media_written),
-            resets: of(&self.resets),
-            flushes: of(&self.flushes),
-            failures: of(&self.failures),
-        }
-    }
-}
-
 impl Caller {
     pub fn of(request: &Request) -> Arc<Self> {
         let changes = match request {
@@ -267,9 +211,20 @@ impl Machine {
         self.began.elapsed()
     }
 
+    /// Blocks that clients see, while requests are served.
+    pub fn capacity(&self) -> Option<u64> {
+        self.stack.top().layer().map(TranslationLayer::capacity)
+    }
+
+    /// Asks the layer where blocks lie; false if there is none now that has them.
+    pub fn locate(&self, at: Extent<Lba>, plan: &mut Plan) -> bool {
+        let layer = self.stack.top().layer().filter(|layer| at.is_within(layer.capacity()));
+        layer.inspect(|layer| layer.locate(at, plan)).is_some()
+    }
+
     /// Has the controller know how the layer stands.
     pub fn look_ahead(&mut self, now: Duration) {
-        self.admission.look(now, self.stack.outlook());
+        self.admission.look(now, self.stack.standing().outlook);
     }
 
     /// The room that cleaning is to make before a write waits for it, if it is wanted: by the layer whose clients are

@@ -19,6 +19,7 @@ mod rest;
 mod room;
 mod standing;
 mod streams;
+mod traffic;
 mod turns;
 mod watch;
 mod work;
@@ -38,11 +39,12 @@ use crate::volume::{Members, ServerMemory, Volume, VolumeError};
 pub use admission::{HeldBack, Pacing};
 pub use extents::Known;
 pub use growing::NotGrowing;
-pub use machine::{Cleaning, Traffic};
+pub use machine::Cleaning;
 use machine::{Machine, Shared};
 pub use room::KEPT;
 pub use standing::Standing;
 pub use streams::{Carriers, InOrder};
+pub use traffic::Traffic;
 pub use watch::{Kind, StepTimes};
 
 /// The client in whose name the engine itself flushes in the end. It comes late, so that a loss is reported to it only

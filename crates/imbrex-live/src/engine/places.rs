@@ -26,7 +26,7 @@ impl Engine {
             let chunk = Extent::new(Lba(next), CHUNK.min(self.capacity() - next) as u32);
             plan.clear();
             let mut tries = 0..TRIES;
-            while !self.plan_read(chunk, &mut plan) {
+            while !self.shared.machine().locate(chunk, &mut plan) {
                 tries.next()?;
                 thread::sleep(AGAIN);
             }
@@ -40,13 +40,5 @@ impl Engine {
             next += u64::from(chunk.blocks);
         }
         Some(found)
-    }
-
-    /// Asks the layer where blocks lie, if there is one now.
-    fn plan_read(&self, at: Extent<Lba>, plan: &mut Plan) -> bool {
-        let mut machine = self.shared.machine();
-        let Some(layer) = machine.stack.layer().filter(|layer| at.is_within(layer.capacity())) else { return false };
-        layer.read(at, plan);
-        true
     }
 }

@@ -120,7 +120,7 @@ fn serve(volume: &Volume) {
         stack.complete(io.id, volume.members[drive].perform(&io.kind).unwrap_or(IoResult::Failed));
     }
     if let Ok(mut solo) = Solo::begin(stack, volume.members.clone()) {
-        let capacity = solo.stack.layer().map_or(0, |layer| layer.capacity());
+        let capacity = solo.stack.top().layer().map_or(0, |layer| layer.capacity());
         for lba in (0..capacity.min(500)).map(Lba) {
             let _ = solo.call(Request::Read(Extent::new(lba, 1)));
             let _ = solo.call(Request::Write(Extent::new(lba, 1), content::block(lba, 1, BLOCK)));

@@ -32,7 +32,7 @@ impl Mapped {
     #[must_use]
     pub fn of(state: &mut LayerState) -> Self {
         // A cache may plan to keep what it is asked for; what it has recorded is then what counts.
-        if state.member.is_none() { restated(state.layer.as_ref()) } else { asked(state.layer.as_mut()) }
+        if state.member.is_none() { restated(state.layer.as_ref()) } else { asked(state.layer.as_ref()) }
     }
 
     /// Blocks that lie somewhere.
@@ -62,12 +62,12 @@ impl Mapped {
 }
 
 /// Asks for all blocks; the plans are not carried out.
-fn asked(layer: &mut dyn TranslationLayer) -> Mapped {
+fn asked(layer: &dyn TranslationLayer) -> Mapped {
     let (mut mapped, mut plan, mut from) = (Mapped::default(), Plan::new(), 0);
     while from < layer.capacity() {
         let chunk = Extent::new(Lba(from), (layer.capacity() - from).min(CHUNK) as u32);
         plan.clear();
-        layer.read(chunk, &mut plan);
+        layer.locate(chunk, &mut plan);
         for op in plan.ops() {
             match *op {
                 Op::Move { from: Place::At(at), to: Place::Host(host), blocks, .. } if at.device() != 0 => {

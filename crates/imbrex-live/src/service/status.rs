@@ -286,7 +286,7 @@ impl Service {
             services: self.services.status(),
         };
         for runner in progress {
-            add(&mut status.events, runner.tally.events().map(|(event, times)| (event.name(), times)));
+            add(&mut status.events, runner.tally.events(runner.counters));
             add(&mut status.moved_blocks, runner.tally.moved().map(|(why, blocks)| (why.name(), blocks)));
             status.runners.push(Runner {
                 journal_used: runner.journal_used,

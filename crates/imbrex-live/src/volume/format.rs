@@ -280,11 +280,13 @@ fn with_journal(
         layered.journal_blocks = blocks;
         let setup = try_with(&mut layered)?;
         let made = (setup.make)();
-        active::suits(layer.name, made.most_active(), setup.media.as_ref(), &setup.journal)
+        let facts = made.facts();
+        active::suits(layer.name, facts.most_active, setup.media.as_ref(), &setup.journal)
             .map_err(VolumeError::Refused)?;
-        made.survives_power_loss()
-            .map_err(|e| VolumeError::Refused(format!("{} cannot be served: {e}", layer.name)))?;
-        Ok::<_, VolumeError>(made)
+        match facts.loses_flushed {
+            Some(why) => Err(VolumeError::Refused(format!("{} cannot be served: {why}", layer.name))),
+            None => Ok(made),
+        }
     })?;
     Ok(layered)
 }

@@ -43,12 +43,9 @@ fn beside(
     let Some(Ok(media)) = is_interlaced.then(|| drive.media(Recording::Interlaced)) else { return Ok(drive.clone()) };
     let (whole, block_bytes) = (Space::of(media.as_ref(), 0), drive.block_bytes);
     let length = JournalLength::chosen(journal_blocks, whole.conventional_blocks);
-    let ample = whole.ample();
-    let (journal, _) = length.settle(block_bytes, GATHER, |_| {
-        let mut made = layer.build(&ample, config)?;
-        made.spare_ram();
-        Ok::<_, VolumeError>(made)
-    })?;
+    let ample = Space { spares_ram: true, ..whole.ample() };
+    let make = |_| layer.build(&ample, config).map_err(VolumeError::from);
+    let (journal, _) = length.settle(block_bytes, GATHER, make)?;
     let sums = checksums.map_or(0, |checksums| checksums.blocks(drive.blocks(), block_bytes));
     Ok(drive.with_conventional(Space::beside_one(superblock_blocks(block_bytes), journal) + sums))
 }

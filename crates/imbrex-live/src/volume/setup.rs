@@ -1,8 +1,7 @@
 //! From superblocks to what the runner needs to know.
 
 use imbrex::block::{Extent, Pba};
-use imbrex::layer::TranslationLayer;
-use imbrex::layers::{self, ConfigError, LayerInfo};
+use imbrex::layers::{self, LayerInfo};
 use imbrex::media::{Joined, Media};
 use imbrex::perform::journal::Coding;
 use imbrex::perform::rules::Rules;
@@ -105,12 +104,8 @@ fn setup(
     journal: Vec<Extent<Pba>>,
     (block_bytes, identity): (u32, u64),
 ) -> Result<Setup, VolumeError> {
-    let config = layered.config.clone();
-    let build = move || -> Result<Box<dyn TranslationLayer>, ConfigError> {
-        let mut layer = info.build(&space, &config)?;
-        layer.spare_ram();
-        Ok(layer)
-    };
+    let (config, space) = (layered.config.clone(), Space { spares_ram: true, ..space });
+    let build = move || info.build(&space, &config);
     build()?;
     Ok(Setup {
         make: Box::new(move || match build() {

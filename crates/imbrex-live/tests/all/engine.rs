@@ -10,7 +10,7 @@ use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers::samples::ample_space;
 use imbrex::layers::{self, LayerInfo};
-use imbrex::plan::{Event, Why};
+use imbrex::plan::Why;
 use imbrex::recording::Recording;
 use imbrex_live::engine::{Cleaning, Engine, EngineOptions};
 use imbrex_live::image::Image;
@@ -81,7 +81,7 @@ fn on_zones() -> impl Iterator<Item = &'static LayerInfo> {
 
 /// How many zones a layer says that it keeps active at most.
 fn most_active(info: &LayerInfo) -> Option<u32> {
-    info.build(&ample_space(), &toml::Table::new()).unwrap().most_active()
+    info.build(&ample_space(), &toml::Table::new()).unwrap().facts().most_active
 }
 
 #[test]
@@ -292,8 +292,8 @@ fn a_request_for_parts_of_blocks_is_as_large_as_the_client_made_it() {
         engine.write_bytes(0, 10 * block, &vec![1; block as usize]).unwrap();
         (0..2).for_each(|_| engine.write_bytes(0, 20 * block - 6, &[2; 12]).unwrap());
         let (runners, _) = engine.progress();
-        let hits = runners.iter().flat_map(|runner| runner.tally.events()).find(|(event, _)| *event == Event::HotHit);
-        hits.unwrap().1
+        let mut events = runners.iter().flat_map(|runner| runner.tally.events(runner.counters));
+        events.find(|(event, _)| *event == "hot_hit_blocks").unwrap().1
     };
     assert_eq!([hot_hits("bytes"), hot_hits("blocks")], [2, 0]);
 }

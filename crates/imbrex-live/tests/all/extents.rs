@@ -18,6 +18,10 @@ const BLOCK: u64 = 4096;
 const LOOKED_AT: u64 = 3000 * BLOCK;
 
 fn image(layer: &str, drive: &str) -> Arc<Image<File>> {
+    image_as(layer, drive, "")
+}
+
+fn image_as(layer: &str, drive: &str, config: &str) -> Arc<Image<File>> {
     let info = layers::find(layer).unwrap();
     let preset = DrivePreset::named(drive).unwrap().with_capacity(256 << 20).unwrap();
     let file = tempfile::tempfile().unwrap();
@@ -25,7 +29,7 @@ fn image(layer: &str, drive: &str) -> Arc<Image<File>> {
     let image = Arc::new(Image::create(file, &preset).unwrap());
     let needs_some = info.buffered || info.recording == Recording::WholeZones;
     let buffer = needs_some.then(|| "4MiB".parse().unwrap());
-    let config = toml::Table::new();
+    let config = config.parse().unwrap();
     format(vec![image.clone()], &FormatOptions { layer: info, config: &config, buffer, journal_blocks: None }).unwrap();
     image
 }
@@ -165,4 +169,31 @@ fn runs_begin_and_end_where_they_were_asked_for() {
     let end = engine.capacity() * BLOCK;
     assert_eq!(engine.known_zeros(end - 1, 2), Err(Failure::OutOfRange));
     assert_eq!(engine.known_zeros(u64::MAX, 2), Err(Failure::OutOfRange));
+}
+
+/// To give blocks up, a server asks the layer where they lie. That is no read of the host's: it must not renew them in a
+/// buffer that keeps what was read, which a zone with older content goes on to hold.
+#[test]
+fn what_a_server_asks_for_itself_is_no_use_of_a_block() {
+    const EACH: u64 = 400;
+    let engine = start(&image_as("block-lru", "small-zoned", "reads_count = true"));
+    let zone = u64::from(engine.contents()[0].zones()[0].blocks);
+    let homes = [0, zone, 2 * zone];
+    for home in homes {
+        write(&engine, home, EACH + 1);
+    }
+    let [oldest, newer, last] = homes;
+    write(&engine, oldest, EACH);
+    write(&engine, newer, EACH);
+    trim(&engine, oldest, EACH);
+    let buffered = || {
+        let contents = engine.contents();
+        [0, 1].map(|zone| u64::from(contents[0].zones()[zone].buffered))
+    };
+    assert_eq!(buffered(), [EACH; 2], "a zone cannot forget a part");
+    let mut writes = last..last + EACH;
+    while buffered() == [EACH; 2] {
+        write(&engine, writes.next().expect("the buffer is full by then"), 1);
+    }
+    assert_eq!(buffered()[1], EACH, "who was written last stays");
 }

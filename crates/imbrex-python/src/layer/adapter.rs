@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
+use imbrex::event::Counter;
 use imbrex::layer::{
-    Condition, Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Unwritten, Violation,
+    Condition, Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, Standing, Step, TranslationLayer, UnitReport,
+    Unsafe, Unwritten, Violation, Write,
 };
 use imbrex::plan::{Plan, Record};
 use pyo3::exceptions::{PyAssertionError, PyValueError};
@@ -25,23 +27,14 @@ pub struct Adapter {
     plan: Py<PyPlan>,
     raised: Arc<Raised>,
     facts: Facts,
-    own: Own,
-}
-
-/// What a layer says once, when it is made.
-struct Facts {
     capacity: u64,
-    ram_blocks: u32,
-    unwritten: Unwritten,
-    survives: Result<(), Unsafe>,
-    most_records: u64,
-    most_redo_blocks: u32,
-    looks_at_waiting: bool,
+    own: Own,
 }
 
 /// Methods that its class has written itself: the others are not called.
 struct Own {
     announce: bool,
+    read: bool,
     trim: bool,
     flush: bool,
     freed: bool,
@@ -49,27 +42,30 @@ struct Own {
     idle_after_ns: bool,
 }
 
-impl Facts {
-    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let said: Option<String> = object.call_method0("survives_power_loss")?.extract()?;
-        let unwritten: String = object.call_method0("unwritten")?.extract()?;
-        Ok(Self {
-            capacity: object.call_method0("capacity")?.extract()?,
-            ram_blocks: object.call_method0("ram_blocks")?.extract()?,
-            unwritten: match unwritten.as_str() {
-                "zeros" => Unwritten::Zeros,
-                "old-content" => Unwritten::OldContent,
-                other => {
-                    let problem = format!("unwritten() is {other:?}, neither 'zeros' nor 'old-content'");
-                    return Err(PyValueError::new_err(problem));
-                }
-            },
-            survives: said.map_or(Ok(()), |why| Err(Unsafe(why))),
-            most_records: object.call_method0("most_records")?.extract()?,
-            most_redo_blocks: object.call_method0("most_redo_blocks")?.extract()?,
-            looks_at_waiting: object.call_method0("looks_at_waiting")?.extract()?,
-        })
-    }
+/// What a layer states when it is made.
+fn facts(object: &Bound<'_, PyAny>) -> PyResult<Facts> {
+    let said = object.call_method0("facts")?;
+    let unwritten: String = said.getattr("unwritten")?.extract()?;
+    let loses_flushed: Option<String> = said.getattr("loses_flushed")?.extract()?;
+    Ok(Facts {
+        ram_blocks: said.getattr("ram_blocks")?.extract()?,
+        unwritten: match unwritten.as_str() {
+            "zeros" => Unwritten::Zeros,
+            "old-content" => Unwritten::OldContent,
+            other => {
+                let problem = format!("unwritten is {other:?}, neither 'zeros' nor 'old-content'");
+                return Err(PyValueError::new_err(problem));
+            }
+        },
+        looks_at_waiting: said.getattr("looks_at_waiting")?.extract()?,
+        journal: JournalFacts {
+            records: said.getattr("records")?.extract()?,
+            redo_blocks: said.getattr("redo_blocks")?.extract()?,
+            ..JournalFacts::default()
+        },
+        loses_flushed: loses_flushed.map(Unsafe),
+        ..Facts::default()
+    })
 }
 
 impl Own {
@@ -77,6 +73,7 @@ impl Own {
         let is_own = |name: &str| Ok::<_, PyErr>(!class.getattr(name)?.is(&base.getattr(name)?));
         Ok(Self {
             announce: is_own("announce")?,
+            read: is_own("read")?,
             trim: is_own("trim")?,
             flush: is_own("flush")?,
             freed: is_own("freed")?,
@@ -92,13 +89,15 @@ impl Adapter {
         name: &'static str,
         object: &Bound<'_, PyAny>,
         base: &Bound<'_, PyAny>,
+        counters: &'static [Counter],
         raised: Arc<Raised>,
     ) -> PyResult<Self> {
         Ok(Self {
             name,
-            plan: Py::new(object.py(), PyPlan::default())?,
+            plan: Py::new(object.py(), PyPlan::of(counters))?,
             raised,
-            facts: Facts::of(object)?,
+            capacity: object.call_method0("capacity")?.extract()?,
+            facts: Facts { counters, ..facts(object)? },
             own: Own::of(&object.get_type(), base)?,
             object: object.clone().unbind(),
         })
@@ -157,37 +156,48 @@ fn word(access: Access) -> &'static str {
 }
 
 impl TranslationLayer for Adapter {
+    fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+
     fn capacity(&self) -> u64 {
-        self.facts.capacity
+        self.capacity
     }
 
-    fn ram_blocks(&self) -> u32 {
-        self.facts.ram_blocks
+    fn standing(&self) -> Standing {
+        let occupancy: Option<(u64, u64)> = match self.own.occupancy {
+            true => self.asked("occupancy", None, |object, _| object.call_method0("occupancy")?.extract()),
+            false => None,
+        };
+        let idle_after_ns = match self.own.idle_after_ns {
+            true => self.asked("idle_after_ns", 0, |object, _| object.call_method0("idle_after_ns")?.extract()),
+            false => 0,
+        };
+        let occupancy = occupancy.map(|(used, blocks)| Occupancy { used, blocks });
+        Standing { occupancy, idle_after_ns, ..Standing::default() }
     }
 
-    fn survives_power_loss(&self) -> Result<(), Unsafe> {
-        self.facts.survives.clone()
-    }
-
-    fn unwritten(&self) -> Unwritten {
-        self.facts.unwritten
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
+        self.planned("locate", plan, (), |object, own| {
+            object.call_method1("locate", (at.start.0, at.blocks, own)).map(drop)
+        });
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        if !self.own.read {
+            return self.locate(at, plan);
+        }
         self.planned("read", plan, (), |object, own| {
             object.call_method1("read", (at.start.0, at.blocks, own)).map(drop)
         });
     }
 
-    fn announce(&mut self, at: Extent<Lba>, bytes: u64) {
-        if self.own.announce {
+    fn write(&mut self, Write { at, request_bytes }: Write, plan: &mut Plan) -> u32 {
+        if let Some(bytes) = request_bytes.filter(|_| self.own.announce) {
             self.asked("announce", (), |object, _| {
                 object.call_method1("announce", (at.start.0, at.blocks, bytes)).map(drop)
             });
         }
-    }
-
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         self.planned("write", plan, at.blocks, |object, own| {
             taken("write", &object.call_method1("write", (at.start.0, at.blocks, own))?, 0, at.blocks)
         })
@@ -211,10 +221,6 @@ impl TranslationLayer for Adapter {
         })
     }
 
-    fn looks_at_waiting(&self) -> bool {
-        self.facts.looks_at_waiting
-    }
-
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {
         self.planned("clean", plan, Step::Nothing, |object, own| {
             let of = |request: &Request| (word(request.access), request.at.start.0, request.at.blocks);
@@ -224,14 +230,7 @@ impl TranslationLayer for Adapter {
         })
     }
 
-    fn idle_after_ns(&self) -> u64 {
-        if !self.own.idle_after_ns {
-            return 0;
-        }
-        self.asked("idle_after_ns", 0, |object, _| object.call_method0("idle_after_ns")?.extract())
-    }
-
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         if self.own.freed {
             self.asked("freed", (), |object, _| {
                 object.call_method1("freed", (space.start.block(), space.blocks)).map(drop)
@@ -261,23 +260,6 @@ impl TranslationLayer for Adapter {
 
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         self.planned("restate", plan, None, |object, own| object.call_method1("restate", (from, own))?.extract())
-    }
-
-    fn most_redo_blocks(&self) -> u32 {
-        self.facts.most_redo_blocks
-    }
-
-    fn most_records(&self) -> u64 {
-        self.facts.most_records
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        if !self.own.occupancy {
-            return None;
-        }
-        let said: Option<(u64, u64)> =
-            self.asked("occupancy", None, |object, _| object.call_method0("occupancy")?.extract());
-        said.map(|(used, blocks)| Occupancy { used, blocks })
     }
 
     fn check(&self) -> Result<(), Violation> {

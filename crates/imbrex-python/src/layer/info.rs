@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use imbrex::event::{Counter, MOST_COUNTERS};
 use imbrex::layer::TranslationLayer;
 use imbrex::layers::config::Field;
 use imbrex::layers::{self, ConfigError, Family, LayerInfo};
@@ -26,6 +27,8 @@ struct Described {
     buffered: bool,
     /// Key, default, meaning and samples.
     fields: Vec<(String, toml::Value, String, Vec<toml::Value>)>,
+    /// Key, unit and meaning.
+    counters: Vec<[String; 3]>,
 }
 
 /// A class that has been used, as it was then.
@@ -84,7 +87,17 @@ impl Described {
             let (key, meaning) = (field.getattr("key")?.extract()?, field.getattr("meaning")?.extract()?);
             Ok((key, default, meaning, samples.collect::<PyResult<_>>()?))
         });
+        let counters = class.getattr("counters")?.try_iter()?.map(|counter| {
+            let counter = counter?;
+            let text = |name: &str| counter.getattr(name)?.extract::<String>();
+            Ok([text("key")?, text("unit")?, text("meaning")?])
+        });
+        let counters: Vec<_> = counters.collect::<PyResult<_>>()?;
+        if counters.len() > MOST_COUNTERS {
+            return Err(PyValueError::new_err(format!("a layer has at most {MOST_COUNTERS} counters of its own")));
+        }
         Ok(Self {
+            counters,
             name: name.map_or_else(|| class.name().map(|name| name.to_string()), Ok)?,
             summary: doc.unwrap_or_default().lines().next().unwrap_or_default().to_owned(),
             recording: recording(&text("recording")?)?,
@@ -103,9 +116,15 @@ impl Described {
             samples: Box::leak(samples.iter().map(|sample| leaked(sample.to_string())).collect::<Box<[_]>>()),
         };
         let defaults = self.fields.iter().map(|(key, default, ..)| (key.clone(), default.clone())).collect();
+        let counter = |[key, unit, meaning]: [String; 3]| Counter {
+            key: leaked(key),
+            unit: leaked(unit),
+            meaning: leaked(meaning),
+        };
+        let counters: &'static [Counter] = Box::leak(self.counters.into_iter().map(counter).collect::<Box<[_]>>());
         let make = move |space: &Space, config: &toml::Table| {
             let config = configured(name, &defaults, config)?;
-            Python::attach(|py| made(name, (class.bind(py), base.bind(py)), (space, &config), &raised))
+            Python::attach(|py| made(name, (class.bind(py), base.bind(py)), (space, &config), counters, &raised))
         };
         Box::leak(Box::new(LayerInfo {
             name,
@@ -167,12 +186,13 @@ fn made(
     name: &'static str,
     (class, base): (&Bound<'_, PyType>, &Bound<'_, PyAny>),
     (space, config): (&Space, &toml::Table),
+    counters: &'static [Counter],
     raised: &Arc<Raised>,
 ) -> Result<Box<dyn TranslationLayer>, ConfigError> {
     let py = class.py();
     let make = || {
         let object = class.call1((PySpace::new(space), dict(py, config)?))?;
-        Adapter::new(name, &object, base, Arc::clone(raised))
+        Adapter::new(name, &object, base, counters, Arc::clone(raised))
     };
     match make() {
         Ok(adapter) => Ok(Box::new(adapter)),

@@ -1,6 +1,7 @@
 //! The plan that a layer in Python appends to.
 
 use imbrex::block::Extent;
+use imbrex::event::Counter;
 use imbrex::plan::{Event, Place, Plan, Unit, Why};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,9 +14,16 @@ use super::record::record_of;
 #[derive(Default)]
 pub struct PyPlan {
     plan: Plan,
+    /// What the layer counts of its own.
+    counters: &'static [Counter],
 }
 
 impl PyPlan {
+    /// One that a layer with these counters of its own appends to.
+    pub fn of(counters: &'static [Counter]) -> Self {
+        Self { plan: Plan::new(), counters }
+    }
+
     /// Moves all operations to the end of another plan.
     pub fn drain_to(&mut self, plan: &mut Plan) {
         self.plan.ops().iter().for_each(|op| plan.push(*op));
@@ -91,13 +99,17 @@ impl PyPlan {
         Ok(())
     }
 
-    /// Counts that something happened, such as `write_hits`, `rmw` or `evicted`.
+    /// Counts that something happened, such as `write_hits`, `rmw` or `evicted`, or what a counter of the layer's own
+    /// counts.
     #[pyo3(signature = (event, times = 1))]
     fn count(&mut self, event: &str, times: u32) -> PyResult<()> {
-        let known = Event::ALL.into_iter().find(|known| known.name() == event);
-        let names = || Event::ALL.map(Event::name).join(", ");
-        let event =
-            known.ok_or_else(|| PyValueError::new_err(format!("no event is called {event}; known are {}", names())))?;
+        let own = (0..self.counters.len()).map(|number| Event::Own(number as u8));
+        let known = || Event::SHARED.into_iter().chain(own.clone());
+        let name = |event: Event| event.name(self.counters);
+        let Some(event) = known().find(|known| name(*known) == event) else {
+            let names = known().map(name).collect::<Vec<_>>().join(", ");
+            return Err(PyValueError::new_err(format!("no event is called {event}; known are {names}")));
+        };
         self.plan.count(event, times);
         Ok(())
     }

@@ -10,7 +10,7 @@ impl Run {
         if self.dice.one_in(3) {
             self.performer.clean_asked();
         } else if self.performer.idle(1_000_000_000) == Offered::Declined
-            && let Some(Outlook { room, .. }) = self.performer.outlook()
+            && let Some(Outlook { room, .. }) = self.performer.standing().outlook
         {
             self.performer.clean_ahead(room + 1);
         }

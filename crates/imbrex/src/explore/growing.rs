@@ -10,7 +10,7 @@ const OPERATIONS: u64 = 4;
 impl Run {
     /// Asks for a little more space, if none is being made, and offers time for some steps.
     pub(super) fn grow(&mut self) -> Result<(), String> {
-        let is_growing = self.performer.layer().is_some_and(|layer| layer.growth().is_some());
+        let is_growing = self.performer.standing().growth.is_some();
         if !is_growing {
             let blocks = self.dice.between(1, 40);
             // All of the disk may be sequential by now.
@@ -27,6 +27,6 @@ impl Run {
 
     /// Blocks that the host sees now.
     pub(super) fn seen_capacity(&mut self) -> u64 {
-        self.performer.layer().map_or(0, |layer| layer.capacity())
+        self.performer.top().layer().map_or(0, |layer| layer.capacity())
     }
 }

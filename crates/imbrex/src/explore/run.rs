@@ -269,7 +269,7 @@ impl Run {
                 (Asked::Write(at, id + 1), Request::Write(at, data.concat().into()))
             }
             // Elsewhere zeros are content like any other.
-            78..80 if free && self.performer.layer().is_some_and(|layer| layer.trims_to_zeros()) => {
+            78..80 if free && self.performer.top().layer().is_some_and(|layer| layer.facts().trims_to_zeros) => {
                 let at = self.trimmed(at);
                 self.model.zeros_begin(at, id + 1);
                 (Asked::Write(at, id + 1), Request::Zero(at))

@@ -132,9 +132,9 @@ impl Shape {
 
     /// What the runner of the layer itself needs to know.
     pub fn top(&self) -> Setup {
-        let (build, space, config) = (Arc::clone(&self.build), self.space.clone(), self.config.clone());
+        let (build, config) = (Arc::clone(&self.build), self.config.clone());
         // Half of them as they are served, and half as they are simulated.
-        let spares_ram = self.entry_blocks.is_multiple_of(2);
+        let space = Space { spares_ram: self.entry_blocks.is_multiple_of(2), ..self.space.clone() };
         let media: Box<dyn Media> = match &self.below {
             Below::Drive(media) => media.copy(),
             Below::Stack(shapes) => {
@@ -144,12 +144,7 @@ impl Shape {
         };
         Setup {
             make: Box::new(move || match build(&space, &config) {
-                Ok(mut layer) => {
-                    if spares_ram {
-                        layer.spare_ram();
-                    }
-                    layer
-                }
+                Ok(layer) => layer,
                 Err(e) => unreachable!("the same layer was made before: {e}"),
             }),
             media,
@@ -204,7 +199,7 @@ impl Shape {
 pub fn configuration(candidate: &Candidate, dice: &mut Dice) -> Result<toml::Table, ConfigError> {
     let space = ample_space();
     let survives =
-        |config: &toml::Table| (candidate.build)(&space, config).map(|layer| layer.survives_power_loss().is_ok());
+        |config: &toml::Table| (candidate.build)(&space, config).map(|layer| layer.facts().loses_flushed.is_none());
     let choose = |field: &'static Field| (!field.samples.is_empty()).then(|| *dice.pick(field.samples));
     sampled(&candidate.name, candidate.fields, choose, survives)
 }
@@ -263,6 +258,7 @@ fn stacked(journal: u32, buffer: u32, rules: Rules, dice: &mut Dice) -> Result<(
         realms: None,
         home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: disk.layer()?.capacity() }),
         buffer_blocks: buffer,
+        spares_ram: false,
     };
     Ok((Below::Stack(vec![flash, disk]), space))
 }

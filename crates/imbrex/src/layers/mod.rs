@@ -39,6 +39,7 @@ use std::borrow::Cow;
 
 pub use config::{ConfigError, Field, READ_ALLOCATE};
 
+use crate::event::Counter;
 use crate::layer::{TranslationLayer, Unsafe};
 use crate::parts::zone_map::ZoneMap;
 use crate::recording::Recording;
@@ -169,6 +170,12 @@ impl LayerInfo {
         let own = if self.recording == Recording::Cached { below::without(config) } else { Cow::Borrowed(config) };
         (self.make)(space, &own)
     }
+
+    /// The counters that are its own; none of a layer that its defaults do not make.
+    #[must_use]
+    pub fn counters(&self) -> &'static [Counter] {
+        self.build(&samples::ample_space(), &toml::Table::new()).map_or(&[], |layer| layer.facts().counters)
+    }
 }
 
 /// The native zones of a layer that keeps `spare` of the drive's zones free.
@@ -186,16 +193,10 @@ pub fn zone_map(layer: &'static str, space: &Space, spare: u32) -> Result<ZoneMa
     }
 }
 
-/// Whether zone rewrites with so many spare zones survive power loss.
-///
-/// # Errors
-/// [`Unsafe`] without a spare zone.
-pub fn rewrite_survives(spare_zones: u32) -> Result<(), Unsafe> {
-    if spare_zones > 0 {
-        return Ok(());
-    }
+/// Why a power cut may lose zones that are rewritten with so many spare ones, if it may.
+pub fn loses_zones(spare_zones: u32) -> Option<Unsafe> {
     let reason = "a zone that is reset before it is rewritten is lost with the power; set spare_zones to 1 or more";
-    Err(Unsafe(reason.to_owned()))
+    (spare_zones == 0).then(|| Unsafe(reason.to_owned()))
 }
 
 #[cfg(test)]

@@ -103,6 +103,7 @@ pub fn ample_space() -> Space {
         }),
         home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: 1000 }),
         buffer_blocks: 256,
+        spares_ram: false,
     }
 }
 
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn samples_that_do_not_survive_power_loss_are_left_out_on_request() {
         let survives = |info: &LayerInfo, config: &toml::Table| {
-            info.build(&ample_space(), config).map(|layer| layer.survives_power_loss().is_ok())
+            info.build(&ample_space(), config).map(|layer| layer.facts().loses_flushed.is_none())
         };
         let mut unsafe_layers = 0;
         for info in ALL {

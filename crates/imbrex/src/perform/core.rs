@@ -8,7 +8,7 @@ use super::losses::Losses;
 use super::progress::{Steps, Tally};
 use super::{Counts, Failure, Io, IoKind, Reply, Request, Setup};
 use crate::block::Pba;
-use crate::layer::TranslationLayer;
+use crate::layer::Facts;
 
 /// What recovery and serving share.
 pub(super) struct Core {
@@ -36,8 +36,8 @@ pub(super) struct Core {
     pub steps: Steps,
     /// The bound that steps have, whatever the life of the layer.
     pub step_bound: Option<u32>,
-    /// The most blocks that a step moves by the layer's configuration, if that says so.
-    pub step_blocks: Option<u32>,
+    /// What the layer stated when it was made.
+    pub facts: Facts,
 }
 
 /// What a device operation is for.
@@ -61,8 +61,8 @@ pub(super) struct Pending {
 pub(super) type Queue = VecDeque<(u64, Pending)>;
 
 impl Core {
-    /// Of a store on which `layer` is to be served.
-    pub fn new(setup: Setup, layer: &dyn TranslationLayer) -> Self {
+    /// Of a store on which a layer that states these facts is to be served.
+    pub fn new(setup: Setup, facts: Facts) -> Self {
         Self {
             setup,
             next_io: 0,
@@ -78,7 +78,7 @@ impl Core {
             tally: Tally::default(),
             steps: Steps::default(),
             step_bound: None,
-            step_blocks: layer.step_blocks(),
+            facts,
         }
     }
 

@@ -12,7 +12,7 @@ use super::rules::Rule;
 use super::{IoKind, IoResult};
 use crate::block::{Address, Extent, Pba};
 use crate::footprint::Footprint;
-use crate::layer::TranslationLayer;
+use crate::layer::{Facts, Freed, TranslationLayer};
 use crate::plan::{Place, Unit, Why};
 
 /// An operation has failed that the layer's life cannot go on without: rule 10.
@@ -35,13 +35,13 @@ pub(super) struct Execution {
 }
 
 impl Execution {
-    /// Of the plans of `layer`.
-    pub fn new(layer: &dyn TranslationLayer, block_bytes: usize) -> Self {
+    /// Of the plans of a layer that states these facts.
+    pub fn new(facts: &Facts, block_bytes: usize) -> Self {
         Self {
             requests: Requests::default(),
             operations: Operations::default(),
-            ram: Ram::new(layer.ram_blocks(), block_bytes),
-            has_images: layer.most_redo_blocks() > 0,
+            ram: Ram::new(facts.ram_blocks, block_bytes),
+            has_images: facts.journal.redo_blocks > 0,
             unread: BTreeSet::new(),
             suspects: BTreeSet::new(),
             unflushed: false,
@@ -321,7 +321,7 @@ impl Execution {
             Place::At(to) if why == Why::Promote && !media.has_pointer(media.unit_of(to)) => {
                 let space = Extent::new(to, blocks);
                 self.unread.extend(space.iter());
-                layer.unpromoted(space);
+                layer.freed(space, Freed::Unfilled);
                 self.complete(core, number);
             }
             _ => return Err(EndsLife),

@@ -3,7 +3,7 @@
 use super::Setup;
 use super::life::OPERATIONS_LIMIT;
 use super::room::REDO_PLANS;
-use crate::layer::TranslationLayer;
+use crate::layer::{Facts, JournalFacts};
 use crate::memory::Memory;
 use crate::plan::Record;
 
@@ -28,24 +28,24 @@ impl Setup {
     /// The memory that a runner takes with it.
     #[must_use]
     pub fn memory(&self) -> RunnerMemory {
-        let layer = (self.make)();
-        let layer = layer.as_ref();
-        RunnerMemory { maps: layer.memory(), content: self.content_memory(layer), journal: self.journal_memory(layer) }
+        let facts = (self.make)().facts();
+        let (content, journal) = (self.content_memory(&facts), self.journal_memory(&facts.journal));
+        RunnerMemory { maps: facts.memory, content, journal }
     }
 
-    fn content_memory(&self, layer: &dyn TranslationLayer) -> Memory {
-        let ram = u64::from(layer.ram_blocks());
+    fn content_memory(&self, facts: &Facts) -> Memory {
+        let ram = u64::from(facts.ram_blocks);
         // What a step reads, and what it writes, is under way beside what is in RAM. So are images.
-        let step = layer.step_blocks().map_or(ram, |blocks| ram.min(blocks.into()));
-        let images = u64::from(layer.most_redo_blocks()) * (REDO_PLANS.0 + REDO_PLANS.1 + 1);
+        let step = facts.step_blocks.map_or(ram, |blocks| ram.min(blocks.into()));
+        let images = u64::from(facts.journal.redo_blocks) * (REDO_PLANS.0 + REDO_PLANS.1 + 1);
         let blocks = ram + 2 * step + images;
         let operations = Memory::room::<u8>(OPERATIONS_LIMIT as u64 * OPERATION);
         Memory::room::<u8>(blocks * self.block_bytes as u64) + operations
     }
 
-    fn journal_memory(&self, layer: &dyn TranslationLayer) -> Memory {
+    fn journal_memory(&self, facts: &JournalFacts) -> Memory {
         let gathered = 2 * self.gather as u64;
-        let records = Memory::room::<Record>(LISTS.saturating_mul(layer.most_records() + gathered));
+        let records = Memory::room::<Record>(LISTS.saturating_mul(facts.records + gathered));
         let blocks: u64 = self.journal.iter().map(|copy| u64::from(copy.blocks)).sum();
         records + Memory::room::<u8>(blocks * self.block_bytes as u64)
     }

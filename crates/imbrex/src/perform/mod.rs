@@ -30,6 +30,7 @@ mod items;
 mod joint;
 pub mod journal;
 mod life;
+mod located;
 mod losses;
 mod memory;
 mod operations;
@@ -47,13 +48,11 @@ mod running;
 mod scan;
 mod setup;
 mod stack;
-mod zeros;
 
 use std::collections::BTreeSet;
 
 use crate::block::Pba;
-use crate::contents::Contents;
-use crate::layer::{CannotGrow, Growth, Outlook, Pressure, TranslationLayer, UnitReport, Violation};
+use crate::layer::{CannotGrow, Facts, Pressure, Standing, TranslationLayer, UnitReport, Violation};
 use core::{Core, Pending};
 pub use memory::RunnerMemory;
 pub use progress::{Counts, Offered, Progress, Steps, Tally};
@@ -104,10 +103,12 @@ impl Performer {
     }
 
     fn start(setup: Setup, recovery: Recovery) -> Result<Self, String> {
-        let layer = (setup.make)();
-        layer.survives_power_loss().map_err(|e| e.to_string())?;
-        room::fits(&setup, layer.as_ref())?;
-        let core = Core::new(setup, layer.as_ref());
+        let facts = (setup.make)().facts();
+        if let Some(why) = &facts.loses_flushed {
+            return Err(why.to_string());
+        }
+        room::fits(&setup, &facts.journal)?;
+        let core = Core::new(setup, facts);
         let mut performer = Self { core, state: State::Recovering(Box::new(recovery)) };
         performer.advance();
         Ok(performer)
@@ -149,15 +150,6 @@ impl Performer {
         self.clean(Pressure::Ahead { room })
     }
 
-    /// How long the layer can take writes and what more room costs, while requests are served and if it says so.
-    #[must_use]
-    pub fn outlook(&self) -> Option<Outlook> {
-        match &self.state {
-            State::Running(running) => running.life().layer().outlook(),
-            State::Recovering(_) | State::Dead(_) => None,
-        }
-    }
-
     /// Asks the layer for at least `blocks` more blocks. That is durable with the next flush. Nothing comes of it while
     /// nothing can be planned: whoever asks may ask again.
     ///
@@ -182,15 +174,6 @@ impl Performer {
         };
         self.advance();
         offered
-    }
-
-    /// How long the disk must have been idle before that is of any use to the layer, in nanoseconds.
-    #[must_use]
-    pub fn idle_after_ns(&self) -> u64 {
-        match &self.state {
-            State::Running(running) => running.life().layer().idle_after_ns(),
-            State::Recovering(_) | State::Dead(_) => 0,
-        }
     }
 
     fn clean(&mut self, why: Pressure) -> Offered {
@@ -251,28 +234,17 @@ impl Performer {
         self.core.out.len()
     }
 
-    /// The layer, to be asked where blocks lie. Nobody carries out what it plans then.
-    pub fn layer(&mut self) -> Option<&mut dyn TranslationLayer> {
-        match &mut self.state {
-            State::Running(running) => Some(running.layer_mut()),
-            State::Recovering(_) | State::Dead(_) => None,
-        }
+    /// What the layer stated when it was made.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.core.facts
     }
 
-    /// Blocks that the host sees, while requests are served.
+    /// The layer, to be looked at while requests are served.
     #[must_use]
-    pub fn capacity(&self) -> Option<u64> {
+    pub fn layer(&self) -> Option<&dyn TranslationLayer> {
         match &self.state {
-            State::Running(running) => Some(running.life().layer().capacity()),
-            State::Recovering(_) | State::Dead(_) => None,
-        }
-    }
-
-    /// What is left of a growth, while requests are served.
-    #[must_use]
-    pub fn growth(&self) -> Option<Growth> {
-        match &self.state {
-            State::Running(running) => running.life().layer().growth(),
+            State::Running(running) => Some(running.life().layer()),
             State::Recovering(_) | State::Dead(_) => None,
         }
     }
@@ -314,25 +286,16 @@ impl Performer {
         self.core.counts
     }
 
-    /// What lies where, if the layer says so. Slow: for looking at now and then.
-    #[must_use]
-    pub fn contents(&self) -> Option<Contents> {
-        match &self.state {
-            State::Running(running) => running.life().layer().contents(),
-            _ => None,
-        }
-    }
-
     /// How the runner stands.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        let mut progress = Progress { tally: self.core.tally, ..Progress::default() };
+        let mut progress =
+            Progress { tally: self.core.tally, counters: self.core.facts.counters, ..Progress::default() };
         progress.journal_blocks = self.core.setup.journal.first().map_or(0, |copy| copy.blocks.into());
         if let State::Running(running) = &self.state {
             progress.journal_used = running.life().journal_used();
             progress.blocked = running.blocked() as u64;
-            progress.occupancy = running.life().layer().occupancy();
-            progress.growth = running.life().layer().growth();
+            Standing { occupancy: progress.occupancy, growth: progress.growth, .. } = running.life().layer().standing();
         }
         progress
     }
@@ -342,12 +305,6 @@ impl Performer {
     pub fn steps(&self) -> Steps {
         let under_way = matches!(&self.state, State::Running(running) if running.life().is_cleaning());
         Steps { under_way: under_way.into(), ..self.core.steps }
-    }
-
-    /// The most blocks that a step of cleaning moves by the layer's configuration, if that says so.
-    #[must_use]
-    pub fn step_blocks(&self) -> Option<u32> {
-        self.core.step_blocks
     }
 
     /// From now on a step of cleaning moves at most so many blocks, where the layer can make it smaller. It stays so

@@ -1,5 +1,6 @@
 //! What a runner has done and how it stands, for those who ask how a volume is.
 
+use crate::event::Counter;
 use crate::layer::{Growth, Occupancy};
 use crate::plan::{Event, Op, Plan, Why};
 
@@ -21,7 +22,7 @@ pub struct Counts {
 /// What plans were made of, added up.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    events: [u64; Event::ALL.len()],
+    events: [u64; Event::COUNT],
     moved: [u64; Why::ALL.len()],
 }
 
@@ -30,16 +31,18 @@ impl Tally {
     pub(super) fn add(&mut self, plan: &Plan) {
         for op in plan.ops() {
             match *op {
-                Op::Count(event, times) => self.events[event as usize] += u64::from(times),
+                Op::Count(event, times) => self.events[event.index()] += u64::from(times),
                 Op::Move { blocks, why, .. } => self.moved[why as usize] += u64::from(blocks),
                 Op::Record { .. } | Op::Reset(_) | Op::Free(_) => {}
             }
         }
     }
 
-    /// How often each event was counted.
-    pub fn events(&self) -> impl Iterator<Item = (Event, u64)> {
-        Event::ALL.into_iter().zip(self.events)
+    /// How often each event was counted, by its name, of a layer with these counters of its own.
+    pub fn events<'a>(&'a self, own: &'a [Counter]) -> impl Iterator<Item = (&'static str, u64)> + 'a {
+        let own_events = (0..own.len()).map(|number| Event::Own(number as u8));
+        let events = Event::SHARED.into_iter().chain(own_events);
+        events.map(|event| (event.name(own), self.events[event.index()]))
     }
 
     /// How many blocks were moved for each reason, whatever the move's ends.
@@ -64,6 +67,8 @@ pub enum Offered {
 pub struct Progress {
     /// What its plans were made of.
     pub tally: Tally,
+    /// The layer's own counters.
+    pub counters: &'static [Counter],
     /// Blocks of the journal that recovery would read.
     pub journal_used: u64,
     /// Blocks of the journal.
@@ -104,17 +109,18 @@ mod tests {
 
     #[test]
     fn every_event_and_reason_is_counted_as_itself() {
-        for (number, (event, why)) in Event::ALL.into_iter().zip(Why::ALL).enumerate() {
+        crate::counters! { OWN = "own", "times", "that this was tested"; }
+        for (number, (event, why)) in Event::SHARED.into_iter().chain([OWN]).zip(Why::ALL).enumerate() {
             let mut plan = Plan::new();
             plan.count(event, 3);
             plan.copy(Place::Host(0), Place::At(Pba::disk(0)), 5, why);
             let mut tally = Tally::default();
             tally.add(&plan);
             tally.add(&plan);
-            assert_eq!(tally.events().nth(number), Some((event, 6)));
+            assert_eq!(tally.events(ALL).nth(number), Some((event.name(ALL), 6)));
             assert_eq!(tally.moved().nth(number), Some((why, 10)));
-            assert_eq!(tally.events().map(|(_, times)| times).sum::<u64>(), 6);
+            assert_eq!(tally.events(ALL).map(|(_, times)| times).sum::<u64>(), 6);
         }
-        assert!(Event::ALL.iter().enumerate().all(|(number, event)| *event as usize == number));
+        assert!(Event::SHARED.iter().enumerate().all(|(number, event)| event.index() == number));
     }
 }

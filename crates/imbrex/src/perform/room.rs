@@ -8,7 +8,7 @@ use std::fmt;
 use super::Setup;
 use super::journal::{self, Coding};
 use super::ring::Slots;
-use crate::layer::{REGION_RECORDS, TranslationLayer};
+use crate::layer::{JournalFacts, REGION_RECORDS, TranslationLayer};
 
 /// Records gathered before a commit starts of its own accord, unless somebody chooses otherwise.
 pub const GATHER: usize = 1024;
@@ -29,9 +29,12 @@ pub(super) fn redo_entry_blocks(block_bytes: usize, images: u32) -> usize {
 
 /// Journal blocks that a checkpoint takes at most: those that its records fill, and a quarter more for what is left in
 /// entries, and in commits of which each carries a part of it.
-fn checkpoint_blocks(layer: &dyn TranslationLayer, block_bytes: usize, coding: Coding) -> u64 {
+fn checkpoint_blocks(
+    &JournalFacts { records, in_order, .. }: &JournalFacts,
+    block_bytes: usize,
+    coding: Coding,
+) -> u64 {
     let payload = journal::payload_bytes(block_bytes) as u64;
-    let (records, in_order) = (layer.most_records(), layer.most_in_order());
     let others = records.saturating_sub(in_order.records) * journal::RECORD_BYTES as u64;
     let filled = match coding {
         // What a volume was formatted with must go on to be enough.
@@ -57,18 +60,18 @@ pub struct JournalNeed {
 }
 
 impl JournalNeed {
-    /// That of `layer` in blocks of `block_bytes`, with so many records gathered before a commit.
+    /// That of a layer in blocks of `block_bytes`, with so many records gathered before a commit.
     #[must_use]
-    pub fn of(layer: &dyn TranslationLayer, block_bytes: usize, gather: usize, coding: Coding) -> Self {
+    pub fn of(facts: &JournalFacts, block_bytes: usize, gather: usize, coding: Coding) -> Self {
         let regions = journal::entry_blocks(2 * 2 * gather + REGION_RECORDS, 0, block_bytes);
         let records = journal::entry_blocks(2 * gather, 0, block_bytes);
-        let most = (layer.most_records(), layer.most_redo_blocks());
+        let most = (facts.records, facts.redo_blocks);
         Self {
-            checkpoint: checkpoint_blocks(layer, block_bytes, coding),
+            checkpoint: checkpoint_blocks(facts, block_bytes, coding),
             usual: (records + regions + 1) as u64,
             redo: redo_entry_blocks(block_bytes, most.1) as u64,
             most,
-            remedy: layer.shortens_journal(),
+            remedy: facts.remedy,
         }
     }
 
@@ -175,7 +178,7 @@ impl JournalLength {
                     return Err(JournalTooShort { need: Box::new(need), have: have.into(), full }.into());
                 }
             };
-            let need = JournalNeed::of(layer.as_ref(), block_bytes as usize, gather, Coding::Compact);
+            let need = JournalNeed::of(&layer.facts().journal, block_bytes as usize, gather, Coding::Compact);
             let Err(too_short) = need.check(blocks.into()) else { return Ok((blocks, layer)) };
             attempts += 1;
             made = Some((blocks, need.clone()));
@@ -196,18 +199,18 @@ fn longest<T, E>((mut fits, mut too_long): (u32, u32), mut make: impl FnMut(u32)
     fits
 }
 
-/// What the journal of `layer` needs on a store.
-fn need(setup: &Setup, layer: &dyn TranslationLayer) -> JournalNeed {
-    JournalNeed::of(layer, setup.block_bytes, setup.gather, setup.coding)
+/// What a journal needs on a store.
+fn need(setup: &Setup, facts: &JournalFacts) -> JournalNeed {
+    JournalNeed::of(facts, setup.block_bytes, setup.gather, setup.coding)
 }
 
-/// Blocks of the journal of `layer` that must be free when a commit begins that completes no checkpoint.
-pub(super) fn reserve(setup: &Setup, layer: &dyn TranslationLayer) -> u64 {
-    need(setup, layer).reserve()
+/// Blocks of the journal that must be free when a commit begins that completes no checkpoint.
+pub(super) fn reserve(setup: &Setup, facts: &JournalFacts) -> u64 {
+    need(setup, facts).reserve()
 }
 
-/// Whether what `layer` may write fits the journal.
-pub(super) fn fits(setup: &Setup, layer: &dyn TranslationLayer) -> Result<(), String> {
+/// Whether what a layer may write fits the journal.
+pub(super) fn fits(setup: &Setup, facts: &JournalFacts) -> Result<(), String> {
     let have = Slots::new(&setup.journal, setup.media.as_ref()).room();
-    need(setup, layer).check(have).map_err(|too_short| too_short.to_string())
+    need(setup, facts).check(have).map_err(|too_short| too_short.to_string())
 }

@@ -6,13 +6,13 @@ use bytes::Bytes;
 
 use super::core::{Core, Pending, Purpose};
 use super::life::{Life, Serves};
+use super::located::reads_where_it_lies;
 use super::recover::NewLife;
 use super::requests::Part;
 use super::rules::Rule;
-use super::zeros::knows_its_zeros;
 use super::{Failure, IoResult, Offered, Request};
 use crate::block::{self, Access, Extent, Lba, Pba};
-use crate::layer::{CannotGrow, Pressure, Step, TranslationLayer};
+use crate::layer::{CannotGrow, Pressure, Step, TranslationLayer, Write};
 use crate::plan::Plan;
 
 /// Requests that may wait for room before no more are taken from the queue.
@@ -203,7 +203,7 @@ impl Running {
 
     /// Accepts a write of zeros: as a trim where that leaves zeros, and is lost like a write.
     fn accept_zeros(&mut self, core: &mut Core, id: u64, at: Extent<Lba>) {
-        if self.life.layer().trims_to_zeros() {
+        if core.facts.trims_to_zeros {
             let trim = Wanted { is_write: true, ..Wanted::of(id, Access::Trim, at) };
             return self.accept_access(core, trim, Bytes::new(), None);
         }
@@ -230,10 +230,13 @@ impl Running {
         if is_read {
             let serves = Serves::Request(Part { id, first: 0 });
             self.life.plan(core, serves, |layer, plan| {
-                let before = plan.ops().len();
+                let (mut located, before) = (Plan::new(), plan.ops().len());
+                if cfg!(debug_assertions) {
+                    layer.locate(at, &mut located);
+                }
                 layer.read(at, plan);
                 let read = &plan.ops()[before..];
-                debug_assert!(knows_its_zeros(|at| layer.known_zeros(at), at, read), "{at:?} is said to be zeros");
+                debug_assert!(reads_where_it_lies(at, located.ops(), read), "{at:?} is not read where it lies");
             });
             self.life.requests_mut().planned_whole(core, id);
         } else {
@@ -283,10 +286,7 @@ impl Running {
         let serves = Serves::Request(Part { id, first: done });
         let taken = self.life.plan(core, serves, |layer, plan| match access {
             Access::Trim => layer.trim(rest, plan),
-            _ => {
-                layer.announce(rest, bytes);
-                layer.write(rest, plan)
-            }
+            _ => layer.write(Write { at: rest, request_bytes: Some(bytes) }, plan),
         });
         first.done += taken;
         if taken > 0 && first.done == at.blocks {
@@ -329,7 +329,12 @@ impl Running {
     /// Has the layer grow, if anything can be planned.
     pub fn grow(&mut self, core: &mut Core, blocks: u64) -> Option<Result<(), CannotGrow>> {
         let may = self.life.is_serving() && self.life.may_plan(&core.setup);
-        may.then(|| self.life.plan(core, Serves::Cleaning, |layer, plan| layer.grow(blocks, plan)))
+        may.then(|| {
+            self.life.plan(core, Serves::Cleaning, |layer, plan| match layer.growing() {
+                Some(growing) => growing.grow(blocks, plan),
+                None => Err(CannotGrow::never()),
+            })
+        })
     }
 
     /// A step of the growth that was asked for: now, or else before the next one that makes room for a write.
@@ -347,7 +352,7 @@ impl Running {
         if self.turn != Some(Offered::Later) || !may {
             return false;
         }
-        let step = match self.life.layer().growth() {
+        let step = match self.life.layer().standing().growth {
             Some(_) => self.clean(core, Pressure::Idle { ns: 0 }),
             None => Some(Step::Nothing),
         };

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::{Counts, Failure, Io, IoKind, IoResult, Offered, Performer, Progress, Reply, Request, Setup, Steps};
 use crate::block::{Extent, Lba, Pba};
 use crate::contents::Contents;
-use crate::layer::{CannotGrow, Growth, Outlook, TranslationLayer, Unwritten, Violation};
+use crate::layer::{CannotGrow, Outlook, Standing, TranslationLayer, Unwritten, Violation};
 
 /// The only client of a device below.
 const ABOVE: u32 = 0;
@@ -30,7 +30,7 @@ impl StackSetup {
     /// What a block reads as that was never written: nothing older than the devices below give.
     #[must_use]
     pub fn unwritten(&self) -> Unwritten {
-        let own = (self.top.make)().unwritten();
+        let own = (self.top.make)().facts().unwritten;
         self.below.iter().map(Self::unwritten).max().map_or(own, |below| own.min(below))
     }
 }
@@ -134,7 +134,7 @@ impl Stack {
     pub fn clean_ahead(&mut self, room: u64) -> Offered {
         let mut offered = self.top.clean_ahead(room);
         for device in &mut self.below {
-            if let Some(Outlook { most, .. }) = device.outlook() {
+            if let Some(Outlook { most, .. }) = device.standing().outlook {
                 offered = offered.max(device.clean_ahead(most));
             }
         }
@@ -142,17 +142,11 @@ impl Stack {
         offered
     }
 
-    /// How long the layer whose clients are served can take writes; see [`Performer::outlook`].
-    #[must_use]
-    pub fn outlook(&self) -> Option<Outlook> {
-        self.top.outlook()
-    }
-
     /// Whether a layer below has less room than is worth having, and can gain some.
     #[must_use]
     pub fn is_short_below(&self) -> bool {
         let is_short = |Outlook { room, most, gain, .. }| room < most && gain > 0;
-        self.below.iter().any(|device| device.outlook().is_some_and(is_short) || device.is_short_below())
+        self.below.iter().any(|device| device.standing().outlook.is_some_and(is_short) || device.is_short_below())
     }
 
     /// Asks the layer whose clients are served for at least `blocks` more blocks; see [`Performer::grow`].
@@ -172,18 +166,6 @@ impl Stack {
         offered
     }
 
-    /// Blocks that the host sees, while requests are served.
-    #[must_use]
-    pub fn capacity(&self) -> Option<u64> {
-        self.top.capacity()
-    }
-
-    /// What is left of a growth, while requests are served.
-    #[must_use]
-    pub fn growth(&self) -> Option<Growth> {
-        self.top.growth()
-    }
-
     /// Lets every runner clean, the top first.
     fn offer(&mut self, to: &mut dyn FnMut(&mut Performer) -> Offered) -> Offered {
         let mut offered = to(&mut self.top);
@@ -197,7 +179,7 @@ impl Stack {
     /// How long the drives must have been idle before that is of any use to every layer, in nanoseconds.
     #[must_use]
     pub fn idle_after_ns(&self) -> u64 {
-        self.below.iter().map(Self::idle_after_ns).fold(self.top.idle_after_ns(), u64::max)
+        self.below.iter().map(Self::idle_after_ns).fold(self.standing().idle_after_ns, u64::max)
     }
 
     /// The next operation to carry out, and the number of the drive that it is for. On a drive, its device is
@@ -254,9 +236,16 @@ impl Stack {
         if self.below.is_empty() { self.top.pending_io() } else { self.below.iter().map(Self::pending_io).sum() }
     }
 
-    /// The layer whose clients are served; see [`Performer::layer`].
-    pub fn layer(&mut self) -> Option<&mut dyn TranslationLayer> {
-        self.top.layer()
+    /// The runner of the layer whose clients are served.
+    #[must_use]
+    pub fn top(&self) -> &Performer {
+        &self.top
+    }
+
+    /// How the layer whose clients are served stands; as one that has nothing to say while it is not.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        self.top.layer().map_or_else(Standing::default, TranslationLayer::standing)
     }
 
     /// Takes the result of an operation.
@@ -303,7 +292,7 @@ impl Stack {
     #[must_use]
     pub fn contents(&self) -> Vec<Contents> {
         let below = self.below.iter().flat_map(Self::contents);
-        self.top.contents().into_iter().chain(below).collect()
+        self.top.layer().and_then(TranslationLayer::contents).into_iter().chain(below).collect()
     }
 
     /// How the runners stand: the top first, then those below it in the order of their drives.
@@ -326,7 +315,7 @@ impl Stack {
     /// The most blocks that a step of cleaning moves by the configuration of any layer, if one says so.
     #[must_use]
     pub fn step_blocks(&self) -> Option<u32> {
-        self.below.iter().map(Self::step_blocks).fold(self.top.step_blocks(), Option::max)
+        self.below.iter().map(Self::step_blocks).fold(self.top.facts().step_blocks, Option::max)
     }
 
     /// Bounds the steps of every layer; see [`Performer::bound_step`].

@@ -66,12 +66,13 @@ impl Stacked for Simulation {
 impl Simulation {
     /// Has the layer prefetch for coming requests, and those below it for what they will be asked then.
     pub(super) fn prefetch(&mut self, ahead: &[Request]) {
-        std::hint::black_box(self.layer.prefetch(ahead));
-        for (device, below) in (Pba::DISK..).zip(self.machine.disk.below_mut()) {
-            self.foretold.clear();
-            self.layer.foretell(ahead, device, &mut self.foretold);
-            below.prefetch(&self.foretold);
-        }
+        let (layer, below) = (&self.layer, self.machine.disk.below_mut());
+        self.foretold.resize_with(below.len(), Vec::new);
+        self.foretold.iter_mut().for_each(Vec::clear);
+        std::hint::black_box(layer.prefetch(ahead, &mut |device, request| {
+            self.foretold.get_mut(usize::from(device - Pba::DISK)).into_iter().for_each(|asked| asked.push(request));
+        }));
+        below.iter_mut().zip(&self.foretold).for_each(|(below, asked)| below.prefetch(asked));
     }
 
     fn serve_from(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {

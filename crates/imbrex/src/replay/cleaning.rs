@@ -34,7 +34,7 @@ impl Simulation {
             self.machine.wait_for_room()?;
             if let Some(ahead) = &mut ahead {
                 self.land(ahead);
-                if self.layer.looks_at_waiting() {
+                if self.facts.looks_at_waiting {
                     ahead.waiting(self.machine.now_ns, &mut self.waiting);
                 }
             }
@@ -74,7 +74,7 @@ impl Simulation {
     /// Offers the layer the time until `until_ns`.
     pub(super) fn use_idle_time(&mut self, until_ns: u64) -> Result<(), Box<Fault>> {
         let since_ns = self.machine.now_ns;
-        let mut is_growing = self.layer.growth().is_some();
+        let mut is_growing = self.is_growing();
         if !self.options.idle && !is_growing {
             return Ok(());
         }
@@ -92,7 +92,7 @@ impl Simulation {
             self.idle.ns += took_ns;
             if is_growing && let Some(growing) = &mut self.growing {
                 growing.stepped(took_ns, self.machine.now_ns, until_ns);
-                is_growing = self.layer.growth().is_some();
+                is_growing = self.is_growing();
                 is_held = is_growing && step == Step::Hold;
             }
             let goes_on = match step {
@@ -112,7 +112,7 @@ impl Simulation {
 
     /// When idle time that began at `since_ns` is first offered.
     fn idle_from(&self, since_ns: u64) -> u64 {
-        since_ns.saturating_add(self.options.idle_after_ns.max(self.layer.idle_after_ns()))
+        since_ns.saturating_add(self.options.idle_after_ns.max(self.layer.standing().idle_after_ns))
     }
 
     /// One cleaning step, performed whole; returns how long it took. `meanwhile` are the blocked write and the requests

@@ -9,7 +9,7 @@ use super::error::Fault;
 use super::lookahead::Pending;
 use super::outcome::GrowthOutcome;
 use super::simulation::Simulation;
-use crate::layer::{Pressure, Step};
+use crate::layer::{CannotGrow, Pressure, Step};
 use crate::plan::Event;
 
 impl Simulation {
@@ -21,15 +21,21 @@ impl Simulation {
         growing.begun = Some((now_ns, self.layer.capacity()));
         growing.ended_ns = now_ns;
         self.plan.clear();
-        self.layer.grow(blocks, &mut self.plan)?;
+        let Some(layer) = self.layer.growing() else { return Err(Box::new(CannotGrow::never().into())) };
+        layer.grow(blocks, &mut self.plan)?;
         self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
         self.machine.now_ns = now_ns;
         self.grow_held(now_ns)
     }
 
+    /// Whether a growth that was asked for is not complete.
+    pub(super) fn is_growing(&self) -> bool {
+        self.growing.is_some() && self.layer.standing().growth.is_some()
+    }
+
     /// Makes a first step, and as many as the layer holds everybody up for, among them who could begin at `arrival_ns`.
     fn grow_held(&mut self, arrival_ns: u64) -> Result<(), Box<Fault>> {
-        while self.layer.growth().is_some() {
+        while self.is_growing() {
             let given_back = self.machine.given_back;
             let (step, took_ns) = self.clean(Pressure::Idle { ns: 0 }, None)?;
             if let Some(growing) = &mut self.growing {
@@ -46,7 +52,7 @@ impl Simulation {
 
     /// The trace is over: what is left of a growth is done now.
     pub(super) fn grow_to_the_end(&mut self) -> Result<(), Box<Fault>> {
-        if self.layer.growth().is_some() {
+        if self.is_growing() {
             self.machine.now_ns = self.machine.latest_ns();
             self.use_idle_time(u64::MAX)?;
         }

@@ -77,7 +77,7 @@ impl Machine {
                 }
             }
         }
-        let most = layer.most_records();
+        let most = layer.facts().journal.records;
         if records > most {
             return Err(Violation(format!("restating takes {records} records, and {most} were said to do")).into());
         }

@@ -16,7 +16,7 @@ use super::padding::Padding;
 use super::queue::What;
 use super::scheduled::Scheduled;
 use crate::block::{Extent, Lba, Pba};
-use crate::layer::TranslationLayer;
+use crate::layer::{Freed, TranslationLayer};
 use crate::media::Illegal;
 use crate::plan::{Op, Place, Plan, Unit, Why};
 
@@ -167,7 +167,7 @@ impl Machine {
                 }
                 Op::Reset(unit) => self.defer(layer, Effect::Reset(*unit))?,
                 Op::Free(space) => self.defer(layer, Effect::Free(*space))?,
-                Op::Count(event, times) => self.counters.events[*event as usize] += u64::from(*times),
+                Op::Count(event, times) => self.counters.events[event.index()] += u64::from(*times),
             }
         }
         if BARE {
@@ -302,7 +302,7 @@ impl Machine {
             (None, Effect::Reset(unit)) => self.reset(unit)?,
         }
         self.given_back += 1;
-        layer.freed(space);
+        layer.freed(space, Freed::GivenUp);
         Ok(())
     }
 

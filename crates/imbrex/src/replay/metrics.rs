@@ -18,7 +18,7 @@ pub(super) struct Counters {
     /// Blocks read from the disk, by reason.
     pub read: [u64; Why::ALL.len()],
     /// How often each event happened.
-    pub events: [u64; Event::ALL.len()],
+    pub events: [u64; Event::COUNT],
     /// Units emptied.
     pub resets: u64,
     /// Blocks of padding that were written again with what they lie among.
@@ -27,7 +27,12 @@ pub(super) struct Counters {
 
 impl Counters {
     pub(super) fn event(&self, event: Event) -> u64 {
-        self.events[event as usize]
+        self.events[event.index()]
+    }
+
+    /// What the layer's own counters came to.
+    pub(super) fn own(&self) -> &[u64] {
+        &self.events[Event::SHARED.len()..]
     }
 
     /// Keeps the events alone: what was written to a device that is no drive is written to the media by the layer
@@ -44,7 +49,7 @@ impl Counters {
         self.resets += below.resets;
         self.padding_again += below.padding_again;
         for event in [Event::Rmw, Event::RmwFree] {
-            self.events[event as usize] += below.event(event);
+            self.events[event.index()] += below.event(event);
         }
     }
 }

@@ -60,7 +60,7 @@ pub use error::{Fault, Moment, ReplayError};
 pub use options::{
     Beyond, Extension, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, TraceMoment, WarmUp, Window,
 };
-pub use outcome::{Below, ByReason, CleaningTime, GrowthOutcome, HotAndCold, Latency, LatencyMs, Outcome, QUANTILES};
+pub use outcome::{Below, ByReason, CleaningTime, GrowthOutcome, Latency, LatencyMs, Outcome, QUANTILES};
 pub use room::{disk, space};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;

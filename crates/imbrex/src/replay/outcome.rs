@@ -4,9 +4,10 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
-use super::metrics::{Cleaning, Counters, Latencies, Served, Totals};
+use super::metrics::{Cleaning, Latencies, Served, Totals};
 use super::sums::{BandSums, TrackSums, ZoneSums};
 use crate::contents::Contents;
+use crate::event::Counted;
 use crate::plan::{Event, Why};
 
 /// A layer keeps up with its arrivals if it is late at their end by no more than this part of the time they took,
@@ -60,9 +61,9 @@ pub struct Outcome {
     pub direct_blocks: u64,
     /// Blocks of a write that a buffer let in which lets others pass; 0 where it lets in everything.
     pub admitted_blocks: u64,
-    /// What a buffer with a hot and a cold part did besides.
-    #[serde(skip_serializing_if = "HotAndCold::is_nothing")]
-    pub hot_cold: HotAndCold,
+    /// What the layer's own counters came to.
+    #[serde(skip_serializing_if = "Counted::is_empty")]
+    pub counters: Counted,
     /// Padding written.
     pub padding_blocks: u64,
     /// Padding that was written again, with the zone it lies in.
@@ -83,10 +84,6 @@ pub struct Outcome {
     /// How many cylinders the head has travelled, or the heads of all disks of a stack; on an interlaced disk a cylinder
     /// is a track.
     pub seek_cylinders: u64,
-    /// Blocks that were given a place away from their home, each time that they were; 0 for layers that do not say.
-    pub relocated_blocks: u64,
-    /// How many tracks from their home these lay, in all.
-    pub relocated_tracks: u64,
     /// Wall-clock time of the replay, prefilling and warm-up left out; 0 if nobody measured it.
     pub replay_seconds: f64,
     /// Host blocks replayed in each second of it.
@@ -100,9 +97,6 @@ pub struct Outcome {
     /// Where the blocks of the zones lie at the end, if these were looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZoneSums>,
-    /// Pairs of zones that took each other's place.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub zone_swaps: u64,
     /// What became of space that was asked for, if some was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<GrowthOutcome>,
@@ -132,46 +126,6 @@ pub struct GrowthOutcome {
     pub delayed_requests: u64,
     /// The longest that one of these waited for its end, in milliseconds.
     pub longest_delay_ms: f64,
-}
-
-/// What a buffer with a hot part of blocks and a cold part of chunks did besides.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Serialize)]
-pub struct HotAndCold {
-    /// Written blocks that updated a block in the hot part; the other hits were in the cold part.
-    pub hot_hit_blocks: u64,
-    /// Times that the hot part moved blocks to the cold one to make room.
-    pub hot_cleanings: u64,
-    /// Chunks collected for the zones that were written.
-    pub evicted_chunks: u64,
-    /// Collections that a waiting write to their zone ended early.
-    pub stopped_collections: u64,
-    /// Chunks that the hot part took from the cold one.
-    pub chunks_to_hot: u64,
-    /// Chunks that it gave back.
-    pub chunks_to_cold: u64,
-    /// Chunks in the cold part, summed over looks at it: up to four each time that its chunks are replaced.
-    pub cold_chunks: u64,
-    /// Of these, those after which three times as many chunks had come as the cold part has.
-    pub starving_chunks: u64,
-}
-
-impl HotAndCold {
-    fn new(media: &Counters) -> Self {
-        Self {
-            hot_hit_blocks: media.event(Event::HotHit),
-            hot_cleanings: media.event(Event::HotCleaned),
-            evicted_chunks: media.event(Event::ChunkEvicted),
-            stopped_collections: media.event(Event::CollectionStopped),
-            chunks_to_hot: media.event(Event::ChunkToHot),
-            chunks_to_cold: media.event(Event::ChunkToCold),
-            cold_chunks: media.event(Event::ColdChunk),
-            starving_chunks: media.event(Event::StarvingChunk),
-        }
-    }
-
-    fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// What a device of a stack did: its layer's requests are what the layer above read and wrote.
@@ -267,7 +221,7 @@ impl Outcome {
             evicted_blocks: media.event(Event::Evicted),
             direct_blocks: media.event(Event::Direct),
             admitted_blocks: media.event(Event::Admitted),
-            hot_cold: HotAndCold::new(media),
+            counters: Counted::default(),
             padding_blocks: media_write_blocks.get(Why::Pad),
             padding_again_blocks: media.padding_again,
             resets: media.resets,
@@ -279,14 +233,11 @@ impl Outcome {
             // counted, only when that request asks something of it.
             disk_busy_ratio: ratio(busy_ns.min(measured_ns), measured_ns),
             seek_cylinders: 0,
-            relocated_blocks: media.event(Event::Relocated),
-            relocated_tracks: media.event(Event::RelocatedTracks),
             replay_seconds: 0.0,
             blocks_per_second: 0.0,
             bands: None,
             tracks: None,
             zones: None,
-            zone_swaps: media.event(Event::ZoneSwap),
             growth: None,
             devices,
         }
@@ -300,13 +251,6 @@ impl Outcome {
         let arrival = self.arrival_seconds.filter(|seconds| *seconds > 0.0)?;
         let late = self.simulated_seconds - arrival;
         (late > arrival * LATE_PART && late > LATE_SECONDS).then(|| self.simulated_seconds / arrival)
-    }
-
-    /// How many tracks from its home a block lay that was relocated, on average, if one was.
-    #[must_use]
-    pub fn relocation_distance(&self) -> Option<f64> {
-        let blocks = self.relocated_blocks;
-        (blocks > 0).then(|| self.relocated_tracks as f64 / blocks as f64)
     }
 
     /// Adds what lies where at the end, if somebody looked.
@@ -364,11 +308,6 @@ impl Latency {
             quantiles: QUANTILES.map(|part| at(part * 100.0)),
         }
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl CleaningTime {

@@ -178,7 +178,7 @@ mod tests {
                 machine.open(Pending { request: Request { access, at }, arrival_ns: 0, number: 1, bytes: 8192 });
             let mut plan = crate::plan::Plan::new();
             if access == Access::Write {
-                layer.write(at, &mut plan);
+                layer.write(at.into(), &mut plan);
                 let version = machine.content.as_mut().map_or(0, Content::next_version);
                 machine.content.as_mut().unwrap().written(at, version);
                 machine.perform(&mut *layer, &plan, Host::Writes(at, version))?;

@@ -121,7 +121,7 @@ fn built(
 /// Whether a layer can be served live at all.
 pub(super) fn survives(layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
     let unsafe_one = |why: Unsafe| ReplayError::Option { option: "as_live", reason: why.to_string() };
-    layer.survives_power_loss().map_err(unsafe_one)
+    layer.facts().loses_flushed.map_or(Ok(()), |why| Err(unsafe_one(why)))
 }
 
 /// The space of `disk` that a layer may use under these options: all but what a volume keeps there under `as_live`,

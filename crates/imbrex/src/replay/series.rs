@@ -61,8 +61,8 @@ pub(super) struct Standing {
 
 impl Standing {
     pub(super) fn of(layer: &dyn TranslationLayer) -> Self {
-        let zones_left = layer.growth().map_or(0, |growth| growth.zones_left);
-        Self { zones_left, occupancy: layer.occupancy() }
+        let crate::layer::Standing { growth, occupancy, .. } = layer.standing();
+        Self { zones_left: growth.map_or(0, |growth| growth.zones_left), occupancy }
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
             now_ns += complete * 1_000;
             totals.host.write.requests += complete;
             totals.host.write.blocks += complete * 8;
-            totals.media.events[Event::Rmw as usize] += random.below(9);
+            totals.media.events[Event::Rmw.index()] += random.below(9);
             if series.advance(now_ns, totals.host.requests()) || is_always_shown {
                 series.see(totals, Standing::default());
             }

@@ -26,7 +26,8 @@ use super::scheduled::Scheduled;
 use super::series::Series;
 use super::{Observer, ServedRequest};
 use crate::block::{Access, Extent, Lba, Request};
-use crate::layer::{TranslationLayer, Unwritten};
+use crate::event::Counted;
+use crate::layer::{Facts, TranslationLayer, Unwritten, Write};
 use crate::perform::JournalNeed;
 use crate::perform::journal::Coding;
 use crate::plan::{Event, Plan, Unit};
@@ -36,12 +37,13 @@ use crate::trace::TraceSource;
 pub struct Simulation {
     pub(super) name: String,
     pub(super) layer: Box<dyn TranslationLayer>,
+    pub(super) facts: Facts,
     pub(super) machine: Machine,
     pub(super) options: ReplayOptions,
     pub(super) plan: Plan,
     pub(super) waiting: Vec<Request>,
     /// Reused for what a device of a stack will probably be asked.
-    pub(super) foretold: Vec<Request>,
+    pub(super) foretold: Vec<Vec<Request>>,
     pub(super) host: HostTotals,
     latencies: Latencies,
     pub(super) blocked: Cleaning,
@@ -73,11 +75,13 @@ impl Simulation {
     ) -> Result<Self, ReplayError> {
         options.check(&disk)?;
         let journal = options.as_live.then(|| journal_for(&*layer, options, disk.block_bytes())).transpose()?;
-        let content = options.verify.then(|| used(&disk, layer.unwritten()));
-        let machine = Machine::new(disk, layer.ram_blocks(), journal, content);
+        let facts = layer.facts();
+        let content = options.verify.then(|| used(&disk, facts.unwritten));
+        let machine = Machine::new(disk, facts.ram_blocks, journal, content);
         let mut simulation = Self {
             name: name.to_owned(),
             layer,
+            facts,
             machine,
             options: options.clone(),
             plan: Plan::new(),
@@ -310,13 +314,13 @@ impl Simulation {
         bytes: u64,
         mut ahead: Option<&mut Lookahead<'_>>,
     ) -> Result<(), Box<Fault>> {
-        self.layer.announce(at, bytes);
         let version = self.machine.content.as_mut().map_or(0, Content::next_version);
         let (mut rest, mut steps) = (at, 0);
         while !rest.is_empty() {
             self.machine.wait_for_room()?;
             self.plan.clear();
-            let took = self.layer.write(rest, &mut self.plan);
+            let request_bytes = (rest == at).then_some(bytes);
+            let took = self.layer.write(Write { at: rest, request_bytes }, &mut self.plan);
             if took > rest.blocks {
                 return Err(Fault::Took { at: rest, took }.into());
             }
@@ -376,9 +380,10 @@ impl Simulation {
         let measured_ns = self.machine.latest_ns().saturating_sub(measured_from_ns);
         let arrival_ns = self.last_arrival_ns.map(|ns| ns.saturating_sub(measured_from_ns));
         let time = (measured_ns, self.machine.disk.busy_ns());
-        let outcome = Outcome::new(&self.totals(), &self.latencies, (&self.blocked, &self.idle), time, devices);
-        let growth = self.growth_outcome();
-        Outcome { arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), seek_cylinders, growth, ..outcome }
+        let totals = self.totals();
+        let outcome = Outcome::new(&totals, &self.latencies, (&self.blocked, &self.idle), time, devices);
+        let (counters, growth) = (Counted::new(self.facts.counters, totals.media.own()), self.growth_outcome());
+        Outcome { counters, arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), seek_cylinders, growth, ..outcome }
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.
@@ -410,6 +415,7 @@ fn journal_for(
 ) -> Result<Journal, ReplayError> {
     survives(layer)?;
     let blocks = options.journal_blocks.unwrap_or(0);
-    JournalNeed::of(layer, block_bytes as usize, options.gather, Coding::Compact).check(blocks.into())?;
+    JournalNeed::of(&layer.facts().journal, block_bytes as usize, options.gather, Coding::Compact)
+        .check(blocks.into())?;
     Ok(Journal::new(journal::START, blocks, (block_bytes, options.gather)))
 }

@@ -55,7 +55,7 @@ fn measured(config: &str) -> Result<f64, ValidateError> {
         run: config.into(),
         source: Box::new(source),
     })?;
-    Ok(outcome.hot_cold.hot_hit_blocks as f64)
+    Ok(outcome.counters.get("hot_hit_blocks").unwrap_or(0) as f64)
 }
 
 #[cfg(test)]

@@ -121,14 +121,14 @@ impl Disk {
     }
 
     fn outlook(&self) -> Outlook {
-        self.performer.outlook().unwrap()
+        self.performer.layer().unwrap().standing().outlook.unwrap()
     }
 
     /// Writes at random all over the disk, with so much room made ahead: how many writes find none, and how many blocks
     /// are written.
     fn overwrite(&mut self, room: u64) -> (usize, u64) {
         let mut random = Random::new(7);
-        let places = self.performer.capacity().unwrap() / u64::from(WRITE);
+        let places = self.performer.layer().unwrap().capacity() / u64::from(WRITE);
         let mut without = 0;
         for _ in 0..WRITES {
             self.make_room(room);

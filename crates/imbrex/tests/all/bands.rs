@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::fixture::{Listed, ZONE_BLOCKS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::contents::{BandContent, BandState, Contents};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::layer::{Corrupt, Facts, Freed, Pressure, Step, TranslationLayer, UnitReport, Violation, Write};
 use imbrex::layers::{self, Family};
 use imbrex::plan::{Op, Place, Plan, Record, Unit, Why};
 use imbrex::replay::{
@@ -129,13 +129,21 @@ struct Counted {
 }
 
 impl TranslationLayer for Counted {
+    fn facts(&self) -> Facts {
+        self.layer.facts()
+    }
+
+    fn capacity(&self) -> u64 {
+        self.layer.capacity()
+    }
+
     fn contents(&self) -> Option<Contents> {
         self.counts.lock().unwrap().push(self.count.bands());
         self.layer.contents()
     }
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        let took = self.layer.write(at, plan);
-        self.count.host_wrote(at.first(took));
+    fn write(&mut self, write: Write, plan: &mut Plan) -> u32 {
+        let took = self.layer.write(write, plan);
+        self.count.host_wrote(write.at.first(took));
         self.count.follow(plan);
         took
     }
@@ -144,19 +152,13 @@ impl TranslationLayer for Counted {
         self.count.follow(plan);
         step
     }
-    fn looks_at_waiting(&self) -> bool {
-        self.layer.looks_at_waiting()
-    }
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {
         let step = self.layer.clean(why, waiting, plan);
         self.count.follow(plan);
         step
     }
-    fn capacity(&self) -> u64 {
-        self.layer.capacity()
-    }
-    fn ram_blocks(&self) -> u32 {
-        self.layer.ram_blocks()
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
+        self.layer.locate(at, plan);
     }
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         self.layer.read(at, plan);
@@ -164,8 +166,8 @@ impl TranslationLayer for Counted {
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         self.layer.trim(at, plan)
     }
-    fn freed(&mut self, space: Extent<Pba>) {
-        self.layer.freed(space);
+    fn freed(&mut self, space: Extent<Pba>, why: Freed) {
+        self.layer.freed(space, why);
     }
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         self.layer.apply(record)
@@ -175,9 +177,6 @@ impl TranslationLayer for Counted {
     }
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         self.layer.restate(from, plan)
-    }
-    fn most_records(&self) -> u64 {
-        self.layer.most_records()
     }
     fn check(&self) -> Result<(), Violation> {
         self.layer.check()

@@ -26,7 +26,7 @@ fn layer() -> Box<dyn TranslationLayer> {
 }
 
 fn setup() -> Setup {
-    let need = JournalNeed::of(layer().as_ref(), BLOCK, 1, Coding::Compact).blocks() as u32;
+    let need = JournalNeed::of(&layer().facts().journal, BLOCK, 1, Coding::Compact).blocks() as u32;
     Setup {
         make: Box::new(layer),
         media: Box::new(Shingled::new(Pba::DISK, SPEC)),

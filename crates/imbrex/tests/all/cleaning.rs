@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use crate::fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use imbrex::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Pressure, Step, TranslationLayer, UnitReport, Violation, Write,
+};
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::replay::{Outcome, ReplayOptions, Scheduler, Simulation};
@@ -38,17 +40,26 @@ impl Scripted {
 }
 
 impl TranslationLayer for Scripted {
+    fn facts(&self) -> Facts {
+        Facts {
+            looks_at_waiting: true,
+            journal: JournalFacts { records: 1, ..JournalFacts::default() },
+            ..Facts::default()
+        }
+    }
+
     fn capacity(&self) -> u64 {
         256
     }
-    fn ram_blocks(&self) -> u32 {
-        0
+
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
+        plan.copy(Place::At(Pba::disk(100 + at.start.0)), Place::Host(0), at.blocks, Why::Host);
     }
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         self.note(Call::Read(at.start.0));
-        plan.copy(Place::At(Pba::disk(100 + at.start.0)), Place::Host(0), at.blocks, Why::Host);
+        self.locate(at, plan);
     }
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         if !self.steps.is_empty() {
             return 0;
         }
@@ -73,10 +84,7 @@ impl TranslationLayer for Scripted {
         plan.free(Extent::new(Pba::disk(500), 1));
         self.steps.remove(0)
     }
-    fn looks_at_waiting(&self) -> bool {
-        true
-    }
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         self.note(Call::Freed(space.start.block()));
     }
     fn apply(&mut self, _record: &Record) -> Result<(), Corrupt> {
@@ -88,9 +96,6 @@ impl TranslationLayer for Scripted {
     fn restate(&self, _from: u64, plan: &mut Plan) -> Option<u64> {
         plan.record(Record::Note { key: 0, value: 0 });
         None
-    }
-    fn most_records(&self) -> u64 {
-        1
     }
     fn check(&self) -> Result<(), Violation> {
         Ok(())

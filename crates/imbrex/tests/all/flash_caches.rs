@@ -6,7 +6,7 @@ use crate::fixture::random::any_choices;
 use crate::fixture::two_devices::{Journal, TwoDevices, space};
 use imbrex::block::{Address, Extent, Lba, Pba};
 use imbrex::explore::{Candidate, Finding, Options, Subject, Tally, explore};
-use imbrex::layer::{Pressure, Step};
+use imbrex::layer::{Freed, Pressure, Step};
 use imbrex::layers::samples::sampled;
 use imbrex::layers::{self, LayerInfo, lru_cache, pore, sac, static_sets};
 use imbrex::perform::rules::{Rule, Rules};
@@ -94,21 +94,21 @@ fn a_blocked_write_costs_the_write_backs_it_needs_and_waits_for_its_frames() {
     let mut cache = build(&lru_cache::INFO, "", 4);
     let mut plan = Plan::new();
     for block in [40, 7, 6, 90] {
-        assert_eq!(cache.write(at(block, 1), &mut plan), 1);
+        assert_eq!(cache.write(at(block, 1).into(), &mut plan), 1);
     }
     plan.clear();
-    assert_eq!(cache.write(at(100, 3), &mut plan), 0);
+    assert_eq!(cache.write(at(100, 3).into(), &mut plan), 0);
     assert_eq!(cache.clean(Pressure::Blocked(at(100, 3)), &[], &mut plan), Step::More);
     let home: Vec<_> = plan.ops().iter().filter_map(destaged).collect();
     assert_eq!(home, [(Pba::new(2, 9 + 6), 2), (Pba::new(2, 9 + 40), 1)], "neighbours in one move, by number");
     assert_eq!(cache.clean(Pressure::Blocked(at(100, 3)), &[], &mut plan), Step::Wait);
     for op in plan.ops() {
         if let Op::Free(space) = op {
-            cache.freed(*space);
+            cache.freed(*space, Freed::GivenUp);
         }
     }
     assert_eq!(cache.clean(Pressure::Blocked(at(100, 3)), &[], &mut plan), Step::Done);
-    assert_eq!((cache.write(at(100, 3), &mut plan), cache.check()), (3, Ok(())));
+    assert_eq!((cache.write(at(100, 3).into(), &mut plan), cache.check()), (3, Ok(())));
 }
 
 fn destaged(op: &Op) -> Option<(Pba, u32)> {
@@ -122,13 +122,13 @@ fn destaged(op: &Op) -> Option<(Pba, u32)> {
 fn a_read_makes_room_for_the_next_one() {
     let mut cache = build(&lru_cache::INFO, "read_reserve = 2", 6);
     let mut plan = Plan::new();
-    assert_eq!(cache.write(at(10, 6), &mut plan), 6);
+    assert_eq!(cache.write(at(10, 6).into(), &mut plan), 6);
     plan.clear();
     cache.read(at(50, 1), &mut plan);
     assert_eq!(plan.ops().iter().filter_map(destaged).collect::<Vec<_>>(), [(Pba::new(2, 9 + 10), 2)]);
     let frees: Vec<_> = plan.ops().iter().filter(|op| matches!(op, Op::Free(_))).copied().collect();
     assert_eq!(frees, [Op::Free(Extent::new(Pba::new(1, 5), 2))]);
-    cache.freed(Extent::new(Pba::new(1, 5), 2));
+    cache.freed(Extent::new(Pba::new(1, 5), 2), Freed::GivenUp);
     plan.clear();
     cache.read(at(51, 1), &mut plan);
     let promotions = plan.ops().iter().filter(|op| matches!(op, Op::Move { why: Why::Promote, .. })).count();
@@ -138,15 +138,15 @@ fn a_read_makes_room_for_the_next_one() {
 /// The blocks that leave for a write of `at`, which finds no frame.
 fn leaving_for(cache: &mut dyn imbrex::layer::TranslationLayer, at: Extent<Lba>) -> Vec<(Pba, u32)> {
     let mut plan = Plan::new();
-    assert_eq!(cache.write(at, &mut plan), 0);
+    assert_eq!(cache.write(at.into(), &mut plan), 0);
     while cache.clean(Pressure::Blocked(at), &[], &mut plan) == Step::More {}
     for op in plan.ops() {
         if let Op::Free(space) = op {
-            cache.freed(*space);
+            cache.freed(*space, Freed::GivenUp);
         }
     }
     let home = plan.ops().iter().filter_map(destaged).collect();
-    assert_eq!((cache.write(at, &mut plan), cache.check()), (at.blocks, Ok(())));
+    assert_eq!((cache.write(at.into(), &mut plan), cache.check()), (at.blocks, Ok(())));
     home
 }
 
@@ -162,15 +162,15 @@ fn the_coldest_block_that_may_leave_does() {
     let mut cache = build(&pore::INFO, config, 6);
     let mut plan = Plan::new();
     for block in [5, 30, 25] {
-        assert_eq!(cache.write(at(block, 1), &mut plan), 1);
+        assert_eq!(cache.write(at(block, 1).into(), &mut plan), 1);
     }
     cache.read(at(90, 1), &mut plan);
     for block in [26, 31] {
-        assert_eq!(cache.write(at(block, 1), &mut plan), 1);
+        assert_eq!(cache.write(at(block, 1).into(), &mut plan), 1);
     }
     assert_eq!(leaving_for(cache.as_mut(), at(110, 1)), [home(25, 1)]);
     plan.clear();
-    assert_eq!(cache.write(at(111, 1), &mut plan), 1, "a clean block gives way");
+    assert_eq!(cache.write(at(111, 1).into(), &mut plan), 1, "a clean block gives way");
     cache.read(at(90, 1), &mut plan);
     assert!(plan.ops().iter().any(|op| matches!(op, Op::Move { from: Place::At(from), .. } if *from == home(90, 1).0)));
     // 26 ends the period. The next one opens the unit of 30 and 31, or that of 110 and 111: of equals the lower.
@@ -183,10 +183,10 @@ fn a_region_is_flushed_whole() {
     let mut cache = build(&pore::INFO, "region_blocks = 10\nperiod_blocks = 3\nevict = 'region'\nstep_blocks = 2", 6);
     let mut plan = Plan::new();
     for block in [5, 30, 25, 26, 31, 38] {
-        assert_eq!(cache.write(at(block, 1), &mut plan), 1);
+        assert_eq!(cache.write(at(block, 1).into(), &mut plan), 1);
     }
     assert_eq!(leaving_for(cache.as_mut(), at(110, 1)), [home(30, 2), home(38, 1)]);
-    assert_eq!(cache.write(at(111, 2), &mut plan), 2);
+    assert_eq!(cache.write(at(111, 2).into(), &mut plan), 2);
     assert_eq!(leaving_for(cache.as_mut(), at(7, 1)), [home(5, 1), home(25, 1), home(26, 1)], "a new region");
 }
 
@@ -199,20 +199,20 @@ fn what_costs_least_leaves() {
     let mut cache = build(&sac::INFO, &config, 6);
     let mut plan = Plan::new();
     for block in [30, 20, 35, 25, 26] {
-        assert_eq!(cache.write(at(block, 1), &mut plan), 1);
+        assert_eq!(cache.write(at(block, 1).into(), &mut plan), 1);
     }
     cache.read(at(90, 1), &mut plan);
-    cache.write(at(20, 1), &mut plan);
+    cache.write(at(20, 1).into(), &mut plan);
     plan.clear();
-    assert_eq!(cache.write(at(110, 1), &mut plan), 0);
+    assert_eq!(cache.write(at(110, 1).into(), &mut plan), 0);
     assert_eq!(cache.clean(Pressure::Blocked(at(110, 1)), &[], &mut plan), Step::More);
     assert_eq!(plan.ops().iter().filter_map(destaged).collect::<Vec<_>>(), [home(30, 1), home(35, 1)]);
     for op in std::mem::take(&mut plan).ops() {
         if let Op::Free(space) = op {
-            cache.freed(*space);
+            cache.freed(*space, Freed::GivenUp);
         }
     }
-    let mut write = |blocks: &[u64]| blocks.iter().all(|&block| cache.write(at(block, 1), &mut plan) == 1);
+    let mut write = |blocks: &[u64]| blocks.iter().all(|&block| cache.write(at(block, 1).into(), &mut plan) == 1);
     assert!(write(&[110, 31, 20, 25, 26]));
     assert!(write(&[32]), "90 is out of date now, and costs nothing");
     assert!(write(&[20, 25, 26]));
@@ -224,7 +224,7 @@ fn what_costs_least_leaves() {
 fn a_read_begins_what_others_go_on_with() {
     let mut cache = build(&sac::INFO, "step_blocks = 2", 4);
     let mut plan = Plan::new();
-    assert_eq!(cache.write(at(10, 4), &mut plan), 4);
+    assert_eq!(cache.write(at(10, 4).into(), &mut plan), 4);
     for left in [10, 12] {
         plan.clear();
         cache.read(at(50, 1), &mut plan);
@@ -241,12 +241,12 @@ fn a_write_goes_past_a_cache_in_which_nothing_can_leave() {
     cache.apply(&Record::Lost(at(50, 2))).unwrap();
     cache.recovered(&imbrex::layer::UnitReport::default(), &mut Plan::new()).unwrap();
     let mut plan = Plan::new();
-    assert_eq!(cache.write(at(10, 1), &mut plan), 1);
-    assert_eq!(cache.write(at(50, 2), &mut plan), 0);
+    assert_eq!(cache.write(at(10, 1).into(), &mut plan), 1);
+    assert_eq!(cache.write(at(50, 2).into(), &mut plan), 0);
     assert_eq!(cache.clean(Pressure::Blocked(at(50, 2)), &[], &mut plan), Step::More);
     assert_eq!(cache.clean(Pressure::Blocked(at(50, 2)), &[], &mut plan), Step::Done, "it need not wait");
     plan.clear();
-    assert_eq!(cache.write(at(50, 2), &mut plan), 2);
+    assert_eq!(cache.write(at(50, 2).into(), &mut plan), 2);
     let past = Op::Move { from: Place::Host(0), to: Place::At(home(50, 2).0), blocks: 2, why: Why::Host, redo: false };
     assert_eq!(plan.ops()[0], past);
     plan.clear();
@@ -297,7 +297,7 @@ fn a_lost_block_is_an_error_until_it_is_written() {
         cache.read(at(18, 6), &mut plan);
         assert!(lost(&plan));
         plan.clear();
-        cache.write(at(20, 2), &mut plan);
+        cache.write(at(20, 2).into(), &mut plan);
         cache.read(at(18, 6), &mut plan);
         assert!(!lost(&plan) && cache.check().is_ok());
     }

@@ -81,7 +81,8 @@ fn what_cannot_survive_a_power_cut_is_said() {
     let layer = layers::find("log-greedy").unwrap();
     let disk = imbrex::replay::disk(&drive, layer.recording).unwrap();
     let space = imbrex::replay::space(&disk, 0, &ReplayOptions::default()).unwrap();
-    let survives = |config: &str| layer.build(&space, &config.parse().unwrap()).unwrap().survives_power_loss().is_ok();
+    let survives =
+        |config: &str| layer.build(&space, &config.parse().unwrap()).unwrap().facts().loses_flushed.is_none();
     assert!(survives("buffer_bands = 2") && survives("buffer_volatile = false"), "without a buffer it does not matter");
     assert!(!survives("buffer_bands = 2\nbuffer_volatile = false") && !survives("spare_bands = 0"));
 }
@@ -159,7 +160,7 @@ fn no_band_is_opened_before_something_is_written_there() {
         let mut layer = layers::find("cold-weight").unwrap().build(&space, &config).unwrap();
         let mut plan = Plan::new();
         layer.recovered(&units, &mut plan).unwrap();
-        assert_eq!(layer.write(Extent::new(Lba(0), 8), &mut plan), 8);
+        assert_eq!(layer.write(Extent::new(Lba(0), 8).into(), &mut plan), 8);
         let steps = (0..9).find(|_| layer.flush(&mut plan) == Step::Done);
         assert!(steps.is_some(), "the write buffer is not emptied");
         let states: Vec<BandState> = layer.contents().unwrap().bands().iter().map(|band| band.state).collect();

@@ -18,6 +18,7 @@ fn space() -> Space {
         realms: None,
         home: None,
         buffer_blocks: 60,
+        spares_ram: false,
     }
 }
 
@@ -40,7 +41,7 @@ fn a_lost_block_stays_lost_when_the_rest_of_its_zone_is_trimmed() {
             let mut plan = Plan::new();
             layer.apply(&Record::Lost(lost)).unwrap();
             layer.recovered(&report(), &mut plan).unwrap();
-            let written = layer.write(Extent::new(Lba(0), 32), &mut plan);
+            let written = layer.write(Extent::new(Lba(0), 32).into(), &mut plan);
             plan.clear();
             layer.trim(Extent::new(Lba(0), if is_trimmed { 64 } else { written }), &mut plan);
             let resets = plan.ops().iter().filter(|op| matches!(op, Op::Reset(_))).count();

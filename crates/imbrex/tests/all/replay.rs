@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::fixture::{Listed, SECTOR_NS, SEEK_NS, disk, request, simulate, zoned};
 use imbrex::block::{Access, Extent, Lba, Pba, Request};
 use imbrex::drive::DrivePreset;
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use imbrex::layer::{Corrupt, Facts, Freed, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation, Write};
 use imbrex::layers::find;
 use imbrex::media::Conventional;
 use imbrex::plan::{Place, Plan, Record, Why};
@@ -171,16 +171,18 @@ enum Wrong {
 struct Faulty(Wrong);
 
 impl TranslationLayer for Faulty {
+    fn facts(&self) -> Facts {
+        Facts {
+            unwritten: if self.0 == Wrong::ShowsOldContent { Unwritten::Zeros } else { Unwritten::OldContent },
+            ..Facts::default()
+        }
+    }
+
     fn capacity(&self) -> u64 {
         256
     }
-    fn ram_blocks(&self) -> u32 {
-        0
-    }
-    fn unwritten(&self) -> Unwritten {
-        if self.0 == Wrong::ShowsOldContent { Unwritten::Zeros } else { Unwritten::OldContent }
-    }
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         let blocks = if self.0 == Wrong::ReadsHalf { at.blocks.div_ceil(2) } else { at.blocks };
         let start = if self.0 == Wrong::ReadsBeyond { 512 } else { at.start.0 };
         match self.0 {
@@ -188,7 +190,7 @@ impl TranslationLayer for Faulty {
             _ => plan.copy(Place::At(Pba::disk(start)), Place::Host(0), blocks, Why::Host),
         }
     }
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         match self.0 {
             Wrong::TakesTooMuch => return at.blocks + 1,
             Wrong::CleansForever | Wrong::DoneAndNothing | Wrong::Waits | Wrong::Full => return 0,
@@ -214,7 +216,7 @@ impl TranslationLayer for Faulty {
             _ => Step::Nothing,
         }
     }
-    fn freed(&mut self, _space: Extent<Pba>) {}
+    fn freed(&mut self, _space: Extent<Pba>, _why: Freed) {}
     fn apply(&mut self, _record: &Record) -> Result<(), Corrupt> {
         Ok(())
     }
@@ -223,9 +225,6 @@ impl TranslationLayer for Faulty {
     }
     fn restate(&self, _from: u64, _plan: &mut Plan) -> Option<u64> {
         None
-    }
-    fn most_records(&self) -> u64 {
-        0
     }
     fn check(&self) -> Result<(), Violation> {
         Ok(())

@@ -2,7 +2,7 @@
 
 use imbrex::block::{Extent, Lba, Pba};
 use imbrex::contents::TrackContent;
-use imbrex::layer::{Pressure, TranslationLayer};
+use imbrex::layer::{Freed, Pressure, TranslationLayer};
 use imbrex::layers::{self, Family};
 use imbrex::media::Interlaced;
 use imbrex::parts::random::Random;
@@ -33,12 +33,12 @@ fn tracks_hold_what_reads_find_there() {
             let range = if step % 3 == 0 { built.capacity() } else { built.capacity() / 8 };
             let at = Extent::new(Lba(random.below(range - 3)), 1 + random.below(3) as u32);
             plan.clear();
-            if built.write(at, &mut plan) == 0 {
+            if built.write(at.into(), &mut plan) == 0 {
                 built.clean(Pressure::Blocked(at), &[], &mut plan);
             }
             for op in plan.ops() {
                 if let Op::Free(space) = op {
-                    built.freed(*space);
+                    built.freed(*space, Freed::GivenUp);
                 }
             }
             if step % 500 == 499 {

@@ -215,7 +215,7 @@ fn a_write_that_finds_no_room_waits_for_steps_between_which_others_are_served() 
 #[test]
 fn a_bound_makes_steps_smaller_and_outlives_the_layer() {
     let mut bench = Bench::new();
-    assert_eq!(bench.performer.step_blocks(), Some(STEP as u32));
+    assert_eq!(bench.performer.facts().step_blocks, Some(STEP as u32));
     bench.fill();
     let step = |bench: &mut Bench| {
         let before = bench.performer.steps();

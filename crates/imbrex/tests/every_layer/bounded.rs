@@ -2,8 +2,7 @@
 
 use imbrex::block::{Extent, Lba, Pba, Request};
 use imbrex::layer::{
-    CannotGrow, Corrupt, Growth, InOrder, Occupancy, Outlook, Pressure, Step, TranslationLayer, UnitReport, Unsafe,
-    Unwritten, Violation,
+    Corrupt, Facts, Freed, Grow, Pressure, Standing, Step, TranslationLayer, UnitReport, Violation, Write,
 };
 use imbrex::plan::{Op, Plan, Record, Why};
 
@@ -25,7 +24,7 @@ pub struct Bounded {
 impl Bounded {
     /// Bounds the next step, perhaps anew; the bound, if the layer keeps one.
     fn bound(&mut self) -> Option<u64> {
-        let most = self.layer.step_blocks()?;
+        let most = self.layer.facts().step_blocks?;
         let bound = self.bounds[self.cleaned / STEPS % self.bounds.len()];
         if self.cleaned.is_multiple_of(STEPS) {
             self.layer.bound_step(bound);
@@ -45,9 +44,18 @@ fn moved(plan: &Plan) -> u64 {
 }
 
 impl TranslationLayer for Bounded {
-    fn looks_at_waiting(&self) -> bool {
-        self.layer.looks_at_waiting()
+    fn facts(&self) -> Facts {
+        self.layer.facts()
     }
+
+    fn capacity(&self) -> u64 {
+        self.layer.capacity()
+    }
+
+    fn standing(&self) -> Standing {
+        self.layer.standing()
+    }
+
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {
         let (bound, before) = (self.bound(), moved(plan));
         let step = self.layer.clean(why, waiting, plan);
@@ -58,23 +66,14 @@ impl TranslationLayer for Bounded {
         step
     }
 
-    fn capacity(&self) -> u64 {
-        self.layer.capacity()
-    }
-    fn ram_blocks(&self) -> u32 {
-        self.layer.ram_blocks()
-    }
-    fn survives_power_loss(&self) -> Result<(), Unsafe> {
-        self.layer.survives_power_loss()
-    }
-    fn unwritten(&self) -> Unwritten {
-        self.layer.unwritten()
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
+        self.layer.locate(at, plan);
     }
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         self.layer.read(at, plan);
     }
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        self.layer.write(at, plan)
+    fn write(&mut self, write: Write, plan: &mut Plan) -> u32 {
+        self.layer.write(write, plan)
     }
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
         self.layer.trim(at, plan)
@@ -82,17 +81,11 @@ impl TranslationLayer for Bounded {
     fn flush(&mut self, plan: &mut Plan) -> Step {
         self.layer.flush(plan)
     }
-    fn idle_after_ns(&self) -> u64 {
-        self.layer.idle_after_ns()
+    fn growing(&mut self) -> Option<&mut dyn Grow> {
+        self.layer.growing()
     }
-    fn grow(&mut self, blocks: u64, plan: &mut Plan) -> Result<(), CannotGrow> {
-        self.layer.grow(blocks, plan)
-    }
-    fn growth(&self) -> Option<Growth> {
-        self.layer.growth()
-    }
-    fn freed(&mut self, space: Extent<Pba>) {
-        self.layer.freed(space);
+    fn freed(&mut self, space: Extent<Pba>, why: Freed) {
+        self.layer.freed(space, why);
     }
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         self.layer.apply(record)
@@ -102,27 +95,6 @@ impl TranslationLayer for Bounded {
     }
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         self.layer.restate(from, plan)
-    }
-    fn most_redo_blocks(&self) -> u32 {
-        self.layer.most_redo_blocks()
-    }
-    fn most_active(&self) -> Option<u32> {
-        self.layer.most_active()
-    }
-    fn most_records(&self) -> u64 {
-        self.layer.most_records()
-    }
-    fn most_in_order(&self) -> InOrder {
-        self.layer.most_in_order()
-    }
-    fn holds_ram(&self) -> bool {
-        self.layer.holds_ram()
-    }
-    fn outlook(&self) -> Option<Outlook> {
-        self.layer.outlook()
-    }
-    fn occupancy(&self) -> Option<Occupancy> {
-        self.layer.occupancy()
     }
     fn check(&self) -> Result<(), Violation> {
         self.layer.check()

@@ -17,7 +17,7 @@ const STRUCK_WITHIN: u64 = 5000;
 const STRINGS: u32 = 8;
 
 pub fn survives_power_cuts(info: &'static LayerInfo) -> Result<(), Failed> {
-    let keeps_map = info.build(&ample_space(), &toml::Table::new())?.most_records() > 0;
+    let keeps_map = info.build(&ample_space(), &toml::Table::new())?.facts().journal.records > 0;
     let struck = |tally: &Tally| tally.met_all_bad_luck() && (tally.checkpoints > 0 || !keeps_map);
     let options = Options { cuts: STRUCK_WITHIN, seed: 1, rules: Rules::all() };
     let tally = explore(&Subject::layer(info), &options, |tally| tally.cuts < CUTS || !struck(tally))?;

@@ -18,7 +18,6 @@ const CASES: u32 = 50;
 fn counts(outcome: &Outcome, with_resets: bool) -> Vec<u64> {
     let by_reason = |blocks: &ByReason| Why::ALL.map(|why| blocks.get(why));
     let cleaning = |time: &CleaningTime| [time.episodes, time.steps, time.total_ns];
-    let split = outcome.hot_cold;
     let mut all = vec![
         outcome.requests,
         outcome.read_requests,
@@ -37,15 +36,9 @@ fn counts(outcome: &Outcome, with_resets: bool) -> Vec<u64> {
         outcome.direct_blocks,
         outcome.padding_blocks,
         outcome.padding_again_blocks,
-        split.hot_hit_blocks,
-        split.hot_cleanings,
-        split.evicted_chunks,
-        split.chunks_to_hot,
-        split.chunks_to_cold,
-        split.cold_chunks,
-        split.starving_chunks,
         if with_resets { outcome.resets } else { 0 },
     ];
+    all.extend(outcome.counters.iter().map(|(_, times)| times));
     all.extend(by_reason(&outcome.media_read_blocks).into_iter().chain(by_reason(&outcome.media_write_blocks)));
     all.extend(cleaning(&outcome.blocked_cleaning).into_iter().chain(cleaning(&outcome.idle_cleaning)));
     all.extend(outcome.devices.iter().flat_map(|device| counts(&device.outcome, with_resets)));

@@ -3,12 +3,13 @@
 use super::Amphisbaena;
 use super::chunks::ColdSlot;
 use super::config::{CheckpointFor, Victims};
+use super::counters;
 use super::write::Target;
 use crate::block::{Access, Extent, Lba, Pba, Request};
 use crate::layer::Step;
 use crate::layers::zone_buffer::{Goal, ZoneBuffer};
 use crate::parts::map_runs::MapRuns;
-use crate::plan::{Event, Place, Plan, Why};
+use crate::plan::{Place, Plan, Why};
 
 impl ZoneBuffer<Amphisbaena> {
     /// One step towards room for what is left of a request, `at`.
@@ -79,7 +80,7 @@ impl ZoneBuffer<Amphisbaena> {
             ColdSlot::NoChunk => return Some(self.free_chunk(waiting, plan)),
         }
         self.move_to_cold(plan);
-        plan.count(Event::HotCleaned, 1);
+        plan.count(counters::HOT_CLEANED, 1);
         Some(self.between_steps())
     }
 
@@ -138,8 +139,8 @@ impl ZoneBuffer<Amphisbaena> {
     fn evict_victim(&mut self, waiting: &[Request], plan: &mut Plan) -> Step {
         let Some(native) = self.policy.victim() else { return Step::Nothing };
         if let Some((chunks, starving)) = self.policy.chunks.starving() {
-            plan.count(Event::ColdChunk, chunks);
-            plan.count(Event::StarvingChunk, starving);
+            plan.count(counters::COLD_CHUNK, chunks);
+            plan.count(counters::STARVING_CHUNK, starving);
         }
         (self.policy.next_chunk, self.policy.collected_chunks) = (0, 0);
         self.begin_collecting(native);
@@ -151,7 +152,7 @@ impl ZoneBuffer<Amphisbaena> {
         let next = self.policy.chunks.cold_of(native, self.policy.next_chunk).next();
         let Some((chunk, at)) = next else { return self.write_collected(plan) };
         if self.policy.may_stop() && self.is_wanted(native, chunk, waiting) {
-            plan.count(Event::CollectionStopped, 1);
+            plan.count(counters::COLLECTION_STOPPED, 1);
             self.policy.next_chunk = u64::MAX;
             return self.write_collected(plan);
         }
@@ -160,7 +161,7 @@ impl ZoneBuffer<Amphisbaena> {
                 self.collect(self.policy.natives.locate(lba).1, slot, plan);
             }
         }
-        plan.count(Event::ChunkEvicted, 1);
+        plan.count(counters::CHUNK_EVICTED, 1);
         self.policy.next_chunk = chunk + 1;
         self.policy.collected_chunks += 1;
         self.between_steps()

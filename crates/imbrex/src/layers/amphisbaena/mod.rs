@@ -33,6 +33,7 @@
 mod chunks;
 mod clean;
 mod config;
+pub mod counters;
 mod label;
 mod natives;
 mod reallocate;
@@ -43,6 +44,7 @@ mod write;
 use super::zone_buffer::config::EMPTY_TRIMMED;
 use super::zone_buffer::{Goal, Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
+use crate::event::Counter;
 use crate::layer::{Corrupt, Step, Violation};
 use crate::layers::config::{INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
 use crate::layers::{self, ConfigError, Family, LayerInfo};
@@ -210,6 +212,8 @@ impl Slots for Amphisbaena {
 }
 
 impl Policy for Amphisbaena {
+    const COUNTERS: &[Counter] = counters::ALL;
+
     fn memory(&self) -> Memory {
         let leaving = Memory::growing::<(Lba, u32)>(self.leaving.capacity() as u64);
         let lists = Memory::room::<u32>(self.returning.capacity() as u64) + leaving;

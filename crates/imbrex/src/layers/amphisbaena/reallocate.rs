@@ -3,10 +3,11 @@
 
 use super::Amphisbaena;
 use super::config::{ResizeWhen, ReturnIf, ReturnOrder, ReturnWhen};
+use super::counters;
 use crate::block::{Extent, Request};
 use crate::layer::Step;
 use crate::layers::zone_buffer::ZoneBuffer;
-use crate::plan::{Event, Place, Plan, Record, Why};
+use crate::plan::{Place, Plan, Record, Why};
 
 /// A reallocation under way.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -66,7 +67,7 @@ impl ZoneBuffer<Amphisbaena> {
         match self.policy.chunks.lend() {
             Some((key, value)) => {
                 plan.record(Record::Note { key, value });
-                plan.count(Event::ChunkToHot, 1);
+                plan.count(counters::CHUNK_TO_HOT, 1);
                 self.policy.roles.resize(self.policy.hot_slots());
                 self.policy.shift = (chunks > 1).then_some(Shift::Borrow(chunks - 1));
                 None
@@ -102,7 +103,7 @@ impl ZoneBuffer<Amphisbaena> {
         }
         let Some((key, value)) = self.policy.chunks.take_back(at) else { return Some(Step::Wait) };
         plan.record(Record::Note { key, value });
-        plan.count(Event::ChunkToCold, 1);
+        plan.count(counters::CHUNK_TO_COLD, 1);
         self.policy.returning.pop();
         None
     }

@@ -1,8 +1,9 @@
 //! The layer as a whole: stopped collections, crashes, and what a wrong state says.
 
+use super::counters;
 use super::*;
 use crate::block::{Access, Pba};
-use crate::layer::{Condition, Pressure, TranslationLayer, UnitReport, UnitState};
+use crate::layer::{Condition, Freed, Pressure, TranslationLayer, UnitReport, UnitState};
 use crate::plan::{Event, Op, Record, Unit};
 use crate::space::Zones;
 
@@ -26,6 +27,7 @@ impl Run {
             realms: None,
             home: None,
             buffer_blocks: slots,
+            spares_ram: false,
         };
         let layer = build(&space, &config.parse().unwrap()).unwrap();
         Self { layer, records: Vec::new(), counts: Vec::new() }
@@ -58,8 +60,8 @@ impl Run {
             match *op {
                 Op::Record { record, .. } => self.records.push(record),
                 Op::Count(event, times) => self.counts.push((event, times)),
-                Op::Free(space) => self.layer.freed(space),
-                Op::Reset(unit) => self.layer.freed(ZONES.extent(ZONES.index(unit).unwrap())),
+                Op::Free(space) => self.layer.freed(space, Freed::GivenUp),
+                Op::Reset(unit) => self.layer.freed(ZONES.extent(ZONES.index(unit).unwrap()), Freed::GivenUp),
                 Op::Move { .. } => {}
             }
         }
@@ -74,7 +76,7 @@ impl Run {
         let mut rest = Extent::new(Lba(at), blocks);
         while !rest.is_empty() {
             let mut plan = Plan::new();
-            let took = self.layer.write(rest, &mut plan);
+            let took = self.layer.write(rest.into(), &mut plan);
             self.perform(&plan);
             rest = rest.skip(took);
             if took == 0 {
@@ -128,8 +130,8 @@ fn a_waiting_write_to_the_zone_stops_its_collection() {
         // The first request is hot, those after it are larger than the mean: six chunks of zone 1, and one too many.
         run.write(0, 1, &[]);
         (0..7).for_each(|chunk| run.write(64 + 4 * chunk, 2, waiting));
-        let stopped = run.counted(Event::CollectionStopped);
-        (run.counted(Event::ChunkEvicted), run.counted(Event::Evicted), stopped, run.counted(Event::RmwFree))
+        let stopped = run.counted(counters::COLLECTION_STOPPED);
+        (run.counted(counters::CHUNK_EVICTED), run.counted(Event::Evicted), stopped, run.counted(Event::RmwFree))
     };
     let config = "chunk_blocks = 2";
     assert_eq!(evicted(config, &[]), (6, 12, 0, 1));
@@ -145,7 +147,7 @@ fn after_a_crash_loans_stay_and_roles_begin_anew() {
     let config = "chunk_blocks = 2\nperiod = 20\nlambda = 0.3";
     let mut before = Run::begun(40, config);
     before.write_mix(3000);
-    assert!(before.counted(Event::ChunkToHot) > 10 && before.counted(Event::ChunkToCold) > 10);
+    assert!(before.counted(counters::CHUNK_TO_HOT) > 10 && before.counted(counters::CHUNK_TO_COLD) > 10);
     let (hot, first) = (before.layer.policy.chunks.hot(), before.layer.policy.chunks.split().first_hot);
     assert!(hot > first, "something is borrowed");
 
@@ -182,7 +184,7 @@ fn every_loan_and_every_return_is_recorded() {
         run.write_of_mix(number);
         assert_eq!(run.recorded_loans(), run.layer.policy.chunks.loans(0).unwrap_or(0), "after write {number}");
     }
-    assert!(run.counted(Event::ChunkToHot) > 10 && run.counted(Event::ChunkToCold) > 10);
+    assert!(run.counted(counters::CHUNK_TO_HOT) > 10 && run.counted(counters::CHUNK_TO_COLD) > 10);
 }
 
 #[test]

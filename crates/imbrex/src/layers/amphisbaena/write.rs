@@ -4,6 +4,7 @@
 use super::Amphisbaena;
 use super::chunks::ColdSlot;
 use super::config::{Bypass, UsedBy};
+use super::counters;
 use crate::block::{Extent, Lba};
 use crate::layers::zone_buffer::ZoneBuffer;
 use crate::parts::map_runs::MapRuns;
@@ -48,7 +49,7 @@ impl ZoneBuffer<Amphisbaena> {
         gathered.maps.end(plan);
         self.free_superseded(plan);
         plan.count(Event::WriteHit, gathered.hits);
-        plan.count(Event::HotHit, gathered.hot_hits);
+        plan.count(counters::HOT_HIT, gathered.hot_hits);
         done
     }
 

@@ -4,7 +4,7 @@
 //! acknowledged is on the media, and what it did not is old or new sector by sector, as on any disk.
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use crate::layer::{Corrupt, Facts, Freed, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation, Write};
 use crate::layers::{ConfigError, LayerInfo, config};
 use crate::plan::{Place, Plan, Record, Why};
 use crate::recording::Recording;
@@ -47,23 +47,19 @@ impl Conventional {
 }
 
 impl TranslationLayer for Conventional {
+    fn facts(&self) -> Facts {
+        Facts { unwritten: Unwritten::OldContent, ..Facts::default() }
+    }
+
     fn capacity(&self) -> u64 {
         self.blocks
     }
 
-    fn ram_blocks(&self) -> u32 {
-        0
-    }
-
-    fn unwritten(&self) -> Unwritten {
-        Unwritten::OldContent
-    }
-
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         plan.copy(self.place(at), Place::Host(0), at.blocks, Why::Host);
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         plan.copy(Place::Host(0), self.place(at), at.blocks, Why::Host);
         at.blocks
     }
@@ -76,7 +72,7 @@ impl TranslationLayer for Conventional {
         Step::Nothing
     }
 
-    fn freed(&mut self, _space: Extent<Pba>) {}
+    fn freed(&mut self, _space: Extent<Pba>, _why: Freed) {}
 
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         Err(Corrupt(format!("the conventional layer has no records, yet there is {record:?}")))
@@ -88,10 +84,6 @@ impl TranslationLayer for Conventional {
 
     fn restate(&self, _from: u64, _plan: &mut Plan) -> Option<u64> {
         None
-    }
-
-    fn most_records(&self) -> u64 {
-        0
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -61,9 +61,10 @@ mod zones;
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
-use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Violation};
+use crate::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Pressure, Standing, Step, TranslationLayer, UnitReport, Violation, Write,
+};
 use crate::layers::ConfigError;
-use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
@@ -218,34 +219,37 @@ impl DmZoned {
     }
 }
 
+impl DmZoned {
+    fn idle_after_ns(&self) -> u64 {
+        if self.is_reclaiming() { 0 } else { self.config.idle_ns() }
+    }
+}
+
 impl TranslationLayer for DmZoned {
-    fn memory(&self) -> Memory {
-        self.pool.memory() + self.chunks.memory() + self.recency.memory()
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.pool.memory() + self.chunks.memory() + self.recency.memory(),
+            trims_to_zeros: true,
+            step_blocks: Some(self.step.most()),
+            journal: JournalFacts { records: self.most_records_of_all(), ..JournalFacts::default() },
+            ..Facts::default()
+        }
     }
 
     fn capacity(&self) -> u64 {
         self.chunks.capacity()
     }
 
-    fn ram_blocks(&self) -> u32 {
-        0
+    fn standing(&self) -> Standing {
+        let (idle_after_ns, occupancy) = (self.idle_after_ns(), Some(self.pool.occupancy()));
+        Standing { idle_after_ns, occupancy, ..Standing::default() }
     }
 
-    fn prefetch(&self, ahead: &[Request]) -> u64 {
+    fn prefetch(&self, ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {
         ahead.iter().fold(0, |sum, request| sum ^ self.chunks.prefetch(request.at.start))
     }
 
-    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
-        let (run, chunk, offset) = self.piece(at);
-        let (from, blocks) = self.source(run, chunk, offset);
-        (from == Place::Zero, blocks)
-    }
-
-    fn trims_to_zeros(&self) -> bool {
-        true
-    }
-
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         let mut rest = at;
         while !rest.is_empty() {
             let (run, chunk, offset) = self.piece(rest);
@@ -258,14 +262,21 @@ impl TranslationLayer for DmZoned {
                 plan.copy(from, Place::Host(host + passed), blocks, Why::Host);
                 unread = unread.skip(blocks);
             }
-            if self.config.reads_count {
-                self.used(chunk);
-            }
             rest = rest.skip(run.blocks);
         }
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        self.locate(at, plan);
+        let mut rest = if self.config.reads_count { at } else { at.first(0) };
+        while !rest.is_empty() {
+            let (run, chunk, _) = self.piece(rest);
+            self.used(chunk);
+            rest = rest.skip(run.blocks);
+        }
+    }
+
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         let (run, chunk, offset) = self.piece(at);
         if self.obstacle(chunk, offset).is_some() {
             return 0;
@@ -312,19 +323,11 @@ impl TranslationLayer for DmZoned {
         }
     }
 
-    fn step_blocks(&self) -> Option<u32> {
-        Some(self.step.most())
-    }
-
     fn bound_step(&mut self, blocks: u32) {
         self.step.bound(blocks);
     }
 
-    fn idle_after_ns(&self) -> u64 {
-        if self.is_reclaiming() { 0 } else { self.config.idle_ns() }
-    }
-
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         self.pool.freed(space);
     }
 
@@ -348,14 +351,6 @@ impl TranslationLayer for DmZoned {
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         let next = self.restate_region(Lba(from), plan);
         (next.0 < self.capacity()).then_some(next.0)
-    }
-
-    fn most_records(&self) -> u64 {
-        self.most_records_of_all()
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        Some(self.pool.occupancy())
     }
 
     fn contents(&self) -> Option<Contents> {

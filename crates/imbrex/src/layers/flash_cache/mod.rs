@@ -47,7 +47,10 @@ mod write;
 mod write_back;
 
 use crate::block::{Access, Address, Extent, Lba, Pba, Request};
-use crate::layer::{Corrupt, Occupancy, Outlook, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use crate::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Occupancy, Outlook, Pressure, Standing, Step, TranslationLayer, UnitReport,
+    Unwritten, Violation, Write,
+};
 use crate::memory::Memory;
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
@@ -226,57 +229,73 @@ impl<P: Policy> FlashCache<P> {
     }
 }
 
-impl<P: Policy> TranslationLayer for FlashCache<P> {
+impl<P: Policy> FlashCache<P> {
     fn memory(&self) -> Memory {
         let leaving = Memory::growing::<(Lba, u32)>(self.leaving.capacity() as u64);
         let promotions = Memory::growing::<Promotion>(self.promotions.capacity() as u64);
         self.policy.memory() + self.frames.memory() + self.map.memory() + leaving + promotions
     }
 
+    /// Room comes with each step.
+    fn outlook(&self) -> Option<Outlook> {
+        let room = self.policy.room(&self.frames)?.into();
+        let most = u64::from(self.frames.count()) / AHEAD_OF_FRAMES;
+        let gain = u64::from(self.step.blocks()).min(most).min(self.frames.live().into());
+        Some(Outlook { room, most, work: 2 * gain, gain })
+    }
+}
+
+impl<P: Policy> TranslationLayer for FlashCache<P> {
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.memory(),
+            // One half for what is written back, one for what is read.
+            ram_blocks: 2 * self.step.most(),
+            step_blocks: Some(self.step.most()),
+            // What is not cached is read from its home.
+            unwritten: Unwritten::OldContent,
+            journal: JournalFacts { records: self.record_limit(), ..JournalFacts::default() },
+            ..Facts::default()
+        }
+    }
+
     fn capacity(&self) -> u64 {
         self.home.blocks
     }
 
-    /// One half for what is written back, one for what is read.
-    fn ram_blocks(&self) -> u32 {
-        2 * self.step.most()
-    }
-
-    fn step_blocks(&self) -> Option<u32> {
-        Some(self.step.most())
+    fn standing(&self) -> Standing {
+        Standing {
+            occupancy: Some(Occupancy { used: self.frames.live().into(), blocks: self.frames.count().into() }),
+            outlook: self.outlook(),
+            ..Standing::default()
+        }
     }
 
     fn bound_step(&mut self, blocks: u32) {
         self.step.bound(blocks);
     }
 
-    fn prefetch(&self, ahead: &[Request]) -> u64 {
-        let come = ahead.iter().map(|request| request.at.start);
-        let leave = self.leaving_soon(ahead).map(|(lba, _)| lba);
-        come.chain(leave).fold(0, |sum, lba| sum ^ self.map.prefetch(lba))
-    }
-
     /// Who leaves is read from its frame and written home.
-    fn foretell(&self, ahead: &[Request], device: u8, asked: &mut Vec<Request>) {
+    fn prefetch(&self, ahead: &[Request], below: &mut dyn FnMut(u8, Request)) -> u64 {
         let one = |access, place: Pba| Request { access, at: Extent::new(Lba(place.block()), 1) };
-        let leave = self.leaving_soon(ahead);
-        if device == self.place.device() {
-            asked.extend(leave.map(|(_, frame)| one(Access::Read, self.frame_place(frame))));
-        } else {
-            asked.extend(leave.map(|(lba, _)| one(Access::Write, self.home.start.plus(lba.0))));
+        let mut sum = ahead.iter().fold(0, |sum, request| sum ^ self.map.prefetch(request.at.start));
+        for (lba, frame) in self.leaving_soon(ahead) {
+            sum ^= self.map.prefetch(lba);
+            below(self.place.device(), one(Access::Read, self.frame_place(frame)));
+            below(self.home.start.device(), one(Access::Write, self.home.start.plus(lba.0)));
         }
+        sum
     }
 
-    fn unwritten(&self) -> Unwritten {
-        // What is not cached is read from its home.
-        Unwritten::OldContent
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
+        self.plan_located(at, plan);
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
         self.plan_read(at, plan);
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         self.plan_write(at, plan)
     }
 
@@ -303,21 +322,15 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         }
     }
 
-    fn freed(&mut self, space: Extent<Pba>) {
-        for place in space.iter() {
-            if let Some(frame) = self.frame_of(place)
-                && self.frames.freed(frame)
-            {
-                self.policy.freed(frame);
-            }
-        }
-    }
-
-    /// Clean blocks leave: of one that has found its frame since, home holds a copy.
-    fn unpromoted(&mut self, space: Extent<Pba>) {
+    /// Of what was not promoted, clean blocks leave: of one that has found its frame since, home holds a copy.
+    fn freed(&mut self, space: Extent<Pba>, why: Freed) {
         for frame in space.iter().filter_map(|place| self.frame_of(place)).collect::<Vec<_>>() {
-            if self.frames.owner(frame).is_some() && !self.frames.is_dirty(frame) {
-                self.drop_clean(frame);
+            match why {
+                Freed::GivenUp if self.frames.freed(frame) => self.policy.freed(frame),
+                Freed::Unfilled if self.frames.owner(frame).is_some() && !self.frames.is_dirty(frame) => {
+                    self.drop_clean(frame);
+                }
+                Freed::GivenUp | Freed::Unfilled => {}
             }
         }
     }
@@ -335,22 +348,6 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
 
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         self.restate_region(from, plan)
-    }
-
-    fn most_records(&self) -> u64 {
-        self.record_limit()
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        Some(Occupancy { used: self.frames.live().into(), blocks: self.frames.count().into() })
-    }
-
-    /// Room comes with each step.
-    fn outlook(&self) -> Option<Outlook> {
-        let room = self.policy.room(&self.frames)?.into();
-        let most = u64::from(self.frames.count()) / AHEAD_OF_FRAMES;
-        let gain = u64::from(self.step.blocks()).min(most).min(self.frames.live().into());
-        Some(Outlook { room, most, work: 2 * gain, gain })
     }
 
     fn check(&self) -> Result<(), Violation> {

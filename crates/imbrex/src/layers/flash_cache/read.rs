@@ -33,6 +33,23 @@ impl<P: Policy> FlashCache<P> {
         }
     }
 
+    /// Where blocks lie, without a trace of having been asked.
+    pub(super) fn plan_located(&self, at: Extent<Lba>, plan: &mut Plan) {
+        let mut done = 0;
+        while done < at.blocks {
+            let rest = at.skip(done);
+            let (from, blocks) = match self.map.get(rest.start) {
+                Some(frame) => (Place::At(self.frame_place(frame)), 1),
+                None => {
+                    let (run, is_lost) = self.alike(self.uncached(rest));
+                    (if is_lost { Place::Lost } else { self.home_place(run.start) }, run.blocks)
+                }
+            };
+            plan.copy(from, Place::Host(done), blocks, Why::Host);
+            done += blocks;
+        }
+    }
+
     /// Plans as many blocks from the front of `run`, which is not cached, as are lost or not like the first.
     fn read_home(&mut self, run: Extent<Lba>, host: u32, plan: &mut Plan) -> u32 {
         let (run, is_lost) = self.alike(run);

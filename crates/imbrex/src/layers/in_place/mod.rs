@@ -39,9 +39,11 @@ use std::ops::ControlFlow;
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::{Contents, ZoneContent};
-use crate::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation};
+use crate::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Pressure, Step, TranslationLayer, UnitReport, Violation, Write,
+};
 use crate::layers::config::{self, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo, rewrite_survives, zone_map};
+use crate::layers::{ConfigError, Family, Field, LayerInfo, loses_zones, zone_map};
 use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -276,14 +278,10 @@ impl InPlace {
     }
 }
 
-impl TranslationLayer for InPlace {
+impl InPlace {
     fn memory(&self) -> Memory {
         let gathered = self.gathered.as_ref().map_or_else(Memory::default, Gathered::memory);
         self.zones.memory() + gathered
-    }
-
-    fn capacity(&self) -> u64 {
-        self.zones.capacity()
     }
 
     fn ram_blocks(&self) -> u32 {
@@ -292,23 +290,36 @@ impl TranslationLayer for InPlace {
         if is_whole { self.zones.zone_blocks() } else { self.step.most() }
     }
 
-    fn step_blocks(&self) -> Option<u32> {
-        (self.config.spare_zones > 0).then_some(self.step.most())
+    fn most_records(&self) -> u64 {
+        u64::from(self.zones.natives()) + LostBlocks::regions(self.capacity())
+    }
+}
+
+impl TranslationLayer for InPlace {
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.memory(),
+            ram_blocks: self.ram_blocks(),
+            step_blocks: (self.config.spare_zones > 0).then_some(self.step.most()),
+            journal: JournalFacts { records: self.most_records(), ..JournalFacts::default() },
+            loses_flushed: loses_zones(self.config.spare_zones),
+            ..Facts::default()
+        }
+    }
+
+    fn capacity(&self) -> u64 {
+        self.zones.capacity()
     }
 
     fn bound_step(&mut self, blocks: u32) {
         self.step.bound(blocks);
     }
 
-    fn survives_power_loss(&self) -> Result<(), Unsafe> {
-        rewrite_survives(self.config.spare_zones)
-    }
-
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         self.read_gathered(at, plan);
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         if self.gathered.is_some() {
             return self.write_gathered(at, plan);
         }
@@ -339,7 +350,7 @@ impl TranslationLayer for InPlace {
         self.rewrite_open(plan)
     }
 
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         self.zones.freed(space);
     }
 
@@ -369,10 +380,6 @@ impl TranslationLayer for InPlace {
         let region = Extent::between(start, self.lost.region_end(start, self.capacity()));
         self.lost.restate(region, plan);
         self.zones.cursor_after(region.end())
-    }
-
-    fn most_records(&self) -> u64 {
-        u64::from(self.zones.natives()) + LostBlocks::regions(self.capacity())
     }
 
     fn contents(&self) -> Option<Contents> {

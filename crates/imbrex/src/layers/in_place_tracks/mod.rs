@@ -42,9 +42,11 @@ mod places;
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
-use crate::layer::{Corrupt, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use crate::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unwritten,
+    Violation, Write,
+};
 use crate::layers::{ConfigError, Field, LayerInfo, config};
-use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::needed_blocks::NeededBlocks;
 use crate::parts::track_order::Phase;
@@ -195,23 +197,31 @@ fn on_tops(places: &Places, at: Extent<Lba>) -> impl Iterator<Item = u64> {
 }
 
 impl TranslationLayer for InPlaceTracks {
-    fn memory(&self) -> Memory {
-        self.places.memory()
+    fn facts(&self) -> Facts {
+        let filled = self.places.filled.as_ref();
+        Facts {
+            memory: self.places.memory(),
+            ram_blocks: self.places.ram_blocks(),
+            unwritten: Unwritten::OldContent,
+            journal: JournalFacts {
+                records: LostBlocks::regions(self.places.capacity) + filled.map_or(0, Filled::groups),
+                redo_blocks: self.places.most_redo_blocks(),
+                remedy: if filled.is_some() {
+                    "a smaller update_blocks or valid = \"allocated\""
+                } else {
+                    "a smaller update_blocks"
+                },
+                ..JournalFacts::default()
+            },
+            ..Facts::default()
+        }
     }
 
     fn capacity(&self) -> u64 {
         self.places.capacity
     }
 
-    fn ram_blocks(&self) -> u32 {
-        self.places.ram_blocks()
-    }
-
-    fn unwritten(&self) -> Unwritten {
-        Unwritten::OldContent
-    }
-
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         let mut rest = at;
         while !rest.is_empty() {
             let (run, track, offset) = self.places.run(rest);
@@ -220,7 +230,7 @@ impl TranslationLayer for InPlaceTracks {
         }
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         let mut taken = 0;
         while taken < at.blocks {
             let (mut run, track, offset) = self.places.run(at.skip(taken));
@@ -256,7 +266,7 @@ impl TranslationLayer for InPlaceTracks {
         Step::Nothing
     }
 
-    fn freed(&mut self, _space: Extent<Pba>) {}
+    fn freed(&mut self, _space: Extent<Pba>, _why: Freed) {}
 
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         match *record {
@@ -284,22 +294,6 @@ impl TranslationLayer for InPlaceTracks {
         let region = Extent::between(Lba(from), self.lost.region_end(Lba(from), capacity));
         self.lost.restate(region, plan);
         Some(region.end().0).filter(|end| *end < capacity || self.places.filled.is_some())
-    }
-
-    fn most_redo_blocks(&self) -> u32 {
-        self.places.most_redo_blocks()
-    }
-
-    fn shortens_journal(&self) -> &'static str {
-        if self.places.filled.is_some() {
-            "a smaller update_blocks or valid = \"allocated\""
-        } else {
-            "a smaller update_blocks"
-        }
-    }
-
-    fn most_records(&self) -> u64 {
-        LostBlocks::regions(self.places.capacity) + self.places.filled.as_ref().map_or(0, Filled::groups)
     }
 
     fn contents(&self) -> Option<Contents> {
@@ -370,7 +364,7 @@ mod tests {
         let mut layer = TURNING.build(&space, &config.parse().unwrap()).unwrap();
         let mut update = |lba| {
             let mut plan = Plan::new();
-            assert_eq!(layer.write(Extent::new(Lba(lba), 1), &mut plan), 1);
+            assert_eq!(layer.write(Extent::new(Lba(lba), 1).into(), &mut plan), 1);
             plan.ops().contains(&Op::Count(Event::Rmw, 1))
         };
         (0..8).map(|bottom| update(bottom * 5)).collect()

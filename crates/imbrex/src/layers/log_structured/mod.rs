@@ -116,7 +116,8 @@ mod variants;
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::contents::Contents;
 use crate::layer::{
-    Corrupt, InOrder, Occupancy, Outlook, Pressure, Step, TranslationLayer, UnitReport, Unsafe, Violation,
+    Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, Standing, Step, TranslationLayer, UnitReport, Unsafe,
+    Violation, Write,
 };
 use crate::layers::{ConfigError, LayerInfo};
 use crate::memory::Memory;
@@ -162,7 +163,12 @@ impl LogStructured {
     ) -> Result<Self, ConfigError> {
         let (config, zones, capacity) = config::read(info, space, config)?;
         let score = score(&config);
-        Ok(Self::over(info.name, config, score, zones, capacity))
+        let mut log = Self::over(info.name, config, score, zones, capacity);
+        // What is reset before it is written again has to be in RAM as a whole.
+        if space.spares_ram && !log.without_spare() {
+            log.compaction.bound_ram(log.step.most());
+        }
+        Ok(log)
     }
 
     /// A log of so many blocks over `zones`, which leave enough.
@@ -260,61 +266,68 @@ impl LogStructured {
     }
 }
 
-impl TranslationLayer for LogStructured {
+impl LogStructured {
     fn memory(&self) -> Memory {
         let buffer = self.buffer.as_ref().map_or_else(Memory::default, WriteBuffer::memory);
         let tuner = self.tuner.as_ref().map_or_else(Memory::default, Tuner::memory);
         self.bands.memory() + self.compaction.memory() + buffer + tuner
     }
 
-    fn capacity(&self) -> u64 {
-        self.bands.map.capacity()
-    }
-
-    fn ram_blocks(&self) -> u32 {
-        self.config.buffer_bands * self.bands.blocks() + self.compaction.ram_blocks()
-    }
-
-    fn spare_ram(&mut self) {
-        // What is reset before it is written again has to be in RAM as a whole.
-        if !self.without_spare() {
-            self.compaction.bound_ram(self.step.most());
-        }
-    }
-
-    fn holds_ram(&self) -> bool {
-        self.compaction.is_under_way() || self.buffer.as_ref().is_some_and(|buffer| !buffer.is_empty())
-    }
-
-    fn survives_power_loss(&self) -> Result<(), Unsafe> {
+    fn loses_flushed(&self) -> Option<Unsafe> {
         let reason = if self.without_spare() {
             "bands that are reset before they are written again are lost with the power; set spare_bands to 1 or more"
         } else if self.buffer.is_some() && !self.config.buffer_volatile {
             "the write buffer lies in RAM, which is lost with the power; set buffer_volatile to true"
         } else {
-            return Ok(());
+            return None;
         };
-        Err(Unsafe(reason.to_owned()))
+        Some(Unsafe(reason.to_owned()))
     }
 
-    fn prefetch(&self, ahead: &[Request]) -> u64 {
-        ahead.iter().fold(0, |sum, request| sum ^ self.bands.prefetch(request.at.start))
+    fn occupancy(&self) -> Option<Occupancy> {
+        let blocks = |bands: u32| u64::from(bands) * u64::from(self.bands.blocks());
+        let bands = self.bands.zones().count;
+        Some(Occupancy { used: blocks(bands - self.bands.empties() - self.bands.emptying()), blocks: blocks(bands) })
     }
+}
 
-    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
-        let in_ram = self.buffer.as_ref().and_then(|buffer| buffer.range(at).next());
-        match in_ram {
-            Some((lba, _)) if lba == at.start => (false, 1),
-            Some((lba, _)) => self.bands.map.known_zeros(Extent::between(at.start, lba), &self.lost),
-            None => self.bands.map.known_zeros(at, &self.lost),
+impl TranslationLayer for LogStructured {
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.memory(),
+            ram_blocks: self.config.buffer_bands * self.bands.blocks() + self.compaction.ram_blocks(),
+            trims_to_zeros: true,
+            step_blocks: Some(self.step.most()),
+            // The bands that the host's blocks are appended to, and those that compaction writes.
+            most_active: Some(2 * u32::from(self.bands.separation().streams())),
+            journal: JournalFacts {
+                records: self.records(),
+                in_order: self.bands.map.most_in_order(self.bands.zones()),
+                ..JournalFacts::default()
+            },
+            loses_flushed: self.loses_flushed(),
+            ..Facts::default()
         }
     }
 
-    fn trims_to_zeros(&self) -> bool {
-        true
+    fn capacity(&self) -> u64 {
+        self.bands.map.capacity()
     }
 
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn standing(&self) -> Standing {
+        Standing {
+            holds_ram: self.compaction.is_under_way() || self.buffer.as_ref().is_some_and(|buffer| !buffer.is_empty()),
+            occupancy: self.occupancy(),
+            outlook: self.room_ahead(),
+            ..Standing::default()
+        }
+    }
+
+    fn prefetch(&self, ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {
+        ahead.iter().fold(0, |sum, request| sum ^ self.bands.prefetch(request.at.start))
+    }
+
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         let mut next = at.start;
         let host = |lba: Lba| (lba.0 - at.start.0) as u32;
         if let Some(buffer) = &self.buffer {
@@ -334,7 +347,7 @@ impl TranslationLayer for LogStructured {
         }
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         let taken = if self.buffer.is_some() { self.write_buffered(at, plan) } else { self.append(at, plan) };
         if let Some(tuner) = &mut self.tuner
             && taken > 0
@@ -373,15 +386,11 @@ impl TranslationLayer for LogStructured {
         }
     }
 
-    fn step_blocks(&self) -> Option<u32> {
-        Some(self.step.most())
-    }
-
     fn bound_step(&mut self, blocks: u32) {
         self.step.bound(blocks);
     }
 
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         self.bands.freed(space.start);
     }
 
@@ -395,29 +404,6 @@ impl TranslationLayer for LogStructured {
 
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         self.restate_region(from, plan)
-    }
-
-    /// The bands that the host's blocks are appended to, and those that compaction writes.
-    fn most_active(&self) -> Option<u32> {
-        Some(2 * u32::from(self.bands.separation().streams()))
-    }
-
-    fn most_records(&self) -> u64 {
-        self.records()
-    }
-
-    fn most_in_order(&self) -> InOrder {
-        self.bands.map.most_in_order(self.bands.zones())
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        let blocks = |bands: u32| u64::from(bands) * u64::from(self.bands.blocks());
-        let bands = self.bands.zones().count;
-        Some(Occupancy { used: blocks(bands - self.bands.empties() - self.bands.emptying()), blocks: blocks(bands) })
-    }
-
-    fn outlook(&self) -> Option<Outlook> {
-        self.room_ahead()
     }
 
     fn contents(&self) -> Option<Contents> {

@@ -18,7 +18,7 @@ use super::bands::Bands;
 use super::config::{Config, Weights};
 use super::score::Score;
 use crate::block::{Address, Extent, Lba};
-use crate::layer::{Condition, Pressure, Step, TranslationLayer, UnitReport, UnitState, Violation};
+use crate::layer::{Condition, Freed, Pressure, Step, TranslationLayer, UnitReport, UnitState, Violation, Write};
 use crate::memory::Memory;
 use crate::plan::{Op, Plan, Unit, Why};
 use crate::space::Zones;
@@ -174,7 +174,7 @@ impl Small {
 
     fn write(&mut self, lba: Lba) {
         let at = Extent::new(lba, 1);
-        while self.log.write(at, &mut self.plan) == 0 {
+        while self.log.write(Write { at, request_bytes: None }, &mut self.plan) == 0 {
             let step = self.log.clean(Pressure::Blocked(at), &[], &mut self.plan);
             self.carry_out();
             if step == Step::Nothing {
@@ -197,7 +197,7 @@ impl Small {
                 Op::Move { why: Why::Migrate, blocks, .. } => self.moved += u64::from(blocks),
                 Op::Reset(unit) => {
                     let band = self.log.bands.zones().block(unit.index, 0);
-                    self.log.freed(Extent::new(band, 1));
+                    self.log.freed(Extent::new(band, 1), Freed::GivenUp);
                 }
                 _ => {}
             }

@@ -41,7 +41,10 @@ mod tests;
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
-use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use crate::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Pressure, Standing, Step, TranslationLayer, UnitReport, Unwritten, Violation,
+    Write,
+};
 use crate::layers::in_place_tracks::Care;
 use crate::layers::{Family, Field, LayerInfo, Make};
 use crate::memory::Memory;
@@ -179,23 +182,30 @@ impl<P: Policy> MappedTracks<P> {
 }
 
 impl<P: Policy> TranslationLayer for MappedTracks<P> {
-    fn memory(&self) -> Memory {
-        self.cells.memory() + self.policy.memory()
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.cells.memory() + self.policy.memory(),
+            ram_blocks: 4 * self.cells.cell_blocks(),
+            unwritten: Unwritten::OldContent,
+            journal: JournalFacts {
+                redo_blocks: self.cells.places.most_redo_blocks().max(self.cells.images(self.policy.largest())),
+                remedy: "a drive of fewer or shorter tracks",
+                records: self.cells.most_records(),
+                ..JournalFacts::default()
+            },
+            ..Facts::default()
+        }
     }
 
     fn capacity(&self) -> u64 {
         self.cells.places.capacity
     }
 
-    fn ram_blocks(&self) -> u32 {
-        4 * self.cells.cell_blocks()
+    fn standing(&self) -> Standing {
+        Standing { occupancy: self.cells.occupancy(), ..Standing::default() }
     }
 
-    fn unwritten(&self) -> Unwritten {
-        Unwritten::OldContent
-    }
-
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         let mut rest = at;
         while !rest.is_empty() {
             let (run, track, offset) = self.cells.run(rest);
@@ -209,7 +219,7 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
         }
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         let mut taken = 0;
         while taken < at.blocks {
             let (mut run, track, offset) = self.cells.run(at.skip(taken));
@@ -273,7 +283,7 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
         }
     }
 
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         self.cells.places.needed.settle(space.start.block(), space.blocks);
     }
 
@@ -289,24 +299,8 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
         self.cells.restate(Lba(from), plan)
     }
 
-    fn most_redo_blocks(&self) -> u32 {
-        self.cells.places.most_redo_blocks().max(self.cells.images(self.policy.largest()))
-    }
-
-    fn shortens_journal(&self) -> &'static str {
-        "a drive of fewer or shorter tracks"
-    }
-
-    fn most_records(&self) -> u64 {
-        self.cells.most_records()
-    }
-
     fn contents(&self) -> Option<Contents> {
         Some(self.cells.contents())
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        self.cells.occupancy()
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -1,5 +1,5 @@
 use crate::block::{Extent, Lba, Pba};
-use crate::layer::{Pressure, Step, TranslationLayer, UnitReport};
+use crate::layer::{Freed, Pressure, Step, TranslationLayer, UnitReport};
 use crate::layers::find;
 use crate::media::Interlaced;
 use crate::plan::{Op, Place, Plan, Record, Why};
@@ -53,7 +53,7 @@ const fn map(lba: u64, to: u64) -> Record {
 fn two_tracks_change_places_in_one_plan_which_saves_the_other_neighbour() {
     let mut flipping = layer("track-flipping", "utilisation = 1.0\nflip_after = 1");
     let (at, mut plan) = (Extent::new(Lba(5), 1), Plan::new());
-    assert_eq!((flipping.write(at, &mut plan), plan.ops().len()), (0, 0), "an exchange comes first");
+    assert_eq!((flipping.write(at.into(), &mut plan), plan.ops().len()), (0, 0), "an exchange comes first");
     assert_eq!(flipping.clean(Pressure::Blocked(at), &[], &mut plan), Step::Done);
     // RAM: the cell below, the one above, and what lies over four of five blocks on the top track before.
     let (reads, writes) =
@@ -61,7 +61,7 @@ fn two_tracks_change_places_in_one_plan_which_saves_the_other_neighbour() {
     assert_eq!(moves(&plan), [reads, writes].concat());
     assert_eq!(records(&plan), [(map(5, 14), true), (map(28, 9), true)]);
     plan.clear();
-    assert_eq!(flipping.write(at, &mut plan), 1);
+    assert_eq!(flipping.write(at.into(), &mut plan), 1);
     let host = Op::Move { from: Place::Host(0), to: Place::At(Pba::disk(14)), blocks: 1, why: Why::Host, redo: false };
     assert_eq!(plan.ops()[0], host);
     plan.clear();
@@ -82,12 +82,12 @@ fn source(op: &Op) -> Option<u64> {
 #[test]
 fn a_reserved_track_is_taken_again_when_it_is_durable_that_it_was_left() {
     let mut caching = layer("track-caching", "utilisation = 1.0\nreserved = 2\ncache_after = 1\nzone_tracks = 4");
-    let mut step = |at, expected: Step| {
+    let mut step = |at: Extent<Lba>, expected: Step| {
         let mut plan = Plan::new();
-        assert_eq!(caching.write(at, &mut plan), 0);
+        assert_eq!(caching.write(at.into(), &mut plan), 0);
         assert_eq!(caching.clean(Pressure::Blocked(at), &[], &mut plan), expected);
         if expected == Step::Done {
-            assert_eq!(caching.write(at, &mut Plan::new()), 1);
+            assert_eq!(caching.write(at.into(), &mut Plan::new()), 1);
         }
         plan
     };
@@ -99,7 +99,7 @@ fn a_reserved_track_is_taken_again_when_it_is_durable_that_it_was_left() {
     let left = Extent::new(Pba::disk(5), 4);
     assert!(home.ops().contains(&Op::Free(left)));
     assert_eq!(caching.clean(Pressure::Blocked(other), &[], &mut Plan::new()), Step::Wait);
-    caching.freed(left);
+    caching.freed(left, Freed::GivenUp);
     let mut plan = Plan::new();
     assert_eq!(caching.clean(Pressure::Blocked(other), &[], &mut plan), Step::Done);
     assert_eq!(records(&plan), [(map(0, 5), false)]);

@@ -44,7 +44,8 @@ mod records;
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
 use crate::layer::{
-    Condition, Corrupt, InOrder, Occupancy, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Violation,
+    Condition, Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, REGION_RECORDS, Standing, Step,
+    TranslationLayer, UnitReport, Violation, Write,
 };
 use crate::layers::config::{self, STEP_BLOCKS};
 use crate::layers::{ConfigError, Family, Field, LayerInfo};
@@ -186,36 +187,46 @@ impl PageFtl {
     }
 }
 
+impl PageFtl {
+    fn occupancy(&self) -> Option<Occupancy> {
+        let blocks = |units: u32| u64::from(units) * u64::from(self.units.zone_blocks);
+        let taken = self.units.count - self.pool.free() - self.pool.pending();
+        Some(Occupancy { used: blocks(taken), blocks: blocks(self.units.count) })
+    }
+}
+
 impl TranslationLayer for PageFtl {
-    fn memory(&self) -> Memory {
-        self.map.memory() + self.pool.memory() + Memory::room::<(Lba, u64)>(self.copied.capacity() as u64)
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.map.memory() + self.pool.memory() + Memory::room::<(Lba, u64)>(self.copied.capacity() as u64),
+            trims_to_zeros: true,
+            step_blocks: Some(self.step.most()),
+            journal: JournalFacts {
+                records: self.map.most_records(),
+                in_order: self.map.most_in_order(&self.units),
+                ..JournalFacts::default()
+            },
+            ..Facts::default()
+        }
     }
 
     fn capacity(&self) -> u64 {
         self.map.capacity()
     }
 
-    fn ram_blocks(&self) -> u32 {
-        0
+    fn standing(&self) -> Standing {
+        Standing { occupancy: self.occupancy(), ..Standing::default() }
     }
 
-    fn prefetch(&self, ahead: &[Request]) -> u64 {
+    fn prefetch(&self, ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {
         ahead.iter().map(|request| self.map.prefetch(request.at.start)).fold(0, u64::wrapping_add)
     }
 
-    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
-        self.map.known_zeros(at, &self.lost)
-    }
-
-    fn trims_to_zeros(&self) -> bool {
-        true
-    }
-
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         self.map.plan_read(at, 0, &self.lost, &self.units, plan);
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         let Some(Frontier { unit, written }) = self.frontier() else { return 0 };
         let at = at.first(self.pages() - written);
         let to = self.units.block(unit, written);
@@ -242,15 +253,11 @@ impl TranslationLayer for PageFtl {
         }
     }
 
-    fn step_blocks(&self) -> Option<u32> {
-        Some(self.step.most())
-    }
-
     fn bound_step(&mut self, blocks: u32) {
         self.step.bound(blocks);
     }
 
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         if let Some((unit, 0)) = self.units.locate(space.start) {
             self.pool.freed(unit);
         }
@@ -287,20 +294,6 @@ impl TranslationLayer for PageFtl {
     fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         let end = self.map.restate(Lba(from), &self.lost, &self.units, plan);
         (end.0 < self.capacity()).then_some(end.0)
-    }
-
-    fn most_records(&self) -> u64 {
-        self.map.most_records()
-    }
-
-    fn most_in_order(&self) -> InOrder {
-        self.map.most_in_order(&self.units)
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        let blocks = |units: u32| u64::from(units) * u64::from(self.units.zone_blocks);
-        let taken = self.units.count - self.pool.free() - self.pool.pending();
-        Some(Occupancy { used: blocks(taken), blocks: blocks(self.units.count) })
     }
 
     fn contents(&self) -> Option<Contents> {

@@ -64,7 +64,8 @@ mod write;
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::contents::Contents;
 use crate::layer::{
-    Corrupt, Occupancy, Outlook, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
+    Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, REGION_RECORDS, Standing, Step, TranslationLayer,
+    UnitReport, Unsafe, Violation, Write,
 };
 use crate::layers::{Family, LayerInfo};
 use crate::memory::Memory;
@@ -130,50 +131,64 @@ impl Skylight {
     }
 }
 
-impl TranslationLayer for Skylight {
+/// What is said of a configuration without a scratch band.
+const LOSES_BANDS: &str = "a band that is reset before it is rewritten is lost with the power; set scratch to true";
+
+impl Skylight {
     fn memory(&self) -> Memory {
         let newer = Memory::growing::<(u32, u32)>(self.newer.capacity() as u64);
         self.cache.memory() + self.blocks.memory() + self.home.memory() + self.copied.memory() + newer
-    }
-
-    fn capacity(&self) -> u64 {
-        self.home.capacity()
-    }
-
-    fn ram_blocks(&self) -> u32 {
-        2 * self.home.longest()
-    }
-
-    fn holds_ram(&self) -> bool {
-        self.job.is_some() || self.stream.is_some()
-    }
-
-    fn survives_power_loss(&self) -> Result<(), Unsafe> {
-        if self.config.scratch {
-            return Ok(());
-        }
-        Err(Unsafe(
-            "a band that is reset before it is rewritten is lost with the power; set scratch to true".to_owned(),
-        ))
-    }
-
-    fn step_blocks(&self) -> Option<u32> {
-        self.config.scratch.then_some(self.step.most())
-    }
-
-    fn bound_step(&mut self, blocks: u32) {
-        self.step.bound(blocks);
     }
 
     fn idle_after_ns(&self) -> u64 {
         u64::from(self.config.idle_ms) * 1_000_000
     }
 
-    fn prefetch(&self, ahead: &[Request]) -> u64 {
+    /// An entry is one run of blocks, or two once another has overwritten its middle; what a flush sends to the cache
+    /// may be cut by writes since.
+    fn most_records(&self) -> u64 {
+        let slots = u64::from(self.cache.table().slots());
+        let runs = 2 * u64::from(self.config.map_entries) + u64::from(self.home.longest());
+        let regions = slots / (REGION_RECORDS as u64 / 2 - 1);
+        1 + slots.min(runs) + 2 * regions + LostBlocks::regions(self.capacity())
+    }
+}
+
+impl TranslationLayer for Skylight {
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.memory(),
+            ram_blocks: 2 * self.home.longest(),
+            step_blocks: self.config.scratch.then_some(self.step.most()),
+            journal: JournalFacts { records: self.most_records(), ..JournalFacts::default() },
+            loses_flushed: (!self.config.scratch).then(|| Unsafe(LOSES_BANDS.to_owned())),
+            ..Facts::default()
+        }
+    }
+
+    fn capacity(&self) -> u64 {
+        self.home.capacity()
+    }
+
+    fn standing(&self) -> Standing {
+        Standing {
+            holds_ram: self.job.is_some() || self.stream.is_some(),
+            idle_after_ns: self.idle_after_ns(),
+            outlook: self.config.scratch.then(|| self.room_ahead()),
+            occupancy: Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.cache.table().slots().into() }),
+            ..Standing::default()
+        }
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
+    }
+
+    fn prefetch(&self, ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {
         ahead.iter().fold(0, |sum, request| sum ^ self.blocks.map.prefetch(request.at.start))
     }
 
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         let (mut rest, mut hits) = (at, 0);
         while !rest.is_empty() {
             let (ram, blocks) = self.in_ram(self.in_band(rest));
@@ -189,7 +204,7 @@ impl TranslationLayer for Skylight {
         plan.count(Event::ReadHit, hits);
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         let (mut done, mut hits) = (0, 0);
         while done < at.blocks {
             let rest = at.skip(done);
@@ -226,11 +241,7 @@ impl TranslationLayer for Skylight {
         }
     }
 
-    fn outlook(&self) -> Option<Outlook> {
-        self.config.scratch.then(|| self.room_ahead())
-    }
-
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         if !self.blocks.freed(space, &mut self.cache)
             && let Some(band) = self.home.band_of(space)
         {
@@ -271,19 +282,6 @@ impl TranslationLayer for Skylight {
         };
         let end = self.blocks.restate(start, plan);
         (end.0 < self.capacity()).then_some(end.0 + 1)
-    }
-
-    /// An entry is one run of blocks, or two once another has overwritten its middle; what a flush sends to the cache
-    /// may be cut by writes since.
-    fn most_records(&self) -> u64 {
-        let slots = u64::from(self.cache.table().slots());
-        let runs = 2 * u64::from(self.config.map_entries) + u64::from(self.home.longest());
-        let regions = slots / (REGION_RECORDS as u64 / 2 - 1);
-        1 + slots.min(runs) + 2 * regions + LostBlocks::regions(self.capacity())
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.cache.table().slots().into() })
     }
 
     fn contents(&self) -> Option<Contents> {

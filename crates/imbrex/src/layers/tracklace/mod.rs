@@ -51,6 +51,7 @@ mod clean;
 mod cold;
 mod config;
 mod content;
+pub mod counters;
 mod forget;
 mod frames;
 mod job;
@@ -64,7 +65,10 @@ mod write;
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::contents::Contents;
-use crate::layer::{Corrupt, Occupancy, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use crate::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, Standing, Step, TranslationLayer, UnitReport, Unwritten,
+    Violation, Write,
+};
 use crate::layers::in_place_tracks::{FIELDS as SHARED, Places, split};
 use crate::layers::{ConfigError, Family, LayerInfo, config as fields};
 use crate::memory::Memory;
@@ -233,7 +237,7 @@ impl TrackLace {
     }
 }
 
-impl TranslationLayer for TrackLace {
+impl TrackLace {
     fn memory(&self) -> Memory {
         let of_swaps = |swaps: &Swaps| {
             let slots = Memory::room::<u64>(swaps.written.len() as u64) + Memory::room::<u32>(swaps.hits.len() as u64);
@@ -245,24 +249,49 @@ impl TranslationLayer for TrackLace {
         self.places.memory() + needed + self.frames.memory() + known + swaps
     }
 
+    fn most_redo_blocks(&self) -> u32 {
+        let swapped = self.most_swapped();
+        let of_swap = self.swaps.as_ref().map_or(0, |_| self.places.redo_blocks(swapped) + swapped);
+        self.places.most_redo_blocks().max(of_swap)
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        let (_, buffered, budget) = self.moved.entries();
+        Some(Occupancy { used: u64::from(buffered), blocks: self.frames.slots().0.min(budget) })
+    }
+}
+
+impl TranslationLayer for TrackLace {
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.memory(),
+            ram_blocks: self.ram().blocks,
+            unwritten: if self.config.valid == Valid::Written { Unwritten::Zeros } else { Unwritten::OldContent },
+            journal: JournalFacts {
+                redo_blocks: self.most_redo_blocks(),
+                remedy: "a smaller update_blocks or buffer_percent, or trim = false",
+                records: self.records(),
+                ..JournalFacts::default()
+            },
+            counters: counters::ALL,
+            ..Facts::default()
+        }
+    }
+
     fn capacity(&self) -> u64 {
         self.places.capacity
     }
 
-    fn ram_blocks(&self) -> u32 {
-        self.ram().blocks
+    fn standing(&self) -> Standing {
+        Standing { occupancy: self.occupancy(), ..Standing::default() }
     }
 
-    fn prefetch(&self, ahead: &[Request]) -> u64 {
+    fn prefetch(&self, ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {
         let of = |lba| self.moved.prefetch(lba) ^ self.places.prefetch(lba);
         ahead.iter().fold(0, |sum, request| sum ^ of(request.at.start))
     }
 
-    fn unwritten(&self) -> Unwritten {
-        if self.config.valid == Valid::Written { Unwritten::Zeros } else { Unwritten::OldContent }
-    }
-
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         let (mut rest, mut hits) = (at, 0);
         while !rest.is_empty() {
             let host = at.blocks - rest.blocks;
@@ -282,7 +311,7 @@ impl TranslationLayer for TrackLace {
         plan.count(Event::ReadHit, hits);
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         self.write_request(at, plan)
     }
 
@@ -298,7 +327,7 @@ impl TranslationLayer for TrackLace {
         }
     }
 
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         if space.start.device() == Pba::DISK {
             self.places.needed.settle(space.start.block(), space.blocks);
         } else {
@@ -318,27 +347,8 @@ impl TranslationLayer for TrackLace {
         self.restate_region(Lba(from), plan)
     }
 
-    fn most_redo_blocks(&self) -> u32 {
-        let swapped = self.most_swapped();
-        let of_swap = self.swaps.as_ref().map_or(0, |_| self.places.redo_blocks(swapped) + swapped);
-        self.places.most_redo_blocks().max(of_swap)
-    }
-
-    fn shortens_journal(&self) -> &'static str {
-        "a smaller update_blocks or buffer_percent, or trim = false"
-    }
-
-    fn most_records(&self) -> u64 {
-        self.records()
-    }
-
     fn contents(&self) -> Option<Contents> {
         Some(self.count_contents())
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        let (_, buffered, budget) = self.moved.entries();
-        Some(Occupancy { used: u64::from(buffered), blocks: self.frames.slots().0.min(budget) })
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -1,13 +1,14 @@
 //! The durable state as records: applying them, restating them, and beginning a life with them.
 
 use super::TrackLace;
+use super::counters;
 use super::relocation::Lies;
 use super::trimmed::GROUP;
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::{Corrupt, within};
 use crate::layers::in_place_tracks::Places;
 use crate::parts::lost::LostBlocks;
-use crate::plan::{Event, Op, Plan, Record};
+use crate::plan::{Op, Plan, Record};
 
 /// Entries and groups of a region at most: with half as many lost blocks as a region has records, it has not too many.
 const ENTRIES: u64 = 120;
@@ -39,8 +40,8 @@ impl TrackLace {
             unreachable!("blocks are relocated to tracks")
         };
         let tracks = self.frames.number(self.home(at.start).0).abs_diff(self.frames.number(track));
-        plan.count(Event::Relocated, at.blocks);
-        plan.count_all(Event::RelocatedTracks, tracks * u64::from(at.blocks));
+        plan.count(counters::RELOCATED, at.blocks);
+        plan.count_all(counters::RELOCATED_TRACKS, tracks * u64::from(at.blocks));
     }
 
     pub(super) fn apply_record(&mut self, record: &Record) -> Result<(), Corrupt> {

@@ -1,5 +1,6 @@
 //! The numbers of the paper on a group of a few tracks, and what a trimmed block costs.
 
+use super::counters;
 use super::*;
 use crate::contents::TrackContent;
 use crate::layers::in_place_tracks::Care;
@@ -28,7 +29,7 @@ fn layer(tracks: Tracks, config: &str) -> TrackLace {
 /// Blocks that a write of `blocks` blocks from `first` on brings to the disk.
 fn written(layer: &mut TrackLace, first: u64, blocks: u32) -> u32 {
     let mut plan = Plan::new();
-    assert_eq!(layer.write(Extent::new(Lba(first), blocks), &mut plan), blocks);
+    assert_eq!(layer.write(Extent::new(Lba(first), blocks).into(), &mut plan), blocks);
     layer.check().unwrap();
     let blocks = |op: &Op| match *op {
         Op::Move { to: Place::At(to), blocks, .. } if !to.is_ram() => blocks,
@@ -92,7 +93,7 @@ fn what_was_trimmed_is_neither_read_nor_saved() {
     assert_eq!(care(&mut layer), Care::Save);
     assert!(layer.places.needed.any_pending(home.block(), 1), "it may be needed after a power cut");
     assert_eq!(written(&mut layer, 2600, 5), 9, "one neighbour is saved");
-    layer.freed(mark);
+    layer.freed(mark, Freed::GivenUp);
     assert!(!layer.places.needed.any_pending(home.block(), 1));
     let all = Extent::new(Lba(6000), 4800);
     let mut rest = all;
@@ -100,7 +101,7 @@ fn what_was_trimmed_is_neither_read_nor_saved() {
         rest = rest.skip(layer.trim(rest, &mut plan));
     }
     assert_eq!(care(&mut layer), Care::Order, "nothing is saved, but the write comes after the records");
-    plan.ops().iter().filter(|op| matches!(op, Op::Free(_))).for_each(|_| layer.freed(mark));
+    plan.ops().iter().filter(|op| matches!(op, Op::Free(_))).for_each(|_| layer.freed(mark, Freed::GivenUp));
     assert_eq!(care(&mut layer), Care::None);
     assert_eq!(written(&mut layer, 2600, 5), 5);
     plan.clear();
@@ -156,7 +157,7 @@ fn swapped_blocks_that_lie_side_by_side_are_written_at_once() {
     layer.recovered(&UnitReport::default(), &mut Plan::new()).unwrap();
     let mut write = |at: Extent<Lba>| {
         let mut plan = Plan::new();
-        assert_eq!(layer.write(at, &mut plan), at.blocks);
+        assert_eq!(layer.write(at.into(), &mut plan), at.blocks);
         layer.check().unwrap();
         let updates = plan.ops().iter().filter(|op| matches!(op, Op::Count(Event::Rmw, 1))).count();
         (updates, layer.moved.pairs())
@@ -210,12 +211,12 @@ fn exercise(config: &str, mut each: impl FnMut(u32, &mut TrackLace, &Plan)) {
         let mut plan = Plan::new();
         if step % 11 == 0 {
             layer.trim(at, &mut plan);
-        } else if layer.write(at, &mut plan) == 0 {
+        } else if layer.write(at.into(), &mut plan) == 0 {
             layer.clean(Pressure::Blocked(at), &[], &mut plan);
         }
         for op in plan.ops() {
             if let Op::Free(space) = op {
-                layer.freed(*space);
+                layer.freed(*space, Freed::GivenUp);
             }
         }
         each(step, &mut layer, &plan);
@@ -253,14 +254,14 @@ fn relocated(plan: &Plan) -> (u64, u64) {
         });
         times.sum()
     };
-    (count(Event::Relocated), count(Event::RelocatedTracks))
+    (count(counters::RELOCATED), count(counters::RELOCATED_TRACKS))
 }
 
 #[test]
 fn a_buffered_block_is_relocated_by_the_tracks_between() {
     // Top tracks 3, 7 and 11 are not allocated: numbers 7, 15 and 23 on the surface, where bottom track 1 is number 2.
     let mut layer = layer(group(12, 500), &format!("utilisation = {}\nbuffer_percent = 10.0", 9600.5 / 10_800.0));
-    let mut write = |plan: &mut Plan| layer.write(Extent::new(Lba(700), 5), plan);
+    let mut write = |plan: &mut Plan| layer.write(Extent::new(Lba(700), 5).into(), plan);
     let [mut first, mut again] = [Plan::new(), Plan::new()];
     assert_eq!([write(&mut first), write(&mut again)], [5, 5]);
     assert_eq!([relocated(&first), relocated(&again)], [(5, 5 * 5), (0, 0)]);

@@ -1,6 +1,7 @@
 //! Writes: which way each stretch of a request takes.
 
 use super::config::Rewrites;
+use super::counters;
 use super::frames::Room;
 use super::relocation::Lies;
 use super::{TrackLace, trimmed::Trimmed};
@@ -59,7 +60,7 @@ impl TrackLace {
         }
         self.asked.rest = at.skip(taken);
         plan.count(Event::WriteHit, hits.all);
-        plan.count(Event::HotHit, hits.swapped);
+        plan.count(counters::SWAPPED_HIT, hits.swapped);
         taken
     }
 

@@ -178,7 +178,7 @@ fn made<P: Policy + 'static>(
     let buffer = ZoneBuffer::over(zones, &INFO, space, config.buffer(), policy)?;
     let batch_blocks = config.batch_blocks.min(realms.zone_blocks);
     Ok(Box::new(ZoneAlloy {
-        buffer_ram: buffer.ram_blocks(),
+        buffer_ram: buffer.facts().ram_blocks,
         batch_blocks,
         step: StepSize::new(quantum.blocks().min(batch_blocks)),
         buffer,

@@ -34,6 +34,7 @@
 //! - Beyond the paper: zones that are read are not swapped (`veto_reads`), off by default.
 
 mod config;
+pub mod counters;
 mod grow;
 mod head;
 mod quantum;
@@ -47,11 +48,11 @@ use super::zone_buffer::{Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
 use crate::layer::{
-    CannotGrow, Corrupt, Growth, Occupancy, Outlook, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation,
+    CannotGrow, Corrupt, Facts, Freed, Grow, JournalFacts, Pressure, Standing, Step, TranslationLayer, UnitReport,
+    Unwritten, Violation, Write,
 };
 use crate::layers::config::{INTERRUPTIBLE, STEP_BLOCKS};
 use crate::layers::{Family, Field, LayerInfo};
-use crate::memory::Memory;
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use crate::recording::Recording;
@@ -177,26 +178,48 @@ impl<P: Policy> ZoneAlloy<P> {
     }
 }
 
+impl<P: Policy> Grow for ZoneAlloy<P> {
+    fn grow(&mut self, blocks: u64, plan: &mut Plan) -> Result<(), CannotGrow> {
+        self.begin_growth(blocks, plan)
+    }
+}
+
 impl<P: Policy> TranslationLayer for ZoneAlloy<P> {
-    fn memory(&self) -> Memory {
-        self.buffer.memory() + self.elastic.memory() + self.swap.memory()
+    fn facts(&self) -> Facts {
+        let buffer = self.buffer.facts();
+        Facts {
+            memory: buffer.memory + self.elastic.memory() + self.swap.memory(),
+            ram_blocks: self.buffer_ram + self.batch_blocks,
+            // A conventional zone that was never written holds what was there before.
+            unwritten: Unwritten::OldContent,
+            step_blocks: buffer.step_blocks.map(|blocks| blocks.max(self.step.most())),
+            journal: JournalFacts { records: buffer.journal.records + 1, ..JournalFacts::default() },
+            counters: counters::ALL,
+            ..Facts::default()
+        }
     }
 
     fn capacity(&self) -> u64 {
         self.buffer.capacity()
     }
 
-    fn ram_blocks(&self) -> u32 {
-        self.buffer_ram + self.batch_blocks
+    /// While the space grows its zones are needed for that, and it says how long a request waits.
+    fn standing(&self) -> Standing {
+        let Standing { occupancy, outlook, .. } = self.buffer.standing();
+        let (growth, outlook) = (self.growth_left(), outlook.filter(|_| !self.is_growing()));
+        Standing { growth, occupancy, outlook, ..Standing::default() }
     }
 
-    fn prefetch(&self, ahead: &[Request]) -> u64 {
-        self.buffer.prefetch(ahead)
+    fn growing(&mut self) -> Option<&mut dyn Grow> {
+        Some(self)
     }
 
-    /// A conventional zone that was never written holds what was there before.
-    fn unwritten(&self) -> Unwritten {
-        Unwritten::OldContent
+    fn prefetch(&self, ahead: &[Request], below: &mut dyn FnMut(u8, Request)) -> u64 {
+        self.buffer.prefetch(ahead, below)
+    }
+
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
+        self.buffer.locate(at, plan);
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
@@ -205,19 +228,15 @@ impl<P: Policy> TranslationLayer for ZoneAlloy<P> {
         self.head.follow(plan);
     }
 
-    fn announce(&mut self, at: Extent<Lba>, bytes: u64) {
-        self.buffer.announce(at, bytes);
-    }
-
     /// Takes blocks of one native zone at most, and of those only such as are written alike.
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, request_bytes }: Write, plan: &mut Plan) -> u32 {
         let (run, in_place) = self.front(at);
         let (native, offset) = self.buffer.zones.native_of(at.start);
         let taken = if in_place {
             self.write_in_place(native, offset, run, plan);
             run.blocks
         } else {
-            self.buffer.write(run, plan)
+            self.buffer.write(Write { at: run, request_bytes }, plan)
         };
         self.head.follow(plan);
         if taken > 0 {
@@ -259,26 +278,14 @@ impl<P: Policy> TranslationLayer for ZoneAlloy<P> {
         }
     }
 
-    fn step_blocks(&self) -> Option<u32> {
-        self.buffer.step_blocks().map(|blocks| blocks.max(self.step.most()))
-    }
-
     fn bound_step(&mut self, blocks: u32) {
         self.buffer.bound_step(blocks);
         self.step.bound(blocks);
     }
 
-    fn grow(&mut self, blocks: u64, plan: &mut Plan) -> Result<(), CannotGrow> {
-        self.begin_growth(blocks, plan)
-    }
-
-    fn growth(&self) -> Option<Growth> {
-        self.growth_left()
-    }
-
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, why: Freed) {
         if !self.activated(space) {
-            self.buffer.freed(space);
+            self.buffer.freed(space, why);
         }
     }
 
@@ -303,19 +310,6 @@ impl<P: Policy> TranslationLayer for ZoneAlloy<P> {
             return None;
         }
         Some(self.buffer.restate(from, plan).unwrap_or(ELASTIC_REGION))
-    }
-
-    fn most_records(&self) -> u64 {
-        self.buffer.most_records() + 1
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        self.buffer.occupancy()
-    }
-
-    /// While the space grows its zones are needed for that, and it says how long a request waits.
-    fn outlook(&self) -> Option<Outlook> {
-        self.buffer.outlook().filter(|_| !self.is_growing())
     }
 
     fn contents(&self) -> Option<Contents> {

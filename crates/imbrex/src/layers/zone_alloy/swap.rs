@@ -9,12 +9,13 @@
 use std::collections::BTreeSet;
 
 use super::ZoneAlloy;
+use super::counters;
 use super::relocate::Relocation;
 use crate::block::{Extent, Lba};
 use crate::layer::Step;
 use crate::layers::zone_buffer::Policy;
 use crate::memory::Memory;
-use crate::plan::{Event, Plan};
+use crate::plan::Plan;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -215,7 +216,7 @@ impl<P: Policy> ZoneAlloy<P> {
         }
         self.swap.exchanging = None;
         if !is_lost && !self.is_growing() {
-            plan.count(Event::ZoneSwap, 1);
+            plan.count(counters::ZONE_SWAP, 1);
             return self.buffer.evict_to_vacant(native, plan);
         }
         if self.is_buffered(native) { self.buffer.evict_native(native, plan) } else { Step::More }

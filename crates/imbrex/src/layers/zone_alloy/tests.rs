@@ -1,6 +1,7 @@
 use super::INFO;
+use super::counters;
 use crate::block::{Address, Extent, Lba, Pba};
-use crate::layer::{Condition, Pressure, Step, TranslationLayer};
+use crate::layer::{Condition, Freed, Pressure, Step, TranslationLayer};
 use crate::media::{Hybrid, Media};
 use crate::plan::{Event, Op, Place, Plan, Record, Unit};
 use crate::space::{RealmTimes, Realms, Space};
@@ -73,9 +74,9 @@ impl Run {
         match *op {
             Op::Reset(unit) => {
                 self.media.reset(unit).unwrap();
-                self.layer.freed(self.media.extent_of(unit));
+                self.layer.freed(self.media.extent_of(unit), Freed::GivenUp);
             }
-            Op::Free(space) => self.layer.freed(space),
+            Op::Free(space) => self.layer.freed(space, Freed::GivenUp),
             _ => unreachable!("only resets and frees take effect later"),
         }
     }
@@ -100,13 +101,13 @@ impl Run {
 
     fn grow(&mut self, zones: u32) -> Result<(), String> {
         let mut plan = Plan::new();
-        let done = self.layer.grow(u64::from(zones * ZONE), &mut plan).map_err(|refused| refused.0);
+        let done = self.layer.growing().unwrap().grow(u64::from(zones * ZONE), &mut plan).map_err(|refused| refused.0);
         self.perform(&plan);
         done
     }
 
     fn grow_to_the_end(&mut self) {
-        while self.layer.growth().is_some() {
+        while self.layer.standing().growth.is_some() {
             assert_eq!(self.quantum(), Step::Hold);
             self.layer.check().unwrap();
         }
@@ -115,7 +116,7 @@ impl Run {
     /// Plans a write of one block of a native zone after another; true when it was taken.
     fn try_write(&mut self, at: Extent<Lba>) -> bool {
         let mut plan = Plan::new();
-        let taken = self.layer.write(at, &mut plan);
+        let taken = self.layer.write(at.into(), &mut plan);
         self.perform(&plan);
         taken == at.blocks
     }
@@ -184,7 +185,7 @@ fn half_as_many_zones_are_gained_as_are_converted() {
         assert_eq!(run.zones(), 218, "all conventional zones but those of the realm that is kept");
         let before = run.ops.len();
         run.grow(gain).unwrap();
-        assert_eq!(run.layer.growth().map(|growth| growth.zones_left), Some(converted));
+        assert_eq!(run.layer.standing().growth.map(|growth| growth.zones_left), Some(converted));
         run.grow_to_the_end();
         assert_eq!((run.zones(), run.count(Event::Converted)), (218 + gain, converted));
         let activated = run.moves_of_zones(before).iter().filter(|op| matches!(op, Op::Reset(_))).count() as u32;
@@ -199,11 +200,11 @@ fn a_realm_that_gains_two_zones_is_counted_once() {
     let mut run = Run::new(Hybrid::new(wide), "bound_ms = 0.0");
     let before = run.zones();
     run.grow(3).unwrap();
-    assert_eq!(run.layer.growth().unwrap().zones_left, 6, "two realms");
+    assert_eq!(run.layer.standing().growth.unwrap().zones_left, 6, "two realms");
     run.grow_to_the_end();
     assert_eq!((run.zones() - before, run.count(Event::Converted)), (3, 6));
     run.grow(1).unwrap();
-    assert_eq!((run.zones() - before, run.layer.growth()), (4, None), "it was free");
+    assert_eq!((run.zones() - before, run.layer.standing().growth), (4, None), "it was free");
 }
 
 #[test]
@@ -212,7 +213,7 @@ fn conventional_zones_that_are_free_are_given_first_and_then_sequential_ones() {
     let mut run = blocking(6, "converted = 0.5\nfirst_zones = 4");
     let before = run.ops.len();
     run.grow(3).unwrap();
-    assert_eq!((run.zones(), run.layer.growth()), (7, None));
+    assert_eq!((run.zones(), run.layer.standing().growth), (7, None));
     let (fourth, fifth) = (realms(6).zones().unit(4), realms(6).zones().unit(5));
     let moves = run.moves_of_zones(before);
     assert_eq!(moves[..2], [lies_in(4, fourth), lies_in(5, fifth)], "from the outer edge inwards");
@@ -228,7 +229,7 @@ fn more_than_the_disk_has_is_refused_with_what_would_do() {
     assert_eq!(run.zones(), 10);
     let refused = run.grow(6).unwrap_err();
     assert!(refused.contains(": 40;"), "{refused}");
-    assert_eq!((run.zones(), run.layer.growth()), (10, None));
+    assert_eq!((run.zones(), run.layer.standing().growth), (10, None));
     run.grow(5).unwrap();
     run.grow_to_the_end();
     assert_eq!(run.zones(), 15);
@@ -256,7 +257,7 @@ fn about_to_swap() -> Run {
     assert_eq!(run.count(Event::Rmw), 0);
     run.write(native(6).first(1));
     run.write(native(4).first(7));
-    assert_eq!((run.count(Event::Rmw), run.count(Event::ZoneSwap)), (1, 0), "zone 4 has left and come back");
+    assert_eq!((run.count(Event::Rmw), run.count(counters::ZONE_SWAP)), (1, 0), "zone 4 has left and come back");
     assert!(!run.try_write(blocked()));
     run
 }
@@ -273,12 +274,12 @@ fn the_partner_moves_before_its_place_is_taken() {
     assert_eq!(run.moves_of_zones(before), [empty, outer]);
     assert!(matches!(empty, Op::Record { record: Record::Unit { unit, is: 0 }, .. } if unit.index >= 2 + 8 + 6));
     assert_eq!(run.step(blocked), Step::Wait, "its place may still be needed");
-    assert_eq!(run.count(Event::ZoneSwap), 0);
+    assert_eq!(run.count(counters::ZONE_SWAP), 0);
     run.release();
     run.step(blocked);
     let moves = run.moves_of_zones(before);
     assert_eq!(moves[2..], [lies_in(5, zones.unit(0)), Op::Reset(zones.unit(15))]);
-    assert_eq!((run.count(Event::ZoneSwap), run.count(Event::Rmw)), (1, 2));
+    assert_eq!((run.count(counters::ZONE_SWAP), run.count(Event::Rmw)), (1, 2));
     run.release();
     run.layer.check().unwrap();
     assert!(run.try_write(native(5)), "in place");
@@ -298,7 +299,7 @@ fn after_a_cut_in_the_middle_of_a_swap_the_next_zone_that_is_rewritten_takes_the
         matches!(moves[0], Op::Record { record: Record::Unit { unit, .. }, .. } if unit == zones.unit(0)),
         "{moves:?}"
     );
-    assert_eq!(run.count(Event::ZoneSwap), 0);
+    assert_eq!(run.count(counters::ZONE_SWAP), 0);
     run.layer.check().unwrap();
 }
 
@@ -315,7 +316,7 @@ fn an_activation_that_was_lost_is_made_again() {
     }
     assert_eq!(run.quantum(), Step::Wait, "until it has taken effect");
     let mut run = run.again();
-    assert_eq!(run.layer.growth().unwrap().zones_left, 0, "nothing is left to move");
+    assert_eq!(run.layer.standing().growth.unwrap().zones_left, 0, "nothing is left to move");
     let before = run.ops.len();
     run.grow_to_the_end();
     assert_eq!(run.moves_of_zones(before)[0], activation);
@@ -360,7 +361,7 @@ fn a_zone_that_moves_is_written_in_place_behind_what_was_read() {
     let targets: Vec<Place> = run.ops[before..].iter().filter_map(target).collect();
     let home = realms(4).zones().block(5, 0);
     assert_eq!(targets, [Place::At(Pba::disk(0)), Place::At(home.plus(3))]);
-    assert_eq!((run.count(Event::Direct), run.layer.occupancy().unwrap().used), (2, 2));
+    assert_eq!((run.count(Event::Direct), run.layer.standing().occupancy.unwrap().used), (2, 2));
     run.grow_to_the_end();
     let mut plan = Plan::new();
     run.layer.read(zone.first(4), &mut plan);

@@ -32,10 +32,12 @@ use std::ops::ControlFlow;
 
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
+use crate::event::Counter;
 use crate::layer::{
-    Corrupt, Occupancy, Outlook, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unsafe, Violation,
+    Corrupt, Facts, Freed, JournalFacts, Occupancy, Outlook, Pressure, REGION_RECORDS, Standing, Step,
+    TranslationLayer, UnitReport, Violation, Write,
 };
-use crate::layers::rewrite_survives;
+use crate::layers::loses_zones;
 use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
 use crate::parts::buffered_blocks::{BufferedBlocks, Slots};
@@ -51,6 +53,9 @@ use trimmed::Trimmed;
 
 /// Which slots blocks take, and which zone leaves the buffer.
 pub trait Policy: Slots + Sized + Send {
+    /// The counters that are its own.
+    const COUNTERS: &[Counter] = &[];
+
     /// The host has read the block in `slot`.
     fn read(&mut self, _slot: u32) {}
 
@@ -286,15 +291,11 @@ impl<P: Policy> ZoneBuffer<P> {
     }
 }
 
-impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
+impl<P: Policy> ZoneBuffer<P> {
     fn memory(&self) -> Memory {
         let zone = u64::from(self.zones.zone_blocks());
         let evicting = self.copied.memory() + Memory::growing::<u32>(zone) + Memory::growing::<Newer>(zone);
         self.policy.memory() + self.blocks.memory() + self.zones.memory() + self.trimmed.memory() + evicting
-    }
-
-    fn capacity(&self) -> u64 {
-        self.zones.capacity()
     }
 
     fn ram_blocks(&self) -> u32 {
@@ -302,32 +303,57 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         (self.policy.most_collected() + step).max(self.policy.ram_blocks())
     }
 
-    fn holds_ram(&self) -> bool {
-        self.eviction.is_some()
-    }
-
     fn step_blocks(&self) -> Option<u32> {
         (self.config.spare_zones > 0).then_some(self.step.most())
+    }
+
+    fn most_records(&self) -> u64 {
+        let slots = u64::from(self.policy.table().slots());
+        let regions = slots / (REGION_RECORDS as u64 / 2 - 1);
+        let notes = u64::from(self.policy.note_keys());
+        let capacity = self.zones.most_capacity();
+        u64::from(self.zones.most_natives()) + slots + regions + LostBlocks::regions(capacity) + notes
+    }
+}
+
+impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.memory(),
+            ram_blocks: self.ram_blocks(),
+            step_blocks: self.step_blocks(),
+            looks_at_waiting: self.policy.looks_at_waiting(),
+            journal: JournalFacts { records: self.most_records(), ..JournalFacts::default() },
+            counters: P::COUNTERS,
+            loses_flushed: loses_zones(self.config.spare_zones),
+            ..Facts::default()
+        }
+    }
+
+    fn capacity(&self) -> u64 {
+        self.zones.capacity()
+    }
+
+    fn standing(&self) -> Standing {
+        Standing {
+            holds_ram: self.eviction.is_some(),
+            occupancy: Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.policy.table().slots().into() }),
+            outlook: self.room_ahead(),
+            ..Standing::default()
+        }
     }
 
     fn bound_step(&mut self, blocks: u32) {
         self.step.bound(blocks);
     }
 
-    fn survives_power_loss(&self) -> Result<(), Unsafe> {
-        rewrite_survives(self.config.spare_zones)
-    }
-
-    fn prefetch(&self, ahead: &[Request]) -> u64 {
+    fn prefetch(&self, ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {
         ahead.iter().fold(0, |sum, request| sum ^ self.blocks.map.prefetch(request.at.start))
     }
 
-    fn known_zeros(&self, at: Extent<Lba>) -> (bool, u32) {
-        match self.blocks.map.next(at.start, at.end()) {
-            Some(lba) if lba == at.start => (false, 1),
-            Some(lba) => self.zones.known_zeros(Extent::between(at.start, lba), &self.blocks.lost),
-            None => self.zones.known_zeros(at, &self.blocks.lost),
-        }
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
+        let home = |run: Extent<Lba>, host: u32, plan: &mut Plan| self.zones.read(run, host, &self.blocks.lost, plan);
+        self.blocks.read(at, 0, plan, |_slot| {}, home);
     }
 
     fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
@@ -337,11 +363,10 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         plan.count(Event::ReadHit, hits);
     }
 
-    fn announce(&mut self, at: Extent<Lba>, bytes: u64) {
-        self.policy.announced(at, bytes);
-    }
-
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, request_bytes }: Write, plan: &mut Plan) -> u32 {
+        if let Some(bytes) = request_bytes {
+            self.policy.announced(at, bytes);
+        }
         let taken = P::write(self, at, plan);
         self.trimmed.written(at.first(taken));
         taken
@@ -351,10 +376,6 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         self.drop_bare(at, plan);
         self.note_trimmed(at, plan);
         at.blocks
-    }
-
-    fn looks_at_waiting(&self) -> bool {
-        self.policy.looks_at_waiting()
     }
 
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step {
@@ -374,7 +395,7 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         self.after_trims(why, step)
     }
 
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         if !self.blocks.freed(space, &mut self.policy) {
             self.zones.freed(space);
         }
@@ -413,22 +434,6 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         let end = self.blocks.restate(start, plan);
         let notes = (self.policy.note_keys() > 0).then(|| u64::from(self.zones.most_natives()) + capacity);
         self.zones.cursor_after(end).or(notes)
-    }
-
-    fn most_records(&self) -> u64 {
-        let slots = u64::from(self.policy.table().slots());
-        let regions = slots / (REGION_RECORDS as u64 / 2 - 1);
-        let notes = u64::from(self.policy.note_keys());
-        let capacity = self.zones.most_capacity();
-        u64::from(self.zones.most_natives()) + slots + regions + LostBlocks::regions(capacity) + notes
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        Some(Occupancy { used: self.blocks.map.mapped(), blocks: self.policy.table().slots().into() })
-    }
-
-    fn outlook(&self) -> Option<Outlook> {
-        self.room_ahead()
     }
 
     fn contents(&self) -> Option<Contents> {

@@ -22,7 +22,7 @@ use super::ring::{Checkpoint, Due};
 use super::rules::Rule;
 use super::{IoResult, Setup};
 use crate::block::{Extent, Pba};
-use crate::layer::{TranslationLayer, Violation};
+use crate::layer::{Freed, TranslationLayer, Violation};
 use crate::plan::{Op, Plan, Record};
 use audit::Audit;
 
@@ -114,8 +114,8 @@ impl Life {
     pub fn begin(core: &mut Core, new: NewLife) -> Self {
         let NewLife { layer, records, lost, plan, ring } = new;
         let mut life = Self {
-            execution: Execution::new(layer.as_ref(), core.setup.block_bytes),
-            commits: Commits::new(&core.setup, ring, layer.most_redo_blocks()),
+            execution: Execution::new(&core.facts, core.setup.block_bytes),
+            commits: Commits::new(&core.setup, ring, core.facts.journal.redo_blocks),
             layer,
             phase: Phase::Starting,
             awaits_space: false,
@@ -189,7 +189,7 @@ impl Life {
 
     /// Rule 4: space is the layer's again.
     fn space_freed(&mut self, space: Extent<Pba>) {
-        self.layer.freed(space);
+        self.layer.freed(space, Freed::GivenUp);
         self.awaits_space = false;
     }
 
@@ -218,7 +218,7 @@ impl Life {
             Ok(reset) => reset.into_iter().for_each(|space| self.space_freed(space)),
             Err(EndsLife) => self.end(),
         }
-        if self.execution.operations().len() == 0 && !self.layer.holds_ram() {
+        if self.execution.operations().len() == 0 && !self.layer.standing().holds_ram {
             self.execution.clear_ram();
         }
     }

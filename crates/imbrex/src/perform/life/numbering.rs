@@ -92,7 +92,7 @@ impl Life {
         if self.execution.operations().cleaning() > cleaning_before {
             core.steps.add(&made.plan);
         }
-        self.queue_redo(redo);
+        self.queue_redo(redo, core.facts.journal.redo_blocks);
         if !core.setup.rules.keeps(Rule::ReuseAfterRecords) {
             self.give_space_at_once(core);
         }
@@ -131,9 +131,9 @@ impl Life {
         Spot { at: self.commits.items().len(), before: self.execution.operations().next_number() }
     }
 
-    fn queue_redo(&mut self, plan: RedoPlan) {
+    fn queue_redo(&mut self, plan: RedoPlan, most: u32) {
         let RedoPlan { moves, records, images, first_move, first_record } = plan;
-        if images > self.layer.most_redo_blocks() {
+        if images > most {
             self.break_off(format!("the redo moves of a plan write {images} blocks, more than the layer said"));
         }
         if let Some(Spot { at, before }) = first_move.or(first_record) {

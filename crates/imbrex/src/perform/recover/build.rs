@@ -31,11 +31,11 @@ pub(super) fn build(core: &mut Core, found: Found) -> Result<NewLife, String> {
     if let Some(blocks) = core.step_bound {
         layer.bound_step(blocks);
     }
-    if layer.most_records() > 0 {
+    if core.facts.journal.records > 0 {
         core.blank.append(&mut unreadable);
     }
     let media = core.setup.media.as_ref();
-    let reserve = room::reserve(&core.setup, layer.as_ref());
+    let reserve = room::reserve(&core.setup, &core.facts.journal);
     let slots = Slots::new(&core.setup.journal, media);
     let mut ring = Ring::new(slots, reserve, &journal.chain, (media, &units));
     if journal.is_thin {
@@ -52,9 +52,9 @@ impl Recovered {
         let mut lost = Vec::new();
         // A layer without records reads a block from its one place, and there the drive has to say that it cannot be
         // read.
-        if !unreadable.is_empty() && layer.most_records() > 0 {
+        if !unreadable.is_empty() && layer.facts().journal.records > 0 {
             layer.recovered(units, &mut plan).map_err(|e| e.to_string())?;
-            lost = lost_blocks(layer.as_mut(), unreadable);
+            lost = lost_blocks(layer.as_ref(), unreadable);
             plan.clear();
             records.clear();
             layer = fold_all(setup, journal, &mut records)?;
@@ -93,7 +93,7 @@ fn fold_all(setup: &Setup, journal: &Journal, records: &mut Vec<Record>) -> Resu
 /// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and
 /// needs no reverse map; it happens after a disk error only. A layer may move blocks to read them; nobody carries that
 /// out, so what is unreadable is followed to where it would lie.
-fn lost_blocks(layer: &mut dyn TranslationLayer, unreadable: &BTreeSet<Pba>) -> Vec<Record> {
+fn lost_blocks(layer: &dyn TranslationLayer, unreadable: &BTreeSet<Pba>) -> Vec<Record> {
     let mut lost: Vec<Record> = Vec::new();
     let mut unreadable = unreadable.clone();
     let mut plan = Plan::new();
@@ -101,7 +101,7 @@ fn lost_blocks(layer: &mut dyn TranslationLayer, unreadable: &BTreeSet<Pba>) -> 
     while from < layer.capacity() {
         let chunk = Extent::new(Lba(from), (layer.capacity() - from).min(1 << 16) as u32);
         plan.clear();
-        layer.read(chunk, &mut plan);
+        layer.locate(chunk, &mut plan);
         for op in plan.ops() {
             let Op::Move { from: Place::At(place), to, blocks, .. } = *op else { continue };
             let bad = unreadable.range(place..place.plus(u64::from(blocks))).map(|bad| bad.since(place));

@@ -102,16 +102,12 @@ fn counted(outcome: &Outcome) -> Counts {
         padding: outcome.padding_blocks,
         padding_again: outcome.padding_again_blocks,
         requeued: outcome.media_write_blocks.get(Why::Migrate),
-        hot_cold: [
-            outcome.hot_cold.hot_hit_blocks,
-            outcome.hot_cold.hot_cleanings,
-            outcome.hot_cold.evicted_chunks,
-            outcome.hot_cold.stopped_collections,
-            outcome.hot_cold.chunks_to_hot,
-            outcome.hot_cold.chunks_to_cold,
-            outcome.hot_cold.cold_chunks,
-            outcome.hot_cold.starving_chunks,
-        ],
+        hot_cold: layers::amphisbaena::counters::ALL
+            .iter()
+            .map(|counter| outcome.counters.get(counter.key).unwrap_or(0))
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap(),
     }
 }
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
 use imbrex::explore::{Candidate, Subject};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use imbrex::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation, Write,
+};
 use imbrex::parts::lost::LostBlocks;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::recording::Recording;
@@ -49,22 +51,25 @@ impl Notes {
 }
 
 impl TranslationLayer for Notes {
+    fn facts(&self) -> Facts {
+        Facts {
+            unwritten: Unwritten::OldContent,
+            journal: JournalFacts { records: self.blocks + 1 + NOTES as u64, ..JournalFacts::default() },
+            ..Facts::default()
+        }
+    }
+
     fn capacity(&self) -> u64 {
         self.blocks
     }
-    fn ram_blocks(&self) -> u32 {
-        0
-    }
-    fn unwritten(&self) -> Unwritten {
-        Unwritten::OldContent
-    }
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         self.lost.runs(at, |run, lost| {
             let from = if lost { Place::Lost } else { self.place(run.start) };
             plan.copy(from, Place::Host(run.start.since(at.start) as u32), run.blocks, Why::Host);
         });
     }
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         plan.copy(Place::Host(0), self.place(at.start), at.blocks, Why::Host);
         if self.lost.any(at) {
             plan.record(Record::Unmap(at));
@@ -86,7 +91,7 @@ impl TranslationLayer for Notes {
         }
         Step::Done
     }
-    fn freed(&mut self, _space: Extent<Pba>) {}
+    fn freed(&mut self, _space: Extent<Pba>, _why: Freed) {}
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         match *record {
             Record::Note { key, value } => self.values[key as usize] = value,
@@ -105,9 +110,6 @@ impl TranslationLayer for Notes {
             plan.record(Record::Note { key, value });
         }
         None
-    }
-    fn most_records(&self) -> u64 {
-        self.blocks + 1 + NOTES as u64
     }
     fn check(&self) -> Result<(), Violation> {
         self.differ().map_or(Ok(()), |why| Err(Violation(why)))

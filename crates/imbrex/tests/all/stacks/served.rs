@@ -39,6 +39,7 @@ pub fn setup_of(make: impl Fn(&Space) -> Box<dyn TranslationLayer> + Send + 'sta
         realms: None,
         home: Some(Home { start: Pba::new(SECOND, 0), blocks: u64::from(blocks) }),
         buffer_blocks: blocks,
+        spares_ram: false,
     };
     Setup {
         media: Box::new(Joined::new([u64::from(JOURNAL + blocks), u64::from(blocks)])),

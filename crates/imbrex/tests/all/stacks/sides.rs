@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
 use imbrex::explore::{Candidate, Subject};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use imbrex::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation, Write,
+};
 use imbrex::parts::lost::LostBlocks;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::recording::Recording;
@@ -55,16 +57,19 @@ impl Sides {
 }
 
 impl TranslationLayer for Sides {
+    fn facts(&self) -> Facts {
+        Facts {
+            unwritten: Unwritten::OldContent,
+            journal: JournalFacts { records: 2 * self.side.len() as u64 + 1, ..JournalFacts::default() },
+            ..Facts::default()
+        }
+    }
+
     fn capacity(&self) -> u64 {
         self.side.len() as u64
     }
-    fn ram_blocks(&self) -> u32 {
-        0
-    }
-    fn unwritten(&self) -> Unwritten {
-        Unwritten::OldContent
-    }
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         for (i, lba) in (0..).zip(at.iter()) {
             let block = lba.0 as usize;
             let lost = self.lost.any(Extent::new(lba, 1));
@@ -72,7 +77,7 @@ impl TranslationLayer for Sides {
             plan.copy(from, Place::Host(i), 1, Why::Host);
         }
     }
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         for (i, lba) in (0..).zip(at.iter()) {
             let block = lba.0 as usize;
             if self.pending[block] {
@@ -105,7 +110,7 @@ impl TranslationLayer for Sides {
         }
         Step::Done
     }
-    fn freed(&mut self, space: Extent<Pba>) {
+    fn freed(&mut self, space: Extent<Pba>, _why: Freed) {
         let side = usize::from(space.start.device() - Pba::DISK);
         let first = space.start.since(self.starts[side]) as usize;
         self.pending[first..first + space.blocks as usize].fill(false);
@@ -135,9 +140,6 @@ impl TranslationLayer for Sides {
         }
         self.lost.restate(Extent::new(Lba(0), self.side.len() as u32), plan);
         None
-    }
-    fn most_records(&self) -> u64 {
-        2 * self.side.len() as u64 + 1
     }
     fn check(&self) -> Result<(), Violation> {
         Ok(())

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
 use imbrex::explore::{Candidate, Subject};
-use imbrex::layer::{Corrupt, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation};
+use imbrex::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation, Write,
+};
 use imbrex::perform::rules::Rule;
 use imbrex::plan::{Place, Plan, Record, Why};
 use imbrex::recording::Recording;
@@ -115,20 +117,28 @@ impl Swapper {
     }
 }
 
+impl Swapper {
+    fn trims_to_zeros(&self) -> bool {
+        self.breaks == Some(Breaks::Trims)
+    }
+}
+
 impl TranslationLayer for Swapper {
+    fn facts(&self) -> Facts {
+        Facts {
+            ram_blocks: WAITING as u32 + 2,
+            unwritten: if self.breaks == Some(Breaks::Zeros) { Unwritten::Zeros } else { Unwritten::OldContent },
+            trims_to_zeros: self.trims_to_zeros(),
+            journal: JournalFacts { redo_blocks: 2, records: 2 * self.capacity() + 1, ..JournalFacts::default() },
+            ..Facts::default()
+        }
+    }
+
     fn capacity(&self) -> u64 {
         self.place.len() as u64
     }
 
-    fn ram_blocks(&self) -> u32 {
-        WAITING as u32 + 2
-    }
-
-    fn unwritten(&self) -> Unwritten {
-        if self.breaks == Some(Breaks::Zeros) { Unwritten::Zeros } else { Unwritten::OldContent }
-    }
-
-    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
         for (host, lba) in (0..).zip(at.iter()) {
             let index = lba.0 as usize;
             let place = match self.slot(lba) {
@@ -141,7 +151,7 @@ impl TranslationLayer for Swapper {
         }
     }
 
-    fn write(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
         for (host, lba) in (0..).zip(at.iter()) {
             let free = self.waiting.iter().position(Option::is_none).map(|slot| slot as u64);
             let Some(slot) = self.slot(lba).or(free) else { return host };
@@ -155,10 +165,6 @@ impl TranslationLayer for Swapper {
             }
         }
         at.blocks
-    }
-
-    fn trims_to_zeros(&self) -> bool {
-        self.breaks == Some(Breaks::Trims)
     }
 
     fn trim(&mut self, at: Extent<Lba>, _plan: &mut Plan) -> u32 {
@@ -186,7 +192,7 @@ impl TranslationLayer for Swapper {
         Step::More
     }
 
-    fn freed(&mut self, _space: Extent<Pba>) {}
+    fn freed(&mut self, _space: Extent<Pba>, _why: Freed) {}
 
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         match *record {
@@ -219,14 +225,6 @@ impl TranslationLayer for Swapper {
             }
         }
         None
-    }
-
-    fn most_redo_blocks(&self) -> u32 {
-        2
-    }
-
-    fn most_records(&self) -> u64 {
-        2 * self.capacity() + 1
     }
 
     fn check(&self) -> Result<(), Violation> {

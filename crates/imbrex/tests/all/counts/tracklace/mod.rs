@@ -32,7 +32,7 @@ fn counted(outcome: &Outcome) -> Counts {
         updates: outcome.rmw,
         rewritten: outcome.media_write_blocks.get(Why::Neighbour),
         hits: outcome.write_hit_blocks,
-        hot_hits: outcome.hot_cold.hot_hit_blocks,
+        hot_hits: outcome.counters.get("hot_hit_blocks").unwrap(),
         direct: outcome.direct_blocks,
         collected: outcome.media_read_blocks.get(Why::Collect),
         destaged: outcome.media_write_blocks.get(Why::Destage),

@@ -2,8 +2,9 @@
 //! depends on time.
 
 use imbrex::block::{Extent, Lba};
-use imbrex::layer::{Pressure, Step, TranslationLayer};
+use imbrex::layer::{Freed, Pressure, Step, TranslationLayer};
 use imbrex::layers;
+use imbrex::layers::zone_alloy::counters;
 use imbrex::media::{Hybrid, Media};
 use imbrex::plan::{Event, Op, Place, Plan, Why};
 use imbrex::space::Space;
@@ -38,7 +39,7 @@ impl ByHand {
     pub fn write(&mut self, first: u64, blocks: u32) {
         let mut rest = Extent::new(Lba(first), blocks);
         while !rest.is_empty() {
-            let taken = self.layer.write(rest, &mut self.plan);
+            let taken = self.layer.write(rest.into(), &mut self.plan);
             self.perform();
             rest = rest.skip(taken);
             if taken == 0 {
@@ -72,13 +73,14 @@ impl ByHand {
     }
 
     pub fn grow(&mut self, blocks: u64) -> bool {
-        let is_possible = self.layer.grow(blocks, &mut self.plan).is_ok();
+        let growing = self.layer.growing().unwrap();
+        let is_possible = growing.grow(blocks, &mut self.plan).is_ok();
         self.perform();
         is_possible
     }
 
     pub fn is_growing(&self) -> bool {
-        self.layer.growth().is_some()
+        self.layer.standing().growth.is_some()
     }
 
     /// One step of the growth under way, and one before it that only sends the head back.
@@ -103,9 +105,9 @@ impl ByHand {
                 Op::Move { from, to, blocks, why, .. } => self.copy(from, to, blocks, why),
                 Op::Reset(unit) => {
                     self.media.reset(unit).expect("the drive allows it");
-                    self.layer.freed(self.media.extent_of(unit));
+                    self.layer.freed(self.media.extent_of(unit), Freed::GivenUp);
                 }
-                Op::Free(space) => self.layer.freed(space),
+                Op::Free(space) => self.layer.freed(space, Freed::GivenUp),
                 Op::Count(event, times) => self.count(event, u64::from(times)),
                 Op::Record { .. } => {}
             }
@@ -140,7 +142,7 @@ impl ByHand {
             Event::RmwFree => &mut counts.rmw_free,
             Event::Evicted => &mut counts.evicted,
             Event::ReadHit => &mut self.seen.read_hits,
-            Event::ZoneSwap => &mut self.seen.swaps,
+            counters::ZONE_SWAP => &mut self.seen.swaps,
             Event::Converted => &mut self.seen.converted,
             other => panic!("{other:?} is counted"),
         } += times;

@@ -280,7 +280,7 @@ fn outcome_seen(outcome: &Outcome, capacity: u64) -> Seen {
         read: Why::ALL.map(|why| if why == Why::Migrate { 0 } else { outcome.media_read_blocks.get(why) }),
         written: Why::ALL.map(|why| outcome.media_write_blocks.get(why)),
         read_hits: outcome.read_hit_blocks,
-        swaps: outcome.zone_swaps,
+        swaps: outcome.counters.get("zone_swaps").unwrap(),
         converted: growth.map_or(0, |growth| growth.converted_zones),
         capacity: capacity + growth.map_or(0, |growth| growth.gained_blocks),
     }
