@@ -1,4 +1,6 @@
-# The README's second command is `make test`: everything that CI checks. checks/steps.toml says what each goal does.
+# The README's second command is `make test`: what every change must pass. CI also runs `make soak` (.ci/run), which has
+# steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
+# each goal does.
 .PHONY: test quick soak tools fuzz times check-dm-zoned check-device compare-device check-nbd check-pages check-python python-reference
 
 test quick soak: tools
