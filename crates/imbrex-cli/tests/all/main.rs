@@ -5,6 +5,8 @@ mod bad_input;
 mod bands;
 mod bench;
 mod documentation;
+mod links;
+mod numbers;
 mod program;
 mod reproduce;
 mod results;
