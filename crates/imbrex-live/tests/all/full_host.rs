@@ -25,6 +25,8 @@ const BLOCKS: u64 = 1024;
 const RUN: u64 = 32;
 /// Bytes that are left for clients when the host is about to be full.
 const LITTLE: i64 = 1 << 20;
+/// More than anybody writes; what is discarded comes on top.
+const AMPLE: i64 = i64::MAX / 2;
 /// How long it may take until writes go on.
 const SOON: Duration = Duration::from_secs(60);
 
@@ -164,7 +166,7 @@ fn nearly_full(info: &'static LayerInfo, room: &Room, left: i64) -> Engine {
 
 /// Has the host become full, so that `left` bytes can still be written. `reads` says whether reads go on then.
 fn survives(info: &'static LayerInfo, left: i64, reads: bool) {
-    let (name, room) = (info.name, Room::new(AtomicI64::new(i64::MAX)));
+    let (name, room) = (info.name, Room::new(AtomicI64::new(AMPLE)));
     let engine = nearly_full(info, &room, left);
     fill(&engine, name);
     for _ in 0..3 {
@@ -173,7 +175,7 @@ fn survives(info: &'static LayerInfo, left: i64, reads: bool) {
             expect(&engine, name, 0..BLOCKS, 1);
         }
     }
-    room.store(i64::MAX, Ordering::Relaxed);
+    room.store(AMPLE, Ordering::Relaxed);
     let since = Instant::now();
     let all = || {
         (0..BLOCKS * 2)
@@ -208,7 +210,7 @@ fn writes_come_back_on_a_host_that_others_fill() {
 #[test]
 fn what_waits_for_room_does_not_keep_a_server_from_ending() {
     for name in ["seagate", "lru-cache"] {
-        let room = Room::new(AtomicI64::new(i64::MAX));
+        let room = Room::new(AtomicI64::new(AMPLE));
         let engine = Arc::new(nearly_full(layers::find(name).unwrap(), &room, LITTLE));
         fill(&engine, name);
         let (reader, stopped) = (Arc::clone(&engine), std::sync::mpsc::channel());
