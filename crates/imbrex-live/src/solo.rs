@@ -5,6 +5,7 @@ use bytes::Bytes;
 use imbrex::perform::{Failure, IoResult, Reply, Request, Stack};
 
 use crate::store::Members;
+use crate::volume::VolumeError;
 
 /// A runner and the stores it works on.
 pub struct Solo {
@@ -21,13 +22,13 @@ impl Solo {
     ///
     /// # Errors
     /// Why it does not.
-    pub fn begin(stack: Stack, members: Members) -> Result<Self, String> {
+    pub fn begin(stack: Stack, members: Members) -> Result<Self, VolumeError> {
         let mut solo = Self { stack, members, next_id: 0, errors: Vec::new() };
         solo.settle();
         match solo.stack.dead() {
-            Some(why) => Err(why.to_owned()),
+            Some(why) => Err(why.clone().into()),
             None if solo.stack.is_serving() => Ok(solo),
-            None => Err("the volume does not begin to serve".to_owned()),
+            None => Err(VolumeError::Refused("the volume does not begin to serve".to_owned())),
         }
     }
 

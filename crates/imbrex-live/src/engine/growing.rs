@@ -28,9 +28,9 @@ pub enum NotGrowing {
 pub(super) fn ask(shared: &Shared, blocks: u64) -> Result<(), NotGrowing> {
     let mut machine = shared.machine();
     let asked = loop {
-        let stopped = shared.stopping.load(Ordering::Relaxed).then(|| "it is being stopped".to_owned());
-        if let Some(why) = stopped.or_else(|| machine.stack.dead().map(str::to_owned)) {
-            return Err(NotGrowing::Unserved(Failure::Dead(why)));
+        let stopped = shared.stopping.load(Ordering::Relaxed).then_some(Failure::Stopped);
+        if let Some(failure) = stopped.or_else(|| machine.stack.dead().cloned().map(Failure::Dead)) {
+            return Err(NotGrowing::Unserved(failure));
         }
         match machine.stack.grow(blocks) {
             Some(asked) => break asked,

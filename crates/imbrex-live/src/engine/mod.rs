@@ -32,7 +32,7 @@ use std::time::Duration;
 use ::bytes::Bytes;
 use hdrhistogram::Histogram;
 use imbrex::contents::Contents;
-use imbrex::perform::{Counts, Failure, Progress, Request, Stack};
+use imbrex::perform::{Counts, Failure, Fatal, Progress, Request, Stack};
 
 use crate::threads;
 use crate::volume::{Members, ServerMemory, Volume, VolumeError};
@@ -99,7 +99,7 @@ impl Engine {
         // As it was made; recovery may know of a growth.
         let capacity = (setup.top.make)().capacity();
         let block_bytes = volume.members[0].block_bytes();
-        let stack = Stack::open(setup).map_err(VolumeError::Refused)?;
+        let stack = Stack::open(setup)?;
         let machine = Machine::new(stack, &options);
         let shared = Arc::new(Shared::new(volume.members, machine, options, capacity, carriers));
         let mut threads = Vec::new();
@@ -145,7 +145,7 @@ impl Engine {
         let mut machine = self.shared.machine();
         loop {
             if let Some(why) = machine.stack.dead() {
-                return Err(Failure::Dead(why.to_owned()));
+                return Err(Failure::Dead(why.clone()));
             }
             if machine.stack.is_serving() {
                 drop(growing::tell_capacity(&self.shared, machine));
@@ -216,7 +216,7 @@ impl Engine {
     /// Why the volume cannot be used any more, if it cannot.
     #[must_use]
     pub fn dead(&self) -> Option<String> {
-        self.shared.machine().stack.dead().map(str::to_owned)
+        self.shared.machine().stack.dead().map(Fatal::to_string)
     }
 
     /// The stores.

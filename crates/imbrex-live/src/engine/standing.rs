@@ -39,7 +39,7 @@ impl Stands for Machine {
         Standing {
             progress: self.stack.progress(),
             counts: self.stack.counts(),
-            dead: self.stack.dead().map(str::to_owned),
+            dead: self.stack.dead().map(ToString::to_string),
             cleaning: self.cleaning,
             throttle: self.throttle,
             step_times: self.clock.measured,

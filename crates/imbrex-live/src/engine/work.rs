@@ -26,7 +26,7 @@ pub(super) fn call(
     arrival: Option<Arrival<'_>>,
 ) -> Result<Bytes, Failure> {
     if shared.stopping.load(Ordering::Relaxed) {
-        return Err(Failure::Dead("it is being stopped".to_owned()));
+        return Err(Failure::Stopped);
     }
     ask(shared, client, request, arrival)
 }

@@ -112,7 +112,7 @@ fn seal(file: &Volatile, part: &Part, at: u64) {
 }
 
 fn serve(volume: &Volume) {
-    let Ok(mut stack) = volume.setup().map_err(|e| e.to_string()).and_then(Stack::open) else { return };
+    let Ok(mut stack) = volume.setup().and_then(|setup| Ok(Stack::open(setup)?)) else { return };
     let mut operations = 0;
     while let Some((drive, io)) = stack.poll_io() {
         operations += 1;

@@ -299,7 +299,7 @@ impl Devices for Images {
         // What a repair that has read all data hands over.
         let unreadable = |drive: usize| self.unreadable(drive);
         let suspects = if dice.one_in(4) { (0..self.disks.len()).map(unreadable).collect() } else { Vec::new() };
-        Stack::open_suspecting(setup, suspects)
+        Stack::open_suspecting(setup, suspects).map_err(|e| e.to_string())
     }
 
     fn cuts(&self) -> u64 {

@@ -37,8 +37,8 @@ impl Images {
     }
 
     fn solo(&self, volume: &Volume) -> Result<Solo, String> {
-        let stack = Stack::open(self.patched(volume).map_err(|e| e.to_string())?)?;
-        Solo::begin(stack, self.members())
+        let stack = Stack::open(self.patched(volume).map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+        Solo::begin(stack, self.members()).map_err(|e| e.to_string())
     }
 
     /// Formats until the power fails, and looks at what is left.

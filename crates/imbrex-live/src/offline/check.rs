@@ -116,8 +116,8 @@ pub fn repair(volume: &Volume, checked: &Checked) -> Result<Vec<String>, VolumeE
     layers(volume)?;
     let left = volume.mend()?;
     volume::advance(&volume.members, &mut volume.superblocks.clone())?;
-    let stack = Stack::open_suspecting(volume.setup()?, checked.unreadable.clone()).map_err(VolumeError::Refused)?;
-    let mut solo = Solo::begin(stack, volume.members.clone()).map_err(VolumeError::Refused)?;
+    let stack = Stack::open_suspecting(volume.setup()?, checked.unreadable.clone())?;
+    let mut solo = Solo::begin(stack, volume.members.clone())?;
     let failed = |e: imbrex::perform::Failure| VolumeError::Refused(format!("the repair could not be completed: {e}"));
     solo.call(Request::Flush).map_err(failed)?;
     solo.stack.checkpoint();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba, Pba};
 use imbrex::layer::TranslationLayer;
-use imbrex::perform::{JournalState, Request, Setup, Stack, StackSetup};
+use imbrex::perform::{Fatal, JournalState, Request, Setup, Stack, StackSetup};
 
 use crate::overlay::{KEEPS, Overlay};
 use crate::solo::Solo;
@@ -55,11 +55,11 @@ pub fn layers(volume: &Volume) -> Result<Vec<LayerState>, VolumeError> {
 /// The layer on a member.
 fn on_member(volume: &Volume, name: String, member: usize, setup: Setup) -> Result<LayerState, VolumeError> {
     let store = &volume.members[member];
-    let refused = |what: String| VolumeError::Refused(format!("member {}: {what}", member + 1));
+    let refused = |what: Fatal| VolumeError::Refused(format!("member {}: {what}", member + 1));
     let units = store.media().unit_report();
     let journal = JournalState::read(&setup, &units, &mut |at| store.read(at).ok()).map_err(refused)?;
     let mut layer = journal.fold(&setup).map_err(refused)?;
-    layer.recovered(&units, &mut imbrex::plan::Plan::new()).map_err(|e| refused(e.to_string()))?;
+    layer.recovered(&units, &mut imbrex::plan::Plan::new()).map_err(|e| refused(e.into()))?;
     Ok(LayerState { name, member: Some(member), setup, journal, layer })
 }
 
@@ -70,8 +70,8 @@ fn above(volume: &Volume, setup: Setup) -> Result<LayerState, VolumeError> {
         below.call(Request::Read(Extent::new(Lba(at.start.block()), at.blocks))).ok()
     };
     let units = setup.media.unit_report();
-    let journal = JournalState::read(&setup, &units, &mut read).map_err(VolumeError::Refused)?;
-    let mut layer = journal.fold(&setup).map_err(VolumeError::Refused)?;
+    let journal = JournalState::read(&setup, &units, &mut read)?;
+    let mut layer = journal.fold(&setup)?;
     layer.recovered(&units, &mut imbrex::plan::Plan::new()).map_err(|e| VolumeError::Refused(e.to_string()))?;
     Ok(LayerState { name: volume.layer().to_owned(), member: None, setup, journal, layer })
 }
@@ -80,5 +80,5 @@ fn above(volume: &Volume, setup: Setup) -> Result<LayerState, VolumeError> {
 fn first_member(volume: &Volume) -> Result<Solo, VolumeError> {
     let setup = volume.setup()?.below.swap_remove(0);
     let overlay: Arc<dyn Store> = Arc::new(Overlay::new(Arc::clone(&volume.members[0]), KEEPS));
-    Stack::open(setup).and_then(|stack| Solo::begin(stack, vec![overlay])).map_err(VolumeError::Refused)
+    Solo::begin(Stack::open(setup)?, vec![overlay])
 }

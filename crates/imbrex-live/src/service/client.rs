@@ -85,6 +85,6 @@ pub fn errno(failure: &Failure) -> Errno {
     match failure {
         Failure::OutOfRange => Errno::INVAL,
         Failure::Full => Errno::NOSPC,
-        Failure::Io | Failure::Dead(_) => Errno::IO,
+        Failure::Io | Failure::Dead(_) | Failure::Stopped => Errno::IO,
     }
 }

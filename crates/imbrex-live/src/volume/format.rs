@@ -81,8 +81,8 @@ pub fn format_with(
     }
     volume.members = checked::create(volume.members, &volume.superblocks, true)?;
     let Volume { members, superblocks, .. } = &volume;
-    let stack = Stack::format(stack_setup).map_err(VolumeError::Refused)?;
-    Solo::begin(stack, members.clone()).map_err(VolumeError::Refused)?;
+    let stack = Stack::format(stack_setup)?;
+    Solo::begin(stack, members.clone())?;
     for (member, superblock) in members.iter().zip(superblocks) {
         (0..COPIES).try_for_each(|copy| write_superblock(member.as_ref(), superblock, 1, copy))?;
     }

@@ -13,7 +13,7 @@ mod setup;
 
 use imbrex::block::Extent;
 use imbrex::layers::{self, ConfigError, LayerInfo, READ_ALLOCATE};
-use imbrex::perform::{JournalTooShort, Stack, StackSetup};
+use imbrex::perform::{Fatal, JournalTooShort, Stack, StackSetup};
 use imbrex::recording::Recording;
 
 use crate::frame;
@@ -83,6 +83,9 @@ pub enum VolumeError {
     /// The map or the buffer is too large, or the layer does not survive a power cut.
     #[error("{0}")]
     Refused(String),
+    /// What is on the members cannot be served.
+    #[error(transparent)]
+    Fatal(#[from] Fatal),
     /// An operation of a member failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -132,8 +135,8 @@ impl Volume {
     /// # Errors
     /// When a layer cannot be served as it is configured, or why recovery gave the volume up.
     pub fn solo(&self) -> Result<Solo, VolumeError> {
-        let stack = Stack::open(self.setup()?).map_err(VolumeError::Refused)?;
-        Solo::begin(stack, self.members.clone()).map_err(VolumeError::Refused)
+        let stack = Stack::open(self.setup()?)?;
+        Solo::begin(stack, self.members.clone())
     }
 
     /// Has room kept for superblocks and journals: without them a full host would end the volume, and not just its

@@ -100,7 +100,7 @@ fn a_damaged_journal_is_refused_or_does_not_matter() {
                 performer.complete(io.id, result);
             }
             if let Some(why) = performer.dead() {
-                assert!(why.contains("journal") && journal.len() == 1, "{why}");
+                assert!(why.to_string().contains("journal") && journal.len() == 1, "{why}");
                 refused += 1;
             } else {
                 let may_be_older = is_newest && journal.len() == 1;

@@ -47,11 +47,11 @@ impl Memory {
 
 impl Devices for Memory {
     fn format(&mut self, _dice: &mut Dice) -> Result<Stack, String> {
-        Stack::format(self.shape.setup())
+        Stack::format(self.shape.setup()).map_err(|e| e.to_string())
     }
 
     fn open(&mut self, _dice: &mut Dice) -> Result<Stack, String> {
-        Stack::open(self.shape.setup())
+        Stack::open(self.shape.setup()).map_err(|e| e.to_string())
     }
 
     fn capacity(&self) -> u64 {

@@ -211,7 +211,7 @@ impl Run {
     }
 
     fn answered(&mut self, asked: Asked, result: Result<Bytes, Failure>) -> Result<(), String> {
-        if let Err(failure @ (Failure::OutOfRange | Failure::Dead(_))) = &result {
+        if let Err(failure @ (Failure::OutOfRange | Failure::Dead(_) | Failure::Stopped)) = &result {
             return Err(format!("a request failed: {failure}"));
         }
         if result == Err(Failure::Full) && !self.worn_out {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::fatal::Fatal;
 use super::journal::{Block, Encoded, Header};
 
 /// The journal from its tail to its head.
@@ -85,30 +86,29 @@ impl Entries {
 ///
 /// # Errors
 /// What is missing or harmed.
-pub(super) fn find(blocks: Vec<Block>, block_bytes: usize) -> Result<Chain, String> {
-    let durable =
-        blocks.iter().map(|block| block.header.durable).max().ok_or("no journal is here; format the store first")?;
+pub(super) fn find(blocks: Vec<Block>, block_bytes: usize) -> Result<Chain, Fatal> {
+    let durable = blocks.iter().map(|block| block.header.durable).max().ok_or(Fatal::NoJournal)?;
     let epoch = blocks.iter().map(|block| block.header.epoch).max().unwrap_or(0).saturating_add(1);
     let entries = Entries::new(blocks);
     let mut last = entries.whole.values().map(|(header, _)| header).find(|header| header.end() == durable);
     if last.is_none() && durable > 0 {
-        return Err(format!("the journal entry that ends before block {durable} is damaged"));
+        return Err(Fatal::JournalDamaged(format!("the journal entry that ends before block {durable} is damaged")));
     }
     while let Some(next) = entries.next_commit(last) {
         last = Some(next);
     }
-    let last = last.ok_or("the journal was never begun; format the store again")?;
+    let last = last.ok_or(Fatal::JournalNeverBegun)?;
     if last.tail >= last.end() {
         let Header { start, tail, .. } = last;
-        return Err(format!(
+        return Err(Fatal::JournalDamaged(format!(
             "the journal entry that begins with block {start} is damaged: it names block {tail} as the first"
-        ));
+        )));
     }
     let mut chain = Chain { head: last.end(), tail: last.tail, epoch, ..Chain::default() };
     let mut at = last.tail;
     let mut next = entries.whole.get(&at);
     while at < chain.head {
-        let damaged = || format!("the journal entry that begins with block {at} is damaged");
+        let damaged = || Fatal::JournalDamaged(format!("the journal entry that begins with block {at} is damaged"));
         let (header, payloads) = next.ok_or_else(damaged)?;
         if header.start < last.redone {
             chain.redo_from = chain.entries.len() + 1;
@@ -149,7 +149,7 @@ mod tests {
         blocks.iter().map(|block| journal::decode_block(block, Some(1)).unwrap()).collect()
     }
 
-    fn head(blocks: &[Vec<Block>]) -> Result<(u64, usize), String> {
+    fn head(blocks: &[Vec<Block>]) -> Result<(u64, usize), Fatal> {
         find(blocks.concat(), 512).map(|chain| (chain.head, chain.entries.len()))
     }
 
@@ -165,9 +165,9 @@ mod tests {
     #[test]
     fn a_hole_before_what_was_durable_is_damage() {
         let (a, b, c) = (entry(0, 1, 1, 0, 0), entry(1, 1, 1, 0, 1), entry(2, 1, 1, 0, 2));
-        assert!(head(&[a.clone(), c.clone()]).unwrap_err().contains("block 2"));
-        assert!(head(&[b, c]).unwrap_err().contains("block 0"));
-        assert!(head(&[]).unwrap_err().contains("format"));
+        assert!(head(&[a.clone(), c.clone()]).unwrap_err().to_string().contains("block 2"));
+        assert!(head(&[b, c]).unwrap_err().to_string().contains("block 0"));
+        assert!(head(&[]).unwrap_err().to_string().contains("format"));
         assert_eq!(head(&[a]), Ok((1, 1)));
     }
 
@@ -209,7 +209,7 @@ mod tests {
             Ok((10, 3)),
             "the later life knew where the other ended"
         );
-        assert!(head(&[a.clone(), c]).unwrap_err().contains("block 9"));
+        assert!(head(&[a.clone(), c]).unwrap_err().to_string().contains("block 9"));
         assert_eq!(head(&[a, b]), Ok((9, 2)));
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let begins_at = |tail| head(&[entry(0, 1, 1, 0, 0), entry(1, 1, 1, tail, 1)]);
         assert_eq!((begins_at(0), begins_at(1)), (Ok((2, 2)), Ok((2, 1))));
         for tail in [2, 3] {
-            assert!(begins_at(tail).unwrap_err().contains("begins with block 1 is damaged"));
+            assert!(begins_at(tail).unwrap_err().to_string().contains("begins with block 1 is damaged"));
         }
     }
 }

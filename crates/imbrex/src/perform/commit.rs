@@ -10,6 +10,7 @@ use bytes::Bytes;
 
 use super::core::{Core, Purpose};
 use super::execution::Execution;
+use super::fatal::Fatal;
 use super::items::{Item, Items, What};
 use super::joint::Joint;
 use super::journal::Draft;
@@ -157,7 +158,7 @@ impl Commits {
     ///
     /// # Errors
     /// The reason when the ring has no room left.
-    pub fn write_more(&mut self, core: &mut Core, records: &[Record], completes: Option<u64>) -> Result<(), String> {
+    pub fn write_more(&mut self, core: &mut Core, records: &[Record], completes: Option<u64>) -> Result<(), Fatal> {
         let Some(commit) = self.under_way.as_mut() else { return Ok(()) };
         let mut entries = Entries::new(&core.setup);
         records.iter().for_each(|record| entries.add(record));
@@ -197,7 +198,7 @@ impl Commits {
         core: &mut Core,
         execution: &Execution,
         begins_life: bool,
-    ) -> Result<Option<Vec<Item>>, String> {
+    ) -> Result<Option<Vec<Item>>, Fatal> {
         let Some(commit) = self.under_way.as_mut().filter(|commit| commit.phase == Phase::Ready) else {
             return Ok(None);
         };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
+use super::fatal::Fatal;
 use super::losses::Losses;
 use super::progress::{Steps, Tally};
 use super::{Counts, Failure, Io, IoKind, Reply, Request, Setup};
@@ -126,9 +127,9 @@ impl Core {
     }
 
     /// Gives the store up: everything waiting is answered with the reason.
-    pub fn die(&mut self, why: &str) {
+    pub fn die(&mut self, why: &Fatal) {
         for (id, _) in std::mem::take(&mut self.queue) {
-            self.reply(id, Err(Failure::Dead(why.to_owned())));
+            self.reply(id, Err(Failure::Dead(why.clone())));
         }
         self.recall();
     }

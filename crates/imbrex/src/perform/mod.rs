@@ -26,6 +26,7 @@ mod commit;
 mod copies;
 mod core;
 mod execution;
+mod fatal;
 mod items;
 mod joint;
 pub mod journal;
@@ -54,6 +55,7 @@ use std::collections::BTreeSet;
 use crate::block::Pba;
 use crate::layer::{CannotGrow, Facts, Pressure, Standing, TranslationLayer, UnitReport, Violation};
 use core::{Core, Pending};
+pub use fatal::Fatal;
 pub use memory::RunnerMemory;
 pub use progress::{Counts, Offered, Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
@@ -73,7 +75,7 @@ pub struct Performer {
 enum State {
     Recovering(Box<Recovery>),
     Running(Box<Running>),
-    Dead(String),
+    Dead(Fatal),
 }
 
 impl Performer {
@@ -81,7 +83,7 @@ impl Performer {
     ///
     /// # Errors
     /// The reason when the layer cannot be served live or its map does not fit the journal.
-    pub fn format(setup: Setup) -> Result<Self, String> {
+    pub fn format(setup: Setup) -> Result<Self, Fatal> {
         let recovery = Recovery::format(&setup);
         Self::start(setup, recovery)
     }
@@ -90,7 +92,7 @@ impl Performer {
     ///
     /// # Errors
     /// The reason when the layer cannot be served live or its map does not fit the journal.
-    pub fn open(setup: Setup) -> Result<Self, String> {
+    pub fn open(setup: Setup) -> Result<Self, Fatal> {
         Self::open_suspecting(setup, BTreeSet::new())
     }
 
@@ -98,14 +100,14 @@ impl Performer {
     ///
     /// # Errors
     /// Those of [`Performer::open`].
-    pub fn open_suspecting(setup: Setup, suspects: BTreeSet<Pba>) -> Result<Self, String> {
+    pub fn open_suspecting(setup: Setup, suspects: BTreeSet<Pba>) -> Result<Self, Fatal> {
         Self::start(setup, Recovery::open(suspects))
     }
 
-    fn start(setup: Setup, recovery: Recovery) -> Result<Self, String> {
+    fn start(setup: Setup, recovery: Recovery) -> Result<Self, Fatal> {
         let facts = (setup.make)().facts();
-        if let Some(why) = &facts.loses_flushed {
-            return Err(why.to_string());
+        if let Some(why) = facts.loses_flushed {
+            return Err(why.into());
         }
         room::fits(&setup, &facts.journal)?;
         let core = Core::new(setup, facts);
@@ -273,7 +275,7 @@ impl Performer {
 
     /// Why the store cannot be used, if it cannot.
     #[must_use]
-    pub fn dead(&self) -> Option<&str> {
+    pub fn dead(&self) -> Option<&Fatal> {
         match &self.state {
             State::Dead(why) => Some(why),
             _ => None,
@@ -343,7 +345,7 @@ impl Performer {
     }
 
     /// What follows on recovery.
-    fn begin(&mut self, recovered: Result<NewLife, String>) -> State {
+    fn begin(&mut self, recovered: Result<NewLife, Fatal>) -> State {
         match recovered {
             Ok(life) => State::Running(Box::new(Running::new(&mut self.core, life))),
             Err(why) => self.die(why),
@@ -358,7 +360,7 @@ impl Performer {
         }
     }
 
-    fn die(&mut self, why: String) -> State {
+    fn die(&mut self, why: Fatal) -> State {
         self.core.die(&why);
         State::Dead(why)
     }

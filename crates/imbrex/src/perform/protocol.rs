@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::fatal::Fatal;
 use crate::block::{Extent, Lba, Pba};
 use crate::layer::UnitReport;
 use crate::plan::Unit;
@@ -99,5 +100,8 @@ pub enum Failure {
     Full,
     /// The store cannot be used.
     #[error("the store cannot be used: {0}")]
-    Dead(String),
+    Dead(Fatal),
+    /// The server ends.
+    #[error("the store cannot be used: it is being stopped")]
+    Stopped,
 }

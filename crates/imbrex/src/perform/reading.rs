@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::Setup;
 use super::chain;
 use super::copies;
+use super::fatal::Fatal;
 use super::journal::{Encoded, Entry};
 use super::ring::Slots;
 use super::scan;
@@ -49,7 +50,7 @@ impl JournalState {
         setup: &Setup,
         units: &UnitReport,
         read: &mut dyn FnMut(Extent<Pba>) -> Option<Bytes>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fatal> {
         let media = setup.media.as_ref();
         let mut scan = Slots::new(&setup.journal, media).scan(media, units);
         loop {
@@ -78,7 +79,7 @@ impl JournalState {
     ///
     /// # Errors
     /// The record that contradicts another.
-    pub fn fold(&self, setup: &Setup) -> Result<Box<dyn TranslationLayer>, String> {
+    pub fn fold(&self, setup: &Setup) -> Result<Box<dyn TranslationLayer>, Fatal> {
         let mut layer = (setup.make)();
         self.entries
             .iter()
@@ -92,6 +93,6 @@ impl JournalState {
 ///
 /// # Errors
 /// The record that contradicts another.
-pub(super) fn fold(layer: &mut dyn TranslationLayer, record: &Record) -> Result<(), String> {
-    layer.apply(record).map_err(|e| format!("the journal is damaged: {e}"))
+pub(super) fn fold(layer: &mut dyn TranslationLayer, record: &Record) -> Result<(), Fatal> {
+    layer.apply(record).map_err(|e| Fatal::JournalDamaged(format!("the journal is damaged: {e}")))
 }

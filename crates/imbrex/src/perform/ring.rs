@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use super::chain::Chain;
+use super::fatal::Fatal;
 use super::journal::{Draft, Header};
 use super::scan::Scan;
 use super::{IoKind, Setup};
@@ -246,7 +247,7 @@ impl Ring {
         entries: &[Draft],
         completes: Option<u64>,
         open: bool,
-    ) -> Result<VecDeque<Vec<IoKind>>, String> {
+    ) -> Result<VecDeque<Vec<IoKind>>, Fatal> {
         let durable = self.begun.unwrap_or(self.end);
         self.begun = open.then_some(durable);
         if !entries.is_empty() {
@@ -272,7 +273,7 @@ impl Ring {
             };
             let blocks = entry.encode(header, setup.block_bytes);
             if self.used() + blocks.len() as u64 > self.slots.capacity() {
-                return Err("the journal is full; format the store with a larger one".to_owned());
+                return Err(Fatal::JournalFull);
             }
             self.write(setup.media.as_ref(), &blocks, &mut steps);
         }

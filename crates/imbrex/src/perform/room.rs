@@ -210,7 +210,7 @@ pub(super) fn reserve(setup: &Setup, facts: &JournalFacts) -> u64 {
 }
 
 /// Whether what a layer may write fits the journal.
-pub(super) fn fits(setup: &Setup, facts: &JournalFacts) -> Result<(), String> {
+pub(super) fn fits(setup: &Setup, facts: &JournalFacts) -> Result<(), JournalTooShort> {
     let have = Slots::new(&setup.journal, setup.media.as_ref()).room();
-    need(setup, facts).check(have).map_err(|too_short| too_short.to_string())
+    need(setup, facts).check(have)
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use bytes::Bytes;
 
 use super::core::{Core, Pending, Purpose};
+use super::fatal::Fatal;
 use super::life::{Life, Serves};
 use super::located::reads_where_it_lies;
 use super::recover::NewLife;
@@ -76,7 +77,7 @@ pub(super) enum End {
     /// The layer's life has, and a new one may begin: these places could not be read.
     Life(BTreeSet<Pba>),
     /// The store cannot be used.
-    GivenUp(String),
+    GivenUp(Fatal),
 }
 
 /// A layer that serves requests.
@@ -153,9 +154,7 @@ impl Running {
         core.counts.rebuilds += 1;
         core.failed_starts = if self.life.has_begun() { 0 } else { core.failed_starts + 1 };
         if core.failed_starts == FAILED_STARTS_LIMIT {
-            return End::GivenUp(format!(
-                "the first commit of {FAILED_STARTS_LIMIT} lives in a row failed: the journal cannot be written"
-            ));
+            return End::GivenUp(Fatal::FirstCommitFails { times: FAILED_STARTS_LIMIT });
         }
         // What was found to hold nothing that is needed, or recorded as lost, was so in this life, of which not all is
         // durable.

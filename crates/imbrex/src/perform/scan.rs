@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
+use super::fatal::Fatal;
 use super::journal::{self, Block, Header};
 use crate::block::{Address, Extent, Pba};
 
@@ -295,7 +296,7 @@ impl Scan {
     ///
     /// # Errors
     /// The first block that cannot be read in any copy: nobody knows whether something durable was in it.
-    pub fn finish(self) -> Result<Vec<Found>, String> {
+    pub fn finish(self) -> Result<Vec<Found>, Fatal> {
         let places = |copy: &Extent<Pba>| {
             let copy = *copy;
             self.unreadable()
@@ -306,7 +307,7 @@ impl Scan {
         let places: Vec<BTreeSet<u64>> = self.copies.iter().map(places).collect();
         let everywhere = |place: &&u64| places.iter().all(|copy| copy.contains(*place));
         match places.first().and_then(|first| first.iter().find(everywhere)) {
-            Some(place) => Err(format!("block {place} of the journal cannot be read in any copy")),
+            Some(place) => Err(Fatal::JournalUnreadable(*place)),
             None => Ok(self.found),
         }
     }
@@ -325,12 +326,12 @@ mod tests {
 
     /// Reads everything but `bad` of a ring that the blocks up to `head` were written to, in both copies, each when
     /// those before it were durable; `tail` is what they say it is.
-    fn scan(head: u64, tail: u64, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
+    fn scan(head: u64, tail: u64, bad: &[u64]) -> (u32, Result<Vec<u64>, Fatal>) {
         scan_of(RING, head, |start| Header { start, tail, durable: start, ..Header::default() }, bad)
     }
 
     /// How many blocks are read of a ring so long, and the numbers of those that count.
-    fn scan_of(ring: u32, head: u64, says: impl Fn(u64) -> Header, bad: &[u64]) -> (u32, Result<Vec<u64>, String>) {
+    fn scan_of(ring: u32, head: u64, says: impl Fn(u64) -> Header, bad: &[u64]) -> (u32, Result<Vec<u64>, Fatal>) {
         let content = |place: u64| {
             let (rounds, rest) = (head / u64::from(ring), head % u64::from(ring));
             let round = if place < rest { Some(rounds) } else { rounds.checked_sub(1) };
@@ -406,7 +407,7 @@ mod tests {
     fn what_one_copy_does_not_give_another_one_may() {
         let (_, numbers) = scan(100, 0, &[10, 29, 411]);
         assert_eq!(numbers.unwrap().len(), 197);
-        assert!(scan(100, 0, &[11, 411]).1.unwrap_err().contains("block 1 "));
+        assert!(scan(100, 0, &[11, 411]).1.unwrap_err().to_string().contains("block 1 "));
     }
 
     #[test]

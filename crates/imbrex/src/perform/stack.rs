@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
+use super::fatal::Fatal;
 use super::{Counts, Failure, Io, IoKind, IoResult, Offered, Performer, Progress, Reply, Request, Setup, Steps};
 use crate::block::{Extent, Lba, Pba};
 use crate::contents::Contents;
@@ -62,7 +63,7 @@ impl Stack {
     ///
     /// # Errors
     /// The reason when a layer cannot be served live or its map does not fit its journal.
-    pub fn format(setup: StackSetup) -> Result<Self, String> {
+    pub fn format(setup: StackSetup) -> Result<Self, Fatal> {
         Self::start(setup, &mut Performer::format)
     }
 
@@ -70,7 +71,7 @@ impl Stack {
     ///
     /// # Errors
     /// The reason when a layer cannot be served live or its map does not fit its journal.
-    pub fn open(setup: StackSetup) -> Result<Self, String> {
+    pub fn open(setup: StackSetup) -> Result<Self, Fatal> {
         Self::open_suspecting(setup, Vec::new())
     }
 
@@ -79,13 +80,13 @@ impl Stack {
     ///
     /// # Errors
     /// Those of [`Stack::open`].
-    pub fn open_suspecting(setup: StackSetup, suspects: Vec<BTreeSet<Pba>>) -> Result<Self, String> {
+    pub fn open_suspecting(setup: StackSetup, suspects: Vec<BTreeSet<Pba>>) -> Result<Self, Fatal> {
         let mut suspects = suspects.into_iter();
         Self::start(setup, &mut |setup| Performer::open_suspecting(setup, suspects.next().unwrap_or_default()))
     }
 
     /// Begins drive by drive, and then what stands on them.
-    fn start(setup: StackSetup, begin: &mut dyn FnMut(Setup) -> Result<Performer, String>) -> Result<Self, String> {
+    fn start(setup: StackSetup, begin: &mut dyn FnMut(Setup) -> Result<Performer, Fatal>) -> Result<Self, Fatal> {
         let mut below = Vec::new();
         for setup in setup.below {
             below.push(Self::start(setup, begin)?);
@@ -272,7 +273,7 @@ impl Stack {
 
     /// Why the store cannot be used, if it cannot.
     #[must_use]
-    pub fn dead(&self) -> Option<&str> {
+    pub fn dead(&self) -> Option<&Fatal> {
         self.below.iter().find_map(Self::dead).or_else(|| self.top.dead())
     }
 

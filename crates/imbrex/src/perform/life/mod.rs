@@ -14,6 +14,7 @@ use bytes::Bytes;
 use super::commit::Commits;
 use super::core::{Core, Purpose};
 use super::execution::{EndsLife, Execution};
+use super::fatal::Fatal;
 use super::items::{Flush, Item, What};
 use super::journal::entry_blocks;
 use super::recover::NewLife;
@@ -101,7 +102,7 @@ pub(super) struct Life {
     /// Whether the layer waits for space to come back.
     awaits_space: bool,
     /// What the layer did that no layer may do.
-    breach: Option<String>,
+    breach: Option<Fatal>,
     /// An empty plan, so that planning allocates nothing.
     scratch: Plan,
     /// A plan kept back to be numbered after its successor; only with rule 1 switched off.
@@ -160,7 +161,7 @@ impl Life {
 
     /// The layer did what no layer may do: the store cannot be used.
     pub fn break_off(&mut self, why: String) {
-        self.breach = Some(why);
+        self.breach = Some(Fatal::Breach(why));
     }
 
     /// Whether the operations under way and the records that wait for the journal leave room for another plan.
@@ -251,7 +252,7 @@ impl Life {
     ///
     /// # Errors
     /// Why the store cannot be used.
-    pub fn advance_commit(&mut self, core: &mut Core) -> Result<bool, String> {
+    pub fn advance_commit(&mut self, core: &mut Core) -> Result<bool, Fatal> {
         if let Some(why) = self.breach.take() {
             return Err(why);
         }

@@ -7,6 +7,7 @@ use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::TranslationLayer;
 use crate::perform::Setup;
 use crate::perform::core::Core;
+use crate::perform::fatal::Fatal;
 use crate::perform::reading::fold;
 use crate::perform::ring::{Ring, Slots};
 use crate::perform::room;
@@ -24,7 +25,7 @@ struct Recovered {
 ///
 /// # Errors
 /// Why the store cannot be used.
-pub(super) fn build(core: &mut Core, found: Found) -> Result<NewLife, String> {
+pub(super) fn build(core: &mut Core, found: Found) -> Result<NewLife, Fatal> {
     core.counts.entries_read += found.journal.chain.entries.len() as u64;
     let Recovered { mut layer, records, lost, plan } = Recovered::build(&core.setup, &found)?;
     let Found { journal, mut unreadable, units } = found;
@@ -45,7 +46,7 @@ pub(super) fn build(core: &mut Core, found: Found) -> Result<NewLife, String> {
 }
 
 impl Recovered {
-    fn build(setup: &Setup, Found { journal, unreadable, units }: &Found) -> Result<Self, String> {
+    fn build(setup: &Setup, Found { journal, unreadable, units }: &Found) -> Result<Self, Fatal> {
         let mut records = Vec::new();
         let mut layer = fold_all(setup, journal, &mut records)?;
         let mut plan = Plan::new();
@@ -53,7 +54,7 @@ impl Recovered {
         // A layer without records reads a block from its one place, and there the drive has to say that it cannot be
         // read.
         if !unreadable.is_empty() && layer.facts().journal.records > 0 {
-            layer.recovered(units, &mut plan).map_err(|e| e.to_string())?;
+            layer.recovered(units, &mut plan)?;
             lost = lost_blocks(layer.as_ref(), unreadable);
             plan.clear();
             records.clear();
@@ -63,7 +64,7 @@ impl Recovered {
                 records.extend(&lost);
             }
         }
-        layer.recovered(units, &mut plan).map_err(|e| e.to_string())?;
+        layer.recovered(units, &mut plan)?;
         Ok(Self { layer, records, lost, plan })
     }
 }
@@ -72,7 +73,7 @@ impl Recovered {
 ///
 /// # Errors
 /// The record that contradicts another.
-fn fold_all(setup: &Setup, journal: &Journal, records: &mut Vec<Record>) -> Result<Box<dyn TranslationLayer>, String> {
+fn fold_all(setup: &Setup, journal: &Journal, records: &mut Vec<Record>) -> Result<Box<dyn TranslationLayer>, Fatal> {
     let mut layer = (setup.make)();
     for entry in &journal.chain.entries {
         let mut folded = Ok(());

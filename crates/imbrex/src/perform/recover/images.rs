@@ -11,6 +11,7 @@ use super::stage::{Asked, DURABLE, Next, Single, Stage, ZONES, block_write};
 use crate::block::{Extent, Pba};
 use crate::layer::UnitReport;
 use crate::perform::core::Core;
+use crate::perform::fatal::Fatal;
 use crate::perform::rules::Rule;
 use crate::perform::{IoKind, IoResult, Setup};
 
@@ -63,7 +64,7 @@ impl Stage for Replay {
         self.unreadable.remove(&Pba::from_raw(number));
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, String> {
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
         Ok(if self.failed {
             let again = Self::new(&core.setup, self.journal, self.unreadable);
             Next::retry(again, "to write what the journal holds of updates that were under way")
@@ -95,7 +96,7 @@ impl Stage for MakeDurable {
         self.flush.answered(&result);
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, String> {
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
         Ok(if self.flush.has_failed() {
             // Images that were written need not be durable either.
             Next::retry(Replay::new(&core.setup, self.journal, self.unreadable), DURABLE)
@@ -131,7 +132,7 @@ impl Stage for Report {
         }
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, String> {
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
         let Self { journal, unreadable, report, units } = *self;
         if report.has_failed() {
             return Ok(Next::retry(Self::new(journal, unreadable), ZONES));

@@ -10,6 +10,7 @@ use crate::layer::UnitReport;
 use crate::perform::chain;
 use crate::perform::copies;
 use crate::perform::core::Core;
+use crate::perform::fatal::Fatal;
 use crate::perform::ring::Slots;
 use crate::perform::scan::{self, Scan};
 use crate::perform::{IoKind, IoResult, Setup};
@@ -41,7 +42,7 @@ impl Stage for Settle {
         self.flush.answered(&result);
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, String> {
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
         let suspects = self.suspects;
         Ok(if self.flush.has_failed() {
             Next::retry(Self::new(suspects), DURABLE)
@@ -78,7 +79,7 @@ impl Stage for Zones {
         }
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, String> {
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
         Ok(if self.report.has_failed() {
             Next::retry(Self::new(self.suspects), ZONES)
         } else {
@@ -110,7 +111,7 @@ impl Stage for Read {
         self.scan.read(start, &data, (core.setup.identity, core.setup.block_bytes));
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, String> {
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
         let setup = &core.setup;
         let found = self.scan.finish()?;
         let chain = chain::find(scan::blocks(&found), setup.block_bytes)?;
@@ -138,7 +139,7 @@ impl Stage for Mend {
     /// A block that cannot be written is as it was: the other copy holds it.
     fn answered(&mut self, _: &mut Core, _: u64, _: IoResult) {}
 
-    fn next(self: Box<Self>, _: &mut Core) -> Result<Next, String> {
+    fn next(self: Box<Self>, _: &mut Core) -> Result<Next, Fatal> {
         Ok(Next::stage(Probe::new(self.journal, self.suspects)))
     }
 }

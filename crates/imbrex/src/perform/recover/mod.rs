@@ -26,6 +26,7 @@ mod stage;
 
 use std::collections::BTreeSet;
 
+use super::Fatal;
 use super::core::{Core, Purpose};
 use super::{IoResult, Setup};
 use crate::block::Pba;
@@ -63,7 +64,7 @@ impl Recovery {
 
     /// Goes on as far as possible without the edge. What recovery comes to when it is over: a new life, or why there
     /// cannot be one.
-    pub fn advance(&mut self, core: &mut Core) -> Option<Result<NewLife, String>> {
+    pub fn advance(&mut self, core: &mut Core) -> Option<Result<NewLife, Fatal>> {
         while core.is_idle() {
             let asked = self.stage.as_mut()?.ask(&core.setup);
             if asked.is_empty() {
@@ -81,13 +82,11 @@ impl Recovery {
     }
 
     /// Goes over to what follows, unless the drive has failed too often. The new life, if that is it.
-    fn follow(&mut self, next: Next) -> Result<Option<NewLife>, String> {
+    fn follow(&mut self, next: Next) -> Result<Option<NewLife>, Fatal> {
         if let Next::Retry(_, failed_to) = next {
             self.failures += 1;
             if self.failures == FAILURES_LIMIT {
-                return Err(format!(
-                    "recovery ended: the drive failed {failed_to}, {FAILURES_LIMIT} times; mend it and serve it again"
-                ));
+                return Err(Fatal::DriveFails { what: failed_to, times: FAILURES_LIMIT });
             }
         }
         let (stage, life) = match next {

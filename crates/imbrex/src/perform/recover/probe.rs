@@ -7,6 +7,7 @@ use super::images::Replay;
 use super::stage::{Asked, Next, Stage};
 use crate::block::{Extent, Pba};
 use crate::perform::core::Core;
+use crate::perform::fatal::Fatal;
 use crate::perform::{IoKind, IoResult, Setup};
 
 /// How often a block is tried before it counts as unreadable.
@@ -55,7 +56,7 @@ impl Stage for Probe {
         }
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, String> {
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
         Ok(Next::stage(Replay::new(&core.setup, self.journal, self.unreadable)))
     }
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::found::NewLife;
 use crate::block::{Extent, Pba};
 use crate::perform::core::Core;
+use crate::perform::fatal::Fatal;
 use crate::perform::{IoKind, IoResult, Setup};
 
 /// What the drive is asked for, each under a number of the stage's own.
@@ -34,7 +35,7 @@ pub(super) trait Stage: Send {
     ///
     /// # Errors
     /// Why the store cannot be used.
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, String>;
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal>;
 
     /// A device has failed operations without anything being wrong with them. Only who takes a failure for a fact about
     /// the device has to know.

@@ -2,7 +2,7 @@
 //! blocks, and content that may be gone.
 
 use imbrex::block::{Extent, Pba};
-use imbrex::perform::{Failure, IoKind, Request};
+use imbrex::perform::{Failure, Fatal, IoKind, Request};
 
 use super::served::{BLOCK, BLOCKS, SECOND, Served};
 
@@ -80,7 +80,7 @@ fn a_drive_that_cannot_be_flushed_is_given_up_with_a_remedy() {
     });
     assert_eq!(flushes, TRIES);
     let why = "recovery ended: the drive failed to make durable what was written, 5 times; mend it and serve it again";
-    assert_eq!(served.performer.dead(), Some(why));
+    assert_eq!(served.performer.dead().unwrap().to_string(), why);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn failures_of_a_drive_add_up_over_the_stages_of_recovery() {
     });
     assert_eq!((flushes, reports), (2 + 2, TRIES - 2), "two flushes that fail, one before and one after the images");
     let why = "recovery ended: the drive failed to say how its zones stand, 5 times; mend it and serve it again";
-    assert_eq!(served.performer.dead(), Some(why));
+    assert_eq!(served.performer.dead().unwrap().to_string(), why);
 }
 
 /// Ends the life of the layer, and has so many lives after it fail to write their first entry.
@@ -111,8 +111,8 @@ fn a_journal_that_cannot_be_written_is_given_up_after_five_starts() {
     fail_starts(&mut served, u64::MAX);
     assert_eq!(served.performer.counts().rebuilds, 1 + 5);
     let why = "the first commit of 5 lives in a row failed: the journal cannot be written";
-    assert_eq!(served.performer.dead(), Some(why));
-    assert_eq!(served.ask(Request::Flush), Err(Failure::Dead(why.to_owned())));
+    assert_eq!(served.performer.dead().unwrap().to_string(), why);
+    assert_eq!(served.ask(Request::Flush), Err(Failure::Dead(Fatal::FirstCommitFails { times: 5 })));
 }
 
 #[test]
