@@ -2,10 +2,9 @@
 //! is done the same way every time.
 
 use bytes::Bytes;
-use imbrex::perform::{Failure, IoResult, Reply, Request, Stack};
+use imbrex::perform::{Failure, Fatal, IoResult, Reply, Request, Stack};
 
 use crate::store::Members;
-use crate::volume::VolumeError;
 
 /// A runner and the stores it works on.
 pub struct Solo {
@@ -17,18 +16,29 @@ pub struct Solo {
     pub errors: Vec<String>,
 }
 
+/// Why a volume is not served.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unserved {
+    /// What is on its members cannot be used.
+    #[error(transparent)]
+    Fatal(#[from] Fatal),
+    /// It waits for something that does not come.
+    #[error("the volume does not begin to serve")]
+    Silent,
+}
+
 impl Solo {
     /// Lets a runner that was just started come to serve.
     ///
     /// # Errors
     /// Why it does not.
-    pub fn begin(stack: Stack, members: Members) -> Result<Self, VolumeError> {
+    pub fn begin(stack: Stack, members: Members) -> Result<Self, Unserved> {
         let mut solo = Self { stack, members, next_id: 0, errors: Vec::new() };
         solo.settle();
         match solo.stack.dead() {
             Some(why) => Err(why.clone().into()),
             None if solo.stack.is_serving() => Ok(solo),
-            None => Err(VolumeError::Refused("the volume does not begin to serve".to_owned())),
+            None => Err(Unserved::Silent),
         }
     }
 

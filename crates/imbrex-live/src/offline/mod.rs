@@ -80,5 +80,5 @@ fn above(volume: &Volume, setup: Setup) -> Result<LayerState, VolumeError> {
 fn first_member(volume: &Volume) -> Result<Solo, VolumeError> {
     let setup = volume.setup()?.below.swap_remove(0);
     let overlay: Arc<dyn Store> = Arc::new(Overlay::new(Arc::clone(&volume.members[0]), KEEPS));
-    Solo::begin(Stack::open(setup)?, vec![overlay])
+    Ok(Solo::begin(Stack::open(setup)?, vec![overlay])?)
 }

@@ -18,7 +18,7 @@ use imbrex::recording::Recording;
 
 use crate::frame;
 use crate::layout::{self, NoRoom, NoRoomForSums};
-use crate::solo::Solo;
+use crate::solo::{Solo, Unserved};
 pub use crate::store::Members;
 use crate::store::{Store, StoreError};
 use crate::superblock::{Superblock, SuperblockError};
@@ -85,10 +85,16 @@ pub enum VolumeError {
     Refused(String),
     /// What is on the members cannot be served.
     #[error(transparent)]
-    Fatal(#[from] Fatal),
+    Unserved(#[from] Unserved),
     /// An operation of a member failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<Fatal> for VolumeError {
+    fn from(why: Fatal) -> Self {
+        Self::Unserved(why.into())
+    }
 }
 
 impl Volume {
@@ -136,7 +142,7 @@ impl Volume {
     /// When a layer cannot be served as it is configured, or why recovery gave the volume up.
     pub fn solo(&self) -> Result<Solo, VolumeError> {
         let stack = Stack::open(self.setup()?)?;
-        Solo::begin(stack, self.members.clone())
+        Ok(Solo::begin(stack, self.members.clone())?)
     }
 
     /// Has room kept for superblocks and journals: without them a full host would end the volume, and not just its

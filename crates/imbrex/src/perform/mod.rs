@@ -61,6 +61,7 @@ pub use progress::{Counts, Offered, Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
 use recover::{NewLife, Recovery};
+use ring::Slots;
 pub use room::{GATHER, JournalLength, JournalNeed, JournalTooShort};
 use running::{End, Running};
 pub use setup::Setup;
@@ -109,7 +110,8 @@ impl Performer {
         if let Some(why) = facts.loses_flushed {
             return Err(why.into());
         }
-        room::fits(&setup, &facts.journal)?;
+        let have = Slots::new(&setup.journal, setup.media.as_ref()).room();
+        setup.journal_need(&facts.journal).check(have)?;
         let core = Core::new(setup, facts);
         let mut performer = Self { core, state: State::Recovering(Box::new(recovery)) };
         performer.advance();

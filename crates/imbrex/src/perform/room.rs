@@ -5,9 +5,7 @@
 
 use std::fmt;
 
-use super::Setup;
 use super::journal::{self, Coding};
-use super::ring::Slots;
 use crate::layer::{JournalFacts, REGION_RECORDS, TranslationLayer};
 
 /// Records gathered before a commit starts of its own accord, unless somebody chooses otherwise.
@@ -197,20 +195,4 @@ fn longest<T, E>((mut fits, mut too_long): (u32, u32), mut make: impl FnMut(u32)
         *(if make(between).is_ok() { &mut fits } else { &mut too_long }) = between;
     }
     fits
-}
-
-/// What a journal needs on a store.
-fn need(setup: &Setup, facts: &JournalFacts) -> JournalNeed {
-    JournalNeed::of(facts, setup.block_bytes, setup.gather, setup.coding)
-}
-
-/// Blocks of the journal that must be free when a commit begins that completes no checkpoint.
-pub(super) fn reserve(setup: &Setup, facts: &JournalFacts) -> u64 {
-    need(setup, facts).reserve()
-}
-
-/// Whether what a layer may write fits the journal.
-pub(super) fn fits(setup: &Setup, facts: &JournalFacts) -> Result<(), JournalTooShort> {
-    let have = Slots::new(&setup.journal, setup.media.as_ref()).room();
-    need(setup, facts).check(have)
 }

@@ -1,9 +1,10 @@
 //! What the runner needs to know of a store.
 
 use super::journal::Coding;
+use super::room::JournalNeed;
 use super::rules::Rules;
 use crate::block::{Extent, Pba};
-use crate::layer::TranslationLayer;
+use crate::layer::{JournalFacts, TranslationLayer};
 use crate::media::Media;
 
 /// What the runner needs to know of a store.
@@ -31,4 +32,11 @@ pub struct Setup {
     /// Whether every record is kept so that [`Performer::check`](super::Performer::check) can fold them. Memory then
     /// grows without bound.
     pub audit: bool,
+}
+
+impl Setup {
+    /// What the journal of a layer that states these facts needs on this store.
+    pub(super) fn journal_need(&self, facts: &JournalFacts) -> JournalNeed {
+        JournalNeed::of(facts, self.block_bytes, self.gather, self.coding)
+    }
 }

@@ -10,7 +10,6 @@ use crate::perform::core::Core;
 use crate::perform::fatal::Fatal;
 use crate::perform::reading::fold;
 use crate::perform::ring::{Ring, Slots};
-use crate::perform::room;
 use crate::plan::{Op, Place, Plan, Record};
 
 /// A layer as recovery finds it.
@@ -36,7 +35,7 @@ pub(super) fn build(core: &mut Core, found: Found) -> Result<NewLife, Fatal> {
         core.blank.append(&mut unreadable);
     }
     let media = core.setup.media.as_ref();
-    let reserve = room::reserve(&core.setup, &core.facts.journal);
+    let reserve = core.setup.journal_need(&core.facts.journal).reserve();
     let slots = Slots::new(&core.setup.journal, media);
     let mut ring = Ring::new(slots, reserve, &journal.chain, (media, &units));
     if journal.is_thin {
