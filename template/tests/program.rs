@@ -1,13 +1,26 @@
 //! The program knows the layer in all that goes by names of layers.
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
+use std::io::Read;
 use std::path::Path;
 
 use assert_cmd::Command;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use flate2::read::ZlibDecoder;
 
 fn imbrex(folder: &Path, arguments: &str) -> String {
     let command = Command::cargo_bin("imbrex-front").unwrap().args(arguments.split(' ')).current_dir(folder).assert();
     String::from_utf8(command.success().get_output().stdout.clone()).unwrap()
+}
+
+/// What a page draws, which lies in it compressed.
+fn data_of(page: &str) -> String {
+    let (_, packed) = page.split_once("id=\"data\">").unwrap();
+    let packed = BASE64_STANDARD.decode(packed.split_once('<').unwrap().0).unwrap();
+    let mut data = String::new();
+    ZlibDecoder::new(packed.as_slice()).read_to_string(&mut data).unwrap();
+    data
 }
 
 #[test]
@@ -51,7 +64,7 @@ fn what_the_layer_counts_is_reported() {
     let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let column = lines.next().unwrap().iter().position(|name| *name == format!("counters.{key}")).unwrap();
     assert!(column > 0);
-    let page = std::fs::read_to_string(folder.path().join("run.html")).unwrap();
+    let page = data_of(&std::fs::read_to_string(folder.path().join("run.html")).unwrap());
     assert!(page.contains(&format!("\"{key}\":{counted}")), "the page has the counter");
     assert!(imbrex(folder.path(), "list layers").contains(key));
 }
