@@ -81,7 +81,7 @@ impl Simulation {
         self.waiting.clear();
         let (mut idle_steps, mut is_held) = (0, false);
         for _ in 0..MAX_STEPS {
-            let begin_ns = self.machine.now_ns.max(if is_growing { since_ns } else { self.idle_from(since_ns) });
+            let begin_ns = self.machine.now_ns.max(if is_growing { since_ns } else { self.idle_from(since_ns, until_ns) });
             if begin_ns >= until_ns && !is_held {
                 break;
             }
@@ -99,7 +99,7 @@ impl Simulation {
                 Step::More | Step::Hold => true,
                 Step::Wait => self.machine.give_back(&mut *self.layer, given_back)?,
                 // A layer that is done for now may have a use for a longer idle time.
-                Step::Done | Step::Nothing => self.idle_from(since_ns) > self.machine.now_ns,
+                Step::Done | Step::Nothing => self.idle_from(since_ns, until_ns) > self.machine.now_ns,
             };
             if !goes_on {
                 break;
@@ -110,9 +110,14 @@ impl Simulation {
         Ok(())
     }
 
-    /// When idle time that began at `since_ns` is first offered.
-    fn idle_from(&self, since_ns: u64) -> u64 {
-        since_ns.saturating_add(self.options.idle_after_ns.max(self.layer.standing().idle_after_ns))
+    /// When idle time that began at `since_ns` is first offered. How the layer stands takes longer to say than most
+    /// requests are apart, so it is asked only if the time until `until_ns` is long enough by the options.
+    fn idle_from(&self, since_ns: u64, until_ns: u64) -> u64 {
+        let earliest_ns = since_ns.saturating_add(self.options.idle_after_ns);
+        if earliest_ns >= until_ns {
+            return earliest_ns;
+        }
+        earliest_ns.max(since_ns.saturating_add(self.layer.standing().idle_after_ns))
     }
 
     /// One cleaning step, performed whole; returns how long it took. `meanwhile` are the blocked write and the requests
