@@ -17,8 +17,16 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 7] =
-    ["imbrex", "imbrex-live", "imbrex-nbdkit", "imbrex-ublk", "imbrex-page", "imbrex-cli", "imbrex-python"];
+const CRATES: [&str; 8] = [
+    "imbrex",
+    "imbrex-derive",
+    "imbrex-live",
+    "imbrex-nbdkit",
+    "imbrex-ublk",
+    "imbrex-page",
+    "imbrex-cli",
+    "imbrex-python",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
