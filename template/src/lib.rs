@@ -32,8 +32,8 @@ use imbrex::block::{Address, Extent, Lba, Pba, Request};
 use imbrex::layer::{
     Corrupt, Facts, Freed, JournalFacts, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation, Write,
 };
-use imbrex::layers::config::{self, SPARE_ZONES, STEP_BLOCKS};
-use imbrex::layers::{ConfigError, Family, Field, LayerInfo, zone_map};
+use imbrex::layers::config::{self, Configuration, Steps};
+use imbrex::layers::{ConfigError, Family, LayerInfo, zone_map};
 use imbrex::parts::lost::LostBlocks;
 use imbrex::parts::step_size::StepSize;
 use imbrex::parts::zone_map::ZoneMap;
@@ -50,32 +50,21 @@ pub const INFO: LayerInfo = LayerInfo {
     summary: "The first addresses lie in the conventional zones; other writes off a write pointer rewrite a zone.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: &[
-        // Without a spare zone a rewrite would not survive a power cut.
-        Field { samples: &["1", "2"], meaning: "zones kept free to rewrite into, at least 1", ..SPARE_ZONES },
-        STEP_BLOCKS,
-        Field {
-            key: "front",
-            default: "1.0",
-            meaning: "the part of the conventional blocks, from 0 to 1, that has the first addresses",
-            samples: &["1.0", "0.5", "0.0"],
-        },
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(Front::new(space, config::read(&INFO, config)?)?)),
 };
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Configuration)]
 struct Config {
+    // Without a spare zone a rewrite would not survive a power cut.
+    /// zones kept free to rewrite into, at least 1
+    #[field(default = 1, samples = [1, 2])]
     spare_zones: u32,
-    step_blocks: u32,
+    #[field(flatten)]
+    steps: Steps,
+    /// the part of the conventional blocks, from 0 to 1, that has the first addresses
+    #[field(default = 1.0, samples = [1.0, 0.5, 0.0])]
     front: f64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { spare_zones: 1, step_blocks: 4096, front: 1.0 }
-    }
 }
 
 /// A spare zone that is being filled with the beginning of a native one.
@@ -105,7 +94,7 @@ struct Run {
 
 impl Front {
     fn new(space: &Space, config: Config) -> Result<Self, ConfigError> {
-        let Config { spare_zones, step_blocks, front } = config;
+        let Config { spare_zones, steps: Steps { step_blocks }, front } = config;
         let wrong = |reason: &str| Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() });
         if spare_zones == 0 || step_blocks == 0 {
             return wrong("spare_zones and step_blocks must be at least 1");

@@ -2,6 +2,9 @@
 //! mechanical disk model, and live as a crash-safe block device.
 #![forbid(unsafe_code)]
 
+// What is derived names this crate as others do.
+extern crate self as imbrex;
+
 pub mod bands;
 pub mod block;
 pub mod buffer_size;

@@ -210,10 +210,10 @@ fn layered(
         other => other,
     };
     let on_flash = fitted((flash.as_ref(), checksums[0]), flash_layer, &below.flash_config, None, None)
-        .map_err(|e| chosen_by("the first member", FLASH_LAYER.key, e))?;
+        .map_err(|e| chosen_by("the first member", FLASH_LAYER, e))?;
     let disk_layer = layers::find(&below.disk_layer)?;
     let on_disk = fitted((disk.as_ref(), checksums[1]), disk_layer, &below.disk_config, Some(below.disk_buffer), None)
-        .map_err(|e| chosen_by("the second member", DISK_LAYER.key, e))?;
+        .map_err(|e| chosen_by("the second member", DISK_LAYER, e))?;
     let capacity = |number: usize, own: &Layered| {
         setup::own(members[number].as_ref(), own, checksums[number], identity).map(|setup| (setup.make)().capacity())
     };

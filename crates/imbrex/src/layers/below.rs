@@ -1,84 +1,39 @@
 //! What lies below a layer for [`Recording::Cached`](crate::recording::Recording::Cached): flash and a disk, each
 //! behind a layer.
 //!
-//! The layer itself does not see these fields: whoever sets a stack up reads them and makes the devices.
+//! A cache lists these fields and has no use for them: whoever sets a stack up reads them and makes the devices.
 
-use std::borrow::Cow;
-
-use serde::Deserialize;
-
-use super::config;
-use super::{ConfigError, Field, LayerInfo};
+use super::config::{self, Configuration};
+use super::{ConfigError, LayerInfo};
 use crate::buffer_size::BufferSize;
 
-/// The preset of the flash.
-pub const FLASH_DRIVE: Field = Field {
-    key: "flash_drive",
-    default: "\"ssd-pore\"",
-    meaning: "the preset of the flash; its capacity follows from the size of the cache",
-    samples: &[],
-};
+/// The key of the layer on the flash.
+pub const FLASH_LAYER: &str = "flash_layer";
 
-/// The layer on the flash.
-pub const FLASH_LAYER: Field =
-    Field { key: "flash_layer", default: "\"page-ftl\"", meaning: "the layer on the flash", samples: &[] };
-
-/// The fields of the layer on the flash.
-pub const FLASH_CONFIG: Field =
-    Field { key: "flash_config", default: "{}", meaning: "the fields of that layer, as a table", samples: &[] };
-
-/// The layer on the disk.
-pub const DISK_LAYER: Field = Field {
-    key: "disk_layer",
-    default: "\"skylight\"",
-    meaning: "the layer on the disk behind the flash; the drive must suit it",
-    samples: &[],
-};
-
-/// The fields of the layer on the disk.
-pub const DISK_CONFIG: Field =
-    Field { key: "disk_config", default: "{}", meaning: "the fields of that layer, as a table", samples: &[] };
-
-/// The size of the persistent buffer of the layer on the disk.
-pub const DISK_BUFFER: Field = Field {
-    key: "disk_buffer",
-    default: "\"1%\"",
-    meaning: "the persistent buffer of that layer, if it has one: a size, blocks, or a percentage of the address range",
-    samples: &[],
-};
-
-const KEYS: [&str; 6] =
-    [FLASH_DRIVE.key, FLASH_LAYER.key, FLASH_CONFIG.key, DISK_LAYER.key, DISK_CONFIG.key, DISK_BUFFER.key];
+/// The key of the layer on the disk.
+pub const DISK_LAYER: &str = "disk_layer";
 
 /// What lies below a cache.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, PartialEq, Debug, Configuration)]
 pub struct BelowConfig {
-    /// The preset of the flash.
+    /// the preset of the flash; its capacity follows from the size of the cache
+    #[field(default = "ssd-pore")]
     pub flash_drive: String,
-    /// The layer on the flash.
+    /// the layer on the flash
+    #[field(default = "page-ftl")]
     pub flash_layer: String,
-    /// Its fields.
+    /// the fields of that layer, as a table
+    #[field(default = {})]
     pub flash_config: toml::Table,
-    /// The layer on the disk.
+    /// the layer on the disk behind the flash; the drive must suit it
+    #[field(default = "skylight")]
     pub disk_layer: String,
-    /// Its fields.
+    /// the fields of that layer, as a table
+    #[field(default = {})]
     pub disk_config: toml::Table,
-    /// The size of its persistent buffer, if it has one.
+    /// the persistent buffer of that layer, if it has one: a size, blocks, or a percentage of the address range
+    #[field(default = "1%")]
     pub disk_buffer: BufferSize,
-}
-
-impl Default for BelowConfig {
-    fn default() -> Self {
-        Self {
-            flash_drive: "ssd-pore".to_owned(),
-            flash_layer: "page-ftl".to_owned(),
-            flash_config: toml::Table::new(),
-            disk_layer: "skylight".to_owned(),
-            disk_config: toml::Table::new(),
-            disk_buffer: BufferSize::Percent(1.0),
-        }
-    }
 }
 
 impl BelowConfig {
@@ -87,13 +42,19 @@ impl BelowConfig {
     /// # Errors
     /// [`ConfigError::Field`] names what is wrong.
     pub fn read(layer: &LayerInfo, config: &toml::Table) -> Result<Self, ConfigError> {
-        let below = config.iter().filter(|(key, _)| KEYS.contains(&key.as_str()));
+        let is_below = |key: &str| Self::FIELDS.iter().any(|field| field.key == key);
+        let below = config.iter().filter(|(key, _)| is_below(key));
         config::read(layer, &below.map(|(key, value)| (key.clone(), value.clone())).collect())
     }
 }
 
-/// The rest of the configuration: the layer's own fields.
-pub(super) fn without(config: &toml::Table) -> Cow<'_, toml::Table> {
-    let own = config.iter().filter(|(key, _)| !KEYS.contains(&key.as_str()));
-    Cow::Owned(own.map(|(key, value)| (key.clone(), value.clone())).collect())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layers_below_are_chosen_by_these_keys() {
+        let is_field = |key: &str| BelowConfig::FIELDS.iter().any(|field| field.key == key);
+        assert!([FLASH_LAYER, DISK_LAYER].into_iter().all(is_field));
+    }
 }

@@ -1,6 +1,8 @@
 //! The configuration of layers: what a field is, how the values are read, and the fields that several layers have.
 
-use serde::de::DeserializeOwned;
+pub mod derived;
+
+pub use imbrex_derive::Configuration;
 
 use super::LayerInfo;
 
@@ -65,51 +67,100 @@ pub enum ConfigError {
     },
 }
 
-/// Reads the configuration of `layer`.
+/// What a layer can be set to, or a group of fields that several layers have.
+///
+/// It is derived for a struct that states each field once: the member's name is the key, its doc comment is the meaning,
+/// and the attribute has the default and the samples as they are written in TOML. Members may be of any type that serde
+/// reads. A group is a struct of its own, whose fields stand in the table where the group stands in the struct. One that
+/// it is used `without` keeps its default.
+///
+/// ```
+/// use imbrex::layers::config::{Configuration, Interrupts, Steps};
+///
+/// #[derive(Debug, Configuration)]
+/// struct Config {
+///     /// "log" or "band": the order in which blocks are read
+///     #[field(default = "log", samples = ["log", "band"])]
+///     gather: String,
+///     #[field(flatten)]
+///     steps: Steps,
+///     #[field(flatten, without(interruptible))]
+///     interrupts: Interrupts,
+/// }
+///
+/// let keys: Vec<&str> = Config::FIELDS.iter().map(|field| field.key).collect();
+/// assert_eq!(keys, ["gather", "step_blocks"]);
+/// assert_eq!(Config::default().steps.step_blocks, 4096);
+/// ```
+pub trait Configuration: Default {
+    /// The fields, in the order in which they are listed.
+    const FIELDS: &'static [Field];
+
+    /// Sets the field of a key. Says whether there is one.
+    ///
+    /// # Errors
+    /// What is wrong with the value.
+    fn set(&mut self, key: &str, value: &toml::Value) -> Result<bool, toml::de::Error>;
+}
+
+/// Reads what `table` sets of the fields of `layer`, which are those of `C`. The others have their defaults.
 ///
 /// # Errors
 /// [`ConfigError::Field`] names a field that the layer does not list, or whose value is wrong.
-pub fn read<C: DeserializeOwned>(layer: &LayerInfo, config: &toml::Table) -> Result<C, ConfigError> {
+pub fn read<C: Configuration>(layer: &LayerInfo, table: &toml::Table) -> Result<C, ConfigError> {
     let wrong = |reason: String| ConfigError::Field { layer: layer.name, reason };
-    let fields: Vec<&str> = layer.fields.iter().map(|field| field.key).collect();
-    if let Some(key) = config.keys().find(|key| !fields.contains(&key.as_str())) {
+    let unknown = |key: &str| {
+        let fields: Vec<&str> = layer.fields.iter().map(|field| field.key).collect();
         let known =
             if fields.is_empty() { "it has none".to_owned() } else { format!("known are {}", fields.join(", ")) };
-        return Err(wrong(format!("there is no field {key}; {known}")));
+        wrong(format!("there is no field {key}; {known}"))
+    };
+    let is_listed = |key: &str| layer.fields.iter().any(|field| field.key == key);
+    if let Some(key) = table.keys().find(|key| !is_listed(key)) {
+        return Err(unknown(key));
     }
-    toml::Value::Table(config.clone()).try_into().map_err(|e: toml::de::Error| wrong(e.message().to_owned()))
+    let mut config = C::default();
+    for (key, value) in table {
+        // It is listed, so a struct without it is another layer's.
+        if !config.set(key, value).map_err(|e| wrong(e.message().to_owned()))? {
+            return Err(unknown(key));
+        }
+    }
+    Ok(config)
 }
-
-/// The field of every layer that rewrites zones.
-pub const SPARE_ZONES: Field = Field {
-    key: "spare_zones",
-    default: "1",
-    meaning: "zones kept free to rewrite into; 0: read, reset, rewrite",
-    samples: &["1", "2", "0"],
-};
 
 /// The key of the field that says whether a cache takes a copy of what is read from home.
 pub const READ_ALLOCATE: &str = "read_allocate";
 
-/// The field of every layer that cleans in steps.
-pub const STEP_BLOCKS: Field = Field {
-    key: "step_blocks",
-    default: "4096",
-    meaning: "blocks one cleaning step moves at most",
-    samples: &["1", "3", "7", "64"],
-};
+/// The field of layers that rewrite zones.
+#[derive(Clone, Debug, Configuration)]
+pub struct Spare {
+    /// zones kept free to rewrite into; 0: read, reset, rewrite
+    #[field(default = 1, samples = [1, 2, 0])]
+    pub spare_zones: u32,
+}
 
-/// The field of every layer whose cleaning reads may interrupt.
-pub const INTERRUPTIBLE: Field = Field {
-    key: "interruptible",
-    default: "true",
-    meaning: "reads may be served between the steps of an eviction",
-    samples: &["true", "false"],
-};
+/// The field of layers that clean in steps.
+#[derive(Clone, Debug, Configuration)]
+pub struct Steps {
+    /// blocks one cleaning step moves at most
+    #[field(default = 4096, samples = [1, 3, 7, 64])]
+    pub step_blocks: u32,
+}
+
+/// The field of layers whose cleaning reads may interrupt.
+#[derive(Clone, Debug, Configuration)]
+pub struct Interrupts {
+    /// reads may be served between the steps of an eviction
+    #[field(default = true, samples = [true, false])]
+    pub interruptible: bool,
+}
 
 #[cfg(test)]
 mod tests {
-    use super::super::ALL;
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::super::{ALL, conventional};
     use super::*;
     use crate::block::Pba;
     use crate::media::Conventional;
@@ -126,6 +177,94 @@ mod tests {
             assert_eq!(layer, info.name);
             assert!(reason.starts_with("there is no field no_such_field; "), "{layer}: {reason}");
             assert!(info.fields.iter().all(|field| reason.contains(field.key)), "{layer}: {reason}");
+        }
+    }
+
+    #[derive(PartialEq, Debug, serde::Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Order {
+        FirstFit,
+        Lowest,
+    }
+
+    #[derive(PartialEq, Debug, Configuration)]
+    struct Outer {
+        /// "first-fit" or "lowest":
+        /// which slots are taken
+        #[field(default = "lowest", samples = ["first-fit", "lowest"])]
+        order: Order,
+        #[field(flatten, without(limit))]
+        inner: Inner,
+        /// a part
+        #[field(default = 0.25, samples = [1.0])]
+        part: f64,
+    }
+
+    #[derive(PartialEq, Debug, Configuration)]
+    struct Inner {
+        /// blocks
+        #[field(default = 70_000)]
+        blocks: u32,
+        /// a limit
+        #[field(default = inf, samples = [0.5, inf])]
+        limit: f64,
+        #[field(flatten)]
+        innermost: Innermost,
+    }
+
+    #[derive(PartialEq, Debug, Configuration)]
+    struct Innermost {
+        /// its fields
+        #[field(default = {})]
+        below: toml::Table,
+    }
+
+    const LAYER: LayerInfo = LayerInfo { name: "nested", fields: Outer::FIELDS, ..conventional::INFO };
+
+    #[test]
+    fn the_table_of_a_struct_is_what_its_members_say() {
+        let said: Vec<_> = Outer::FIELDS.iter().map(|field| (field.key, field.default, field.meaning)).collect();
+        let order = ("order", "\"lowest\"", "\"first-fit\" or \"lowest\": which slots are taken");
+        let of_groups = [("blocks", "70000", "blocks"), ("below", "{}", "its fields")];
+        assert_eq!(said, [order, of_groups[0], of_groups[1], ("part", "0.25", "a part")]);
+        let samples: Vec<&[&str]> = Outer::FIELDS.iter().map(|field| field.samples).collect();
+        assert_eq!(samples, [&["\"first-fit\"", "\"lowest\""] as &[&str], &[], &[], &["1.0"]]);
+        assert_eq!(Inner::FIELDS[1].samples, ["0.5", "inf"]);
+    }
+
+    #[test]
+    fn a_struct_is_by_default_what_its_table_says() {
+        let written: String =
+            Outer::FIELDS.iter().map(|field| format!("{} = {}\n", field.key, field.default)).collect();
+        let innermost = Innermost { below: toml::Table::new() };
+        let inner = Inner { blocks: 70_000, limit: f64::INFINITY, innermost };
+        let outer = Outer { order: Order::Lowest, inner, part: 0.25 };
+        assert_eq!(Outer::default(), outer);
+        assert_eq!(read::<Outer>(&LAYER, &toml::Table::new()), Ok(Outer::default()));
+        assert_eq!(read::<Outer>(&LAYER, &written.parse().unwrap()), Ok(outer));
+    }
+
+    #[test]
+    fn what_a_struct_is_set_to_is_read_wherever_the_field_is() {
+        let table = toml::toml! { order = "first-fit" blocks = 3 below = { a = 1 } };
+        let set = read::<Outer>(&LAYER, &table).unwrap();
+        assert_eq!((set.order, set.inner.blocks, set.part), (Order::FirstFit, 3, 0.25));
+        assert_eq!(set.inner.innermost.below, toml::toml! { a = 1 });
+    }
+
+    #[test]
+    fn an_unknown_key_and_a_wrong_value_are_refused() {
+        let known = "known are order, blocks, below, part";
+        for (text, reason) in [
+            ("no_such = 1", format!("there is no field no_such; {known}")),
+            ("limit = 1.0", format!("there is no field limit; {known}")),
+            ("blocks = -1\nno_such = 1", format!("there is no field no_such; {known}")),
+            ("blocks = -1", "invalid value: integer `-1`, expected u32".to_owned()),
+            ("below = 1", "invalid type: integer `1`, expected a map".to_owned()),
+            ("order = \"first\"", "unknown variant `first`, expected `first-fit` or `lowest`".to_owned()),
+        ] {
+            let refused = read::<Outer>(&LAYER, &text.parse().unwrap());
+            assert_eq!(refused, Err(ConfigError::Field { layer: "nested", reason }), "{text}");
         }
     }
 }

@@ -35,8 +35,6 @@ pub mod tracklace;
 pub mod zone_alloy;
 mod zone_buffer;
 
-use std::borrow::Cow;
-
 pub use config::{ConfigError, Field, READ_ALLOCATE};
 
 use crate::event::Counter;
@@ -167,8 +165,7 @@ impl LayerInfo {
     /// # Errors
     /// [`ConfigError`] names the field or the missing space.
     pub fn build(&self, space: &Space, config: &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError> {
-        let own = if self.recording == Recording::Cached { below::without(config) } else { Cow::Borrowed(config) };
-        (self.make)(space, &own)
+        (self.make)(space, config)
     }
 
     /// The counters that are its own; none of a layer that its defaults do not make.

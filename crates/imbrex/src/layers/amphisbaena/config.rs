@@ -3,204 +3,9 @@
 use serde::Deserialize;
 
 use super::INFO;
-use crate::layers::zone_buffer::config::BufferConfig;
-use crate::layers::{ConfigError, Field};
-
-pub(super) const BYPASS: Field = Field {
-    key: "bypass",
-    default: "\"zone\"",
-    meaning: "what goes past the buffer: \"zone\": writes that fill an empty zone; \"pointer\": whatever is at a write pointer",
-    samples: &["\"zone\"", "\"pointer\""],
-};
-
-pub(super) const CHUNK_BLOCKS: Field = Field {
-    key: "chunk_blocks",
-    default: "16",
-    meaning: "blocks of a chunk, at most a quarter of the buffer",
-    samples: &["1", "2", "3", "16"],
-};
-
-pub(super) const WINDOW: Field = Field {
-    key: "window",
-    default: "1024",
-    meaning: "write requests whose mean size is the threshold",
-    samples: &["1", "5", "1024"],
-};
-
-pub(super) const SIZES: Field = Field {
-    key: "sizes",
-    default: "\"bytes\"",
-    meaning: "what a write request is measured in: \"bytes\", as the host sent it, or the \"blocks\" that it touches",
-    samples: &["\"bytes\"", "\"blocks\""],
-};
-
-pub(super) const HOT_BELOW: Field = Field {
-    key: "hot_below",
-    default: "false",
-    meaning: "whether a request must be smaller than the mean to be hot",
-    samples: &["false", "true"],
-};
-
-pub(super) const PHASE_TWO: Field = Field {
-    key: "phase_two",
-    default: "true",
-    meaning: "whether blocks have roles; else the least recently written one leaves the hot buffer",
-    samples: &["true", "true", "false"],
-};
-
-pub(super) const LAMBDA: Field = Field {
-    key: "lambda",
-    default: "0.1",
-    meaning: "share of the hot buffer that is kept from SUP blocks",
-    samples: &["0.1", "0.3", "0.5", "1.0"],
-};
-
-pub(super) const DEMOTE_TO: Field = Field {
-    key: "demote_to",
-    default: "\"lru\"",
-    meaning: "the end of Q that a demoted SUP block goes to: \"lru\" leaves next, \"mru\" last",
-    samples: &["\"lru\"", "\"mru\""],
-};
-
-pub(super) const DEMOTE_WHEN: Field = Field {
-    key: "demote_when",
-    default: "\"surplus\"",
-    meaning: "\"surplus\": whenever there are too many SUP blocks; \"hit\": then, and when a LUP block of R is hit; \"literal\": only when one is",
-    samples: &["\"surplus\"", "\"literal\"", "\"hit\""],
-};
-
-pub(super) const COLD_HITS: Field = Field {
-    key: "cold_hits",
-    default: "true",
-    meaning: "whether a cold write of a block in the hot buffer changes its role",
-    samples: &["true", "false"],
-};
-
-pub(super) const COLD_KNOWN: Field = Field {
-    key: "cold_known",
-    default: "true",
-    meaning: "whether a cold write of a ghost or a shadow goes to the hot buffer",
-    samples: &["true", "false"],
-};
-
-pub(super) const MOST_REMEMBERED: Field = Field {
-    key: "most_remembered",
-    default: "2.0",
-    meaning: "ghosts and shadows for each slot of the hot buffer, at most; inf: no limit",
-    samples: &["2.0", "0.0", "0.3", "inf"],
-};
-
-pub(super) const HOT_START: Field = Field {
-    key: "hot_start",
-    default: "0.25",
-    meaning: "share of the buffer that is hot at first and at least",
-    samples: &["0.25", "0.5", "0.0"],
-};
-
-pub(super) const HOT_MOST: Field = Field {
-    key: "hot_most",
-    default: "0.75",
-    meaning: "share of the buffer that is hot at most, but never less than hot_start; 0.0: the split is fixed",
-    samples: &["0.75", "1.0", "0.0"],
-};
-
-pub(super) const HOT_MOST_IS: Field = Field {
-    key: "hot_most_is",
-    default: "\"limit\"",
-    meaning: "in whole chunks, no more than hot_most (\"limit\"), or the number of chunks that is \"nearest\" to it",
-    samples: &["\"limit\"", "\"nearest\""],
-};
-
-pub(super) const PERIOD: Field = Field {
-    key: "period",
-    default: "10000",
-    meaning: "write requests between two reallocations",
-    samples: &["1", "3", "7", "30"],
-};
-
-pub(super) const ROUND_UP: Field = Field {
-    key: "round_up",
-    default: "false",
-    meaning: "whether a part of a chunk of ghost hits moves a whole one, or only half a chunk and more",
-    samples: &["false", "true"],
-};
-
-pub(super) const RETURN_IF: Field = Field {
-    key: "return_if",
-    default: "\"none\"",
-    meaning: "a loaned chunk goes back if \"none\" of its blocks was written in the period, or not every one (\"some\")",
-    samples: &["\"none\"", "\"some\""],
-};
-
-pub(super) const RETURN_WHEN: Field = Field {
-    key: "return_when",
-    default: "\"few\"",
-    meaning: "loaned chunks go back after a period of \"few\" ghost hits, in which none is borrowed, or \"always\" after a period",
-    samples: &["\"few\"", "\"always\""],
-};
-
-pub(super) const USED_BY: Field = Field {
-    key: "used_by",
-    default: "\"write\"",
-    meaning: "what makes a block of a loaned chunk count as written: any \"write\" into it, or only a \"hit\", when it was there",
-    samples: &["\"write\"", "\"hit\""],
-};
-
-pub(super) const RETURN_ORDER: Field = Field {
-    key: "return_order",
-    default: "\"highest\"",
-    meaning: "of the chunks that go back, the one that does first: the \"highest\" of the buffer or the \"lowest\"",
-    samples: &["\"highest\"", "\"lowest\""],
-};
-
-pub(super) const RESIZE_WHEN: Field = Field {
-    key: "resize_when",
-    default: "\"before\"",
-    meaning: "when there may be fewer SUP blocks: \"before\" each chunk that goes back is emptied, or \"after\" the last",
-    samples: &["\"before\"", "\"after\""],
-};
-
-pub(super) const VICTIMS: Field = Field {
-    key: "victims",
-    default: "\"weight\"",
-    meaning: "the zone that leaves: of the largest \"weight\" (chunks x density), the smallest (\"lightest\"), or of the oldest chunk (\"fifo\")",
-    samples: &["\"weight\"", "\"lightest\"", "\"fifo\""],
-};
-
-pub(super) const DENSITY: Field = Field {
-    key: "density",
-    default: "\"union\"",
-    meaning: "density by the blocks the zone has then (\"union\"), as printed, which counts some twice (\"printed\"), or left out (\"none\")",
-    samples: &["\"union\"", "\"printed\"", "\"none\""],
-};
-
-pub(super) const CHECKPOINTS: Field = Field {
-    key: "checkpoints",
-    default: "true",
-    meaning: "whether a collection stops when a write to the zone waits",
-    samples: &["true", "false"],
-};
-
-pub(super) const CHECKPOINT_FOR: Field = Field {
-    key: "checkpoint_for",
-    default: "\"zone\"",
-    meaning: "which waiting writes stop it: those to the \"zone\", or only those to chunks that are still to be collected (\"rest\")",
-    samples: &["\"zone\"", "\"rest\""],
-};
-
-pub(super) const LEAST_COLLECTED: Field = Field {
-    key: "least_collected",
-    default: "1",
-    meaning: "chunks collected before a checkpoint may stop the collection",
-    samples: &["1", "3"],
-};
-
-pub(super) const IDLE_FREE: Field = Field {
-    key: "idle_free",
-    default: "0.0",
-    meaning: "share of the cold buffer's chunks that idle cleaning keeps free",
-    samples: &["0.0", "0.5", "1.0"],
-};
+use crate::layers::ConfigError;
+use crate::layers::config::{Configuration, Interrupts, Spare, Steps};
+use crate::layers::zone_buffer::config::{BufferConfig, Trimming};
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -314,73 +119,104 @@ impl RoleRules {
     }
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Configuration)]
 pub(super) struct Config {
-    #[serde(flatten)]
-    pub buffer: BufferConfig,
+    #[field(flatten)]
+    spare: Spare,
+    #[field(flatten)]
+    steps: Steps,
+    #[field(flatten)]
+    interrupts: Interrupts,
+    /// what goes past the buffer: "zone": writes that fill an empty zone; "pointer": whatever is at a write pointer
+    #[field(default = "zone", samples = ["zone", "pointer"])]
     pub bypass: Bypass,
+    /// blocks of a chunk, at most a quarter of the buffer
+    #[field(default = 16, samples = [1, 2, 3, 16])]
     pub chunk_blocks: u32,
+    /// write requests whose mean size is the threshold
+    #[field(default = 1024, samples = [1, 5, 1024])]
     pub window: u32,
+    /// what a write request is measured in: "bytes", as the host sent it, or the "blocks" that it touches
+    #[field(default = "bytes", samples = ["bytes", "blocks"])]
     pub sizes: Sizes,
+    /// whether a request must be smaller than the mean to be hot
+    #[field(default = false, samples = [false, true])]
     pub hot_below: bool,
+    /// whether blocks have roles; else the least recently written one leaves the hot buffer
+    #[field(default = true, samples = [true, true, false])]
     pub phase_two: bool,
+    /// share of the hot buffer that is kept from SUP blocks
+    #[field(default = 0.1, samples = [0.1, 0.3, 0.5, 1.0])]
     pub lambda: f64,
+    /// the end of Q that a demoted SUP block goes to: "lru" leaves next, "mru" last
+    #[field(default = "lru", samples = ["lru", "mru"])]
     pub demote_to: DemoteTo,
+    /// "surplus": whenever there are too many SUP blocks; "hit": then, and when a LUP block of R is hit; "literal":
+    /// only when one is
+    #[field(default = "surplus", samples = ["surplus", "literal", "hit"])]
     pub demote_when: DemoteWhen,
+    /// whether a cold write of a block in the hot buffer changes its role
+    #[field(default = true, samples = [true, false])]
     pub cold_hits: bool,
+    /// whether a cold write of a ghost or a shadow goes to the hot buffer
+    #[field(default = true, samples = [true, false])]
     pub cold_known: bool,
+    /// ghosts and shadows for each slot of the hot buffer, at most; inf: no limit
+    #[field(default = 2.0, samples = [2.0, 0.0, 0.3, inf])]
     pub most_remembered: f64,
+    /// share of the buffer that is hot at first and at least
+    #[field(default = 0.25, samples = [0.25, 0.5, 0.0])]
     pub hot_start: f64,
+    /// share of the buffer that is hot at most, but never less than hot_start; 0.0: the split is fixed
+    #[field(default = 0.75, samples = [0.75, 1.0, 0.0])]
     pub hot_most: f64,
+    /// in whole chunks, no more than hot_most ("limit"), or the number of chunks that is "nearest" to it
+    #[field(default = "limit", samples = ["limit", "nearest"])]
     pub hot_most_is: HotMostIs,
+    /// write requests between two reallocations
+    #[field(default = 10_000, samples = [1, 3, 7, 30])]
     pub period: u32,
+    /// whether a part of a chunk of ghost hits moves a whole one, or only half a chunk and more
+    #[field(default = false, samples = [false, true])]
     pub round_up: bool,
+    /// a loaned chunk goes back if "none" of its blocks was written in the period, or not every one ("some")
+    #[field(default = "none", samples = ["none", "some"])]
     pub return_if: ReturnIf,
+    /// loaned chunks go back after a period of "few" ghost hits, in which none is borrowed, or "always" after a period
+    #[field(default = "few", samples = ["few", "always"])]
     pub return_when: ReturnWhen,
+    /// of the chunks that go back, the one that does first: the "highest" of the buffer or the "lowest"
+    #[field(default = "highest", samples = ["highest", "lowest"])]
     pub return_order: ReturnOrder,
+    /// when there may be fewer SUP blocks: "before" each chunk that goes back is emptied, or "after" the last
+    #[field(default = "before", samples = ["before", "after"])]
     pub resize_when: ResizeWhen,
+    /// what makes a block of a loaned chunk count as written: any "write" into it, or only a "hit", when it was there
+    #[field(default = "write", samples = ["write", "hit"])]
     pub used_by: UsedBy,
+    /// the zone that leaves: of the largest "weight" (chunks x density), the smallest ("lightest"), or of the oldest
+    /// chunk ("fifo")
+    #[field(default = "weight", samples = ["weight", "lightest", "fifo"])]
     pub victims: Victims,
+    /// density by the blocks the zone has then ("union"), as printed, which counts some twice ("printed"), or left out
+    /// ("none")
+    #[field(default = "union", samples = ["union", "printed", "none"])]
     pub density: Density,
+    /// whether a collection stops when a write to the zone waits
+    #[field(default = true, samples = [true, false])]
     pub checkpoints: bool,
+    /// which waiting writes stop it: those to the "zone", or only those to chunks that are still to be collected
+    /// ("rest")
+    #[field(default = "zone", samples = ["zone", "rest"])]
     pub checkpoint_for: CheckpointFor,
+    /// chunks collected before a checkpoint may stop the collection
+    #[field(default = 1, samples = [1, 3])]
     pub least_collected: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            buffer: BufferConfig::default(),
-            bypass: Bypass::Zone,
-            chunk_blocks: 16,
-            window: 1024,
-            sizes: Sizes::Bytes,
-            hot_below: false,
-            phase_two: true,
-            lambda: 0.1,
-            demote_to: DemoteTo::Lru,
-            demote_when: DemoteWhen::Surplus,
-            cold_hits: true,
-            cold_known: true,
-            most_remembered: 2.0,
-            hot_start: 0.25,
-            hot_most: 0.75,
-            hot_most_is: HotMostIs::Limit,
-            period: 10_000,
-            round_up: false,
-            return_if: ReturnIf::None,
-            return_when: ReturnWhen::Few,
-            return_order: ReturnOrder::Highest,
-            resize_when: ResizeWhen::Before,
-            used_by: UsedBy::Write,
-            victims: Victims::Weight,
-            density: Density::Union,
-            checkpoints: true,
-            checkpoint_for: CheckpointFor::Zone,
-            least_collected: 1,
-        }
-    }
+    /// share of the cold buffer's chunks that idle cleaning keeps free
+    #[field(default = 0.0, samples = [0.0, 0.5, 1.0])]
+    idle_free: f64,
+    #[field(flatten)]
+    trimming: Trimming,
 }
 
 impl Config {
@@ -400,6 +236,12 @@ impl Config {
         let reason = "chunk_blocks, window, period and least_collected must be at least 1, lambda, hot_start and hot_most between 0 and 1, \
                       and most_remembered not below 0";
         Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() })
+    }
+
+    /// What the buffer is set to. For what the layer does by rules of its own, that is the default.
+    pub fn buffer(&self) -> BufferConfig {
+        let Self { spare, steps, interrupts, idle_free, trimming, .. } = self.clone();
+        BufferConfig { spare, steps, interrupts, idle_free, trimming, ..BufferConfig::default() }
     }
 
     pub fn role_rules(&self) -> RoleRules {

@@ -41,12 +41,11 @@ mod remembered;
 mod roles;
 mod write;
 
-use super::zone_buffer::config::EMPTY_TRIMMED;
 use super::zone_buffer::{Goal, Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::event::Counter;
 use crate::layer::{Corrupt, Step, Violation};
-use crate::layers::config::{INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
+use crate::layers::config::Configuration;
 use crate::layers::{self, ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
@@ -69,40 +68,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Blocks that are soon written again lie in a hot buffer, others in a cold one that leaves by chunks of a zone.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: &[
-        SPARE_ZONES,
-        STEP_BLOCKS,
-        INTERRUPTIBLE,
-        config::BYPASS,
-        config::CHUNK_BLOCKS,
-        config::WINDOW,
-        config::SIZES,
-        config::HOT_BELOW,
-        config::PHASE_TWO,
-        config::LAMBDA,
-        config::DEMOTE_TO,
-        config::DEMOTE_WHEN,
-        config::COLD_HITS,
-        config::COLD_KNOWN,
-        config::MOST_REMEMBERED,
-        config::HOT_START,
-        config::HOT_MOST,
-        config::HOT_MOST_IS,
-        config::PERIOD,
-        config::ROUND_UP,
-        config::RETURN_IF,
-        config::RETURN_WHEN,
-        config::RETURN_ORDER,
-        config::RESIZE_WHEN,
-        config::USED_BY,
-        config::VICTIMS,
-        config::DENSITY,
-        config::CHECKPOINTS,
-        config::CHECKPOINT_FOR,
-        config::LEAST_COLLECTED,
-        config::IDLE_FREE,
-        EMPTY_TRIMMED,
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
@@ -132,8 +98,7 @@ struct Amphisbaena {
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<Amphisbaena>, ConfigError> {
     let config: Config = layers::config::read(&INFO, config)?;
     config.check()?;
-    let buffer = config.buffer.clone();
-    ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
+    ZoneBuffer::new(&INFO, space, config.buffer(), |slots, zones| {
         let shares = (config.hot_start, config.hot_most);
         let split = Split::new(slots, config.chunk_blocks, shares, config.hot_most_is);
         let rules = config.role_rules();

@@ -24,12 +24,12 @@
 //! - *When to clean*, *writes at the write pointer*, *spare zones*, *a rewrite's length*, *trim*: as in
 //!   [`fifo-log`](super::fifo_log). Idle time (`idle_free`) evicts as a blocked write does.
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, EMPTY_TRIMMED, IDLE_FREE, READS_COUNT};
+use super::zone_buffer::config::{BufferConfig, Reads};
 use super::zone_buffer::{Goal, InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
-use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::layers::config::{self, Configuration};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::free_slots::FreeSlots;
@@ -46,22 +46,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Blocks are buffered anywhere; the zone of the least recently written one is evicted.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: &[
-        SPARE_ZONES,
-        STEP_BLOCKS,
-        INTERRUPTIBLE,
-        CLEAN_FOR,
-        AT_POINTER,
-        IDLE_FREE,
-        EMPTY_TRIMMED,
-        Field {
-            key: "allocate",
-            default: "\"first-fit\"",
-            meaning: "\"first-fit\" or \"lowest\": which free slots a run takes",
-            samples: &["\"first-fit\"", "\"lowest\""],
-        },
-        READS_COUNT,
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
@@ -75,25 +60,21 @@ enum Allocate {
     Lowest,
 }
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+#[derive(Debug, Configuration)]
 struct Config {
-    #[serde(flatten)]
+    #[field(flatten)]
     buffer: BufferConfig,
+    /// "first-fit" or "lowest": which free slots a run takes
+    #[field(default = "first-fit", samples = ["first-fit", "lowest"])]
     allocate: Allocate,
-    reads_count: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { buffer: BufferConfig::default(), allocate: Allocate::FirstFit, reads_count: false }
-    }
+    #[field(flatten)]
+    reads: Reads,
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<BlockLru>, ConfigError> {
-    let Config { buffer, allocate, reads_count } = config::read(&INFO, config)?;
+    let Config { buffer, allocate, reads } = config::read(&INFO, config)?;
     let runs = if allocate == Allocate::FirstFit { RUNS } else { 1 };
-    ZoneBuffer::new(&INFO, space, buffer, |slots, _| BlockLru { runs, ..BlockLru::new(slots, reads_count) })
+    ZoneBuffer::new(&INFO, space, buffer, |slots, _| BlockLru { runs, ..BlockLru::new(slots, reads.reads_count) })
 }
 
 pub(super) struct BlockLru {

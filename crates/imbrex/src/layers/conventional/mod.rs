@@ -5,7 +5,8 @@
 
 use crate::block::{Address, Extent, Lba, Pba, Request};
 use crate::layer::{Corrupt, Facts, Freed, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation, Write};
-use crate::layers::{ConfigError, LayerInfo, config};
+use crate::layers::config::{self, Configuration};
+use crate::layers::{ConfigError, LayerInfo};
 use crate::plan::{Place, Plan, Record, Why};
 use crate::recording::Recording;
 use crate::space::Space;
@@ -17,12 +18,11 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Blocks lie where their numbers say and are overwritten in place.",
     recording: Recording::Conventional,
     buffered: false,
-    fields: &[],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(Conventional::new(space, config)?)),
 };
 
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Configuration)]
 struct Config {}
 
 struct Conventional {

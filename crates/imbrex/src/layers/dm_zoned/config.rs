@@ -3,8 +3,8 @@
 use super::DmZoned;
 use super::records::{MOST_WORDS, WORD};
 use super::zones::ZonePool;
-use crate::layers::config::{self, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::layers::config::{self, Configuration, Steps};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::recording::Recording;
 use crate::space::{Space, Zones};
 
@@ -15,63 +15,7 @@ pub(in crate::layers) const INFO: LayerInfo = LayerInfo {
     summary: "Whole conventional zones buffer sequential ones and take first writes; reclaim moves zone by zone.",
     recording: Recording::WholeZones,
     buffered: false,
-    fields: &[
-        STEP_BLOCKS,
-        Field {
-            key: "reclaim_low",
-            default: "30",
-            meaning: "percent of conventional zones free at or below which reclaim starts though the disk is busy",
-            samples: &["0", "30", "60", "100"],
-        },
-        Field {
-            key: "reclaim_high",
-            default: "50",
-            meaning: "percent free at which it stops, where \"until\" is \"high\"",
-            samples: &["50", "100"],
-        },
-        Field {
-            key: "until",
-            default: "\"low\"",
-            meaning: "\"low\" or \"high\": the threshold that ends busy reclaim; the kernel's code stops above the low one",
-            samples: &["\"low\"", "\"high\""],
-        },
-        Field {
-            key: "throttle",
-            default: "75",
-            meaning: "blocks that busy reclaim writes for 100 of the host; 100 below half of reclaim_low",
-            samples: &["1", "10", "75"],
-        },
-        Field {
-            key: "idle_seconds",
-            default: "10",
-            meaning: "seconds without a request after which everything is reclaimed",
-            samples: &["0", "1"],
-        },
-        Field {
-            key: "reserved_zones",
-            default: "16",
-            meaning: "sequential zones kept for reclaim; fewer than conventional zones, but 1 at least",
-            samples: &["1", "2", "16"],
-        },
-        Field {
-            key: "in_use",
-            default: "\"give-up\"",
-            meaning: "\"give-up\" or \"wait\": reclaim of a chunk that the host uses",
-            samples: &["\"give-up\"", "\"wait\""],
-        },
-        Field {
-            key: "reads_count",
-            default: "true",
-            meaning: "whether a read counts as use",
-            samples: &["true", "false"],
-        },
-        Field {
-            key: "metadata_zones",
-            default: "\"kernel\"",
-            meaning: "\"kernel\": as many conventional zones as its map and bitmaps take are left out; \"none\"",
-            samples: &["\"kernel\"", "\"none\""],
-        },
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(DmZoned::new(space, config)?)),
 };
 
@@ -108,36 +52,37 @@ enum MetadataZones {
     None,
 }
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Configuration)]
 pub(super) struct Config {
-    pub step_blocks: u32,
+    #[field(flatten)]
+    pub steps: Steps,
+    /// percent of conventional zones free at or below which reclaim starts though the disk is busy
+    #[field(default = 30, samples = [0, 30, 60, 100])]
     pub reclaim_low: u32,
+    /// percent free at which it stops, where "until" is "high"
+    #[field(default = 50, samples = [50, 100])]
     reclaim_high: u32,
+    /// "low" or "high": the threshold that ends busy reclaim; the kernel's code stops above the low one
+    #[field(default = "low", samples = ["low", "high"])]
     pub until: Until,
+    /// blocks that busy reclaim writes for 100 of the host; 100 below half of reclaim_low
+    #[field(default = 75, samples = [1, 10, 75])]
     pub throttle: u32,
+    /// seconds without a request after which everything is reclaimed
+    #[field(default = 10, samples = [0, 1])]
     idle_seconds: u32,
+    /// sequential zones kept for reclaim; fewer than conventional zones, but 1 at least
+    #[field(default = 16, samples = [1, 2, 16])]
     reserved_zones: u32,
+    /// "give-up" or "wait": reclaim of a chunk that the host uses
+    #[field(default = "give-up", samples = ["give-up", "wait"])]
     pub in_use: InUse,
+    /// whether a read counts as use
+    #[field(default = true, samples = [true, false])]
     pub reads_count: bool,
+    /// "kernel": as many conventional zones as its map and bitmaps take are left out; "none"
+    #[field(default = "kernel", samples = ["kernel", "none"])]
     metadata_zones: MetadataZones,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            step_blocks: 4096,
-            reclaim_low: 30,
-            reclaim_high: 50,
-            until: Until::Low,
-            throttle: 75,
-            idle_seconds: 10,
-            reserved_zones: 16,
-            in_use: InUse::GiveUp,
-            reads_count: true,
-            metadata_zones: MetadataZones::Kernel,
-        }
-    }
 }
 
 /// Entries of the chunks' map and bits of a bitmap in a block of the kernel's metadata.
@@ -148,7 +93,7 @@ impl Config {
     pub fn read(table: &toml::Table) -> Result<Self, ConfigError> {
         let config: Self = config::read(&INFO, table)?;
         let wrong = |reason: &str| Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() });
-        if config.step_blocks == 0 || config.reserved_zones == 0 {
+        if config.steps.step_blocks == 0 || config.reserved_zones == 0 {
             return wrong("step_blocks and reserved_zones must be at least 1");
         }
         if config.reclaim_low > 100 || config.reclaim_high > 100 {

@@ -112,7 +112,7 @@ impl DmZoned {
         let (pool, chunks) = config.divide(space)?;
         let chunks = ChunkMap::new(chunks, pool.zone_blocks());
         let recency = ZoneRecency::new(&pool);
-        let (step, lost) = (StepSize::new(config.step_blocks), LostBlocks::default());
+        let (step, lost) = (StepSize::new(config.steps.step_blocks), LostBlocks::default());
         Ok(Self { config, step, pool, chunks, recency, lost, job: None, reclaiming: false, credit: 0 })
     }
 

@@ -30,11 +30,11 @@
 //!   share of the slots is free.
 //! - *Trim*: a buffered block is dropped only if no older copy would reappear under it.
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, EMPTY_TRIMMED, IDLE_FREE};
+use super::zone_buffer::config::BufferConfig;
 use super::zone_buffer::{Goal, InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request};
 use crate::layer::{Step, Violation};
-use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
+use crate::layers::config::{self, Configuration};
 use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
@@ -51,7 +51,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "A circular log absorbs non-sequential writes; its tail decides which zone is rewritten.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: &[SPARE_ZONES, STEP_BLOCKS, INTERRUPTIBLE, CLEAN_FOR, AT_POINTER, IDLE_FREE, EMPTY_TRIMMED],
+    fields: BufferConfig::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 

@@ -2,7 +2,8 @@
 
 use super::frames::Frames;
 use super::{FlashCache, Policy};
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::config::{Configuration, Interrupts, Steps};
+use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -11,34 +12,19 @@ use crate::space::{Home, Space};
 /// Blocks of a home device are fewer.
 const CAPACITY: u64 = 1 << 36;
 
-pub const READ_ALLOCATE: Field = Field {
-    key: crate::layers::READ_ALLOCATE,
-    default: "true",
-    meaning: "whether the cache takes a copy of what is read from home",
-    samples: &["true", "false"],
-};
-
-pub const TRIM: Field = Field {
-    key: "trim",
-    default: "false",
-    meaning: "whether blocks that are trimmed leave the cache; for dirty ones zeros are written home",
-    samples: &["false", "true"],
-};
-
-/// The values of the shared fields.
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+/// The fields that these layers share.
+#[derive(Clone, Debug, Configuration)]
 pub struct CacheConfig {
-    pub step_blocks: u32,
-    pub interruptible: bool,
+    #[field(flatten)]
+    pub steps: Steps,
+    #[field(flatten)]
+    pub interrupts: Interrupts,
+    /// whether the cache takes a copy of what is read from home
+    #[field(default = true, samples = [true, false])]
     pub read_allocate: bool,
+    /// whether blocks that are trimmed leave the cache; for dirty ones zeros are written home
+    #[field(default = false, samples = [false, true])]
     pub trim: bool,
-}
-
-impl Default for CacheConfig {
-    fn default() -> Self {
-        Self { step_blocks: 4096, interruptible: true, read_allocate: true, trim: false }
-    }
 }
 
 impl<P: Policy> FlashCache<P> {
@@ -49,7 +35,7 @@ impl<P: Policy> FlashCache<P> {
         config: CacheConfig,
         policy: impl FnOnce(u32) -> P,
     ) -> Result<Self, ConfigError> {
-        if config.step_blocks == 0 || config.step_blocks > u32::MAX / 2 {
+        if config.steps.step_blocks == 0 || config.steps.step_blocks > u32::MAX / 2 {
             let reason = format!("step_blocks must be between 1 and {}", u32::MAX / 2);
             return Err(ConfigError::Field { layer: layer.name, reason });
         }
@@ -65,9 +51,9 @@ impl<P: Policy> FlashCache<P> {
             lost: LostBlocks::default(),
             leaving: Vec::with_capacity(frames as usize),
             left: 0,
-            promotions: Vec::with_capacity(config.step_blocks.min(frames) as usize),
+            promotions: Vec::with_capacity(config.steps.step_blocks.min(frames) as usize),
             ram_taken: 0,
-            step: StepSize::new(config.step_blocks),
+            step: StepSize::new(config.steps.step_blocks),
             config,
         })
     }
@@ -94,5 +80,15 @@ fn frames(layer: &'static str, space: &Space) -> Result<u32, ConfigError> {
                 format!("a cache of {frames} blocks must be at least 1 and at most {most}; choose another size");
             Err(ConfigError::Space { layer, reason })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_reads_are_cached_is_said_by_this_key() {
+        assert!(CacheConfig::FIELDS.iter().any(|field| field.key == crate::layers::READ_ALLOCATE));
     }
 }

@@ -47,7 +47,7 @@ impl<P: Policy> FlashCache<P> {
         if end == self.leaving.len() {
             self.forget_leaving();
         }
-        if self.config.interruptible { Step::More } else { Step::Hold }
+        if self.config.interrupts.interruptible { Step::More } else { Step::Hold }
     }
 
     pub(super) fn forget_leaving(&mut self) {

@@ -41,12 +41,12 @@
 
 mod buffer_zones;
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, EMPTY_TRIMMED, IDLE_FREE};
+use super::zone_buffer::config::BufferConfig;
 use super::zone_buffer::{Goal, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
-use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::layers::config::{self, Configuration};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::slot_table::SlotTable;
@@ -62,20 +62,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Zones are hashed to buffer zones, which are appended to and written back whole when full.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: &[
-        SPARE_ZONES,
-        STEP_BLOCKS,
-        INTERRUPTIBLE,
-        AT_POINTER,
-        IDLE_FREE,
-        EMPTY_TRIMMED,
-        Field {
-            key: "zone_slots",
-            default: "0",
-            meaning: "blocks of a buffer zone at least; 0: 1/16 of the buffer, 256 or more",
-            samples: &["0", "1", "3", "7"],
-        },
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
@@ -83,11 +70,12 @@ pub(super) const INFO: LayerInfo = LayerInfo {
 const DEFAULT_PART: u32 = 16;
 const DEFAULT_LEAST: u32 = 256;
 
-#[derive(Clone, Debug, Default, serde::Deserialize)]
-#[serde(default)]
+#[derive(Debug, Configuration)]
 struct Config {
-    #[serde(flatten)]
+    #[field(flatten, without(clean_for))]
     buffer: BufferConfig,
+    /// blocks of a buffer zone at least; 0: 1/16 of the buffer, 256 or more
+    #[field(default = 0, samples = [0, 1, 3, 7])]
     zone_slots: u32,
 }
 

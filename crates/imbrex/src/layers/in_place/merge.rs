@@ -19,7 +19,8 @@ impl InPlace {
         let open = self.open_zone();
         if open != Some(native) {
             let direct = self.write_direct(at, plan);
-            let can_be_rewritten = self.config.spare_zones > 0 || self.zones.is_writable(self.zones.physical(native));
+            let can_be_rewritten =
+                self.config.spare.spare_zones > 0 || self.zones.is_writable(self.zones.physical(native));
             if direct > 0 || open.is_some() || !can_be_rewritten {
                 return direct;
             }
@@ -71,7 +72,7 @@ impl InPlace {
         let Some(native) = self.open_zone() else { return Step::Done };
         let held = self.zones.pointer(self.zones.physical(native));
         let end = held.max(self.gathered.as_ref().map_or(0, Gathered::end));
-        if self.config.spare_zones == 0 {
+        if self.config.spare.spare_zones == 0 {
             return self.rewrite_over(native, end, plan);
         }
         let Rewrite { target, written, .. } = match self.begun(native) {

@@ -42,8 +42,8 @@ use crate::contents::{Contents, ZoneContent};
 use crate::layer::{
     Corrupt, Facts, Freed, JournalFacts, Pressure, Step, TranslationLayer, UnitReport, Violation, Write,
 };
-use crate::layers::config::{self, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo, loses_zones, zone_map};
+use crate::layers::config::{self, Configuration, Spare, Steps};
+use crate::layers::{ConfigError, Family, LayerInfo, loses_zones, zone_map};
 use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -61,23 +61,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "No buffer: every write that is not at a write pointer rewrites its zone.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: &[
-        SPARE_ZONES,
-        STEP_BLOCKS,
-        Field {
-            key: "ahead",
-            default: "\"rewrite\"",
-            meaning: "\"rewrite\" or \"pad\": a write ahead of the pointer",
-            samples: &["\"rewrite\"", "\"pad\""],
-        },
-        Field {
-            key: "gather",
-            default: "\"request\"",
-            meaning: "what a rewrite merges: what a \"request\" has for the zone, or all that comes for the \"zone\" \
-                      until another one is written or a flush comes",
-            samples: &["\"request\"", "\"zone\""],
-        },
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(InPlace::new(space, config)?)),
 };
 
@@ -95,19 +79,19 @@ enum Gather {
     Zone,
 }
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Configuration)]
 struct Config {
-    spare_zones: u32,
-    step_blocks: u32,
+    #[field(flatten)]
+    spare: Spare,
+    #[field(flatten)]
+    steps: Steps,
+    /// "rewrite" or "pad": a write ahead of the pointer
+    #[field(default = "rewrite", samples = ["rewrite", "pad"])]
     ahead: Ahead,
+    /// what a rewrite merges: what a "request" has for the zone, or all that comes for the "zone" until another one is
+    /// written or a flush comes
+    #[field(default = "request", samples = ["request", "zone"])]
     gather: Gather,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { spare_zones: 1, step_blocks: 4096, ahead: Ahead::Rewrite, gather: Gather::Request }
-    }
 }
 
 /// A spare zone that is being filled: with the front of a native zone, or with the open one.
@@ -131,12 +115,12 @@ struct InPlace {
 impl InPlace {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
         let config: Config = config::read(&INFO, config)?;
-        if config.step_blocks == 0 {
+        if config.steps.step_blocks == 0 {
             let reason = "step_blocks must be at least 1".to_owned();
             return Err(ConfigError::Field { layer: INFO.name, reason });
         }
-        let zones = zone_map(INFO.name, space, config.spare_zones)?;
-        let step = StepSize::new(config.step_blocks);
+        let zones = zone_map(INFO.name, space, config.spare.spare_zones)?;
+        let step = StepSize::new(config.steps.step_blocks);
         let gathered = (config.gather == Gather::Zone).then(|| Gathered::new(zones.zone_blocks()));
         Ok(Self { config, step, zones, lost: LostBlocks::default(), rewrite: None, gathered })
     }
@@ -286,7 +270,7 @@ impl InPlace {
 
     fn ram_blocks(&self) -> u32 {
         // What is gathered lies at its offset.
-        let is_whole = self.config.spare_zones == 0 || self.gathered.is_some();
+        let is_whole = self.config.spare.spare_zones == 0 || self.gathered.is_some();
         if is_whole { self.zones.zone_blocks() } else { self.step.most() }
     }
 
@@ -300,9 +284,9 @@ impl TranslationLayer for InPlace {
         Facts {
             memory: self.memory(),
             ram_blocks: self.ram_blocks(),
-            step_blocks: (self.config.spare_zones > 0).then_some(self.step.most()),
+            step_blocks: (self.config.spare.spare_zones > 0).then_some(self.step.most()),
             journal: JournalFacts { records: self.most_records(), ..JournalFacts::default() },
-            loses_flushed: loses_zones(self.config.spare_zones),
+            loses_flushed: loses_zones(self.config.spare.spare_zones),
             ..Facts::default()
         }
     }
@@ -324,7 +308,7 @@ impl TranslationLayer for InPlace {
             return self.write_gathered(at, plan);
         }
         match self.write_direct(at, plan) {
-            0 if self.config.spare_zones == 0 => self.write_over(at, plan),
+            0 if self.config.spare.spare_zones == 0 => self.write_over(at, plan),
             0 => self.write_prepared(at, plan),
             run => run,
         }
@@ -341,7 +325,7 @@ impl TranslationLayer for InPlace {
                 Step::Done => Step::More,
                 step => step,
             },
-            Pressure::Blocked(at) if self.config.spare_zones > 0 => self.prepare(at, plan),
+            Pressure::Blocked(at) if self.config.spare.spare_zones > 0 => self.prepare(at, plan),
             Pressure::Blocked(_) | Pressure::Idle { .. } | Pressure::Asked | Pressure::Ahead { .. } => Step::Nothing,
         }
     }

@@ -46,7 +46,8 @@ use crate::layer::{
     Corrupt, Facts, Freed, JournalFacts, Pressure, REGION_RECORDS, Step, TranslationLayer, UnitReport, Unwritten,
     Violation, Write,
 };
-use crate::layers::{ConfigError, Field, LayerInfo, config};
+use crate::layers::config::Configuration;
+use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::lost::LostBlocks;
 use crate::parts::needed_blocks::NeededBlocks;
 use crate::parts::track_order::Phase;
@@ -60,53 +61,36 @@ pub(super) use places::{Care, Places};
 /// Blocks of a stretch of a top track of which it is known whether it holds something, where blocks do not move.
 const STRETCH: u32 = 8;
 
-/// The fields of these layers.
-pub(super) const FIELDS: &[Field] = &[
-    Field {
-        key: "utilisation",
-        default: "0.99",
-        meaning: "the part of the disk's blocks that is allocated",
-        samples: &["1.0", "0.9", "0.7", "0.5"],
-    },
-    Field {
-        key: "update_blocks",
-        default: "0",
-        meaning: "blocks of a bottom track updated at once at most; 0: a whole track",
-        samples: &["1", "2", "3"],
-    },
-    Field {
-        key: "updates",
-        default: "\"one\"",
-        meaning: "bottom updates whose neighbours are in RAM at a time: \"one\", and others wait for it, or as many as \
-                  there is room for (\"many\")",
-        samples: &["\"one\"", "\"many\""],
-    },
-];
-
-/// What is saved of a new disk, for layers that have no finer way to know it.
-const VALID: Field = Field {
-    key: "valid",
-    default: "\"allocated\"",
-    meaning: "what is to be saved of a new disk: all that is allocated, or of top tracks what was written (written)",
-    samples: &["\"allocated\"", "\"written\""],
-};
-
-/// The fields of layers that move no block, or only whole tracks.
-pub(super) const IN_PLACE_FIELDS: &[Field] = &[FIELDS[0], FIELDS[1], FIELDS[2], VALID];
-
-/// The values of `fields` in `table`, and of those that a layer lists beside them.
-pub(super) fn split(fields: &[Field], table: &toml::Table) -> (toml::Table, toml::Table) {
-    table.clone().into_iter().partition(|(key, _)| fields.iter().any(|field| field.key == key))
+/// The fields of layers on interlaced tracks.
+#[derive(Clone, Debug, Configuration)]
+pub(super) struct TracksConfig {
+    /// the part of the disk's blocks that is allocated
+    #[field(default = 0.99, samples = [1.0, 0.9, 0.7, 0.5])]
+    utilisation: f64,
+    /// blocks of a bottom track updated at once at most; 0: a whole track
+    #[field(default = 0, samples = [1, 2, 3])]
+    update_blocks: u32,
+    /// bottom updates whose neighbours are in RAM at a time: "one", and others wait for it, or as many as there is room
+    /// for ("many")
+    #[field(default = "one", samples = ["one", "many"])]
+    updates: Updates,
 }
 
-/// The values of these fields.
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
-pub(super) struct Config {
-    utilisation: f64,
-    update_blocks: u32,
-    updates: Updates,
+/// The fields of those that move no block, or only whole tracks.
+#[derive(Clone, Debug, Configuration)]
+pub(super) struct InPlaceConfig {
+    #[field(flatten)]
+    pub tracks: TracksConfig,
+    /// what is to be saved of a new disk: all that is allocated, or of top tracks what was written (written)
+    #[field(default = "allocated", samples = ["allocated", "written"])]
     valid: Valid,
+}
+
+impl InPlaceConfig {
+    /// The stretches of which it is known whether something was written, of so many blocks, where that is to be saved.
+    pub(super) fn stretch(&self, blocks: u32) -> Option<u32> {
+        (self.valid == Valid::Written).then_some(blocks)
+    }
 }
 
 /// What is needed of a disk on which nothing was written yet.
@@ -125,12 +109,6 @@ enum Updates {
     Many,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self { utilisation: 0.99, update_blocks: 0, updates: Updates::One, valid: Valid::Allocated }
-    }
-}
-
 /// A layer with a fixed order of tracks.
 pub(super) struct InPlaceTracks {
     places: Places,
@@ -143,9 +121,9 @@ impl InPlaceTracks {
         layer: &LayerInfo,
         phases: &[Phase],
         space: &Space,
-        config: &toml::Table,
+        config: &InPlaceConfig,
     ) -> Result<Self, ConfigError> {
-        let places = Places::new(layer, phases, space, STRETCH, &config::read(layer, config)?)?;
+        let places = Places::new(layer, phases, space, &config.tracks, config.stretch(STRETCH))?;
         Ok(Self { places, lost: LostBlocks::default() })
     }
 
@@ -319,12 +297,21 @@ impl TranslationLayer for InPlaceTracks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layers::Family;
+    use crate::layers::{Family, config};
     use crate::media::Interlaced;
     use crate::parts::track_order::Direction;
     use crate::plan::Event;
     use crate::recording::Recording;
     use crate::tracks::{Overlap, Tracks};
+
+    #[derive(Configuration)]
+    struct Turning {
+        #[field(flatten)]
+        in_place: InPlaceConfig,
+        /// whether top tracks go outwards
+        #[field(default = false)]
+        turned: bool,
+    }
 
     /// Two phases, of which a field of the layer's own turns the second round.
     const TURNING: LayerInfo = LayerInfo {
@@ -334,17 +321,13 @@ mod tests {
         summary: "Bottom tracks inwards, then top tracks either way.",
         recording: Recording::Interlaced,
         buffered: false,
-        fields: &[FIELDS[0], FIELDS[1], Field { key: "turned", default: "false", meaning: "", samples: &[] }],
-        make: &|space, config| {
-            #[derive(serde::Deserialize)]
-            struct Own {
-                turned: bool,
-            }
-            let Own { turned } = config::read(&TURNING, config)?;
+        fields: Turning::FIELDS,
+        make: &|space, table| {
+            let Turning { in_place, turned } = config::read(&TURNING, table)?;
             let direction = if turned { Direction::Outwards } else { Direction::Inwards };
             let bottom = Phase { side: Side::Bottom, first: 0, step: 1, direction: Direction::Inwards };
             let top = Phase { side: Side::Top, direction, ..bottom };
-            Ok(Box::new(InPlaceTracks::new(&TURNING, &[bottom, top], space, config)?))
+            Ok(Box::new(InPlaceTracks::new(&TURNING, &[bottom, top], space, &in_place)?))
         },
     };
 

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::filled::{Filled, Stretch};
-use super::{Config, Updates, Valid};
+use super::{TracksConfig, Updates};
 use crate::block::{Address, Extent, Lba, Pba};
 use crate::layer::Corrupt;
 use crate::layers::{ConfigError, LayerInfo};
@@ -57,15 +57,15 @@ impl Places {
     }
 
     /// On the interlaced tracks of `space`, in this order. Where only what was written is saved, that is known
-    /// of stretches of so many blocks of a top track.
+    /// of stretches of so many blocks of a top track; else what is allocated is.
     pub fn new(
         layer: &LayerInfo,
         phases: &[Phase],
         space: &Space,
-        stretch: u32,
-        config: &Config,
+        config: &TracksConfig,
+        stretch: Option<u32>,
     ) -> Result<Self, ConfigError> {
-        let Config { utilisation, update_blocks, updates, valid } = *config;
+        let TracksConfig { utilisation, update_blocks, updates } = *config;
         let Some(tracks) = space.tracks else {
             let reason = "it needs interlaced tracks; choose an interlaced drive".to_owned();
             return Err(ConfigError::Space { layer: layer.name, reason });
@@ -79,8 +79,8 @@ impl Places {
         let saved = Vec::with_capacity(2 * tracks.top_blocks as usize);
         let needed = NeededBlocks::new(tracks.blocks());
         let order = TrackOrder::new(tracks, phases);
-        let ruled = valid == Valid::Allocated;
-        let filled = (!ruled).then(|| Filled::new(tracks, stretch.min(tracks.top_blocks)));
+        let ruled = stretch.is_none();
+        let filled = stretch.map(|stretch| Filled::new(tracks, stretch.min(tracks.top_blocks)));
         Ok(Self { order, capacity, update_blocks, needed, ruled, filled, saved, updates, next_ram: 0 })
     }
 

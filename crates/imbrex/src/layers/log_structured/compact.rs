@@ -205,7 +205,7 @@ impl LogStructured {
         if self.bands.live(band) == 0 {
             return;
         }
-        let (bands, map, cooling) = (&self.bands, &self.bands.map, self.config.cooling);
+        let (bands, map, cooling) = (&self.bands, &self.bands.map, self.heat.cooling);
         let by_heat = self.config.sequence == Sequence::Heat;
         let (first, moving) = (map.place(band, 0), &mut self.compaction.moving);
         let before = number * self.bands.blocks();
@@ -309,7 +309,7 @@ impl LogStructured {
         plan.record(Record::Map { at, to });
         if self.without_spare() {
             self.map(at, slot, Written::Before(self.compaction.youngest));
-            self.bands.cool(at, self.config.cooling);
+            self.bands.cool(at, self.heat.cooling);
         } else {
             self.bands.wrote(at, slot);
         }

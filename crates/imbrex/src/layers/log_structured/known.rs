@@ -3,7 +3,7 @@
 //! All of it is soft state, and follows the blocks from band to band.
 
 use super::ages::Ages;
-use super::config::{Age, Config, Cooling};
+use super::config::{Age, Config, Cooling, HeatConfig};
 use super::lives::{Lives, SHORT};
 use super::separation::{COLD, Separation};
 use super::temperatures::Temperatures;
@@ -42,13 +42,13 @@ impl Known {
     }
 
     /// Nothing is known yet of `bands` bands and `capacity` blocks.
-    pub fn new(asked: &Asked, config: &Config, bands: u32, capacity: u64) -> Self {
+    pub fn new(asked: &Asked, (config, heat): (&Config, &HeatConfig), bands: u32, capacity: u64) -> Self {
         let Asked { age, separation, .. } = *asked;
         let by_life = separation == Separation::Life;
         let by_block = by_life || age.is_some_and(Ages::asks_for_blocks);
         let by_heat = config.heeds_heat() || matches!(separation, Separation::Temperature { .. });
         let counted = if asked.counts_hot { bands } else { 0 };
-        let hot = (capacity as f64 * config.oracle).round() as u64;
+        let hot = (capacity as f64 * heat.oracle).round() as u64;
         Self {
             times: Times::new(by_block.then_some(capacity)),
             ages: age.map(|age: Age| Ages::new(age, bands)),

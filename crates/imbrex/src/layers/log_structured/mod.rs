@@ -119,7 +119,7 @@ use crate::layer::{
     Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, Standing, Step, TranslationLayer, UnitReport, Unsafe,
     Violation, Write,
 };
-use crate::layers::{ConfigError, LayerInfo};
+use crate::layers::ConfigError;
 use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -128,7 +128,7 @@ use crate::space::{Space, Zones};
 use bands::{Bands, Streams};
 use buffer::WriteBuffer;
 use compact::Compaction;
-use config::{Config, Cooling};
+use config::{Config, Cooling, HeatConfig};
 use score::Score;
 use shares::Shares;
 use times::Written;
@@ -141,6 +141,7 @@ const READ_THROUGH: u32 = 64;
 struct LogStructured {
     name: &'static str,
     config: Config,
+    heat: HeatConfig,
     step: StepSize,
     bands: Bands,
     /// The bands that take the host's blocks.
@@ -156,14 +157,14 @@ struct LogStructured {
 
 impl LogStructured {
     fn new(
-        info: &LayerInfo,
-        score: impl FnOnce(&Config) -> Score,
+        name: &'static str,
+        score: Score,
         space: &Space,
-        config: &toml::Table,
+        config: Config,
+        heat: HeatConfig,
     ) -> Result<Self, ConfigError> {
-        let (config, zones, capacity) = config::read(info, space, config)?;
-        let score = score(&config);
-        let mut log = Self::over(info.name, config, score, zones, capacity);
+        let (zones, capacity) = config.fit(name, space)?;
+        let mut log = Self::over(name, score, zones, capacity, (config, heat));
         // What is reset before it is written again has to be in RAM as a whole.
         if space.spares_ram && !log.without_spare() {
             log.compaction.bound_ram(log.step.most());
@@ -172,28 +173,28 @@ impl LogStructured {
     }
 
     /// A log of so many blocks over `zones`, which leave enough.
-    fn over(name: &'static str, config: Config, score: Score, zones: Zones, capacity: u64) -> Self {
+    fn over(
+        name: &'static str,
+        score: Score,
+        zones: Zones,
+        capacity: u64,
+        (config, heat): (Config, HeatConfig),
+    ) -> Self {
         let band = zones.zone_blocks;
         let roles = (config.spare_bands + config.compact_bands) as usize + separation::MOST_STREAMS;
         Self {
             name,
-            bands: Bands::new(zones, score, &config, roles, capacity),
+            bands: Bands::new(zones, score, (&config, &heat), roles, capacity),
             open: Streams::default(),
             shares: Shares::new(band),
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),
             compaction: Compaction::new(config.compact_bands * band),
             lost: LostBlocks::default(),
-            step: StepSize::new(config.step_blocks),
+            step: StepSize::new(config.steps.step_blocks),
             tuner: None,
             config,
+            heat,
         }
-    }
-
-    /// The same with the weight of cold blocks that small disks find.
-    fn tuned(info: &LayerInfo, space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let mut log = Self::new(info, Score::cold_weight, space, config)?;
-        log.tuner = Some(Tuner::new(info.name, &log.config, *log.bands.zones(), log.bands.map.capacity()));
-        Ok(log)
     }
 
     /// Whether victims are reset before their blocks are written again.

@@ -101,7 +101,7 @@ impl LogStructured {
         });
         for (at, slot) in adopted.drain(..) {
             self.bands.adopt(at, slot, Written::Before(self.compaction.youngest));
-            self.bands.cool(at, self.config.cooling);
+            self.bands.cool(at, self.heat.cooling);
         }
         self.compaction.adopted = adopted;
     }

@@ -1,6 +1,6 @@
 //! Which band is compacted next.
 
-use super::config::{Age, Config, Equal, Weights};
+use super::config::{Age, Equal, Weights};
 use super::known::Known;
 use crate::parts::full_map::FullMap;
 use crate::parts::random::Random;
@@ -36,11 +36,6 @@ pub(super) struct Closed<'a> {
 }
 
 impl Score {
-    /// That of `cold-weight`, as configured.
-    pub fn cold_weight(config: &Config) -> Self {
-        Self::ColdWeight(config.weights(), config.equal)
-    }
-
     /// Blocks count for so much from now on, where they have weights.
     pub fn weigh(&mut self, weights: Weights) {
         if let Self::ColdWeight(of, _) = self {

@@ -18,7 +18,6 @@
 //!   spare bands each is closed when its stream goes on with another, and the last ones at the end, stream by stream.
 //! - No band is taken as a victim, be it the first or a further one, unless one of those closed has a dead block.
 
-use super::config::Config;
 use super::lives;
 
 /// The stream of cold blocks, or of all.
@@ -48,9 +47,9 @@ pub(super) enum Separation {
 }
 
 impl Separation {
-    /// As configured; `by_life` where the score is SepBIT's.
-    pub fn of(config: &Config, by_life: bool) -> Self {
-        match config.open_bands {
+    /// That of so many open bands, or by life where the score is SepBIT's.
+    pub fn of(open_bands: u8, by_life: bool) -> Self {
+        match open_bands {
             _ if by_life => Self::Life,
             0 | 1 => Self::Nothing,
             bands => Self::Temperature { once_hot: bands > 2 },

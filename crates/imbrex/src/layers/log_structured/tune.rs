@@ -15,7 +15,7 @@
 
 use super::LogStructured;
 use super::bands::Bands;
-use super::config::{Config, Weights};
+use super::config::Weights;
 use super::score::Score;
 use crate::block::{Address, Extent, Lba};
 use crate::layer::{Condition, Freed, Pressure, Step, TranslationLayer, UnitReport, UnitState, Violation, Write};
@@ -67,13 +67,14 @@ impl Tuner {
         disks + Memory::growing::<(u64, Lba)>(self.stretches)
     }
 
-    /// Small disks for a log of so many blocks over `zones`.
-    pub fn new(name: &'static str, config: &Config, zones: Zones, capacity: u64) -> Self {
-        let sample = config.sample.min(zones.zone_blocks / FEWEST).max(1);
+    /// Small disks for `log`, to which one of so many neighbours is written.
+    pub fn new(sample: u32, log: &LogStructured) -> Self {
+        let (zones, capacity) = (*log.bands.zones(), log.bands.map.capacity());
+        let sample = sample.min(zones.zone_blocks / FEWEST).max(1);
         let small = Zones { first: Unit::disk(0), zone_blocks: zones.zone_blocks / sample, ..zones };
         let [small_blocks, blocks] = [small, zones].map(|zones| u64::from(zones.count) * u64::from(zones.zone_blocks));
         let blocks_of_host = (u128::from(capacity) * u128::from(small_blocks) / u128::from(blocks)).max(1) as u64;
-        let disk = |weight| Small::new(name, &Config { cold_weight: weight, ..config.clone() }, small, blocks_of_host);
+        let disk = |weight| Small::new(Weights::of(weight, 0.0), log, small, blocks_of_host);
         Self {
             sample: sample.into(),
             stretches: blocks_of_host,
@@ -145,12 +146,13 @@ fn sampled(sample: u64, stretches: u64, at: Extent<Lba>) -> impl Iterator<Item =
 }
 
 impl Small {
-    fn new(name: &'static str, config: &Config, zones: Zones, capacity: u64) -> Self {
-        let weights = config.weights();
-        let score = Score::ColdWeight(weights, config.equal);
+    /// One with these weights, as `large` is configured.
+    fn new(weights: Weights, large: &LogStructured, zones: Zones, capacity: u64) -> Self {
+        let configured = (large.config.clone(), large.heat.clone());
+        let score = Score::ColdWeight(weights, large.heat.equal);
         let mut small = Self {
             weights,
-            log: LogStructured::over(name, config.clone(), score, zones, capacity),
+            log: LogStructured::over(large.name, score, zones, capacity, configured),
             plan: Plan::new(),
             moved: 0,
         };

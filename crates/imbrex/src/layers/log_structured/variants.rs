@@ -1,10 +1,14 @@
 //! The layers of the family: each is a score and a list of fields. What they do is told where the family is.
 
 use super::LogStructured;
-use super::config::{Config, FIELDS, FIELDS_OF_AGES, FIELDS_OF_DRAWS, FIELDS_OF_TUNING, FIELDS_OF_WEIGHTS};
+use super::config::{AgeConfig, Config, DrawConfig, HeatConfig, TuneConfig, WeightConfig};
 use super::score::{Draw, Score};
-use crate::layers::{Family, LayerInfo};
+use super::tune::Tuner;
+use crate::layer::TranslationLayer;
+use crate::layers::config::{Configuration, read};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::recording::Recording;
+use crate::space::Space;
 
 const SOURCE: &str = "Jones et al., ACM TOS 12(1), 2016, §§3–5";
 
@@ -15,8 +19,8 @@ pub(in crate::layers) const GREEDY: LayerInfo = LayerInfo {
     summary: "Everything is appended; the bands with the fewest live blocks are compacted.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: FIELDS,
-    make: &|space, config| Ok(Box::new(LogStructured::new(&GREEDY, |_| Score::Greedy, space, config)?)),
+    fields: Config::FIELDS,
+    make: &|space, table| plain(&GREEDY, Score::Greedy, space, table),
 };
 
 pub(in crate::layers) const FIFO: LayerInfo = LayerInfo {
@@ -26,8 +30,8 @@ pub(in crate::layers) const FIFO: LayerInfo = LayerInfo {
     summary: "Everything is appended; the bands closed longest ago are compacted.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: FIELDS,
-    make: &|space, config| Ok(Box::new(LogStructured::new(&FIFO, |_| Score::Fifo, space, config)?)),
+    fields: Config::FIELDS,
+    make: &|space, table| plain(&FIFO, Score::Fifo, space, table),
 };
 
 pub(in crate::layers) const COST_BENEFIT: LayerInfo = LayerInfo {
@@ -37,10 +41,12 @@ pub(in crate::layers) const COST_BENEFIT: LayerInfo = LayerInfo {
     summary: "Everything is appended; bands with old and few live blocks are compacted.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: FIELDS_OF_AGES,
-    make: &|space, config| {
-        let score = |config: &Config| Score::CostBenefit(config.age);
-        Ok(Box::new(LogStructured::new(&COST_BENEFIT, score, space, config)?))
+    fields: AgeConfig::FIELDS,
+    make: &|space, table| {
+        let AgeConfig { age, log } = read(&COST_BENEFIT, table)?;
+        log.check(COST_BENEFIT.name)?;
+        let score = Score::CostBenefit(age);
+        Ok(Box::new(LogStructured::new(COST_BENEFIT.name, score, space, log, HeatConfig::default())?))
     },
 };
 
@@ -51,10 +57,12 @@ pub(in crate::layers) const CHOICES: LayerInfo = LayerInfo {
     summary: "Everything is appended; the bands with the fewest live blocks of some drawn at random are compacted.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: FIELDS_OF_DRAWS,
-    make: &|space, config| {
-        let score = |config: &Config| Score::Choices(Draw::new(config.choices, config.seed));
-        Ok(Box::new(LogStructured::new(&CHOICES, score, space, config)?))
+    fields: DrawConfig::FIELDS,
+    make: &|space, table| {
+        let config: DrawConfig = read(&CHOICES, table)?;
+        config.check(CHOICES.name)?;
+        let score = Score::Choices(Draw::new(config.choices, config.seed));
+        Ok(Box::new(LogStructured::new(CHOICES.name, score, space, config.log, HeatConfig::default())?))
     },
 };
 
@@ -65,8 +73,13 @@ pub(in crate::layers) const COLD_WEIGHT: LayerInfo = LayerInfo {
     summary: "Everything is appended; bands with dead and, by a weight, cold blocks are compacted.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: FIELDS_OF_WEIGHTS,
-    make: &|space, config| Ok(Box::new(LogStructured::new(&COLD_WEIGHT, Score::cold_weight, space, config)?)),
+    fields: WeightConfig::FIELDS,
+    make: &|space, table| {
+        let config: WeightConfig = read(&COLD_WEIGHT, table)?;
+        config.check(COLD_WEIGHT.name)?;
+        let score = Score::ColdWeight(config.weights(), config.heat.equal);
+        Ok(Box::new(LogStructured::new(COLD_WEIGHT.name, score, space, config.log, config.heat)?))
+    },
 };
 
 pub(in crate::layers) const SEPBIT: LayerInfo = LayerInfo {
@@ -76,8 +89,8 @@ pub(in crate::layers) const SEPBIT: LayerInfo = LayerInfo {
     summary: "Everything is appended; blocks are apart by how long others lived, and old bands with many dead ones compacted.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: FIELDS,
-    make: &|space, config| Ok(Box::new(LogStructured::new(&SEPBIT, |_| Score::Closed, space, config)?)),
+    fields: Config::FIELDS,
+    make: &|space, table| plain(&SEPBIT, Score::Closed, space, table),
 };
 
 pub(in crate::layers) const TUNED: LayerInfo = LayerInfo {
@@ -87,6 +100,25 @@ pub(in crate::layers) const TUNED: LayerInfo = LayerInfo {
     summary: "As cold-weight, with the weight that moves least on small disks which follow a sample of the blocks.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: FIELDS_OF_TUNING,
-    make: &|space, config| Ok(Box::new(LogStructured::tuned(&TUNED, space, config)?)),
+    fields: TuneConfig::FIELDS,
+    make: &|space, table| {
+        let config: TuneConfig = read(&TUNED, table)?;
+        config.check(TUNED.name)?;
+        let score = Score::ColdWeight(WeightConfig::default().weights(), config.heat.equal);
+        let mut log = LogStructured::new(TUNED.name, score, space, config.log, config.heat)?;
+        log.tuner = Some(Tuner::new(config.sample, &log));
+        Ok(Box::new(log))
+    },
 };
+
+/// A log that can be set to nothing but what all can.
+fn plain(
+    info: &LayerInfo,
+    score: Score,
+    space: &Space,
+    table: &toml::Table,
+) -> Result<Box<dyn TranslationLayer>, ConfigError> {
+    let config: Config = read(info, table)?;
+    config.check(info.name)?;
+    Ok(Box::new(LogStructured::new(info.name, score, space, config, HeatConfig::default())?))
+}

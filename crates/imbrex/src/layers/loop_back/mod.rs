@@ -41,12 +41,12 @@
 
 mod clean;
 
-use super::zone_buffer::config::{AT_POINTER, BufferConfig, CLEAN_FOR, EMPTY_TRIMMED, IDLE_FREE, READS_COUNT};
+use super::zone_buffer::config::{BufferConfig, Reads};
 use super::zone_buffer::{Goal, InPlace, Policy, Takes, ZoneBuffer};
 use crate::block::{Extent, Lba, Request, unit_and_offset};
 use crate::layer::{Step, Violation};
-use crate::layers::config::{self, INTERRUPTIBLE, SPARE_ZONES, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::layers::config::{self, Configuration};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::buffered_blocks::Slots;
 use crate::parts::circular_log::{CircularLog, Coming};
@@ -64,22 +64,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "A circular log whose tail appends blocks of hot zones again instead of evicting them.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: &[
-        SPARE_ZONES,
-        STEP_BLOCKS,
-        INTERRUPTIBLE,
-        CLEAN_FOR,
-        AT_POINTER,
-        IDLE_FREE,
-        EMPTY_TRIMMED,
-        Field {
-            key: "requeue_blocks",
-            default: "0",
-            meaning: "slots kept to re-queue into at a time; 0: 1/64 of all, 128 at most",
-            samples: &["0", "1", "3", "8"],
-        },
-        READS_COUNT,
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
@@ -87,21 +72,28 @@ pub(super) const INFO: LayerInfo = LayerInfo {
 const RESERVE_PART: u32 = 64;
 const RESERVE_MOST: u32 = 128;
 
-#[derive(Clone, Debug, Default, serde::Deserialize)]
-#[serde(default)]
+#[derive(Debug, Configuration)]
 struct Config {
-    #[serde(flatten)]
+    #[field(flatten)]
     buffer: BufferConfig,
-    requeue_blocks: u32,
-    reads_count: bool,
+    #[field(flatten)]
+    again: LoopConfig,
+}
+
+/// What is appended again.
+#[derive(Clone, Debug, Configuration)]
+pub(super) struct LoopConfig {
+    /// slots kept to re-queue into at a time; 0: 1/64 of all, 128 at most
+    #[field(default = 0, samples = [0, 1, 3, 8])]
+    pub requeue_blocks: u32,
+    #[field(flatten)]
+    pub reads: Reads,
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<LoopBack>, ConfigError> {
-    let Config { buffer, requeue_blocks, reads_count } = config::read(&INFO, config)?;
-    let step_blocks = buffer.step_blocks;
-    ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
-        LoopBack::with_reserve(slots, zones, requeue_blocks, step_blocks, reads_count)
-    })
+    let Config { buffer, again } = config::read(&INFO, config)?;
+    let step_blocks = buffer.steps.step_blocks;
+    ZoneBuffer::new(&INFO, space, buffer, |slots, zones| LoopBack::configured(slots, zones, &again, step_blocks))
 }
 
 pub(super) struct LoopBack {
@@ -123,10 +115,10 @@ pub(super) struct LoopBack {
 impl LoopBack {
     /// With so many slots kept to re-queue into, or a 64th of all if none are asked for, and as many blocks re-queued at
     /// a time within a step.
-    pub fn with_reserve(slots: u32, zones: &ZoneMap, reserve: u32, step_blocks: u32, reads_count: bool) -> Self {
+    pub fn configured(slots: u32, zones: &ZoneMap, config: &LoopConfig, step_blocks: u32) -> Self {
         let default = (slots / RESERVE_PART).clamp(1, RESERVE_MOST);
-        let reserve = if reserve == 0 { default } else { reserve }.min(slots / 2);
-        Self::new(slots, zones, reserve, reserve.min(step_blocks), reads_count)
+        let reserve = if config.requeue_blocks == 0 { default } else { config.requeue_blocks }.min(slots / 2);
+        Self::new(slots, zones, reserve, reserve.min(step_blocks), config.reads.reads_count)
     }
 
     fn new(slots: u32, zones: &ZoneMap, reserve: u32, batch: u32, reads_count: bool) -> Self {

@@ -35,15 +35,12 @@
 //!   lowest.
 //! - *Idle time* is not used.
 
-use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
+use super::below::BelowConfig;
 use super::flash_cache::FlashCache;
-use super::flash_cache::config::{READ_ALLOCATE, TRIM};
 use super::flash_cache::replaced::Replaced;
-use super::flash_cache::replaced::config::{
-    EVICT_BLOCKS, LIRS_GHOSTS, LIRS_HIR, READ_RESERVE, READS_COUNT, REPLACEMENT, ReplacedConfig, S3_SMALL,
-};
+use super::flash_cache::replaced::config::ReplacedConfig;
 use super::flash_cache::replaced::division::Undivided;
-use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
+use crate::layers::config::{self, Configuration};
 use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::recording::Recording;
 use crate::space::Space;
@@ -56,30 +53,20 @@ pub const INFO: LayerInfo = LayerInfo {
     summary: "Blocks are cached on flash; the least recently used one leaves, or whom another policy chooses.",
     recording: Recording::Cached,
     buffered: true,
-    fields: &[
-        REPLACEMENT,
-        STEP_BLOCKS,
-        INTERRUPTIBLE,
-        READ_ALLOCATE,
-        TRIM,
-        READS_COUNT,
-        EVICT_BLOCKS,
-        READ_RESERVE,
-        S3_SMALL,
-        LIRS_HIR,
-        LIRS_GHOSTS,
-        FLASH_DRIVE,
-        FLASH_LAYER,
-        FLASH_CONFIG,
-        DISK_LAYER,
-        DISK_CONFIG,
-        DISK_BUFFER,
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
+#[derive(Debug, Configuration)]
+struct Config {
+    #[field(flatten)]
+    replaced: ReplacedConfig,
+    #[field(flatten)]
+    below: BelowConfig,
+}
+
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Replaced<Undivided>>, ConfigError> {
-    let config: ReplacedConfig = config::read(&INFO, config)?;
-    config.check(&INFO)?;
-    FlashCache::new(&INFO, space, config.cache.clone(), |frames| Replaced::new(&config, frames, Undivided))
+    let Config { replaced, .. } = config::read(&INFO, config)?;
+    replaced.check(&INFO)?;
+    FlashCache::new(&INFO, space, replaced.cache.clone(), |frames| Replaced::new(&replaced, frames, Undivided))
 }

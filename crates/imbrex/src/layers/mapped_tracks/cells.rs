@@ -1,8 +1,8 @@
 //! Which track each cell lies on, and where logical blocks are by that.
 
 use crate::block::{Address, Extent, Lba, Pba};
-use crate::layers::in_place_tracks::Places;
-use crate::layers::{ConfigError, LayerInfo, config};
+use crate::layers::in_place_tracks::{InPlaceConfig, Places};
+use crate::layers::{ConfigError, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::lost::LostBlocks;
 use crate::parts::track_order::Phase;
@@ -44,10 +44,10 @@ impl Cells {
         phases: &[Phase],
         reserving: bool,
         space: &Space,
-        shared: &toml::Table,
+        config: &InPlaceConfig,
     ) -> Result<Self, ConfigError> {
         // A cell moves whole, so a track holds something everywhere or nowhere.
-        let mut places = Places::new(layer, phases, space, u32::MAX, &config::read(layer, shared)?)?;
+        let mut places = Places::new(layer, phases, space, &config.tracks, config.stretch(u32::MAX))?;
         let tracks = *places.order.tracks();
         let reserved_step = phases.last().filter(|_| reserving).map(|phase| phase.step);
         let reserved_tracks = reserved_step.map_or(0, |step| tracks.groups * tracks.top_tracks.div_ceil(step));

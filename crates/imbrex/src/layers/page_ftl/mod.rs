@@ -47,8 +47,8 @@ use crate::layer::{
     Condition, Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, REGION_RECORDS, Standing, Step,
     TranslationLayer, UnitReport, Violation, Write,
 };
-use crate::layers::config::{self, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::layers::config::{self, Configuration, Steps};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::full_map::FullMap;
 use crate::parts::lost::LostBlocks;
@@ -66,36 +66,20 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Pages are mapped one by one; the erase block with the fewest live pages is collected.",
     recording: Recording::Flash,
     buffered: false,
-    fields: &[
-        Field {
-            key: "over_provisioning",
-            default: "0.07",
-            meaning: "share of the pages that the host does not see",
-            samples: &["0.07", "0.4"],
-        },
-        Field {
-            key: "spare_units",
-            default: "1",
-            meaning: "erase blocks kept free for collecting",
-            samples: &["1", "2"],
-        },
-        STEP_BLOCKS,
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(PageFtl::new(space, config)?)),
 };
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Configuration)]
 struct Config {
+    /// share of the pages that the host does not see
+    #[field(default = 0.07, samples = [0.07, 0.4])]
     over_provisioning: f64,
+    /// erase blocks kept free for collecting
+    #[field(default = 1, samples = [1, 2])]
     spare_units: u32,
-    step_blocks: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { over_provisioning: 0.07, spare_units: 1, step_blocks: 4096 }
-    }
+    #[field(flatten)]
+    steps: Steps,
 }
 
 /// The erase block that is being written, and how many of its pages are.
@@ -122,7 +106,7 @@ struct PageFtl {
 impl PageFtl {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
         let config: Config = config::read(&INFO, config)?;
-        if !(0.0..1.0).contains(&config.over_provisioning) || config.spare_units == 0 || config.step_blocks == 0 {
+        if !(0.0..1.0).contains(&config.over_provisioning) || config.spare_units == 0 || config.steps.step_blocks == 0 {
             let reason = "over_provisioning must be a part below 1, spare_units and step_blocks at least 1".to_owned();
             return Err(ConfigError::Field { layer: INFO.name, reason });
         }
@@ -144,7 +128,7 @@ impl PageFtl {
         let seen = ((count * pages) as f64 * (1.0 - config.over_provisioning)) as u64;
         let capacity = seen.clamp(1, (count - kept_back) * pages);
         Ok(Self {
-            step: StepSize::new(config.step_blocks),
+            step: StepSize::new(config.steps.step_blocks),
             config,
             units,
             map: FullMap::new(capacity, units.count, units.zone_blocks),

@@ -43,15 +43,12 @@
 mod regions;
 mod select;
 
-use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
+use super::below::BelowConfig;
 use super::flash_cache::FlashCache;
-use super::flash_cache::config::{READ_ALLOCATE, TRIM};
 use super::flash_cache::replaced::Replaced;
-use super::flash_cache::replaced::config::{
-    EVICT_BLOCKS, LIRS_GHOSTS, LIRS_HIR, READ_RESERVE, READS_COUNT, REPLACEMENT, ReplacedConfig, S3_SMALL,
-};
-use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use super::flash_cache::replaced::config::ReplacedConfig;
+use crate::layers::config::{self, Configuration};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::recording::Recording;
 use crate::space::Space;
 use regions::{Evict, PeriodCounts, Regions, Rules};
@@ -65,86 +62,39 @@ pub const INFO: LayerInfo = LayerInfo {
     summary: "Blocks are cached on flash; for a period at a time dirty ones leave for a part of the disk only.",
     recording: Recording::Cached,
     buffered: true,
-    fields: &[
-        Field {
-            key: "region_blocks",
-            default: "5120",
-            meaning: "blocks of a region unit, about as many as the disk's shortest band has",
-            samples: &["5120", "1", "10", "64"],
-        },
-        Field {
-            key: "period_blocks",
-            default: "0",
-            meaning: "blocks of a period, best as many as the disk's buffer has; 0: a quarter of the frames",
-            samples: &["0", "1", "5", "1000"],
-        },
-        Field {
-            key: "period_counts",
-            default: "\"evicted\"",
-            meaning: "what counts towards a period: dirty blocks \"evicted\", or blocks \"written\" by the host",
-            samples: &["\"evicted\"", "\"written\""],
-        },
-        Field {
-            key: "select",
-            default: "\"dirty-square-over-heat\"",
-            meaning: "which units are opened: by \"dirty-square-over-heat\", \"mean-popularity\", \"cold-blocks\" or \
-                      \"most-dirty\"",
-            samples: &["\"dirty-square-over-heat\"", "\"mean-popularity\"", "\"cold-blocks\"", "\"most-dirty\""],
-        },
-        Field {
-            key: "evict",
-            default: "\"block\"",
-            meaning: "what leaves: the coldest \"block\" that may, or all dirty ones of the open \"region\"",
-            samples: &["\"block\"", "\"region\""],
-        },
-        REPLACEMENT,
-        STEP_BLOCKS,
-        INTERRUPTIBLE,
-        READ_ALLOCATE,
-        TRIM,
-        READS_COUNT,
-        EVICT_BLOCKS,
-        READ_RESERVE,
-        S3_SMALL,
-        LIRS_HIR,
-        LIRS_GHOSTS,
-        FLASH_DRIVE,
-        FLASH_LAYER,
-        FLASH_CONFIG,
-        DISK_LAYER,
-        DISK_CONFIG,
-        DISK_BUFFER,
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+#[derive(Debug, Configuration)]
 struct Config {
-    #[serde(flatten)]
-    replaced: ReplacedConfig,
+    /// blocks of a region unit, about as many as the disk's shortest band has
+    #[field(default = 5120, samples = [5120, 1, 10, 64])]
     region_blocks: u32,
+    /// blocks of a period, best as many as the disk's buffer has; 0: a quarter of the frames
+    #[field(default = 0, samples = [0, 1, 5, 1000])]
     period_blocks: u32,
+    /// what counts towards a period: dirty blocks "evicted", or blocks "written" by the host
+    #[field(default = "evicted", samples = ["evicted", "written"])]
     period_counts: PeriodCounts,
+    /// which units are opened: by "dirty-square-over-heat", "mean-popularity", "cold-blocks" or "most-dirty"
+    #[field(
+        default = "dirty-square-over-heat",
+        samples = ["dirty-square-over-heat", "mean-popularity", "cold-blocks", "most-dirty"]
+    )]
     select: Select,
+    /// what leaves: the coldest "block" that may, or all dirty ones of the open "region"
+    #[field(default = "block", samples = ["block", "region"])]
     evict: Evict,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            replaced: ReplacedConfig::default(),
-            region_blocks: 5120,
-            period_blocks: 0,
-            period_counts: PeriodCounts::Evicted,
-            select: Select::DirtySquareOverHeat,
-            evict: Evict::Block,
-        }
-    }
+    #[field(flatten)]
+    replaced: ReplacedConfig,
+    #[field(flatten)]
+    below: BelowConfig,
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Replaced<Regions>>, ConfigError> {
-    let Config { replaced, region_blocks, period_blocks, period_counts, select, evict } = config::read(&INFO, config)?;
+    let config: Config = config::read(&INFO, config)?;
+    let Config { replaced, region_blocks, period_blocks, period_counts, select, evict, .. } = config;
     replaced.check(&INFO)?;
     let wrong = |reason: String| Err(ConfigError::Field { layer: INFO.name, reason });
     let blocks = space.home.map_or(0, |home| home.blocks);

@@ -41,15 +41,15 @@
 mod units;
 mod uses;
 
-use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
-use super::flash_cache::config::{CacheConfig, READ_ALLOCATE, TRIM};
+use super::below::BelowConfig;
+use super::flash_cache::config::CacheConfig;
 use super::flash_cache::frames::Frames;
-use super::flash_cache::replaced::config::READS_COUNT;
+use super::flash_cache::replaced::config::Reads;
 use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
 use crate::block::{Extent, Lba};
 use crate::layer::Violation;
-use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::layers::config::{self, Configuration};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
@@ -67,101 +67,42 @@ pub const INFO: LayerInfo = LayerInfo {
     summary: "Blocks are cached on flash; whether clean or dirty ones leave is weighed by what that costs the disk.",
     recording: Recording::Cached,
     buffered: true,
-    fields: &[
-        Field {
-            key: "region_blocks",
-            default: "5120",
-            meaning: "blocks of a unit that is written home whole, about as many as the disk's shortest band has",
-            samples: &["5120", "1", "10", "64"],
-        },
-        Field {
-            key: "period_blocks",
-            default: "0",
-            meaning: "blocks of the units written home together, at least one unit; 0: a quarter of the frames",
-            samples: &["0", "1", "20", "200"],
-        },
-        Field {
-            key: "clean_blocks",
-            default: "0",
-            meaning: "clean blocks that leave before it is weighed again; 0: an 80th of the frames",
-            samples: &["0", "1", "3", "1000"],
-        },
-        Field {
-            key: "recent",
-            default: "0.8",
-            meaning: "uses after which a block is out of date, as a part of the frames; at most 1000",
-            samples: &["0.8", "0.0", "0.2", "3.0"],
-        },
-        Field {
-            key: "rest_periods",
-            default: "2",
-            meaning: "how many times other units are written home before one is again",
-            samples: &["2", "0", "1"],
-        },
-        Field {
-            key: "read_us",
-            default: "14000",
-            meaning: "the price of a read from home, in microseconds",
-            samples: &["14000", "0", "500000"],
-        },
-        Field {
-            key: "rewrite_us",
-            default: "435833",
-            meaning: "the price of writing a unit home, however much of it, in microseconds",
-            samples: &["435833", "0"],
-        },
-        Field {
-            key: "write_us",
-            default: "728",
-            meaning: "what each of its blocks adds to that, in microseconds",
-            samples: &["728", "0", "30000"],
-        },
-        STEP_BLOCKS,
-        INTERRUPTIBLE,
-        READ_ALLOCATE,
-        TRIM,
-        READS_COUNT,
-        FLASH_DRIVE,
-        FLASH_LAYER,
-        FLASH_CONFIG,
-        DISK_LAYER,
-        DISK_CONFIG,
-        DISK_BUFFER,
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Configuration)]
 struct Config {
-    #[serde(flatten)]
-    cache: CacheConfig,
+    /// blocks of a unit that is written home whole, about as many as the disk's shortest band has
+    #[field(default = 5120, samples = [5120, 1, 10, 64])]
     region_blocks: u32,
+    /// blocks of the units written home together, at least one unit; 0: a quarter of the frames
+    #[field(default = 0, samples = [0, 1, 20, 200])]
     period_blocks: u32,
+    /// clean blocks that leave before it is weighed again; 0: an 80th of the frames
+    #[field(default = 0, samples = [0, 1, 3, 1000])]
     clean_blocks: u32,
+    /// uses after which a block is out of date, as a part of the frames; at most 1000
+    #[field(default = 0.8, samples = [0.8, 0.0, 0.2, 3.0])]
     recent: f64,
+    /// how many times other units are written home before one is again
+    #[field(default = 2, samples = [2, 0, 1])]
     rest_periods: u32,
+    /// the price of a read from home, in microseconds
+    #[field(default = 14_000, samples = [14_000, 0, 500_000])]
     read_us: u32,
+    /// the price of writing a unit home, however much of it, in microseconds
+    #[field(default = 435_833, samples = [435_833, 0])]
     rewrite_us: u32,
+    /// what each of its blocks adds to that, in microseconds
+    #[field(default = 728, samples = [728, 0, 30_000])]
     write_us: u32,
-    reads_count: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            cache: CacheConfig::default(),
-            region_blocks: 5120,
-            period_blocks: 0,
-            clean_blocks: 0,
-            recent: 0.8,
-            rest_periods: 2,
-            read_us: 14_000,
-            rewrite_us: 435_833,
-            write_us: 728,
-            reads_count: true,
-        }
-    }
+    #[field(flatten)]
+    cache: CacheConfig,
+    #[field(flatten)]
+    reads: Reads,
+    #[field(flatten)]
+    below: BelowConfig,
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Sac>, ConfigError> {
@@ -312,7 +253,7 @@ impl Policy for Sac {
     }
 
     fn read(&mut self, frame: u32, lba: Lba) {
-        if self.config.reads_count {
+        if self.config.reads.reads_count {
             self.touch(frame, lba);
         }
     }

@@ -16,7 +16,8 @@
 //! - *Several groups*: a phase goes through all of them before the next begins; the paper looks at one.
 //! - What it shares with `seagate-two-phase`: see there.
 
-use super::in_place_tracks::{IN_PLACE_FIELDS, InPlaceTracks};
+use super::config::{self, Configuration};
+use super::in_place_tracks::{InPlaceConfig, InPlaceTracks};
 use super::{Family, LayerInfo};
 use crate::parts::track_order::{Direction::Inwards, Phase};
 use crate::recording::Recording;
@@ -36,6 +37,6 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Bottom tracks, every other top track, the rest; bottom updates rewrite what lies over them.",
     recording: Recording::Interlaced,
     buffered: false,
-    fields: IN_PLACE_FIELDS,
-    make: &|space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
+    fields: InPlaceConfig::FIELDS,
+    make: &|space, table| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, &config::read(&INFO, table)?)?)),
 };

@@ -11,7 +11,8 @@
 //! # State, invariants and how a write is served
 //! Those of `in_place_tracks`, which this layer gives its order.
 
-use super::in_place_tracks::{IN_PLACE_FIELDS, InPlaceTracks};
+use super::config::{self, Configuration};
+use super::in_place_tracks::{InPlaceConfig, InPlaceTracks};
 use super::{Family, LayerInfo};
 use crate::parts::track_order::{Direction::Inwards, Phase};
 use crate::recording::Recording;
@@ -29,6 +30,6 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Bottom tracks, then top tracks; bottom updates rewrite what lies over them.",
     recording: Recording::Interlaced,
     buffered: false,
-    fields: IN_PLACE_FIELDS,
-    make: &|space, config| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, config)?)),
+    fields: InPlaceConfig::FIELDS,
+    make: &|space, table| Ok(Box::new(InPlaceTracks::new(&INFO, &PHASES, space, &config::read(&INFO, table)?)?)),
 };

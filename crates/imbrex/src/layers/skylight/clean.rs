@@ -50,7 +50,7 @@ enum Stage {
 impl Skylight {
     /// What a step says that does not come to an end.
     fn between_steps(&self) -> Step {
-        if self.config.interruptible { Step::More } else { Step::Hold }
+        if self.config.interrupts.interruptible { Step::More } else { Step::Hold }
     }
 
     /// Begins to clean the band of `lba`, which is in the cache.

@@ -4,8 +4,8 @@ use super::Skylight;
 use super::cache::{Cache, Entries};
 use super::home::Home;
 use super::stream::Detector;
-use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{ConfigError, Field};
+use crate::layers::ConfigError;
+use crate::layers::config::{self, Configuration, Interrupts, Steps};
 use crate::parts::bitmap::Bitmap;
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
@@ -13,53 +13,6 @@ use crate::parts::step_size::StepSize;
 use crate::space::Space;
 
 const NAME: &str = super::INFO.name;
-
-pub const FIELDS: &[Field] = &[
-    Field {
-        key: "scratch",
-        default: "true",
-        meaning: "a band is written to the scratch band before it is written in place",
-        samples: &["true", "false"],
-    },
-    Field {
-        key: "cache_blocks",
-        default: "0",
-        meaning: "blocks of the persistent cache; 0: all that the drive has",
-        samples: &["0", "6"],
-    },
-    Field {
-        key: "map_entries",
-        default: "250000",
-        meaning: "extents that the map of the cache holds",
-        samples: &["250000", "4", "7", "12"],
-    },
-    Field {
-        key: "entries",
-        default: "\"extents\"",
-        meaning: "\"extents\" or \"writes\": what an entry is, and with that when it comes back",
-        samples: &["\"extents\"", "\"writes\""],
-    },
-    Field {
-        key: "gather",
-        default: "\"log\"",
-        meaning: "\"log\" or \"band\": the order in which the cached blocks of a band are read",
-        samples: &["\"log\"", "\"band\""],
-    },
-    Field {
-        key: "stream_blocks",
-        default: "4096",
-        meaning: "sequential blocks from which on writes are a stream",
-        samples: &["1", "5", "20", "4096"],
-    },
-    Field {
-        key: "idle_ms",
-        default: "1200",
-        meaning: "idle time after which the cache is cleaned",
-        samples: &["0", "50", "1200"],
-    },
-    STEP_BLOCKS,
-    INTERRUPTIBLE,
-];
 
 /// The order in which cached blocks are read to be merged.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
@@ -71,34 +24,33 @@ pub enum Gather {
     Band,
 }
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Configuration)]
 pub struct Config {
+    /// a band is written to the scratch band before it is written in place
+    #[field(default = true, samples = [true, false])]
     pub scratch: bool,
+    /// blocks of the persistent cache; 0: all that the drive has
+    #[field(default = 0, samples = [0, 6])]
     pub cache_blocks: u32,
+    /// extents that the map of the cache holds
+    #[field(default = 250_000, samples = [250_000, 4, 7, 12])]
     pub map_entries: u32,
+    /// "extents" or "writes": what an entry is, and with that when it comes back
+    #[field(default = "extents", samples = ["extents", "writes"])]
     pub entries: Entries,
+    /// "log" or "band": the order in which the cached blocks of a band are read
+    #[field(default = "log", samples = ["log", "band"])]
     pub gather: Gather,
+    /// sequential blocks from which on writes are a stream
+    #[field(default = 4096, samples = [1, 5, 20, 4096])]
     pub stream_blocks: u32,
+    /// idle time after which the cache is cleaned
+    #[field(default = 1200, samples = [0, 50, 1200])]
     pub idle_ms: u32,
-    pub step_blocks: u32,
-    pub interruptible: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            scratch: true,
-            cache_blocks: 0,
-            map_entries: 250_000,
-            entries: Entries::Extents,
-            gather: Gather::Log,
-            stream_blocks: 4096,
-            idle_ms: 1200,
-            step_blocks: 4096,
-            interruptible: true,
-        }
-    }
+    #[field(flatten)]
+    pub steps: Steps,
+    #[field(flatten)]
+    pub interrupts: Interrupts,
 }
 
 /// Fewer entries than this could be used up by what lies in RAM.
@@ -108,7 +60,7 @@ impl Skylight {
     /// An empty layer on `space`.
     pub fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
         let config: Config = config::read(&super::INFO, config)?;
-        if config.step_blocks == 0 || config.stream_blocks == 0 || config.map_entries < LEAST_ENTRIES {
+        if config.steps.step_blocks == 0 || config.stream_blocks == 0 || config.map_entries < LEAST_ENTRIES {
             let reason = "step_blocks and stream_blocks must be at least 1 and map_entries at least 4".to_owned();
             return Err(ConfigError::Field { layer: NAME, reason });
         }
@@ -128,9 +80,9 @@ impl Skylight {
             stream: None,
             job: None,
             copied: Bitmap::new(u64::from(longest)),
-            newer: Vec::with_capacity(longest.min(config.step_blocks) as usize),
+            newer: Vec::with_capacity(longest.min(config.steps.step_blocks) as usize),
             home,
-            step: StepSize::new(config.step_blocks),
+            step: StepSize::new(config.steps.step_blocks),
             config,
         })
     }

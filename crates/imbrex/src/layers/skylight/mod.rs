@@ -67,6 +67,7 @@ use crate::layer::{
     Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, REGION_RECORDS, Standing, Step, TranslationLayer,
     UnitReport, Unsafe, Violation, Write,
 };
+use crate::layers::config::Configuration;
 use crate::layers::{Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::bitmap::Bitmap;
@@ -88,7 +89,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Fixed places in bands behind a persistent cache, which is cleaned band by band from its tail.",
     recording: Recording::Banded,
     buffered: false,
-    fields: config::FIELDS,
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(Skylight::new(space, config)?)),
 };
 

@@ -28,14 +28,14 @@
 //!   dirty block has to leave, and clean blocks give way to any other: so reads move no write home earlier.
 //! - *Idle time* is not used.
 
-use super::below::{DISK_BUFFER, DISK_CONFIG, DISK_LAYER, FLASH_CONFIG, FLASH_DRIVE, FLASH_LAYER};
-use super::flash_cache::config::{CacheConfig, READ_ALLOCATE, TRIM};
+use super::below::BelowConfig;
+use super::flash_cache::config::CacheConfig;
 use super::flash_cache::frames::Frames;
 use super::flash_cache::{FREE_RUNS, FlashCache, Policy};
 use crate::block::{Extent, Lba, unit_and_offset};
 use crate::layer::Violation;
-use crate::layers::config::{self, INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{ConfigError, Family, Field, LayerInfo};
+use crate::layers::config::{self, Configuration};
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::recency::RecencyList;
@@ -50,50 +50,26 @@ pub const INFO: LayerInfo = LayerInfo {
     summary: "Bands are mapped to sets of flash frames; a set that is full of dirty blocks is written home whole.",
     recording: Recording::Cached,
     buffered: true,
-    fields: &[
-        STEP_BLOCKS,
-        INTERRUPTIBLE,
-        READ_ALLOCATE,
-        TRIM,
-        Field {
-            key: "sets",
-            default: "16",
-            meaning: "sets the cache is cut into, at most one for each frame",
-            samples: &["16", "1", "2", "3"],
-        },
-        Field {
-            key: "band_blocks",
-            default: "7680",
-            meaning: "blocks of a band; band n belongs to set n mod sets",
-            samples: &["7680", "1", "10"],
-        },
-        FLASH_DRIVE,
-        FLASH_LAYER,
-        FLASH_CONFIG,
-        DISK_LAYER,
-        DISK_CONFIG,
-        DISK_BUFFER,
-    ],
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+#[derive(Debug, Configuration)]
 struct Config {
-    #[serde(flatten)]
+    #[field(flatten)]
     cache: CacheConfig,
+    /// sets the cache is cut into, at most one for each frame
+    #[field(default = 16, samples = [16, 1, 2, 3])]
     sets: u32,
+    /// blocks of a band; band n belongs to set n mod sets
+    #[field(default = 7680, samples = [7680, 1, 10])]
     band_blocks: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { cache: CacheConfig::default(), sets: 16, band_blocks: 7680 }
-    }
+    #[field(flatten)]
+    below: BelowConfig,
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<StaticSets>, ConfigError> {
-    let Config { cache, sets, band_blocks } = config::read(&INFO, config)?;
+    let Config { cache, sets, band_blocks, .. } = config::read(&INFO, config)?;
     if sets == 0 || band_blocks == 0 {
         let reason = "sets and band_blocks must be at least 1".to_owned();
         return Err(ConfigError::Field { layer: INFO.name, reason });

@@ -20,55 +20,33 @@
 //! - *Who leaves*: the least recently written, and among equals the outermost.
 //! - *When cleaning is asked for*, all cells go home, as blocks of other layers' buffers do.
 
-use super::in_place_tracks::{IN_PLACE_FIELDS as SHARED, split};
+use super::config::{self, Configuration};
+use super::in_place_tracks::InPlaceConfig;
 use super::mapped_tracks::{Cells, Change, Largest, MappedTracks, Policy, info};
-use super::{ConfigError, Field, LayerInfo, config};
+use super::{ConfigError, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::track_order::{Direction::Inwards, Phase};
 use crate::space::Space;
 use crate::tracks::Side;
 
 const SUMMARY: &str = "Bottom tracks that are updated have a copy on a reserved top track, until others need it.";
-const FIELDS: &[Field] = &[
-    SHARED[0],
-    SHARED[1],
-    SHARED[2],
-    SHARED[3],
-    Field {
-        key: "reserved",
-        default: "64",
-        meaning: "of so many top tracks one is reserved; a power of two",
-        samples: &["2", "4", "8"],
-    },
-    Field {
-        key: "cache_after",
-        default: "2",
-        meaning: "updates of a bottom track, of which the last brings its cell to a reserved track",
-        samples: &["1", "2", "3"],
-    },
-    Field {
-        key: "zone_tracks",
-        default: "0",
-        meaning: "tracks of a zone, of both kinds, within which cells are moved; 0: all",
-        samples: &["0", "4", "7"],
-    },
-];
 
 pub(super) const INFO: LayerInfo =
-    info("track-caching", SUMMARY, FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
+    info("track-caching", SUMMARY, Config::FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(default)]
+#[derive(Debug, Configuration)]
 struct Config {
+    #[field(flatten)]
+    in_place: InPlaceConfig,
+    /// of so many top tracks one is reserved; a power of two
+    #[field(default = 64, samples = [2, 4, 8])]
     reserved: u32,
+    /// updates of a bottom track, of which the last brings its cell to a reserved track
+    #[field(default = 2, samples = [1, 2, 3])]
     cache_after: u32,
+    /// tracks of a zone, of both kinds, within which cells are moved; 0: all
+    #[field(default = 0, samples = [0, 4, 7])]
     zone_tracks: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { reserved: 64, cache_after: 2, zone_tracks: 0 }
-    }
 }
 
 impl Config {
@@ -93,10 +71,9 @@ impl Config {
 }
 
 fn build(space: &Space, table: &toml::Table) -> Result<MappedTracks<Caching>, ConfigError> {
-    let (shared, own) = split(SHARED, table);
-    let config: Config = config::read(&INFO, &own)?;
+    let config: Config = config::read(&INFO, table)?;
     config.check()?;
-    let cells = Cells::new(&INFO, &config.order(), true, space, &shared)?;
+    let cells = Cells::new(&INFO, &config.order(), true, space, &config.in_place)?;
     let zone_tracks = if config.zone_tracks == 0 { u32::MAX } else { config.zone_tracks };
     let slots = cells.reserved().map(|track| Slot { track, written: 0 }).collect();
     let updates = vec![0; cells.tracks() as usize];

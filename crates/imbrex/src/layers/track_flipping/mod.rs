@@ -16,52 +16,36 @@
 //! - *When*: counts are of updates by place, whichever cell lies there, and begin anew with a write of the top track
 //!   and with an exchange. Two bits hold them for the default.
 
-use super::in_place_tracks::{IN_PLACE_FIELDS as SHARED, split};
+use super::config::{self, Configuration};
+use super::in_place_tracks::InPlaceConfig;
 use super::mapped_tracks::{Cells, Change, Largest, MappedTracks, Policy, info};
 use super::seagate::PHASES;
-use super::{ConfigError, Field, LayerInfo, config};
+use super::{ConfigError, LayerInfo};
 use crate::memory::Memory;
 use crate::space::Space;
 use crate::tracks::{Side, Track};
 
 const SUMMARY: &str = "A bottom track that is updated again and again changes places with the top track beside it.";
-const FIELDS: &[Field] = &[
-    SHARED[0],
-    SHARED[1],
-    SHARED[2],
-    SHARED[3],
-    Field {
-        key: "flip_after",
-        default: "3",
-        meaning: "updates of a bottom track, with no write of its top track between, of which the last exchanges \
-                  the two",
-        samples: &["1", "2", "3"],
-    },
-];
 
 pub(super) const INFO: LayerInfo =
-    info("track-flipping", SUMMARY, FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
+    info("track-flipping", SUMMARY, Config::FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(default)]
+#[derive(Debug, Configuration)]
 struct Config {
+    #[field(flatten)]
+    in_place: InPlaceConfig,
+    /// updates of a bottom track, with no write of its top track between, of which the last exchanges the two
+    #[field(default = 3, samples = [1, 2, 3])]
     flip_after: u8,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self { flip_after: 3 }
-    }
-}
-
 fn build(space: &Space, table: &toml::Table) -> Result<MappedTracks<Flipping>, ConfigError> {
-    let (shared, own) = split(SHARED, table);
-    let Config { flip_after } = config::read(&INFO, &own)?;
+    let Config { in_place, flip_after } = config::read(&INFO, table)?;
     if flip_after == 0 {
         let reason = "flip_after is 0; choose 1 or more".to_owned();
         return Err(ConfigError::Field { layer: INFO.name, reason });
     }
-    let cells = Cells::new(&INFO, &PHASES, false, space, &shared)?;
+    let cells = Cells::new(&INFO, &PHASES, false, space, &in_place)?;
     let updates = vec![0; cells.tracks() as usize];
     Ok(MappedTracks::new(cells, Flipping { flip_after, updates }))
 }

@@ -16,58 +16,39 @@
 //! - *An interval* is counted in bottom updates: where there are none, nothing has to move.
 //! - *Equal counts*: the outermost cell of the hottest, and of the coldest.
 
-use super::in_place_tracks::{IN_PLACE_FIELDS as SHARED, split};
+use super::config::{self, Configuration};
+use super::in_place_tracks::InPlaceConfig;
 use super::mapped_tracks::{Cells, Change, Largest, MappedTracks, Policy, info};
 use super::seagate::PHASES;
-use super::{ConfigError, Field, LayerInfo, config};
+use super::{ConfigError, LayerInfo};
 use crate::memory::Memory;
 use crate::space::Space;
 use crate::tracks::Side;
 
 const SUMMARY: &str = "Within a zone the hottest bottom track changes places with the coldest top track, at intervals.";
-const FIELDS: &[Field] = &[
-    SHARED[0],
-    SHARED[1],
-    SHARED[2],
-    SHARED[3],
-    Field {
-        key: "zone_tracks",
-        default: "64",
-        meaning: "tracks of a zone, of both kinds, within which cells are exchanged",
-        samples: &["2", "5", "100"],
-    },
-    Field {
-        key: "interval",
-        default: "32",
-        meaning: "bottom updates in a zone, of which the last exchanges the hottest cell below with the coldest on top",
-        samples: &["1", "2", "5"],
-    },
-];
 
 pub(super) const INFO: LayerInfo =
-    info("track-mapping", SUMMARY, FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
+    info("track-mapping", SUMMARY, Config::FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(default)]
+#[derive(Debug, Configuration)]
 struct Config {
+    #[field(flatten)]
+    in_place: InPlaceConfig,
+    /// tracks of a zone, of both kinds, within which cells are exchanged
+    #[field(default = 64, samples = [2, 5, 100])]
     zone_tracks: u32,
+    /// bottom updates in a zone, of which the last exchanges the hottest cell below with the coldest on top
+    #[field(default = 32, samples = [1, 2, 5])]
     interval: u32,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self { zone_tracks: 64, interval: 32 }
-    }
-}
-
 fn build(space: &Space, table: &toml::Table) -> Result<MappedTracks<Mapping>, ConfigError> {
-    let (shared, own) = split(SHARED, table);
-    let Config { zone_tracks, interval } = config::read(&INFO, &own)?;
+    let Config { in_place, zone_tracks, interval } = config::read(&INFO, table)?;
     if zone_tracks < 2 || interval == 0 {
         let reason = format!("zone_tracks is {zone_tracks}, interval {interval}; choose 2 and 1 or more");
         return Err(ConfigError::Field { layer: INFO.name, reason });
     }
-    let cells = Cells::new(&INFO, &PHASES, false, space, &shared)?;
+    let cells = Cells::new(&INFO, &PHASES, false, space, &in_place)?;
     let updates = vec![0; cells.tracks().div_ceil(zone_tracks) as usize];
     let writes = vec![0; cells.tracks() as usize];
     Ok(MappedTracks::new(cells, Mapping { zone_tracks, interval, writes, updates }))

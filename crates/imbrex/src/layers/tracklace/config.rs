@@ -1,87 +1,13 @@
 //! The fields of `tracklace` and the order of tracks that they ask for.
 
-use crate::layers::in_place_tracks::FIELDS as SHARED;
-use crate::layers::{ConfigError, Field};
+use crate::layers::ConfigError;
+use crate::layers::config::Configuration;
+use crate::layers::in_place_tracks::TracksConfig;
 use crate::parts::track_order::{Direction, Phase};
 use crate::tracks::Side;
 
 /// More phases than any disk has a use for.
 const MOST_PHASES: u32 = 20;
-
-pub(super) const FIELDS: &[Field] = &[
-    SHARED[0],
-    SHARED[1],
-    SHARED[2],
-    Field {
-        key: "phases",
-        default: "6",
-        meaning: "phases of the order of tracks: bottom tracks, then half of the top tracks that are left, and again",
-        samples: &["3", "2", "4"],
-    },
-    Field {
-        key: "direction",
-        default: "\"zig-zag\"",
-        meaning: "which way phases go: every second one outwards, or all inwards (inwards)",
-        samples: &["\"inwards\"", "\"zig-zag\""],
-    },
-    Field {
-        key: "buffer_percent",
-        default: "2.0",
-        meaning: "percent of the disk's blocks that may be buffered and swapped: entries of the map, and size of the \
-                  Top-Buffer; 0: neither",
-        samples: &["10.0", "25.0", "60.0", "0.0"],
-    },
-    Field {
-        key: "hits",
-        default: "\"place\"",
-        meaning: "a buffered block that is written again is updated in its place, or appended again (append)",
-        samples: &["\"append\"", "\"place\""],
-    },
-    Field {
-        key: "slowest",
-        default: "128",
-        meaning: "one of so many requests is buffered at least while that does not pay; a power of two, 1: all",
-        samples: &["1", "2", "4"],
-    },
-    Field {
-        key: "swap",
-        default: "true",
-        meaning: "whether hot bottom blocks are exchanged with cold top blocks when the disk is nearly full",
-        samples: &["true", "false"],
-    },
-    Field {
-        key: "when_full",
-        default: "\"end\"",
-        meaning: "when the map has no room for a swap: none is made (end), the pair written longest ago is exchanged \
-                  back (replace), or only for a block that was written more (gain)",
-        samples: &["\"replace\"", "\"gain\"", "\"end\""],
-    },
-    Field {
-        key: "frame_tracks",
-        default: "32000",
-        meaning: "tracks of a virtual frame, within which blocks are moved; 0: no frames",
-        samples: &["0", "3", "7"],
-    },
-    Field {
-        key: "halve_after",
-        default: "0",
-        meaning: "writes of top tracks in a frame after which the counts that say what is cold are halved; 0: never",
-        samples: &["5", "0", "70"],
-    },
-    Field { key: "seed", default: "1", meaning: "of the draws of cold tracks", samples: &["1", "7"] },
-    Field {
-        key: "trim",
-        default: "true",
-        meaning: "whether blocks that were trimmed are saved no more; costs a record of the map for each 64 blocks",
-        samples: &["true", "false"],
-    },
-    Field {
-        key: "valid",
-        default: "\"allocated\"",
-        meaning: "what is to be saved of a new disk: all that is allocated, or what was written (written)",
-        samples: &["\"written\"", "\"allocated\""],
-    },
-];
 
 /// Which way the phases of the order go.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
@@ -116,41 +42,48 @@ pub(super) enum Valid {
     Written,
 }
 
-/// The values of the fields, beside those shared with other layers.
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Configuration)]
 pub(super) struct Config {
+    #[field(flatten)]
+    pub tracks: TracksConfig,
+    /// phases of the order of tracks: bottom tracks, then half of the top tracks that are left, and again
+    #[field(default = 6, samples = [3, 2, 4])]
     pub phases: u32,
+    /// which way phases go: every second one outwards, or all inwards (inwards)
+    #[field(default = "zig-zag", samples = ["inwards", "zig-zag"])]
     pub direction: Ways,
+    /// percent of the disk's blocks that may be buffered and swapped: entries of the map, and size of the Top-Buffer;
+    /// 0: neither
+    #[field(default = 2.0, samples = [10.0, 25.0, 60.0, 0.0])]
     pub buffer_percent: f64,
+    /// a buffered block that is written again is updated in its place, or appended again (append)
+    #[field(default = "place", samples = ["append", "place"])]
     pub hits: Rewrites,
+    /// one of so many requests is buffered at least while that does not pay; a power of two, 1: all
+    #[field(default = 128, samples = [1, 2, 4])]
     pub slowest: u32,
+    /// whether hot bottom blocks are exchanged with cold top blocks when the disk is nearly full
+    #[field(default = true, samples = [true, false])]
     pub swap: bool,
+    /// when the map has no room for a swap: none is made (end), the pair written longest ago is exchanged back
+    /// (replace), or only for a block that was written more (gain)
+    #[field(default = "end", samples = ["replace", "gain", "end"])]
     pub when_full: WhenFull,
+    /// tracks of a virtual frame, within which blocks are moved; 0: no frames
+    #[field(default = 32_000, samples = [0, 3, 7])]
     pub frame_tracks: u64,
+    /// writes of top tracks in a frame after which the counts that say what is cold are halved; 0: never
+    #[field(default = 0, samples = [5, 0, 70])]
     pub halve_after: u64,
+    /// of the draws of cold tracks
+    #[field(default = 1, samples = [1, 7])]
     pub seed: u64,
+    /// whether blocks that were trimmed are saved no more; costs a record of the map for each 64 blocks
+    #[field(default = true, samples = [true, false])]
     pub trim: bool,
+    /// what is to be saved of a new disk: all that is allocated, or what was written (written)
+    #[field(default = "allocated", samples = ["written", "allocated"])]
     pub valid: Valid,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            phases: 6,
-            direction: Ways::ZigZag,
-            buffer_percent: 2.0,
-            hits: Rewrites::Place,
-            slowest: 128,
-            swap: true,
-            when_full: WhenFull::End,
-            frame_tracks: 32_000,
-            halve_after: 0,
-            seed: 1,
-            trim: true,
-            valid: Valid::Allocated,
-        }
-    }
 }
 
 impl Config {

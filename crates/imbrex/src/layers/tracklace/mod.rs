@@ -69,8 +69,9 @@ use crate::layer::{
     Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, Standing, Step, TranslationLayer, UnitReport, Unwritten,
     Violation, Write,
 };
-use crate::layers::in_place_tracks::{FIELDS as SHARED, Places, split};
-use crate::layers::{ConfigError, Family, LayerInfo, config as fields};
+use crate::layers::config::{Configuration, read};
+use crate::layers::in_place_tracks::Places;
+use crate::layers::{ConfigError, Family, LayerInfo};
 use crate::memory::Memory;
 use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
@@ -94,7 +95,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "Free top tracks buffer bottom updates, and hot bottom blocks change places with cold top blocks.",
     recording: Recording::Interlaced,
     buffered: false,
-    fields: config::FIELDS,
+    fields: Config::FIELDS,
     make: &|space, config| Ok(Box::new(TrackLace::new(space, config)?)),
 };
 
@@ -135,10 +136,9 @@ struct Ram {
 
 impl TrackLace {
     fn new(space: &Space, table: &toml::Table) -> Result<Self, ConfigError> {
-        let (shared, own) = split(SHARED, table);
-        let config: Config = fields::read(&INFO, &own)?;
+        let config: Config = read(&INFO, table)?;
         config.check(INFO.name)?;
-        let mut places = Places::new(&INFO, &config.order(), space, 1, &fields::read(&INFO, &shared)?)?;
+        let mut places = Places::new(&INFO, &config.order(), space, &config.tracks, None)?;
         places.ruled = config.valid == Valid::Allocated;
         let tracks = *places.order.tracks();
         let budget = (tracks.interlaced_blocks() as f64 * config.buffer_percent / 100.0) as u64;

@@ -6,79 +6,16 @@ use super::quantum::Quantum;
 use super::swap::{Swap, SwapConfig};
 use super::{INFO, ZoneAlloy};
 use crate::layer::TranslationLayer;
+use crate::layers::ConfigError;
 use crate::layers::block_lru::BlockLru;
-use crate::layers::config;
+use crate::layers::config::{self, Configuration};
 use crate::layers::fifo_log::FifoLog;
-use crate::layers::loop_back::LoopBack;
-use crate::layers::zone_buffer::config::{AtPointer, BufferConfig, CleanFor};
+use crate::layers::loop_back::{LoopBack, LoopConfig};
+use crate::layers::zone_buffer::config::{BufferConfig, Trimming};
 use crate::layers::zone_buffer::{Policy, ZoneBuffer};
-use crate::layers::{ConfigError, Field};
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::space::{Realms, Space};
-
-pub(super) const CONVERTED: Field = Field {
-    key: "converted",
-    default: "0.0",
-    meaning: "share of the realms that are sequential at first, the innermost; one is in any case",
-    samples: &["0.0", "0.4", "0.8", "1.0"],
-};
-
-pub(super) const FIRST_ZONES: Field = Field {
-    key: "first_zones",
-    default: "0",
-    meaning: "zones that the host sees at first; 0: all that are active, but for those kept",
-    samples: &["0", "1"],
-};
-
-pub(super) const BOUND_MS: Field = Field {
-    key: "bound_ms",
-    default: "100.0",
-    meaning: "by how much a conversion may delay a request, in ms; 0: by all of it",
-    samples: &["0.0", "150.0"],
-};
-
-pub(super) const BATCH_BLOCKS: Field = Field {
-    key: "batch_blocks",
-    default: "16384",
-    meaning: "blocks of a zone that moves that are read before they are written",
-    samples: &["1", "5", "64"],
-};
-
-pub(super) const POLICY: Field = Field {
-    key: "policy",
-    default: "\"loop-back\"",
-    meaning: "\"loop-back\", \"fifo\" or \"lru\": which zone leaves the buffer",
-    samples: &["\"loop-back\"", "\"fifo\"", "\"lru\""],
-};
-
-pub(super) const SWAP: Field = Field {
-    key: "swap",
-    default: "true",
-    meaning: "whether zones are swapped; with the policy loop-back only",
-    samples: &["true", "false"],
-};
-
-pub(super) const SWAP_ABOVE: Field = Field {
-    key: "swap_above",
-    default: "0.1",
-    meaning: "share of the buffer above which a zone is a candidate",
-    samples: &["0.1", "0.0", "0.5"],
-};
-
-pub(super) const PARTNER: Field = Field {
-    key: "partner",
-    default: "\"oldest\"",
-    meaning: "\"oldest\" or \"nearest\": which idle conventional zone it changes places with",
-    samples: &["\"oldest\"", "\"nearest\""],
-};
-
-pub(super) const VETO_READS: Field = Field {
-    key: "veto_reads",
-    default: "false",
-    meaning: "a zone read more than written in an epoch is no candidate",
-    samples: &["false", "true"],
-};
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -88,58 +25,35 @@ pub(super) enum Kind {
     Lru,
 }
 
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
-struct Config {
+#[derive(Debug, Configuration)]
+pub(super) struct Config {
+    /// share of the realms that are sequential at first, the innermost; one is in any case
+    #[field(default = 0.0, samples = [0.0, 0.4, 0.8, 1.0])]
     converted: f64,
+    /// zones that the host sees at first; 0: all that are active, but for those kept
+    #[field(default = 0, samples = [0, 1])]
     first_zones: u32,
+    /// by how much a conversion may delay a request, in ms; 0: by all of it
+    #[field(default = 100.0, samples = [0.0, 150.0])]
     bound_ms: f64,
+    /// blocks of a zone that moves that are read before they are written
+    #[field(default = 16_384, samples = [1, 5, 64])]
     batch_blocks: u32,
+    /// "loop-back", "fifo" or "lru": which zone leaves the buffer
+    #[field(default = "loop-back", samples = ["loop-back", "fifo", "lru"])]
     policy: Kind,
-    requeue_blocks: u32,
-    reads_count: bool,
-    step_blocks: u32,
-    interruptible: bool,
-    clean_for: CleanFor,
-    at_pointer: AtPointer,
-    idle_free: f64,
-    #[serde(flatten)]
+    #[field(flatten)]
+    again: LoopConfig,
+    #[field(flatten)]
     swap: SwapConfig,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let BufferConfig { step_blocks, interruptible, clean_for, at_pointer, idle_free, .. } = BufferConfig::default();
-        Self {
-            converted: 0.0,
-            first_zones: 0,
-            bound_ms: 100.0,
-            batch_blocks: 16_384,
-            policy: Kind::LoopBack,
-            requeue_blocks: 0,
-            reads_count: false,
-            step_blocks,
-            interruptible,
-            clean_for,
-            at_pointer,
-            idle_free,
-            swap: SwapConfig::default(),
-        }
-    }
+    #[field(flatten, without(spare_zones, empty_trimmed))]
+    buffer: BufferConfig,
 }
 
 impl Config {
     fn buffer(&self) -> BufferConfig {
-        BufferConfig {
-            spare_zones: 1,
-            step_blocks: self.step_blocks,
-            interruptible: self.interruptible,
-            clean_for: self.clean_for,
-            at_pointer: self.at_pointer,
-            idle_free: self.idle_free,
-            // Spare zones are for swaps and growth.
-            empty_trimmed: false,
-        }
+        // Spare zones are for swaps and growth.
+        BufferConfig { trimming: Trimming { empty_trimmed: false }, ..self.buffer.clone() }
     }
 }
 
@@ -152,12 +66,12 @@ pub(super) fn build(space: &Space, config: &toml::Table) -> Result<Box<dyn Trans
     config.swap.swap &= config.policy == Kind::LoopBack;
     match config.policy {
         Kind::LoopBack => {
-            let (reserve, step, reads) = (config.requeue_blocks, config.step_blocks, config.reads_count);
-            let policy = |slots, zones: &ZoneMap| LoopBack::with_reserve(slots, zones, reserve, step, reads);
+            let (again, step_blocks) = (&config.again, config.buffer.steps.step_blocks);
+            let policy = |slots, zones: &ZoneMap| LoopBack::configured(slots, zones, again, step_blocks);
             made(space, &realms, &config, policy)
         }
         Kind::Fifo => made(space, &realms, &config, |slots, _| FifoLog::new(slots)),
-        Kind::Lru => made(space, &realms, &config, |slots, _| BlockLru::new(slots, config.reads_count)),
+        Kind::Lru => made(space, &realms, &config, |slots, _| BlockLru::new(slots, config.again.reads.reads_count)),
     }
 }
 

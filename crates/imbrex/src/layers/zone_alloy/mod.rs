@@ -43,7 +43,6 @@ mod swap;
 #[cfg(test)]
 mod tests;
 
-use super::zone_buffer::config::{AT_POINTER, CLEAN_FOR, IDLE_FREE, READS_COUNT};
 use super::zone_buffer::{Policy, ZoneBuffer};
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
@@ -51,8 +50,8 @@ use crate::layer::{
     CannotGrow, Corrupt, Facts, Freed, Grow, JournalFacts, Pressure, Standing, Step, TranslationLayer, UnitReport,
     Unwritten, Violation, Write,
 };
-use crate::layers::config::{INTERRUPTIBLE, STEP_BLOCKS};
-use crate::layers::{Family, Field, LayerInfo};
+use crate::layers::config::Configuration;
+use crate::layers::{Family, LayerInfo};
 use crate::parts::step_size::StepSize;
 use crate::plan::{Event, Place, Plan, Record, Why};
 use crate::recording::Recording;
@@ -70,29 +69,7 @@ pub(super) const INFO: LayerInfo = LayerInfo {
     summary: "A disk that is conventional at first and becomes shingled, realm by realm, as more space is wanted.",
     recording: Recording::Hybrid,
     buffered: true,
-    fields: &[
-        config::CONVERTED,
-        config::FIRST_ZONES,
-        config::BOUND_MS,
-        config::BATCH_BLOCKS,
-        config::POLICY,
-        Field {
-            key: "requeue_blocks",
-            default: "0",
-            meaning: "slots kept to re-queue into at a time; 0: 1/64 of all, 128 at most",
-            samples: &["0", "1", "3", "8"],
-        },
-        READS_COUNT,
-        config::SWAP,
-        config::SWAP_ABOVE,
-        config::PARTNER,
-        config::VETO_READS,
-        STEP_BLOCKS,
-        INTERRUPTIBLE,
-        CLEAN_FOR,
-        AT_POINTER,
-        IDLE_FREE,
-    ],
+    fields: config::Config::FIELDS,
     make: &config::build,
 };
 

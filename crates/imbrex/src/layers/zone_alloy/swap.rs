@@ -13,6 +13,7 @@ use super::counters;
 use super::relocate::Relocation;
 use crate::block::{Extent, Lba};
 use crate::layer::Step;
+use crate::layers::config::Configuration;
 use crate::layers::zone_buffer::Policy;
 use crate::memory::Memory;
 use crate::plan::Plan;
@@ -25,19 +26,20 @@ pub(super) enum Partner {
 }
 
 /// What Zone-Swap goes by.
-#[derive(Copy, Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+#[derive(Copy, Clone, Debug, Configuration)]
 pub(super) struct SwapConfig {
+    /// whether zones are swapped; with the policy loop-back only
+    #[field(default = true, samples = [true, false])]
     pub swap: bool,
+    /// share of the buffer above which a zone is a candidate
+    #[field(default = 0.1, samples = [0.1, 0.0, 0.5])]
     pub swap_above: f64,
+    /// "oldest" or "nearest": which idle conventional zone it changes places with
+    #[field(default = "oldest", samples = ["oldest", "nearest"])]
     pub partner: Partner,
+    /// a zone read more than written in an epoch is no candidate
+    #[field(default = false, samples = [false, true])]
     pub veto_reads: bool,
-}
-
-impl Default for SwapConfig {
-    fn default() -> Self {
-        Self { swap: true, swap_above: 0.1, partner: Partner::Oldest, veto_reads: false }
-    }
 }
 
 /// The candidates, what they follow from, and the swap under way.

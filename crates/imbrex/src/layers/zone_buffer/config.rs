@@ -5,48 +5,14 @@ use std::collections::BTreeSet;
 
 use super::trimmed::Trimmed;
 use super::{Policy, ZoneBuffer};
-use crate::layers::{ConfigError, Field, LayerInfo, zone_map};
+use crate::layers::config::{Configuration, Interrupts, Spare, Steps};
+use crate::layers::{ConfigError, LayerInfo, zone_map};
 use crate::parts::bitmap::Bitmap;
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::space::Space;
-
-pub const CLEAN_FOR: Field = Field {
-    key: "clean_for",
-    default: "\"block\"",
-    meaning: "\"block\" or \"request\": what must fit before a write",
-    samples: &["\"block\"", "\"request\""],
-};
-
-pub const AT_POINTER: Field = Field {
-    key: "at_pointer",
-    default: "\"direct\"",
-    meaning: "\"direct\" or \"buffered\": what a buffered block does",
-    samples: &["\"direct\"", "\"buffered\""],
-};
-
-pub const IDLE_FREE: Field = Field {
-    key: "idle_free",
-    default: "0.0",
-    meaning: "share of the slots that idle cleaning keeps free",
-    samples: &["0.0", "0.5", "1.0"],
-};
-
-pub const READS_COUNT: Field = Field {
-    key: "reads_count",
-    default: "false",
-    meaning: "whether a read makes a block recently used",
-    samples: &["false", "true"],
-};
-
-pub const EMPTY_TRIMMED: Field = Field {
-    key: "empty_trimmed",
-    default: "true",
-    meaning: "whether a zone that is trimmed whole is emptied",
-    samples: &["true", "false"],
-};
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -62,31 +28,42 @@ pub enum AtPointer {
     Buffered,
 }
 
-/// The values of the shared fields. A layer that does not list one of them keeps its default.
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+/// The fields that these layers share.
+#[derive(Clone, Debug, Configuration)]
 pub struct BufferConfig {
-    pub spare_zones: u32,
-    pub step_blocks: u32,
-    pub interruptible: bool,
+    #[field(flatten)]
+    pub spare: Spare,
+    #[field(flatten)]
+    pub steps: Steps,
+    #[field(flatten)]
+    pub interrupts: Interrupts,
+    /// "block" or "request": what must fit before a write
+    #[field(default = "block", samples = ["block", "request"])]
     pub clean_for: CleanFor,
+    /// "direct" or "buffered": what a buffered block does
+    #[field(default = "direct", samples = ["direct", "buffered"])]
     pub at_pointer: AtPointer,
+    /// share of the slots that idle cleaning keeps free
+    #[field(default = 0.0, samples = [0.0, 0.5, 1.0])]
     pub idle_free: f64,
+    #[field(flatten)]
+    pub trimming: Trimming,
+}
+
+/// What is done about trims.
+#[derive(Clone, Debug, Configuration)]
+pub struct Trimming {
+    /// whether a zone that is trimmed whole is emptied
+    #[field(default = true, samples = [true, false])]
     pub empty_trimmed: bool,
 }
 
-impl Default for BufferConfig {
-    fn default() -> Self {
-        Self {
-            spare_zones: 1,
-            step_blocks: 4096,
-            interruptible: true,
-            clean_for: CleanFor::Block,
-            at_pointer: AtPointer::Direct,
-            idle_free: 0.0,
-            empty_trimmed: true,
-        }
-    }
+/// What is a use of a block, for policies that go by it: reads or not.
+#[derive(Clone, Debug, Configuration)]
+pub struct Reads {
+    /// whether a read makes a block recently used
+    #[field(default = false, samples = [false, true])]
+    pub reads_count: bool,
 }
 
 impl<P: Policy> ZoneBuffer<P> {
@@ -98,7 +75,7 @@ impl<P: Policy> ZoneBuffer<P> {
         config: BufferConfig,
         policy: impl FnOnce(u32, &ZoneMap) -> P,
     ) -> Result<Self, ConfigError> {
-        let zones = zone_map(layer.name, space, config.spare_zones)?;
+        let zones = zone_map(layer.name, space, config.spare.spare_zones)?;
         Self::over(zones, layer, space, config, policy)
     }
 
@@ -110,12 +87,12 @@ impl<P: Policy> ZoneBuffer<P> {
         config: BufferConfig,
         policy: impl FnOnce(u32, &ZoneMap) -> P,
     ) -> Result<Self, ConfigError> {
-        if config.step_blocks == 0 || !(0.0..=1.0).contains(&config.idle_free) {
+        if config.steps.step_blocks == 0 || !(0.0..=1.0).contains(&config.idle_free) {
             let reason = "step_blocks must be at least 1 and idle_free between 0 and 1".to_owned();
             return Err(ConfigError::Field { layer: layer.name, reason });
         }
         let slots = buffer_slots(layer.name, space)?;
-        let empties = config.empty_trimmed && config.spare_zones > 0;
+        let empties = config.trimming.empty_trimmed && config.spare.spare_zones > 0;
         Ok(Self {
             name: layer.name,
             policy: policy(slots, &zones),
@@ -130,7 +107,7 @@ impl<P: Policy> ZoneBuffer<P> {
             due: None,
             takes_vacant: true,
             newer: Vec::new(),
-            step: StepSize::new(config.step_blocks),
+            step: StepSize::new(config.steps.step_blocks),
             config,
         })
     }

@@ -54,7 +54,7 @@ impl Eviction {
 impl<P: Policy> ZoneBuffer<P> {
     /// The most blocks that a step moves now.
     fn step_limit(&self) -> u32 {
-        if self.config.spare_zones == 0 { self.zones.zone_blocks() } else { self.step.blocks() }
+        if self.config.spare.spare_zones == 0 { self.zones.zone_blocks() } else { self.step.blocks() }
     }
 
     /// Begins to evict the zone of `lba`, which is buffered, with all its buffered blocks. Of a zone that is apart it
@@ -151,7 +151,7 @@ impl<P: Policy> ZoneBuffer<P> {
             Ok(Writing { target: own, way: Way::Update, written: first, end: last + 1 })
         } else if writable && first >= pointer {
             Ok(Writing { target: own, way: Way::Append, written: pointer, end })
-        } else if self.config.spare_zones > 0 {
+        } else if self.config.spare.spare_zones > 0 {
             self.rewritten_elsewhere(end)
         } else if writable {
             Ok(Writing { target: own, way: Way::InPlace, written: 0, end })

@@ -234,7 +234,7 @@ impl<P: Policy> ZoneBuffer<P> {
 
     /// The room of writes, and what the eviction under way, or the next one, is about to add.
     fn room_ahead(&self) -> Option<Outlook> {
-        let room = self.policy.room().filter(|_| self.config.spare_zones > 0)?;
+        let room = self.policy.room().filter(|_| self.config.spare.spare_zones > 0)?;
         let zone = u64::from(self.zones.zone_blocks());
         let mapped = self.blocks.map.mapped();
         let work = self.eviction.as_ref().map_or(2 * zone, |eviction| 2 * u64::from(eviction.left()));
@@ -275,7 +275,7 @@ impl<P: Policy> ZoneBuffer<P> {
 
     /// What a step says that does not come to an end.
     pub fn between_steps(&self) -> Step {
-        if self.config.interruptible { Step::More } else { Step::Hold }
+        if self.config.interrupts.interruptible { Step::More } else { Step::Hold }
     }
 
     /// Restates the policy's notes from `key` on, which the cursor `from` stands for.
@@ -304,7 +304,7 @@ impl<P: Policy> ZoneBuffer<P> {
     }
 
     fn step_blocks(&self) -> Option<u32> {
-        (self.config.spare_zones > 0).then_some(self.step.most())
+        (self.config.spare.spare_zones > 0).then_some(self.step.most())
     }
 
     fn most_records(&self) -> u64 {
@@ -325,7 +325,7 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
             looks_at_waiting: self.policy.looks_at_waiting(),
             journal: JournalFacts { records: self.most_records(), ..JournalFacts::default() },
             counters: P::COUNTERS,
-            loses_flushed: loses_zones(self.config.spare_zones),
+            loses_flushed: loses_zones(self.config.spare.spare_zones),
             ..Facts::default()
         }
     }
@@ -389,7 +389,7 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
             Pressure::Blocked(at) => P::make_room(self, at, waiting, plan),
             Pressure::Idle { .. } => P::clean_ahead(self, Goal::Idle, plan),
             Pressure::Asked => P::clean_ahead(self, Goal::All, plan),
-            Pressure::Ahead { .. } if self.config.spare_zones == 0 => Step::Nothing,
+            Pressure::Ahead { .. } if self.config.spare.spare_zones == 0 => Step::Nothing,
             Pressure::Ahead { room } => P::clean_ahead(self, Goal::Room(room), plan),
         };
         self.after_trims(why, step)

@@ -1,87 +1,43 @@
 //! The fields of caches in which a replacement policy says who leaves.
 
+use crate::layers::config::Configuration;
 use crate::layers::flash_cache::config::CacheConfig;
-use crate::layers::{ConfigError, Field, LayerInfo};
+use crate::layers::{ConfigError, LayerInfo};
 use crate::parts::replacement::{Kind, Shares};
 
-pub const REPLACEMENT: Field = Field {
-    key: "replacement",
-    default: "\"lru\"",
-    meaning: "who leaves: \"lru\", \"clock\", \"lirs\", \"arc\", \"s3-fifo\" or \"sieve\"",
-    samples: &["\"lru\"", "\"clock\"", "\"lirs\"", "\"arc\"", "\"s3-fifo\"", "\"sieve\""],
-};
-
-pub const READS_COUNT: Field = Field {
-    key: "reads_count",
-    default: "true",
-    meaning: "whether a read is a use of a block",
-    samples: &["true", "false"],
-};
-
-pub const EVICT_BLOCKS: Field = Field {
-    key: "evict_blocks",
-    default: "1",
-    meaning: "coldest blocks that leave together; at most step_blocks do",
-    samples: &["1", "3", "7"],
-};
-
-pub const READ_RESERVE: Field = Field {
-    key: "read_reserve",
-    default: "64",
-    meaning: "frames that a read leaves free for the next one, at most half of them",
-    samples: &["64", "0", "2", "4"],
-};
-
-pub const S3_SMALL: Field = Field {
-    key: "s3_small",
-    default: "0.1",
-    meaning: "the part of the cache that is the small queue of s3-fifo",
-    samples: &["0.1", "0.5"],
-};
-
-pub const LIRS_HIR: Field = Field {
-    key: "lirs_hir",
-    default: "0.01",
-    meaning: "the part of the cache that lirs keeps for blocks whose uses lie far apart",
-    samples: &["0.01", "0.3"],
-};
-
-pub const LIRS_GHOSTS: Field = Field {
-    key: "lirs_ghosts",
-    default: "1.0",
-    meaning: "blocks that lirs remembers when they have left, as a part of the cache; at most 4",
-    samples: &["1.0", "0.0", "0.25"],
-};
-
-/// The values of these fields.
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(default)]
+/// The fields of these caches.
+#[derive(Clone, Debug, Configuration)]
 pub struct ReplacedConfig {
-    #[serde(flatten)]
-    pub cache: CacheConfig,
+    /// who leaves: "lru", "clock", "lirs", "arc", "s3-fifo" or "sieve"
+    #[field(default = "lru", samples = ["lru", "clock", "lirs", "arc", "s3-fifo", "sieve"])]
     pub replacement: Kind,
-    pub reads_count: bool,
+    #[field(flatten)]
+    pub cache: CacheConfig,
+    #[field(flatten)]
+    pub reads: Reads,
+    /// coldest blocks that leave together; at most step_blocks do
+    #[field(default = 1, samples = [1, 3, 7])]
     pub evict_blocks: u32,
+    /// frames that a read leaves free for the next one, at most half of them
+    #[field(default = 64, samples = [64, 0, 2, 4])]
     pub read_reserve: u32,
+    /// the part of the cache that is the small queue of s3-fifo
+    #[field(default = 0.1, samples = [0.1, 0.5])]
     s3_small: f64,
+    /// the part of the cache that lirs keeps for blocks whose uses lie far apart
+    #[field(default = 0.01, samples = [0.01, 0.3])]
     lirs_hir: f64,
+    /// blocks that lirs remembers when they have left, as a part of the cache; at most 4
+    #[field(default = 1.0, samples = [1.0, 0.0, 0.25])]
     lirs_ghosts: f64,
 }
 
-impl Default for ReplacedConfig {
-    fn default() -> Self {
-        let Shares { s3_small, lirs_hir, lirs_ghosts } = Shares::default();
-        Self {
-            cache: CacheConfig::default(),
-            replacement: Kind::Lru,
-            reads_count: true,
-            evict_blocks: 1,
-            read_reserve: 64,
-            s3_small,
-            lirs_hir,
-            lirs_ghosts,
-        }
-    }
+/// What is a use of a block: reads or not.
+#[derive(Clone, Debug, Configuration)]
+pub struct Reads {
+    /// whether a read is a use of a block
+    #[field(default = true, samples = [true, false])]
+    pub reads_count: bool,
 }
 
 impl ReplacedConfig {
@@ -104,5 +60,18 @@ impl ReplacedConfig {
     pub fn shares(&self) -> Shares {
         let &Self { s3_small, lirs_hir, lirs_ghosts, .. } = self;
         Shares { s3_small, lirs_hir, lirs_ghosts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those of the policies are what the sources have.
+    #[test]
+    fn shares_are_by_default_those_of_the_policies() {
+        let both = [ReplacedConfig::default().shares(), Shares::default()];
+        let [fields, policies] = both.map(|of| (of.s3_small, of.lirs_hir, of.lirs_ghosts));
+        assert_eq!(fields, policies);
     }
 }

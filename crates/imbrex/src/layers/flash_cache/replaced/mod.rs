@@ -36,8 +36,8 @@ impl<D: Division> Replaced<D> {
             free: FreeSlots::all(frames),
             order: config.replacement.policy(&size),
             division,
-            reads_count: config.reads_count,
-            evict_blocks: config.evict_blocks.min(config.cache.step_blocks),
+            reads_count: config.reads.reads_count,
+            evict_blocks: config.evict_blocks.min(config.cache.steps.step_blocks),
             read_reserve,
         }
     }
