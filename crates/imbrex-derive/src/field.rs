@@ -56,7 +56,7 @@ impl Member {
     pub fn part(&self) -> TokenStream {
         match &self.kind {
             Kind::Field { key, default, meaning, samples } => quote! {
-                Part::Field(::imbrex::layers::Field {
+                ::imbrex::layers::config::derived::Part::Field(::imbrex::layers::Field {
                     key: #key,
                     default: #default,
                     meaning: #meaning,
@@ -64,7 +64,7 @@ impl Member {
                 })
             },
             Kind::Group { of, without } => quote! {
-                Part::Group {
+                ::imbrex::layers::config::derived::Part::Group {
                     fields: <#of as ::imbrex::layers::config::Configuration>::FIELDS,
                     without: &[#(#without),*],
                 }

@@ -55,9 +55,8 @@ fn table(members: &[Member]) -> TokenStream {
     let parts = members.iter().map(Member::part);
     quote! {
         const FIELDS: &'static [::imbrex::layers::Field] = {
-            use ::imbrex::layers::config::derived::{Part, count, joined};
-            const PARTS: &[Part] = &[#(#parts),*];
-            &joined::<{ count(PARTS) }>(PARTS)
+            const PARTS: &[::imbrex::layers::config::derived::Part] = &[#(#parts),*];
+            &::imbrex::layers::config::derived::joined::<{ ::imbrex::layers::config::derived::count(PARTS) }>(PARTS)
         };
     }
 }

@@ -209,11 +209,12 @@ mod tests {
         #[field(default = inf, samples = [0.5, inf])]
         limit: f64,
         #[field(flatten)]
-        innermost: Innermost,
+        innermost: Part,
     }
 
+    /// It has the name of something that the derived code uses.
     #[derive(PartialEq, Debug, Configuration)]
-    struct Innermost {
+    struct Part {
         /// its fields
         #[field(default = {})]
         below: toml::Table,
@@ -236,7 +237,7 @@ mod tests {
     fn a_struct_is_by_default_what_its_table_says() {
         let written: String =
             Outer::FIELDS.iter().map(|field| format!("{} = {}\n", field.key, field.default)).collect();
-        let innermost = Innermost { below: toml::Table::new() };
+        let innermost = Part { below: toml::Table::new() };
         let inner = Inner { blocks: 70_000, limit: f64::INFINITY, innermost };
         let outer = Outer { order: Order::Lowest, inner, part: 0.25 };
         assert_eq!(Outer::default(), outer);
