@@ -81,7 +81,8 @@ impl Simulation {
         self.waiting.clear();
         let (mut idle_steps, mut is_held) = (0, false);
         for _ in 0..MAX_STEPS {
-            let begin_ns = self.machine.now_ns.max(if is_growing { since_ns } else { self.idle_from(since_ns, until_ns) });
+            let begin_ns =
+                self.machine.now_ns.max(if is_growing { since_ns } else { self.idle_from(since_ns, until_ns) });
             if begin_ns >= until_ns && !is_held {
                 break;
             }
