@@ -122,7 +122,7 @@ pub fn read<C: Configuration>(layer: &LayerInfo, table: &toml::Table) -> Result<
     let mut config = C::default();
     for (key, value) in table {
         // It is listed, so a struct without it is another layer's.
-        if !config.set(key, value).map_err(|e| wrong(e.message().to_owned()))? {
+        if !config.set(key, value).map_err(|e| wrong(misfit(layer, key, value, &e)))? {
             return Err(unknown(key));
         }
     }
@@ -154,6 +154,16 @@ pub struct Interrupts {
     /// reads may be served between the steps of an eviction
     #[field(default = true, samples = [true, false])]
     pub interruptible: bool,
+}
+
+/// What is wrong with the value of a field.
+fn misfit(layer: &LayerInfo, key: &str, value: &toml::Value, error: &toml::de::Error) -> String {
+    let default = layer.fields.iter().find(|field| field.key == key).map_or("", |field| field.default);
+    // What serde says of a choice that is no text helps nobody.
+    match default.starts_with('"') && !value.is_str() && !value.is_table() {
+        true => format!("{key} is {value}, and takes a text such as {default}"),
+        false => format!("{key} is {value}: {}", error.message()),
+    }
 }
 
 #[cfg(test)]
@@ -260,9 +270,13 @@ mod tests {
             ("no_such = 1", format!("there is no field no_such; {known}")),
             ("limit = 1.0", format!("there is no field limit; {known}")),
             ("blocks = -1\nno_such = 1", format!("there is no field no_such; {known}")),
-            ("blocks = -1", "invalid value: integer `-1`, expected u32".to_owned()),
-            ("below = 1", "invalid type: integer `1`, expected a map".to_owned()),
-            ("order = \"first\"", "unknown variant `first`, expected `first-fit` or `lowest`".to_owned()),
+            ("blocks = -1", "blocks is -1: invalid value: integer `-1`, expected u32".to_owned()),
+            ("below = 1", "below is 1: invalid type: integer `1`, expected a map".to_owned()),
+            ("order = true", "order is true, and takes a text such as \"lowest\"".to_owned()),
+            (
+                "order = 'first'",
+                "order is \"first\": unknown variant `first`, expected `first-fit` or `lowest`".to_owned(),
+            ),
         ] {
             let refused = read::<Outer>(&LAYER, &text.parse().unwrap());
             assert_eq!(refused, Err(ConfigError::Field { layer: "nested", reason }), "{text}");

@@ -6,6 +6,7 @@ use super::INFO;
 use crate::layers::ConfigError;
 use crate::layers::config::{Configuration, Interrupts, Spare, Steps};
 use crate::layers::zone_buffer::config::{BufferConfig, Trimming};
+use crate::parts::block_map::BlockMap;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -112,10 +113,12 @@ pub(super) struct RoleRules {
 }
 
 impl RoleRules {
-    /// How many ghosts and shadows a hot buffer of `hot` slots has at most, if there is a limit.
+    /// How many ghosts and shadows a hot buffer of `hot` slots has at most, if there is a limit: what is above all that
+    /// can be listed is none.
     pub fn remembered(&self, hot: u32) -> Option<u32> {
         let most = if self.phase_two { self.most_remembered } else { 0.0 };
-        most.is_finite().then(|| (most * f64::from(hot)) as u32)
+        let most = most * f64::from(hot);
+        (most <= f64::from(BlockMap::PLACES)).then_some(most as u32)
     }
 }
 

@@ -4,6 +4,7 @@ use super::counters;
 use super::*;
 use crate::block::{Access, Pba};
 use crate::layer::{Condition, Freed, Pressure, TranslationLayer, UnitReport, UnitState};
+use crate::layers::samples::ample_space;
 use crate::plan::{Event, Op, Record, Unit};
 use crate::space::Zones;
 
@@ -203,4 +204,12 @@ fn a_block_where_it_cannot_lie_is_refused() {
     assert!(
         refused(&[note(0, 0b1_0000)]).is_err() && refused(&[note(0, 1)]).is_err() && refused(&[note(1, 0)]).is_err()
     );
+}
+
+#[test]
+fn a_limit_above_all_that_can_be_listed_is_none() {
+    for most in ["99999999999.0", "1e300", "inf"] {
+        let config = format!("most_remembered = {most}").parse().unwrap();
+        assert!(INFO.build(&ample_space(), &config).is_ok(), "{most}");
+    }
 }
