@@ -27,7 +27,7 @@ const WRONG: &[(&str, i32, &str)] = &[
     ("--set spare_zones=1", 2, "LAYER.FIELD=VALUE"),
     ("--set fifo-log.spare=1", 2, "layer fifo-log has no field spare; its fields are: spare_zones"),
     ("--set logg.spare_zones=1", 2, "there is no layer 'logg'"),
-    ("--set fifo-log.spare_zones=many", 1, "layer fifo-log: invalid type: string \"many\""),
+    ("--set fifo-log.spare_zones=many", 1, "layer fifo-log: spare_zones is \"many\": invalid type"),
     ("--set fifo-log.step_blocks=0", 1, "layer fifo-log: step_blocks must be at least 1"),
     ("--family banded --set log-greedy.spare_fraction=2", 1, "layer log-greedy: step_blocks and compact_bands must be"),
     ("--layers conventional --set fifo-log.spare_zones=1", 1, "layer fifo-log takes no part"),

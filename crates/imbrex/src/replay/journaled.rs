@@ -77,11 +77,11 @@ impl Machine {
                 }
             }
         }
-        let most = layer.facts().journal.records;
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let most = journal.most_records;
         if records > most {
             return Err(Violation(format!("restating takes {records} records, and {most} were said to do")).into());
         }
-        let Some(journal) = &self.journal else { return Ok(()) };
         self.write_ring(journal.checkpoint_blocks(&entry))?;
         if let Some(journal) = &mut self.journal {
             journal.checkpoint_written(entry);

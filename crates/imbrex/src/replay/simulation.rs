@@ -415,7 +415,7 @@ fn journal_for(
 ) -> Result<Journal, ReplayError> {
     survives(layer)?;
     let blocks = options.journal_blocks.unwrap_or(0);
-    JournalNeed::of(&layer.facts().journal, block_bytes as usize, options.gather, Coding::Compact)
-        .check(blocks.into())?;
-    Ok(Journal::new(journal::START, blocks, (block_bytes, options.gather)))
+    let facts = layer.facts().journal;
+    JournalNeed::of(&facts, block_bytes as usize, options.gather, Coding::Compact).check(blocks.into())?;
+    Ok(Journal::new(journal::START, blocks, facts.records, (block_bytes, options.gather)))
 }

@@ -324,7 +324,8 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
 
     /// Of what was not promoted, clean blocks leave: of one that has found its frame since, home holds a copy.
     fn freed(&mut self, space: Extent<Pba>, why: Freed) {
-        for frame in space.iter().filter_map(|place| self.frame_of(place)).collect::<Vec<_>>() {
+        for place in space.iter() {
+            let Some(frame) = self.frame_of(place) else { continue };
             match why {
                 Freed::GivenUp if self.frames.freed(frame) => self.policy.freed(frame),
                 Freed::Unfilled if self.frames.owner(frame).is_some() && !self.frames.is_dirty(frame) => {
