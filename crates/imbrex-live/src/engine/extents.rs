@@ -7,7 +7,11 @@ use imbrex::plan::{Op, Place, Plan};
 use super::Engine;
 
 /// The most blocks that a layer is asked for at a time: everybody else waits meanwhile.
-const MOST_LOCATED: u64 = 1 << 16;
+const MOST_LOCATED: u64 = 4096;
+/// How often it is asked for an answer, which a client waits for.
+const MOST_ASKED: usize = 1024;
+/// The most runs of an answer.
+const MOST_RUNS: usize = 4096;
 
 /// Bytes that follow each other.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -34,25 +38,30 @@ impl Engine {
         if blocks > self.capacity() {
             return Err(Failure::OutOfRange);
         }
-        let first = offset / block;
-        let at = Extent::new(Lba(first), (blocks - first).min(MOST_LOCATED) as u32);
-        let mut plan = Plan::new();
-        let machine = self.shared.machine();
-        if !machine.stack.is_serving() || !machine.locate(at, &mut plan) {
-            return Ok(vec![Known { offset, bytes, zeros: false }]);
-        }
-        drop(machine);
-        let (mut runs, mut next) = (Vec::<Known>::new(), offset);
-        for op in plan.ops() {
-            let Op::Move { from, to: Place::Host(host), blocks, .. } = *op else { continue };
-            let until = ((first + u64::from(host + blocks)) * block).min(end);
-            let zeros = from == Place::Zero;
-            match runs.last_mut() {
-                Some(last) if last.zeros == zeros => last.bytes += until - next,
-                _ => runs.push(Known { offset: next, bytes: until - next, zeros }),
+        let (mut runs, mut next, mut plan) = (Vec::<Known>::new(), offset, Plan::new());
+        for _ in 0..MOST_ASKED {
+            if next >= end || runs.len() >= MOST_RUNS {
+                break;
             }
-            next = until;
+            let first = next / block;
+            let at = Extent::new(Lba(first), (blocks - first).min(MOST_LOCATED) as u32);
+            plan.clear();
+            let machine = self.shared.machine();
+            if !machine.stack.is_serving() || !machine.locate(at, &mut plan) {
+                break;
+            }
+            drop(machine);
+            for op in plan.ops() {
+                let Op::Move { from, to: Place::Host(host), blocks, .. } = *op else { continue };
+                let until = ((first + u64::from(host + blocks)) * block).min(end);
+                let zeros = from == Place::Zero;
+                match runs.last_mut() {
+                    Some(last) if last.zeros == zeros => last.bytes += until - next,
+                    _ => runs.push(Known { offset: next, bytes: until - next, zeros }),
+                }
+                next = until;
+            }
         }
-        Ok(runs)
+        Ok(if runs.is_empty() && bytes > 0 { vec![Known { offset, bytes, zeros: false }] } else { runs })
     }
 }

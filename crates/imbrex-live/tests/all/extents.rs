@@ -167,6 +167,8 @@ fn runs_begin_and_end_where_they_were_asked_for() {
     let expected = [run(100, BLOCK - 100, true), run(BLOCK, BLOCK, false), run(2 * BLOCK, BLOCK - 100, true)];
     assert_eq!(found, expected);
     let end = engine.capacity() * BLOCK;
+    let whole = [run(0, BLOCK, true), run(BLOCK, BLOCK, false), run(2 * BLOCK, end - 2 * BLOCK, true)];
+    assert_eq!(engine.known_zeros(0, end).unwrap(), whole, "one answer, however often the layer is asked for it");
     assert_eq!(engine.known_zeros(end - 1, 2), Err(Failure::OutOfRange));
     assert_eq!(engine.known_zeros(u64::MAX, 2), Err(Failure::OutOfRange));
 }

@@ -52,6 +52,11 @@ impl Execution {
         &self.operations
     }
 
+    /// Whether giving RAM's memory back is worth it.
+    pub fn takes_much_ram(&self) -> bool {
+        self.ram.is_much()
+    }
+
     /// Gives RAM's memory back: nobody reads it any more.
     pub fn clear_ram(&mut self) {
         self.ram.clear();

@@ -3,7 +3,7 @@
 use super::room::JournalTooShort;
 use crate::layer::{Corrupt, Unsafe};
 
-/// Why a store cannot be used, or no longer. What was acknowledged is still there unless the journal is damaged.
+/// Why a store cannot be used, or no longer.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fatal {
     /// The layer, as it is configured, loses with the power what was flushed.
@@ -38,7 +38,7 @@ pub enum Fatal {
         /// How often.
         times: u32,
     },
-    /// No epoch in a row of several could begin in the journal.
+    /// The first commit of several epochs in a row failed.
     #[error("the first commit of {times} lives in a row failed: the journal cannot be written")]
     FirstCommitFails {
         /// How many.

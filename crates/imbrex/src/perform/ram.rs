@@ -61,9 +61,14 @@ impl Ram {
         content.freeze()
     }
 
+    /// Whether it takes more memory than is kept when nothing is in it.
+    pub fn is_much(&self) -> bool {
+        self.taken > KEPT
+    }
+
     /// Gives memory back, if it is more than little: nothing in it is needed any more.
     pub fn clear(&mut self) {
-        if self.taken > KEPT {
+        if self.is_much() {
             self.chunks.fill(None);
             self.taken = 0;
         }

@@ -219,7 +219,9 @@ impl Life {
             Ok(reset) => reset.into_iter().for_each(|space| self.space_freed(space)),
             Err(EndsLife) => self.end(),
         }
-        if self.execution.operations().len() == 0 && !self.layer.standing().holds_ram {
+        // How the layer stands takes longer to say than most requests take to plan: it is asked only if that matters.
+        let is_quiet = self.execution.operations().len() == 0;
+        if is_quiet && self.execution.takes_much_ram() && !self.layer.standing().holds_ram {
             self.execution.clear_ram();
         }
     }
