@@ -1,5 +1,4 @@
-//! The size of a persistent buffer as it is asked for: so many bytes or blocks, or a part of an address
-//! range.
+//! The size of a persistent buffer as it is asked for: a number of bytes or blocks, or a part of an address range.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,9 +11,9 @@ pub enum BufferSize {
     /// A percentage of the workload's address range, from 0 to the end of the highest block touched. (Amphisbaena §6.1:
     /// "1 % of the trace's maximum access range".)
     Percent(f64),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many blocks of the drive.
+    /// A number of blocks of the drive.
     Blocks(u64),
 }
 

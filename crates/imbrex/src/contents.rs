@@ -55,7 +55,7 @@ pub struct Bars {
 }
 
 impl Contents {
-    /// The sums of as many neighbours as it takes for at most so many bars.
+    /// At most `most` bars, each the sum of as many neighbours as that takes.
     #[must_use]
     pub fn bars(&self, most: usize) -> Bars {
         match self {

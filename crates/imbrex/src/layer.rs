@@ -22,7 +22,7 @@ pub enum Pressure {
     /// Somebody has asked for cleaning: whatever can be cleaned is to be, however much of it the layer would leave in
     /// idle time. Like that it ends in [`Step::Nothing`].
     Asked,
-    /// Nobody waits yet, but writes are expected: there are to be so many blocks of room, as
+    /// Nobody waits yet, but writes are expected: this is how many blocks of room there should be, as
     /// [`Standing::outlook`] counts them. Ends in [`Step::Nothing`], at the latest when nothing is gained.
     Ahead {
         /// How many.
@@ -348,8 +348,8 @@ pub trait TranslationLayer: Send {
     /// [`Pressure::Blocked`] lets a write take a block, or the answer is [`Step::Nothing`] and the device is full.
     fn clean(&mut self, why: Pressure, waiting: &[Request], plan: &mut Plan) -> Step;
 
-    /// From now on one step of cleaning moves at most so many blocks, and at least one, where the configuration allows
-    /// more. The layer forgets it with its life; its facts stay those of the configuration. Layers without
+    /// Limits one step of cleaning to a number of blocks from now on, at least one, where the configuration allows
+    /// more. The layer forgets the limit when its epoch ends; its facts stay those of the configuration. Layers without
     /// [`Facts::step_blocks`] have steps of one size, or none, and go on with them.
     fn bound_step(&mut self, _blocks: u32) {}
 

@@ -19,27 +19,27 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// So many `T` that are there from the start.
+    /// `count` values of type `T` that are there from the start.
     #[must_use]
     pub const fn of<T>(count: u64) -> Self {
         let bytes = count * size_of::<T>() as u64;
         Self { empty: bytes, most: bytes }
     }
 
-    /// So many `T` that are zeros, or room for so many: the system gives the memory as they are written.
+    /// `count` values of type `T` that are zeros, or room for them: the system gives the memory as they are written.
     #[must_use]
     pub const fn room<T>(count: u64) -> Self {
         Self { empty: 0, most: count * size_of::<T>() as u64 }
     }
 
-    /// At most so many `T` in a list that grows: it may have room for twice as many.
+    /// At most `most` values of type `T` in a list that grows: it may have room for twice as many.
     #[must_use]
     pub const fn growing<T>(most: u64) -> Self {
         let count = if most == 0 { 0 } else { 2 * most };
         Self::room::<T>(if 0 < count && count < FIRST { FIRST } else { count })
     }
 
-    /// At most so many `T` in a tree, whose nodes are at least half full.
+    /// At most `most` values of type `T` in a tree, whose nodes are at least half full.
     #[must_use]
     pub const fn tree<T>(most: u64) -> Self {
         // A node has room for 11, and an inner one for 12 children.

@@ -38,9 +38,9 @@ pub enum Place {
     Host(u32),
     /// A physical block; RAM is device 0.
     At(Pba),
-    /// As a source: zeros.
+    /// A source of zeros.
     Zero,
-    /// As a source: content that is known to be lost. A read of it is an I/O error, never zeros.
+    /// A source whose content is known to be lost. A read of it is an I/O error, never zeros.
     Lost,
 }
 

@@ -7,7 +7,7 @@ pub enum Recording {
     Conventional,
     /// Conventional and sequential zones.
     Zoned,
-    /// The same, with the conventional space taken zone by zone.
+    /// Conventional and sequential zones, with the conventional space taken zone by zone.
     WholeZones,
     /// Bands behind a persistent cache, as inside a drive-managed disk.
     Banded,

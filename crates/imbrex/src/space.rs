@@ -65,7 +65,7 @@ impl Space {
         }
     }
 
-    /// What superblocks and journals of so many blocks leave of the conventional space: a copy of each at its front,
+    /// What superblocks and journals of these sizes leave of the conventional space: a copy of each at its front,
     /// and one at its end. Nothing if they leave nothing.
     #[must_use]
     pub fn beside_metadata(&self, superblock: u32, journal: u32) -> Option<Self> {
@@ -74,13 +74,13 @@ impl Space {
         Some(Self { conventional: self.conventional.plus(copy), conventional_blocks: left, ..self.clone() })
     }
 
-    /// The conventional blocks of which superblocks and journals of so many blocks leave one.
+    /// The least number of conventional blocks of which superblocks and journals of these sizes leave one.
     #[must_use]
     pub const fn beside_one(superblock: u32, journal: u32) -> u64 {
         METADATA_COPIES as u64 * (superblock as u64 + journal as u64) + 1
     }
 
-    /// The same with conventional blocks for the longest journals that there are, whatever the drive has.
+    /// This space with conventional blocks for the longest journals that there are, whatever the drive has.
     #[must_use]
     pub fn ample(self) -> Self {
         let more = METADATA_COPIES as u64 * u64::from(u32::MAX) + 1;

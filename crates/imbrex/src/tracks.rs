@@ -171,7 +171,7 @@ impl Tracks {
         }
     }
 
-    /// The blocks of a top track that begins at the same angle over so many blocks of a bottom track.
+    /// The blocks of a top track that begins at the same angle over `blocks` blocks of a bottom track.
     #[inline]
     fn projected(&self, offset: u32, blocks: u32) -> (u32, u32) {
         let (b, t) = (self.bottom_blocks, self.top_blocks);

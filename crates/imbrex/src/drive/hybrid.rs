@@ -48,7 +48,7 @@ const MAX_UNITS: u64 = 1 << 31;
 const MAX_ACTIVATION_MS: u32 = 60_000;
 
 impl HybridSpec {
-    /// Blocks of the zones that belong to no realm and of so many zones of each realm.
+    /// Blocks of the zones that belong to no realm and of `of_realm` zones of each realm.
     fn with_zones(&self, of_realm: u64) -> u64 {
         let zones = u64::from(self.realms).saturating_mul(of_realm).saturating_add(self.fixed_zones.into());
         zones.saturating_mul(self.zone_blocks.into())
@@ -98,7 +98,7 @@ impl HybridSpec {
         (in_realms.saturating_add(self.fixed_zones), self.fixed_zones)
     }
 
-    /// The same disk with at most so many zones, of so many blocks, when all realms are sequential.
+    /// This disk with at most `zones` zones of `zone_blocks` blocks when all realms are sequential.
     pub(super) fn of_zones(&self, zones: u32, fixed_zones: u32, zone_blocks: u32) -> Result<Self, GeometryError> {
         match zones.saturating_sub(fixed_zones) / self.sequential_zones.max(1) {
             0 => Err(too_small(u64::from(zones) * u64::from(zone_blocks))),
@@ -106,7 +106,7 @@ impl HybridSpec {
         }
     }
 
-    /// What of the platters the domains take, in blocks of so many sectors.
+    /// What of the platters the domains take, in blocks of `block_sectors` sectors.
     pub(super) fn domains(&self, block_sectors: u32) -> Domains {
         let sectors = u64::from(block_sectors);
         Domains {

@@ -30,7 +30,7 @@ pub(super) fn check(tracks: &Tracks) -> Result<(), GeometryError> {
     GeometryError::check("media.skew_blocks", tracks.skew_blocks < top_blocks, tracks.skew_blocks, remedy)
 }
 
-/// The same tracks, at most `blocks` blocks of them: with fewer groups or more, or, where there is but one, with a
+/// At most `blocks` blocks of these tracks: with fewer groups or more, or, where there is but one, with a
 /// shorter or longer one. Conventional tracks stay, since what needs them does not shrink with the disk. `None` when
 /// nothing is left or there are too many.
 pub(super) fn with_blocks(tracks: &Tracks, blocks: u64) -> Option<Tracks> {
@@ -46,7 +46,7 @@ pub(super) fn with_blocks(tracks: &Tracks, blocks: u64) -> Option<Tracks> {
     Some(Tracks { groups: 1, bottom_tracks, top_tracks, ..*tracks })
 }
 
-/// The same tracks with at least so many conventional blocks. A bottom track is a conventional one while the top tracks
+/// These tracks with at least `blocks` conventional blocks. A bottom track is a conventional one while the top tracks
 /// beside it stay empty, so pairs of tracks are given up for that: whole groups where there are several. `None` when
 /// nothing is left.
 pub(super) fn with_conventional(tracks: &Tracks, blocks: u64) -> Option<Tracks> {

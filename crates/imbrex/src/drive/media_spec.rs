@@ -142,7 +142,7 @@ impl MediaSpec {
         }
     }
 
-    /// The same media with other [`MediaSpec::zones`]; as they are where there are none.
+    /// This media with other [`MediaSpec::zones`]; unchanged where there are none.
     pub(super) fn with_zones(
         &self,
         zones: u32,
@@ -158,7 +158,7 @@ impl MediaSpec {
         }
     }
 
-    /// The same media with a capacity of at most `blocks` blocks.
+    /// This media with a capacity of at most `blocks` blocks.
     pub(super) fn with_blocks(&self, blocks: u64) -> Result<Self, GeometryError> {
         match *self {
             Self::Conventional { .. } if blocks == 0 => Err(too_small(blocks)),

@@ -1,4 +1,4 @@
-//! The same drive in another size, or with other zones.
+//! A drive in another size, or with other zones.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ pub struct Shape {
 /// How many zones of a drive, from the first on, are conventional.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum ConventionalZones {
-    /// So many.
+    /// This number of zones.
     Count(u32),
     /// A percentage of all zones, rounded to the nearest; above 0, at least one.
     Percent(f64),
@@ -69,7 +69,7 @@ impl ConventionalZones {
 }
 
 impl DrivePreset {
-    /// The same drive with another capacity: `bytes` rounded down to whole blocks, zones, realms or erase blocks.
+    /// This drive with another capacity: `bytes` rounded down to whole blocks, zones, realms or erase blocks.
     /// Conventional zones and rewritable erase blocks keep their share. The mechanics keep rates and heads and change their
     /// cylinders, so the drive is the same in small; a seek curve from three data-sheet numbers is stretched over them.
     ///
@@ -79,7 +79,7 @@ impl DrivePreset {
         self.shaped(&Shape { capacity_bytes: Some(bytes), ..Shape::default() })
     }
 
-    /// The same disk with at least so many conventional blocks, if it is an interlaced one and can have them; any other
+    /// This disk with at least `blocks` conventional blocks, if it is an interlaced one and can have them; any other
     /// stays as it is. An interlaced disk has them where it leaves top tracks empty: nothing lies over the bottom tracks
     /// there. It loses the blocks of those top tracks, and everything takes as long as before.
     #[must_use]
@@ -91,7 +91,7 @@ impl DrivePreset {
         Self { media: media.unwrap_or_else(|| self.media.clone()), ..self.clone() }
     }
 
-    /// The same drive with another capacity, as [`DrivePreset::with_capacity`] says, and other zones. Zones of another
+    /// This drive with another capacity, as [`DrivePreset::with_capacity`] says, and other zones. Zones of another
     /// size leave conventional zones their share unless their number is given; what is left of the capacity beyond
     /// whole zones falls away.
     ///
@@ -137,7 +137,7 @@ impl DrivePreset {
         self.media.with_zones(zones, conventional_zones, zone_blocks)
     }
 
-    /// Blocks of a zone of so many bytes.
+    /// Blocks of a zone of `bytes` bytes.
     fn zone_blocks(&self, bytes: u64) -> Result<u32, GeometryError> {
         let block = u64::from(self.block_bytes.max(1));
         let whole = u32::try_from(bytes / block).ok().filter(|blocks| *blocks > 0 && bytes.is_multiple_of(block));

@@ -2,14 +2,14 @@
 
 use crate::mechanics::GeometryError;
 
-/// The error that nothing of use fits so many blocks.
+/// The error that nothing of use fits `blocks` blocks.
 pub(super) fn too_small(blocks: u64) -> GeometryError {
     let remedy = "give room for a block, or for one sequential zone or erase block beside those written in place";
     GeometryError::new("capacity", format!("{blocks} blocks are too few"), remedy)
 }
 
-/// How many units of `unit_blocks` fit `blocks` blocks, and how many of them are written in place, when so many of the
-/// units were.
+/// How many units of `unit_blocks` fit `blocks` blocks, and how many of them are written in place when `in_place` of
+/// `units` were.
 pub(super) fn with_units(
     blocks: u64,
     unit_blocks: u32,

@@ -100,7 +100,7 @@ fn hybrid(reserved: u32, buffer: u32, dice: &mut Dice) -> RandomDrive {
     RandomDrive { media, buffer }
 }
 
-/// A disk without conventional zones, and how many blocks of it so many copies of a journal take, with room for
+/// A disk without conventional zones, and how many of its blocks `copies` copies of a journal take, with room for
 /// `journal` blocks in each: a zone more is emptied, and another left out after a power cut.
 pub fn sequential(journal: u32, copies: u32, dice: &mut Dice) -> (RandomDrive, u32) {
     let zone_blocks = dice.between(6, 24) as u32;

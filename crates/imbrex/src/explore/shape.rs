@@ -84,7 +84,7 @@ impl Shape {
         Self::with_room(candidate, rules, 0, dice)
     }
 
-    /// The same with room for `above` blocks of a layer above, if it is on flash.
+    /// Like [`Shape::draw`], with room for `above` blocks of a layer above, if it is on flash.
     fn with_room(candidate: &Candidate, rules: Rules, above: u32, dice: &mut Dice) -> Result<Self, ShapeError> {
         let needs = SpaceNeeds { reserved: 0, buffer: dice.between(4, 40) as u32, blocks: above };
         let copies = dice.between(1, 2) as u32;
@@ -205,7 +205,7 @@ pub fn configuration(candidate: &Candidate, dice: &mut Dice) -> Result<toml::Tab
 }
 
 impl Site {
-    /// A random drive, or a stack of two, of which so many blocks at the front are the journal's.
+    /// A random drive, or a stack of two, of which the first `journal` blocks are the journal's.
     fn new(
         recording: Recording,
         journal: u32,
@@ -222,7 +222,7 @@ impl Site {
         Ok(Self { below, space, journal })
     }
 
-    /// A drive without conventional zones, whose first zones hold copies of a journal with room for so many blocks
+    /// A drive without conventional zones, whose first zones hold copies of a journal with room for `journal` blocks
     /// each.
     fn all_sequential(journal: u32, copies: u32, dice: &mut Dice) -> Result<Self, ShapeError> {
         let (drive, journal) = drives::sequential(journal, copies, dice);

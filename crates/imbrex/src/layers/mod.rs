@@ -190,7 +190,7 @@ pub fn zone_map(layer: &'static str, space: &Space, spare: u32) -> Result<ZoneMa
     }
 }
 
-/// Why a power cut may lose zones that are rewritten with so many spare ones, if it may.
+/// Why a power cut may lose zones that are rewritten with this number of spare ones, if it may.
 pub fn loses_zones(spare_zones: u32) -> Option<Unsafe> {
     let reason = "a zone that is reset before it is rewritten is lost with the power; set spare_zones to 1 or more";
     (spare_zones == 0).then(|| Unsafe(reason.to_owned()))

@@ -41,7 +41,7 @@ impl MechanicsSpec {
         self.assemble(Platters::Zoned(surface), rotation_ms)
     }
 
-    /// The mechanics of a drive with these tracks, which have been checked, in blocks of so many sectors.
+    /// The mechanics of a drive with these tracks, which have been checked, in blocks of `block_sectors` sectors.
     ///
     /// # Errors
     /// When the numbers describe no drive, or the layout or the recording is another.

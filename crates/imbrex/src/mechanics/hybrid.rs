@@ -7,7 +7,7 @@
 use super::surface::{Location, Seams, Surface};
 use super::{GeometryError, LayoutSpec, Mechanics, Platters, RecordingZone};
 
-/// How many narrow tracks lie where so many wide ones do, in lowest terms.
+/// How many narrow tracks lie where a number of wide ones do, in lowest terms.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Density {
     pub(super) wide: u32,
@@ -164,7 +164,7 @@ impl HybridSurface {
 }
 
 impl Mechanics {
-    /// The longest times of a hybrid disk in blocks of so many sectors; of another they are not known.
+    /// The longest times of a hybrid disk in blocks of `block_sectors` sectors; of another they are not known.
     #[must_use]
     pub fn bounds(&self, block_sectors: u32) -> Option<Bounds> {
         let Platters::Hybrid(surface) = &self.platters else { return None };
@@ -234,7 +234,7 @@ mod tests {
         assert!(last < disk.cylinders() && last > disk.cylinders() * 9 / 10, "{last} of {}", disk.cylinders());
     }
 
-    /// How long a transfer of so many sectors takes once it has begun, in ns.
+    /// How long a transfer of `sectors` sectors takes once it has begun, in ns.
     fn transfer(disk: &mut Mechanics, first: u64, sectors: u64) -> u64 {
         let begin = disk.access(0, first, 1, true);
         disk.access(begin, first + 1, sectors - 1, true) - begin

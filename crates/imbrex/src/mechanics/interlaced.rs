@@ -39,7 +39,7 @@ impl TrackArcs {
 }
 
 impl InterlacedSurface {
-    /// The surfaces of `heads` heads with these tracks, which have been checked; a block is so many sectors.
+    /// The surfaces of `heads` heads with these tracks, which have been checked; a block is `block_sectors` sectors.
     pub(super) fn new(tracks: &Tracks, heads: u32, block_sectors: u32) -> Result<Self, GeometryError> {
         check_heads(heads)?;
         let per_track = u64::from(tracks.bottom_blocks) * u64::from(block_sectors);

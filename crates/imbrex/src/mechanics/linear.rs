@@ -66,7 +66,7 @@ impl Linear {
         }
     }
 
-    /// The time for a step to the next cylinder of about so many.
+    /// The time for a step to the next cylinder on a drive of about `cylinders` cylinders.
     fn step_ns(&self, seek: &SeekSpec, cylinders: u32) -> Result<u64, GeometryError> {
         let step = self.density.step();
         // The time for one cylinder is the same on drives of any size; more take longer where there are fewer.

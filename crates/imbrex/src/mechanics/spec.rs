@@ -129,7 +129,7 @@ pub struct RecordingZone {
 }
 
 impl MechanicsSpec {
-    /// The same drive with `numerator/denominator` of the cylinders: rates, head count and skews stay. A linear
+    /// This drive with `numerator/denominator` of the cylinders: rates, head count and skews stay. A linear
     /// recording needs no change, since it follows the capacity.
     #[must_use]
     pub(crate) fn scaled(&self, numerator: u64, denominator: u64) -> Self {

@@ -69,8 +69,8 @@ struct Divisors {
 enum Order {
     /// All tracks of a cylinder, then the next cylinder.
     CylinderMajor { heads: u32 },
-    /// Sections of so many tracks on one surface, alternately inwards and outwards, and so many passes over all heads to
-    /// a group; see [`LayoutSpec::Serpentine`].
+    /// Sections of `section` tracks on one surface, alternately inwards and outwards, and `passes` passes over all
+    /// heads to a group; see [`LayoutSpec::Serpentine`].
     Serpentine { heads: u32, section: u32, passes: u32, track_skew: Angle, group_skew: Angle },
 }
 
@@ -79,7 +79,8 @@ enum Order {
 pub(super) enum Seams {
     /// At the index mark: passing from one recording zone to the next may cost a turn.
     Index,
-    /// As much later than the last track of the one before it as cylinders of that do. In cylinder-major order only.
+    /// Later than the last track of the zone before it by the skew from one cylinder of that zone to the next. In
+    /// cylinder-major order only.
     Skewed,
 }
 
@@ -224,7 +225,7 @@ const MAX_HEADS: u32 = 1024;
 /// The most cylinders of a group.
 const MAX_GROUP_CYLINDERS: u32 = 1024;
 
-/// Whether a drive can have so many heads.
+/// Whether a drive can have this number of heads.
 pub(super) fn check_heads(heads: u32) -> Result<(), GeometryError> {
     GeometryError::check("heads", (1..=MAX_HEADS).contains(&heads), heads, "give between 1 and 1024 heads")
 }
@@ -295,7 +296,8 @@ impl Order {
         }
     }
 
-    /// What the sectors of a recording zone with so many to a track are divided by. A cylinder is a pass over all heads.
+    /// What the sectors of a recording zone with `per_track` to a track are divided by. A cylinder is a pass over all
+    /// heads.
     fn divisors(&self, per_track: u32) -> Divisors {
         // At most 2⁴⁵: of more than there can be, the quotient is 0 as well.
         let of = |tracks: u32| Reciprocal::new((u64::from(per_track) * u64::from(tracks)).min(MAX_DIVIDEND));

@@ -12,7 +12,7 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// Devices of so many blocks; at least one.
+    /// A device for each of these numbers of blocks; at least one.
     #[must_use]
     pub fn new(blocks: impl IntoIterator<Item = u64>) -> Self {
         let devices = (Pba::DISK..).zip(blocks).map(|(device, blocks)| Conventional::new(device, blocks)).collect();

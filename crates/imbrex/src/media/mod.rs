@@ -162,7 +162,7 @@ pub trait Media: Send {
     /// The state of every unit that holds blocks.
     fn report(&self) -> Vec<UnitState>;
 
-    /// The same for each device, if this is [`Pba::DISK`] alone.
+    /// The state of every unit that holds blocks, of each device; the default is for [`Pba::DISK`] alone.
     fn unit_report(&self) -> UnitReport {
         UnitReport { devices: vec![Vec::new(), self.report()] }
     }
@@ -179,7 +179,7 @@ pub trait Media: Send {
     /// where there are no realms.
     fn set_active(&mut self, _realm: u32, _sequential: bool) {}
 
-    /// The same media in the same state.
+    /// A copy of the media in this state.
     fn copy(&self) -> Box<dyn Media>;
 
     /// Marks a unit read-only or offline, as a failing head would.
@@ -205,7 +205,8 @@ fn resettable(unit: Unit, condition: Option<Condition>) -> Result<(), Illegal> {
     }
 }
 
-/// Calls `check` with each unit of so many blocks that `at` touches, where in it that begins, and how many blocks it is.
+/// Calls `check` with each unit of `unit_blocks` blocks that `at` touches, where in it that begins, and how many blocks
+/// it is.
 fn each_unit(
     at: Extent<Pba>,
     unit_blocks: u32,
@@ -239,7 +240,7 @@ fn readable(at: Extent<Pba>, unit: Unit, is: UnitState, end: u32) -> Result<(), 
     }
 }
 
-/// Refuses a write at block `offset` of a unit of so many `blocks` that is not at its `pointer` or passes its end.
+/// Refuses a write at block `offset` of a unit of `blocks` blocks that is not at its `pointer` or passes its end.
 fn appends(at: Extent<Pba>, unit: Unit, (offset, blocks): (u32, u32), pointer: u32) -> Result<(), Illegal> {
     if offset != pointer {
         Err(Illegal::OffPointer { at, unit, pointer })

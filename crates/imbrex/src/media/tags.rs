@@ -39,7 +39,7 @@ impl Tag {
         (self.0 & ((1 << VERSION_BITS) - 1)) as u32
     }
 
-    /// The same version of the block `blocks` further on; zeros stay zeros.
+    /// This version of the block `blocks` further on; zeros stay zeros.
     #[must_use]
     pub fn plus(self, blocks: u64) -> Self {
         if self == Self::ZERO { self } else { Self(self.0 + (blocks << VERSION_BITS)) }

@@ -52,15 +52,15 @@ impl BufferedBlocks {
         self.map.memory() + Memory::growing::<u32>(self.slots.into())
     }
 
-    /// None of `capacity` blocks, before so many slots from `place` on.
+    /// None yet; at most `capacity` blocks, in `slots` slots from `place` on.
     #[must_use]
     pub fn new(place: Pba, slots: u32, capacity: u64) -> Self {
         let map = BlockMap::new(capacity, slots);
         Self { place, slots, capacity, map, lost: LostBlocks::default(), given_up: Vec::new() }
     }
 
-    /// Where the blocks of zones lie, each of which has these blocks and is written up to so many; `zone_of` says which of
-    /// them a block belongs to. Looks at every slot.
+    /// Where the blocks of zones lie. `zones` has the blocks of each, and up to where it is written; `zone_of` says
+    /// which of them a block belongs to. Looks at every slot.
     #[must_use]
     pub fn contents(
         slots: &impl Slots,

@@ -15,7 +15,7 @@ use crate::memory::Memory;
 /// Slots that are looked at to see when room comes.
 const MOST_PASSED: u32 = 1 << 16;
 
-/// Room that comes when so many groups of slots have been given up.
+/// Room that comes when a number of groups of slots have been given up.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Coming {
     /// Groups.

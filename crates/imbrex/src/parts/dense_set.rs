@@ -2,7 +2,7 @@
 
 use crate::memory::Memory;
 
-/// As the place: the number is not in the set.
+/// The place of a number that is not in the set.
 const ABSENT: u32 = u32::MAX;
 
 /// Numbers below a limit, in an order that only insertions and removals decide.

@@ -65,7 +65,7 @@ impl<T: Copy> HeatOrder<T> {
         Memory::room::<T>(self.sorted.capacity() as u64) + Memory::growing::<u32>(1 << 16)
     }
 
-    /// For so many things at a time.
+    /// For at most `most` things at a time.
     #[must_use]
     pub fn new(most: u32) -> Self {
         Self { counts: Vec::new(), sorted: Vec::with_capacity(most as usize) }

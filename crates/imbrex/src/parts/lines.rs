@@ -21,7 +21,7 @@ impl<T> Default for Lines<T> {
 }
 
 impl<T: Copy> Lines<T> {
-    /// The memory that they take when at most so many are taken.
+    /// The memory that they take when at most `most` are taken.
     #[must_use]
     pub fn memory(most: u64) -> Memory {
         let chunks = most.div_ceil(CHUNK as u64);

@@ -66,7 +66,7 @@ impl LostBlocks {
         }
     }
 
-    /// Plans a read for the host of `at`, which lies from `place` on and is written up to so many blocks: what is not
+    /// Plans a read for the host of `at`, which lies from `place` on and has `written` blocks written: what is not
     /// written reads as zeros, what is lost as an error. The first block goes to `host`.
     #[inline]
     pub fn read(&self, at: Extent<Lba>, (place, written): (Pba, u32), host: u32, plan: &mut Plan) {
@@ -132,7 +132,7 @@ impl LostBlocks {
     }
 }
 
-/// Plans a read of blocks that lie from a place on and are written up to so many.
+/// Plans a read of `blocks` blocks that lie from `place` on, of which `written` are written.
 #[inline]
 fn read_written(blocks: u32, (place, written): (Pba, u32), host: u32, plan: &mut Plan) {
     let written = written.min(blocks);

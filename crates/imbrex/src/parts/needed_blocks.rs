@@ -23,7 +23,7 @@ pub struct NeededBlocks {
 }
 
 impl NeededBlocks {
-    /// The memory that it takes on so many blocks.
+    /// The memory that it takes for `blocks` blocks.
     #[must_use]
     pub fn memory(&self, blocks: u64) -> Memory {
         self.turned.memory(blocks) + self.pending.memory(blocks)

@@ -17,7 +17,7 @@ pub(super) struct PlaceTable {
 }
 
 impl PlaceTable {
-    /// Entries of a table for so many blocks.
+    /// Entries of a table for at most `most` blocks.
     fn places_for(most: u64) -> u64 {
         (2 * most).next_multiple_of(LINE).max(2 * LINE)
     }

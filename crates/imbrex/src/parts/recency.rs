@@ -3,7 +3,7 @@
 use super::bitmap::Bitmap;
 use crate::memory::Memory;
 
-/// As the `newer` link: the slot is not in the list. Links of zeros are memory that the system has not given yet: the
+/// The `newer` link of a slot that is not in the list. Links of zeros are memory that the system has not given yet: the
 /// list of a large buffer takes room as it fills.
 const ABSENT: u32 = 0;
 /// No slot; as a link of a slot, that there is none in this direction.

@@ -28,7 +28,7 @@ fn place(at: u64) -> (usize, u64) {
 }
 
 impl SparseBitmap {
-    /// The memory that it takes with at most so many numbers in it.
+    /// The memory that it takes with at most `most` numbers in it.
     #[must_use]
     pub fn memory(&self, most: u64) -> Memory {
         let groups = self.numbers.len() as u64;

@@ -36,7 +36,7 @@ fn locate(lba: Lba) -> (usize, usize) {
 }
 
 impl SparseMap {
-    /// The memory that it takes with at most so many blocks in it.
+    /// The memory that it takes with at most `most` blocks in it.
     #[must_use]
     pub fn memory(&self, most: u64) -> Memory {
         let groups = self.groups.len() as u64;

@@ -15,7 +15,7 @@ impl StepSize {
         Self { most, now: most }
     }
 
-    /// A step moves at most so many blocks, within what the configuration allows.
+    /// Limits a step to `blocks` blocks, within what the configuration allows.
     pub fn bound(&mut self, blocks: u32) {
         self.now = blocks.clamp(1, self.most);
     }

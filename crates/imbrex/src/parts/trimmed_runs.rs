@@ -1,5 +1,5 @@
-//! Blocks that clients have given up, as runs: for who empties a whole unit once nothing in it is needed. To forget one
-//! costs that chance and nothing else, so only so many are kept.
+//! Blocks that clients have given up, as runs, for a layer that empties a whole unit once nothing in it is needed. To
+//! forget one costs that chance and nothing else, so only a limited number is kept.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct TrimmedRuns {
 }
 
 impl TrimmedRuns {
-    /// None, and at most so many.
+    /// None yet, and at most `most`.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self { runs: BTreeMap::new(), most }

@@ -170,7 +170,7 @@ impl UnitPool {
         }
     }
 
-    /// Nothing more is written to a unit, which holds so many live blocks.
+    /// Nothing more is written to a unit, which holds `live` live blocks.
     pub fn close(&mut self, unit: u32, live: u32) {
         self.role[unit as usize] = Role::Closed;
         match &mut self.closed {
@@ -180,7 +180,7 @@ impl UnitPool {
         }
     }
 
-    /// A unit holds so many live blocks now.
+    /// A unit holds `live` live blocks now.
     #[inline]
     pub fn changed(&mut self, unit: u32, live: u32) {
         if let Closed::ByLive(units) = &mut self.closed {

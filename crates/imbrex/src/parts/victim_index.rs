@@ -12,7 +12,7 @@ use crate::memory::Memory;
 const BUCKETS: u32 = 1024;
 /// No unit.
 const NOBODY: u32 = u32::MAX;
-/// As the live blocks: the unit is not in the index.
+/// The number of live blocks of a unit that is not in the index.
 const ABSENT: u32 = u32::MAX;
 
 #[derive(Copy, Clone, Debug)]
@@ -33,7 +33,7 @@ struct Bucket {
 #[derive(Clone, Debug)]
 pub struct VictimIndex {
     entries: Vec<Entry>,
-    /// Live blocks are shifted by so many bits to the number of the bucket.
+    /// By how many bits the number of live blocks is shifted to get the number of the bucket.
     shift: u32,
     buckets: Vec<Bucket>,
     /// Buckets that hold a unit.

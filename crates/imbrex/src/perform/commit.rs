@@ -70,7 +70,7 @@ fn most_items(setup: &Setup) -> usize {
 }
 
 impl Commits {
-    /// Of a layer whose redo moves write at most so many blocks of a plan.
+    /// For a layer whose redo moves write at most `most_redo_blocks` blocks of a plan.
     pub fn new(setup: &Setup, ring: Ring, most_redo_blocks: u32) -> Self {
         let redo_entry_blocks = redo_entry_blocks(setup.block_bytes, most_redo_blocks);
         Self { items: Items::default(), under_way: None, ring, redo_entry_blocks }
@@ -301,7 +301,7 @@ impl<'a> Entries<'a> {
         Self { setup, drafts: vec![Draft::new(setup.coding)] }
     }
 
-    /// The entry that has room for so many records and images, or is empty.
+    /// The entry that has room for `records` records and `images` images, or is empty.
     fn with_room(&mut self, records: usize, images: usize) -> Option<&mut Draft> {
         let Setup { block_bytes, entry_blocks, coding, .. } = *self.setup;
         let is_full = |last: &Draft| last.blocks_with(records, images, block_bytes) > entry_blocks && !last.is_empty();

@@ -23,7 +23,7 @@ pub(super) struct Joint<'a> {
 }
 
 impl<'a> Joint<'a> {
-    /// None yet; those that join the first one may have so many records.
+    /// None yet; those that join the first one may have at most `most_records` records.
     pub fn new(operations: &'a Operations, most_records: usize) -> Self {
         Self { operations, room: most_records, moves: Vec::new(), waiting: BTreeSet::new(), is_begun: false }
     }

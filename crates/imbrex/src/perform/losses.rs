@@ -42,7 +42,7 @@ impl Losses {
         self.acknowledged
     }
 
-    /// The first so many writes that were acknowledged are durable.
+    /// The first `acknowledged` of the acknowledged writes are durable.
     pub fn settle(&mut self, acknowledged: u64) {
         self.settled = acknowledged;
     }

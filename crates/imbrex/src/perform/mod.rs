@@ -97,7 +97,8 @@ impl Performer {
         Self::open_suspecting(setup, BTreeSet::new())
     }
 
-    /// The same, where blocks are known that could not be read: those that still cannot become `Lost`.
+    /// Starts on a formatted store, of which blocks are known that could not be read: those that still cannot become
+    /// `Lost`.
     ///
     /// # Errors
     /// Those of [`Performer::open`].
@@ -311,8 +312,8 @@ impl Performer {
         Steps { under_way: under_way.into(), ..self.core.steps }
     }
 
-    /// From now on a step of cleaning moves at most so many blocks, where the layer can make it smaller. It stays so
-    /// when a new life of the layer begins.
+    /// Limits a step of cleaning to `blocks` blocks from now on, where the layer can make it smaller. The limit stays
+    /// when a new epoch of the layer begins.
     pub fn bound_step(&mut self, blocks: u32) {
         self.core.step_bound = Some(blocks);
         if let State::Running(running) = &mut self.state {

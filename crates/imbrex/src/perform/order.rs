@@ -82,7 +82,7 @@ impl Order {
 /// compared with all others would keep clients waiting.
 #[derive(Default)]
 struct Touched {
-    /// Those that touch some of so many blocks.
+    /// Those that touch a stretch of blocks, by its number.
     stretches: BTreeMap<u64, Vec<u64>>,
     /// Those that touch long runs, which are in no stretch.
     long: BTreeSet<u64>,

@@ -53,7 +53,7 @@ pub enum Request {
     Read(Extent<Lba>),
     /// Write blocks; the content is that many blocks long.
     Write(Extent<Lba>, Bytes),
-    /// The same, when the client's request was smaller: whoever asks has read the rest of the first and the last block.
+    /// Write blocks for a smaller request of a client: whoever asks has read the rest of the first and the last block.
     Merged {
         /// The blocks.
         at: Extent<Lba>,
@@ -69,10 +69,10 @@ pub enum Request {
     Zero(Extent<Lba>),
     /// Make every write that has been replied to durable.
     Flush,
-    /// The same for the sake of writes that were submitted in a life of the layer (FUA), which were lost if that has
-    /// ended. [`super::Counts::rebuilds`] is the number of a life. What else was lost is left for a flush to report.
+    /// Flush for the sake of writes that were submitted in an epoch of the layer (FUA), which were lost if that has
+    /// ended. [`super::Counts::rebuilds`] is the number of an epoch. What else was lost is left for a flush to report.
     Fua {
-        /// The life.
+        /// The epoch.
         life: u64,
     },
 }

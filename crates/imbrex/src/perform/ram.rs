@@ -20,7 +20,7 @@ pub(super) struct Ram {
 }
 
 impl Ram {
-    /// Of so many blocks.
+    /// With `blocks` blocks.
     pub fn new(blocks: u32, block_bytes: usize) -> Self {
         Self { block_bytes, chunks: vec![None; (blocks as usize).div_ceil(CHUNK)], taken: 0 }
     }

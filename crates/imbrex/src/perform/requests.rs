@@ -74,7 +74,7 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    /// A request of which the first block is about to be planned: a write of `data`, or a read of so many bytes.
+    /// A request of which the first block is about to be planned: a write of `data`, or a read of `reads` bytes.
     pub fn begin(&mut self, id: u64, data: Bytes, reads: usize, is_write: bool) {
         let active = Active { data, reads, is_write, buffer: Vec::new(), moves: 0, unplanned: true, failed: None };
         self.active.insert(id, active);

@@ -104,9 +104,9 @@ pub(super) struct Checkpoint {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Due {
     Nothing,
-    /// As much as its records ask for.
+    /// The room that its records ask for.
     Part,
-    /// As much as there is room for, since somebody waits for it.
+    /// All the room that there is, since somebody waits for it.
     Share,
     /// All that is left.
     Rest,
@@ -206,7 +206,7 @@ impl Ring {
         self.used() + self.reserve >= self.slots.room()
     }
 
-    /// Whether there is room for so many blocks, and for all that the ring must have room for.
+    /// Whether there is room for `blocks` blocks, and for all that the ring must have room for.
     pub fn has_room(&self, blocks: u64) -> bool {
         self.used() + self.reserve + blocks < self.slots.room()
     }

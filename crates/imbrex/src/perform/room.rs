@@ -20,7 +20,7 @@ const ATTEMPTS: usize = 32;
 /// Redo plans whose images have room at a time: three while a checkpoint is completed, five while one is under way.
 pub(super) const REDO_PLANS: (u64, u64) = (3, 5);
 
-/// Journal blocks that an entry with so many redo images takes; none without any.
+/// Journal blocks that an entry with this number of redo images takes; none without any.
 pub(super) fn redo_entry_blocks(block_bytes: usize, images: u32) -> usize {
     if images == 0 { 0 } else { journal::entry_blocks(0, images as usize, block_bytes) }
 }
@@ -58,7 +58,7 @@ pub struct JournalNeed {
 }
 
 impl JournalNeed {
-    /// That of a layer in blocks of `block_bytes`, with so many records gathered before a commit.
+    /// That of a layer in blocks of `block_bytes`, with `gather` records gathered before a commit.
     #[must_use]
     pub fn of(facts: &JournalFacts, block_bytes: usize, gather: usize, coding: Coding) -> Self {
         let regions = journal::entry_blocks(2 * 2 * gather + REGION_RECORDS, 0, block_bytes);
@@ -145,17 +145,17 @@ pub enum JournalLength {
 }
 
 impl JournalLength {
-    /// The length that somebody has chosen; or what the layer needs, and a roomy journal on a drive of so many
-    /// conventional blocks that has the room.
+    /// The length that somebody has chosen; or what the layer needs, and a roomy journal on a drive that has the room
+    /// among its conventional blocks.
     #[must_use]
     pub fn chosen(blocks: Option<u32>, conventional_blocks: u64) -> Self {
         let roomy = (conventional_blocks / ROOMY_SHARE).min(ROOMY) as u32;
         blocks.map_or(Self::AtLeast(roomy), Self::Exactly)
     }
 
-    /// The length at which the layer that `make` makes beside a journal of so many blocks has what it needs, with so
-    /// many records gathered before a commit; and that layer. The more the journal takes, the less may be left to map,
-    /// so that this comes to an end.
+    /// The length at which the layer that `make` makes beside a journal of that length has what it needs, with `gather`
+    /// records gathered before a commit; and that layer. The more the journal takes, the less may be left to map, so
+    /// that this comes to an end.
     ///
     /// # Errors
     /// Those of `make` for the first length, and [`JournalTooShort`].

@@ -211,7 +211,7 @@ impl Running {
         self.accept_access(core, Wanted::of(id, Access::Write, at), zeros.into(), None);
     }
 
-    /// Accepts an access, of which so many bytes were given, if not all.
+    /// Accepts an access, of which `given_bytes` bytes were given, if not all.
     fn accept_access(
         &mut self,
         core: &mut Core,

@@ -75,8 +75,8 @@ impl Stack {
         Self::open_suspecting(setup, Vec::new())
     }
 
-    /// The same, where blocks of drives are known that could not be read: those that still cannot become `Lost`.
-    /// `suspects` are those of each drive, in order.
+    /// Starts on formatted drives, of which blocks are known that could not be read: those that still cannot become
+    /// `Lost`. `suspects` are those of each drive, in order.
     ///
     /// # Errors
     /// Those of [`Stack::open`].

@@ -58,7 +58,7 @@ impl Looks {
         }
     }
 
-    /// Looks at the end, after all of so many requests.
+    /// Looks at the end, after all `requests` requests.
     pub(super) fn end(
         &self,
         requests: u64,

@@ -16,7 +16,7 @@ struct Flight {
 }
 
 pub(super) struct InFlight {
-    /// Whom the next plan is for.
+    /// What the next plan is for.
     pub planning: Owner,
     flights: Vec<Flight>,
     /// Places in `flights` to be used again.

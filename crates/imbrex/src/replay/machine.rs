@@ -196,8 +196,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Sees to it that space comes back to a layer that waits for it: it may have since so many resets and frees had
-    /// taken effect; otherwise the pending records are written early. Says whether any has or may.
+    /// Sees to it that space comes back to a layer that waits for it. More resets and frees than `given_before` may
+    /// have taken effect since; otherwise the pending records are written early. Says whether any has or may.
     pub(super) fn give_back(
         &mut self,
         layer: &mut dyn TranslationLayer,

@@ -39,8 +39,8 @@ pub struct ReplayOptions {
     /// Whether every read is compared with what was written, and the whole disk at the end. Takes memory for what is
     /// written after prefilling: 32 KiB on the host's side and on the media's for each 4096 blocks touched. Default no.
     pub verify: bool,
-    /// When verifying, the layer's invariants are checked after every so many requests, and with 1 after every cleaning
-    /// step too. 0 is never. Default 4096.
+    /// When verifying, the layer's invariants are checked each time that this number of requests is complete, and with
+    /// 1 after every cleaning step too. 0 is never. Default 4096.
     pub check_every: u64,
     /// Whether the journal that a live device would write is priced, and space comes back only once the records before
     /// it are in the journal. Default no: the papers leave the journal out.
@@ -150,13 +150,13 @@ impl ReplayOptions {
         Err(ReplayError::Option { option: "extend", reason })
     }
 
-    /// The error that a trace of so many requests is over before bands are to be looked at.
+    /// The error that a trace of `requests` requests is over before bands are to be looked at.
     pub(super) fn late_bands(requests: u64) -> ReplayError {
         let reason = format!("they are to be looked at after the {requests} requests of the trace; choose earlier");
         ReplayError::Option { option: "bands", reason }
     }
 
-    /// The error that a trace of so many requests is over before the warm-up is.
+    /// The error that a trace of `requests` requests is over before the warm-up is.
     pub(super) fn all_warm_up(&self, requests: u64) -> ReplayError {
         let reason = format!("it covers the whole trace of {requests} requests; choose a shorter one");
         ReplayError::Option { option: "warm_up", reason }
@@ -211,9 +211,9 @@ impl ReplayOptions {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUp {
-    /// So many requests.
+    /// A number of requests.
     Requests(u64),
-    /// The requests that the trace has before so many nanoseconds, in a closed loop too.
+    /// The requests that the trace has before this number of nanoseconds, in a closed loop too.
     Ns(u64),
 }
 
@@ -231,10 +231,10 @@ pub enum Beyond {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceMoment {
-    /// After so many requests of the trace, the warm-up included.
+    /// After this number of requests of the trace, the warm-up included.
     Requests(u64),
-    /// Before the first request that arrives so many nanoseconds after the beginning, or later. Not in a closed loop,
-    /// which ignores when requests arrive.
+    /// Before the first request that arrives this number of nanoseconds after the beginning, or later. Not in a closed
+    /// loop, which ignores when requests arrive.
     Ns(u64),
 }
 
@@ -269,8 +269,8 @@ pub struct Extension {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
-    /// So many nanoseconds of simulated time.
+    /// A number of nanoseconds of simulated time.
     Ns(u64),
-    /// So many requests.
+    /// A number of requests.
     Requests(u64),
 }

@@ -45,7 +45,7 @@ pub struct Outcome {
     pub latency_ms: LatencyMs,
     /// Written blocks that updated a buffered block.
     pub write_hit_blocks: u64,
-    /// The same, of all written blocks.
+    /// Written blocks that updated a buffered block, of all written blocks.
     pub write_hit_ratio: f64,
     /// Writes all of whose blocks updated buffered blocks, of all writes.
     pub write_hit_ratio_requests: f64,

@@ -18,7 +18,7 @@ use crate::plan::{Place, Unit, Why};
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Operation {
     pub what: What,
-    /// Whom it is for.
+    /// What it is for.
     pub of: Owner,
     pub host: Host,
 }
@@ -39,7 +39,7 @@ pub(super) enum What {
     Forget(Extent<Pba>),
 }
 
-/// Whom an operation is for.
+/// What an operation is for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Owner {
     /// A request, by its number among those in flight.

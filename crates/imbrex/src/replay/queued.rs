@@ -52,7 +52,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Makes the plans that follow plans for `request`; returns whom they were for.
+    /// Makes the plans that follow plans for `request`; returns what they were for.
     pub(super) fn open(&mut self, request: Pending) -> Option<Owner> {
         self.disk.request_begins();
         let flights = &mut self.scheduled.as_mut()?.flights;
@@ -68,7 +68,7 @@ impl Machine {
         scheduled.flights.completed(of, served_ns)
     }
 
-    /// Makes the plans that follow plans for `of`; returns whom they were for.
+    /// Makes the plans that follow plans for `of`; returns what they were for.
     pub(super) fn plan_for(&mut self, of: Owner) -> Owner {
         self.scheduled.as_mut().map_or(of, |scheduled| std::mem::replace(&mut scheduled.flights.planning, of))
     }

@@ -80,7 +80,7 @@ pub(super) fn roomy<'a>(
     Ok(Cow::Owned(drive.with_conventional(Space::beside_one(superblock_blocks(drive.block_bytes), journal))))
 }
 
-/// The same drive, whose accesses take no time.
+/// The device of `drive`, with accesses that take no time.
 pub(super) fn untimed(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveError> {
     Ok(Device::new(drive.media(recording)?, Box::new(NoTime), drive.block_bytes))
 }
@@ -137,7 +137,7 @@ pub fn space(disk: &Device, buffer_blocks: u32, options: &ReplayOptions) -> Resu
     }
 }
 
-/// What a volume with a journal of so many blocks leaves of a space. A cache has no superblock of its own.
+/// What a volume with a journal of `journal_blocks` blocks leaves of a space. A cache has no superblock of its own.
 fn beside_journal(whole: &Space, journal_blocks: u32, block_bytes: u32) -> Result<Space, ReplayError> {
     let superblock = if whole.home.is_none() { superblock_blocks(block_bytes) } else { 0 };
     whole.beside_metadata(superblock, journal_blocks).ok_or_else(|| {

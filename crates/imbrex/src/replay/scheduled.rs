@@ -1,11 +1,11 @@
-//! The queue of the disk, and what is in it for whom.
+//! The queue of the disk, and what each operation in it is for.
 
 use super::content::Host;
 use super::in_flight::InFlight;
 use super::queue::{Operation, Owner, Queue, What};
 use super::scheduler::Scheduler;
 
-/// The queue of the disk, and what is in it for whom.
+/// The queue of the disk, and what each operation in it is for.
 pub(super) struct Scheduled {
     pub queue: Queue,
     pub flights: InFlight,

@@ -105,8 +105,8 @@ impl Series {
         series
     }
 
-    /// A request is complete, the last of so many. Whatever was added since the last call belongs to the window of this
-    /// moment. Says whether [`Series::see`] must be told what that comes to.
+    /// A request is complete, the last of `requests`. Whatever was added since the last call belongs to the window of
+    /// this moment. Says whether [`Series::see`] must be told what that comes to.
     #[inline]
     pub(super) fn advance(&mut self, now_ns: u64, requests: u64) -> bool {
         let is_due = requests >= self.due;

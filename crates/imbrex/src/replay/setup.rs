@@ -140,7 +140,7 @@ impl Simulation {
         Ok(outcome.timed(watch.begun.elapsed().as_secs_f64()))
     }
 
-    /// A layer of the library as configured, with a buffer of so many blocks, on an empty `disk`.
+    /// A layer of the library as configured, with a buffer of `buffer_blocks` blocks, on an empty `disk`.
     ///
     /// # Errors
     /// When the layer or the disk refuses.

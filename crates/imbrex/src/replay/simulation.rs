@@ -237,7 +237,7 @@ impl Simulation {
         (self.blocked, self.idle) = (Cleaning::default(), Cleaning::default());
     }
 
-    /// When verifying, checks the layer after every so many requests.
+    /// When verifying, checks the layer after every `check_every` requests.
     pub(super) fn check_now_and_then(&self, requests: u64) -> Result<(), Box<Fault>> {
         let every = self.options.check_every;
         let is_time = self.options.verify && every > 0 && requests.is_multiple_of(every);
@@ -290,7 +290,7 @@ impl Simulation {
         ahead.completed(done_ns);
     }
 
-    /// A request of so many bytes took so long.
+    /// A request of `bytes` bytes took `latency_ns`.
     #[inline]
     pub(super) fn served(&mut self, request: &Request, bytes: u32, latency_ns: u64) {
         self.host.add(request, bytes, latency_ns);
@@ -306,7 +306,7 @@ impl Simulation {
         self.machine.delivered()
     }
 
-    /// Serves a write of `at` that had so many bytes.
+    /// Serves a write of `at`, of which the request had `bytes` bytes.
     #[inline(always)]
     pub(super) fn write(
         &mut self,

@@ -14,7 +14,8 @@ use crate::space::{Home, METADATA_COPIES, Space};
 /// How often a drive is enlarged before it is given up to find one that is large enough.
 const ATTEMPTS: u32 = 32;
 
-/// The smallest size of `preset`, nearly, on which `layer` with a buffer of so many blocks offers `needed` blocks.
+/// The smallest size of `preset`, nearly, on which `layer` with a buffer of `buffer_blocks` blocks offers `needed`
+/// blocks.
 ///
 /// # Errors
 /// Why no size will do: a wrong field of the configuration, or what the layer wants of the largest drive that can be.
@@ -47,8 +48,8 @@ pub fn sized(
     Err(last.unwrap_or(ConfigError::Space { layer: layer.name, reason }.into()))
 }
 
-/// Whether `layer`, and for a cache the layers below it, can be made on `drive` as configured, with a buffer of so many
-/// blocks: the blocks that it offers. Makes the maps and fills nothing.
+/// Whether `layer`, and for a cache the layers below it, can be made on `drive` as configured, with a buffer of
+/// `buffer_blocks` blocks: the blocks that it offers. Makes the maps and fills nothing.
 ///
 /// # Errors
 /// What does not fit, as [`Setup::simulation`](super::Setup::simulation) would say.
@@ -106,7 +107,7 @@ pub(super) fn below_journal(options: &ReplayOptions) -> ReplayOptions {
     ReplayOptions { journal_blocks: None, bands: None, extend: None, ..options.clone() }
 }
 
-/// The space of a cache of so many blocks before a disk that offers `home`.
+/// The space of a cache of `cache_blocks` blocks before a disk that offers `home`.
 pub(super) fn cache_space(cache_blocks: u32, home: u64) -> Space {
     Space {
         conventional: Pba::disk(0),

@@ -236,7 +236,7 @@ impl Workload {
         }
     }
 
-    /// Generates so many requests; changes nothing about a file, nor about what was made from another workload.
+    /// Generates `requests` requests; changes nothing about a file, nor about what was made from another workload.
     pub fn set_requests(&mut self, requests: u64) {
         match self {
             Self::File(_) | Self::Dense(_) | Self::Prepopulated(_) | Self::Writes(_) | Self::Provided(_) => {}

@@ -61,8 +61,8 @@ fn row(check: &str, expected: f64, measured: f64) -> Comparison {
     Comparison { verdict, ..Comparison::close(DRIVE, check, (expected, measured), 0.0, "ms") }
 }
 
-/// How long it takes to clean a band at that part of the capacity, of which so many blocks were written one by one, in
-/// turn with as many of the bands behind it as make up the second number.
+/// How long it takes to clean a band at `part` of the capacity, of which `dirty` blocks were written one by one, in
+/// turn with those of as many bands behind it as make up `among`.
 fn clean_ms(part: f64, (dirty, among): (u32, u32), scratch: bool) -> Result<f64, ReplayError> {
     let drive = DrivePreset::named(DRIVE).and_then(|drive| drive.with_capacity(SMALLER))?;
     let layer = layers::find("skylight")?;

@@ -32,7 +32,7 @@ struct Point {
     of: Of,
 }
 
-/// What the cache has so many of.
+/// What is counted in the cache.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Of {
     Blocks,
@@ -108,7 +108,7 @@ impl Point {
         ]
     }
 
-    /// What the cache has of a band so many writes after its first block.
+    /// What the cache has of a band `writes` writes after its first block.
     fn gathered(&self, writes: f64) -> f64 {
         let [n, b] = [self.bands, self.band_blocks].map(f64::from);
         1.0 + (b - 1.0) * (1.0 - (-writes / (n * b)).exp())
@@ -161,8 +161,8 @@ impl Point {
     }
 }
 
-/// The layer on bands behind a cache of so many slots and entries, which are writes or extents, with one band more, to
-/// be the scratch band.
+/// The layer on bands behind a cache of `slots` slots and `entries` entries, which are writes or extents, with one band
+/// more as the scratch band.
 pub(super) fn skylight(
     slots: u32,
     (entries, are_writes): (u32, bool),

@@ -36,7 +36,7 @@ const HOT: (f64, f64) = (0.2, 0.8);
 enum Rule {
     Age,
     Greedy,
-    /// The best of so many drawn.
+    /// The best of this number of bands that are drawn.
     Choices(u32),
     /// By the weight that is best where hot and cold blocks are apart, and these are written alike or not.
     Apart,
@@ -103,7 +103,7 @@ impl Point {
         }
     }
 
-    /// The form, with so many bands taken off the physical blocks.
+    /// The form, with `without_bands` bands taken off the physical blocks.
     fn expected(&self, without_bands: u32) -> f64 {
         let physical = f64::from(self.bands - without_bands) / f64::from(self.bands);
         let alpha = physical / (1.0 - self.spare);
@@ -135,7 +135,7 @@ impl Point {
         config
     }
 
-    /// Writes of single blocks over so many.
+    /// Writes of single blocks over `blocks` blocks.
     fn writes(&self, blocks: u64) -> SyntheticSpec {
         let (range, kib) = (blocks * u64::from(BLOCK_BYTES), BLOCK_BYTES >> 10);
         let mut writes = uniform(range, kib, (LEAD_IN + MEASURED) * blocks);

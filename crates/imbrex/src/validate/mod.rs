@@ -87,7 +87,7 @@ impl Comparison {
         }
     }
 
-    /// A comparison that passes if the measured number is at most so many percent of the expected one away from it.
+    /// A comparison that passes if the measured number is at most `percent` percent of the expected one away from it.
     fn within_percent(disk: &str, check: &str, numbers: (f64, f64), percent: f64, unit: &'static str) -> Self {
         let row = Self::close(disk, check, numbers, percent / 100.0 * numbers.0, unit);
         Self { note: format!("within {percent} %"), ..row }

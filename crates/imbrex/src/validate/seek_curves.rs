@@ -4,7 +4,7 @@ use super::Comparison;
 use crate::drive::{DriveError, DrivePreset, DriveTiming, TimingSpec};
 use crate::mechanics::{Mechanics, SeekSpec};
 
-/// From so many cylinders on, a three-point curve is held to a µs.
+/// From this number of cylinders on, a three-point curve is held to a µs.
 const CONTINUUM: u32 = 50_000;
 
 /// Compares the seek curves of the built-in presets with published closed forms: Ruemmler and Wilkes' HP 97560 (IEEE

@@ -14,7 +14,7 @@ pub(super) struct Totals {
     pub scratch: u64,
 }
 
-/// Notes the totals when so many bands have been rewritten, and again later.
+/// Notes the totals when a number of bands have been rewritten, and again later.
 #[derive(Default)]
 pub(super) struct Watch {
     from: u64,

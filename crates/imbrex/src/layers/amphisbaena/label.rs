@@ -33,7 +33,7 @@ impl Label {
         Self { window, next: 0, length, sum: 0, sizes, announced: None, strictly, current: None }
     }
 
-    /// A request has so many bytes.
+    /// Takes note of the size of the request for `at`.
     #[inline]
     pub fn announced(&mut self, at: Extent<Lba>, bytes: u64) {
         self.announced = Some((at, bytes));

@@ -12,9 +12,9 @@ use crate::plan::{Place, Plan, Record, Why};
 /// A reallocation under way.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Shift {
-    /// So many chunks are still to become hot.
+    /// How many chunks are still to become hot.
     Borrow(u32),
-    /// The chunks listed are to become cold, and then so many others hot.
+    /// The chunks listed are to become cold, and then `then` others hot.
     Return { then: u32 },
 }
 
@@ -41,7 +41,7 @@ impl Amphisbaena {
         (self.requests, self.ghost_hits) = (0, 0);
     }
 
-    /// That so many chunks are borrowed, or as many as may be.
+    /// Borrows `wanted` chunks, or as many as may be borrowed.
     fn borrowing(&self, wanted: u32) -> Option<Shift> {
         let chunks = wanted.min(self.chunks.split().most_hot - self.chunks.hot());
         (chunks > 0).then_some(Shift::Borrow(chunks))

@@ -87,7 +87,7 @@ pub(super) struct BlockLru {
 }
 
 impl BlockLru {
-    /// As the layer has it by default, but for whether a read makes a block recently used.
+    /// The layer's default, but for whether a read makes a block recently used.
     pub fn new(slots: u32, reads_count: bool) -> Self {
         let (table, free, recency) = (SlotTable::new(slots), FreeSlots::all(slots), RecencyList::new(slots));
         Self { table, free, recency, runs: RUNS, reads_count }

@@ -365,7 +365,7 @@ impl TranslationLayer for DmZoned {
 }
 
 impl DmZoned {
-    /// That zones and chunks agree on who has whom.
+    /// Checks that zones and chunks agree on which belongs to which.
     fn check_zones(&self) -> Result<(), Violation> {
         let mut linked = 0;
         for chunk in 0..self.chunks.len() {

@@ -39,7 +39,7 @@ impl Way {
 
 /// What a step of reclaim came to.
 enum Progress {
-    /// So many blocks were written, which may be none.
+    /// How many blocks were written, which may be none.
     Moved(u32),
     /// A zone has to come back first.
     Waits,

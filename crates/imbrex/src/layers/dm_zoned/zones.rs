@@ -8,7 +8,7 @@ use crate::memory::Memory;
 use crate::plan::{Plan, Unit};
 use crate::space::Zones;
 
-/// As an owner, nobody; as a zone, none.
+/// No owner, or no zone.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A list of free zones.

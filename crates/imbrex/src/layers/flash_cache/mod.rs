@@ -111,7 +111,7 @@ pub trait Policy: Sized + Send {
     /// The host has written `lba`, which was in `frame`, again.
     fn updated(&mut self, _frame: u32, _lba: Lba) {}
 
-    /// The host has written so many blocks into frames.
+    /// The host has written `blocks` blocks into frames.
     fn written(&mut self, _blocks: u32) {}
 
     /// The host reads blocks from home that find no frame.
@@ -140,8 +140,8 @@ pub trait Policy: Sized + Send {
     /// Lets dirty blocks leave so that the first block of a write of `at`, which finds no frame, will.
     fn make_room(cache: &mut FlashCache<Self>, at: Extent<Lba>);
 
-    /// Lets blocks leave, no more than one step, so that writes find so many frames before one of them waits, where that
-    /// can be said of all of them alike.
+    /// Evicts blocks, in one step at most, so that writes find `room` frames before one of them waits, where that can
+    /// be said of all of them alike.
     fn make_room_ahead(_cache: &mut FlashCache<Self>, _room: u64) {}
 
     /// Frames that the next writes find, or are about to, where that can be said.

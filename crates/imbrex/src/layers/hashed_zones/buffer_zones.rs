@@ -21,7 +21,7 @@ impl BufferZones {
         self.table.memory() + Memory::room::<(u32, u32)>(self.filled.len() as u64)
     }
 
-    /// As many equal buffer zones of at least `least` slots as `slots` slots hold, but one at least.
+    /// As many equal buffer zones of at least `least` slots as fit into `slots` slots, but at least one.
     pub fn new(slots: u32, least: u32) -> Self {
         let count = (slots / least).max(1);
         let length = slots / count;

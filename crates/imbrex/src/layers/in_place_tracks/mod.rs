@@ -87,7 +87,7 @@ pub(super) struct InPlaceConfig {
 }
 
 impl InPlaceConfig {
-    /// The stretches of which it is known whether something was written, of so many blocks, where that is to be saved.
+    /// The stretches of `blocks` blocks for which it is known whether anything was written, where that is to be saved.
     pub(super) fn stretch(&self, blocks: u32) -> Option<u32> {
         (self.valid == Valid::Written).then_some(blocks)
     }

@@ -57,7 +57,7 @@ impl Places {
     }
 
     /// On the interlaced tracks of `space`, in this order. Where only what was written is saved, that is known
-    /// of stretches of so many blocks of a top track; else what is allocated is.
+    /// for stretches of `stretch` blocks of a top track; else what is allocated is.
     pub fn new(
         layer: &LayerInfo,
         phases: &[Phase],
@@ -267,7 +267,7 @@ impl Places {
         self.redo_blocks(self.update_blocks)
     }
 
-    /// The most blocks that an update of so many blocks, or of a whole track, writes.
+    /// The most blocks that an update of `blocks` blocks, or of a whole track, writes.
     pub fn redo_blocks(&self, blocks: u32) -> u32 {
         let tracks = self.order.tracks();
         let mut most = 0;

@@ -122,7 +122,7 @@ impl Ages {
         self.bands[band as usize].youngest
     }
 
-    /// When a fresh band of so many live blocks was written. One without any is as old as can be, unless dead ones
+    /// When a fresh band with `live` live blocks was written. A band without any is as old as can be, unless dead ones
     /// count.
     pub fn of(&self, band: u32, live: u32) -> u64 {
         let of = &self.bands[band as usize];

@@ -129,7 +129,7 @@ impl WriteBuffer {
         self.left < self.leaving.len()
     }
 
-    /// Whether the hot blocks leave next, of which there are so many among all.
+    /// Whether hot blocks leave next, when `hot` of `all` blocks are hot.
     fn hot_leave(hot: usize, all: usize, tie: Tie) -> bool {
         match hot.cmp(&(all - hot)) {
             Ordering::Greater => true,

@@ -88,7 +88,7 @@ impl Compaction {
         self.ram
     }
 
-    /// Takes at most so many blocks of RAM.
+    /// Limits the RAM in use to `blocks` blocks.
     pub fn bound_ram(&mut self, blocks: u32) {
         self.ram = self.ram.min(blocks);
     }
@@ -117,7 +117,7 @@ impl Compaction {
         self.phase != Phase::None
     }
 
-    /// Blocks that are still to be read or written, and the room that this gives, of bands of so many blocks; nothing
+    /// Blocks that are still to be read or written, and the room that this gives, with bands of `band` blocks; nothing
     /// when there is no job.
     pub fn outlook(&self, band: u32) -> Option<(u64, u64)> {
         let (all, done) = (self.moving.len() as u64, self.done as u64);
@@ -145,7 +145,7 @@ impl Compaction {
 }
 
 impl LogStructured {
-    /// The same while the host waits, with whose open bands compaction goes on.
+    /// Begins a compaction while the host waits; it goes on in the host's open bands.
     pub(super) fn begin_pressed(&mut self, plan: &mut Plan) -> bool {
         for (target, open) in self.compaction.targets.iter_mut().zip(&mut self.open) {
             *target = target.or_else(|| open.take());

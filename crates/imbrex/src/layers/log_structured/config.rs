@@ -9,7 +9,7 @@ use crate::space::{Space, Zones};
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Sequence {
-    /// As they lie, victim by victim.
+    /// In the order of their places, victim by victim.
     Place,
     /// The hottest first.
     Heat,
@@ -89,7 +89,7 @@ impl Weights {
         Self { dead: whole(1.0 - hot), cold: whole(cold - hot) }
     }
 
-    /// What a band of so many dead and cold live blocks counts for.
+    /// The score of a band with `dead` dead blocks and `cold` cold live ones.
     pub fn score(self, dead: u32, cold: u32) -> i64 {
         self.dead * i64::from(dead) + self.cold * i64::from(cold)
     }
@@ -190,7 +190,7 @@ pub(super) struct WeightConfig {
 /// Those of logs in which small disks find that weight.
 #[derive(Clone, Debug, Configuration)]
 pub(super) struct TuneConfig {
-    /// one of so many neighbours is written to the small disks that find the weight; of fewer, where bands of these
+    /// one of this many neighbours is written to the small disks that find the weight; of fewer, where bands of these
     /// would have less than 32 blocks
     #[field(default = 64, samples = [64, 1, 3])]
     pub sample: u32,

@@ -109,7 +109,7 @@ impl Lives {
         MOVED_SHORT + 1 + older
     }
 
-    /// Whether `life` is less than so many short ones.
+    /// Whether `life` is less than `times` short ones.
     fn is_within(&self, life: u64, times: u64) -> bool {
         self.short.is_none_or(|sum| life.saturating_mul(AVERAGED) < sum.saturating_mul(times))
     }

@@ -13,7 +13,7 @@
 //! live blocks of `choices` that it draws: the d-choices cleaning of Van Houdt ("A Mean Field Model for a Class of
 //! Garbage Collection Algorithms in Flash-based Solid State Drives", SIGMETRICS 2013, d-Choices GC) and of Li, Lee and
 //! Lui ("Stochastic Modeling of Large-Scale Solid-State Storage Systems", SIGMETRICS 2013, the randomized greedy
-//! algorithm). One choice is random cleaning; with many it comes close to greedy, for a look at so many bands.
+//! algorithm). One choice is random cleaning; with many it comes close to greedy, at the cost of looking at each.
 //! `cold-weight`, the paper's own, takes the band with the most F + w·C (Eq. 3), where F is its share of dead blocks, C
 //! that of live ones that are cold and w their weight; the paper's two weights are reduced to this one. `tuned-weight`
 //! finds w by small disks that follow a sample of the blocks, each with a weight of its own (`tune`). `sepbit` takes the
@@ -88,7 +88,7 @@
 //!   time, has one of its own, which the host goes on with. Compaction that finds no empty band for a stream goes on in
 //!   another's, and so does the host when compaction can gain nothing.
 //! - *Cooling* (`cooling`): the paper resets heat; halving it is decay, its §6 again. `oracle` is for bounds: heat is known.
-//! - *Idle time* (`idle_bands`) is not used by default; with it, bands are compacted until so many are empty beside the
+//! - *Idle time* is not used by default; with `idle_bands`, bands are compacted until that many are empty beside the
 //!   spare ones, as long as there are as many dead blocks as a band has. Asked for, that goes on to the end. What is in
 //!   the write buffer at the end of a trace stays there unless it is flushed.
 //! - *SepBIT* cleans when a share of all blocks is dead; here, as in the whole family, when no band takes more. With a
@@ -172,7 +172,7 @@ impl LogStructured {
         Ok(log)
     }
 
-    /// A log of so many blocks over `zones`, which leave enough.
+    /// A log of `capacity` blocks over `zones`, which leave enough.
     fn over(
         name: &'static str,
         score: Score,

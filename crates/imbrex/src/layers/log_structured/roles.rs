@@ -7,7 +7,7 @@ use crate::block::Extent;
 use crate::parts::full_map::TOGETHER;
 use crate::plan::{Plan, Record};
 
-/// As [`Record::Unit`]'s number: what the band is from then on.
+/// The number in [`Record::Unit`]: what the band is from then on.
 pub(super) mod becomes {
     /// Data; the copies that it holds, if any, count.
     pub const DATA: u32 = 0;
@@ -17,10 +17,10 @@ pub(super) mod becomes {
     pub const COPYING: u32 = 2;
     /// Data; copies that it holds are forgotten.
     pub const BARE: u32 = 3;
-    /// And so many blocks more: data of so many blocks, behind which it holds copies that do not count yet.
+    /// Plus a number of blocks: that much data, behind which the band holds copies that do not count yet.
     pub const COPYING_BEHIND: u32 = BARE;
 
-    /// The holder of copies behind so many blocks of data.
+    /// The holder of copies behind `behind` blocks of data.
     pub const fn copying(behind: u32) -> u32 {
         if behind == 0 { COPYING } else { COPYING_BEHIND + behind }
     }

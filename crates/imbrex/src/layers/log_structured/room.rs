@@ -55,7 +55,7 @@ impl LogStructured {
         band.is_some()
     }
 
-    /// One step towards so many empty bands beside the spare ones, as long as compaction can gain a band. Where nobody
+    /// One step towards `wanted` empty bands beside the spare ones, as long as compaction can gain a band. Where nobody
     /// may interrupt a compaction, none is begun ahead.
     pub(super) fn compact_ahead(&mut self, wanted: u32, plan: &mut Plan) -> Step {
         if self.without_spare() {

@@ -47,7 +47,7 @@ pub(super) enum Separation {
 }
 
 impl Separation {
-    /// That of so many open bands, or by life where the score is SepBIT's.
+    /// The separation for `open_bands` open bands, or by lifetimes where the score is SepBIT's.
     pub fn of(open_bands: u8, by_life: bool) -> Self {
         match open_bands {
             _ if by_life => Self::Life,

@@ -14,12 +14,12 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Of no blocks yet; those of a band of so many blocks are remembered well.
+    /// Of no blocks yet; those of a band of `band` blocks are remembered well.
     pub fn new(band: u32) -> Self {
         Self { blocks: [0; MOST_STREAMS], memory: 2 * u64::from(band) }
     }
 
-    /// So many blocks went to a stream.
+    /// `blocks` blocks went to a stream.
     #[inline]
     pub fn add(&mut self, stream: u8, blocks: u32) {
         self.blocks[usize::from(stream)] += u64::from(blocks);

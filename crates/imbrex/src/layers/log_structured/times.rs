@@ -32,7 +32,7 @@ impl Times {
     /// Times beyond this are not told apart: 4 PiB of blocks of 4 KiB written in one life.
     const LAST: u64 = NONE - 1;
 
-    /// Nothing has been written. The times of so many blocks are kept, if any.
+    /// Nothing has been written. The times of `blocks` blocks are kept, if any.
     pub fn new(blocks: Option<u64>) -> Self {
         Self { clock: 0, blocks: blocks.map(PagedMap::new) }
     }
@@ -41,13 +41,13 @@ impl Times {
         self.clock
     }
 
-    /// The host has written so many blocks.
+    /// The host has written `blocks` blocks.
     #[inline]
     pub fn pass(&mut self, blocks: u32) {
         self.clock = self.after(blocks);
     }
 
-    /// When the host writes the last of so many blocks more.
+    /// When the host writes the last of `blocks` more blocks.
     pub fn after(&self, blocks: u32) -> u64 {
         (self.clock + u64::from(blocks)).min(Self::LAST)
     }

@@ -41,9 +41,9 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The small disks, and the weight in use.
 pub(super) struct Tuner {
-    /// One of so many neighbours is followed.
+    /// One of this many neighbours is followed.
     sample: u64,
-    /// How many stretches of so many blocks there are.
+    /// How many stretches of `sample` blocks there are.
     stretches: u64,
     disks: Vec<Small>,
     chosen: usize,
@@ -67,7 +67,7 @@ impl Tuner {
         disks + Memory::growing::<(u64, Lba)>(self.stretches)
     }
 
-    /// Small disks for `log`, to which one of so many neighbours is written.
+    /// Small disks for `log`, to which one of `sample` neighbours is written.
     pub fn new(sample: u32, log: &LogStructured) -> Self {
         let (zones, capacity) = (*log.bands.zones(), log.bands.map.capacity());
         let sample = sample.min(zones.zone_blocks / FEWEST).max(1);

@@ -34,7 +34,7 @@
 //! # Decisions where the paper is silent
 //! - *What is re-queued*: only the blocks that the tail reaches, not the rest of their zone.
 //! - *Recency*: re-queueing does not change it. A write does; a read does not, unless `reads_count` says so.
-//! - *The reserve* (`requeue_blocks`): so many slots, which is also how many hot blocks are read at the tail before
+//! - *The reserve* (`requeue_blocks`): a number of slots, which is also how many hot blocks are read at the tail before
 //!   they are written at the head. By default a 64th of the slots, at least 1 and at most 128 (512 KiB of 4 KiB
 //!   blocks); never more than half of the slots, so that a log of a single slot never re-queues.
 //! - Everything else is decided as in `fifo-log`.
@@ -113,8 +113,8 @@ pub(super) struct LoopBack {
 }
 
 impl LoopBack {
-    /// With so many slots kept to re-queue into, or a 64th of all if none are asked for, and as many blocks re-queued at
-    /// a time within a step.
+    /// A buffer of `slots` slots, of which `requeue_blocks` are kept to re-queue into, or a 64th if that is 0. As many
+    /// blocks are re-queued at a time within a step.
     pub fn configured(slots: u32, zones: &ZoneMap, config: &LoopConfig, step_blocks: u32) -> Self {
         let default = (slots / RESERVE_PART).clamp(1, RESERVE_MOST);
         let reserve = if config.requeue_blocks == 0 { default } else { config.requeue_blocks }.min(slots / 2);

@@ -1,4 +1,4 @@
-//! What an erase block holds, for who wants to look: it is a band that pages are appended to.
+//! What an erase block holds, for a look at the device: it is a band that pages are appended to.
 
 use super::PageFtl;
 use crate::contents::{BandContent, BandState};

@@ -30,7 +30,7 @@
 //! # Decisions where sources are silent
 //! - *Over-provisioning* (`over_provisioning`) is the spare part of the physical pages, as the closed forms count it,
 //!   not of the logical ones. At least `spare_units + 1` erase blocks are kept back, however small it is.
-//! - *Equally many live pages*: the erase block that has had so many for longest.
+//! - *Equally many live pages*: the erase block that has had this number of them for longest.
 //! - *One frontier*: pages of the host follow collected ones in the same erase block, as in the closed form. Drives
 //!   that keep them apart gain on skewed writes.
 //! - *When to collect*: when a write is blocked, never in idle time. A collection that was begun goes on in idle time.

@@ -4,7 +4,7 @@
 //! Source: SAC (Sun and Chai, ASPLOS 2020): its abstract, and what the authors' published research code does. The text
 //! of the paper was not at hand.
 //!
-//! A block is *out of date* when so many blocks were used since as a part of the cache, `recent`, comes to: it is not
+//! A block is *out of date* when as many blocks were used since as a part of the cache, `recent`, holds: it is not
 //! expected back. When no frame is free the layer decides once for many blocks:
 //! - *clean*: the coldest `clean_blocks` clean blocks leave, one for each frame that is asked for. That costs a read
 //!   for each of them that is not out of date.
@@ -124,11 +124,11 @@ fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Sac>, ConfigE
 enum Phase {
     /// Nothing yet.
     Open,
-    /// So many clean blocks leave.
+    /// How many clean blocks leave.
     Clean(u32),
     /// The open units are written home.
     Dirty,
-    /// So many dirty blocks of them are still to be written.
+    /// How many dirty blocks of them are still to be written.
     Leaving(u32),
 }
 

@@ -60,8 +60,8 @@ impl Units {
         Memory::of::<Unit>(self.units.len() as u64) + self.dirty.memory() + open
     }
 
-    /// Those of a disk of `blocks` blocks behind a cache of `frames` frames. So many are open at most, and one rests
-    /// for so many flushes after its own.
+    /// Those of a disk of `blocks` blocks behind a cache of `frames` frames. At most `most_open` are open, and one
+    /// rests for `rest` flushes after its own.
     pub(super) fn new(unit_blocks: u32, blocks: u64, (most_open, rest): (u32, u32), frames: u32) -> Self {
         let units = blocks.div_ceil(unit_blocks.into()) as usize;
         Self {

@@ -15,7 +15,7 @@ pub(super) struct Uses {
     last: Vec<u64>,
     /// The number of the next use.
     next: u64,
-    /// So many uses later a block is out of date.
+    /// A block is out of date after this many uses.
     window: u64,
     /// Dirty blocks that are not known to be out of date, by their last use.
     fresh: RecencyList,

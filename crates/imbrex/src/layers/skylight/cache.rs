@@ -36,8 +36,8 @@ impl Cache {
         self.log.memory() + Memory::room::<u32>(2 * self.entries.capacity() as u64)
     }
 
-    /// An empty cache with so many entries, which are one thing or the other. `spilled` blocks at most go into it at a
-    /// time beyond that.
+    /// An empty cache for at most `most_entries` entries, which are writes or extents. At most `spilled` blocks go into
+    /// it at a time beyond that.
     pub fn new(slots: u32, (most_entries, reading): (u32, Entries), spilled: u32) -> Self {
         let room = match reading {
             Entries::Extents => 0,

@@ -18,9 +18,9 @@ const NAME: &str = super::INFO.name;
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gather {
-    /// As they lie in the cache.
+    /// In the order in which they lie in the cache.
     Log,
-    /// As they will lie in the band.
+    /// In the order in which they will lie in the band.
     Band,
 }
 

@@ -4,7 +4,7 @@
 //! (IEEE TC 2021) §7.2 and the name of the mechanism say what it is.
 //!
 //! # What it does
-//! One top track of so many (`reserved`) is kept from the host. Before a bottom track is updated that was updated often
+//! One of every `reserved` top tracks is kept from the host. Before a bottom track is updated that was updated often
 //! enough (`cache_after`), its cell is copied to a reserved track of its zone, which is all of the disk unless
 //! `zone_tracks` says otherwise; reads and writes of it go there. If all of them are taken, the cell that was written
 //! least recently goes home first.
@@ -14,8 +14,8 @@
 //! reserved track was last written.
 //!
 //! # Decisions
-//! - *Which tracks are reserved*: the first of each run of so many top tracks, so that one is always near. The order of
-//!   tracks fills them last; before them come half of the top tracks, half of what is left, and so on.
+//! - *Which tracks are reserved*: the first of each run of `reserved` top tracks, so that one is always near. The order
+//!   of tracks fills them last; before them come half of the top tracks, half of what is left, and so on.
 //! - *How many* is a part of the top tracks, which is a power of two: the reserved ones are a phase of that order.
 //! - *Who leaves*: the least recently written, and among equals the outermost.
 //! - *When cleaning is asked for*, all cells go home, as blocks of other layers' buffers do.
@@ -38,7 +38,7 @@ pub(super) const INFO: LayerInfo =
 struct Config {
     #[field(flatten)]
     in_place: InPlaceConfig,
-    /// of so many top tracks one is reserved; a power of two
+    /// one of this many top tracks is reserved; a power of two
     #[field(default = 64, samples = [2, 4, 8])]
     reserved: u32,
     /// updates of a bottom track, of which the last brings its cell to a reserved track

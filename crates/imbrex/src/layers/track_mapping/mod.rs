@@ -4,7 +4,7 @@
 //! (IEEE TC 2021) §7.2 and the name of the mechanism say what it is.
 //!
 //! # What it does
-//! Writes of each cell are counted. After so many bottom updates in a zone (`interval`) the cell that was written most
+//! Writes of each cell are counted. After `interval` bottom updates in a zone the cell that was written most
 //! of those on bottom tracks is exchanged with the one that was written least of those on top tracks, if it was written
 //! more often. Then all counts of the zone are halved.
 //!

@@ -92,7 +92,7 @@ impl Cold {
         }
     }
 
-    /// Neighbours on a top track of `frame`, at most so many, that are free to be exchanged.
+    /// At most `most` neighbours on a top track of `frame` that are free to be exchanged.
     pub fn choose(
         &mut self,
         frame: u32,

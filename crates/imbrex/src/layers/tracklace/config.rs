@@ -59,7 +59,7 @@ pub(super) struct Config {
     /// a buffered block that is written again is updated in its place, or appended again (append)
     #[field(default = "place", samples = ["append", "place"])]
     pub hits: Rewrites,
-    /// one of so many requests is buffered at least while that does not pay; a power of two, 1: all
+    /// at least one of this many requests is buffered while that does not pay; a power of two, 1: all
     #[field(default = 128, samples = [1, 2, 4])]
     pub slowest: u32,
     /// whether hot bottom blocks are exchanged with cold top blocks when the disk is nearly full

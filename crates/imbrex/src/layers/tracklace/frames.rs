@@ -34,7 +34,7 @@ pub(super) struct Log {
 /// What a log offers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Room {
-    /// So many slots from this one on.
+    /// Slots that lie together: the first, and how many they are.
     Slots(u32, u32),
     /// Slots that are given up, when that is durable.
     Pending,

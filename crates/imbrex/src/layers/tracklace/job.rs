@@ -32,7 +32,7 @@ impl Job {
         Memory::of::<u32>(blocks) + Memory::room::<bool>(blocks) + Memory::growing::<Victim>(blocks)
     }
 
-    /// None, with memory for tracks of so many blocks.
+    /// None, with memory for tracks of `top_blocks` blocks.
     pub fn new(top_blocks: u32) -> Self {
         let most = top_blocks as usize;
         Self {

@@ -26,9 +26,9 @@ pub(super) struct Asked {
 
 /// What became of the front of a request.
 enum Wrote {
-    /// So many blocks are planned, and others may follow in the same plan.
+    /// This number of blocks is planned, and others may follow in the same plan.
     Some(u32),
-    /// So many blocks are planned, and the plan must have nothing else.
+    /// This number of blocks is planned, and the plan must have nothing else.
     Alone(u32),
     /// None: it needs a plan of its own, or room.
     None,

@@ -77,13 +77,13 @@ impl Elastic {
     }
 }
 
-/// The most native zones when so many realms are sequential: all that are active but one realm's worth.
+/// The most native zones when `sequential` realms are sequential: all that are active but one realm's worth.
 pub(super) const fn natives_with(realms: &Realms, sequential: u32) -> u32 {
     (realms.count - sequential) * realms.conventional_zones + (sequential - 1) * realms.sequential_zones
 }
 
 impl<P: Policy> ZoneAlloy<P> {
-    /// Begins to grow by so many blocks.
+    /// Begins to add `blocks` blocks to the space.
     pub(super) fn begin_growth(&mut self, blocks: u64, plan: &mut Plan) -> Result<(), CannotGrow> {
         let zone_blocks = u64::from(self.buffer.zones.zone_blocks());
         let natives = self.elastic.wanted;
@@ -91,7 +91,7 @@ impl<P: Policy> ZoneAlloy<P> {
         let more = u32::try_from(blocks.div_ceil(zone_blocks)).ok().filter(|more| *more <= left);
         let Some(more) = more else {
             let left = u64::from(left) * zone_blocks;
-            let text = "there is room for so many blocks more when all realms are sequential that can be";
+            let text = "blocks that can be added until all realms are sequential that can be";
             return Err(CannotGrow(format!("{text}: {left}; ask for at most those")));
         };
         if more == 0 {

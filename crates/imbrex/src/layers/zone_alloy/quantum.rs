@@ -7,7 +7,7 @@ use crate::space::RealmTimes;
 pub enum Quantum {
     /// All of it: the application waits until it is complete.
     Whole,
-    /// One access of at most so many blocks.
+    /// One access of at most this many blocks.
     Blocks(u32),
 }
 

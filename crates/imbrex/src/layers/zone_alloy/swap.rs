@@ -91,7 +91,7 @@ impl Swap {
         *self = Self::new(self.config, self.written.len() as u32);
     }
 
-    /// The host has written so many blocks of a native zone.
+    /// The host has written `blocks` blocks of a native zone.
     pub fn written(&mut self, native: u32, blocks: u32) {
         self.now += 1;
         self.written[native as usize] = self.now;

@@ -10,7 +10,7 @@ use crate::space::{RealmTimes, Realms, Space};
 const ZONE: u32 = 8;
 const SLOTS: u32 = 16;
 
-/// So many realms of two conventional zones or three sequential ones.
+/// `count` realms of two conventional zones or three sequential ones.
 fn realms(count: u32) -> Realms {
     let times = RealmTimes { positioning_ns: 0, block_ns: 1, turn_ns: 1, activation_ns: 0 };
     let (conventional_zones, sequential_zones) = (2, 3);
@@ -248,8 +248,8 @@ fn blocked() -> Extent<Lba> {
     native(6).skip(1).first(1)
 }
 
-/// The same when the turn of native zone 5 has come, which is to change places with native zone 0: when the log had been
-/// gone round zone 5 was in half of it.
+/// [`full_halves`] when the turn of native zone 5 has come, which is to change places with native zone 0: when the log
+/// had been gone round zone 5 was in half of it.
 fn about_to_swap() -> Run {
     let mut run = full_halves();
     run.write(native(4));

@@ -79,7 +79,7 @@ impl<P: Policy> ZoneBuffer<P> {
         Self::over(zones, layer, space, config, policy)
     }
 
-    /// The same before these zones.
+    /// Like [`ZoneBuffer::new`], before these zones.
     pub fn over(
         zones: ZoneMap,
         layer: &LayerInfo,

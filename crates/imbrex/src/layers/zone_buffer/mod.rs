@@ -116,7 +116,7 @@ pub trait Policy: Slots + Sized + Send {
         None
     }
 
-    /// A write request of the host has so many bytes.
+    /// Is told the size of a write request of the host.
     fn announced(&mut self, _at: Extent<Lba>, _bytes: u64) {}
 
     /// How often the buffer has been gone round since the life began, where it is gone round.
@@ -162,7 +162,7 @@ pub enum Goal {
     Idle,
     /// Everything.
     All,
-    /// So many slots that the next writes find.
+    /// This number of slots for the next writes.
     Room(u64),
 }
 
@@ -181,7 +181,7 @@ pub trait Takes: Policy {
 
 /// A policy under which a block that is buffered is updated in its slot.
 pub trait InPlace: Takes {
-    /// Whether so many slots can be taken now; of more than there ever are, whether as many as that can.
+    /// Whether `slots` slots can be taken now; if there are never that many, whether all that there are can be taken.
     fn ready(&self, slots: u32) -> bool;
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Trimmed {
 }
 
 impl Trimmed {
-    /// Of so many native zones; of 0 it remembers nothing.
+    /// For this number of native zones; with 0 it remembers nothing.
     pub fn new(natives: u32) -> Self {
         let runs = if natives == 0 { 0 } else { RUNS_AT_LEAST.max(RUNS_OF_ZONE * natives as usize) };
         Self { runs: TrimmedRuns::new(runs), whole: BTreeSet::new(), natives }

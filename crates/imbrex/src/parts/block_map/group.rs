@@ -6,15 +6,15 @@ use crate::parts::lines::Lines;
 
 /// Leaves that an index has room for from the first one on.
 const FIRST: usize = 4;
-/// An index gets shorter when it has room for so many leaves and twice those that there are: one that lengthens and
+/// An index gets shorter when it has room for this many leaves and twice those that there are: one that lengthens and
 /// shortens all the time should not ask for memory each time.
 const FEW: usize = 32;
 /// Indexes that are kept for other groups, and the room that one has at most to be kept.
 const SPARE: usize = 16;
 const LARGE: usize = 64;
-/// A leaf that has lost entries is joined with a neighbour when at most so many are in both.
+/// A leaf that has lost entries is joined with a neighbour when both together have at most this number of them.
 const JOINED: usize = 8;
-/// A leaf is compared with its neighbours when it has at most so many entries.
+/// A leaf is compared with its neighbours when it has at most this number of entries.
 const SMALL: usize = 7;
 
 /// A leaf, and above it the least key that it may have: in one word, since both are loaded together.
@@ -49,12 +49,12 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// So many, all of them empty.
+    /// `groups` groups, all of them empty.
     pub fn new(groups: u64) -> Self {
         Self { places: vec![0; groups as usize], indexes: vec![Group::default()], free: Vec::new() }
     }
 
-    /// The memory that they take with so many leaves at most.
+    /// The memory that they take with at most `leaves` leaves.
     pub fn memory(&self, leaves: u64) -> Memory {
         let groups = self.places.len() as u64;
         let used = groups.min(leaves);

@@ -65,13 +65,13 @@ impl Leaf {
         rank + usize::from(rank < self.len() && self.keys[rank] == key)
     }
 
-    /// The entry of so many before it, if there is one.
+    /// The entry with `rank` others before it, if there is one.
     #[inline]
     pub fn entry(&self, rank: usize) -> Option<Entry> {
         (rank < self.len()).then(|| (self.keys[rank], self.places[rank]))
     }
 
-    /// The entries from the one of so many before it on.
+    /// The entries from the one with `rank` others before it on.
     #[inline]
     pub fn entries_from(&self, rank: usize) -> impl Iterator<Item = Entry> + '_ {
         let entries = rank..self.len().max(rank);

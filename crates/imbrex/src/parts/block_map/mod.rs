@@ -23,7 +23,7 @@ use leaf::Leaf;
 const KEY_BITS: u32 = 13;
 /// The last block's number.
 const LAST: u16 = (1 << KEY_BITS) - 1;
-/// Two neighbouring leaves have at least so many entries between them, unless they are all of a group.
+/// Two neighbouring leaves have at least this number of entries between them, unless they are all of a group.
 const LEAST_OF_TWO: u64 = 9;
 
 /// Where each mapped logical block lies.

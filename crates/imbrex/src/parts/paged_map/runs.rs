@@ -105,7 +105,7 @@ impl Runs {
         true
     }
 
-    /// Joins runs that go on in the next one, so many from one on.
+    /// Joins runs that go on in the next one: `count` of them, from `first` on.
     fn join(&mut self, first: usize, count: usize) {
         for at in (first..first + count).rev() {
             if let Some(&[run, next]) = self.runs.get(at..at + 2)

@@ -96,7 +96,7 @@ pub struct Shares {
 }
 
 impl Default for Shares {
-    /// As the sources have them: 10 % and 1 %. That of LIRS remembers without a limit; here it is the capacity.
+    /// The values of the sources: 10 % and 1 %. That of LIRS remembers without a limit; here it is the capacity.
     fn default() -> Self {
         Self { s3_small: 0.1, lirs_hir: 0.01, lirs_ghosts: 1.0 }
     }
@@ -117,7 +117,7 @@ pub trait Replacement: Send {
     /// The slots that hold a block.
     fn queues(&self) -> &Queues;
 
-    /// The same, to change.
+    /// The slots that hold a block, to change.
     fn queues_mut(&mut self) -> &mut Queues;
 
     /// `block`, which no slot holds, is asked for: what can be learnt from that before somebody leaves for it.

@@ -79,7 +79,7 @@ impl ZoneMap {
         Self::with(zones, 0, AtFirst { natives, split: natives, shift: 0 }, natives)
     }
 
-    /// The zones of a hybrid disk whose innermost `sequential` realms are sequential at first: so many native zones,
+    /// The zones of a hybrid disk whose innermost `sequential` realms are sequential at first: `natives` native zones,
     /// which fill the conventional spans from the outer edge inwards and then the sequential ones. There can be `most`.
     #[must_use]
     pub fn hybrid(realms: &Realms, sequential: u32, natives: u32, most: u32) -> Self {
@@ -136,7 +136,7 @@ impl ZoneMap {
         self.most
     }
 
-    /// Logical blocks of so many native zones.
+    /// Logical blocks of the most native zones that there can be.
     #[must_use]
     pub fn most_capacity(&self) -> u64 {
         u64::from(self.most) * u64::from(self.zones.zone_blocks)

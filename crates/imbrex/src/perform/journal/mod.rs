@@ -56,7 +56,7 @@ pub const fn payload_bytes(block_bytes: usize) -> usize {
     block_bytes - HEADER
 }
 
-/// Journal blocks that an entry of so many records and images takes at most.
+/// Journal blocks that an entry of `records` records and `images` images takes at most.
 #[must_use]
 pub const fn entry_blocks(records: usize, images: usize, block_bytes: usize) -> usize {
     let stream = COUNTS + records * RECORD_BYTES + images * (8 + block_bytes);
@@ -181,7 +181,7 @@ impl Draft {
         self.bytes(block_bytes).div_ceil(payload_bytes(block_bytes))
     }
 
-    /// Journal blocks that it takes at most with so many records and images more.
+    /// Journal blocks that it takes at most with `records` more records and `images` more images.
     #[must_use]
     pub fn blocks_with(&self, records: usize, images: usize, block_bytes: usize) -> usize {
         let more = records * RECORD_BYTES + images * (8 + block_bytes);

@@ -31,9 +31,9 @@ const FOLLOWS: u8 = 8;
 /// How records are encoded.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Coding {
-    /// As in volumes of format version 1.
+    /// The encoding of volumes of format version 1.
     Plain,
-    /// As since version 2.
+    /// The encoding since version 2.
     #[default]
     Compact,
 }
@@ -124,7 +124,7 @@ impl Encoder {
     }
 }
 
-/// Decodes so many records at the front of `bytes`, each for `take`; the bytes behind them. Nothing if they are none.
+/// Decodes `records` records at the front of `bytes`, each for `take`; the bytes behind them. Nothing if they are none.
 pub fn decode(coding: Coding, records: u32, mut bytes: &[u8], mut take: impl FnMut(Record)) -> Option<&[u8]> {
     let mut expected = Expected::first();
     for _ in 0..records {

@@ -15,7 +15,7 @@ pub(super) type Asked = BTreeMap<u64, IoKind>;
 
 /// Make what was written durable: what several stages ask for, and what is said of a drive that fails it.
 pub(super) const DURABLE: &str = "to make durable what was written";
-/// The same of a drive that does not report.
+/// What is asked for, and said of a drive that does not report its zones.
 pub(super) const ZONES: &str = "to say how its zones stand";
 
 /// The write of a block, under its place's number.

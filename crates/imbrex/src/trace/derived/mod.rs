@@ -10,7 +10,7 @@ pub mod writes;
 
 use super::{TraceError, TraceSource, Workload};
 
-/// A source that ends after so many requests.
+/// A source that ends after a number of requests.
 struct Limited {
     source: Box<dyn TraceSource>,
     left: u64,

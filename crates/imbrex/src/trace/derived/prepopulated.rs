@@ -76,7 +76,7 @@ impl Prepopulation {
     }
 }
 
-/// The writes in pieces of so many timesteps.
+/// The writes in pieces of a number of timesteps each.
 fn chunks(writes: &[TraceRequest]) -> Vec<&[TraceRequest]> {
     let (mut steps, mut last) = (0, None);
     let mut begins_chunk = |write: &TraceRequest| {

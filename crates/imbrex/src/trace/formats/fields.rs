@@ -185,7 +185,7 @@ pub(super) fn access_letter(name: &'static str, field: &[u8]) -> Result<Access, 
     }
 }
 
-/// The byte address of a 512-byte sector, or the bytes of so many.
+/// The byte address of a 512-byte sector, or the bytes of a number of sectors.
 #[inline]
 pub(super) fn sectors(name: &'static str, field: &[u8]) -> Result<u64, Fault> {
     const SECTOR_BYTES: u64 = 512;

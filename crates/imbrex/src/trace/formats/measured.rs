@@ -24,7 +24,7 @@ impl<R> Counted<R> {
         Self { reader, read: Arc::default() }
     }
 
-    /// What the source made of the file of so many bytes is to be measured by.
+    /// What measures the source that is made of the file of `bytes` bytes.
     pub fn measure(&self, bytes: u64) -> impl FnOnce(Box<dyn TraceSource>) -> Box<dyn TraceSource> + use<R> {
         let read = Arc::clone(&self.read);
         move |source| Box::new(Measured { source, read, bytes })

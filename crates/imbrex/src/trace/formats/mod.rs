@@ -83,7 +83,7 @@ fn open_regular(
 #[cfg(not(feature = "parquet"))]
 use open_stream as open_regular;
 
-/// Reads a file from its beginning to its end, which is so many bytes away.
+/// Reads a file of `bytes` bytes from its beginning to its end.
 fn open_stream(name: &str, file: File, bytes: u64, options: &FileOptions) -> Result<Box<dyn TraceSource>, TraceError> {
     let file = Counted::new(file);
     let measure = file.measure(bytes);

@@ -118,7 +118,7 @@ fn fits(column: &ColumnDescriptor) -> Result<(), String> {
 pub(super) enum Fault {
     /// The file does not decode.
     Decoding { column: &'static str, cause: String },
-    /// A value is wrong, so many rows after the first of the rows asked for.
+    /// A value is wrong. Its row is counted from the first of the rows asked for.
     Value { row: usize, problem: Problem },
 }
 

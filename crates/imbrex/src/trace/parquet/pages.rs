@@ -128,7 +128,7 @@ impl<R: ChunkReader> CheckedPages<R> {
         }
     }
 
-    /// What so many integers of the column take as they are.
+    /// The bytes that `values` integers of the column take in plain encoding.
     fn plain_bytes(&self, values: u32) -> u64 {
         u64::from(values) * if self.column == Type::INT32 { 4 } else { 8 }
     }

@@ -94,7 +94,7 @@ pub struct Model {
     /// these.
     #[serde(default = "all")]
     pub rewritten: f64,
-    /// New extents come in runs of so many on average; at least 1.
+    /// How many new extents come in a run on average; at least 1.
     pub run_extents: f64,
     /// After a share `x` of the requests, `x^growth` of the new extents have come; above 0 and at most 1.
     pub growth: f64,
@@ -112,7 +112,7 @@ pub struct Model {
     pub zone_persistence: f64,
     /// Share of the requests that go to a zone of their own, and the next one is back.
     pub excursions: f64,
-    /// Old extents are touched in runs of so many neighbours on average; at least 1.
+    /// How many neighbouring old extents are touched in a run on average; at least 1.
     pub rewrite_run: f64,
 }
 

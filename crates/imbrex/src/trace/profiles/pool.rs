@@ -34,7 +34,7 @@ struct ZonePool {
     extents: Vec<CompactExtent>,
     recent: Recent<Run>,
     scanned: u32,
-    /// The run that is being touched, in steps of so many, and how many of its extents have been.
+    /// The run that is being touched, its step, and how many of its extents have been touched.
     run: Run,
     step: u32,
     touched: u32,

@@ -61,9 +61,9 @@ pub struct TraceStatistics {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// The same in GiB.
+    /// GiB read.
     pub read_gib: f64,
-    /// The same in GiB.
+    /// GiB written.
     pub written_gib: f64,
     /// Blocks read and written, each counted as often as a request touches it.
     pub blocks_4k: u64,
@@ -83,9 +83,9 @@ pub struct TraceStatistics {
     pub irregularities: Irregularities,
     /// The address range: the end of the highest byte read or written.
     pub range_bytes: u64,
-    /// The same in GB.
+    /// The address range in GB.
     pub range_gb: f64,
-    /// The same in zones of 256 MiB, rounded up.
+    /// The address range in zones of 256 MiB, rounded up.
     pub range_zones: u64,
     /// From the lowest byte read or written to the end of the highest.
     pub span_bytes: u64,
@@ -105,7 +105,7 @@ pub struct TraceStatistics {
     pub hot_write_share: f64,
     /// Where writes land within windows of 1024 distinct blocks.
     pub window_1024: WindowMeans,
-    /// The same within windows of 4096.
+    /// Where writes land within windows of 4096 distinct blocks.
     pub window_4096: WindowMeans,
     /// How far requests lie from one another.
     pub jumps: JumpShares,

@@ -14,7 +14,7 @@ pub struct Offsets {
 }
 
 impl Offsets {
-    /// Whether so many more offsets can be taken in.
+    /// Whether `offsets` more offsets can be taken in.
     pub fn has_room(&self, offsets: usize) -> bool {
         self.sequence.numbers.len() + offsets <= Sequence::MOST as usize
     }

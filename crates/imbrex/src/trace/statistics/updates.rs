@@ -92,7 +92,7 @@ impl Updates {
     /// The most distinct written blocks.
     pub const MOST: u32 = Recency::MOST;
 
-    /// Whether so many more blocks can be told apart.
+    /// Whether `blocks` more blocks can be told apart.
     pub fn has_room(&self, blocks: u32) -> bool {
         self.blocks.len() + blocks as usize <= Self::MOST as usize
     }
@@ -134,7 +134,7 @@ impl Updates {
         WriteCounts { writes: self.blocks.len() as u64 + updates, hot_blocks, hot_writes: hot_blocks + updates }
     }
 
-    /// The periods, set against a buffer of so many blocks.
+    /// The periods, set against a buffer of `buffer_blocks` blocks.
     pub fn periods(&self, buffer_blocks: u64) -> UpdatePeriods {
         let (mut short, mut long) = (Tally::default(), Tally::default());
         let mut by_mean = [0; CLASSES];

@@ -40,7 +40,7 @@ pub struct WindowMeans {
     pub writes_per_block: Option<f64>,
 }
 
-/// Windows of at least so many distinct written blocks.
+/// Windows of at least `DISTINCT` distinct written blocks.
 #[derive(Default)]
 pub struct Windows<const DISTINCT: u64> {
     /// The pages of the open window; a bit for each block.

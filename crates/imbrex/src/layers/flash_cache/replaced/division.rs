@@ -35,7 +35,7 @@ pub trait Division: Send {
     /// Blocks are read or written past the cache.
     fn passed(&mut self, at: Extent<Lba>);
 
-    /// The host has written so many blocks into the cache.
+    /// The host has written `blocks` blocks into the cache.
     fn written(&mut self, blocks: u32);
 
     /// A cached block has become dirty.

@@ -37,7 +37,7 @@ pub fn plain(distinct: usize, writes: &[Vec<u64>]) -> WindowMeans {
     }
 }
 
-/// How many distinct pieces of so many blocks a window's blocks lie in.
+/// How many distinct pieces of `by` blocks a window's blocks lie in.
 fn divided(window: &[u64], by: u64) -> usize {
     window.iter().map(|block| block / by).collect::<BTreeSet<_>>().len()
 }
