@@ -145,7 +145,7 @@ class Layer:
         return 0
 
     def announce(self, lba: int, blocks: int, nbytes: int) -> None:
-        """A request to write these blocks has so many bytes; it comes before the first `write` of it."""
+        """Tells that a request to write these blocks has this many bytes; it comes before the first `write` of it."""
 
     def occupancy(self) -> tuple[int, int] | None:
         """How many blocks of a buffer are taken, and how many there are."""

@@ -26,7 +26,7 @@ def of_run(result: Result) -> altair.Chart | altair.VConcatChart:
         for name, part in parts.items()
         for percent, latency in zip(QUANTILES, part["quantiles"], strict=True)
     ]
-    spread = _line(points, "latency", "ms, within which so many were complete", "percent").encode(
+    spread = _line(points, "latency", "ms, within which this share was complete", "percent").encode(
         color=altair.Color("requests:N", title=None)
     )
     spread = spread.properties(title=_title(result), width=500, height=200)

@@ -14,7 +14,7 @@ pub fn nanoseconds(text: &str) -> Option<u64> {
     UNITS.iter().find_map(|(suffix, ns)| text.strip_suffix(suffix).and_then(whole)?.checked_mul(*ns))
 }
 
-/// So many nanoseconds, in the largest unit of which they are a whole number; in seconds if there is none.
+/// A number of nanoseconds, in the largest unit of which they are a whole number; in seconds if there is none.
 pub fn shown(ns: u64) -> String {
     match UNITS.iter().rev().find(|(_, unit)| ns.is_multiple_of(*unit)) {
         Some((suffix, unit)) => format!("{} {suffix}", ns / unit),

@@ -18,7 +18,7 @@ pub enum Format {
     Table,
     /// An array with one object per row; see docs/json.md
     Json,
-    /// The same numbers in columns, named as in JSON with the levels joined by dots
+    /// The numbers of the JSON in columns, named as there with the levels joined by dots
     Csv,
 }
 

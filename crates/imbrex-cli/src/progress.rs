@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Who is told how far work has come, from any of the threads that do it, and may end it.
 pub trait Listener: Send + Sync {
-    /// So much of so much is done.
+    /// A part of the whole is done.
     fn reached(&self, done: u64, of: u64);
 
     /// Whether the work shall end with an error before it is done. It looks here every few thousand requests.
@@ -41,12 +41,12 @@ impl Progress {
         Self(Shown::Bar(bar.with_style(style)))
     }
 
-    /// The same, of which `listener` is told.
+    /// Nothing done yet of work in `total` steps, of which `listener` is told.
     pub fn told(listener: Arc<dyn Listener>, total: u64) -> Self {
         Self(Shown::Told { listener, done: AtomicU64::new(0), of: total })
     }
 
-    /// So many more are done.
+    /// Counts `more` as done.
     pub fn add(&self, more: u64) {
         match &self.0 {
             Shown::Bar(bar) => {
@@ -81,12 +81,12 @@ impl Progress {
     /// Steps in which a piece of work is shown.
     const STEPS: u64 = 1000;
 
-    /// Nothing done yet of so many pieces of work.
+    /// Nothing done yet of `pieces` pieces of work.
     pub fn of_pieces(doing: &'static str, pieces: usize) -> Self {
         Self::new(doing, pieces as u64 * Self::STEPS)
     }
 
-    /// The same, of which `listener` is told.
+    /// Nothing done yet of `pieces` pieces of work, of which `listener` is told.
     pub fn told_of_pieces(listener: Arc<dyn Listener>, pieces: usize) -> Self {
         Self::told(listener, pieces as u64 * Self::STEPS)
     }
@@ -103,7 +103,7 @@ impl<'a> Piece<'a> {
         self.progress
     }
 
-    /// So much of it is done, from 0 to 1.
+    /// A part of it is done, from 0 to 1.
     pub fn reach(&mut self, share: f64) {
         let steps = (share * Progress::STEPS as f64) as u64;
         self.progress.add(steps.saturating_sub(self.shown));

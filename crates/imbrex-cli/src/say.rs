@@ -14,7 +14,7 @@ pub fn tell(line: impl Display) {
     written(&mut io::stdout().lock(), line);
 }
 
-/// The same, without waiting for whoever reads it: a server does not stand still for them.
+/// A line on standard output that waits for nobody to read it: a server does not stand still for a reader.
 pub fn tell_who_listens(line: impl Display) {
     let line = line.to_string();
     thread::spawn(move || tell(line));

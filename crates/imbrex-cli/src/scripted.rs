@@ -65,7 +65,7 @@ pub struct Run {
     pub series: Vec<Value>,
     /// What lay where, if that was wanted, as `--bands` writes it.
     pub contents: Vec<Value>,
-    /// The same as a page draws it.
+    /// What lay where, as a page draws it.
     pub units: Option<Value>,
 }
 

@@ -168,7 +168,7 @@ impl Case {
         Ok((drive, simulation))
     }
 
-    /// The drive in the size on which the layer offers so many blocks.
+    /// The drive in the size on which the layer offers `needed` blocks.
     fn sized(
         &self,
         config: &toml::Table,
@@ -191,7 +191,7 @@ pub enum Fit {
     Given,
     /// As its preset says, or larger where the workload needs that.
     Own,
-    /// So that the layer offers what the workload needs.
+    /// Large enough that the layer offers what the workload needs.
     Workload,
 }
 
@@ -241,7 +241,7 @@ impl SetupArguments {
         self.choose_with(self.settings.clone(), cases, seen)
     }
 
-    /// The same with other settings of the layers.
+    /// What was chosen, with other settings of the layers.
     pub fn choose_with(&self, settings: Vec<Setting>, cases: &[Case], seen: Seen) -> Result<Chosen> {
         Setting::check(&settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
         let options = self.options(seen);
@@ -297,7 +297,7 @@ pub fn named_drive(name: &str) -> Result<DrivePreset> {
 }
 
 impl Chosen {
-    /// The same with other options.
+    /// What was chosen, with other options.
     pub fn with(&self, options: ReplayOptions) -> Self {
         Self { options, settings: self.settings.clone(), ..*self }
     }

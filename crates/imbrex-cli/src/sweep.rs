@@ -23,7 +23,7 @@ pub struct Sweep {
     /// The folder of the dataset; what is there is not done again
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     folder: PathBuf,
-    /// The address of a Dask scheduler, or so many processes of this machine; otherwise one for each core
+    /// The address of a Dask scheduler, or N for N processes of this machine; otherwise one for each core
     #[arg(long, value_name = "ADDRESS|N")]
     cluster: Option<OsString>,
     /// Run those again that failed

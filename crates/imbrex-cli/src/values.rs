@@ -11,9 +11,9 @@ use crate::duration::{nanoseconds, whole};
 /// The size of the drive on the command line.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub enum Capacity {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many that the layer offers what the workload needs.
+    /// Large enough that the layer offers what the workload needs.
     Fit,
 }
 

@@ -119,14 +119,14 @@ pub struct Watched<'a> {
 
 /// What a progress bar counts.
 enum Shown<'a> {
-    /// Requests, of which so many are not shown yet.
+    /// Requests, of which `unseen` are not shown yet.
     Requests { progress: &'a Progress, unseen: u64 },
     /// How much of the source has been used.
     Piece(Piece<'a>),
 }
 
 impl<'a> Watched<'a> {
-    /// At most so many requests of a workload; reading them is a piece of the work that `progress` shows.
+    /// At most `requests` requests of a workload; reading them is a piece of the work that `progress` shows.
     pub fn new(workload: &Workload, requests: Option<NonZeroU64>, progress: &'a Progress) -> Result<Self, TraceError> {
         let limit = requests.map_or(u64::MAX, NonZeroU64::get);
         Self::limited(workload, limit, Shown::Piece(progress.piece()))
@@ -143,7 +143,7 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// So many requests were handed out; none are the end.
+    /// `requests` requests were handed out; none are the end.
     fn show(&mut self, requests: u64) {
         match &mut self.shown {
             Shown::Requests { progress, unseen } => {

@@ -69,7 +69,7 @@ impl Here {
         Self
     }
 
-    /// The same, for which the front end has a buffer of so many bytes.
+    /// A thread for which the frontend has a buffer of `bytes` bytes.
     #[must_use]
     pub fn with_buffer(self, bytes: usize) -> Self {
         own(|known| known.buffer.fetch_max(bytes, Ordering::Relaxed));

@@ -118,7 +118,7 @@ impl DirectDevice {
         Ok(text.trim().to_owned())
     }
 
-    /// The same, of an attribute that is a number.
+    /// What the kernel says about the device's queue in an attribute that is a number.
     ///
     /// # Errors
     /// When it does not say, or it is none.

@@ -72,7 +72,8 @@ pub fn superblocks(media: &dyn Media, block_bytes: u32) -> Result<[Extent<Pba>; 
 }
 
 impl Layout {
-    /// With so many blocks for each copy of the journal, or more in whole zones, and for a persistent buffer.
+    /// With `journal` blocks for each copy of the journal, or more in whole zones, and `buffer` for a persistent
+    /// buffer.
     ///
     /// # Errors
     /// When nothing is left.
@@ -99,7 +100,7 @@ impl Layout {
         })
     }
 
-    /// With checksums of all that lies on a drive of so many blocks.
+    /// With checksums of all that lies on a drive of `blocks` blocks.
     ///
     /// # Errors
     /// When they leave nothing of the conventional space.

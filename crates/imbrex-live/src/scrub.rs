@@ -30,7 +30,8 @@ pub struct Found {
     pub sums_lost: u64,
     /// Logical blocks that do not match their checksum or cannot be read.
     pub damaged: Vec<Blocks>,
-    /// The same of physical blocks that no logical one needs, with the number of the member from 0.
+    /// Physical blocks that do not match or cannot be read and that no logical one needs, with the number of the member
+    /// from 0.
     pub unneeded: Vec<(usize, Blocks)>,
 }
 

@@ -80,7 +80,7 @@ pub fn open(path: &Path) -> Result<Arc<dyn Store>, StorePathError> {
     opened(path, File::options().read(true).write(true))
 }
 
-/// The same, for a program that will not write to it.
+/// Opens the store at `path` for a program that will not write to it.
 ///
 /// # Errors
 /// As [`open`].

@@ -30,7 +30,7 @@ pub fn program(e: &(dyn std::error::Error + 'static)) -> PyErr {
     exception(&kind(e), e.to_string())
 }
 
-/// The same for an error with a history.
+/// The exception for an error with a history.
 pub fn of(e: &anyhow::Error) -> PyErr {
     let kinds = e.chain().map(kind).find(|kind| !matches!(kind, Kind::Other));
     // A context is not in the chain as what it was made of.

@@ -123,7 +123,7 @@ pub struct Params {
 pub const PARAMS_BYTES: usize = 60;
 
 impl Params {
-    /// As the driver takes them. The device has a volatile cache and takes FUA.
+    /// The bytes that the driver takes. The device has a volatile cache and takes FUA.
     pub fn to_bytes(self) -> [u8; PARAMS_BYTES] {
         let mut bytes = [0; PARAMS_BYTES];
         let flag = |is: bool, flag| if is { flag } else { 0 };

@@ -97,7 +97,7 @@ impl Request {
     }
 }
 
-/// So many bytes of a buffer, which is made as long as that takes.
+/// `len` bytes of a buffer, which is made as long as that takes.
 fn room(buffer: &mut Vec<u8>, len: u64) -> &mut [u8] {
     let len = len as usize;
     if buffer.len() < len {

@@ -73,7 +73,7 @@ pub struct QueueRing {
 }
 
 impl QueueRing {
-    /// The ring of a queue of so many tags.
+    /// The ring of a queue of `depth` tags.
     ///
     /// # Errors
     /// When there can be none.

@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--cluster",
         metavar="ADDRESS|N",
-        help="the address of a Dask scheduler, or so many processes of this machine; otherwise one for each core",
+        help="the address of a Dask scheduler, or N for N processes of this machine; otherwise one for each core",
     )
     parser.add_argument("--retry", action="store_true", help="run those again that failed")
     return parser

@@ -160,11 +160,11 @@ def fleet(
     cluster: Cluster = None,
     progress: Progress = None,
 ) -> Fleet:
-    """Lets a fleet of so many `drives` grow for as many periods as `wanted` has, once under each of the `policies`.
+    """Lets a fleet of `drives` drives grow for as many periods as `wanted` has, once under each of the `policies`.
 
-    Each drive is of one of the `kinds`, and has one of the `workloads` with one of so many `seeds`. `wanted` is how far
+    Each drive is of one of the `kinds`, and has one of the `workloads` with one of `seeds` seeds. `wanted` is how far
     users want to go from a disk that is all conventional, 0, to one that is all shingled, 1, in each period; some want
-    half of that, some half as much again. Space comes in so many `steps`. Drives of kinds that cannot grow stay as they
+    half of that, some half as much again. Space comes in `steps` steps. Drives of kinds that cannot grow stay as they
     are, and are asked for what they have.
 
     In each period a drive serves its workload, with `options` of `imbrex.replay`, over all the space that it has at

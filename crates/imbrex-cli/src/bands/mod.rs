@@ -32,7 +32,7 @@ pub struct BandsArguments {
     /// ends in .svg, as JSON in .json, and else as CSV; may be repeated
     #[arg(long = "bands", visible_alias = "tracks", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// At these moments too: after PERCENT of the requests such as 25%, after so many of them, or at a TIME such as 2h
+    /// At these moments too: after PERCENT of the requests such as 25%, after N requests, or at a TIME such as 2h
     #[arg(long = "bands-at", visible_alias = "tracks-at", value_name = "PERCENT|N|TIME", value_delimiter = ',', value_parser = moment)]
     #[arg(requires = "files")]
     at: Vec<Moment>,
@@ -50,7 +50,7 @@ impl BandsArguments {
         self.wanted().map(|_| self.at.iter().map(|moment| moment.of(range)).filter(is_before_the_end).collect())
     }
 
-    /// Begins the files for what a layer with blocks of so many bytes makes of a workload.
+    /// Begins the files for what a layer with blocks of `block_bytes` bytes makes of a workload.
     pub fn create<'a>(&self, workload: &'a TraceInfo, layer: &'static str, block_bytes: u32) -> Result<BandMap<'a>> {
         let file = |path: &PathBuf| Ok((Form::of(path)?, NewFile::create(path)?));
         let files = self.files.iter().map(file).collect::<Result<_>>()?;

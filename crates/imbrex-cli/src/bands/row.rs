@@ -22,7 +22,7 @@ pub struct Of<'a> {
 }
 
 impl<'a> Of<'a> {
-    /// The run of `workload` on a layer with blocks of so many bytes.
+    /// The run of `workload` on a layer with blocks of `block_bytes` bytes.
     pub fn new(workload: &'a TraceInfo, layer: &'static str, block_bytes: u32) -> Self {
         Self { trace: &workload.name, synthetic: workload.is_synthetic(), layer, block_bytes }
     }
@@ -78,7 +78,7 @@ pub struct Zone<'a> {
 }
 
 impl<'a> Zone<'a> {
-    /// The same of zones, in the order of the blocks that are at home there.
+    /// Where the blocks of all zones lie after `requests` requests, in the order of the blocks that are at home there.
     pub fn all(of: Of<'a>, (requests, is_end): (u64, bool), zones: &[ZoneContent]) -> impl Iterator<Item = Self> {
         zones.iter().enumerate().map(move |(zone, content)| Self {
             schema: ZONES,
@@ -94,7 +94,7 @@ impl<'a> Zone<'a> {
 }
 
 impl<'a> Band<'a> {
-    /// All bands in their order, after so many requests and at the end or not.
+    /// All bands in their order, after `requests` requests and at the end or not.
     pub fn all(of: Of<'a>, (requests, is_end): (u64, bool), bands: &[BandContent]) -> impl Iterator<Item = Self> {
         bands.iter().enumerate().map(move |(band, content)| {
             let BandContent { state, unwritten, dead, live, hot } = *content;
@@ -117,7 +117,7 @@ impl<'a> Band<'a> {
 }
 
 impl<'a> Track<'a> {
-    /// The same of tracks, from the outside inwards.
+    /// What all tracks hold after `requests` requests, from the outside inwards.
     pub fn all(of: Of<'a>, (requests, is_end): (u64, bool), tracks: &[TrackContent]) -> impl Iterator<Item = Self> {
         tracks.iter().enumerate().map(move |(track, content)| {
             let TrackContent { side, home, stale, buffered, swapped, .. } = *content;

@@ -1,7 +1,7 @@
 //! The yardstick of logs: what greedy cleaning must do, on arrays. No plan, no dispatch, no rules of the media, no
 //! batches.
 
-/// As a place: nowhere.
+/// The place of a block that lies nowhere.
 const NOWHERE: u32 = u32::MAX;
 
 /// A log over bands, one of which is kept empty to compact into.

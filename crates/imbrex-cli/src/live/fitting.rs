@@ -10,8 +10,8 @@ const GIB: u64 = 1 << 30;
 /// Larger drives are not tried.
 const MOST_GIB: u64 = 64 << 10;
 
-/// How many GiB of `preset` the volume can be made of, with which of so many bytes it cannot: the least, where every
-/// larger size will do; nothing if none was found.
+/// How many GiB of `preset` the volume can be made of, when it cannot be made of `too_few_bytes` bytes: the least,
+/// where every larger size will do; nothing if none was found.
 pub fn enough_gib(preset: &DrivePreset, too_few_bytes: u64, options: &FormatOptions<'_>) -> Option<u64> {
     let fits = |gib: u64| {
         let drive = preset.with_capacity(gib * GIB).ok();

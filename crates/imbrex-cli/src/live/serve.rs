@@ -38,7 +38,7 @@ const DEPTH: u16 = 64;
 /// What is said when nbdkit is started again.
 const HUNG_UP: &str = "nbdkit ended because a client hung up, by a fault that nbdkit 1.34 mended; it is started again";
 
-/// Serve a volume as a network block device, or as one of Linux's own, until SIGTERM or Ctrl-C, which make everything
+/// Serve a volume over NBD, or as a local block device with ublk, until SIGTERM or Ctrl-C, which make everything
 /// durable; a second one ends at once
 #[derive(Args)]
 pub struct Serve {

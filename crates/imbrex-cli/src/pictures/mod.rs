@@ -32,7 +32,7 @@ pub const COLOURS: [RGBColor; 6] = [
     RGBColor(213, 94, 0),
 ];
 
-/// The colour of so many; they come round.
+/// The colour of a number; colours repeat.
 pub fn colour(at: usize) -> RGBColor {
     COLOURS[at % COLOURS.len()]
 }
@@ -43,8 +43,8 @@ pub fn highest(values: impl Iterator<Item = f64>) -> f64 {
     if highest > 0.0 { highest * 1.05 } else { 1.0 }
 }
 
-/// Panels of so many pixels' height, one below the other, beside names and their colours, as SVG. `what` they show says an
-/// error.
+/// Panels that are `height` pixels high, one below the other, beside names and their colours, as SVG. `what` they show
+/// says an error.
 fn stacked<T>(
     (title, what): (&str, &str),
     (panels, height): (&[T], u32),

@@ -94,7 +94,7 @@ impl Verdict {
 }
 
 impl Data {
-    /// What there is, of workloads of which so many are synthetic.
+    /// What there is, when `synthetic` of `all` workloads are synthetic.
     pub fn of(synthetic: usize, all: usize) -> Self {
         match synthetic {
             0 => Self::Real,

@@ -27,7 +27,7 @@ const SCHEMA: &str = "imbrex.growth/1";
 const DOTS_SCHEMA: &str = "imbrex.growth-request/1";
 /// The bound that is none: everybody is held up.
 const BLOCKING_MS: &str = "0.0";
-/// Dots of a picture, about: of so many requests that follow each other it shows the slowest.
+/// Dots of a picture, about: each shows the slowest of a number of requests that follow each other.
 const DOTS: usize = 6000;
 /// What is shown before a conversion and after the longest, in seconds.
 const AROUND_S: f64 = 60.0;
@@ -205,7 +205,7 @@ fn increase_ms(one: &ServedRequest, other: &ServedRequest) -> f64 {
     (one.latency_ns as f64 - other.latency_ns as f64) / 1e6
 }
 
-/// The slowest of every so many requests that arrive in the time shown.
+/// The slowest of each group of requests, of those that arrive in the time shown.
 fn dots(run: &'static str, watch: &Watch, without: &Watch, (from_s, to_s): (f64, f64)) -> Vec<Dot> {
     let arrival_s = |request: &ServedRequest| request.arrival_ns as f64 / 1e9;
     let pairs = watch.requests.iter().zip(&without.requests);

@@ -60,7 +60,7 @@ impl Locality {
     }
 }
 
-/// One write of so many.
+/// One write of every `every`.
 fn pick(source: &mut dyn TraceSource, every: u64) -> Result<Vec<Write>> {
     let (mut picked, mut number, mut batch) = (Vec::new(), 0, Vec::new());
     loop {

@@ -8,7 +8,7 @@ use super::metric::Metric;
 pub enum Measure {
     /// By how many percent the metric is smaller than that of the others, on average over workloads and others.
     MeanReduction(Metric),
-    /// The same on one workload, against one other.
+    /// By how many percent the metric is smaller than that of one other, on one workload.
     Reduction { metric: Metric, workload: &'static str, against: &'static str },
     /// By how many percent the metric of one variant is smaller than that of another, or on how many workloads it is.
     Against { metric: Metric, variant: &'static str, against: &'static str, taken: Taken },
@@ -18,7 +18,7 @@ pub enum Measure {
     Of { metric: Metric, workload: &'static str, variant: &'static str },
     /// How many times that of another variant it is there.
     Times { metric: Metric, workload: &'static str, variant: &'static str, over: &'static str },
-    /// The same where it is most.
+    /// How many times that of another variant it is on the workload where that is most.
     MostTimes { metric: Metric, variant: &'static str, over: &'static str },
     /// How many times as fast a variant writes a part of the mix as another.
     Speed { variant: &'static str, over: &'static str, part: Part },
@@ -50,12 +50,12 @@ pub enum Measure {
     Falls { metric: Metric, study: &'static str, on: Scope },
     /// Workloads on which the metric is best at this variant of a study; a tie does not count.
     Peaks { metric: Metric, study: &'static str, at: &'static str, on: Scope },
-    /// Workloads on which the metric differs little within a study: by so many percentage points of a ratio, so many
+    /// Workloads on which the metric differs by at most `within` within a study: in percentage points of a ratio, in
     /// percent of anything else.
     Steady { metric: Metric, study: &'static str, within: f64, on: Scope },
     /// Workloads on which one metric is larger than another.
     Larger { metric: Metric, than: Metric, on: Scope },
-    /// How many of these workloads are among the so many with the smallest metric.
+    /// How many of these workloads are among those with the smallest metric, of which as many are taken.
     Smallest { metric: Metric, among: &'static [&'static str] },
     /// The largest part of the updated blocks, in percent, that any workload writes again within as many blocks as the
     /// buffer has, or after more.
@@ -98,7 +98,7 @@ impl Part {
 pub enum Grown {
     /// Seconds until all of the space was there.
     Seconds,
-    /// The same over what the bytes that moved take at the drive's rate.
+    /// Seconds until all of the space was there, over what the bytes that moved take at the drive's rate.
     OverMedia,
     /// By how many ms a request that came meanwhile took longer than without, at most.
     Increase,

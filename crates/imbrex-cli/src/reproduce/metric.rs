@@ -10,9 +10,9 @@ use crate::table::{bytes, count, milliseconds, number, percent};
 pub enum Metric {
     /// Mean time from arrival to completion, reads and writes, in milliseconds.
     Latency,
-    /// The same of reads alone.
+    /// Mean time from arrival to completion of reads, in milliseconds.
     ReadLatency,
-    /// The same of writes alone.
+    /// Mean time from arrival to completion of writes, in milliseconds.
     WriteLatency,
     /// What 99 of 100 reads and writes do not exceed.
     P99,
@@ -36,7 +36,8 @@ pub enum Metric {
     RelocationDistance,
     /// Written blocks that were buffered already, of all written blocks.
     Hits,
-    /// The same, of the blocks that were written to a buffer or past one: of an interlaced disk, the bottom updates.
+    /// Written blocks that were buffered already, of the blocks that were written to a buffer or past one: of an
+    /// interlaced disk, the bottom updates.
     UpdateHits,
     /// The part of the hits in the hot part of a buffer.
     HotHits,
@@ -54,7 +55,7 @@ pub enum Metric {
     Swaps,
     /// Bytes of padding.
     Padding,
-    /// The same, counted again each time that the zone it lies in is rewritten.
+    /// Bytes of padding, counted again each time that the zone they lie in is rewritten.
     PaddingAgain,
     /// Buffered blocks that a write-back takes, on average.
     VictimSize,

@@ -26,7 +26,7 @@ pub const FILE: &str = "mix";
 /// Windows of each half at least, however few requests there are.
 const WINDOWS: u64 = 30;
 
-/// What happened to so many requests.
+/// What happened to a number of requests.
 #[derive(Clone, Serialize)]
 pub struct Point {
     schema: &'static str,

@@ -53,7 +53,7 @@ pub struct Variant {
     pub layer: &'static str,
     /// What of its configuration differs from its defaults, written as for `--set`.
     pub settings: &'static [&'static str],
-    /// Further fields, in blocks: each is so many percent of the workload's address range.
+    /// Further fields, in blocks: each is a percentage of the workload's address range.
     pub sized: &'static [(&'static str, f64)],
     /// The persistent buffer, as `--buffer` takes it, where it is not the paper's.
     pub buffer: Option<&'static str>,
@@ -160,7 +160,7 @@ pub struct Study {
 
 /// A figure of the paper, or one beside it.
 pub struct Figure {
-    /// As the paper numbers it; empty for what it does not show.
+    /// The number that the paper gives it; empty for what it does not show.
     pub number: &'static str,
     /// The name in file names.
     pub name: &'static str,

@@ -192,7 +192,7 @@ impl Results {
         self.reduction_of(metric, workload, (self.subject(), against))
     }
 
-    /// The same for any variant.
+    /// By how many percent the metric of `variant` is smaller than that of `against`.
     fn reduction_of(&self, metric: Metric, workload: &str, (variant, against): (&str, &str)) -> Option<f64> {
         let [own, other] = [variant, against].map(|variant| self.value(workload, variant, metric));
         let (own, other) = (own?, other?);
@@ -222,8 +222,8 @@ impl Results {
         Measured { value: mean(&all), note: note.join(", ") }
     }
 
-    /// The same for one pair of variants: the mean over workloads, the largest, or how many are above zero. It is not
-    /// known before it is known of all.
+    /// The reduction for one pair of variants: the mean over workloads, the largest, or how many are above zero. It is
+    /// not known before it is known of all.
     fn against(&self, metric: Metric, pair: (&str, &str), taken: Taken) -> Measured {
         let of = |workload| Some((workload, self.reduction_of(metric, workload, pair)?));
         let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
@@ -247,7 +247,7 @@ impl Results {
         Some(own? / other)
     }
 
-    /// The same on the workload where that is most.
+    /// How many times it is, on the workload where that is most.
     fn most_times(&self, metric: Metric, pair: (&str, &str)) -> Measured {
         let of = |workload| Some((workload, self.times(metric, workload, pair)?));
         let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {

@@ -146,7 +146,7 @@ impl Sizes {
         2.0 * TURNS * self.cache
     }
 
-    /// The same for at most so many requests: the disk's buffer is shorter, and with it cache and period.
+    /// Sizes for at most `requests` requests: the disk's buffer is shorter, and with it cache and period.
     fn within(mut self, requests: Option<NonZeroU64>) -> Self {
         if let Some(requests) = requests {
             let most = (requests.get() as f64 / self.fills()) as u64;
@@ -184,8 +184,8 @@ impl Sizes {
     }
 }
 
-/// The setting that gives the disk behind a cache a persistent buffer of so many blocks, of which the map of its extents
-/// is not the limit.
+/// The setting that gives the disk behind a cache a persistent buffer of `blocks` blocks, of which the map of its
+/// extents is not the limit.
 pub fn disk_config(layer: &str, blocks: u64) -> String {
     format!("{layer}.disk_config={{cache_blocks={blocks},map_entries={}}}", 2 * blocks + 8)
 }

@@ -28,7 +28,7 @@ pub struct Target {
     /// The format to write, if the file's ending (.parquet, .csv, .csv.zst, .csv.gz, .csv.xz) does not tell
     #[arg(long = "to", value_enum, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Write only the first N requests; a synthetic workload generates so many
+    /// Write only the first N requests; of a synthetic workload, generate N
     #[arg(long, value_name = "N")]
     requests: Option<NonZeroU64>,
     /// Number the blocks of BYTES that are written from 0 on, in the order of their addresses
@@ -66,7 +66,7 @@ impl Target {
         self.requests
     }
 
-    /// The same, of all requests that there are.
+    /// This target, with all requests that there are.
     pub fn whole(&self) -> Self {
         Self { requests: None, ..*self }
     }

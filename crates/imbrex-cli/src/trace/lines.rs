@@ -20,7 +20,7 @@ pub fn of(statistics: &TraceStatistics) -> Vec<Line> {
         .concat()
 }
 
-/// The update periods against a buffer, by so many classes; of all traces the same in the same order.
+/// The update periods against a buffer, by `classes` classes; of all traces the same in the same order.
 pub fn periods(periods: &UpdatePeriods, buffer: BufferSize, classes: usize) -> Vec<Line> {
     let mut lines = vec![
         line("mean update period, blocks", number(periods.mean)),
@@ -97,7 +97,7 @@ fn placement(s: &TraceStatistics) -> Vec<Line> {
     [window(1024, &s.window_1024), window(4096, &s.window_4096), jumps].concat()
 }
 
-/// The windows of so many blocks. Without one there is no figure.
+/// The windows of `blocks` blocks. Without one there is no figure.
 fn window(blocks: u64, means: &WindowMeans) -> Vec<Line> {
     let shown = |figure: Option<f64>, show: fn(f64) -> String| figure.map_or("-".to_owned(), show);
     vec![

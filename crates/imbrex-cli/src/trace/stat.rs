@@ -150,7 +150,7 @@ fn shown(rows: &[TraceReport]) -> String {
         [name].into_iter().chain(columns.iter().map(|(_, column)| column[at].1.clone())).collect::<Vec<_>>()
     };
     let table = grid(&headings, names.enumerate().map(line));
-    let legend = "Blocks are of 4 KiB. A window is as many writes as touch so many distinct ones. \
+    let legend = "Blocks are of 4 KiB. A window of N blocks is as many writes as touch N distinct ones. \
                   Its figures are means. Caches are over start offsets, sizes ignored. An update period is the number of \
                   other blocks written between two writes of a block; of a block, the mean. Long: longer than the \
                   buffer has blocks.";

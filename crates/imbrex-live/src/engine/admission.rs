@@ -166,7 +166,7 @@ impl Admission {
         }
     }
 
-    /// A write of so many blocks comes. For how long it is held back.
+    /// For how long a write of `blocks` blocks that comes now is throttled.
     pub fn admit(&mut self, now: Duration, blocks: u64) -> Duration {
         let delay = self.left(now).map_or(Duration::ZERO, |(left, room)| {
             let begin = self.next.max(now);
@@ -201,7 +201,7 @@ impl Admission {
         is_short.then(|| (Duration::from_secs_f64((outlook.work as f64 / speed).min(LONGEST)), outlook.room.max(1)))
     }
 
-    /// A step of cleaning has ended that moved so many blocks.
+    /// A step of cleaning that moved `moved` blocks has ended.
     pub fn moved(&mut self, now: Duration, moved: u64, took: Duration) {
         self.speed.add(now, moved, took);
     }
@@ -251,7 +251,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const MOST: Duration = Duration::from_millis(500);
 
-    /// A layer that moves so many blocks to gain so many, and a drive that moves so many in a millisecond.
+    /// A layer that moves a number of blocks to gain a number of them, and a drive that moves `speed` in a millisecond.
     struct Model {
         outlook: Outlook,
         whole: (u64, u64),
@@ -293,7 +293,7 @@ mod tests {
             moved
         }
 
-        /// Clients of whom so many wait at a time want to write so many blocks in each millisecond.
+        /// `clients` clients, each of which waits for its write, want to write `each_ms` blocks in each millisecond.
         fn run(&mut self, ms: u32, clients: usize, each_ms: f64) -> Came {
             let (mut came, mut held, mut owed) = (Came::default(), Vec::new(), 0.0);
             for _ in 0..ms {

@@ -80,7 +80,7 @@ impl Engine {
                 let content = Bytes::copy_from_slice(content);
                 work::call(&self.shared, client, Request::Write(run, content), arrival.take())?;
             } else {
-                // Those whom it waits for must not wait for it.
+                // The writes that this request waits for must not wait for it.
                 drop(arrival.take());
                 self.write_part(client, run, skip, content)?;
             }

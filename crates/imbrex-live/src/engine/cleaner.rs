@@ -70,7 +70,7 @@ fn offer(shared: &Shared, machine: &Machine, has_grown: bool) -> Result<Reason, 
     }
 }
 
-/// The same when cleaning is offered idle time.
+/// Why there may be a step in idle time now, or how long to wait before the next look.
 fn in_idle_time(shared: &Shared, machine: &Machine) -> Result<Reason, Duration> {
     let quiet = machine.last_request.elapsed();
     match shared.options.idle_after.checked_sub(quiet) {

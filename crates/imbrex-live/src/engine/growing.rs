@@ -24,7 +24,7 @@ pub enum NotGrowing {
     Volatile(Failure),
 }
 
-/// Has the volume grow by so many blocks, as soon as anything can be planned, and makes that durable.
+/// Asks for `blocks` blocks more, as soon as anything can be planned, and makes that durable.
 pub(super) fn ask(shared: &Shared, blocks: u64) -> Result<(), NotGrowing> {
     let mut machine = shared.machine();
     let asked = loop {

@@ -50,7 +50,7 @@ impl Intake {
         Queued { intake: self, number }
     }
 
-    /// Waits until a request of so many bytes may be in memory.
+    /// Waits until a request of `bytes` bytes may be in memory.
     pub fn take(&self, bytes: u64) -> Taken<'_> {
         self.queue().take(bytes)
     }
@@ -66,7 +66,7 @@ impl Intake {
 }
 
 impl<'a> Queued<'a> {
-    /// Waits until a request of so many bytes may be in memory.
+    /// Waits until a request of `bytes` bytes may be in memory.
     pub fn take(self, bytes: u64) -> Taken<'a> {
         let Self { intake, number } = self;
         let bytes = bytes.min(LIMIT);

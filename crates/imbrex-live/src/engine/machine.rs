@@ -322,7 +322,7 @@ impl Shared {
         }
     }
 
-    /// Whether the host has room for so many bytes of clients, as far as is known.
+    /// Whether the host has room for `bytes` bytes of clients, as far as is known.
     pub fn may_write(&self, bytes: u64) -> bool {
         self.room.may_write(bytes, || self.available())
     }

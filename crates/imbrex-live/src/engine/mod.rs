@@ -89,7 +89,7 @@ impl Engine {
         Self::start_for(volume, options, Arc::new(InOrder))
     }
 
-    /// The same, for requests that threads of a front end bring, which may overtake each other.
+    /// Starts serving requests that threads of a frontend bring, which may overtake each other.
     ///
     /// # Errors
     /// As [`Engine::start`].

@@ -31,7 +31,7 @@ impl Pace {
         self.blocks
     }
 
-    /// Takes note of a step that moved so many blocks.
+    /// Takes note of a step that moved `moved` blocks.
     pub fn took(&mut self, moved: u64, time: Duration) {
         let size = moved.min(self.blocks.into());
         if time > self.limit {

@@ -11,9 +11,9 @@ pub const KEPT: u64 = 32 << 20;
 const BETWEEN_LOOKS: u64 = 1 << 20;
 /// How often it is looked whether there is room again.
 const OFTEN: Duration = Duration::from_millis(100);
-/// After a write that found none, there is again when there are so many bytes more than then.
+/// After a write found no room, there is room again when there are this many bytes more than then.
 const ENOUGH: u64 = 4 << 20;
-/// After so long a write is tried even so: what ran out may be a quota.
+/// After this time a write is tried even so: what ran out may be a quota.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// What is known of the room.
@@ -36,7 +36,7 @@ impl Room {
         Self { is_out: AtomicBool::new(false), since_look: AtomicU64::new(BETWEEN_LOOKS), looks: Mutex::default() }
     }
 
-    /// Takes note that a write found none, when the host had so many bytes.
+    /// Takes note that a write found no room, when the host had `left` bytes.
     pub fn ran_out(&self, left: Option<u64>) {
         self.looks().failed = Some((Instant::now(), left));
         self.set_out(true, left);
@@ -47,7 +47,7 @@ impl Room {
         self.is_out.load(Ordering::Relaxed)
     }
 
-    /// Whether so many bytes may be written; `available` says how many the host has, if it does.
+    /// Whether `bytes` bytes may be written; `available` says how many the host has, if it does.
     pub fn may_write(&self, bytes: u64, available: impl Fn() -> Option<u64>) -> bool {
         let is_out = self.is_out();
         if !is_out && self.since_look.fetch_add(bytes, Ordering::Relaxed) < BETWEEN_LOOKS {

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 /// Shorter writes go as they come: they gain less by their order than waiting for each other costs.
 pub(super) const LEAST: usize = 32 << 10;
-/// A write that came before belongs to the same stream if it ends at most so many bytes before.
+/// A write that came before belongs to the same stream if it ends at most this many bytes before.
 const NEAR: u64 = 64 << 20;
-/// What is missing in a stream is at most so many times as long as the write that waits for it.
+/// What is missing in a stream is at most this many times as long as the write that waits for it.
 const MOST_MISSING: u64 = 32;
 /// How often it is looked who has come.
 const LOOK: Duration = Duration::from_micros(500);
@@ -251,7 +251,7 @@ mod tests {
 
     const LEN: u64 = 100;
 
-    /// Threads of which so many have taken a request.
+    /// Threads of which a number have taken a request.
     #[derive(Default)]
     struct Threads {
         on_the_way: AtomicU32,

@@ -31,7 +31,7 @@ pub(super) fn call(
     ask(shared, client, request, arrival)
 }
 
-/// The same, while stopping too.
+/// Has a request of a client answered, while stopping too.
 pub(super) fn ask(
     shared: &Shared,
     client: u32,
@@ -47,7 +47,7 @@ pub(super) fn ask(
     submit(shared, machine, client, request, arrival)
 }
 
-/// Holds a write of so many blocks back as long as pacing says. It goes on as soon as more room has come.
+/// Throttles a write of `blocks` blocks as long as pacing says. It goes on as soon as more room has come.
 pub(super) fn admitted<'a>(shared: &'a Shared, mut machine: Held<'a>, blocks: u32) -> Held<'a> {
     let begun = machine.now();
     machine.look_ahead(begun);
@@ -141,8 +141,8 @@ fn when_free<'a>(shared: &Shared, mut machine: Held<'a>, request: &Request) -> H
     machine
 }
 
-/// The next operation for whoever waits for the answer to the request `id`: one that is for it, or else a small one; a
-/// flush of a drive for who asked for a flush, and waits for nothing else. Others are handed to workers.
+/// The next operation for the caller that waits for the answer to the request `id`: one that is for it, or else a small
+/// one; for a flush, a flush of a drive, which waits for nothing else. Others are handed to workers.
 fn next_for(shared: &Shared, machine: &mut Machine, id: u64, is_flush: bool) -> Option<(usize, Io)> {
     if let Some(own) = machine.stack.poll_io_for(id) {
         return Some(own);

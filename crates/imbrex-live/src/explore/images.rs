@@ -74,7 +74,7 @@ impl Images {
         Self::draw_with(info, rules, Sums::None, dice)
     }
 
-    /// The same with checksums, or parts of what they need.
+    /// Draws drives for a layer that a volume fits on with checksums, or with parts of what they need.
     ///
     /// # Errors
     /// As [`Images::draw`].
@@ -228,8 +228,8 @@ fn file(preset: &DrivePreset, rules: Rules) -> Result<Volatile, String> {
     Ok(Volatile::new(len as usize, !rules.keeps(Rule::WholeSectors)))
 }
 
-/// Random drives for a layer with so many conventional blocks that are not the layer's, and the layer's configuration
-/// and buffer.
+/// Random drives for a layer with `reserved` conventional blocks that are not the layer's, and the layer's
+/// configuration and buffer.
 fn drives(
     info: &'static LayerInfo,
     reserved: u32,

@@ -27,7 +27,8 @@ impl Images {
         fresh.iter().rev().for_each(|rot| rot.take_back(&self.disks[rot.drive].file));
     }
 
-    /// The same for what is not checked because it was being written when the power failed: no more is promised of it.
+    /// Changes bytes back that are not checked because they were being written when the power failed: no more is
+    /// promised of them.
     pub(super) fn freshen_unsettled(&mut self) {
         let members = self.volume.clone();
         self.freshen(|rot| members[rot.drive].summed().is_some_and(|summed| summed.is_unsettled(rot.block)));

@@ -6,7 +6,7 @@ pub enum Sums {
     /// There are none.
     #[default]
     None,
-    /// As they are kept.
+    /// They are kept as on a volume that is served.
     Kept,
     /// No region is marked as being written, and the explorer should find what that breaks.
     WithoutIntents,

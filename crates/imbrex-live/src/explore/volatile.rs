@@ -27,7 +27,7 @@ struct File {
     tears_sectors: bool,
 }
 
-/// What happens when so many operations are done.
+/// What happens after a number of operations.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub enum Ends {
     /// One operation fails.
@@ -37,7 +37,7 @@ pub enum Ends {
 }
 
 impl Volatile {
-    /// So many zeros. With `tears_sectors` a cut leaves parts of sectors.
+    /// `len` zeros. With `tears_sectors` a cut leaves parts of sectors.
     #[must_use]
     pub fn new(len: usize, tears_sectors: bool) -> Self {
         let (since, unreadable) = (BTreeMap::new(), BTreeSet::new());
@@ -119,7 +119,7 @@ impl Volatile {
         }
     }
 
-    /// The same bytes in another file, all durable.
+    /// A copy of the bytes in another file, all durable.
     #[must_use]
     pub fn copied(&self) -> Self {
         let file = self.file();

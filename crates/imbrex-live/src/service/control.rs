@@ -43,7 +43,7 @@ const MOST_ASKING: usize = 64;
 pub enum Question {
     /// How the volume stands.
     Status,
-    /// The same for Prometheus.
+    /// How the volume stands, for Prometheus.
     Metrics,
     /// What lies where.
     Units,
@@ -72,7 +72,7 @@ pub enum Question {
     },
     /// Grow; the answer comes when that is durable.
     Grow {
-        /// By so many bytes at least.
+        /// How many bytes are added at least.
         bytes: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The same numbers for Prometheus.
+//! The numbers of the status, for Prometheus.
 
 use std::time::Duration;
 

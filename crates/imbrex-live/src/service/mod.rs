@@ -108,7 +108,8 @@ impl Service {
         Self::start_for(options, Arc::new(InOrder))
     }
 
-    /// The same, for requests that threads of a front end bring, which may overtake each other.
+    /// Opens the stores, recovers the volume and serves it to threads of a frontend, whose requests may overtake each
+    /// other.
     ///
     /// # Errors
     /// As [`Service::start`].

@@ -87,7 +87,7 @@ impl Intents {
         first / self.region_blocks..=(first + u64::from(at.blocks) - 1) / self.region_blocks
     }
 
-    /// The blocks of a region of a drive of so many blocks.
+    /// The blocks of a region of a drive of `blocks` blocks.
     pub fn extent(&self, region: u64, blocks: u64) -> Extent<Pba> {
         let start = region * self.region_blocks;
         Extent::new(Pba::disk(start), (blocks - start).min(self.region_blocks) as u32)
@@ -182,7 +182,7 @@ impl Intents {
         self.clear(below, quiet)
     }
 
-    /// The same where room for others is needed, or nothing more will be written: the oldest `most` become clean.
+    /// Makes the oldest `most` regions clean, where room for others is needed or nothing more will be written.
     ///
     /// # Errors
     /// When the map cannot be written.

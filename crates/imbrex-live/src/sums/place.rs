@@ -42,14 +42,14 @@ pub struct Place {
 }
 
 impl Checksums {
-    /// The blocks that the map of dirty regions and the table take on a drive of so many blocks.
+    /// The blocks that the map of dirty regions and the table take on a drive of `blocks` blocks.
     fn parts(self, blocks: u64, block_bytes: u32) -> (u64, u64) {
         let sectors = u64::from(block_bytes) / SECTOR as u64;
         let regions = blocks.div_ceil(self.region_blocks.max(1).into());
         (regions.div_ceil(REGIONS * sectors), blocks.div_ceil(SUMS * sectors))
     }
 
-    /// Blocks that are taken on a drive of so many blocks.
+    /// Blocks that are taken on a drive of `blocks` blocks.
     #[must_use]
     pub fn blocks(self, blocks: u64, block_bytes: u32) -> u64 {
         let (map, table) = self.parts(blocks, block_bytes);

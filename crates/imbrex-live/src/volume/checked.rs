@@ -19,7 +19,7 @@ pub(super) fn open(members: Members, superblocks: &[Superblock], keeps_intents: 
     })
 }
 
-/// The same of members that are being formatted: no block has a checksum yet.
+/// The members of a volume that is being formatted, as a layer uses them: no block has a checksum yet.
 pub(super) fn create(
     members: Members,
     superblocks: &[Superblock],

@@ -42,7 +42,7 @@ pub fn validate(members: &Members, options: &FormatOptions<'_>) -> Result<(), Vo
     validate_with(members, options, None)
 }
 
-/// The same with checksums of the data on every member, if `checksums` says so.
+/// Like [`validate`], with checksums of the data on every member, if `checksums` says so.
 ///
 /// # Errors
 /// As [`validate`].
@@ -63,7 +63,7 @@ pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, V
     format_with(members, options, None)
 }
 
-/// The same with checksums of the data on every member, if `checksums` says so.
+/// Like [`format()`], with checksums of the data on every member, if `checksums` says so.
 ///
 /// # Errors
 /// As [`format()`].

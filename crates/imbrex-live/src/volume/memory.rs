@@ -16,7 +16,7 @@ pub const INTAKE: u64 = 64 << 20;
 const PROGRAM: u64 = 16 << 20;
 /// Bytes of the checksums of a member that are in memory at a time.
 const SUMS: u64 = 16 << 20;
-/// What is free between what is in use, which the allocator has not given back: of all else, one part in so many, and
+/// What is free between what is in use, which the allocator has not given back: one part in this many of all else, and
 /// not less than [`LEAST_SLACK`]. Measured.
 const SLACK: u64 = 4;
 const LEAST_SLACK: u64 = 64 << 20;
@@ -77,7 +77,7 @@ impl ServerMemory {
 }
 
 impl ServerMemory {
-    /// With so many bytes more for something that is there now.
+    /// Adds `bytes` bytes for something that is there now.
     #[must_use]
     pub fn beside(mut self, name: &str, bytes: u64) -> Self {
         self.most_bytes += bytes;

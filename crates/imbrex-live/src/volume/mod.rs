@@ -106,7 +106,7 @@ impl Volume {
         Self::open_with(members, true)
     }
 
-    /// The same for the crash explorer, which may have no region marked that is written.
+    /// Like [`Volume::open`], for the crash explorer, which may have no region marked that is written.
     pub(crate) fn open_with(members: Members, keeps_intents: bool) -> Result<Self, VolumeError> {
         let mut superblocks: Vec<Superblock> = Vec::new();
         let mut stale = Vec::new();

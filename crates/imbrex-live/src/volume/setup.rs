@@ -64,7 +64,7 @@ pub(super) fn layout(
     })
 }
 
-/// The runner of the layer above members of so many blocks.
+/// The runner of the layer above members of these capacities.
 pub(super) fn above_all(
     layered: &Layered,
     capacities: &[u64],

@@ -122,7 +122,7 @@ impl Adapter {
         })
     }
 
-    /// The same, with what was appended to the plan.
+    /// Calls a method with a plan, and takes over what it appended to the plan.
     fn planned<T>(
         &self,
         method: &'static str,

@@ -106,7 +106,7 @@ impl Described {
         })
     }
 
-    /// The same for as long as the program runs, with how a layer is made.
+    /// These facts for as long as the program runs, with how a layer is made.
     fn leaked(self, class: Py<PyType>, base: Py<PyAny>, raised: Arc<Raised>) -> &'static LayerInfo {
         let name = leaked(self.name);
         let field = |(key, default, meaning, samples): (String, toml::Value, String, Vec<toml::Value>)| Field {

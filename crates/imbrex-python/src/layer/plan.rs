@@ -121,7 +121,7 @@ fn reason(name: &str) -> PyResult<Why> {
     known.ok_or_else(|| PyValueError::new_err(format!("{name} is no reason; known are {}", names())))
 }
 
-/// Whether so many blocks from there have numbers.
+/// Whether `blocks` blocks from there have numbers.
 fn fits(place: Place, blocks: u32) -> PyResult<()> {
     let end = match place {
         Place::Host(at) => u64::from(at) + u64::from(blocks) <= u64::from(u32::MAX),

@@ -47,7 +47,7 @@ impl Numbers {
         Ok(Self { name, array, scale })
     }
 
-    /// Where requests lie or how long they are, in units of so many bytes.
+    /// Where requests lie or how long they are, in units of `scale` bytes.
     pub fn lengths(name: &'static str, array: ArrayRef, scale: u64) -> Result<Self, Unfit> {
         match array.data_type() {
             kind if kind.is_integer() => Ok(Self { name, array, scale }),

@@ -26,7 +26,7 @@ impl Table {
     }
 }
 
-/// The same, as the workload that it is.
+/// A table, as the workload that it is.
 pub struct Shared(pub Arc<Table>);
 
 impl Requests for Shared {

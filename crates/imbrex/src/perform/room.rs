@@ -138,9 +138,9 @@ impl fmt::Display for JournalTooShort {
 /// How long each copy of a journal is to be, in blocks.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum JournalLength {
-    /// So long, or refused.
+    /// This length, or an error.
     Exactly(u32),
-    /// So long, or longer where the layer needs it.
+    /// This length, or longer where the layer needs it.
     AtLeast(u32),
 }
 

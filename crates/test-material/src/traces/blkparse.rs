@@ -6,7 +6,7 @@ use super::{Kind, Mended, Request, Sample, View, since_first};
 
 const DISK: &str = "8,32";
 const OTHER: &str = "8,33";
-/// The kernel merges requests up to so many bytes.
+/// The kernel merges requests up to this many bytes.
 const MERGED_BYTES: u32 = 512 << 10;
 /// From being queued to being issued, in ns, if nothing else is merged in.
 const ISSUE_NS: u64 = 9_000;

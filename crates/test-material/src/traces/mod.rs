@@ -41,7 +41,7 @@ pub struct Request {
 pub struct Mended {
     /// Requests stamped earlier than one before.
     pub out_of_order: u64,
-    /// The same in a format written in order of completion.
+    /// Requests stamped earlier than one before, in a format written in order of completion.
     pub reordered: u64,
     /// Requests of no bytes.
     pub zero_size: u64,
@@ -77,7 +77,7 @@ pub struct Sample {
     pub views: Vec<View>,
 }
 
-/// A sample of every format but Parquet, of so many requests each, at least 20 so that every quirk is there.
+/// A sample of every format but Parquet, of `count` requests each, at least 20 so that every quirk is there.
 #[must_use]
 pub fn samples(count: usize) -> Vec<Sample> {
     let requests = requests(count);

@@ -105,7 +105,7 @@ fn run(program: &Path, folder: &Path, requests: u64) -> Result<f64> {
     Ok(seconds)
 }
 
-/// Whether the output is that of a simulation of so many requests.
+/// Whether the output is that of a simulation of `requests` requests.
 fn check(output: &str, requests: u64) -> Result<()> {
     if !output.lines().any(|line| line.trim() == END) {
         bail!("does not say '{END}'");

@@ -63,7 +63,7 @@ impl History {
         self.0.push_back(sample);
     }
 
-    /// The samples that were taken later than so many seconds after the server's start.
+    /// The samples that were taken later than `uptime_s` seconds after the server's start.
     pub fn after(&self, uptime_s: f64) -> Vec<&Sample> {
         self.0.iter().filter(|sample| sample.uptime_s > uptime_s).collect()
     }

@@ -26,7 +26,7 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// How long the answer to a question is taken for what would be answered now.
 const FRESH: Duration = Duration::from_millis(200);
-/// The same of what lies where, which the server looks for through the whole map.
+/// How long the answer to what lies where is taken for current: the server looks through the whole map for it.
 const FRESH_UNITS: Duration = Duration::from_secs(5);
 
 /// What an address tells.

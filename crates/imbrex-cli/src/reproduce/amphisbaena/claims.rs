@@ -180,7 +180,7 @@ const fn best_other(id: &'static str, says: &'static str, other: &'static str, o
     on_workloads(id, says, value, Measure::BestOther { other, metric: Metric::Hits, on })
 }
 
-/// So many bytes less padding, give or take a quarter.
+/// `gb` GB less padding, give or take a quarter.
 const fn saving(id: &'static str, says: &'static str, metric: Metric, workload: &'static str, gb: f64) -> Claim {
     let measure = Measure::Saving { metric, workload };
     Claim { id, says, value: gb, tolerance: gb / 4.0, bound: Bound::About, unit: "GB", measure }

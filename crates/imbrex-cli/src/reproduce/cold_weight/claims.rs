@@ -87,13 +87,13 @@ const fn times(id: &'static str, says: &'static str, value: f64, on: (usize, u32
     Claim { id, says, value, tolerance: value / 2.0, bound: Bound::About, unit: "times", measure }
 }
 
-/// At most so many bands are mixed, with Empty and with the best weight.
+/// At most `value` bands are mixed, with Empty and with the best weight.
 const fn few(id: &'static str, says: &'static str, value: f64, on: (usize, u32)) -> Claim<Measure> {
     let measure = Measure::MostMixed { on: aged(on) };
     Claim { id, says, value, tolerance: 0.0, bound: Bound::AtMost, unit: "bands", measure }
 }
 
-/// About so many bands are mixed; fewer are better.
+/// About `value` bands are mixed; fewer are better.
 const fn mixed(id: &'static str, says: &'static str, value: f64, on: (usize, u32), is_best: bool) -> Claim<Measure> {
     let measure = Measure::Mixed { on: aged(on), is_best };
     Claim { id, says, value, tolerance: BANDS, bound: Bound::AtMost, unit: "bands", measure }

@@ -37,7 +37,7 @@ pub fn volumes() -> Vec<&'static str> {
     paper::WORKLOADS.iter().map(|workload| workload.volume).collect()
 }
 
-/// Every run on the first `requests` of `workloads`, so many at a time.
+/// Every run on the first `requests` of `workloads`, `jobs` at a time.
 pub fn replay(
     workloads: &[Workload],
     requests: Option<NonZeroU64>,

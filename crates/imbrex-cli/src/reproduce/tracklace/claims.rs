@@ -111,7 +111,7 @@ pub const CLAIMS: &[Claim] = &[
 ];
 
 impl Claim {
-    /// The same of another metric.
+    /// This claim for another metric.
     const fn by(mut self, metric: Metric) -> Self {
         if let Measure::Times { workload, variant, over, .. } = self.measure {
             self.measure = Measure::Times { metric, workload, variant, over };
@@ -120,7 +120,7 @@ impl Claim {
     }
 }
 
-/// A variant saves so many percent of what another one has.
+/// A variant saves `value` percent of what another one has.
 const fn saved(
     id: &'static str,
     says: &'static str,
@@ -145,7 +145,7 @@ const fn is(
     Claim { id, says, value, tolerance, bound: Bound::AtMost, unit: "", measure }
 }
 
-/// So many of the bottom updates are of blocks that are buffered or swapped.
+/// What part of the bottom updates are of blocks that are buffered or swapped.
 const fn hits(
     id: &'static str,
     says: &'static str,

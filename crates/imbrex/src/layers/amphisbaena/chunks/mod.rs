@@ -17,7 +17,7 @@ pub(super) use split::Split;
 
 /// No chunk of a zone.
 const NOTHING: u64 = u64::MAX;
-/// So often, at least, the chunks of the cold buffer have been replaced since one came that starves.
+/// How often, at least, the chunks of the cold buffer have been replaced since one came that starves.
 const STARVING_TURNOVERS: u64 = 3;
 /// How often in a turnover such chunks are counted, at most.
 const LOOKS: u64 = 4;
