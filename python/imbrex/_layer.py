@@ -129,7 +129,7 @@ class Layer:
         raise Corrupt(f"the layer has no records, yet there is {record!r}")
 
     def recovered(self, units: Sequence[tuple[str, int]], plan: Plan) -> None:
-        """Begins a life, after the records of the one before, if any, with what the drive says of each unit: its
+        """Begins an epoch, after the records of the one before, if any, with what the drive says of each unit: its
         condition, `conventional`, `sequential`, `read-only` or `offline`, and its write pointer in blocks. The plan may
         reset what a power cut left behind.
         """

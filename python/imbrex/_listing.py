@@ -40,7 +40,7 @@ class LayerInfo:
 
     name: str
     family: str | None
-    """The family of disks that it is for; `None` for the yardstick of them all."""
+    """The family of disks that it is for; `None` for the baseline of them all."""
     source: str
     summary: str
     buffered: bool

@@ -72,7 +72,7 @@ fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 11] {
     [Cell::Text(format!("  {}", run.name)), mean, p50, p99, longest, times, amplification, hits, rmw, rmw_free, moved]
 }
 
-/// Mean, median, 99th percentile, maximum, and the mean over that of the yardstick; or that they mean nothing.
+/// Mean, median, 99th percentile, maximum, and the mean over that of the baseline; or that they mean nothing.
 fn latencies(row: &Row, runs: &[Named<'_>]) -> [Cell; 5] {
     if let Some(behind) = row.behind() {
         return [Cell::Text(behind), Cell::Continued, Cell::Continued, Cell::Continued, Cell::Continued];

@@ -209,7 +209,7 @@ impl Explore {
             ("device operations", operations),
             ("requests answered", requests),
             ("operations made to fail", faults),
-            ("lives ended by a failure", rebuilds),
+            ("epochs ended by a failure", rebuilds),
             ("journal entries", commits),
             ("checkpoints", checkpoints),
             ("redo images written again", replayed),

@@ -53,7 +53,7 @@ struct Part {
 }
 
 /// A layer that maps every block of its disk gets one that is as large as the workload: of the presets, most of the map
-/// would stay empty. The conventional layer is the yardstick of its drive.
+/// would stay empty. The conventional layer is the baseline of its drive.
 const PARTS: &[Part] = &[
     Part {
         family: Family::Shingled,
@@ -124,7 +124,7 @@ impl Part {
 }
 
 impl Families {
-    /// The family of a layer; the yardstick is in all of them.
+    /// The family of a layer; the baseline is in all of them.
     pub fn of(family: Option<Family>) -> Self {
         family.map_or(Self::All, Self::Of)
     }

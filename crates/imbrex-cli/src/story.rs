@@ -176,7 +176,7 @@ pub struct Told<'a> {
     disk: String,
 }
 
-/// Replays what is shown of every kind, each drive after its yardstick.
+/// Replays what is shown of every kind, each drive after its baseline.
 pub fn runs<'a>(workload: &'a Known, options: &ReplayOptions, jobs: usize, is_seen: bool) -> Result<Vec<Told<'a>>> {
     let mut shown: Vec<(&Kind, &Variant)> = Vec::new();
     for kind in &KINDS {

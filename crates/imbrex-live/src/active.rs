@@ -1,8 +1,8 @@
 //! Limits on active zones: those that hold data without being full.
 //!
 //! A limit on *open* zones asks nothing of anybody, since a drive closes one to open another. One on active zones is a
-//! hard one. A layer says how many it keeps active; the end of a life may leave others so that it will not go on with.
-//! Before these are too many they are made full: what is left of them is lost until they are emptied.
+//! hard one. A layer says how many it keeps active; the end of an epoch may leave others so that it will not go on
+//! with. Before these are too many they are made full: what is left of them is lost until they are emptied.
 
 use imbrex::block::{Extent, Pba};
 use imbrex::layer::{Condition, UnitState};
@@ -23,7 +23,7 @@ pub fn suits(layer: &str, most: Option<u32>, media: &dyn Media, journal: &[Exten
     };
     match most {
         None => refuse("it keeps any number of zones active".to_owned()),
-        // What a life left behind stays active until the next one has begun.
+        // What an epoch left behind stays active until the next one has begun.
         Some(most) if 2 * (most + in_zones) > limit => {
             refuse(format!("it needs room for {} active zones", 2 * (most + in_zones)))
         }
@@ -31,7 +31,7 @@ pub fn suits(layer: &str, most: Option<u32>, media: &dyn Media, journal: &[Exten
     }
 }
 
-/// The zones to make full before a life begins: a layer and its journal may need half of what the drive allows.
+/// The zones to make full before an epoch begins: a layer and its journal may need half of what the drive allows.
 #[must_use]
 pub fn crowding(media: &dyn Media) -> Vec<Unit> {
     let Some(limit) = media.max_active() else { return Vec::new() };
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use imbrex::media::{Shingled, ZonedSpec};
 
-    /// A layer that just suits the limit needs half of it; the rest is what a life may leave behind.
+    /// A layer that just suits the limit needs half of it; the rest is what an epoch may leave behind.
     #[test]
     fn room_is_made_for_as_many_as_a_layer_may_need() {
         let spec = ZonedSpec { zones: 40, zone_blocks: 8, conventional_zones: 0, max_open: 0, max_active: 28 };

@@ -1,6 +1,6 @@
-//! The threads of a front end such as nbdkit, which take requests from clients and bring them here. It does not say which
-//! of them has taken what. But whoever has taken a request and is not here yet wants a processor: its thread is running,
-//! or about to run. Those that are asleep wait for a client, or for their turn to.
+//! The threads of a frontend such as nbdkit, which take requests from clients and bring them here. It does not say
+//! which of them has taken what. But whoever has taken a request and is not here yet wants a processor: its thread is
+//! running, or about to run. Those that are asleep wait for a client, or for their turn to.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -17,7 +17,7 @@ struct Known {
     thread: u32,
     /// Twice the requests that it brought, and one less while one of them is under way here.
     brought: AtomicU64,
-    /// The bytes of the longest request that it has brought or fetched content for: a front end keeps a buffer of that
+    /// The bytes of the longest request that it has brought or fetched content for: a frontend keeps a buffer of that
     /// length for as long as the thread lives.
     buffer: AtomicUsize,
 }
@@ -77,7 +77,7 @@ impl Here {
     }
 }
 
-/// Bytes of the buffers that a front end's threads keep for what clients write and read.
+/// Bytes of the buffers that a frontend's threads keep for what clients write and read.
 #[must_use]
 pub fn buffered() -> u64 {
     all().iter().map(|known| known.buffer.load(Ordering::Relaxed) as u64).sum()

@@ -1,4 +1,4 @@
-//! Imbrex's translation layers served live: the performing runner on images and on disks.
+//! Imbrex's translation layers served live: the live engine on images and on disks.
 //!
 //! | module | what it holds |
 //! |---|---|

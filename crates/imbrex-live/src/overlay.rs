@@ -1,6 +1,6 @@
 //! An overlay: a drive that is only read. What is written to it stays in memory, up to a bound, and is gone with it.
 //!
-//! Recovery writes: it replays redo images, empties zones and begins a new life in the journal. Over an overlay that
+//! Recovery writes: it replays redo images, empties zones and begins a new epoch in the journal. Over an overlay that
 //! leaves the drive below as it was found, which is how a volume is looked at, checked and served without being
 //! changed.
 

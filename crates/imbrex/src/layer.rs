@@ -91,13 +91,13 @@ pub enum Unwritten {
     /// Zeros, whatever was on the devices.
     #[default]
     Zeros,
-    /// Zeros, or what was on the devices before the first life of the layer, which keeps no map that would tell.
+    /// Zeros, or what was on the devices before the first epoch of the layer, which keeps no map that would tell.
     OldContent,
 }
 
 impl Unwritten {
-    /// Whether such a block may read as zeros, or else as something that was on the devices before the first life. This
-    /// is what every checker asks.
+    /// Whether such a block may read as zeros, or else as something that was on the devices before the first epoch.
+    /// This is what every checker asks.
     #[must_use]
     pub fn allows(self, is_zero: bool, is_old: bool) -> bool {
         is_zero || (is_old && self == Self::OldContent)
@@ -197,8 +197,8 @@ pub struct Facts {
     /// The most blocks that one step of cleaning moves by the configuration; nothing where that does not say, because
     /// there are no steps or each of them is a whole unit.
     pub step_blocks: Option<u32>,
-    /// The most units that hold data without being full at a time, beside those that the end of a life left so; nothing
-    /// if there may be any number.
+    /// The most units that hold data without being full at a time, beside those that the end of an epoch left so;
+    /// nothing if there may be any number.
     pub most_active: Option<u32>,
     /// What a journal needs room for.
     pub journal: JournalFacts,
@@ -211,7 +211,7 @@ pub struct Facts {
 /// What the journal of a layer needs room for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct JournalFacts {
-    /// The most records that restating the whole state can take: those of a checkpoint.
+    /// The most records that a checkpoint of the whole state can take.
     pub records: u64,
     /// The most of these that go through the logical blocks in order: they take much less room.
     pub in_order: InOrder,

@@ -1,7 +1,7 @@
 //! Plans: the ordered physical operations a layer hands to whoever runs it.
 //!
 //! A plan says what moves where and why, which map entries change, which units are reset and which space is free again.
-//! It performs nothing. The simulating runner prices a plan, the performing runner carries it out under the ordering
+//! It performs nothing. The simulating runner prices a plan, the live engine carries it out under the ordering
 //! rules of `docs/architecture.md`.
 
 use crate::block::{Extent, Lba, Pba};

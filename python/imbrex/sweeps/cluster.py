@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import distributed
 
 Cluster: TypeAlias = "distributed.Client | distributed.SpecCluster | str | int | None"
-"""Where cells are run: on a client or cluster of `dask.distributed`, at the address of a scheduler, or on so many
-processes of this machine; `None` is as many as it has cores."""
+"""Where cells are run: on a client or cluster of `dask.distributed`, at the address of a scheduler, or on a
+number of processes of this machine; `None` is as many as it has cores."""
 
 
 @contextlib.contextmanager

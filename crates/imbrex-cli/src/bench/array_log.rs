@@ -1,4 +1,4 @@
-//! The yardstick of logs: what greedy cleaning must do, on arrays. No plan, no dispatch, no rules of the media, no
+//! The baseline of logs: what greedy cleaning must do, on arrays. No plan, no dispatch, no rules of the media, no
 //! batches.
 
 /// The place of a block that lies nowhere.

@@ -1,4 +1,4 @@
-//! The yardstick: what a replay must compute, as straight code. No plan, no dispatch, no rules of the media, no
+//! The baseline: what a replay must compute, as straight code. No plan, no dispatch, no rules of the media, no
 //! batches.
 
 use hdrhistogram::Histogram;

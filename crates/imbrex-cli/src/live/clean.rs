@@ -1,4 +1,4 @@
-//! `imbrex clean`: cleaning of a volume that is served, asked for, held back, or let go on.
+//! `imbrex clean`: cleaning of a volume that is served, asked for, paused or resumed.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -15,7 +15,7 @@ use crate::output::print_line;
 /// How often the server is asked whether it has cleaned.
 const OFTEN: Duration = Duration::from_millis(100);
 
-/// Have a volume that is served cleaned, or hold its cleaning back
+/// Have a volume that is served cleaned, or pause its cleaning
 #[derive(Args)]
 pub struct Clean {
     /// The server's socket, its control socket, or the volume's first store

@@ -116,7 +116,7 @@ fn paced(pacing: &PacingStatus, block_bytes: u32) -> String {
     let without =
         pacing.no_room_ms.map_or(String::new(), |ms| format!("; without room a write waits {}", milliseconds(ms)));
     let held = format!(
-        "{} writes held back for {}, the longest {} of {} at most",
+        "{} writes throttled for {}, the longest {} of {} at most",
         count(pacing.held_back),
         milliseconds(pacing.mean_ms),
         milliseconds(pacing.longest_ms),
@@ -161,7 +161,7 @@ pub fn services(status: &Status) -> impl Iterator<Item = String> {
 fn lives(status: &Status) -> String {
     let units = format!("{} units read-only, {} lost", status.units_read_only, status.units_lost);
     format!(
-        "{} failed operations, {} lives ended, {units}{}",
+        "{} failed operations, {} epochs ended, {units}{}",
         status.traffic.failures,
         status.lives_ended,
         zones(status)
@@ -233,7 +233,7 @@ mod tests {
         let text = shown(&status.unwrap());
         assert!(text.lines().all(|line| line.chars().count() <= width()), "{text}");
         assert!(text.contains("12,345 zones left to convert"), "{text}");
-        assert!(text.contains("123,456,789 writes held back for 123 ms"), "{text}");
+        assert!(text.contains("123,456,789 writes throttled for 123 ms"), "{text}");
         for time in ["24.0 h", "420 µs", "8.00 ms", "1.23 s", "60.0 min", "2.50 s", "7.50 s"] {
             assert!(text.contains(time), "{time} is not in\n{text}");
         }

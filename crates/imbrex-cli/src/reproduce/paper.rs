@@ -152,7 +152,7 @@ pub struct Study {
     pub title: &'static str,
     /// The workloads; all if it names none.
     pub workloads: &'static [&'static str],
-    /// The names of the variants, the yardstick first.
+    /// The names of the variants, the baseline first.
     pub variants: &'static [&'static str],
     /// What is shown of them.
     pub figures: &'static [Figure],

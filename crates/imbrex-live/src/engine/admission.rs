@@ -1,8 +1,8 @@
-//! When cleaning begins before a write waits for it, and how long writes are held back meanwhile.
+//! When cleaning begins before a write waits for it, and how long writes are throttled meanwhile.
 //!
 //! What a layer says of its room ([`Outlook`]) is held against two measured rates: how fast clients write, and how fast
 //! cleaning moves blocks while they do. Cleaning is wanted when less room is left than clients would fill in twice the
-//! time that it takes until more comes. If they fill it faster than that, each write is held back a little: the time
+//! time that it takes until more comes. If they fill it faster than that, each write is throttled a little: the time
 //! that the rest of the cleaning takes is shared out over the blocks that there is room for. So the room lasts until
 //! more comes, and no write has to wait for all of the cleaning at once.
 //!
@@ -18,8 +18,8 @@ const SAFETY: f64 = 2.0;
 /// Seconds over which the rate of writes is measured.
 const MEMORY: f64 = 1.0;
 
-/// Seconds in which a rate that was reached once is forgotten: a burst may come again, and writes that are held back say
-/// nothing of what clients would write.
+/// Seconds in which a rate that was reached once is forgotten: a burst may come again, and writes that are throttled
+/// say nothing of what clients would write.
 const PEAK_MEMORY: f64 = 10.0;
 
 /// Seconds of cleaning over which its speed is measured.
@@ -86,7 +86,7 @@ impl Speed {
     }
 }
 
-/// How writes were held back.
+/// How writes were throttled.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct HeldBack {
     /// How many were.
@@ -108,9 +108,9 @@ pub struct Pacing {
     pub demand: f64,
     /// Blocks that cleaning moves in a second, if it has been measured.
     pub speed: Option<f64>,
-    /// How long pacing holds a write back at most.
+    /// How long pacing throttles a write at most.
     pub most: Duration,
-    /// How writes were held back so far.
+    /// How writes were throttled so far.
     pub held_back: HeldBack,
 }
 
@@ -135,7 +135,7 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// One that holds no write back for longer than `most`.
+    /// One that throttles no write for longer than `most`.
     pub fn new(most: Duration) -> Self {
         Self {
             most,
@@ -151,7 +151,8 @@ impl Admission {
         }
     }
 
-    /// Takes note of what the layer says. With more room than before nobody need be held back for as long as was said.
+    /// Takes note of what the layer says. With more room than before no write need be throttled for as long as was
+    /// said.
     pub fn look(&mut self, now: Duration, outlook: Option<Outlook>) {
         let room = outlook.map_or(0, |outlook| outlook.room);
         let work = outlook.map_or(0, |outlook| outlook.work);
@@ -171,7 +172,7 @@ impl Admission {
         let delay = self.left(now).map_or(Duration::ZERO, |(left, room)| {
             let begin = self.next.max(now);
             let share = left.mul_f64((blocks as f64 / room as f64).min(1.0));
-            // When more room comes nobody need be held back.
+            // When more room comes no write need be throttled.
             self.next = (begin + share).min(now + left.min(self.most));
             self.next - now
         });
@@ -181,12 +182,12 @@ impl Admission {
         delay
     }
 
-    /// How often room has come: who is held back need not be any longer when it has.
+    /// How often room has come: then a write that is throttled may go on.
     pub fn gains(&self) -> u64 {
         self.gains
     }
 
-    /// A write was held back for so long.
+    /// Takes note of how long a write was throttled.
     pub fn held_back(&mut self, time: Duration) {
         self.held_back.writes += 1;
         self.held_back.total += time;

@@ -44,7 +44,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Reads a run again if that failed because a write that found no room ended a life of the layer.
+    /// Reads a run again if that failed because a write that found no room ended an epoch of the layer.
     fn read_run(&self, client: u32, run: Extent<Lba>) -> Result<Bytes, Failure> {
         let mut tries = 0..READ_TRIES;
         loop {

@@ -10,7 +10,7 @@ use super::machine::{Cleaning, Held, Machine, PATIENCE, Shared};
 use super::rest::{SOON, rest};
 use crate::panics;
 
-/// How soon a step is asked for again for which writes are held back, where [`SOON`] is for those that nobody waits for.
+/// How soon a step is asked for again while writes are throttled for it; [`SOON`] is for steps that nobody waits for.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// Why a layer may clean.

@@ -27,7 +27,7 @@ pub struct Known {
 impl Engine {
     /// What is known of the `bytes` bytes from `offset` on: runs that follow each other without a gap, of which two
     /// neighbours are not alike. They may end early, but the first one is there. A write that was answered is known of;
-    /// while a layer's life begins, nothing is known to be zeros.
+    /// while a layer's epoch begins, nothing is known to be zeros.
     ///
     /// # Errors
     /// When the bytes lie beyond the device.

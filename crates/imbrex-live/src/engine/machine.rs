@@ -30,7 +30,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// The most threads that are woken at a time.
 const MOST_WOKEN: usize = 16;
 
-/// How many steps of cleaning a write is held back for at most, so that others do not have to wait longer.
+/// For how many steps of cleaning a write is throttled at most, so that others do not have to wait longer.
 const STEPS_HELD_BACK: u32 = 5;
 
 /// How long a step counts there when steps may take any time.
@@ -90,7 +90,7 @@ pub(super) struct Machine {
     pub idle_workers: usize,
     /// Whether the cleaner waits for something to do.
     pub cleaner_rests: bool,
-    /// Writes that are held back and will be requests.
+    /// Writes that are throttled and will be requests.
     pub held_back: usize,
     /// Threads that wait until nothing is under way.
     pub watchers: usize,
@@ -103,7 +103,7 @@ pub(super) struct Machine {
     pub last_request: Instant,
     /// When it was made: the controller counts its times from here.
     began: Instant,
-    /// Says when to clean before a write waits for it, and how long to hold writes back.
+    /// Says when to clean before a write waits for it, and how long to throttle writes.
     pub admission: Admission,
     pub cleaning: Cleaning,
     /// What is done again when what was asked for is cleaned.

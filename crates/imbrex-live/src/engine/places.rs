@@ -11,7 +11,7 @@ use super::Engine;
 
 /// Blocks that are asked for at a time, with everybody else waiting.
 const CHUNK: u64 = 4096;
-/// How long to wait for a new life to begin, and how often.
+/// How long to wait for a new epoch to begin, and how often.
 const AGAIN: Duration = Duration::from_millis(10);
 const TRIES: u32 = 500;
 

@@ -1,5 +1,5 @@
-//! A host whose file system is full. A write that finds no room ends a life of the layer, and what begins the next one
-//! may need room too. So clients' writes are refused while there is still some, for what is under way; reads go on.
+//! A host whose file system is full. A write that finds no room ends an epoch of the layer, and what begins the next
+//! one may need room too. So clients' writes are refused while there is still some, for what is under way; reads go on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -3,7 +3,7 @@
 //! in sequence would reach the layer in pieces, which costs a layer that gathers streams dearly.
 //!
 //! A write waits for those that came before it and lie before it. One before which something is missing also waits
-//! until everybody has come who had taken a request before it did: the front end knows those threads
+//! until everybody has come who had taken a request before it did: the frontend knows those threads
 //! ([`Carriers`]). So the order does not hang on how long a thread may be delayed. What is missing then has not been sent,
 //! and the write begins a stream of its own.
 //!
@@ -34,7 +34,7 @@ const IN_VAIN: u32 = 4;
 /// How many such writes go without waiting before another one tries whether it is worth it again.
 const PROBE: u32 = 256;
 
-/// The threads of a front end that bring requests.
+/// The threads of a frontend that bring requests.
 pub trait Carriers: Send + Sync {
     /// The request of this thread is known to the engine from now on.
     fn arrived(&self);
@@ -44,7 +44,7 @@ pub trait Carriers: Send + Sync {
     fn watch(&self) -> Box<dyn FnMut() -> bool + '_>;
 }
 
-/// A front end whose requests are known in the order in which they were sent.
+/// A frontend whose requests are known in the order in which they were sent.
 pub struct InOrder;
 
 impl Carriers for InOrder {

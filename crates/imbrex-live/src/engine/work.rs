@@ -187,7 +187,7 @@ fn carry_out<'a>(shared: &'a Shared, mut machine: Held<'a>, drive: usize, io: Io
 }
 
 /// The result of an operation. One that finds no room fails, or is tried until there is some if it `waits`: what begins
-/// a new life cannot be done without, and a layer whose lives cannot begin is given up.
+/// a new epoch cannot be done without, and a layer whose epochs cannot begin is given up.
 fn perform(shared: &Shared, drive: usize, kind: &IoKind, waits: bool) -> IoResult {
     let member = &shared.members[drive];
     shared.traffic.count(kind, member.block_bytes());

@@ -106,9 +106,9 @@ impl Checked {
     }
 }
 
-/// Writes damaged copies anew from good ones, begins a life in which blocks that cannot be read are on record as lost,
-/// and leaves a checkpoint. Nothing that can be reached is given up, and a power cut leaves less repaired and no more
-/// lost. The result says which copies could not be written, and why.
+/// Writes damaged copies anew from good ones, begins an epoch in which blocks that cannot be read are on record as
+/// lost, and leaves a checkpoint. Nothing that can be reached is given up, and a power cut leaves less repaired and no
+/// more lost. The result says which copies could not be written, and why.
 ///
 /// # Errors
 /// When nothing can be repaired, or a store fails.

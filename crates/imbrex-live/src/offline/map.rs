@@ -21,7 +21,7 @@ pub struct Run {
 /// The map of a layer.
 #[derive(Clone, Debug, Default)]
 pub struct Mapped {
-    /// In the order of logical blocks, or as the layer restates them if it moves what it reads.
+    /// In the order of logical blocks, or in the order of the layer's checkpoint if it moves what it reads.
     pub runs: Vec<Run>,
     /// Logical blocks that are recorded as lost.
     pub lost: u64,

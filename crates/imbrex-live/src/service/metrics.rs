@@ -109,8 +109,8 @@ fn cleaning(told: &mut Exposition, status: &Status) {
     let bytes = |blocks: u64| blocks * u64::from(status.block_bytes);
     told.gauge("room_bytes", "Room for writes before one has to wait", bytes(pacing.room_blocks));
     told.gauge("wanted_room_bytes", "Room below which is cleaned while clients write", bytes(pacing.wanted_blocks));
-    told.counter("writes_held_back", "Writes that were held back so that the room lasts", pacing.held_back);
-    told.gauge("longest_hold_seconds", "For how long one was at most", pacing.longest_ms / 1e3);
+    told.counter("writes_held_back", "Writes that were throttled so that the room lasts", pacing.held_back);
+    told.gauge("longest_hold_seconds", "The longest time that one was throttled", pacing.longest_ms / 1e3);
 }
 
 fn growth(told: &mut Exposition, status: &Status) {

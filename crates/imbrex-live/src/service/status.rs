@@ -182,11 +182,11 @@ pub struct PacingStatus {
     pub taken_per_second: f64,
     /// Blocks that cleaning reads and writes in a second; nothing before it has.
     pub moved_per_second: Option<f64>,
-    /// How long a write is held back at most, in milliseconds.
+    /// How long a write is throttled at most, in milliseconds.
     pub bound_ms: f64,
     /// How long one would wait that finds no room: for the rest of what is being cleaned, or the next.
     pub no_room_ms: Option<f64>,
-    /// Writes that were held back.
+    /// Writes that were throttled.
     pub held_back: u64,
     /// For how long, on average, in milliseconds.
     pub mean_ms: f64,

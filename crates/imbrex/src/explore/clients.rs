@@ -11,7 +11,7 @@ const CLIENTS: usize = 2;
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum FlushMust {
     Succeeds,
-    /// A life has ended, and nothing that the model is sure of was lost.
+    /// An epoch has ended, and nothing that the model is sure of was lost.
     Open,
     /// Answered writes may be lost.
     Fails,
@@ -60,12 +60,12 @@ impl Clients {
         self.next_client = FlushMust::Succeeds;
     }
 
-    /// A life has ended before a flush could report to a client what it was to.
+    /// An epoch has ended before a flush could report to a client what it was to.
     pub fn not_reported(&mut self, client: u32, must: FlushMust) {
         self.owed_by_client.entry(client).and_modify(|owed| *owed = must.max(*owed));
     }
 
-    /// A life has ended, and answered writes may be lost, or none that the model is sure of.
+    /// An epoch has ended, and answered writes may be lost, or none that the model is sure of.
     pub fn life_ended(&mut self, is_lossy: bool) {
         let must = if is_lossy { FlushMust::Fails } else { FlushMust::Open };
         self.owed_by_client.values_mut().chain([&mut self.next_client]).for_each(|owed| *owed = must.max(*owed));

@@ -17,7 +17,7 @@ pub fn block(lba: Lba, version: u64, block_bytes: usize) -> Bytes {
     marked(MAGIC, (lba.0, version), block_bytes)
 }
 
-/// What somebody else wrote before the layer's first life: version `version` of what they called `block`.
+/// What somebody else wrote before the layer's first epoch: version `version` of what they called `block`.
 #[must_use]
 pub fn old(block: u64, version: u64, block_bytes: usize) -> Bytes {
     marked(OLD_MAGIC, (block, version), block_bytes)

@@ -1,4 +1,4 @@
-//! The crash explorer: the performing runner on a disk in memory, with every kind of bad luck a seed can choose.
+//! The crash explorer: the live engine on a disk in memory, with every kind of bad luck a seed can choose.
 //!
 //! A run makes a tiny disk, a layer with a configuration drawn from its fields' samples, and a workload. Device
 //! operations complete in any order; some fail; blocks become unreadable and zones read-only; and between any two
@@ -115,7 +115,7 @@ pub struct Tally {
     pub requests: u64,
     /// Device operations that were made to fail.
     pub faults: u64,
-    /// Layer lives that ended by a failed operation.
+    /// Epochs of the layer that ended by a failed operation.
     pub rebuilds: u64,
     /// Journal entries made durable.
     pub commits: u64,
@@ -142,7 +142,7 @@ pub struct Finding {
 }
 
 impl Tally {
-    /// Whether each kind of bad luck has struck at least once: a cut during recovery, a failed operation, a life that
+    /// Whether each kind of bad luck has struck at least once: a cut during recovery, a failed operation, an epoch that
     /// ended by one. A short exploration that was lucky proves little.
     #[must_use]
     pub fn met_all_bad_luck(&self) -> bool {

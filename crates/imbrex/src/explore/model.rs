@@ -138,7 +138,7 @@ impl Model {
         }
     }
 
-    /// A layer's life ended: what was not flushed may be gone.
+    /// A layer's epoch ended: what was not flushed may be gone.
     pub fn life_ended(&mut self) {
         self.has_unflushed = false;
         for block in self.blocks.values_mut().filter(|block| !block.later.is_empty()) {
@@ -166,7 +166,7 @@ impl Model {
         Expected { lba, sectors: block.known.iter().map(sector).collect(), zero }
     }
 
-    /// A layer's life ended while the read was under way: it may give what was not flushed, or not.
+    /// A layer's epoch ended while the read was under way: it may give what was not flushed, or not.
     pub fn doubt(&self, expected: &mut Expected) {
         if let Some(block) = self.blocks.get(&expected.lba) {
             expected.zero |= block.trimmed_before;

@@ -22,7 +22,7 @@ const MOST_REQUESTS: u32 = 10_000;
 const LONGEST: u32 = 6;
 /// Blocks of a long trim: twice the longest zone of a drive in memory.
 const LONG_TRIM: u64 = 48;
-/// Operations of one life after which something must be wrong.
+/// Operations of one performer after which something must be wrong.
 pub(super) const STUCK: u64 = 100_000;
 
 /// A request that has not been answered.
@@ -67,7 +67,7 @@ pub(super) struct Run {
     pub worn_out: bool,
     /// Those of this performer.
     clients: Clients,
-    /// What the performer of this life has counted so far.
+    /// What this performer has counted so far.
     seen: Counts,
     pub tally: Tally,
 }
@@ -236,7 +236,7 @@ impl Run {
             }
             Asked::Flush { covered, must, reports, capacity } => match result {
                 Ok(_) if must == FlushMust::Fails => {
-                    Err("a flush succeeded after the layer's life had ended".to_owned())
+                    Err("a flush succeeded after the layer's epoch had ended".to_owned())
                 }
                 Ok(_) => {
                     self.model.flush_ends(&covered);

@@ -20,7 +20,7 @@ use crate::space::{Home, Space, Zones};
 
 /// Blocks that a journal has at most beyond what it needs: few, so that it wraps and is checkpointed all the time.
 const MOST_SPARE: u64 = 48;
-/// Records gathered before a commit starts of its own accord: few, so that one does within most lives.
+/// Records gathered before a commit starts of its own accord: few, so that one does within most epochs.
 const GATHER: usize = 40;
 
 /// The layer on the flash of a stack.

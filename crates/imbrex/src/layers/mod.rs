@@ -79,7 +79,7 @@ impl Family {
 pub struct LayerInfo {
     /// The name used on the command line and in results.
     pub name: &'static str,
-    /// The family of disks it is for; none for the yardstick of them all.
+    /// The family of disks it is for; none for the baseline of them all.
     pub family: Option<Family>,
     /// Where the mechanism comes from.
     pub source: &'static str,

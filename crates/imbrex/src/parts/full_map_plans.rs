@@ -62,13 +62,14 @@ impl FullMap {
         end
     }
 
-    /// The most records that restating all of it takes, where its units lie in `zones`: they go through it in order.
+    /// The most records that a checkpoint of all of it takes, where its units lie in `zones`: they go through it in
+    /// order.
     #[must_use]
     pub fn most_in_order(&self, zones: &Zones) -> InOrder {
         InOrder { records: self.most_records(), places: zones.block(zones.count, 0).block() }
     }
 
-    /// The most records that restating all of it takes.
+    /// The most records that a checkpoint of all of it takes.
     #[must_use]
     pub fn most_records(&self) -> u64 {
         self.capacity() + self.capacity() / RUNS as u64 + 1 + LostBlocks::regions(self.capacity())

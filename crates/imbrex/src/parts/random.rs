@@ -3,7 +3,7 @@
 //!
 //! A layer that draws takes its seed from a configuration field, and the stream is soft state like every order of
 //! candidates: no record says how far it has come, and a layer that is made again begins it anew. Nothing durable
-//! depends on that. Two lives draw different victims, and after each draw the records say what became of it.
+//! depends on that. Two epochs draw different victims, and after each draw the records say what became of it.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

@@ -109,7 +109,7 @@ impl Commits {
         self.is_under_way() || self.items.give_space()
     }
 
-    /// Whether planning has to pause until the rest of a checkpoint is on its way: it restates what was planned, so it
+    /// Whether planning has to pause until the rest of a checkpoint is on its way: it covers what was planned, so it
     /// cannot come before a redo plan in the queue, and redo plans without a pause would never let it come at all.
     fn owe_checkpoint(&self) -> bool {
         self.ring.needs_checkpoint() && self.under_way.as_ref().is_none_or(|commit| commit.completes.is_none())
@@ -188,7 +188,7 @@ impl Commits {
         };
     }
 
-    /// Writes the records of a commit that is ready for it; `begins_life` if it is the first of a life. With none to
+    /// Writes the records of a commit that is ready for it; `begins_life` if it is the first of an epoch. With none to
     /// write the commit is done: then its items.
     ///
     /// # Errors
@@ -203,7 +203,7 @@ impl Commits {
             return Ok(None);
         };
         let mut entries = commit.entries(&core.setup, execution);
-        // An empty one is written where a new life or the end of a redo plan must be noted.
+        // An empty one is written where a new epoch or the end of a redo plan must be noted.
         if entries[0].is_empty() && !begins_life && !self.ring.is_unmarked() {
             entries.clear();
         }

@@ -1,7 +1,7 @@
 //! The copies of the journal: what one of them lacks is written again from another.
 //!
 //! A power cut may leave an entry whole in one copy only, and a block of a copy may be damaged. Unless that is mended
-//! before a new life relies on the entry, a single further damaged block would lose it.
+//! before a new epoch relies on the entry, a single further damaged block would lose it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What stays while lives of the layer come and go: operations that are out, requests, replies, losses.
+//! What stays while epochs of the layer come and go: operations that are out, requests, replies, losses.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,27 +15,27 @@ use crate::layer::Facts;
 pub(super) struct Core {
     pub setup: Setup,
     pub next_io: u64,
-    /// Operations the edge has not fetched.
+    /// Operations that have not been fetched.
     pub out: VecDeque<Io>,
-    /// Operations the edge has, and what they are for.
+    /// Operations that have been fetched, and what they are for.
     pub taken: BTreeMap<u64, Purpose>,
     /// What the operations in `out` are for.
     pub purposes: BTreeMap<u64, Purpose>,
     pub replies: VecDeque<Reply>,
     /// Places that could not be read and hold nothing that is needed, until they are written again: stale copies, and
-    /// blocks that are recorded as lost. When a life ends, the next one finds out about them again.
+    /// blocks that are recorded as lost. When an epoch ends, the next one finds out about them again.
     pub blank: BTreeSet<Pba>,
     /// Requests that nobody has planned, in order of arrival.
     pub queue: Queue,
     /// Acknowledged writes that may be lost.
     pub losses: Losses,
     pub counts: Counts,
-    /// Lives in a row that ended before their first commit was durable.
+    /// Epochs in a row that ended before their first commit was durable.
     pub failed_starts: u32,
     pub tally: Tally,
     /// Those that have begun.
     pub steps: Steps,
-    /// The bound that steps have, whatever the life of the layer.
+    /// The bound that steps have, whatever the epoch of the layer.
     pub step_bound: Option<u32>,
     /// What the layer stated when it was made.
     pub facts: Facts,
@@ -95,7 +95,7 @@ impl Core {
         self.out.push_back(Io { id, kind, request });
     }
 
-    /// The edge fetches an operation.
+    /// Fetches an operation, to be carried out.
     pub fn take(&mut self, io: &Io) {
         if let Some(purpose) = self.purposes.remove(&io.id) {
             self.taken.insert(io.id, purpose);
@@ -120,7 +120,7 @@ impl Core {
         flushes.into_iter().for_each(|(id, _)| self.reply(id, Err(Failure::Io)));
     }
 
-    /// Forgets operations that the edge has not fetched.
+    /// Forgets operations that have not been fetched.
     pub fn recall(&mut self) {
         self.out.clear();
         self.purposes.clear();

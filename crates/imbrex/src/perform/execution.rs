@@ -15,7 +15,7 @@ use crate::footprint::Footprint;
 use crate::layer::{Facts, Freed, TranslationLayer};
 use crate::plan::{Place, Unit, Why};
 
-/// An operation has failed that the layer's life cannot go on without: rule 10.
+/// An operation has failed that the layer's epoch cannot go on without: rule 10.
 #[derive(Debug)]
 pub(super) struct EndsLife;
 

@@ -54,7 +54,7 @@ impl Losses {
         must_fail
     }
 
-    /// A layer's life has ended, and with it whatever no flush had made durable.
+    /// A layer's epoch has ended, and with it whatever no flush had made durable.
     pub fn end_life(&mut self) {
         if self.acknowledged > self.settled {
             self.settled = self.acknowledged;

@@ -1,9 +1,9 @@
-//! The performing runner: carries plans out on real data under the ordering rules, and survives power loss.
+//! The live engine: carries plans out on real data under the ordering rules, and survives power loss.
 //!
 //! It is a deterministic state machine. Requests go in through [`Performer::submit`], device operations come out
 //! through [`Performer::poll_io`], their results go in through [`Performer::complete`], replies come out through
 //! [`Performer::poll_reply`]. It starts no thread, reads no clock and performs no I/O, so with a memory store and a
-//! seed it is the crash explorer, and with a disk and threads at its edge it is a server.
+//! seed it is the crash explorer, and with a disk and threads at its device boundary it is a server.
 //!
 //! | file | ordering rules |
 //! |---|---|
@@ -13,11 +13,11 @@
 //! | `items.rs`, `joint.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
 //! | `recover/`, `scan.rs`, `chain.rs`, `copies.rs` | what recovery makes of the journal |
 //! | `losses.rs` | 10 (to whom a loss is reported) |
-//! | `stack.rs` | runners on runners: 8 (lower devices first), 10 |
+//! | `stack.rs` | engines on engines: 8 (lower devices first), 10 |
 //!
 //! Each of them knows those below it only: [`Performer`] goes from recovery to serving and back; `running.rs` decides
-//! what is planned, and asks a `life` of the layer for it; a life has its plans carried out by `execution.rs` and made
-//! durable by `commit.rs`.
+//! what is planned, and asks an epoch of the layer (`life`) for it; an epoch has its plans carried out by
+//! `execution.rs` and made durable by `commit.rs`.
 //!
 //! Rules 6, 7 and 9 bind layers and stores; rule 6 is checked here.
 
@@ -67,7 +67,7 @@ use running::{End, Running};
 pub use setup::Setup;
 pub use stack::{Stack, StackSetup};
 
-/// The performing runner.
+/// The live engine.
 pub struct Performer {
     core: Core,
     state: State,
@@ -208,7 +208,7 @@ impl Performer {
         self.core.out.iter().map(|io| io.request)
     }
 
-    /// Says that a device may have lost what it has completed since its last flush: the layer's life ends, as when an
+    /// Says that a device may have lost what it has completed since its last flush: the layer's epoch ends, as when an
     /// operation fails.
     pub fn device_restarted(&mut self) {
         match &mut self.state {
@@ -332,7 +332,7 @@ impl Performer {
         }
     }
 
-    /// Moves from one state to the next as long as that is possible without the edge.
+    /// Moves from one state to the next as long as no operation of a device has to end first.
     fn advance(&mut self) {
         loop {
             let next = match &mut self.state {

@@ -15,7 +15,7 @@ pub struct Counts {
     pub entries_read: u64,
     /// Redo images written at recovery.
     pub replayed: u64,
-    /// Layer lives ended by a failed operation.
+    /// Epochs of the layer ended by a failed operation.
     pub rebuilds: u64,
 }
 
@@ -81,7 +81,7 @@ pub struct Progress {
     pub growth: Option<Growth>,
 }
 
-/// Cleaning, as far as a clock at the edge has to know of it.
+/// Cleaning, as far as a clock outside has to know of it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
     /// Steps that were planned and move something.

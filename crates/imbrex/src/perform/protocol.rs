@@ -1,4 +1,4 @@
-//! What goes in and out of the performing runner: device operations and their results, requests and their replies.
+//! What goes in and out of the live engine: device operations and their results, requests and their replies.
 
 use bytes::Bytes;
 
@@ -7,7 +7,8 @@ use crate::block::{Extent, Lba, Pba};
 use crate::layer::UnitReport;
 use crate::plan::Unit;
 
-/// A device operation for the edge to carry out. Operations that are out together may be carried out in any order.
+/// A device operation to carry out at the device boundary. Operations that are out together may be carried out in any
+/// order.
 #[derive(Clone, Debug)]
 pub struct Io {
     /// The number to complete it with.

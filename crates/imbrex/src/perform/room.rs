@@ -81,7 +81,7 @@ impl JournalNeed {
     }
 
     /// What must be free when a commit begins. Else it completes a checkpoint; and since the commit before took no more
-    /// than is usual, there is room for one from its first region on, as a new life has to write it.
+    /// than is usual, there is room for one from its first region on, as a new epoch has to write it.
     pub(super) fn reserve(&self) -> u64 {
         self.checkpoint + 2 * self.usual + REDO_PLANS.0 * self.redo
     }

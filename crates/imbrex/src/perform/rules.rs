@@ -24,7 +24,7 @@ pub enum Rule {
     FlushWaits,
     /// 9. A power cut leaves old or new, sector by sector.
     WholeSectors,
-    /// 10. An operation that fails ends the layer's life.
+    /// 10. An operation that fails ends the layer's epoch.
     FailuresEnd,
 }
 
@@ -64,7 +64,7 @@ impl Rule {
             }
             Self::FlushWaits => "a flush is answered when everything replied to is durable",
             Self::WholeSectors => "a power cut leaves old or new, sector by sector",
-            Self::FailuresEnd => "an operation that fails ends the layer's life",
+            Self::FailuresEnd => "an operation that fails ends the layer's epoch",
         }
     }
 }

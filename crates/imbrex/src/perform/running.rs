@@ -1,4 +1,4 @@
-//! Serving: planning requests and cleaning, and what becomes of them when a life of the layer ends.
+//! Serving: planning requests and cleaning, and what becomes of them when an epoch of the layer ends.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -54,7 +54,7 @@ struct Unplanned {
 enum Covers {
     /// Everything that was acknowledged; a loss is reported to `client`.
     All { client: u32 },
-    /// What was acknowledged in one life of the layer.
+    /// What was acknowledged in one epoch of the layer.
     Life(u64),
 }
 
@@ -74,7 +74,7 @@ enum Flushed {
 
 /// How serving ends.
 pub(super) enum End {
-    /// The layer's life has, and a new one may begin: these places could not be read.
+    /// The layer's epoch has, and a new one may begin: these places could not be read.
     Life(BTreeSet<Pba>),
     /// The store cannot be used.
     GivenUp(Fatal),
@@ -124,7 +124,7 @@ impl Running {
         self.life.completed(core, purpose, result);
     }
 
-    /// Does all that can be done without the edge. How serving ends, if it has.
+    /// Does all that can be done before an operation of a device ends. How serving ends, if it has.
     pub fn advance(&mut self, core: &mut Core) -> Option<End> {
         loop {
             if self.life.is_ending() {
@@ -156,7 +156,7 @@ impl Running {
         if core.failed_starts == FAILED_STARTS_LIMIT {
             return End::GivenUp(Fatal::FirstCommitFails { times: FAILED_STARTS_LIMIT });
         }
-        // What was found to hold nothing that is needed, or recorded as lost, was so in this life, of which not all is
+        // What was found to hold nothing that is needed, or recorded as lost, was so in this epoch, of which not all is
         // durable.
         let mut suspects = std::mem::take(&mut core.blank);
         suspects.append(&mut self.life.take_suspects());
@@ -280,7 +280,7 @@ impl Running {
         let Some(first) = self.unplanned.front_mut() else { return 0 };
         let Unplanned { id, access, at, bytes, done } = *first;
         let rest = at.skip(done);
-        // A life that begins in the middle of a request knows the rest of it only.
+        // An epoch that begins in the middle of a request knows the rest of it only.
         let bytes = if done == 0 { bytes } else { u64::from(rest.blocks) * core.setup.block_bytes as u64 };
         let serves = Serves::Request(Part { id, first: done });
         let taken = self.life.plan(core, serves, |layer, plan| match access {

@@ -1,10 +1,10 @@
-//! A stack: a performing runner on a drive, or on devices that are performing runners themselves.
+//! A stack: a live engine on a drive, or on devices that are live engines themselves.
 //!
-//! What the runner above asks of a device is a request of a client of the runner below. A flush goes to every device
+//! What the engine above asks of a device is a request of a client of the engine below. A flush goes to every device
 //! and is done when all are: so no record of the layer above becomes durable before the data it speaks of (rule 8,
-//! lower devices first). When the life of a layer below ends, what it had not flushed may be gone although it was
+//! lower devices first). When the epoch of a layer below ends, what it had not flushed may be gone although it was
 //! answered, so the layer above must not go on with it, not even until its next flush: it might copy such content over
-//! something that is still needed. Its life ends at once (rule 10), and recovery finds what is durable.
+//! something that is still needed. Its epoch ends at once (rule 10), and recovery finds what is durable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,16 +36,16 @@ impl StackSetup {
     }
 }
 
-/// A performing runner and what it stands on.
+/// A live engine and what it stands on.
 pub struct Stack {
     top: Performer,
     below: Vec<Stack>,
     /// Operations of the top that devices below have.
     asked: BTreeMap<u64, Asked>,
-    /// Operations of drives that the edge has: the device below, and the number there.
+    /// Operations of drives that have been fetched: the device below, and the number there.
     out: BTreeMap<u64, (usize, u64)>,
     next_out: u64,
-    /// The lives that layers below have ended, as far as the top knows.
+    /// The epochs that layers below have ended, as far as the top knows.
     ended_below: u64,
 }
 
@@ -277,7 +277,7 @@ impl Stack {
         self.below.iter().find_map(Self::dead).or_else(|| self.top.dead())
     }
 
-    /// What has been done so far, by all runners; the lives are those of the top.
+    /// What has been done so far, by all engines; the epochs are those of the top.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.below.iter().map(Self::counts).fold(self.top.counts(), |sum, below| Counts {

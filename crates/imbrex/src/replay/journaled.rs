@@ -1,4 +1,4 @@
-//! What a journal adds to performing plans: redo entries, commits and checkpoints.
+//! What a journal adds to carrying out plans: redo entries, commits and checkpoints.
 
 use super::error::Fault;
 use super::journal::{Journal, is_staged};

@@ -1,4 +1,4 @@
-//! DiskSim's own work, where its program is given: the yardstick of those who know it.
+//! DiskSim's own work, where its program is given: a baseline for readers who know it.
 //!
 //! DiskSim 4.0 is run as `disksim PARAMETERS OUTPUT ascii TRACE 0` in a folder of its own, on the requests that layers
 //! are replayed on: single blocks all over 256 GiB. They arrive so far apart that none waits for another, which is the

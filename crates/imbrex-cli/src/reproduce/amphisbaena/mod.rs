@@ -8,7 +8,7 @@ use super::paper::{Paper, Turnover};
 use crate::setup::Fit;
 
 /// Its evaluation, sections 6.2 to 6.4, and studies that the paper leaves out: what each mechanism is worth, what the
-/// readings of its text change, and how often the buffer may turn over.
+/// interpretations of its text change, and how often the buffer may turn over.
 ///
 /// The zones are empty at first: on full ones nothing could be appended and nothing be filled, and the paper shows
 /// both. One request is outstanding at a time: what the mechanism makes of waiting requests would otherwise depend on

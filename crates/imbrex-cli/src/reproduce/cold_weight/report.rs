@@ -33,7 +33,7 @@ const LEGEND: &str = "Moved: blocks that compaction wrote, first those of the pr
     one free block at the end; hot left: hot blocks then. In Table IV the paper prints for Source 1 and weight 0.7 the \
     count of Table V; its percentage is of about 2,123,382 blocks.";
 
-/// Every reading of the paper's text that moves a count.
+/// Every interpretation of the paper's text that moves a count.
 fn readings(row: &Row) -> String {
     let fields: Vec<_> = READINGS.iter().map(|(field, value)| format!("{field} = {value}")).collect();
     let zone = u64::from(row.zone_blocks.unwrap_or(0)) * u64::from(row.block_bytes);

@@ -26,7 +26,7 @@ const SEED: u64 = 1;
 const EMPTY: &str = "log-greedy";
 const COLD_WEIGHT: &str = "cold-weight";
 
-/// The paper's set-up, and every reading of its text that moves a count, though most of these are defaults.
+/// The paper's set-up, and every interpretation of its text that moves a count, though most of these are defaults.
 pub const READINGS: [(&str, &str); 8] = [
     ("spare_fraction", "0.15"),
     ("spare_bands", "0"),

@@ -155,7 +155,7 @@ const PARTS: &[Figure] = &[
     Figure { is_relative: false, ..shown("hits", &[Metric::Hits]) },
 ];
 
-/// One metric over that of the yardstick.
+/// One metric over that of the baseline.
 const fn shown(name: &'static str, metrics: &'static [Metric]) -> Figure {
     Figure { number: "", name, metrics, is_relative: true, says: "" }
 }

@@ -100,7 +100,7 @@ const ALL: usize = 3 * COMPETITORS.len() + STUDIED.len();
 /// All of them. A period is a fill of the disk's buffer unless a name says otherwise.
 pub const VARIANTS: &[Variant] = &all();
 
-/// The names of the competitors in one of the three ways, the yardstick first.
+/// The names of the competitors in one of the three ways, the baseline first.
 pub const SIMULATED: &[&str] = &names(0);
 pub const TIMED: &[&str] = &names(1);
 pub const BY_DEFAULT: &[&str] = &names(2);

@@ -76,7 +76,7 @@ const SHARES: &[&str] = &[
 const REWRITES: Figure = shown("rewrites", Metric::Rmw);
 const SWAPS: Figure = Figure { is_relative: false, ..shown("swaps", Metric::Swaps) };
 
-/// One metric over that of the yardstick.
+/// One metric over that of the baseline.
 const fn shown(name: &'static str, metric: Metric) -> Figure {
     let metrics: &[Metric] = match metric {
         Metric::Latency => &[Metric::Latency],

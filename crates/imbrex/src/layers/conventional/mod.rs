@@ -1,4 +1,4 @@
-//! `conventional`: a disk whose tracks do not overlap, the yardstick of every other layer.
+//! `conventional`: a disk whose tracks do not overlap, the baseline of every other layer.
 //!
 //! A block lies where its number says. There is no durable state, no cleaning and nothing to recover: what a flush
 //! acknowledged is on the media, and what it did not is old or new sector by sector, as on any disk.

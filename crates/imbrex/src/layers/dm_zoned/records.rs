@@ -1,4 +1,4 @@
-//! The durable state as records: applying them, and restating them for a checkpoint.
+//! The durable state as records: applying them, and giving them for a checkpoint.
 //!
 //! A zone's role is a [`Record::Unit`], a host write a [`Record::Map`]. When a zone changes its role the blocks need no
 //! records of their own: they keep their offsets. A checkpoint states the validity of 64 blocks as one
@@ -207,8 +207,8 @@ impl DmZoned {
         emit(whole, plan);
     }
 
-    /// The most records that restating everything takes: a word of validity for all data zones and all conventional
-    /// ones.
+    /// The most records that a checkpoint of everything takes: a word of validity for all data zones and all
+    /// conventional ones.
     pub(super) fn most_records_of_all(&self) -> u64 {
         let words = u64::from(self.words_of_chunk());
         let regions = words.div_ceil(u64::from(REGION_WORDS));

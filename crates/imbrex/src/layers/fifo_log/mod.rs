@@ -23,7 +23,7 @@
 //!   buffered; that copy becomes a hole (`direct`). Or a buffered block is updated in its slot first (`buffered`).
 //! - *Spare zones* (`spare_zones`): the paper reads, resets and rewrites in place, which loses the zone to a power cut.
 //!   With at least one spare zone the new image is written there and the map switches. 0 is the paper's order, planned
-//!   as one uninterruptible step and refused by the performing runner.
+//!   as one uninterruptible step and refused by the live engine.
 //! - *Interruption* (`interruptible`): whether reads may be served between the steps of an eviction.
 //! - *A rewrite's length*: up to the write pointer or the last buffered block, whichever is further; padding between.
 //! - *Idle time* (`idle_free`): the paper cleans only when room is short (0). Otherwise idle time is used until that

@@ -1,4 +1,4 @@
-//! The durable state as records: applying them, and restating them for a checkpoint. Clean blocks are in none.
+//! The durable state as records: applying them, and giving them for a checkpoint. Clean blocks are in none.
 
 use super::{FlashCache, Policy};
 use crate::block::{Extent, Lba, Pba};

@@ -183,7 +183,7 @@ impl Places {
         }
     }
 
-    /// Applies a record of what stretches hold. What is needed by that is known when a life begins.
+    /// Applies a record of what stretches hold. What is needed by that is known when an epoch begins.
     pub fn apply(&mut self, key: u32, value: u64) -> Result<(), Corrupt> {
         match &mut self.filled {
             Some(filled) => filled.apply(key, value),

@@ -38,7 +38,7 @@ impl Band {
     }
 }
 
-/// The ages of all bands under one reading.
+/// The ages of all bands under one interpretation.
 pub(super) struct Ages {
     reading: Age,
     bands: Vec<Band>,

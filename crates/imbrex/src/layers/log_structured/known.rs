@@ -15,7 +15,7 @@ use crate::parts::full_map::FullMap;
 
 /// What is asked for.
 pub(super) struct Asked {
-    /// The score's reading of age, if it goes by that.
+    /// The score's interpretation of age, if it goes by that.
     pub age: Option<Age>,
     /// Whether the score asks how many hot blocks live on a band.
     pub counts_hot: bool,

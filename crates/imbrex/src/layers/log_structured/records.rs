@@ -1,6 +1,6 @@
-//! The durable state as records: applying them, restating them for a checkpoint, and beginning a life with them.
+//! The durable state as records: applying them, giving them for a checkpoint, and beginning an epoch with them.
 //!
-//! A checkpoint restates roles first, then the copies, then the map region by region. So a fold that began in the
+//! A checkpoint gives roles first, then the copies, then the map region by region. So a fold that began in the
 //! middle of a compaction and took copies for blocks is put right by the regions that follow, and whatever a region
 //! that comes before the switch leaves on a victim is moved by the switch.
 
@@ -132,7 +132,7 @@ impl LogStructured {
         }
     }
 
-    /// The most records that restating everything takes.
+    /// The most records that a checkpoint of everything takes.
     pub(super) fn records(&self) -> u64 {
         let roles = u64::from(self.most_copying()) + u64::from(self.config.compact_bands);
         let copies = u64::from(self.most_copying()) * u64::from(self.bands.blocks());

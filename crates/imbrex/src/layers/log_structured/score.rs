@@ -13,7 +13,7 @@ pub(super) enum Score {
     Fifo,
     /// That it has the fewest live blocks: the paper's Empty.
     Greedy,
-    /// That it has the most (1 − u)·age / (1 + u), by one of the readings of age.
+    /// That it has the most (1 − u)·age / (1 + u), by one of the interpretations of age.
     CostBenefit(Age),
     /// That it has the fewest live blocks of those drawn.
     Choices(Draw),
@@ -52,7 +52,7 @@ impl Score {
         }
     }
 
-    /// The reading by which it asks for ages, if it does.
+    /// The interpretation by which it asks for ages, if it does.
     pub fn reads(&self) -> Option<Age> {
         match self {
             Self::CostBenefit(age) => Some(*age),

@@ -29,7 +29,7 @@ impl Times {
         self.blocks.as_ref().map_or_else(Memory::default, PagedMap::memory)
     }
 
-    /// Times beyond this are not told apart: 4 PiB of blocks of 4 KiB written in one life.
+    /// Times beyond this are not told apart: 4 PiB of blocks of 4 KiB written in one epoch.
     const LAST: u64 = NONE - 1;
 
     /// Nothing has been written. The times of `blocks` blocks are kept, if any.

@@ -10,7 +10,7 @@
 //! ratio points, if they lie evenly between 0 and 1; a rest of fewer neighbours is not followed. A small disk has as
 //! large a share of its blocks for the host as the disk, and all other fields alike: its own write buffer, which no
 //! flush empties, and as large a share of blocks known to be hot. Whenever the disk is about to compact, the small disk
-//! that has moved least since the life began, the lower weight of two, is looked for, and its weight is in use from
+//! that has moved least since the epoch began, the lower weight of two, is looked for, and its weight is in use from
 //! then on if it moved less than the present one by [`MARGIN`].
 
 use super::LogStructured;
@@ -63,7 +63,7 @@ impl Tuner {
     pub fn memory(&self) -> Memory {
         let disks =
             Memory::of::<Small>(self.disks.len() as u64) + self.disks.iter().map(|disk| disk.log.memory()).sum();
-        // What is listed as a life begins.
+        // What is listed as an epoch begins.
         disks + Memory::growing::<(u64, Lba)>(self.stretches)
     }
 
@@ -111,7 +111,7 @@ impl Tuner {
         }
     }
 
-    /// A life begins with the blocks that `bands` hold, which the small disks take in the order of their places.
+    /// An epoch begins with the blocks that `bands` hold, which the small disks take in the order of their places.
     pub fn begin(&mut self, bands: &Bands) {
         let mut lying: Vec<(u64, Lba)> = Vec::new();
         bands.map.all_runs(|at, slot| {

@@ -1,5 +1,5 @@
-//! The durable state as records: applying them, restating them, beginning a life with them, and what they have to agree
-//! with.
+//! The durable state as records: applying them, giving them for a checkpoint, beginning an epoch with them, and
+//! what they have to agree with.
 
 use super::cells::{Cells, NONE};
 use crate::block::{Address, Extent, Lba, Pba};
@@ -14,7 +14,7 @@ use crate::tracks::Side;
 const ENTRIES: u64 = 250;
 
 impl Cells {
-    /// Changes the state as a record of this life says, and plans it.
+    /// Changes the state as a record of this epoch says, and plans it.
     pub(super) fn change(&mut self, record: Record, redo: bool, plan: &mut Plan) {
         if let Err(corrupt) = self.apply(&record) {
             unreachable!("a record of the layer's own: {corrupt}");
@@ -167,7 +167,7 @@ impl Cells {
         (end.0 < self.places.capacity || self.places.filled.is_some()).then_some(end.0)
     }
 
-    /// The most records that restating everything takes.
+    /// The most records that a checkpoint of everything takes.
     pub(super) fn most_records(&self) -> u64 {
         let most = if self.reserved_tracks > 0 {
             u64::from(self.reserved_tracks)

@@ -1,4 +1,4 @@
-//! The durable state as records: applying them, restating them, and beginning a life with them.
+//! The durable state as records: applying them, giving them for a checkpoint, and beginning an epoch with them.
 
 use super::TrackLace;
 use super::counters;
@@ -20,7 +20,7 @@ impl TrackLace {
         plan.push(Op::Record { record, redo });
     }
 
-    /// Applies a record that this life makes, and counts what it relocates.
+    /// Applies a record that this epoch makes, and counts what it relocates.
     pub(super) fn apply_own(&mut self, record: &Record, plan: &mut Plan) {
         if let Record::Map { at, to } = *record {
             self.count_relocated(at, to, plan);
@@ -258,7 +258,7 @@ impl TrackLace {
         end
     }
 
-    /// The most records that restating everything takes.
+    /// The most records that a checkpoint of everything takes.
     pub(super) fn records(&self) -> u64 {
         let (_, _, entries) = self.moved.entries();
         let groups = if self.config.trim { self.places.capacity.div_ceil(GROUP) } else { 0 };

@@ -86,7 +86,7 @@ impl Swap {
         }
     }
 
-    /// A new life: nothing is known.
+    /// A new epoch: nothing is known.
     pub fn recovered(&mut self) {
         *self = Self::new(self.config, self.written.len() as u32);
     }

@@ -43,7 +43,7 @@ impl Run {
         self.perform(&plan);
     }
 
-    /// Another life, after a power cut in which what was kept back was lost.
+    /// Another epoch, after a power cut in which what was kept back was lost.
     fn again(self) -> Self {
         let layer = INFO.build(&Space::of(&self.media, SLOTS), &self.config.parse().unwrap()).unwrap();
         let mut run = Self { layer, later: Vec::new(), keeps_back: false, ..self };
@@ -329,7 +329,7 @@ fn the_realm_that_is_sequential_from_the_first_is_activated_again_too() {
     let run = Run::new(media.clone(), "");
     let first = Op::Reset(realms(4).to_sequential(3));
     assert_eq!(run.ops, [first]);
-    // The first life saw it take effect, but it was lost.
+    // The first epoch saw it take effect, but it was lost.
     let run = Run { media, ..run }.again();
     assert_eq!(run.ops, [first, first]);
 }

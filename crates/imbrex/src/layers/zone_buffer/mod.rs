@@ -119,7 +119,7 @@ pub trait Policy: Slots + Sized + Send {
     /// Is told the size of a write request of the host.
     fn announced(&mut self, _at: Extent<Lba>, _bytes: u64) {}
 
-    /// How often the buffer has been gone round since the life began, where it is gone round.
+    /// How often the buffer has been gone round since the epoch began, where it is gone round.
     fn laps(&self) -> u64 {
         0
     }

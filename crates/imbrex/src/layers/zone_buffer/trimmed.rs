@@ -4,7 +4,7 @@
 //! A single trimmed block stays where it is, buffered or not: the zone cannot forget it, and without the buffered copy
 //! the older one would come back. But a native zone of which all blocks are given up moves to a spare zone in which
 //! nothing is written, as it does at the end of an eviction, and what is buffered of it leaves the buffer after that.
-//! What clients have given up is not durable: a life that begins knows of none.
+//! What clients have given up is not durable: an epoch that begins knows of none.
 
 use std::collections::BTreeSet;
 

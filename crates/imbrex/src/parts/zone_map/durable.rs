@@ -1,4 +1,5 @@
-//! What is durable of the places of zones: how it is applied, taken up at recovery, restated and verified.
+//! What is durable of the places of zones: how it is applied, taken up at recovery, given for a checkpoint and
+//! verified.
 
 use std::ops::ControlFlow;
 

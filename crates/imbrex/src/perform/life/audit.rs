@@ -1,10 +1,10 @@
-//! Every record of a life, kept to be held against what the layer knows.
+//! Every record of an epoch, kept to be held against what the layer knows.
 
 use crate::layer::{TranslationLayer, Violation};
 use crate::perform::Setup;
 use crate::plan::{Op, Plan, Record};
 
-/// The records that were folded to begin a life, and all planned since; none unless that is asked for.
+/// The records that were folded to begin an epoch, and all planned since; none unless that is asked for.
 pub(super) struct Audit {
     records: Option<Vec<Record>>,
 }

@@ -1,8 +1,8 @@
-//! A life of the layer: the layer, and all that has been planned by it and is not performed or not durable.
+//! An epoch of the layer: the layer, and all that has been planned by it and is not performed or not durable.
 //!
 //! Plans go in, numbered as they are made (rule 1). Their moves are carried out by [`Execution`], the rest waits for
-//! the journal in [`Commits`]; what becomes durable takes effect here (rule 4). A life begins with a commit of its own
-//! and ends when an operation fails (rule 10).
+//! the journal in [`Commits`]; what becomes durable takes effect here (rule 4). An epoch begins with a commit of its
+//! own and ends when an operation fails (rule 10).
 
 mod audit;
 mod numbering;
@@ -47,7 +47,7 @@ pub(super) enum Serves {
     Request(Part),
     /// Those who need space.
     Cleaning,
-    /// A flush, or the layer's new life.
+    /// A flush, or the layer's new epoch.
     Everybody,
 }
 
@@ -60,7 +60,7 @@ impl Serves {
     }
 }
 
-/// How far a life has come.
+/// How far an epoch has come.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Phase {
     /// The entry that begins it is not durable yet: nothing may be planned.
@@ -93,7 +93,7 @@ impl Phase {
     }
 }
 
-/// A life of the layer.
+/// An epoch of the layer.
 pub(super) struct Life {
     layer: Box<dyn TranslationLayer>,
     phase: Phase,
@@ -111,7 +111,7 @@ pub(super) struct Life {
 }
 
 impl Life {
-    /// Begins a life.
+    /// Begins an epoch.
     pub fn begin(core: &mut Core, new: NewLife) -> Self {
         let NewLife { layer, records, lost, plan, ring } = new;
         let mut life = Self {
@@ -282,7 +282,7 @@ impl Life {
     }
 
     fn begin_commit(&mut self, setup: &Setup) {
-        // A checkpoint restates what was planned, so it cannot come before a redo plan that waits.
+        // A checkpoint covers what was planned, so it cannot come before a redo plan that waits.
         let due = if self.commits.items().have_redo() { Due::Nothing } else { self.commits.ring().due() };
         let completes = self.add_checkpoint(setup, due);
         self.commits.begin(setup, completes, self.execution.operations());

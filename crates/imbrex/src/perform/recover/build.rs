@@ -1,4 +1,4 @@
-//! The end of recovery: a new life of the layer, from what the journal and the drive say.
+//! The end of recovery: a new epoch of the layer, from what the journal and the drive say.
 
 use std::collections::BTreeSet;
 

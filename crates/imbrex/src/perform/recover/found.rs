@@ -30,7 +30,7 @@ pub(super) struct Found {
     pub units: UnitReport,
 }
 
-/// What a life of the layer begins with.
+/// What an epoch of the layer begins with.
 pub struct NewLife {
     /// The layer, as the records give it and with what the drive reports.
     pub layer: Box<dyn TranslationLayer>,

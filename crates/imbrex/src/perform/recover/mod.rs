@@ -1,6 +1,6 @@
 //! Recovery: from the journal, the redo images and the drive's report to a layer that serves.
 //!
-//! It runs at the start and, by rule 10, whenever a layer's life ends. It is a row of stages, each of which asks the
+//! It runs at the start and, by rule 10, whenever a layer's epoch ends. It is a row of stages, each of which asks the
 //! drive for something and makes the next stage of the answers:
 //!
 //! | stage | asks the drive | hands on |
@@ -14,7 +14,7 @@
 //! | `Report` | how its zones stand | the report |
 //!
 //! Of all that a [`NewLife`] is built: what is still unreadable becomes `Lost` under the logical blocks that lie there.
-//! The first commit of the new life records that, marks the redo images as done, and is durable before anything is
+//! The first commit of the new epoch records that, marks the redo images as done, and is durable before anything is
 //! planned.
 
 mod build;
@@ -62,8 +62,8 @@ impl Recovery {
         Self { stage: Some(Box::new(stage)), failures: 0 }
     }
 
-    /// Goes on as far as possible without the edge. What recovery comes to when it is over: a new life, or why there
-    /// cannot be one.
+    /// Goes on as far as possible before an operation of a device ends. What recovery comes to when it is over: a new
+    /// epoch, or why there cannot be one.
     pub fn advance(&mut self, core: &mut Core) -> Option<Result<NewLife, Fatal>> {
         while core.is_idle() {
             let asked = self.stage.as_mut()?.ask(&core.setup);
@@ -81,7 +81,7 @@ impl Recovery {
         None
     }
 
-    /// Goes over to what follows, unless the drive has failed too often. The new life, if that is it.
+    /// Goes over to what follows, unless the drive has failed too often. The new epoch, if that is it.
     fn follow(&mut self, next: Next) -> Result<Option<NewLife>, Fatal> {
         if let Next::Retry(_, failed_to) = next {
             self.failures += 1;

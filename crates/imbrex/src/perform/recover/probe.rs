@@ -21,8 +21,8 @@ pub(super) struct Probe {
     unreadable: BTreeSet<Pba>,
     /// How often they were tried.
     tries: u32,
-    /// Whether a device has ended a life of its own since they were first tried: what it failed to read it may be able
-    /// to read.
+    /// Whether a device has ended an epoch of its own since they were first tried: what it failed to read it may be
+    /// able to read.
     restarted: bool,
 }
 
