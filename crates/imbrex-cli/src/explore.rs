@@ -43,7 +43,7 @@ pub struct Explore {
     /// Do not mark the regions of checksums that are being written: the explorer should find what that breaks
     #[arg(long, requires = "checksums")]
     without_intents: bool,
-    /// Power cuts to survive; 0 to go on until Ctrl-C, and then say how many it were
+    /// Power cuts to survive; 0 to go on until Ctrl-C, and then say how many there were
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     cuts: u64,
     /// The seed of the first run; the next runs take the seeds after it

@@ -137,7 +137,7 @@ fn exit_code(done: Result<()>) -> ExitCode {
             say::note("error: stopped");
             ExitCode::from(stop::STOPPED)
         }
-        // Whoever read the output has seen enough.
+        // The reader of the output has seen enough.
         Err(e) if e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {
             ExitCode::SUCCESS
         }

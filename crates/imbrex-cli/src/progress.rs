@@ -11,7 +11,7 @@ use crate::stop;
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Who is told how far work has come, from any of the threads that do it, and may end it.
+/// Is told how far work has come, from any of the threads that do it, and may end it.
 pub trait Listener: Send + Sync {
     /// A part of the whole is done.
     fn reached(&self, done: u64, of: u64);
@@ -61,7 +61,7 @@ impl Progress {
         }
     }
 
-    /// Whether the work shall end before it is done, because of Ctrl-C or because whoever is told wants that.
+    /// Whether the work shall end before it is done, because of Ctrl-C or because the listener wants that.
     pub fn is_stopped(&self) -> bool {
         let by_listener = || match &self.0 {
             Shown::Bar(_) => false,

@@ -102,7 +102,7 @@ impl Words {
     }
 
     /// Replays every workload on every layer: of those named, or else of the family, or else those that `compare`
-    /// takes. Workloads stand in the outer loop. Whoever listens is told of reading, and then of replaying.
+    /// takes. Workloads stand in the outer loop. The listener is told of reading, and then of replaying.
     ///
     /// # Errors
     /// What the program would say.

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const STOPPED: u8 = 130;
 
 static ASKED_FOR: AtomicBool = AtomicBool::new(false);
-/// Files and folders under names that nobody asked for. Whoever holds this is not interrupted.
+/// Files and folders under names that the user did not ask for. A thread that holds this is not interrupted.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// From now on Ctrl-C asks the work to stop; a second one ends the program on the spot, and leaves nothing unfinished.
@@ -64,7 +64,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As well as that goes: nobody is left who could be told.
+/// As far as possible: there is nowhere left to report an error.
 fn remove(path: &Path) {
     let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }

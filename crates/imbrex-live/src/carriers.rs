@@ -1,5 +1,5 @@
 //! The threads of a frontend such as nbdkit, which take requests from clients and bring them here. It does not say
-//! which of them has taken what. But whoever has taken a request and is not here yet wants a processor: its thread is
+//! which of them has taken what. But a thread that has taken a request and is not here yet wants a processor: it is
 //! running, or about to run. Those that are asleep wait for a client, or for their turn to.
 
 use std::cell::OnceCell;

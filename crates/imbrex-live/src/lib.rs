@@ -12,7 +12,7 @@
 //! | [`active`] | limits on zones that are partly written |
 //! | [`volume`] | one or more stores under a layer: how they are formatted, found and opened |
 //! | [`engine`] | the runner among threads: requests in, operations carried out, replies out |
-//! | [`service`] | a volume that is served, and those who ask how it is |
+//! | [`service`] | a volume that is served, and what answers questions about it |
 #![deny(unsafe_code)]
 
 pub mod active;

@@ -9,7 +9,7 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-/// How long it may take to say that there was a panic: whoever reads the messages may do so no more.
+/// How long it may take to say that there was a panic: the reader of the messages may have stopped reading.
 const SAID_WITHIN: Duration = Duration::from_secs(1);
 
 thread_local! {

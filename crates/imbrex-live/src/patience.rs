@@ -1,10 +1,11 @@
-//! Who has a store and is about to let go of it. A program that another thread starts holds all files of this one until
-//! it has become what it is to be, and a killed server holds its own until the kernel has cleared up.
+//! Waiting for a program that has a store and is about to let go of it. A program that another thread starts holds all
+//! files of this one until it has become what it is to be, and a killed server holds its own until the kernel has
+//! cleared up.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long is waited. Whoever still has it then means to keep it.
+/// How long is waited. A program that still has it then means to keep it.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::backing::Backing;
 
-/// A mark: where it is, what it is, and who leaves it.
+/// A mark: where it is, what it is, and what leaves it.
 type Mark = (u64, &'static [u8], &'static str);
 
 const BTRFS: &str = "a btrfs file system";

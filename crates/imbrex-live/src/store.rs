@@ -128,8 +128,8 @@ pub struct Written {
 
 /// Checksums of what a store holds.
 pub trait Summed {
-    /// Reads blocks, beside whoever writes: how many of them have a checksum, and those that do not match it or cannot
-    /// be read.
+    /// Reads blocks while others may be written: how many of them have a checksum, and those that do not match it or
+    /// cannot be read.
     fn verify(&self, at: Extent<Pba>) -> (u64, Vec<Pba>);
 
     /// Whether a block may have been written when the store was last in use, and is not checked before something is.

@@ -270,7 +270,7 @@ mod tests {
         assert!(matches!(open(&path), Err(StorePathError::InUse(_))));
         assert!(matches!(make(true), Err(StorePathError::InUse(_))));
         std::thread::scope(|scope| {
-            // As whoever is ending does.
+            // As a program does that is ending.
             scope.spawn(move || {
                 std::thread::sleep(std::time::Duration::from_millis(100));
                 drop(store);

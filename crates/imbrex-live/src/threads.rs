@@ -1,5 +1,5 @@
 //! The names of threads that bring no requests: the engine's, those of services, and those that hand requests to others in
-//! order. Whoever waits for a request that a frontend's thread has taken passes them over.
+//! order. Code that waits for a request that a frontend's thread has taken passes them over.
 
 use std::thread::Builder;
 

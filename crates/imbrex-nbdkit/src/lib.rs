@@ -23,7 +23,7 @@ static OPTIONS: Mutex<Option<ServiceOptions>> = Mutex::new(None);
 /// The volume, between fork and unloading.
 static SERVICE: RwLock<Option<Serving>> = RwLock::new(None);
 
-/// A volume, and whoever answers questions about it.
+/// A volume, and what answers questions about it.
 struct Serving {
     service: Arc<Service>,
     answering: Answering,
@@ -127,7 +127,8 @@ impl Server for Connection {
         let sockets = [options.shown.clone(), options.control.clone()];
         panics::end_the_process(move |why| {
             log::end(format_args!("{NOT_DURABLE}: {why}"));
-            // Whoever started this may have ended, and who comes next need not find what nobody listens at.
+            // The program that started this may have ended, and the next server need not find a socket that nothing
+            // listens at.
             sockets.iter().flatten().for_each(|path| drop(std::fs::remove_file(path)));
         });
         let refused = |why: ServiceError| Error::new(libc::EIO, why.to_string());

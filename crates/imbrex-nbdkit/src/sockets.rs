@@ -35,7 +35,7 @@ fn is_of(own: &SocketAddrAny, at: &SocketAddrAny) -> bool {
     own == at || port(own).is_some_and(|own| port(at) == Some(own))
 }
 
-/// The sockets that are open. They stay so as long as the result is kept, whoever closes them meanwhile.
+/// The sockets that are open. They stay so as long as the result is kept, whatever else closes them meanwhile.
 fn open() -> Vec<OwnedFd> {
     let Ok(all) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
     let numbers = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

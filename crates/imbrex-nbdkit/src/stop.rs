@@ -53,7 +53,7 @@ pub fn on_signals(
     Ok(())
 }
 
-/// Sends clients away, and those who come late, until the process ends.
+/// Sends clients away, and those that come late, until the process ends.
 fn send_away(service: &Service, addresses: &[SocketAddrAny]) {
     panics::injected("ending");
     tracing::info!("ending: what is under way is answered, and clients are sent away");

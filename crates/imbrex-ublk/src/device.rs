@@ -19,7 +19,7 @@ use crate::pool::Pool;
 use crate::queue;
 use crate::results::Results;
 
-/// How long the driver, and whoever makes the names of devices, has for what it does on its own.
+/// How long the driver, and the program that makes the names of devices, has for what it does on its own.
 const PATIENCE: Duration = Duration::from_secs(10);
 const OFTEN: Duration = Duration::from_millis(10);
 
@@ -123,7 +123,7 @@ impl Device {
             let (file, pool, ended) = (Arc::clone(&file), Arc::clone(&self.pool), ended.clone());
             let run = move || {
                 let end = queue::run(&results, info.depth, &file, &pool).map_or_else(End::Failed, |()| End::Gone);
-                // Whoever does not listen is ending the device.
+                // A server that does not listen is ending the device.
                 let _ = ended.send(end);
             };
             let queue = threads::own("queue").spawn(run);

@@ -1,4 +1,4 @@
-//! The threads that answer requests. Whoever answers one may have to wait, so a queue leaves it to one of them.
+//! The threads that answer requests. A thread that answers one may have to wait, so a queue leaves it to one of them.
 
 use std::collections::VecDeque;
 use std::fs::File;

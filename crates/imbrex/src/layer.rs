@@ -114,7 +114,7 @@ pub struct Occupancy {
 }
 
 /// How long a layer that makes room by cleaning can take writes, and what more room costs. A runner with a clock paces
-/// writes and cleaning by it; estimates will do, since whoever asks measures what came of them.
+/// writes and cleaning by it; estimates will do, since the caller measures what came of them.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outlook {
     /// Blocks that writes find room for before one has to wait.

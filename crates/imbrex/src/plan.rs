@@ -1,4 +1,4 @@
-//! Plans: the ordered physical operations a layer hands to whoever runs it.
+//! Plans: the ordered physical operations a layer hands to its runner.
 //!
 //! A plan says what moves where and why, which map entries change, which units are reset and which space is free again.
 //! It performs nothing. The simulating runner prices a plan, the live engine carries it out under the ordering

@@ -32,7 +32,8 @@ pub struct BandsArguments {
     /// ends in .svg, as JSON in .json, and else as CSV; may be repeated
     #[arg(long = "bands", visible_alias = "tracks", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// At these moments too: after PERCENT of the requests such as 25%, after N requests, or at a TIME such as 2h
+    /// Write it at these moments too: after PERCENT of the requests such as 25%, after N requests, or at a TIME such as
+    /// 2h
     #[arg(long = "bands-at", visible_alias = "tracks-at", value_name = "PERCENT|N|TIME", value_delimiter = ',', value_parser = moment)]
     #[arg(requires = "files")]
     at: Vec<Moment>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Where something is told about a volume over HTTP.
 #[derive(Args, Clone, Default, Serialize, Deserialize)]
 pub struct Addresses {
-    /// Tell metrics for Prometheus over HTTP, at a port of this machine or where said
+    /// Serve metrics for Prometheus over HTTP, at a port of this machine or where said
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse)]
     pub metrics: Option<SocketAddr>,
     /// Show how the volume stands on a page, at a port of this machine or where said: it updates itself and only reads

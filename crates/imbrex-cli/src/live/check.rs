@@ -1,4 +1,4 @@
-//! `imbrex check`: whether a volume that nobody serves is whole, and its repair.
+//! `imbrex check`: whether a volume that is not served is whole, and its repair.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::table::{count, paragraphs, table};
 /// The version of [`Report`].
 const SCHEMA: &str = "imbrex.checked/1";
 
-/// Check a volume that nobody serves: every copy of what it says about itself, its journals, and where its blocks lie
+/// Check a volume that is not served: every copy of what it says about itself, its journals, and where its blocks lie
 ///
 /// The status is 0 when the volume is whole, 3 when it was damaged and is repaired, 4 when it is damaged, and 1 when it
 /// could not be checked. Nothing is written without --repair.

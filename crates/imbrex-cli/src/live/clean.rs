@@ -15,7 +15,7 @@ use crate::output::print_line;
 /// How often the server is asked whether it has cleaned.
 const OFTEN: Duration = Duration::from_millis(100);
 
-/// Have a volume that is served cleaned, or pause its cleaning
+/// Clean a served volume, or pause its cleaning
 #[derive(Args)]
 pub struct Clean {
     /// The server's socket, its control socket, or the volume's first store

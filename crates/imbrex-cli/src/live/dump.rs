@@ -1,4 +1,4 @@
-//! `imbrex dump`: the journal, the map or the superblocks of a volume that nobody serves, for programs.
+//! `imbrex dump`: the journal, the map or the superblocks of a volume that is not served, for programs.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use super::volume_to_read;
 use crate::output::OutputArguments;
 use crate::table::table;
 
-/// Write out the records in the journals of a volume that nobody serves, its map, or its superblocks
+/// Write out the records in the journals of a volume that is not served, its map, or its superblocks
 #[derive(Args)]
 pub struct Dump {
     /// Its stores, in order

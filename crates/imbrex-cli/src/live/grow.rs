@@ -10,7 +10,7 @@ use super::{socket, status};
 use crate::output::print_line;
 use crate::values::size;
 
-/// Have a volume that is served grow while it is used; clients see the new size when they connect again
+/// Add space to a served volume while it is used (online resize); clients see the new size when they connect again
 #[derive(Args)]
 pub struct Grow {
     /// The server's socket, its control socket, or the volume's first store

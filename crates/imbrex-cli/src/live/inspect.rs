@@ -1,4 +1,4 @@
-//! `imbrex inspect`: what a volume that nobody serves looks like.
+//! `imbrex inspect`: what a volume that is not served looks like.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::table::{bytes, count, paragraphs, percent, table};
 /// The version of [`Inspected`].
 const SCHEMA: &str = "imbrex.inspected/1";
 
-/// Show what a volume that nobody serves holds: superblocks, zones, journals, maps and how full it is
+/// Show what a volume that is not served holds: superblocks, zones, journals, maps and how full it is
 #[derive(Args)]
 pub struct Inspect {
     /// Its stores, in order

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// answered.
 const HUNG_UP: &str = "raw_send_socket: Assertion `sock >= 0' failed";
 
-/// Those who listen to nbdkit.
+/// The listeners to nbdkit.
 pub struct Relay {
     heard: Arc<Mutex<Heard>>,
     reader: JoinHandle<()>,
@@ -48,7 +48,7 @@ struct Queue {
 }
 
 impl Relay {
-    /// Listens to `lines`. With `json`, what is passed on is JSON, whoever said it.
+    /// Listens to `lines`. With `json`, what is passed on is JSON, whichever program said it.
     pub fn start(lines: impl Read + Send + 'static, json: bool) -> Self {
         let heard = Arc::new(Mutex::new(Heard::default()));
         let (queue, waiting) = mpsc::sync_channel(MOST_WAITING);
@@ -73,7 +73,7 @@ impl Relay {
     /// What was heard until nbdkit's end.
     pub fn end(self) -> Heard {
         let _ = self.reader.join();
-        // Nothing is sent: it is told that whoever writes has gone, or is left where it stands.
+        // Nothing is sent: it is told that the writer has gone, or is left where it stands.
         let _ = self.written.recv_timeout(PATIENCE);
         std::mem::take(&mut lock(&self.heard))
     }

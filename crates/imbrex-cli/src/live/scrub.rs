@@ -27,7 +27,7 @@ const OFTEN: Duration = Duration::from_millis(100);
 /// Runs of blocks that are shown in words.
 const SHOWN: usize = 100;
 
-/// Read everything that has a checksum, of a volume that is served or of one that nobody serves, and name the blocks
+/// Read everything that has a checksum, of a volume that is served or of one that is not, and name the blocks
 /// that are damaged
 ///
 /// The status is 0 when every block that somebody may read is what was written, 4 when some are not, and 1 when that

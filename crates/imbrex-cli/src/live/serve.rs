@@ -58,7 +58,7 @@ pub struct Serve {
     /// imbrex-NAME.sock in $XDG_RUNTIME_DIR or /run
     #[arg(long, value_name = "PATH", conflicts_with = "port")]
     socket: Option<PathBuf>,
-    /// Serve at a TCP port instead, to anybody who can reach it; see --tls. 0 is a free one
+    /// Serve at a TCP port instead, to any client that can reach it; see --tls. 0 is a free one
     #[arg(long, value_name = "N")]
     port: Option<u16>,
     /// The address of that port
@@ -129,11 +129,11 @@ enum Log {
 /// Whether clients use TLS.
 #[derive(Copy, Clone, PartialEq, Eq, ValueEnum)]
 enum Tls {
-    /// Nobody does
+    /// No client does
     Off,
-    /// Whoever wants to
+    /// Clients that ask for it do
     On,
-    /// Everybody has to
+    /// Every client has to
     Require,
 }
 
@@ -232,7 +232,7 @@ impl Serve {
             restarted = true;
         };
         for path in served_at.into_iter().chain([control.as_path()]) {
-            // A server that was ended at once leaves them. Whoever starts the next one removes them if this fails.
+            // A server that was ended at once leaves them. The start of the next one removes them if this fails.
             let _ = control::remove_stale(path);
         }
         ended

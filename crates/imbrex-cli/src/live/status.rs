@@ -11,7 +11,7 @@ use imbrex_live::service::{ChecksumStatus, GrowthStatus, Latency, PacingStatus, 
 use super::socket;
 use crate::table::{bytes, count, milliseconds, paragraphs, seconds, table};
 
-/// Show how a volume that is served stands
+/// Show the state of a served volume
 #[derive(Args)]
 pub struct Show {
     /// The server's socket, its control socket, or the volume's first store

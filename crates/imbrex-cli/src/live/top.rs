@@ -23,7 +23,7 @@ use crate::table::{bytes, count, milliseconds, seconds};
 const EVERY: Duration = Duration::from_secs(1);
 const KEPT: usize = 300;
 
-/// Watch how a volume that is served stands, second by second; q ends it
+/// Watch the state of a served volume, second by second; q ends it
 #[derive(Args)]
 pub struct Top {
     /// The server's socket, its control socket, or the volume's first store

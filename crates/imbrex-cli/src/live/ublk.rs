@@ -39,7 +39,7 @@ pub fn serve<T>(
     let control_socket = options.control.clone();
     panics::end_the_process(move |why| {
         note(format_args!("error: {NOT_DURABLE}: {why}; serve the volume again to take its device over"));
-        // Whoever comes next need not find what nobody listens at.
+        // The next server need not find a socket that nothing listens at.
         control_socket.iter().for_each(|path| drop(std::fs::remove_file(path)));
     });
     let service = Arc::new(Service::start_for(options, Arc::new(Threads))?);
@@ -53,7 +53,7 @@ pub fn serve<T>(
     if let Err(why) = &announced {
         tracing::warn!(%why, "not all of it could be announced");
     }
-    // Those who could send never all go away.
+    // The senders never all go away.
     let ended = told.recv().unwrap_or(Ended::Told);
     let stopped = stop(&service, device, &ended);
     drop(answering);

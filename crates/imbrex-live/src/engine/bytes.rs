@@ -213,8 +213,8 @@ impl Engine {
         Ok((Extent::new(Lba(first), (end - first).min(MOST_BLOCKS) as u32), (offset % block) as usize))
     }
 
-    /// Writes blocks of which only a part is given, when those who write any of them are done and before others do:
-    /// what is read of the first and the last one would be older.
+    /// Writes blocks of which only a part is given, when other writes to any of them are done and before new ones
+    /// begin: what is read of the first and the last one would be older.
     fn write_part(&self, client: u32, run: Extent<Lba>, skip: usize, content: &[u8]) -> Result<(), Failure> {
         let mut machine = work::admitted(&self.shared, self.shared.machine(), run.blocks);
         machine.merges_waiting += 1;

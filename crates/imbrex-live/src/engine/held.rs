@@ -1,8 +1,8 @@
 //! The engine's lock.
 //!
-//! Who wants to know how things stand does not queue for it, for which the threads that serve clients compete: whoever
-//! has it says how they stand when giving it back. So that is told without the data path waiting for it, and after
-//! [`PATIENCE`] by what was told last.
+//! A thread that asks how things stand does not queue for the lock, for which the threads that serve clients compete:
+//! the one that has it says how they stand when giving it back. So that is told without the data path waiting for it,
+//! and after [`PATIENCE`] by what was told last.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long whoever asks waits for news.
+/// How long a thread that asks waits for news.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// How often it is looked meanwhile whether nobody has the lock.
 const OFTEN: Duration = Duration::from_millis(2);
@@ -56,8 +56,8 @@ impl<T: Stands> Lock<T> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How things stand now, or did when that was told last, if whoever has the lock keeps it for long; and how long ago
-    /// that was.
+    /// How things stand now, or did when that was told last, if another thread keeps the lock for long; and how long
+    /// ago that was.
     pub fn standing(&self) -> (T::Standing, Duration) {
         let asked = Instant::now();
         loop {
@@ -84,7 +84,7 @@ pub(super) struct Held<'a, T: Stands> {
 }
 
 impl<T: Stands> Held<'_, T> {
-    /// Tells how things stand: what was changed is seen by whoever asks from now on.
+    /// Tells how things stand: what was changed is seen by every thread that asks from now on.
     pub fn tell(&mut self) {
         let standing = self.stands();
         *self.lock.told() = (standing, Instant::now());

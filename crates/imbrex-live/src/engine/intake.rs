@@ -42,7 +42,7 @@ pub(super) struct Queued<'a> {
 }
 
 impl Intake {
-    /// Queues for room in memory. Whoever does not wait for it then keeps everybody out.
+    /// Queues for room in memory. A caller that does not wait for it then keeps all others out.
     pub fn queue(&self) -> Queued<'_> {
         let mut state = self.state();
         let number = state.next;

@@ -134,7 +134,7 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// Whoever waits for a request.
+/// A thread that waits for a request.
 pub(super) struct Caller {
     thread: Thread,
     /// The blocks that the request changes.
@@ -235,7 +235,7 @@ impl Machine {
         self.admission.wants(now).or_else(below)
     }
 
-    /// Hands replies to those who wait for them.
+    /// Hands replies to the threads that wait for them.
     pub fn deliver(&mut self) {
         while let Some(Reply { id, result }) = self.stack.poll_reply() {
             if let Some(caller) = self.callers.remove(&id) {
@@ -255,7 +255,7 @@ impl Machine {
         self.is_merging(at) || changes.any(|run| run.overlaps(&at))
     }
 
-    /// Operations that nobody carries out yet.
+    /// Operations that no thread carries out yet.
     pub fn waiting(&self) -> usize {
         self.handed.len() + self.stack.pending_io()
     }
@@ -304,7 +304,7 @@ impl Shared {
         self.machine.take()
     }
 
-    /// Wakes those for whom there are operations: who waits for a request, for those that are for it; workers for
+    /// Wakes the threads that there are operations for: one that waits for a request, for those of it; workers for
     /// others.
     pub fn wake(&self, machine: &Machine) {
         if machine.merges_waiting > 0 {

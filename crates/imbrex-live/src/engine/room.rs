@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 pub const KEPT: u64 = 32 << 20;
 /// Bytes that clients write between two looks.
 const BETWEEN_LOOKS: u64 = 1 << 20;
-/// How often it is looked whether there is room again.
+/// How often it is checked whether there is room again.
 const OFTEN: Duration = Duration::from_millis(100);
 /// After a write found no room, there is room again when there are this many bytes more than then.
 const ENOUGH: u64 = 4 << 20;

@@ -1,4 +1,4 @@
-//! How the engine stands, for those who ask.
+//! The state of the engine, for programs that ask.
 
 use imbrex::perform::{Counts, Progress};
 

@@ -3,7 +3,7 @@
 //! in sequence would reach the layer in pieces, which costs a layer that gathers streams dearly.
 //!
 //! A write waits for those that came before it and lie before it. One before which something is missing also waits
-//! until everybody has come who had taken a request before it did: the frontend knows those threads
+//! until every thread has come that had taken a request before it did: the frontend knows those threads
 //! ([`Carriers`]). So the order does not hang on how long a thread may be delayed. What is missing then has not been sent,
 //! and the write begins a stream of its own.
 //!
@@ -18,9 +18,9 @@ pub(super) const LEAST: usize = 32 << 10;
 const NEAR: u64 = 64 << 20;
 /// What is missing in a stream is at most this many times as long as the write that waits for it.
 const MOST_MISSING: u64 = 32;
-/// How often it is looked who has come.
+/// How often it is checked which threads have come.
 const LOOK: Duration = Duration::from_micros(500);
-/// How often it is looked whether there is no room in memory for those who came later.
+/// How often it is checked whether there is no room in memory for requests that came later.
 const LOOK_FOR_ROOM: Duration = Duration::from_millis(20);
 /// Streams that are known at a time.
 const STREAMS: usize = 16;
@@ -39,8 +39,8 @@ pub trait Carriers: Send + Sync {
     /// The request of this thread is known to the engine from now on.
     fn arrived(&self);
 
-    /// Looks who may have taken a request from a client by now that the engine does not know. What is returned says
-    /// whether one of them may still bring it.
+    /// Finds the threads that may have taken a request from a client by now that the engine does not know. What is
+    /// returned says whether one of them may still bring it.
     fn watch(&self) -> Box<dyn FnMut() -> bool + '_>;
 }
 
@@ -88,7 +88,7 @@ struct Stream {
     writes: u32,
 }
 
-/// Whom a write waits for.
+/// The writes that a write waits for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Waits {
     Not,
@@ -135,8 +135,8 @@ impl Streams {
 }
 
 impl State {
-    /// Whom a write waits for: those that came before it, and those that came before `until` and lie before it. Where
-    /// there is no room in memory, the later ones may wait for this one to be answered.
+    /// The writes that a write waits for: those that came before it, and those that came before `until` and lie before
+    /// it. Where there is no room in memory, the later ones may wait for this one to be answered.
     fn waits(&self, number: u64, until: u64, is_full: bool) -> Waits {
         let Some(own) = self.coming.iter().find(|write| write.number == number) else { return Waits::Not };
         let is_before = |write: &Write| own.offset.checked_sub(write.end).is_some_and(|gap| gap <= NEAR);

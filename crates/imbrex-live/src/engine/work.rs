@@ -1,4 +1,4 @@
-//! Carrying operations out, by workers and by those who wait for an answer.
+//! Carrying operations out, by workers and by threads that wait for an answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use super::machine::{Caller, Cleaning, Held, Machine, Shared};
 use super::streams::Arrival;
 use crate::panics;
 
-/// Longer operations are left to workers: whoever waits for an answer should not be late for it.
+/// Longer operations are left to workers: a thread that waits for an answer should not be late for it.
 const SMALL_BYTES: usize = 256 << 10;
 
 /// How long to wait before an operation that found no room is tried again.
@@ -60,7 +60,7 @@ pub(super) fn admitted<'a>(shared: &'a Shared, mut machine: Held<'a>, blocks: u3
         return machine;
     }
     let gains = machine.admission.gains();
-    // Who stops waits for it.
+    // The thread that stops the engine waits for it.
     machine.held_back += 1;
     while let Some(left) = (begun + delay).checked_sub(machine.now()).filter(|left| !left.is_zero())
         && machine.admission.gains() == gains

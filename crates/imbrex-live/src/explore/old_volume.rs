@@ -47,7 +47,7 @@ impl Images {
         let _ = self.make();
         self.cut(dice);
         let Ok(volume) = self.reopen() else {
-            // Refused, as it must be; whoever tries again begins with an empty file.
+            // Refused, as it must be; the next attempt begins with an empty file.
             self.wipe();
             return Ok(());
         };

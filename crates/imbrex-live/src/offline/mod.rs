@@ -1,4 +1,4 @@
-//! A volume that nobody serves, looked at without changing it: what its journals say, where its blocks lie, and whether
+//! A volume that is not served, looked at without changing it: what its journals say, where its blocks lie, and whether
 //! that can be true.
 
 mod check;

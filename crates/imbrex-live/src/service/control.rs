@@ -1,4 +1,5 @@
-//! The control socket: whoever may open it asks how the volume is, has it cleaned, and has it grow.
+//! The control socket: a program that may open it asks for the state of the volume, has it cleaned, and adds space to
+//! it.
 //!
 //! A question is a line of JSON, and so is its answer: `{"ask":"status"}` has an object with the key `ok`, or with the
 //! key `error`. A connection is for one question, and nobody keeps others
@@ -26,13 +27,14 @@ use crate::threads;
 
 /// The longest question.
 const LONGEST: usize = 4 << 10;
-/// How long whoever asks waits for the answer.
+/// How long a program that asks waits for the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the server waits for a question, in however many pieces it comes: whoever asks may be slow on a busy machine.
+/// How long the server waits for a question, in however many pieces it comes: a program that asks may be slow on a busy
+/// machine.
 const ASKED_WITHIN: Duration = Duration::from_secs(2);
 /// How long it waits for room for the answer.
 const SOON: Duration = Duration::from_millis(500);
-/// How often it is looked whether those who asked have their answers, at the end.
+/// How often it is checked whether all questions have their answers, at the end.
 const OFTEN: Duration = Duration::from_millis(2);
 /// Questions that are answered at a time; a growth takes as long as it takes.
 const MOST_ASKING: usize = 64;
@@ -161,7 +163,7 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
     gone.map_err(|e| io::Error::new(e.kind(), say(e)))
 }
 
-/// Those who ask, and have no answer yet.
+/// Connections whose question has no answer yet.
 #[derive(Default)]
 struct Asking(Mutex<Vec<Arc<UnixStream>>>);
 
@@ -195,7 +197,7 @@ impl Asking {
     }
 }
 
-/// Answers whoever connects, each for itself, and comes to an end with the last of them.
+/// Answers every connection, each for itself, and comes to an end with the last of them.
 fn answer_all(listener: &UnixListener, service: &Service, end: &AtomicBool) {
     let asking = Asking::default();
     let one = |stream: &Arc<UnixStream>| {

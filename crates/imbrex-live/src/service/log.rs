@@ -5,7 +5,7 @@ use std::io::{self, Write};
 /// Begins to say things, as JSON or as text.
 pub fn start(json: bool) {
     let lines = tracing_subscriber::fmt().with_writer(|| Unread).with_ansi(false).with_target(false);
-    // Whoever starts it twice is heard once.
+    // Starting it twice is as starting it once.
     let _ = if json { lines.json().try_init() } else { lines.try_init() };
 }
 

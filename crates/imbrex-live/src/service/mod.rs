@@ -1,4 +1,4 @@
-//! A volume that is served: its stores, the engine, and those who ask how it is.
+//! A volume that is served: its stores, the engine, and what answers questions about it.
 
 #[cfg(feature = "server")]
 pub mod allocator;
@@ -61,7 +61,7 @@ pub struct Service {
     hands: Mutex<Option<(Members, Vec<Superblock>)>>,
 }
 
-/// Those who ask are answered as long as this is there.
+/// Questions are answered as long as this is there.
 pub struct Answering {
     _control: Option<Control>,
 }
@@ -170,7 +170,7 @@ impl Service {
         Ok(service)
     }
 
-    /// Answers those who ask how the volume is, where `options` say, until the result is dropped.
+    /// Answers questions about the volume, where `options` say, until the result is dropped.
     ///
     /// # Errors
     /// When a socket cannot be had.

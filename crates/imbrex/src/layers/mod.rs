@@ -91,7 +91,7 @@ pub struct LayerInfo {
     pub buffered: bool,
     /// Its configuration fields, their defaults and meanings.
     pub fields: &'static [Field],
-    /// Makes it; whoever wants one calls [`LayerInfo::build`].
+    /// Makes it; callers use [`LayerInfo::build`].
     pub make: &'static Make,
 }
 

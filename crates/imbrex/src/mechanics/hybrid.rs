@@ -58,7 +58,7 @@ impl Domains {
     /// Sectors of the sequential domain.
     fn narrow_sectors(&self) -> u64 {
         let wide = u128::from(self.wide_sectors - self.fixed_sectors);
-        (wide * u128::from(self.density.narrow) / u128::from(self.density.wide)) as u64 // checked by who built a preset
+        (wide * u128::from(self.density.narrow) / u128::from(self.density.wide)) as u64 // checked with the preset
     }
 
     /// The sector of the narrow surface at which the sequential domain begins.

@@ -19,7 +19,7 @@ const DIVIDEND_BITS: u32 = 42;
 pub(super) const MAX_DIVIDEND: u64 = 1 << DIVIDEND_BITS;
 
 impl Reciprocal {
-    /// Division by `by`, which is at least 1 and at most [`MAX_DIVIDEND`]; whoever builds a geometry has checked it.
+    /// Division by `by`, which is at least 1 and at most [`MAX_DIVIDEND`]; checked when a geometry is built.
     pub(super) const fn new(by: u64) -> Self {
         assert!(by >= 1 && by <= MAX_DIVIDEND);
         let shift = (u64::BITS - by.leading_zeros() + DIVIDEND_BITS).saturating_sub(63);

@@ -30,7 +30,7 @@ pub trait Slots {
     fn freed(&mut self, slot: u32);
 }
 
-/// Which blocks are buffered and which are lost. Whoever calls passes the same slots every time.
+/// Which blocks are buffered and which are lost. Callers pass the same slots every time.
 #[derive(Clone)]
 pub struct BufferedBlocks {
     /// The block that slot 0 is.

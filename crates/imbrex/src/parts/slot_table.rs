@@ -88,7 +88,7 @@ impl SlotTable {
         self.live += 1;
     }
 
-    /// Says that `slot` holds `lba`, as a record does; whoever held it before is forgotten.
+    /// Says that `slot` holds `lba`, as a record does; the block that it held before is forgotten.
     #[inline]
     pub fn hold(&mut self, slot: u32, lba: Lba) {
         let owner = &mut self.owner[slot as usize];

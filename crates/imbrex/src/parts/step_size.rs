@@ -1,6 +1,6 @@
 //! How many blocks a step of cleaning moves.
 
-/// What the configuration allows, and less while whoever runs the layer says so.
+/// What the configuration allows, and less while the runner says so.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct StepSize {
     most: u32,

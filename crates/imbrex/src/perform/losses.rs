@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What may be lost, and who does not know it yet.
+/// What may be lost, and which clients do not know it yet.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     /// Clients seen, and whether their next flush must fail because writes may be lost.

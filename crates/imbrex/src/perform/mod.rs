@@ -12,7 +12,7 @@
 //! | `order.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
 //! | `items.rs`, `joint.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
 //! | `recover/`, `scan.rs`, `chain.rs`, `copies.rs` | what recovery makes of the journal |
-//! | `losses.rs` | 10 (to whom a loss is reported) |
+//! | `losses.rs` | 10 (which client a loss is reported to) |
 //! | `stack.rs` | engines on engines: 8 (lower devices first), 10 |
 //!
 //! Each of them knows those below it only: [`Performer`] goes from recovery to serving and back; `running.rs` decides
@@ -225,7 +225,7 @@ impl Performer {
         self.core.setup.media.unit_report()
     }
 
-    /// Asks for a checkpoint, whatever the journal's length: whoever opens the store next has less to read.
+    /// Asks for a checkpoint, whatever the journal's length: the next start has less to read.
     pub fn checkpoint(&mut self) {
         if let State::Running(running) = &mut self.state {
             running.ask_for_checkpoint();

@@ -1,4 +1,4 @@
-//! What a runner has done and how it stands, for those who ask how a volume is.
+//! What a runner has done and how it stands, for questions about a volume.
 
 use crate::event::Counter;
 use crate::layer::{Growth, Occupancy};

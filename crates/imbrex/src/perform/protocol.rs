@@ -54,7 +54,7 @@ pub enum Request {
     Read(Extent<Lba>),
     /// Write blocks; the content is that many blocks long.
     Write(Extent<Lba>, Bytes),
-    /// Write blocks for a smaller request of a client: whoever asks has read the rest of the first and the last block.
+    /// Write blocks for a smaller request of a client: the caller has read the rest of the first and the last block.
     Merged {
         /// The blocks.
         at: Extent<Lba>,

@@ -1,4 +1,4 @@
-//! The journal as it lies on a store, for whoever looks at it without serving.
+//! The journal as it lies on a store, for programs that look at it without serving.
 
 use bytes::Bytes;
 

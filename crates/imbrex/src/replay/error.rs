@@ -59,7 +59,7 @@ pub enum ReplayError {
         /// What happened.
         fault: Box<Fault>,
     },
-    /// Whoever watches asked to stop.
+    /// The observer asked to stop.
     #[error("stopped after {requests} requests")]
     Stopped {
         /// Requests served until then.

@@ -51,7 +51,7 @@ impl InFlight {
         Owner::Request(index)
     }
 
-    /// An operation was planned that its owner waits for; says who that is.
+    /// An operation was planned that its owner waits for; says which owner that is.
     pub(super) fn planned(&mut self) -> Owner {
         match self.planning {
             Owner::Request(index) => self.flights[index].parts += 1,

@@ -83,7 +83,7 @@ pub struct ServedRequest {
     pub latency_ns: u64,
 }
 
-/// Whoever watches a replay.
+/// Watches a replay.
 pub trait Observer {
     /// Called now and then with the number of requests served so far; can stop the replay.
     fn progress(&mut self, _requests: u64) -> ControlFlow<()> {

@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(padding.moved(&disk(90), &ram(15), 1, Why::Collect), 0);
         assert_eq!(padding.moved(&ram(10), &disk(400), 8, Why::Destage), 2);
         assert_eq!(padding.moved(&disk(400), &disk(600), 6, Why::Migrate), 1, "that at 404");
-        // What is overwritten is no padding, whoever writes.
+        // What is overwritten is no padding, whatever writes it.
         padding.moved(&Place::Host(0), &disk(604), 1, Why::Host);
         padding.moved(&Place::Zero, &disk(406), 1, Why::Destage);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What whoever watches a simulation is told while it runs.
+//! What the observer of a simulation is told while it runs.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use super::simulation::Simulation;
 const PROGRESS_EVERY: u64 = 1 << 16;
 
 impl Simulation {
-    /// Tells whoever watches what there is to tell after `served`.
+    /// Tells the observer what there is to tell after `served`.
     #[inline]
     pub(super) fn report(&mut self, served: &Pending, observer: &mut dyn Observer) -> Result<(), ReplayError> {
         if !self.machine.has_queue() {

@@ -64,7 +64,7 @@ impl TraceRequest {
         self.offset_bytes + u64::from(self.bytes)
     }
 
-    /// Every block the request touches, be it by a single byte. Whoever needs the bytes has them in the request.
+    /// Every block the request touches, be it by a single byte. The bytes are in the request.
     ///
     /// # Panics
     /// When `block_bytes` is not a power of two.

@@ -7,7 +7,7 @@ use crate::replay::{self, Observer};
 #[derive(Copy, Clone, Default)]
 pub(super) struct Totals {
     pub writes: u64,
-    /// Blocks that the media took from whoever is above them: of a stack, from the host and from the cache.
+    /// Blocks that the media took from what is above them: of a stack, from the host and from the cache.
     pub taken: u64,
     pub rmw: u64,
     pub in_place: u64,

@@ -33,7 +33,7 @@ type Said = std::result::Result<Addresses, String>;
 /// Threads that wait for answers of the server.
 const ASKING: usize = 4;
 
-/// Show how a volume that is served stands on a page, and tell its metrics, over HTTP
+/// Show the state of a served volume on a page, and serve its metrics, over HTTP
 ///
 /// It only reads, and it is no part of the server: it asks the control socket. `imbrex serve` starts it for --http and
 /// --metrics.
@@ -43,7 +43,7 @@ pub struct Web {
     socket: PathBuf,
     #[command(flatten)]
     at: Addresses,
-    /// Tell it at addresses that other machines can reach, although nothing is encrypted there
+    /// Serve it at addresses that other machines can reach, although nothing is encrypted there
     #[arg(long)]
     insecure: bool,
     /// Say what is told where in one line or why nothing can be, and end when standard input does
@@ -119,7 +119,7 @@ async fn watch(volume: &Volume, restarts: u32) {
     }
 }
 
-/// Whoever started this process keeps its standard input open for as long as it lives itself.
+/// The process that started this one keeps its standard input open for as long as it runs itself.
 fn end_with_standard_input() {
     let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
     std::process::exit(0);

@@ -34,7 +34,7 @@ const MOST_HEADERS: usize = 64;
 /// How long it is waited when no connection can be taken, as when there are no files left.
 const LATER: Duration = Duration::from_millis(100);
 
-/// Answers whoever connects to `listener`, for ever.
+/// Answers every connection to `listener`, for ever.
 pub async fn serve(listener: TcpListener, site: Arc<Site>) -> Infallible {
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
@@ -62,7 +62,7 @@ fn connection(stream: TcpStream, site: Arc<Site>) -> JoinHandle<()> {
         http.keep_alive(false).half_close(true).max_buf_size(MOST_HEADER_BYTES).max_headers(MOST_HEADERS);
         http.timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN);
         let served = timeout(ENDS_WITHIN, http.serve_connection(TokioIo::new(stream), answer)).await;
-        // Whoever sends nothing, or does not wait for the answer, does without.
+        // A client that sends nothing, or does not wait for the answer, gets none.
         if !matches!(served, Ok(Ok(()))) {
             site.refuse();
         }

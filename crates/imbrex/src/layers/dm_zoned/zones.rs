@@ -144,7 +144,8 @@ impl ZonePool {
         self.usable[zone as usize]
     }
 
-    /// The percentage of conventional zones that nobody owns. A last one counts as none: whoever takes it waits next.
+    /// The percentage of conventional zones that nobody owns. A last one counts as none: the write that takes it waits
+    /// next.
     pub fn free_percent(&self) -> u32 {
         match self.unowned_conventional {
             0 | 1 => 0,

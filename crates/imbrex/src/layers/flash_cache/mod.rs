@@ -275,7 +275,7 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         self.step.bound(blocks);
     }
 
-    /// Who leaves is read from its frame and written home.
+    /// A block that leaves is read from its frame and written home.
     fn prefetch(&self, ahead: &[Request], below: &mut dyn FnMut(u8, Request)) -> u64 {
         let one = |access, place: Pba| Request { access, at: Extent::new(Lba(place.block()), 1) };
         let mut sum = ahead.iter().fold(0, |sum, request| sum ^ self.map.prefetch(request.at.start));

@@ -65,7 +65,7 @@ impl LogStructured {
             return self.compact(plan);
         }
         let empty = self.bands.empties() + self.bands.emptying();
-        // Streams may have taken spare bands. Who wants none ahead leaves it to the host's next compaction.
+        // Streams may have taken spare bands. A caller that wants none ahead leaves it to the host's next compaction.
         if wanted == 0 || empty >= self.config.spare_bands.saturating_add(wanted) || !self.bands.can_gain_a_band() {
             Step::Nothing
         } else if self.bands.emptying() > 0 {

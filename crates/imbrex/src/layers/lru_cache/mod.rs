@@ -1,5 +1,5 @@
-//! `lru-cache`: a write-back cache of blocks on flash; a replacement policy says who leaves, the least recently used
-//! block if nothing else is asked for.
+//! `lru-cache`: a write-back cache of blocks on flash; a replacement policy says which one leaves, the least recently
+//! used block if nothing else is asked for.
 //!
 //! Source: the plain policy that PORE (MSST 2017, in the reproduction report §3) is plugged into and held against:
 //! ordinary replacement, whose dirty victims go to the disk one by one, wherever they belong. The report names LRU,

@@ -5,7 +5,7 @@
 //! report's own simulator (§5), which differs from that in several places.
 //!
 //! The disk is cut into *region units* of `region_blocks`. Some of them are open, the others forbidden. The coldest
-//! block that is clean, or dirty and of an open unit, leaves; who is the coldest a replacement policy says, as in
+//! block that is clean, or dirty and of an open unit, leaves; a replacement policy says which is the coldest, as in
 //! `lru-cache`. When `period_blocks` have left a new period begins: the units are opened anew, in the order of
 //! `select`, until they have dirty blocks for the next one. So what the disk has to take in meanwhile shares bands.
 //!

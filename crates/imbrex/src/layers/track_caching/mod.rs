@@ -17,7 +17,7 @@
 //! - *Which tracks are reserved*: the first of each run of `reserved` top tracks, so that one is always near. The order
 //!   of tracks fills them last; before them come half of the top tracks, half of what is left, and so on.
 //! - *How many* is a part of the top tracks, which is a power of two: the reserved ones are a phase of that order.
-//! - *Who leaves*: the least recently written, and among equals the outermost.
+//! - *Which cell leaves*: the least recently written, and among equals the outermost.
 //! - *When cleaning is asked for*, all cells go home, as blocks of other layers' buffers do.
 
 use super::config::{self, Configuration};

@@ -197,7 +197,7 @@ pub struct ZoneBuffer<P> {
     /// The room that it and others after it make, where that can be said and once somebody has asked.
     coming: OnceCell<Option<Coming>>,
     trimmed: Trimmed,
-    /// Native zones that are not evicted when their turn comes: whoever owns the buffer has other plans for them.
+    /// Native zones that are not evicted when their turn comes: the owner of the buffer has other plans for them.
     pub apart: BTreeSet<u32>,
     /// The last of them whose turn has come.
     pub due: Option<u32>,

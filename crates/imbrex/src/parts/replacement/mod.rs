@@ -3,7 +3,7 @@
 //! A policy keeps the slots that hold a block in [`queues`], and some remember blocks that left, in [`ghosts`]. Nothing
 //! here allocates once a policy is made.
 //!
-//! Whoever owns the cache says what happens: a block is asked for that no slot holds (`wanted`), a slot takes a block
+//! The owner of the cache says what happens: a block is asked for that no slot holds (`wanted`), a slot takes a block
 //! (`inserted`), its block is used again (`touched`), leaves because the policy chose it (`evicted`) or for any other
 //! reason (`removed`). `coldest` names the slot that leaves next and takes nothing out: until something else happens
 //! it gives the same answer.

@@ -41,11 +41,11 @@ struct Made {
     serves: Serves,
 }
 
-/// Whom a plan serves.
+/// What a plan serves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Serves {
     Request(Part),
-    /// Those who need space.
+    /// Writes that need space.
     Cleaning,
     /// A flush, or the layer's new epoch.
     Everybody,

@@ -37,8 +37,8 @@ pub(super) trait Stage: Send {
     /// Why the store cannot be used.
     fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal>;
 
-    /// A device has failed operations without anything being wrong with them. Only who takes a failure for a fact about
-    /// the device has to know.
+    /// A device has failed operations without anything being wrong with them. Only a stage that takes a failure for a
+    /// fact about the device has to know.
     fn device_restarted(&mut self) {}
 }
 

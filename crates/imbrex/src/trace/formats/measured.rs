@@ -1,4 +1,4 @@
-//! How much of a trace file has been read, so that whoever waits can be told how long.
+//! How much of a trace file has been read, so that a user who waits can be told how long.
 
 use std::io::{self, Read};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The fields of caches in which a replacement policy says who leaves.
+//! The fields of caches in which a replacement policy says which block leaves.
 
 use crate::layers::config::Configuration;
 use crate::layers::flash_cache::config::CacheConfig;
@@ -8,7 +8,7 @@ use crate::parts::replacement::{Kind, Shares};
 /// The fields of these caches.
 #[derive(Clone, Debug, Configuration)]
 pub struct ReplacedConfig {
-    /// who leaves: "lru", "clock", "lirs", "arc", "s3-fifo" or "sieve"
+    /// which block leaves: "lru", "clock", "lirs", "arc", "s3-fifo" or "sieve"
     #[field(default = "lru", samples = ["lru", "clock", "lirs", "arc", "s3-fifo", "sieve"])]
     pub replacement: Kind,
     #[field(flatten)]

@@ -1,5 +1,5 @@
-//! The policy of caches in which any block may take any frame and a replacement policy says who leaves, as far as a
-//! [`Division`] lets it.
+//! The policy of caches in which any block may take any frame and a replacement policy says which one leaves, as far as
+//! a [`Division`] lets it.
 
 pub mod config;
 pub mod division;

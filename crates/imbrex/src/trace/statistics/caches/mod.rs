@@ -27,7 +27,7 @@ use sieve::Sieve;
 
 use super::ratio;
 
-/// Requests between two calls to whoever watches.
+/// Requests between two calls to the watcher.
 const CHUNK: usize = 1 << 16;
 
 /// The start offsets of requests, in order, numbered by first appearance.
