@@ -108,7 +108,7 @@ impl Row {
         called(names.name(&self.trace), self.synthetic)
     }
 
-    /// That the layer cannot keep up with the arrivals, if so; its latencies then grow with the workload.
+    /// Says whether the layer cannot keep up with the arrivals; its latencies then grow with the workload.
     pub fn behind(&self) -> Option<String> {
         self.outcome.falls_behind().map(|times| format!("cannot keep up: {} × the time", table::number(times)))
     }

@@ -187,9 +187,9 @@ fn in_blocks(buffer_blocks: u64) -> u32 {
 /// How large the drive is.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub enum Fit {
-    /// As it was given: a workload that does not fit is an error.
+    /// The size that was given: a workload that does not fit is an error.
     Given,
-    /// As its preset says, or larger where the workload needs that.
+    /// The size of its preset, or larger where the workload needs that.
     Own,
     /// Large enough that the layer offers what the workload needs.
     Workload,

@@ -47,7 +47,7 @@ impl Unfinished {
         Ok((made, this))
     }
 
-    /// Has `finish` give it the name it shall have; Ctrl-C waits for the end of that.
+    /// Calls `finish`, which gives it the name that it shall have; Ctrl-C waits for the end of that.
     pub fn finish<T>(self, finish: impl FnOnce() -> T) -> T {
         let _uninterrupted = unfinished();
         finish()

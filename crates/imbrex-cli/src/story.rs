@@ -44,7 +44,7 @@ struct Kind {
 /// A layer as it was tried.
 struct Variant {
     layer: &'static str,
-    /// As for `--set`.
+    /// Settings, written as for `--set`.
     settings: &'static [&'static str],
     /// What is special about it, in words.
     with: &'static str,

@@ -36,7 +36,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// That a field of a layer has a value.
+    /// The setting of a field of a layer to a value.
     pub fn new(layer: &'static LayerInfo, field: String, value: toml::Value) -> Self {
         Self { layer, field, value }
     }

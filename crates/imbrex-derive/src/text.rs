@@ -7,7 +7,7 @@ use syn::{Ident, Lit, Token, braced, token};
 
 /// A number, a truth value, a text, `inf`, or an empty table.
 pub struct Value {
-    /// As it would be written in TOML.
+    /// The value as it would be written in TOML.
     pub text: String,
     /// What is one in Rust too.
     literal: Option<TokenStream>,

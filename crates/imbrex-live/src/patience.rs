@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// What `attempt` says once it does not find somebody else there, or at last.
 ///
 /// # Errors
-/// As `attempt`'s last.
+/// Those of the last `attempt`.
 pub(crate) fn until_free<T, E>(
     is_taken: impl Fn(&E) -> bool,
     mut attempt: impl FnMut() -> Result<T, E>,

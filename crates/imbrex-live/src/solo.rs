@@ -53,7 +53,7 @@ impl Solo {
         }
     }
 
-    /// Has a request answered.
+    /// Answers a request.
     ///
     /// # Errors
     /// Why it failed.

@@ -53,7 +53,7 @@ pub trait Store: Send + Sync {
     /// When the drive does not say.
     fn report(&self) -> Result<UnitReport, StoreError>;
 
-    /// Has room kept for some blocks, so that a full host does not keep them from being written.
+    /// Keeps room for some blocks, so that a full host does not keep them from being written.
     ///
     /// # Errors
     /// When there is none.

@@ -83,7 +83,7 @@ pub fn open(path: &Path) -> Result<Arc<dyn Store>, StorePathError> {
 /// Opens the store at `path` for a program that will not write to it.
 ///
 /// # Errors
-/// As [`open`].
+/// Those of [`open`].
 pub fn open_to_read(path: &Path) -> Result<Arc<dyn Store>, StorePathError> {
     opened(path, File::options().read(true))
 }

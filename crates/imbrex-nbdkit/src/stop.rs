@@ -17,7 +17,7 @@ use signal_hook::iterator::Signals;
 
 use crate::{log, sockets};
 
-/// How often it is looked whether requests are under way.
+/// How often it is checked whether requests are under way.
 const OFTEN: Duration = Duration::from_millis(20);
 /// How long nothing must be under way before nothing more is read: nbdkit sends replies after a request is done, and
 /// answers what clients had sent before.

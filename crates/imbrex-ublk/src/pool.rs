@@ -34,7 +34,7 @@ struct State {
 }
 
 impl Pool {
-    /// Has requests answered.
+    /// Hands requests to the threads, which answer them.
     pub fn give(&self, jobs: impl Iterator<Item = Job>) {
         let mut state = self.state();
         let before = state.jobs.len();
@@ -44,7 +44,7 @@ impl Pool {
         (0..woken).for_each(|_| self.come.notify_one());
     }
 
-    /// Has the threads end as soon as there are no more requests.
+    /// Lets the threads end as soon as there are no more requests.
     pub fn end(&self) {
         self.state().ended = true;
         self.come.notify_all();

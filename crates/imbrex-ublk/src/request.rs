@@ -41,7 +41,7 @@ pub trait Content {
     /// Hands over what was read.
     ///
     /// # Errors
-    /// As [`Content::fetch`].
+    /// Those of [`Content::fetch`].
     fn hand_over(&self, content: &[u8]) -> io::Result<()>;
 }
 

@@ -6,11 +6,11 @@ use crate::tracks::Side;
 /// What the parts of a device hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Contents {
-    /// Of the bands of a log, or of the erase blocks of flash, in their order.
+    /// The bands of a log, or the erase blocks of flash, in their order.
     Bands(Vec<BandContent>),
-    /// Of interlaced tracks, from the outside inwards.
+    /// Interlaced tracks, from the outside inwards.
     Tracks(Vec<TrackContent>),
-    /// Of the zones, or bands, in which blocks are at home, in the order of these blocks.
+    /// The zones, or bands, in which blocks are at home, in the order of these blocks.
     Zones(Vec<ZoneContent>),
 }
 

@@ -206,7 +206,7 @@ fn with_room(case: Case) -> Result<Case> {
     Ok(Case { drive: case.drive.shaped(&shape)?, ..case })
 }
 
-/// Has another process measure.
+/// Measures in another process.
 fn in_a_process(case: &Case, load: Load, args: &Args) -> Result<Measured> {
     let layer = case.layer.name;
     let mut command = Command::new(std::env::current_exe()?);

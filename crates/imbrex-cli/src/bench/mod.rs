@@ -232,7 +232,7 @@ impl Best {
         self.0 = self.0.max(count as f64 / seconds);
     }
 
-    /// Has `work` done, which handles `count` things.
+    /// Times `work`, which handles `count` things.
     fn of<T>(&mut self, count: u64, work: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
         let result = work();

@@ -42,7 +42,7 @@ const REPAIRED: u8 = 3;
 /// The status when something is damaged.
 pub const DAMAGED: u8 = 4;
 
-/// That a volume is or was damaged, and the program's status for that.
+/// A volume is or was damaged; with the program's status for that.
 #[derive(Debug)]
 pub struct Found {
     pub status: u8,

@@ -84,7 +84,7 @@ fn stop(service: &Service, device: Device, ended: &Ended) -> Result<()> {
     gone.map_err(Into::into)
 }
 
-/// Has the first signal told, and the process ended at once by a later one.
+/// Reports the first signal, and lets a later one end the process at once.
 fn on_signals(tell: Sender<Ended>) -> Result<()> {
     let mut since = None;
     let come = move || match since {

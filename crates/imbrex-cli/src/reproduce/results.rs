@@ -391,7 +391,7 @@ impl Results {
     }
 }
 
-/// That a sweep does not tell.
+/// The result where a sweep does not tell.
 fn unswept() -> Measured {
     Measured { value: None, note: "nothing was rewritten somewhere: more requests are needed".to_owned() }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How long a thread that asks waits for news.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How often it is looked meanwhile whether nobody has the lock.
+/// How often it is checked meanwhile whether no thread has the lock.
 const OFTEN: Duration = Duration::from_millis(2);
 
 /// What somebody may ask about.

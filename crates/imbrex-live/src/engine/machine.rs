@@ -163,7 +163,7 @@ impl Caller {
         self.called.swap(false, Ordering::Relaxed)
     }
 
-    /// Has its thread carry out an operation that is for its request.
+    /// Makes its thread carry out an operation that is for its request.
     fn call(&self) {
         self.called.store(true, Ordering::Relaxed);
         self.thread.unpark();
@@ -222,7 +222,7 @@ impl Machine {
         layer.inspect(|layer| layer.locate(at, plan)).is_some()
     }
 
-    /// Has the controller know how the layer stands.
+    /// Tells the controller how the layer stands.
     pub fn look_ahead(&mut self, now: Duration) {
         self.admission.look(now, self.stack.standing().outlook);
     }
@@ -357,7 +357,7 @@ impl Shared {
         }
     }
 
-    /// Has something done that a client asked for, and measures how long that takes.
+    /// Does something that a client asked for, and measures how long that takes.
     pub fn timed<T>(&self, kind: Kind, work: impl FnOnce() -> T) -> T {
         let (since, steps, _asking) = (Instant::now(), self.steps_now(), self.asking());
         let result = work();

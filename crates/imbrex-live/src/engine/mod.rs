@@ -92,7 +92,7 @@ impl Engine {
     /// Starts serving requests that threads of a frontend bring, which may overtake each other.
     ///
     /// # Errors
-    /// As [`Engine::start`].
+    /// Those of [`Engine::start`].
     pub fn start_for(volume: Volume, options: EngineOptions, carriers: Arc<dyn Carriers>) -> Result<Self, VolumeError> {
         let setup = volume.setup()?;
         let memory = ServerMemory::of(&setup, &volume.superblocks);
@@ -155,7 +155,7 @@ impl Engine {
         }
     }
 
-    /// Has a request answered.
+    /// Answers a request.
     ///
     /// # Errors
     /// Why it failed.

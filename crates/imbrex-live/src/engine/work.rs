@@ -31,7 +31,7 @@ pub(super) fn call(
     ask(shared, client, request, arrival)
 }
 
-/// Has a request of a client answered, while stopping too.
+/// Answers a request of a client, while stopping too.
 pub(super) fn ask(
     shared: &Shared,
     client: u32,

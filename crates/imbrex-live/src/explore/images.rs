@@ -77,7 +77,7 @@ impl Images {
     /// Draws drives for a layer that a volume fits on with checksums, or with parts of what they need.
     ///
     /// # Errors
-    /// As [`Images::draw`].
+    /// Those of [`Images::draw`].
     pub fn draw_with(info: &'static LayerInfo, rules: Rules, sums: Sums, dice: &mut Dice) -> Result<Self, String> {
         let gather = *dice.pick(&[40, 40, 1024]);
         let entry_blocks = *dice.pick(&[1, 2, 4, 64]);

@@ -112,7 +112,7 @@ impl Service {
     /// other.
     ///
     /// # Errors
-    /// As [`Service::start`].
+    /// Those of [`Service::start`].
     pub fn start_for(options: &ServiceOptions, carriers: Arc<dyn Carriers>) -> Result<Self, ServiceError> {
         if options.stores.is_empty() {
             return Err(ServiceError::NoStore);
@@ -266,7 +266,7 @@ impl Service {
         stopped
     }
 
-    /// Has everything read that has a checksum, with so much of the time, in per cent.
+    /// Reads everything that has a checksum, in `percent` per cent of the time.
     ///
     /// # Errors
     /// When nothing has one.

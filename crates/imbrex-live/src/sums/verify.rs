@@ -65,7 +65,7 @@ impl Checked {
     }
 }
 
-/// That blocks do not hold what was written to them.
+/// The error that blocks do not hold what was written to them.
 pub(super) fn mismatch(at: Extent<Pba>, blocks: &[Pba]) -> StoreError {
     let numbers: Vec<String> = blocks.iter().take(4).map(|block| block.block().to_string()).collect();
     let more = if blocks.len() > numbers.len() {

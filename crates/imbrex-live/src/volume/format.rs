@@ -45,7 +45,7 @@ pub fn validate(members: &Members, options: &FormatOptions<'_>) -> Result<(), Vo
 /// Like [`validate`], with checksums of the data on every member, if `checksums` says so.
 ///
 /// # Errors
-/// As [`validate`].
+/// Those of [`validate`].
 pub fn validate_with(
     members: &Members,
     options: &FormatOptions<'_>,
@@ -66,7 +66,7 @@ pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, V
 /// Like [`format()`], with checksums of the data on every member, if `checksums` says so.
 ///
 /// # Errors
-/// As [`format()`].
+/// Those of [`format()`].
 pub fn format_with(
     members: Members,
     options: &FormatOptions<'_>,

@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 
 use super::place::block;
 
-/// That blocks lie at a place of the disk now.
+/// Blocks lie at a place of the disk now.
 #[pyclass(module = "imbrex", frozen, eq, hash, get_all)]
 #[derive(PartialEq, Hash)]
 pub struct Map {
@@ -17,7 +17,7 @@ pub struct Map {
     to: u64,
 }
 
-/// That blocks lie nowhere: they were never written, or trimmed.
+/// Blocks lie nowhere: they were never written, or trimmed.
 #[pyclass(module = "imbrex", frozen, eq, hash, get_all)]
 #[derive(PartialEq, Hash)]
 pub struct Unmap {
@@ -25,7 +25,7 @@ pub struct Unmap {
     blocks: u32,
 }
 
-/// That the content of blocks is lost: they read as an error until they are written again.
+/// The content of blocks is lost: they read as an error until they are written again.
 #[pyclass(module = "imbrex", frozen, eq, hash, get_all)]
 #[derive(PartialEq, Hash)]
 pub struct Lost {
@@ -33,7 +33,7 @@ pub struct Lost {
     blocks: u32,
 }
 
-/// That a unit has another role; the layer says what `role` means.
+/// A unit has another role; the layer says what `role` means.
 #[pyclass(module = "imbrex", frozen, eq, hash, get_all)]
 #[derive(PartialEq, Hash)]
 pub struct UnitRole {

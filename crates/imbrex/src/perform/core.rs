@@ -62,7 +62,7 @@ pub(super) struct Pending {
 pub(super) type Queue = VecDeque<(u64, Pending)>;
 
 impl Core {
-    /// Of a store on which a layer that states these facts is to be served.
+    /// The state for a store on which a layer that states these facts is to be served.
     pub fn new(setup: Setup, facts: Facts) -> Self {
         Self {
             setup,

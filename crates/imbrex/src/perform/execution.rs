@@ -35,7 +35,7 @@ pub(super) struct Execution {
 }
 
 impl Execution {
-    /// Of the plans of a layer that states these facts.
+    /// The execution of the plans of a layer that states these facts.
     pub fn new(facts: &Facts, block_bytes: usize) -> Self {
         Self {
             requests: Requests::default(),

@@ -89,7 +89,7 @@ impl JournalState {
     }
 }
 
-/// Has a layer take over a record of its journal.
+/// Lets a layer take over a record of its journal.
 ///
 /// # Errors
 /// The record that contradicts another.

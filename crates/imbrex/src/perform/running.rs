@@ -275,7 +275,7 @@ impl Running {
         any
     }
 
-    /// Has the layer plan what it can of the first write or trim; says how many blocks that was.
+    /// Lets the layer plan what it can of the first write or trim; says how many blocks that was.
     fn plan_first(&mut self, core: &mut Core) -> u32 {
         let Some(first) = self.unplanned.front_mut() else { return 0 };
         let Unplanned { id, access, at, bytes, done } = *first;
@@ -325,7 +325,7 @@ impl Running {
         }
     }
 
-    /// Has the layer grow, if anything can be planned.
+    /// Lets the layer add space, if anything can be planned.
     pub fn grow(&mut self, core: &mut Core, blocks: u64) -> Option<Result<(), CannotGrow>> {
         let may = self.life.is_serving() && self.life.may_plan(&core.setup);
         may.then(|| {
@@ -362,7 +362,7 @@ impl Running {
         step.is_some_and(|step| step != Step::Nothing)
     }
 
-    /// Has the layer move what lies in RAM for the flushes that wait; says whether anything came of it.
+    /// Lets the layer move what lies in RAM for the flushes that wait; says whether anything came of it.
     fn plan_flushes(&mut self, core: &mut Core) -> bool {
         let mut any = false;
         while let Some(&(id, covers)) = self.flushing.front() {

@@ -64,7 +64,7 @@ impl Stacked for Simulation {
 }
 
 impl Simulation {
-    /// Has the layer prefetch for coming requests, and those below it for what they will be asked then.
+    /// Lets the layer prefetch for coming requests, and those below it for what they will be asked then.
     pub(super) fn prefetch(&mut self, ahead: &[Request]) {
         let (layer, below) = (&self.layer, self.machine.disk.below_mut());
         self.foretold.resize_with(below.len(), Vec::new);

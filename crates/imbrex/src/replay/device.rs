@@ -269,7 +269,7 @@ impl Device {
     }
 }
 
-/// Has a device of a stack serve an access as a request.
+/// Lets a device of a stack serve an access as a request.
 fn ask(below: &mut [Box<dyn Stacked>], at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Box<Fault>> {
     let index = usize::from(at.start.device() - Pba::DISK);
     let at = Extent::new(block::Lba(at.start.block()), at.blocks);

@@ -83,7 +83,7 @@ impl Machine {
         self.scheduled.as_ref()?.serving
     }
 
-    /// Has the disk perform one access, if one is ready.
+    /// Lets the disk perform one access, if one is ready.
     pub(super) fn serve_one(&mut self) -> Result<(), Box<Fault>> {
         let Some(scheduled) = &mut self.scheduled else { return Ok(()) };
         let (disk, now_ns) = (&self.disk, self.now_ns);

@@ -261,7 +261,7 @@ impl Simulation {
         if access == Access::Read { self.machine.delivered_ns() } else { self.machine.served_ns() }
     }
 
-    /// Has the layer plan a request, and the plans performed or queued.
+    /// Lets the layer plan a request, and performs or queues the plans.
     #[inline(always)]
     pub(super) fn plan(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Box<Fault>> {
         let Request { access, at } = next.request;

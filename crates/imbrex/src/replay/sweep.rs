@@ -46,14 +46,14 @@ impl Simulation {
         Ok(())
     }
 
-    /// Has the layer write what lies in RAM when nothing more is asked of it.
+    /// Lets the layer write what lies in RAM when nothing more is asked of it.
     pub(super) fn flush_at_end(&mut self) -> Result<(), Box<Fault>> {
         self.machine.drain()?;
         self.machine.scheduled = None;
         self.flush()
     }
 
-    /// Has the layer move what lies in RAM to the media, as far as there is room.
+    /// Lets the layer move what lies in RAM to the media, as far as there is room.
     fn flush(&mut self) -> Result<(), Box<Fault>> {
         loop {
             self.plan.clear();

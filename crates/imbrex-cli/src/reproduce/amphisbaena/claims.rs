@@ -200,7 +200,7 @@ const fn falls(id: &'static str, says: &'static str, metric: Metric, on: Scope, 
     on_workloads(id, says, value, Measure::Falls { metric, study: CHUNKS, on })
 }
 
-/// On src2_2, with chunks of that size.
+/// A claim about src2_2, with chunks of that size.
 const fn peaks(id: &'static str, says: &'static str, metric: Metric, at: &'static str) -> Claim {
     on_workloads(id, says, 1.0, Measure::Peaks { metric, study: CHUNKS, at, on: Scope::One("src2_2") })
 }

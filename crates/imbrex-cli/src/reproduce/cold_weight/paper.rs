@@ -12,7 +12,7 @@ pub const WEIGHTS: [u32; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
 pub struct Named {
     /// The volume.
     pub volume: &'static str,
-    /// As the paper calls it.
+    /// The name that the paper uses.
     pub printed: &'static str,
 }
 

@@ -142,7 +142,7 @@ impl Results {
     }
 }
 
-/// That the runs do not tell.
+/// The result where the runs do not tell.
 pub fn unknown(aged: Aged) -> Measured {
     Measured { value: None, note: format!("nothing was compacted, or nothing was run, on {}", aged.name()) }
 }

@@ -206,7 +206,7 @@ const MOST_CHOICES: u32 = 1000;
 /// More blocks of RAM than this are taken for a mistake.
 const MOST_RAM: u64 = 1 << 28;
 
-/// That a field has a wrong value.
+/// The error that a field has a wrong value.
 fn wrong(layer: &'static str, reason: String) -> Result<(), ConfigError> {
     Err(ConfigError::Field { layer, reason })
 }

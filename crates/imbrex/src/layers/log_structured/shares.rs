@@ -14,7 +14,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Of no blocks yet; those of a band of `band` blocks are remembered well.
+    /// The shares of no blocks yet; those of a band of `band` blocks are remembered well.
     pub fn new(band: u32) -> Self {
         Self { blocks: [0; MOST_STREAMS], memory: 2 * u64::from(band) }
     }

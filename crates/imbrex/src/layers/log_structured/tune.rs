@@ -26,7 +26,7 @@ use crate::space::Zones;
 /// The weights to choose from. Larger ones lose in every table of the paper.
 const WEIGHTS: [f64; 8] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
 
-/// That which is in use until there is a reason for another one.
+/// The number of the weight that is in use until there is a reason for another one.
 const FIRST: usize = 1;
 
 /// Blocks that a band of a small disk has at least, where the bands themselves do: fewer say little of large ones.

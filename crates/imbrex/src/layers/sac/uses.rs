@@ -24,7 +24,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    /// Of frames without blocks.
+    /// The uses of frames without blocks.
     pub(super) fn new(frames: u32, window: u64) -> Self {
         let (fresh, out_of_date) = (RecencyList::new(frames), Bitmap::new(frames.into()));
         Self { last: vec![0; frames as usize], next: 0, window, fresh, out_of_date }

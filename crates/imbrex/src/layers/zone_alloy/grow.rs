@@ -183,7 +183,7 @@ impl<P: Policy> ZoneAlloy<P> {
         self.between_quanta()
     }
 
-    /// Has the next zone begin to move that is in the way of a conversion; or says what there is to do instead.
+    /// Begins to move the next zone that is in the way of a conversion; or says what there is to do instead.
     fn next_to_convert(&mut self, plan: &mut Plan) -> Result<(), Step> {
         if self.elastic.are(Realm::Activating) > 0 {
             return Err(Step::Wait);

@@ -161,7 +161,7 @@ impl<P: Policy> ZoneAlloy<P> {
         idle
     }
 
-    /// Has the buffer leave the candidates alone as long as there is a partner for one.
+    /// Makes the buffer leave the candidates alone as long as there is a partner for one.
     pub(super) fn put_apart(&mut self) {
         self.buffer.apart.clear();
         self.buffer.apart.extend(self.relocation.iter().map(|moving| moving.native));

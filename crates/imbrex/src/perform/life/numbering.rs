@@ -27,7 +27,7 @@ struct Spot {
 }
 
 impl Life {
-    /// Has the layer plan, and numbers what it plans.
+    /// Lets the layer plan, and numbers what it plans.
     pub fn plan<T>(
         &mut self,
         core: &mut Core,

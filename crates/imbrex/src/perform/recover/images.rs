@@ -106,7 +106,7 @@ impl Stage for MakeDurable {
     }
 }
 
-/// Has the drive report.
+/// Asks the drive to report.
 struct Report {
     journal: Journal,
     unreadable: BTreeSet<Pba>,

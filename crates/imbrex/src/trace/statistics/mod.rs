@@ -230,7 +230,7 @@ impl TraceStatistics {
     /// Reads `source` to its end and computes the statistics.
     ///
     /// # Errors
-    /// As [`Collection::of`].
+    /// Those of [`Collection::of`].
     pub fn of(source: &mut dyn TraceSource, options: &StatisticsOptions) -> Result<Self, TraceError> {
         let collection = Collection::of(source)?;
         let Ok(statistics) = collection.statistics::<Infallible>(options, &mut |_| Ok(()));
