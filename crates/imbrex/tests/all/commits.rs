@@ -1,4 +1,4 @@
-//! How many commits the performing runner makes for writes of several clients, and how often it writes what they bring:
+//! How many commits the live engine makes for writes of several clients, and how often it writes what they bring:
 //! what a served volume waits for most.
 
 use std::collections::VecDeque;

@@ -26,9 +26,9 @@
 //!   hold copies ([`Record::Unit`]), and which blocks these are copies of;
 //! - soft: heat (overwrites since the block was last compacted), the time of each block's last write, the lives of
 //!   bands, the small disks, the order of candidates, how far the draws have come, the open bands. After a crash all
-//!   blocks are cold and as old as the epoch, no band is of a stream, small disks are written in the order in which blocks
-//!   lie, bands count as closed in the order of their numbers, the draws begin anew with the same seed, and the bands
-//!   begun with the most room are the open ones;
+//!   blocks are cold and as old as the epoch, no band is of a stream, small disks are written in the order in which
+//!   blocks lie, bands count as closed in the order of their numbers, the draws begin anew with the same seed, and the
+//!   bands begun with the most room are the open ones;
 //! - in RAM only: the write buffer, if there is one (`buffer_bands`).
 //!
 //! # Invariants

@@ -1,4 +1,4 @@
-//! A layer for testing the performing runner: idle time changes more notes than a journal block holds, all to one
+//! A layer for testing the live engine: idle time changes more notes than a journal block holds, all to one
 //! number.
 //!
 //! With redo records they are durable together, and a recovery never finds two numbers. `page-ftl` relies on that when

@@ -1,4 +1,4 @@
-//! What a performing runner makes of a device below that has ended a life of its own: errors that were not about the
+//! What a live engine makes of a device below that has ended an epoch of its own: errors that were not about the
 //! blocks, and content that may be gone.
 
 use imbrex::block::{Extent, Pba};

@@ -1,4 +1,4 @@
-//! A performing runner over two devices that keep everything they are given and fail when they are told to.
+//! A live engine over two devices that keep everything they are given and fail when they are told to.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A layer for testing the performing runner: writes wait in RAM, and idle time swaps blocks in place.
+//! A layer for testing the live engine: writes wait in RAM, and idle time swaps blocks in place.
 //!
 //! No redo move of a layer of the library changes the map, and none exchanges two blocks that may never have been
 //! written.
