@@ -35,8 +35,8 @@ LONGEST = 1200
 FAILED = re.compile(r"test (\S+).* \.\.\. FAILED")
 PASSED = re.compile(r"test \S+.* \.\.\. ok")
 
-# What is appended to the library: how a line asks whether it is to be wrong.
-LIBRARY = "crates/imbrex/src/lib.rs"
+# What is appended to the crate that all others of the library know: how a line asks whether it is to be wrong.
+LIBRARY = "crates/imbrex-core/src/lib.rs"
 SEEDED = """
 /// Whether this fault is switched on: the environment variable `IMBREX_FAULT` is its number.
 pub fn seeded(fault: u32) -> bool {

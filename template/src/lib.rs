@@ -29,11 +29,12 @@ pub mod counters {
 use std::ops::ControlFlow;
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
+use imbrex::config::Configuration;
 use imbrex::layer::{
     Corrupt, Facts, Freed, JournalFacts, Pressure, Step, TranslationLayer, UnitReport, Unwritten, Violation, Write,
 };
-use imbrex::layers::config::{self, Configuration, Steps};
-use imbrex::layers::{ConfigError, Family, LayerInfo, zone_map};
+use imbrex::layers::fields::{Spare, Steps};
+use imbrex::layers::{ConfigError, Family, LayerInfo};
 use imbrex::parts::lost::LostBlocks;
 use imbrex::parts::step_size::StepSize;
 use imbrex::parts::zone_map::ZoneMap;
@@ -51,7 +52,7 @@ pub const INFO: LayerInfo = LayerInfo {
     recording: Recording::Zoned,
     buffered: false,
     fields: Config::FIELDS,
-    make: &|space, config| Ok(Box::new(Front::new(space, config::read(&INFO, config)?)?)),
+    make: &|space, config| Ok(Box::new(Front::new(space, INFO.read(config)?)?)),
 };
 
 #[derive(Debug, Configuration)]
@@ -106,7 +107,7 @@ impl Front {
             step: StepSize::new(step_blocks),
             first: space.conventional,
             front: (space.conventional_blocks as f64 * front) as u64,
-            zones: zone_map(INFO.name, space, spare_zones)?,
+            zones: Spare { spare_zones }.zone_map(INFO.name, space)?,
             lost: LostBlocks::default(),
             rewrite: None,
         })

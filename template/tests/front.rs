@@ -6,11 +6,11 @@ use std::env;
 
 use imbrex::drive::DrivePreset;
 use imbrex::explore::{self, Options, Subject};
-use imbrex::layers::samples::sampled;
 use imbrex::layers::{ConfigError, Field};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::plan::Why;
 use imbrex::replay::{Beyond, BufferSize, Outcome, ReplayError, ReplayOptions, Setup};
+use imbrex::samples::sampled;
 use imbrex::trace::Workload;
 use imbrex::trace::synthetic::SyntheticSpec;
 use imbrex_front::INFO;

@@ -56,7 +56,7 @@ impl Member {
     pub fn part(&self) -> TokenStream {
         match &self.kind {
             Kind::Field { key, default, meaning, samples } => quote! {
-                ::imbrex::layers::config::derived::Part::Field(::imbrex::layers::Field {
+                ::imbrex::config::derived::Part::Field(::imbrex::config::Field {
                     key: #key,
                     default: #default,
                     meaning: #meaning,
@@ -64,8 +64,8 @@ impl Member {
                 })
             },
             Kind::Group { of, without } => quote! {
-                ::imbrex::layers::config::derived::Part::Group {
-                    fields: <#of as ::imbrex::layers::config::Configuration>::FIELDS,
+                ::imbrex::config::derived::Part::Group {
+                    fields: <#of as ::imbrex::config::Configuration>::FIELDS,
                     without: &[#(#without),*],
                 }
             },

@@ -1,5 +1,5 @@
 //! `#[derive(Configuration)]`: what a layer can be set to, stated once, in the struct that holds it. It makes the table
-//! of fields, the defaults and the parser. The trait, in `imbrex::layers::config`, says how it is used.
+//! of fields, the defaults and the parser. The trait, in `imbrex::config`, says how it is used.
 //!
 //! What it generates names `::imbrex`, so a crate that uses it has to know Imbrex by that name.
 #![forbid(unsafe_code)]
@@ -43,7 +43,7 @@ fn implementation(input: &DeriveInput) -> syn::Result<TokenStream> {
         }
 
         #[automatically_derived]
-        impl ::imbrex::layers::config::Configuration for #name {
+        impl ::imbrex::config::Configuration for #name {
             #table
             #parser
         }
@@ -54,9 +54,9 @@ fn implementation(input: &DeriveInput) -> syn::Result<TokenStream> {
 fn table(members: &[Member]) -> TokenStream {
     let parts = members.iter().map(Member::part);
     quote! {
-        const FIELDS: &'static [::imbrex::layers::Field] = {
-            const PARTS: &[::imbrex::layers::config::derived::Part] = &[#(#parts),*];
-            &::imbrex::layers::config::derived::joined::<{ ::imbrex::layers::config::derived::count(PARTS) }>(PARTS)
+        const FIELDS: &'static [::imbrex::config::Field] = {
+            const PARTS: &[::imbrex::config::derived::Part] = &[#(#parts),*];
+            &::imbrex::config::derived::joined::<{ ::imbrex::config::derived::count(PARTS) }>(PARTS)
         };
     }
 }
@@ -66,19 +66,19 @@ fn parser(members: &[Member]) -> TokenStream {
     let set = members.iter().map(|Member { name, kind }| match kind {
         Kind::Field { key, .. } => quote! {
             if key == #key {
-                self.#name = ::imbrex::layers::config::derived::read(value)?;
+                self.#name = ::imbrex::config::derived::read(value)?;
                 return ::core::result::Result::Ok(true);
             }
         },
         Kind::Group { without, .. } => quote! {
-            if #(key != #without &&)* ::imbrex::layers::config::Configuration::set(&mut self.#name, key, value)? {
+            if #(key != #without &&)* ::imbrex::config::Configuration::set(&mut self.#name, key, value)? {
                 return ::core::result::Result::Ok(true);
             }
         },
     });
     quote! {
-        fn set(&mut self, key: &str, value: &::imbrex::layers::config::derived::Value)
-            -> ::core::result::Result<bool, ::imbrex::layers::config::derived::Wrong> {
+        fn set(&mut self, key: &str, value: &::imbrex::config::derived::Value)
+            -> ::core::result::Result<bool, ::imbrex::config::derived::Wrong> {
             #(#set)*
             ::core::result::Result::Ok(false)
         }

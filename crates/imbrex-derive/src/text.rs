@@ -18,7 +18,7 @@ impl Value {
     /// text in TOML may be of any type, and is read as it would be from a file.
     pub fn expression(&self) -> TokenStream {
         let text = &self.text;
-        self.literal.clone().unwrap_or_else(|| quote!(::imbrex::layers::config::derived::default(#text)))
+        self.literal.clone().unwrap_or_else(|| quote!(::imbrex::config::derived::default(#text)))
     }
 }
 

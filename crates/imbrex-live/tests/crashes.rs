@@ -8,9 +8,9 @@
 use std::process::ExitCode;
 
 use imbrex::explore::{Finding, Options, Subject, Tally, explore};
-use imbrex::layers::samples::ample_space;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::perform::rules::{Rule, Rules};
+use imbrex::samples::ample_space;
 use imbrex_live::explore::{Sums, on_images, with_sums};
 use libtest_mimic::{Arguments, Failed, Trial};
 

@@ -2,29 +2,20 @@
 //! mechanical disk model, and live as a crash-safe block device.
 #![forbid(unsafe_code)]
 
-// What is derived names this crate as others do.
-extern crate self as imbrex;
-
-pub mod bands;
-pub mod block;
-pub mod buffer_size;
-pub mod contents;
-pub mod drive;
-pub mod event;
-pub mod explore;
-mod footprint;
-pub mod layer;
-pub mod layers;
-pub mod mechanics;
-pub mod media;
-pub mod memory;
-pub mod parts;
-pub mod perform;
-pub mod plan;
-pub mod recording;
-pub mod replay;
-pub mod space;
-pub mod trace;
-pub mod tracks;
-pub mod validate;
-pub mod zones;
+#[doc(inline)]
+pub use imbrex_core::{
+    bands, block, buffer_size, config, contents, counters, drive, event, layer, mechanics, media, memory, plan, random,
+    recording, samples, space, tracks, zones,
+};
+#[doc(inline)]
+pub use imbrex_engine as perform;
+#[doc(inline)]
+pub use imbrex_explorer as explore;
+#[doc(inline)]
+pub use imbrex_layers as layers;
+#[doc(inline)]
+pub use imbrex_layers::parts;
+#[doc(inline)]
+pub use imbrex_simulation::{replay, validate};
+#[doc(inline)]
+pub use imbrex_trace as trace;

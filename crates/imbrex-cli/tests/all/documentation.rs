@@ -210,7 +210,10 @@ fn every_command_shown_works() {
 
 #[test]
 fn every_excerpt_is_in_the_sources() {
-    let sources = ["crates/imbrex/src", "template/src"].map(|folder| sources(&root().join(folder))).concat();
+    let sources =
+        ["crates/imbrex-core/src", "crates/imbrex-layers/src", "crates/imbrex-simulation/src", "template/src"]
+            .map(|folder| sources(&root().join(folder)))
+            .concat();
     let excerpts = blocks("rust");
     assert!(excerpts.len() >= 3, "only {} excerpts were found", excerpts.len());
     for (file, excerpt) in excerpts {

@@ -59,7 +59,7 @@ const NUMBERS: [(Place, &[Statement]); 24] = [
         &[("CONTRIBUTING.md", "| commands shown, on {} requests |")],
     ),
     (
-        ("crates/imbrex/src/perform/rules.rs", "pub const ALL: [Self; "),
+        ("crates/imbrex-engine/src/rules.rs", "pub const ALL: [Self; "),
         &[
             ("README.md", "each of the {} [ordering rules]"),
             ("docs/validation.md", "switches off one of the {} ordering rules"),

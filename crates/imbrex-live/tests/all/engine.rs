@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::{DrivePreset, MediaSpec};
-use imbrex::layers::samples::ample_space;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::plan::Why;
 use imbrex::recording::Recording;
+use imbrex::samples::ample_space;
 use imbrex_live::engine::{Cleaning, Engine, EngineOptions};
 use imbrex_live::image::Image;
 use imbrex_live::store::Store;

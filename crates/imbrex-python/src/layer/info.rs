@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use imbrex::event::{Counter, MOST_COUNTERS};
 use imbrex::layer::TranslationLayer;
-use imbrex::layers::config::Field;
+use imbrex::layers::Field;
 use imbrex::layers::{self, ConfigError, Family, LayerInfo};
 use imbrex::recording::Recording;
 use imbrex::space::Space;

@@ -7,11 +7,12 @@ use crate::fixture::two_devices::{Journal, TwoDevices, space};
 use imbrex::block::{Address, Extent, Lba, Pba};
 use imbrex::explore::{Candidate, Finding, Options, Subject, Tally, explore};
 use imbrex::layer::{Freed, Pressure, Step};
-use imbrex::layers::samples::sampled;
-use imbrex::layers::{self, LayerInfo, lru_cache, pore, sac, static_sets};
+use imbrex::layers::ssd::{lru_cache, pore, sac, static_sets};
+use imbrex::layers::{self, LayerInfo};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::plan::{Op, Place, Plan, Record, Why};
 use imbrex::recording::Recording;
+use imbrex::samples::sampled;
 use imbrex::space::{Home, Space};
 use proptest::prelude::*;
 

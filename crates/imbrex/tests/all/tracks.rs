@@ -5,8 +5,8 @@ use imbrex::contents::TrackContent;
 use imbrex::layer::{Freed, Pressure, TranslationLayer};
 use imbrex::layers::{self, Family};
 use imbrex::media::Interlaced;
-use imbrex::parts::random::Random;
 use imbrex::plan::{Op, Place, Plan};
+use imbrex::random::Random;
 use imbrex::space::Space;
 use imbrex::tracks::{Overlap, Side, Tracks};
 

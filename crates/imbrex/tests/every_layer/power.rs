@@ -2,8 +2,8 @@
 
 use imbrex::explore::{Options, Subject, Tally, explore, explore_bytes};
 use imbrex::layers::LayerInfo;
-use imbrex::layers::samples::ample_space;
 use imbrex::perform::rules::Rules;
+use imbrex::samples::ample_space;
 use libtest_mimic::Failed;
 use proptest::prelude::*;
 

@@ -17,8 +17,14 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 14] = [
     "imbrex",
+    "imbrex-core",
+    "imbrex-layers",
+    "imbrex-trace",
+    "imbrex-engine",
+    "imbrex-explorer",
+    "imbrex-simulation",
     "imbrex-derive",
     "imbrex-live",
     "imbrex-nbdkit",

@@ -102,7 +102,7 @@ fn counted(outcome: &Outcome) -> Counts {
         padding: outcome.padding_blocks,
         padding_again: outcome.padding_again_blocks,
         requeued: outcome.media_write_blocks.get(Why::Migrate),
-        hot_cold: layers::amphisbaena::counters::ALL
+        hot_cold: layers::shingled::amphisbaena::counters::ALL
             .iter()
             .map(|counter| outcome.counters.get(counter.key).unwrap_or(0))
             .collect::<Vec<_>>()

@@ -12,7 +12,8 @@ mod sets;
 use std::collections::HashMap;
 
 use imbrex::block::{Access, Extent, Lba};
-use imbrex::layers::{LayerInfo, lru_cache, pore};
+use imbrex::layers::LayerInfo;
+use imbrex::layers::ssd::{lru_cache, pore};
 use imbrex::trace::Workload;
 use test_material::{beside, cases};
 

@@ -1,6 +1,7 @@
 //! The readings of caches on flash that move a count.
 
-use imbrex::layers::{LayerInfo, lru_cache, pore, sac, static_sets};
+use imbrex::layers::LayerInfo;
+use imbrex::layers::ssd::{lru_cache, pore, sac, static_sets};
 
 /// The readings that move a count, beside the defaults.
 pub const READINGS: [(&LayerInfo, &[&str]); 4] = [

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use imbrex::parts::random::Random;
+use imbrex::random::Random;
 
 use super::settings::Settings;
 use super::streams::{Lives, STREAMS};

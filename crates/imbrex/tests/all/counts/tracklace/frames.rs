@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use imbrex::parts::random::Random;
+use imbrex::random::Random;
 
 use super::disk::{Disk, Place, Track, is_bottom};
 

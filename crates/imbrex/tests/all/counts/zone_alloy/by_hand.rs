@@ -4,7 +4,7 @@
 use imbrex::block::{Extent, Lba};
 use imbrex::layer::{Freed, Pressure, Step, TranslationLayer};
 use imbrex::layers;
-use imbrex::layers::zone_alloy::counters;
+use imbrex::layers::hybrid::zone_alloy::counters;
 use imbrex::media::{Hybrid, Media};
 use imbrex::plan::{Event, Op, Place, Plan, Why};
 use imbrex::space::Space;

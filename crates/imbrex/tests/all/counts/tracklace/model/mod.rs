@@ -4,7 +4,7 @@ mod cleaning;
 
 use std::collections::BTreeMap;
 
-use imbrex::parts::random::Random;
+use imbrex::random::Random;
 use imbrex::tracks::Tracks;
 
 use super::disk::{Disk, Place, is_bottom};

@@ -1,0 +1,50 @@
+//! Why a store cannot be used.
+
+use super::room::JournalTooShort;
+use imbrex_core::layer::{Corrupt, Unsafe};
+
+/// Why a store cannot be used, or no longer.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Fatal {
+    /// The layer, as it is configured, loses with the power what was flushed.
+    #[error(transparent)]
+    LosesFlushed(#[from] Unsafe),
+    /// The journal has no room for what the layer may write to it.
+    #[error(transparent)]
+    JournalTooShort(#[from] JournalTooShort),
+    /// The journal has no room left.
+    #[error("the journal is full; format the store with a larger one")]
+    JournalFull,
+    /// The store was never formatted.
+    #[error("no journal is here; format the store first")]
+    NoJournal,
+    /// Formatting it did not get so far.
+    #[error("the journal was never begun; format the store again")]
+    JournalNeverBegun,
+    /// What was durable in the journal is damaged, or contradicts itself.
+    #[error("{0}")]
+    JournalDamaged(String),
+    /// A block of the journal cannot be read: nobody knows whether something durable was in it.
+    #[error("block {0} of the journal cannot be read in any copy")]
+    JournalUnreadable(u64),
+    /// What the drives report contradicts the journal.
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
+    /// A drive goes on failing what recovery needs.
+    #[error("recovery ended: the drive failed {what}, {times} times; mend it and serve it again")]
+    DriveFails {
+        /// What it failed to do.
+        what: &'static str,
+        /// How often.
+        times: u32,
+    },
+    /// The first commit of several epochs in a row failed.
+    #[error("the first commit of {times} lives in a row failed: the journal cannot be written")]
+    FirstCommitFails {
+        /// How many.
+        times: u32,
+    },
+    /// The layer did what no layer may do: it has a bug.
+    #[error("{0}")]
+    Breach(String),
+}

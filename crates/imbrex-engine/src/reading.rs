@@ -1,0 +1,98 @@
+//! The journal as it lies on a store, for programs that look at it without serving.
+
+use bytes::Bytes;
+
+use super::Setup;
+use super::chain;
+use super::copies;
+use super::fatal::Fatal;
+use super::journal::{Encoded, Entry};
+use super::ring::Slots;
+use super::scan;
+use imbrex_core::block::{Extent, Pba};
+use imbrex_core::layer::{TranslationLayer, UnitReport};
+use imbrex_core::plan::Record;
+
+/// What recovery would make of a journal.
+#[derive(Clone, Debug)]
+pub struct JournalState {
+    /// The number of the block at which recovery begins.
+    pub tail: u64,
+    /// The number of the block that is written next.
+    pub head: u64,
+    /// How often the store has been started, and once more.
+    pub epoch: u32,
+    /// The entries that count, oldest first.
+    pub entries: Vec<JournalEntry>,
+    /// Places of blocks that are damaged or older in one copy.
+    pub lacking: Vec<Pba>,
+}
+
+/// An entry of a journal.
+#[derive(Clone, Debug)]
+pub struct JournalEntry {
+    /// The number of its first block.
+    pub start: u64,
+    /// Its blocks.
+    pub blocks: u32,
+    /// The start of the store in which it was written.
+    pub epoch: u32,
+    /// What it says.
+    pub entry: Entry,
+}
+
+impl JournalState {
+    /// Reads a journal; `units` is what the drive reports, and `read` gives nothing for what cannot be read.
+    ///
+    /// # Errors
+    /// What is damaged in every copy.
+    pub fn read(
+        setup: &Setup,
+        units: &UnitReport,
+        read: &mut dyn FnMut(Extent<Pba>) -> Option<Bytes>,
+    ) -> Result<Self, Fatal> {
+        let media = setup.media.as_ref();
+        let mut scan = Slots::new(&setup.journal, media).scan(media, units);
+        loop {
+            let parts = scan.next();
+            if parts.is_empty() {
+                break;
+            }
+            for part in parts {
+                match read(part) {
+                    Some(data) => scan.read(part.start, &data, (setup.identity, setup.block_bytes)),
+                    None => scan.failed(part.start),
+                }
+            }
+        }
+        let found = scan.finish()?;
+        let chain = chain::find(scan::blocks(&found), setup.block_bytes)?;
+        let lacking = copies::lacking(&found, &chain, &setup.journal).into_iter().map(|(place, _)| place).collect();
+        drop(found);
+        let decoded = chain.entries.iter().filter_map(Encoded::decode);
+        let entry = |(&(start, epoch, blocks), entry)| JournalEntry { start, blocks, epoch, entry };
+        let entries = chain.at.iter().zip(decoded).map(entry).collect();
+        Ok(Self { tail: chain.tail, head: chain.head, epoch: chain.epoch, entries, lacking })
+    }
+
+    /// The layer that the records give, before it has seen what the drive reports.
+    ///
+    /// # Errors
+    /// The record that contradicts another.
+    pub fn fold(&self, setup: &Setup) -> Result<Box<dyn TranslationLayer>, Fatal> {
+        let mut layer = (setup.make)();
+        self.entries
+            .iter()
+            .flat_map(|entry| &entry.entry.records)
+            .try_for_each(|record| fold(layer.as_mut(), record))?;
+        Ok(layer)
+    }
+}
+
+/// Lets a layer take over a record of its journal.
+///
+/// # Errors
+/// The record that contradicts another.
+pub(super) fn fold(layer: &mut dyn TranslationLayer, record: &Record) -> Result<(), Fatal> {
+    layer.apply(record).map_err(|e| Fatal::JournalDamaged(format!("the journal is damaged: {e}")))
+}

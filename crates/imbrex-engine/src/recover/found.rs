@@ -1,0 +1,44 @@
+//! What recovery finds out, and what it hands over.
+
+use std::collections::BTreeSet;
+
+use crate::chain::Chain;
+use crate::ring::Ring;
+use imbrex_core::block::Pba;
+use imbrex_core::layer::{TranslationLayer, UnitReport};
+use imbrex_core::plan::{Plan, Record};
+
+/// What a journal says.
+pub(super) struct Journal {
+    pub chain: Chain,
+    /// Whether a copy lacks what cannot be written where it belongs: a checkpoint then makes up for it.
+    pub is_thin: bool,
+}
+
+impl Journal {
+    /// That of a store which holds nothing.
+    pub fn empty() -> Self {
+        Self { chain: Chain { epoch: 1, ..Chain::default() }, is_thin: false }
+    }
+}
+
+/// What recovery has found out.
+pub(super) struct Found {
+    pub journal: Journal,
+    /// Blocks that cannot be read.
+    pub unreadable: BTreeSet<Pba>,
+    pub units: UnitReport,
+}
+
+/// What an epoch of the layer begins with.
+pub struct NewLife {
+    /// The layer, as the records give it and with what the drive reports.
+    pub layer: Box<dyn TranslationLayer>,
+    /// The records that give it, if they are to be folded again.
+    pub records: Vec<Record>,
+    /// Those that are not in the journal yet: what has been found to be lost.
+    pub lost: Vec<Record>,
+    /// What the layer plans first.
+    pub plan: Plan,
+    pub ring: Ring,
+}

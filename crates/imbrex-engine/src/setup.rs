@@ -1,0 +1,42 @@
+//! What the runner needs to know of a store.
+
+use super::journal::Coding;
+use super::room::JournalNeed;
+use super::rules::Rules;
+use imbrex_core::block::{Extent, Pba};
+use imbrex_core::layer::{JournalFacts, TranslationLayer};
+use imbrex_core::media::Media;
+
+/// What the runner needs to know of a store.
+pub struct Setup {
+    /// Makes the layer, empty.
+    pub make: Box<dyn Fn() -> Box<dyn TranslationLayer> + Send>,
+    /// The recording, for what a write touches and destroys. Its state is not used.
+    pub media: Box<dyn Media>,
+    /// Conventional blocks, or whole sequential zones, that hold the journal ring, and those that hold further copies
+    /// of it: at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
+    /// anything.
+    pub journal: Vec<Extent<Pba>>,
+    /// Bytes of a block.
+    pub block_bytes: usize,
+    /// The number that tells this store's journal blocks from those of another.
+    pub identity: u64,
+    /// Records gathered before a commit starts of its own accord.
+    pub gather: usize,
+    /// Blocks that a journal entry has at most, unless one region of a checkpoint or one redo plan alone needs more.
+    pub entry_blocks: usize,
+    /// How the journal's records are encoded.
+    pub coding: Coding,
+    /// Which ordering rules are kept: all, unless the crash explorer is being tested.
+    pub rules: Rules,
+    /// Whether every record is kept so that [`Performer::check`](super::Performer::check) can fold them. Memory then
+    /// grows without bound.
+    pub audit: bool,
+}
+
+impl Setup {
+    /// What the journal of a layer that states these facts needs on this store.
+    pub(super) fn journal_need(&self, facts: &JournalFacts) -> JournalNeed {
+        JournalNeed::of(facts, self.block_bytes, self.gather, self.coding)
+    }
+}

@@ -1,0 +1,437 @@
+//! One run: a disk, a layer, a workload and bad luck.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::clients::{Clients, FlushMust};
+use super::content::{self, BLOCK, SECTOR};
+use super::devices::Devices;
+use super::dice::Dice;
+use super::model::{Covered, Expected, Model};
+use super::{Finding, Subject, Tally};
+use imbrex_core::block::{Extent, Lba, Pba};
+use imbrex_engine::rules::Rules;
+use imbrex_engine::{Counts, Failure, Io, IoKind, Reply, Request, Stack};
+
+/// Lives that may end while one block is read back.
+const LIVES: u32 = 8;
+/// Requests between two cuts.
+const MOST_REQUESTS: u32 = 10_000;
+/// Blocks of a request at most.
+const LONGEST: u32 = 6;
+/// Blocks of a long trim: twice the longest zone of a drive in memory.
+const LONG_TRIM: u64 = 48;
+/// Operations of one performer after which something must be wrong.
+pub(super) const STUCK: u64 = 100_000;
+
+/// A request that has not been answered.
+enum Asked {
+    /// What each block may read as, and the first version that was begun later.
+    Read(Vec<Expected>, u64),
+    Write(Extent<Lba>, u64),
+    Trim(Extent<Lba>),
+    Flush {
+        covered: Covered,
+        must: FlushMust,
+        /// The client to which the flush reports what was lost, and what it had to give before anything else went
+        /// wrong.
+        reports: Option<(u32, FlushMust)>,
+        /// Blocks that the host saw when it asked: as many are there for good when it succeeds.
+        capacity: u64,
+    },
+}
+
+pub(super) struct Run {
+    pub dice: Dice,
+    pub devices: Box<dyn Devices>,
+    /// Of each drive.
+    pub journals: Vec<Vec<Extent<Pba>>>,
+    pub performer: Stack,
+    /// Operations under way, and the drives they are for.
+    pool: Vec<(usize, Io)>,
+    pub model: Model,
+    asked: BTreeMap<u64, Asked>,
+    pub next_id: u64,
+    /// Blocks that the host sees for good.
+    pub capacity: u64,
+    /// Whether the layer is asked to grow now and then.
+    grows: bool,
+    /// Where sequential writing goes on.
+    cursor: u64,
+    /// One in how many operations fails; 0 for none.
+    pub fault_rate: u64,
+    /// How many operations may fail while the performer recovers: it gives a drive up that fails again and again. None
+    /// before it has served, since a store that was not formatted to the end is none.
+    pub recovery_faults: u32,
+    pub worn_out: bool,
+    /// Those of this performer.
+    clients: Clients,
+    /// What this performer has counted so far.
+    seen: Counts,
+    pub tally: Tally,
+}
+
+/// Explores what `dice` decide; `seed` is for the report.
+pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) -> Result<Tally, Finding> {
+    let finding = |what: String, tally: Tally| {
+        let Tally { cuts, operations, .. } = tally;
+        Finding { subject: subject.name.clone(), seed, cuts, operations, what }
+    };
+    let made = (subject.devices)(rules, &mut dice);
+    let mut devices = made.map_err(|what| finding(what, Tally::default()))?;
+    let formatted = devices.format(&mut dice);
+    let described = devices.describe();
+    let performer = formatted.map_err(|what| finding(format!("{what}; {described}"), Tally::default()))?;
+    let fault_rate = *dice.pick(&[0, 0, 40, 150]);
+    let mut run = Run {
+        dice,
+        journals: (0..devices.drives()).map(|drive| devices.journal(drive)).collect(),
+        capacity: devices.capacity(),
+        grows: devices.media(0).realms().is_some(),
+        performer,
+        pool: Vec::new(),
+        model: Model::new(BLOCK / SECTOR, devices.unwritten()),
+        devices,
+        asked: BTreeMap::new(),
+        next_id: 0,
+        cursor: 0,
+        fault_rate,
+        recovery_faults: 0,
+        worn_out: false,
+        clients: Clients::new(),
+        seen: Counts::default(),
+        tally: Tally { runs: 1, ..Tally::default() },
+    };
+    match run.go() {
+        Ok(()) => Ok(run.tally),
+        Err(what) => Err(finding(format!("{what}; {described}"), run.tally)),
+    }
+}
+
+impl Run {
+    fn go(&mut self) -> Result<(), String> {
+        self.start(false)?;
+        while self.tally.cuts < self.devices.cuts() && !self.dice.is_used_up() {
+            self.live()?;
+            self.clean_all()?;
+            self.cut()?;
+            self.verify()?;
+        }
+        Ok(())
+    }
+
+    /// Runs the workload until it is time for the next cut.
+    fn live(&mut self) -> Result<(), String> {
+        let depth = self.dice.between(1, 12) as usize;
+        let longest = *self.dice.pick(&[30, 120, 600]);
+        let mut operations = self.dice.between(1, longest);
+        if self.dice.one_in(2) {
+            self.bound_steps();
+        }
+        // A disk that is worn out before it holds anything answers without doing anything.
+        let mut requests = MOST_REQUESTS;
+        while operations > 0 && requests > 0 {
+            if self.asked.len() < depth && (self.pool.is_empty() || self.dice.one_in(2)) {
+                self.ask();
+                requests -= 1;
+            } else if self.dice.one_in(20) {
+                self.clean_ahead();
+            } else if self.dice.one_in(100) {
+                self.bound_steps();
+            } else if self.grows && self.dice.one_in(12) {
+                self.grow()?;
+            } else if self.dice.one_in(200) {
+                self.devices.damage(&mut self.dice);
+            }
+            if self.step()? {
+                operations -= 1;
+            } else if self.asked.len() >= depth {
+                return Err("requests wait and no device operation is under way".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries one device operation out and takes the replies; whether there was one.
+    pub(super) fn step(&mut self) -> Result<bool, String> {
+        while let Some(io) = self.performer.poll_io() {
+            self.pool.push(io);
+        }
+        self.take_replies()?;
+        if self.pool.is_empty() {
+            return Ok(false);
+        }
+        let (drive, io) = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
+        let result = self.carry_out(drive, &io.kind)?;
+        self.tally.operations += 1;
+        self.performer.complete(io.id, result);
+        self.notice();
+        self.take_replies()?;
+        if let Some(why) = self.performer.dead() {
+            return Err(format!("the store was given up: {why}"));
+        }
+        if self.dice.one_in(4) {
+            self.performer.check().map_err(|e| e.to_string())?;
+        }
+        Ok(true)
+    }
+
+    /// Notices what the performer counted since last asked.
+    fn notice(&mut self) {
+        let counts = self.performer.counts();
+        self.tally.commits += counts.commits - self.seen.commits;
+        self.tally.checkpoints += counts.checkpoints - self.seen.checkpoints;
+        self.tally.replayed += counts.replayed - self.seen.replayed;
+        self.tally.rebuilds += counts.rebuilds - self.seen.rebuilds;
+        if counts.rebuilds > self.seen.rebuilds {
+            self.clients.life_ended(self.model.has_unflushed);
+            self.model.life_ended();
+            for asked in self.asked.values_mut() {
+                match asked {
+                    Asked::Flush { must, reports, .. } => {
+                        *must = FlushMust::Fails;
+                        reports.take().into_iter().for_each(|(client, must)| self.clients.not_reported(client, must));
+                    }
+                    Asked::Read(expected, _) => expected.iter_mut().for_each(|e| self.model.doubt(e)),
+                    Asked::Write(..) | Asked::Trim(_) => {}
+                }
+            }
+        }
+        self.seen = counts;
+    }
+
+    fn take_replies(&mut self) -> Result<(), String> {
+        while let Some(Reply { id, result }) = self.performer.poll_reply() {
+            let Some(asked) = self.asked.remove(&id) else { return Err(format!("request {id} was answered twice")) };
+            self.tally.requests += 1;
+            self.answered(asked, result)?;
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, asked: Asked, result: Result<Bytes, Failure>) -> Result<(), String> {
+        if let Err(failure @ (Failure::OutOfRange | Failure::Dead(_) | Failure::Stopped)) = &result {
+            return Err(format!("a request failed: {failure}"));
+        }
+        if result == Err(Failure::Full) && !self.worn_out {
+            return Err("the device is full".to_owned());
+        }
+        match asked {
+            Asked::Read(expected, begun) => match result {
+                Ok(data) => {
+                    let mut blocks = expected.iter().zip(data.chunks(BLOCK));
+                    blocks.try_for_each(|(expected, block)| self.model.check_read(expected, begun, Some(block)))
+                }
+                Err(_) if self.fault_rate > 0 => Ok(()),
+                Err(e) => Err(format!("a read failed on a disk without faults: {e}")),
+            },
+            Asked::Write(at, version) => {
+                self.model.write_ends(at, version, result.is_ok());
+                Ok(())
+            }
+            Asked::Trim(at) => {
+                self.model.trim_ends(at);
+                Ok(())
+            }
+            Asked::Flush { covered, must, reports, capacity } => match result {
+                Ok(_) if must == FlushMust::Fails => {
+                    Err("a flush succeeded after the layer's epoch had ended".to_owned())
+                }
+                Ok(_) => {
+                    self.model.flush_ends(&covered);
+                    self.capacity = self.capacity.max(capacity);
+                    Ok(())
+                }
+                // Of a disk that is worn out; any other has been found out above. It reports nothing of what was lost.
+                Err(Failure::Full) => Ok(()),
+                Err(_) if must > FlushMust::Succeeds => {
+                    reports.iter().for_each(|_| self.clients.reported());
+                    Ok(())
+                }
+                Err(e) => Err(format!("a flush failed without a failure before it: {e}")),
+            },
+        }
+    }
+
+    /// Submits a request.
+    fn ask(&mut self) {
+        let id = self.next_id;
+        self.next_id += 1;
+        let client = self.client();
+        let kind = self.dice.below(100);
+        let at = self.place(kind < 30);
+        let free = !at.iter().any(|lba| self.model.busy.contains(&lba));
+        let (asked, request) = match kind {
+            0..75 if free => {
+                self.model.write_begins(at, id + 1);
+                let data: Vec<Bytes> = at.iter().map(|lba| content::block(lba, id + 1, BLOCK)).collect();
+                (Asked::Write(at, id + 1), Request::Write(at, data.concat().into()))
+            }
+            // Elsewhere zeros are content like any other.
+            78..80 if free && self.performer.top().layer().is_some_and(|layer| layer.facts().trims_to_zeros) => {
+                let at = self.trimmed(at);
+                self.model.zeros_begin(at, id + 1);
+                (Asked::Write(at, id + 1), Request::Zero(at))
+            }
+            75..80 if free => {
+                let at = self.trimmed(at);
+                self.model.trim_begins(at);
+                (Asked::Trim(at), Request::Trim(at))
+            }
+            80..86 => {
+                let (covered, must) = (self.model.flush_begins(), self.clients.flushes(client));
+                let capacity = self.seen_capacity();
+                (Asked::Flush { covered, must, reports: Some((client, must)), capacity }, Request::Flush)
+            }
+            86..88 => {
+                let (covered, ended) = (self.model.flush_begins(), u64::from(self.dice.one_in(4)));
+                let life = self.seen.rebuilds.saturating_sub(ended);
+                let must = if life < self.seen.rebuilds { FlushMust::Fails } else { FlushMust::Succeeds };
+                (Asked::Flush { covered, must, reports: None, capacity: 0 }, Request::Fua { life })
+            }
+            _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
+        };
+        self.clients.asks(client);
+        self.asked.insert(id, asked);
+        self.performer.submit(client, id, request);
+    }
+
+    /// Who asks next.
+    fn client(&mut self) -> u32 {
+        let asked = &self.asked;
+        let waits = |client| {
+            let reports =
+                |asked: &Asked| matches!(asked, Asked::Flush { reports: Some((whom, _)), .. } if *whom == client);
+            asked.values().any(reports)
+        };
+        let (client, gone) = self.clients.next(waits, &mut self.dice);
+        gone.into_iter().for_each(|gone| self.performer.forget(gone));
+        client
+    }
+
+    /// Where the next request goes: on from the last sequential one, or anywhere, more often near the front.
+    fn place(&mut self, sequential: bool) -> Extent<Lba> {
+        let blocks = self.dice.between(1, LONGEST.into()).min(self.capacity);
+        let start = if sequential {
+            self.cursor
+        } else {
+            let range = if self.dice.one_in(3) { self.capacity } else { self.capacity.div_ceil(4) };
+            self.dice.below(range)
+        };
+        let start = if start + blocks > self.capacity { 0 } else { start };
+        if sequential {
+            self.cursor = start + blocks;
+        }
+        Extent::new(Lba(start), blocks as u32)
+    }
+
+    /// What a client trims who writes `at`: that, or for the longest ones all of a zone and more, which has layers
+    /// empty it. Those of disks that grow empty none.
+    fn trimmed(&self, at: Extent<Lba>) -> Extent<Lba> {
+        if self.grows || at.blocks < LONGEST {
+            return at;
+        }
+        let start = at.start.0.saturating_sub(LONG_TRIM / 2);
+        let end = self.capacity.min(start + LONG_TRIM);
+        let long = Extent::new(Lba(start), (end - start) as u32);
+        if long.iter().any(|lba| self.model.busy.contains(&lba)) { at } else { long }
+    }
+
+    /// Cuts the power, perhaps again during recovery.
+    fn cut(&mut self) -> Result<(), String> {
+        loop {
+            self.drop_power();
+            self.performer = self.devices.open(&mut self.dice)?;
+            self.seen = Counts::default();
+            if self.start(true)? {
+                return Ok(());
+            }
+            self.tally.cuts_in_recovery += 1;
+        }
+    }
+
+    fn drop_power(&mut self) {
+        self.take_replies_before_the_cut();
+        while let Some(io) = self.performer.poll_io() {
+            self.pool.push(io);
+        }
+        // What was under way may have reached the cache.
+        while !self.pool.is_empty() {
+            let (drive, io) = self.pool.swap_remove(self.dice.below(self.pool.len() as u64) as usize);
+            let arrives = self.dice.one_in(2) && !matches!(io.kind, IoKind::Flush);
+            if arrives && self.devices.perform(drive, &io.kind).is_err() {
+                // Operations that wait for one another are never under way together, so this cannot be; a rule that is
+                // switched off makes it so, and then the disk simply refuses.
+            }
+        }
+        self.devices.cut(&mut self.dice);
+        self.tally.cuts += 1;
+        self.asked.clear();
+        self.clients = Clients::new();
+        self.model.cut();
+    }
+
+    /// Replies that are ready have been seen by the clients.
+    fn take_replies_before_the_cut(&mut self) {
+        while let Some(Reply { id, result }) = self.performer.poll_reply() {
+            if let Some(asked) = self.asked.remove(&id) {
+                // A wrong answer here is found by reading back.
+                let _ = self.answered(asked, result);
+            }
+        }
+    }
+
+    /// Lets recovery run to its end, unless the power is cut first; whether it came to its end.
+    fn start(&mut self, may_be_cut: bool) -> Result<bool, String> {
+        let cut_after = if may_be_cut && self.dice.one_in(4) { self.dice.between(0, 12) } else { STUCK };
+        let mut steps = 0;
+        while !self.performer.is_serving() {
+            if steps == cut_after {
+                return Ok(false);
+            }
+            if !self.step()? {
+                return Err("recovery stands still".to_owned());
+            }
+            steps += 1;
+        }
+        Ok(true)
+    }
+
+    /// Reads everything back.
+    fn verify(&mut self) -> Result<(), String> {
+        self.performer.check().map_err(|e| e.to_string())?;
+        for lba in (0..self.capacity).map(Lba) {
+            let expected = self.model.expect(lba);
+            let mut content = self.read_back(lba)?;
+            let mut lives = 0;
+            while self.performer.counts().rebuilds > self.seen.rebuilds && lives < LIVES {
+                // What failed may be another block's, which made room for this one; in a stack on more than one level.
+                self.notice();
+                content = self.read_back(lba)?;
+                lives += 1;
+            }
+            self.model.check_read(&expected, u64::MAX, content.as_deref())?;
+            self.model.settle(lba, content.as_deref());
+        }
+        Ok(())
+    }
+
+    fn read_back(&mut self, lba: Lba) -> Result<Option<Bytes>, String> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.clients.asks(0);
+        self.performer.submit(0, id, Request::Read(Extent::new(lba, 1)));
+        loop {
+            if let Some(Reply { result, .. }) = self.performer.poll_reply() {
+                return Ok(result.ok());
+            }
+            // Fetched one at a time: only this read matters, whatever else recovery still does in the background.
+            let Some((drive, io)) = self.performer.poll_io() else {
+                return Err(format!("a read of {lba:?} is never answered"));
+            };
+            let result = self.perform(drive, &io.kind)?;
+            self.performer.complete(io.id, result);
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
+
+mod content;
+
+use super::config::{Config, Cooling, HeatConfig, Weights};
+use super::known::{Asked, Known};
+use super::score::{Closed, Score};
+use super::separation::{COLD, MOST_STREAMS, Separation};
+use super::times::Written;
+use crate::parts::full_map::FullMap;
+use crate::parts::unit_pool::{self, Reuse, UnitPool};
+use imbrex_core::block::{Address, Extent, Lba, Pba};
+use imbrex_core::layer::{Condition, Corrupt, UnitReport, Violation};
+use imbrex_core::memory::Memory;
+use imbrex_core::plan::{Plan, Unit};
+use imbrex_core::space::Zones;
+
+/// What a band is to the compaction under way. Durable: a fold must tell copies from blocks.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// The blocks the map puts there.
+    Data,
+    /// Its blocks are being copied; they move when a copying band becomes data.
+    Victim,
+    /// It takes copies, behind what is data on it, that count only when it becomes data as a whole.
+    Copying,
+}
+
+/// The open band of each stream.
+pub(super) type Streams = [Option<u32>; MOST_STREAMS];
+
+#[derive(Copy, Clone, Debug)]
+struct Band {
+    written: u32,
+    /// Where its copies begin, while it takes any.
+    copies: u32,
+    role: Role,
+}
+
+pub(super) struct Bands {
+    zones: Zones,
+    score: Score,
+    bands: Vec<Band>,
+    /// Where each logical block lies. A place is called slot here: the block's number on the bands.
+    pub map: FullMap,
+    pool: UnitPool,
+    /// Bands by role, in the order in which they took it.
+    pub copying: Vec<u32>,
+    pub victims: Vec<u32>,
+    pub known: Known,
+    separation: Separation,
+}
+
+impl Bands {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let roles = (self.copying.capacity() + self.victims.capacity()) as u64;
+        let bands = Memory::of::<Band>(self.bands.len() as u64) + Memory::room::<u32>(roles);
+        bands + self.map.memory() + self.pool.memory() + self.known.memory()
+    }
+
+    /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be
+    /// said.
+    pub fn new(
+        zones: Zones,
+        score: Score,
+        (config, heat): (&Config, &HeatConfig),
+        roles: usize,
+        capacity: u64,
+    ) -> Self {
+        let (count, blocks) = (zones.count, zones.zone_blocks);
+        let separation = Separation::of(heat.open_bands, score.is_of_lives());
+        let asked = Asked { age: score.reads(), counts_hot: score.counts_hot(), separation };
+        Self {
+            bands: vec![Band { written: 0, copies: 0, role: Role::Data }; count as usize],
+            map: FullMap::new(capacity, count, blocks),
+            pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
+            known: Known::new(&asked, (config, heat), count, capacity),
+            zones,
+            score,
+            separation,
+            copying: Vec::with_capacity(roles),
+            victims: Vec::with_capacity(roles),
+        }
+    }
+
+    pub fn zones(&self) -> &Zones {
+        &self.zones
+    }
+
+    /// Blocks of a band.
+    #[inline]
+    pub fn blocks(&self) -> u32 {
+        self.zones.zone_blocks
+    }
+
+    pub fn unit(&self, band: u32) -> Unit {
+        self.zones.unit(band)
+    }
+
+    pub fn band_of(&self, unit: Unit) -> Option<u32> {
+        self.zones.index(unit)
+    }
+
+    /// The physical block of a slot. Bands follow each other, and so do their blocks.
+    #[inline]
+    pub fn block(&self, slot: u64) -> Pba {
+        self.zones.block(0, 0).plus(slot)
+    }
+
+    /// The slot of a physical block, if it is on a band.
+    pub fn slot_of(&self, block: Pba) -> Option<u64> {
+        let (band, offset) = self.zones.locate(block)?;
+        Some(self.map.place(band, offset))
+    }
+
+    /// Reads what a write of the block will look up, for its effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        self.map.prefetch(lba) ^ self.known.prefetch(lba)
+    }
+
+    pub fn live(&self, band: u32) -> u32 {
+        self.map.live(band)
+    }
+
+    pub fn written(&self, band: u32) -> u32 {
+        self.bands[band as usize].written
+    }
+
+    pub fn role(&self, band: u32) -> Role {
+        self.bands[band as usize].role
+    }
+
+    /// Where the copies begin that a band takes.
+    pub fn copies(&self, band: u32) -> u32 {
+        self.bands[band as usize].copies
+    }
+
+    /// The time of the youngest block that counts of a band that has just been the best; of no meaning without ages.
+    pub fn youngest(&self, band: u32) -> u64 {
+        self.known.ages.as_ref().map_or(0, |ages| ages.youngest(band))
+    }
+
+    /// The stream of a block that the host writes as the `ahead`-th from now, if it has not waited in RAM.
+    #[inline]
+    pub fn stream_of(&self, lba: Lba, ahead: u32) -> u8 {
+        if self.separation == Separation::Nothing {
+            return COLD;
+        }
+        self.separation.of_host(self.known.will_be_hot(lba, &self.map, || self.lived(lba, ahead)))
+    }
+
+    /// How long a block that lies on a band has lived when the host writes it as the `ahead`-th from now.
+    pub fn lived(&self, lba: Lba, ahead: u32) -> Option<u64> {
+        self.map.get(lba)?;
+        Some(self.known.times.after(ahead) - self.known.times.of(lba))
+    }
+
+    /// The stream of a block that compaction moves from `band`.
+    pub fn stream_of_moved(&self, lba: Lba, band: u32, cooling: Cooling) -> u8 {
+        let (heat, left) = (self.known.heat(lba), self.known.heat_left(lba, cooling));
+        self.separation.of_moved(heat, left, || self.known.stream_of_moved(lba, band))
+    }
+
+    /// Cold blocks count for so much from now on, where they have a weight.
+    pub fn weigh(&mut self, weights: Weights) {
+        self.score.weigh(weights);
+    }
+
+    pub fn separation(&self) -> Separation {
+        self.separation
+    }
+
+    pub fn empties(&self) -> u32 {
+        self.pool.free()
+    }
+
+    pub fn emptying(&self) -> u32 {
+        self.pool.pending()
+    }
+
+    /// Opens the empty band of the lowest number for a stream.
+    pub fn open(&mut self, stream: u8) -> Option<u32> {
+        let band = self.pool.open()?;
+        self.known.opened(band, stream);
+        Some(band)
+    }
+
+    /// The slot at the pointer of an open band, and how many follow.
+    #[inline]
+    pub fn room(&self, band: u32) -> (u64, u32) {
+        let written = self.bands[band as usize].written;
+        (self.map.place(band, written), self.zones.zone_blocks - written)
+    }
+
+    /// The slots from `slot` on, of one band, have been written with `at`; whether they count is another matter.
+    #[inline]
+    pub fn wrote(&mut self, at: Extent<Lba>, slot: u64) {
+        self.map.wrote(at, slot);
+        let (band, offset) = self.map.locate(slot);
+        let written = &mut self.bands[band as usize].written;
+        *written = (*written).max(offset + at.blocks);
+    }
+
+    /// The blocks of `at` lie in the slots from `slot` on, of one band, which were written with them.
+    #[inline]
+    pub fn adopt(&mut self, at: Extent<Lba>, slot: u64, written: Written) {
+        self.known.enter(at, &self.map, self.map.locate(slot).0, written);
+        self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
+    }
+
+    /// The blocks of `at` lie on no band.
+    pub fn remove(&mut self, at: Extent<Lba>) {
+        self.known.leave(at, &self.map);
+        let mut emptied = Vec::new();
+        self.map.remove(at, |band, live| {
+            self.pool.changed(band, live);
+            if live == 0 {
+                emptied.push(band);
+            }
+        });
+        // What a band held that is not written any more is of no use, and takes memory until it is compacted.
+        for band in emptied {
+            if self.pool.role(band) == unit_pool::Role::Closed && self.role(band) == Role::Data {
+                self.map.forget_writes(band, 0);
+            }
+        }
+    }
+
+    /// The block has been overwritten.
+    pub fn raise(&mut self, lba: Lba) {
+        self.known.raise(lba, &self.map);
+    }
+
+    /// Those of the blocks of `at` that lie on bands have been overwritten.
+    #[inline]
+    pub fn overwrite(&mut self, at: Extent<Lba>) {
+        self.known.overwrite(at, &self.map);
+    }
+
+    /// The blocks of `at` are as hot as `cooling` leaves them.
+    pub fn cool(&mut self, at: Extent<Lba>, cooling: Cooling) {
+        self.known.cool(at, &self.map, cooling);
+    }
+
+    /// Makes an open band a candidate.
+    pub fn close(&mut self, band: u32) {
+        self.known.closed(band);
+        self.pool.close(band, self.map.live(band));
+    }
+
+    /// Makes a candidate a victim.
+    pub fn leave(&mut self, band: u32) {
+        self.score.took(self.map.live(band) < self.zones.zone_blocks);
+        self.known.compacted(band);
+        self.pool.reopen(band);
+    }
+
+    /// Plans the reset of a band without live blocks.
+    pub fn abandon(&mut self, band: u32, plan: &mut Plan) {
+        debug_assert!(self.live(band) == 0);
+        plan.reset(self.unit(band));
+        self.pool.give_up(band);
+    }
+
+    /// A reset has taken effect.
+    pub fn freed(&mut self, block: Pba) {
+        if let Some((band, 0)) = self.zones.locate(block)
+            && self.pool.freed(band)
+        {
+            self.bands[band as usize].written = 0;
+        }
+    }
+
+    /// The candidate to compact next, if compacting candidates can gain a slot at all; if it `must_gain`, one whose
+    /// compaction does, where the score looks at that.
+    pub fn best(&mut self, must_gain: bool) -> Option<u32> {
+        let (pool, map, full) = (&self.pool, &self.map, self.zones.zone_blocks);
+        let Known { ages, times, .. } = &mut self.known;
+        if let Some(ages) = ages {
+            pool.by_age().for_each(|band| ages.refresh(band, full, map, times));
+        }
+        self.score.best(&Closed { pool, map, known: &self.known, full, must_gain })
+    }
+
+    /// The live blocks of the closed band with the fewest, where they are kept by that. A disk without closed bands gains
+    /// nothing by compaction.
+    pub fn least_live(&self) -> Option<u64> {
+        if !self.pool.is_by_live() {
+            return None;
+        }
+        Some(self.pool.least_live().map_or(self.blocks(), |(_, live)| live).into())
+    }
+
+    /// Whether the closed bands have as many dead blocks as a band has.
+    pub fn can_gain_a_band(&self) -> bool {
+        let full = u64::from(self.zones.zone_blocks);
+        let dead = self.pool.closed().map(|band| full - u64::from(self.map.live(band)));
+        dead.sum::<u64>() >= full
+    }
+
+    /// The effect of a change of role; nothing is adopted here. What is copied comes behind the first `copies` slots.
+    pub fn set_role(&mut self, band: u32, role: Role, copies: u32) {
+        self.copying.retain(|&other| other != band);
+        self.victims.retain(|&other| other != band);
+        self.bands[band as usize].role = role;
+        match role {
+            Role::Data => {}
+            Role::Victim => self.victims.push(band),
+            Role::Copying => {
+                self.copying.push(band);
+                let of = &mut self.bands[band as usize];
+                (of.written, of.copies) = (copies, copies);
+                self.map.forget_writes(band, copies);
+            }
+        }
+    }
+
+    /// Takes over what the drive reports, and plans the reset of bands without live blocks. Of those begun, the ones
+    /// with the most room are the open bands of the streams to go on with.
+    pub fn recovered(&mut self, units: &UnitReport, open: &mut Streams, plan: &mut Plan) -> Result<(), Corrupt> {
+        self.pool.clear();
+        let mut begun = Vec::new();
+        for band in 0..self.zones.count {
+            let unit = self.zones.unit(band);
+            let report = units.unit(unit).ok_or_else(|| Corrupt(format!("the drive does not report {unit:?}")))?;
+            let live = self.live(band);
+            self.bands[band as usize].written = report.pointer;
+            if report.condition != Condition::Sequential {
+                continue;
+            }
+            if live == 0 && report.pointer == 0 {
+                self.pool.put(band);
+            } else if live == 0 {
+                self.abandon(band, plan);
+            } else {
+                self.close(band);
+                if report.pointer < self.zones.zone_blocks {
+                    begun.push(band);
+                }
+            }
+        }
+        begun.sort_by_key(|&band| self.written(band));
+        *open = Streams::default();
+        for (open, band) in open.iter_mut().zip(begun).take(self.separation.streams().into()) {
+            self.pool.reopen(band);
+            *open = Some(band);
+        }
+        Ok(())
+    }
+
+    /// Verifies that map, bands and what was written agree.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.map.check()?;
+        self.pool.check(&self.map)?;
+        self.known.check(&self.map)?;
+        let mut beyond = None;
+        self.map.all_runs(|at, slot| {
+            let (band, offset) = self.map.locate(slot);
+            beyond = (offset + at.blocks > self.written(band)).then_some((at, band));
+            beyond.is_none()
+        });
+        match beyond {
+            Some((at, band)) => Err(Violation(format!("{at:?} lies on band {band}, which is not written so far"))),
+            None => Ok(()),
+        }
+    }
+}

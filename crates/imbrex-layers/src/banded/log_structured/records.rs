@@ -1,0 +1,147 @@
+//! The durable state as records: applying them, giving them for a checkpoint, and beginning an epoch with them.
+//!
+//! A checkpoint gives roles first, then the copies, then the map region by region. So a fold that began in the
+//! middle of a compaction and took copies for blocks is put right by the regions that follow, and whatever a region
+//! that comes before the switch leaves on a victim is moved by the switch.
+
+use super::LogStructured;
+use super::bands::Role;
+use super::roles::becomes;
+use super::times::Written;
+use imbrex_core::block::{Extent, Lba, Pba};
+use imbrex_core::layer::{Corrupt, REGION_RECORDS, UnitReport, Violation, within};
+use imbrex_core::plan::{Plan, Record, Unit};
+
+/// Slots of a copying band in a region.
+const COPIES: u32 = REGION_RECORDS as u32;
+
+impl LogStructured {
+    pub(super) fn apply_record(&mut self, record: &Record) -> Result<(), Corrupt> {
+        within(record, self.bands.map.capacity())?;
+        match *record {
+            Record::Map { at, to } => self.apply_map(at, to)?,
+            Record::Unmap(at) => self.unmap(at),
+            Record::Lost(at) => {
+                self.unmap(at);
+                self.lost.insert(at);
+            }
+            Record::Unit { unit, is } => self.apply_role(unit, is)?,
+            Record::Note { key, .. } => return Err(Corrupt(format!("{} keeps no number under key {key}", self.name))),
+        }
+        Ok(())
+    }
+
+    fn apply_map(&mut self, at: Extent<Lba>, to: Pba) -> Result<(), Corrupt> {
+        let slot = self.bands.slot_of(to).filter(|&slot| {
+            let (_, offset) = self.bands.map.locate(slot);
+            at.blocks <= self.bands.blocks() - offset
+        });
+        let Some(slot) = slot else {
+            return Err(Corrupt(format!("a record puts {at:?} at {to:?}, outside a band")));
+        };
+        let (band, offset) = self.bands.map.locate(slot);
+        if self.bands.role(band) == Role::Copying && offset >= self.bands.copies(band) {
+            self.bands.wrote(at, slot);
+        } else {
+            self.displace(slot, at);
+            self.map(at, slot, Written::Before(0));
+        }
+        Ok(())
+    }
+
+    /// Nothing else lies where `at` is put. The band was emptied in between, which leaves no record.
+    fn displace(&mut self, slot: u64, at: Extent<Lba>) {
+        for (slot, lba) in (slot..).zip(at.iter()) {
+            if let Some(other) = self.bands.map.owner(slot).filter(|&other| other != lba) {
+                self.bands.remove(Extent::new(other, 1));
+            }
+        }
+    }
+
+    fn apply_role(&mut self, unit: Unit, is: u32) -> Result<(), Corrupt> {
+        match self.bands.band_of(unit) {
+            Some(band) if is < becomes::COPYING_BEHIND + self.bands.blocks() => {
+                self.take_role(band, is);
+                Ok(())
+            }
+            _ => Err(Corrupt(format!("a record makes {unit:?} a band of kind {is}; one of the two does not exist"))),
+        }
+    }
+
+    /// Drops what a compaction under way has copied, and takes over the drive's report.
+    pub(super) fn begin_life(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
+        self.compaction.clear();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.clear();
+        }
+        for is in [becomes::BARE, becomes::DATA] {
+            let of = |layer: &Self| {
+                if is == becomes::BARE { layer.bands.copying.first() } else { layer.bands.victims.first() }.copied()
+            };
+            while let Some(band) = of(self) {
+                plan.record(Record::Unit { unit: self.bands.unit(band), is });
+                self.take_role(band, is);
+            }
+        }
+        self.bands.recovered(units, &mut self.open, plan)?;
+        if let Some(tuner) = &mut self.tuner {
+            tuner.begin(&self.bands);
+        }
+        self.check_bands().map_err(|violation| Corrupt(format!("the records contradict the drive: {violation}")))
+    }
+
+    /// Cursors before those of the map: the roles, then the slots of each band that may hold copies.
+    fn cursors_of_copies(&self) -> u64 {
+        u64::from(self.most_copying()) * u64::from(self.bands.blocks().div_ceil(COPIES))
+    }
+
+    /// The most bands that take copies at a time: the spare ones, and open ones that compaction goes on with.
+    fn most_copying(&self) -> u32 {
+        self.config.spare_bands + u32::from(self.bands.separation().streams())
+    }
+
+    pub(super) fn restate_region(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        let copies = self.cursors_of_copies();
+        match from.checked_sub(1) {
+            None => self.restate_roles(plan),
+            Some(part) if part < copies => self.restate_copies(part, plan),
+            Some(_) => {
+                let start = Lba(from - 1 - copies);
+                let end = self.bands.map.restate(start, &self.lost, self.bands.zones(), plan);
+                return (end.0 < self.bands.map.capacity()).then_some(1 + copies + end.0);
+            }
+        }
+        Some(from + 1)
+    }
+
+    fn restate_roles(&self, plan: &mut Plan) {
+        let mut is = |band: u32, is: u32| plan.record(Record::Unit { unit: self.bands.unit(band), is });
+        self.bands.copying.iter().for_each(|&band| is(band, becomes::copying(self.bands.copies(band))));
+        self.bands.victims.iter().for_each(|&band| is(band, becomes::VICTIM));
+    }
+
+    fn restate_copies(&self, part: u64, plan: &mut Plan) {
+        let parts = u64::from(self.bands.blocks().div_ceil(COPIES));
+        let Some(&band) = self.bands.copying.get((part / parts) as usize) else { return };
+        let from = (part % parts) as u32 * COPIES;
+        for offset in from.max(self.bands.copies(band))..self.bands.written(band).min(from + COPIES) {
+            let slot = self.bands.map.place(band, offset);
+            if let Some(lba) = self.bands.map.holder(slot) {
+                plan.record(Record::Map { at: Extent::new(lba, 1), to: self.bands.block(slot) });
+            }
+        }
+    }
+
+    /// The most records that a checkpoint of everything takes.
+    pub(super) fn records(&self) -> u64 {
+        let roles = u64::from(self.most_copying()) + u64::from(self.config.compact_bands);
+        let copies = u64::from(self.most_copying()) * u64::from(self.bands.blocks());
+        roles + copies + self.bands.map.most_records()
+    }
+
+    /// Verifies the bands, and that no block is both mapped and lost.
+    pub(super) fn check_bands(&self) -> Result<(), Violation> {
+        self.bands.check()?;
+        self.lost.check_unmapped(&self.bands.map)
+    }
+}

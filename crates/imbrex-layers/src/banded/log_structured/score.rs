@@ -1,0 +1,262 @@
+//! Which band is compacted next.
+
+use super::config::{Age, Equal, Weights};
+use super::known::Known;
+use crate::parts::full_map::FullMap;
+use crate::parts::unit_pool::{UnitPool, Victims};
+use imbrex_core::random::Random;
+
+/// What makes a closed band the best one to compact.
+#[derive(Clone, Debug)]
+pub enum Score {
+    /// That it was closed longest ago.
+    Fifo,
+    /// That it has the fewest live blocks: the paper's Empty.
+    Greedy,
+    /// That it has the most (1 − u)·age / (1 + u), by one of the interpretations of age.
+    CostBenefit(Age),
+    /// That it has the fewest live blocks of those drawn.
+    Choices(Draw),
+    /// That it has the most dead and, by a weight, cold blocks.
+    ColdWeight(Weights, Equal),
+    /// That it has the most (1 − u)/u · √age, where age is how long it has been closed: SepBIT's. The unit of time is a
+    /// block written by the host.
+    Closed,
+}
+
+/// What scores look at: the closed bands, and what is known of them.
+pub(super) struct Closed<'a> {
+    pub pool: &'a UnitPool,
+    pub map: &'a FullMap,
+    pub known: &'a Known,
+    /// Blocks of a band.
+    pub full: u32,
+    /// Whether a band without a dead block will not do.
+    pub must_gain: bool,
+}
+
+impl Score {
+    /// Blocks count for so much from now on, where they have weights.
+    pub fn weigh(&mut self, weights: Weights) {
+        if let Self::ColdWeight(of, _) = self {
+            *of = weights;
+        }
+    }
+
+    /// How closed bands have to be kept for it.
+    pub fn keeps(&self) -> Victims {
+        match self {
+            Self::Greedy => Victims::ByLive,
+            Self::Fifo | Self::CostBenefit(_) | Self::ColdWeight(..) | Self::Closed => Victims::ByAge,
+            Self::Choices(_) => Victims::ForDraws,
+        }
+    }
+
+    /// The interpretation by which it asks for ages, if it does.
+    pub fn reads(&self) -> Option<Age> {
+        match self {
+            Self::CostBenefit(age) => Some(*age),
+            Self::Fifo | Self::Greedy | Self::Choices(_) | Self::ColdWeight(..) | Self::Closed => None,
+        }
+    }
+
+    /// Whether it asks how many hot blocks live on a band.
+    pub fn counts_hot(&self) -> bool {
+        matches!(self, Self::ColdWeight(..))
+    }
+
+    /// Whether it is that of blocks which are apart by how long they live.
+    pub fn is_of_lives(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+
+    /// The band to compact next, if compacting closed ones can gain a slot at all.
+    pub(super) fn best(&mut self, closed: &Closed<'_>) -> Option<u32> {
+        match self {
+            Self::Fifo => closed.oldest(),
+            Self::Greedy => closed.pool.least_live().map(|(band, _)| band).filter(|&band| closed.gains(band)),
+            Self::CostBenefit(_) => {
+                closed.highest(|band, live| benefit_per_cost(live, closed.full, closed.age(band, live)))
+            }
+            Self::ColdWeight(weights, equal) => closed.coldest(*weights, *equal),
+            Self::Closed => closed.highest(|band, live| dead_per_live(live, closed.full, closed.closed_for(band))),
+            Self::Choices(draw) => draw.best(closed.pool.drawn_from(), closed.full, |band| closed.map.live(band)),
+        }
+    }
+
+    /// A band has become a victim, with or without a dead block.
+    pub fn took(&mut self, has_dead: bool) {
+        if let Self::Choices(draw) = self {
+            draw.took(has_dead);
+        }
+    }
+}
+
+impl Closed<'_> {
+    fn gains(&self, band: u32) -> bool {
+        self.map.live(band) < self.full
+    }
+
+    fn age(&self, band: u32, live: u32) -> u64 {
+        self.known.ages.as_ref().map_or(0, |ages| self.known.times.now() - ages.of(band, live))
+    }
+
+    fn closed_for(&self, band: u32) -> u64 {
+        self.known.lives.as_ref().map_or(0, |lives| self.known.times.now() - lives.when_closed(band))
+    }
+
+    /// Of all bands, or of those that gain where one must, the one of the most dead and, by `weights`, cold blocks. If
+    /// none gains there is nothing to compact.
+    fn coldest(&self, weights: Weights, equal: Equal) -> Option<u32> {
+        let value = |band: u32| {
+            let live = self.map.live(band);
+            let cold = live - self.known.temperatures.as_ref().map_or(0, |temperatures| temperatures.hot(band));
+            (weights.score(self.full - live, cold), live)
+        };
+        let candidates = (0u32..).zip(self.pool.by_age()).filter(|&(_, band)| !self.must_gain || self.gains(band));
+        let valued = candidates.map(|(place, band)| (value(band), place, band));
+        let best = valued.max_by(|((a, live_a), place_a, band_a), ((b, live_b), place_b, band_b)| {
+            a.cmp(b).then_with(|| match equal {
+                Equal::Fewest => (live_b, band_b).cmp(&(live_a, band_a)),
+                Equal::Oldest => place_b.cmp(place_a),
+                Equal::Lowest => band_b.cmp(band_a),
+            })
+        });
+        let can_gain = self.must_gain || self.pool.by_age().any(|band| self.gains(band));
+        best.filter(|_| can_gain).map(|(_, _, band)| band)
+    }
+
+    /// The band closed longest ago. It may have no dead block, but then another must.
+    fn oldest(&self) -> Option<u32> {
+        let oldest = self.pool.by_age().next()?;
+        self.pool.by_age().any(|band| self.gains(band)).then_some(oldest)
+    }
+
+    /// Of the bands that have a dead block the one of the highest value, by its number and its live blocks; of equals
+    /// the lowest number.
+    fn highest(&self, value: impl Fn(u32, u32) -> f64) -> Option<u32> {
+        let gaining = self.pool.by_age().filter(|&band| self.gains(band));
+        let valued = gaining.map(|band| (band, value(band, self.map.live(band))));
+        valued.max_by(|(a, of_a), (b, of_b)| of_a.total_cmp(of_b).then(b.cmp(a))).map(|(band, _)| band)
+    }
+}
+
+/// (1 − u)·age / (1 + u), with the share u of live blocks, for a band of `full` blocks: what is gained, for as long as
+/// it may last, over reading the band and writing its live blocks.
+fn benefit_per_cost(live: u32, full: u32, age: u64) -> f64 {
+    let (live, full) = (f64::from(live), f64::from(full));
+    (full - live) * age as f64 / (full + live)
+}
+
+/// (1 − u)/u · √age, with the share u of live blocks, for a band of `full` blocks. One without live blocks costs nothing,
+/// and is the best whatever its age.
+fn dead_per_live(live: u32, full: u32, age: u64) -> f64 {
+    if live == 0 { f64::INFINITY } else { f64::from(full - live) / f64::from(live) * (age as f64).sqrt() }
+}
+
+/// Bands drawn at random, each from all closed ones, so that one may be drawn twice.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    choices: u32,
+    random: Random,
+    /// Whether the last victim had no dead block, so that compacting it gained nothing.
+    in_vain: bool,
+}
+
+impl Draw {
+    /// `choices` bands at a time, at least one, by the stream of `seed`.
+    pub fn new(choices: u32, seed: u64) -> Self {
+        Self { choices, random: Random::new(seed), in_vain: false }
+    }
+
+    /// Of the bands drawn from `closed` the one with the fewest live blocks, the first drawn of equals; nothing if
+    /// every closed band has `full` live blocks. If those drawn do and the last victim did, it is the next in order
+    /// with a dead block.
+    fn best(&mut self, closed: &[u32], full: u32, live: impl Fn(u32) -> u32) -> Option<u32> {
+        if closed.is_empty() {
+            return None;
+        }
+        let drawn = (0..self.choices).map(|_| self.random.below(closed.len() as u64) as usize);
+        let best = drawn.min_by_key(|&place| live(closed[place]))?;
+        if live(closed[best]) < full {
+            return Some(closed[best]);
+        }
+        let mut in_turn = closed[best..].iter().chain(&closed[..best]).copied();
+        let gaining = in_turn.find(|&band| live(band) < full)?;
+        Some(if self.in_vain { gaining } else { closed[best] })
+    }
+
+    fn took(&mut self, has_dead: bool) {
+        self.in_vain = !has_dead;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: u32 = 8;
+    /// Live blocks by band.
+    const LIVE: [u32; 6] = [5, 8, 2, 8, 7, 8];
+    const CLOSED: [u32; 6] = [4, 1, 0, 5, 2, 3];
+
+    fn live(band: u32) -> u32 {
+        LIVE[band as usize]
+    }
+
+    /// How often each band is the best.
+    fn chosen(choices: u32) -> [f64; 6] {
+        let mut draw = Draw::new(choices, 1);
+        let mut counts = [0.0; 6];
+        for _ in 0..60_000 {
+            counts[draw.best(&CLOSED, FULL, live).unwrap() as usize] += 1.0 / 60_000.0;
+        }
+        counts
+    }
+
+    #[test]
+    fn the_best_of_some_is_chosen_as_often_as_the_law_says() {
+        for choices in [1, 2, 10] {
+            // With replacement, the best of d has more than n live blocks if all d have.
+            let more = |n: u32| (LIVE.iter().filter(|&&live| live > n).count() as f64 / 6.0).powi(choices as i32);
+            let chosen = chosen(choices);
+            for (band, live) in [(2, 2), (0, 5), (4, 7)] {
+                let expected = more(live - 1) - more(live);
+                assert!((chosen[band] - expected).abs() < 0.01, "{choices}: {chosen:?}, {expected}");
+            }
+            // Of equals each alike.
+            let full = [1, 3, 5].map(|band: usize| chosen[band]);
+            assert!(full.iter().all(|share| (share - more(7) / 3.0).abs() < 0.01), "{choices}: {full:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_gained_twice_in_a_row_only_if_nothing_can_be() {
+        let mut draw = Draw::new(1, 1);
+        let mut in_vain = 0;
+        for _ in 0..1000 {
+            let band = draw.best(&CLOSED, FULL, live).unwrap();
+            let has_dead = live(band) < FULL;
+            assert!(has_dead || in_vain == 0, "band {band}");
+            in_vain = u32::from(!has_dead);
+            draw.took(has_dead);
+        }
+        assert_eq!(draw.best(&[1, 5, 3], FULL, live), None);
+        assert_eq!(draw.best(&[], FULL, live), None);
+    }
+
+    #[test]
+    fn an_age_counts_for_more_the_emptier_a_band_is() {
+        assert!(benefit_per_cost(2, FULL, 10) > benefit_per_cost(5, FULL, 10));
+        assert!(benefit_per_cost(5, FULL, 100) > benefit_per_cost(2, FULL, 10));
+        assert!(benefit_per_cost(FULL, FULL, 1000).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn the_root_of_an_age_counts_and_an_empty_band_is_the_best() {
+        assert!(dead_per_live(4, FULL, 400) > dead_per_live(2, FULL, 40));
+        assert!(dead_per_live(4, FULL, 300) < dead_per_live(2, FULL, 40));
+        assert!(dead_per_live(0, FULL, 0) > dead_per_live(1, FULL, u64::MAX));
+        assert!(dead_per_live(FULL, FULL, 1000).abs() < f64::EPSILON);
+    }
+}

@@ -1,0 +1,182 @@
+//! Which blocks are hot: overwritten since they were last compacted. Others are cold.
+//!
+//! Source: Jones et al., ACM TOS 12(1), 2016, §3: a block's heat is how often it was overwritten, and compaction, which
+//! alone cools, sets it to zero.
+
+use super::config::Cooling;
+use crate::parts::full_map::FullMap;
+use crate::parts::heat::Heat;
+use imbrex_core::block::{Extent, Lba};
+use imbrex_core::layer::Violation;
+use imbrex_core::memory::Memory;
+
+/// The heat of all blocks and, where a score asks for it, how many hot ones live on each band.
+pub(super) struct Temperatures {
+    heat: Heat,
+    /// The blocks below this one are hot and all others cold, whatever the host writes; 0 if nobody knows.
+    known: u64,
+    /// Hot blocks that live on each band; empty if nobody asks.
+    hot: Vec<u32>,
+}
+
+impl Temperatures {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        self.heat.memory() + Memory::room::<u32>(self.hot.len() as u64)
+    }
+
+    /// All of `capacity` blocks are cold, or those from the first `known` ones on if these are known to be hot.
+    /// `counted` bands have their hot blocks counted, none or all.
+    pub fn new(capacity: u64, known: u64, counted: u32) -> Self {
+        Self { heat: Heat::new(capacity), known, hot: vec![0; counted as usize] }
+    }
+
+    /// How often the block was overwritten since it was cooled.
+    #[inline]
+    pub fn of(&self, lba: Lba) -> u32 {
+        if self.known > 0 { u32::from(lba.0 < self.known) } else { self.heat.get(lba.0) }
+    }
+
+    /// What `cooling` leaves of that: everything if it is known.
+    pub fn left(&self, lba: Lba, cooling: Cooling) -> u32 {
+        let heat = self.of(lba);
+        if self.known > 0 { heat } else { cooling.leaves(heat) }
+    }
+
+    /// Whether a write by the host leaves the block hot: it overwrites one that `map` knows.
+    #[inline]
+    pub fn will_be_hot(&self, lba: Lba, map: &FullMap) -> bool {
+        self.of(lba) > 0 || self.known == 0 && map.get(lba).is_some()
+    }
+
+    /// Reads how hot a block is, for the effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        u64::from(self.of(lba))
+    }
+
+    /// Hot blocks that live on `band`.
+    pub fn hot(&self, band: u32) -> u32 {
+        self.hot[band as usize]
+    }
+
+    /// The block has been overwritten.
+    #[inline]
+    pub fn raise(&mut self, lba: Lba, map: &FullMap) {
+        if self.known > 0 {
+            return;
+        }
+        if self.of(lba) == 0
+            && let Some(hot) = self.count_of(lba, map)
+        {
+            *hot += 1;
+        }
+        self.heat.raise(lba.0);
+    }
+
+    /// The blocks of `at` are as hot as `cooling` leaves them.
+    pub fn cool(&mut self, at: Extent<Lba>, map: &FullMap, cooling: Cooling) {
+        for lba in at.iter() {
+            let (heat, left) = (self.of(lba), self.left(lba, cooling));
+            if heat > 0
+                && left == 0
+                && let Some(hot) = self.count_of(lba, map)
+            {
+                *hot -= 1;
+            }
+            if left < heat {
+                self.heat.cool(lba.0, left);
+            }
+        }
+    }
+
+    /// The blocks of `at` are about to move from where `map` has them to `band`, or to none.
+    #[inline]
+    pub fn relocate(&mut self, at: Extent<Lba>, map: &FullMap, band: Option<u32>) {
+        if self.hot.is_empty() {
+            return;
+        }
+        for lba in at.iter() {
+            if self.of(lba) == 0 {
+                continue;
+            }
+            if let Some(hot) = self.count_of(lba, map) {
+                *hot -= 1;
+            }
+            if let Some(band) = band {
+                self.hot[band as usize] += 1;
+            }
+        }
+    }
+
+    /// The count of the band that the block lives on.
+    #[inline]
+    fn count_of(&mut self, lba: Lba, map: &FullMap) -> Option<&mut u32> {
+        if self.hot.is_empty() {
+            return None;
+        }
+        let (band, _) = map.locate(map.get(lba)?);
+        self.hot.get_mut(band as usize)
+    }
+
+    /// Verifies that as many hot blocks live on each band as are known to.
+    pub fn check(&self, map: &FullMap) -> Result<(), Violation> {
+        if self.hot.is_empty() {
+            return Ok(());
+        }
+        let mut hot = vec![0; self.hot.len()];
+        map.all_runs(|at, slot| {
+            let of = &mut hot[map.locate(slot).0 as usize];
+            *of += at.iter().filter(|&lba| self.of(lba) > 0).count() as u32;
+            true
+        });
+        match hot.iter().zip(&self.hot).position(|(is, known)| is != known) {
+            Some(band) => {
+                let (is, known) = (hot[band], self.hot[band]);
+                Err(Violation(format!("{is} hot blocks live on band {band}, and {known} are known")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(lba: u64, blocks: u32) -> Extent<Lba> {
+        Extent::new(Lba(lba), blocks)
+    }
+
+    #[test]
+    fn hot_blocks_are_counted_where_they_live() {
+        let (mut map, mut temperatures) = (FullMap::new(8, 2, 4), Temperatures::new(8, 0, 2));
+        let mut put = |temperatures: &mut Temperatures, blocks: Extent<Lba>, slot: u64| {
+            temperatures.relocate(blocks, &map, Some(map.locate(slot).0));
+            map.set(blocks, slot, |_, _| {});
+            temperatures.check(&map).expect("counts are kept in step");
+            map.clone()
+        };
+        let map = put(&mut temperatures, at(0, 3), 0);
+        temperatures.raise(Lba(1), &map);
+        temperatures.raise(Lba(1), &map);
+        temperatures.raise(Lba(2), &map);
+        temperatures.raise(Lba(7), &map);
+        assert_eq!([0, 1].map(|band| temperatures.hot(band)), [2, 0]);
+        let map = put(&mut temperatures, at(1, 1), 4);
+        assert_eq!([0, 1].map(|band| temperatures.hot(band)), [1, 1]);
+        let map = {
+            drop(map);
+            put(&mut temperatures, at(7, 1), 5)
+        };
+        assert_eq!([0, 1].map(|band| temperatures.hot(band)), [1, 2]);
+        temperatures.cool(at(0, 8), &map, Cooling::Halve);
+        assert_eq!([0, 1].map(|band| temperatures.hot(band)), [0, 1], "half of two overwrites is one");
+        temperatures.check(&map).expect("counts are kept in step");
+        temperatures.cool(at(0, 8), &map, Cooling::Reset);
+        assert_eq!([0, 1].map(|band| temperatures.hot(band)), [0, 0]);
+        assert_eq!(temperatures.of(Lba(1)), 0);
+        temperatures.hot[1] = 1;
+        assert!(temperatures.check(&map).is_err(), "a wrong count is noticed");
+    }
+}

@@ -1,0 +1,232 @@
+//! Which weight of cold blocks moves least: the one of the small disk that does, of some that follow the workload.
+//!
+//! Small disks are the miniature simulations of Waldspurger, Saemundsson, Ahmad and Park ("Cache Modeling and
+//! Optimization using Miniature Simulations", USENIX ATC 2017), with logs in place of caches. Each is a log with a
+//! weight of its own, as many bands, and a fraction of the blocks: one of every `sample` neighbours is written to it
+//! when the host has written it. So each weight meets in full what follows from it, also where what it moves now pays
+//! off much later, and none is tried on the disk itself. All of it is soft state.
+//!
+//! Of the n-th `sample` neighbours, from 0 on, the one is followed to which the fractional part of n times the golden
+//! ratio points, if they lie evenly between 0 and 1; a rest of fewer neighbours is not followed. A small disk has as
+//! large a share of its blocks for the host as the disk, and all other fields alike: its own write buffer, which no
+//! flush empties, and as large a share of blocks known to be hot. Whenever the disk is about to compact, the small disk
+//! that has moved least since the epoch began, the lower weight of two, is looked for, and its weight is in use from
+//! then on if it moved less than the present one by [`MARGIN`].
+
+use super::LogStructured;
+use super::bands::Bands;
+use super::config::Weights;
+use super::score::Score;
+use imbrex_core::block::{Address, Extent, Lba};
+use imbrex_core::layer::{Condition, Freed, Pressure, Step, TranslationLayer, UnitReport, UnitState, Violation, Write};
+use imbrex_core::memory::Memory;
+use imbrex_core::plan::{Op, Plan, Unit, Why};
+use imbrex_core::space::Zones;
+
+/// The weights to choose from. Larger ones lose in every table of the paper.
+const WEIGHTS: [f64; 8] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
+
+/// The number of the weight that is in use until there is a reason for another one.
+const FIRST: usize = 1;
+
+/// Blocks that a band of a small disk has at least, where the bands themselves do: fewer say little of large ones.
+const FEWEST: u32 = 32;
+
+/// A weight is left for one that has moved less by this share at least: a change costs, as the bands are not as the new
+/// weight would have left them.
+const MARGIN: f64 = 0.01;
+
+/// 2^64 by the golden ratio: its multiples spread evenly.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The small disks, and the weight in use.
+pub struct Tuner {
+    /// One of this many neighbours is followed.
+    sample: u64,
+    /// How many stretches of `sample` blocks there are.
+    stretches: u64,
+    disks: Vec<Small>,
+    chosen: usize,
+}
+
+/// A log with one weight that follows the sample.
+struct Small {
+    weights: Weights,
+    log: LogStructured,
+    plan: Plan,
+    /// Blocks that compaction has moved.
+    moved: u64,
+}
+
+impl Tuner {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        let disks =
+            Memory::of::<Small>(self.disks.len() as u64) + self.disks.iter().map(|disk| disk.log.memory()).sum();
+        // What is listed as an epoch begins.
+        disks + Memory::growing::<(u64, Lba)>(self.stretches)
+    }
+
+    /// Small disks for `log`, to which one of `sample` neighbours is written.
+    pub fn new(sample: u32, log: &LogStructured) -> Self {
+        let (zones, capacity) = (*log.bands.zones(), log.bands.map.capacity());
+        let sample = sample.min(zones.zone_blocks / FEWEST).max(1);
+        let small = Zones { first: Unit::disk(0), zone_blocks: zones.zone_blocks / sample, ..zones };
+        let [small_blocks, blocks] = [small, zones].map(|zones| u64::from(zones.count) * u64::from(zones.zone_blocks));
+        let blocks_of_host = (u128::from(capacity) * u128::from(small_blocks) / u128::from(blocks)).max(1) as u64;
+        let disk = |weight| Small::new(Weights::of(weight, 0.0), log, small, blocks_of_host);
+        Self {
+            sample: sample.into(),
+            stretches: blocks_of_host,
+            disks: WEIGHTS.into_iter().map(disk).collect(),
+            chosen: FIRST,
+        }
+    }
+
+    /// The weight in use.
+    pub fn weights(&self) -> Weights {
+        self.disks[self.chosen].weights
+    }
+
+    /// The host writes the blocks of `at`.
+    pub fn wrote(&mut self, at: Extent<Lba>) {
+        for small in sampled(self.sample, self.stretches, at) {
+            self.disks.iter_mut().for_each(|disk| disk.write(small));
+        }
+    }
+
+    /// The host trims the blocks of `at`.
+    pub fn trimmed(&mut self, at: Extent<Lba>) {
+        for small in sampled(self.sample, self.stretches, at) {
+            self.disks.iter_mut().for_each(|disk| disk.trim(small));
+        }
+    }
+
+    /// Chooses anew.
+    pub fn choose(&mut self) {
+        let moved = |disk: usize| self.disks[disk].moved as f64;
+        let least = (0..self.disks.len()).min_by(|&a, &b| moved(a).total_cmp(&moved(b))).unwrap_or(self.chosen);
+        if moved(least) < moved(self.chosen) * (1.0 - MARGIN) {
+            self.chosen = least;
+        }
+    }
+
+    /// An epoch begins with the blocks that `bands` hold, which the small disks take in the order of their places.
+    pub fn begin(&mut self, bands: &Bands) {
+        let mut lying: Vec<(u64, Lba)> = Vec::new();
+        bands.map.all_runs(|at, slot| {
+            let place = |small: Lba| slot + followed(self.sample, small.0).since(at.start);
+            lying.extend(sampled(self.sample, self.stretches, at).map(|small| (place(small), small)));
+            true
+        });
+        lying.sort_unstable();
+        for disk in &mut self.disks {
+            disk.begin();
+            lying.iter().for_each(|&(_, small)| disk.write(small));
+            disk.moved = 0;
+        }
+    }
+
+    /// Verifies the small disk whose weight is in use.
+    pub fn check(&self) -> Result<(), Violation> {
+        self.disks[self.chosen].log.check()
+    }
+}
+
+/// The block that is followed of a stretch of `sample`: each stands where no period of the workload is likely to.
+fn followed(sample: u64, stretch: u64) -> Lba {
+    let fraction = stretch.wrapping_mul(GOLDEN) >> 32;
+    Lba(stretch * sample + ((fraction * sample) >> 32))
+}
+
+/// The blocks of `at` that are followed, by the numbers of their stretches, which are theirs on the small disks.
+fn sampled(sample: u64, stretches: u64, at: Extent<Lba>) -> impl Iterator<Item = Lba> {
+    let touched = at.start.0 / sample..stretches.min((at.end().0 - 1) / sample + 1);
+    touched.filter(move |&stretch| at.contains(followed(sample, stretch))).map(Lba)
+}
+
+impl Small {
+    /// One with these weights, as `large` is configured.
+    fn new(weights: Weights, large: &LogStructured, zones: Zones, capacity: u64) -> Self {
+        let configured = (large.config.clone(), large.heat.clone());
+        let score = Score::ColdWeight(weights, large.heat.equal);
+        let mut small = Self {
+            weights,
+            log: LogStructured::over(large.name, score, zones, capacity, configured),
+            plan: Plan::new(),
+            moved: 0,
+        };
+        small.begin();
+        small
+    }
+
+    /// All bands are empty.
+    fn begin(&mut self) {
+        let all = Extent::new(Lba(0), self.log.capacity() as u32);
+        self.log.trim(all, &mut self.plan);
+        self.plan.clear();
+        let empty = UnitState { condition: Condition::Sequential, pointer: 0 };
+        let units = vec![empty; self.log.bands.zones().count as usize];
+        let report = UnitReport { devices: vec![Vec::new(), units] };
+        // Nothing lies anywhere and no band is written, which is no contradiction.
+        let begun = self.log.recovered(&report, &mut self.plan);
+        debug_assert!(begun.is_ok());
+        self.plan.clear();
+    }
+
+    fn write(&mut self, lba: Lba) {
+        let at = Extent::new(lba, 1);
+        while self.log.write(Write { at, request_bytes: None }, &mut self.plan) == 0 {
+            let step = self.log.clean(Pressure::Blocked(at), &[], &mut self.plan);
+            self.carry_out();
+            if step == Step::Nothing {
+                debug_assert!(false, "a small disk is as full as the large one");
+                return;
+            }
+        }
+        self.carry_out();
+    }
+
+    fn trim(&mut self, lba: Lba) {
+        self.log.trim(Extent::new(lba, 1), &mut self.plan);
+        self.carry_out();
+    }
+
+    /// Counts what was planned, and gives back the bands that were reset.
+    fn carry_out(&mut self) {
+        for op in self.plan.ops() {
+            match *op {
+                Op::Move { why: Why::Migrate, blocks, .. } => self.moved += u64::from(blocks),
+                Op::Reset(unit) => {
+                    let band = self.log.bands.zones().block(unit.index, 0);
+                    self.log.freed(Extent::new(band, 1), Freed::GivenUp);
+                }
+                _ => {}
+            }
+        }
+        self.plan.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_each_stretch_is_followed() {
+        for sample in [1, 3, 64] {
+            let of = |start, blocks| sampled(sample, 100, Extent::new(Lba(start), blocks)).map(|lba| lba.0);
+            let all: Vec<u64> = (0..100 * sample + 20).flat_map(|lba| of(lba, 1)).collect();
+            assert_eq!(all, (0..100).collect::<Vec<_>>());
+            let runs: Vec<u64> = (0..10 * sample + 2).flat_map(|run| of(10 * run, 10)).collect();
+            assert_eq!(runs, all);
+        }
+    }
+
+    #[test]
+    fn those_that_are_followed_are_spread_evenly() {
+        let mut counts = [0; 8];
+        (0..8000).for_each(|stretch| counts[(followed(64, stretch).0 % 64 / 8) as usize] += 1);
+        assert!(counts.iter().all(|count| (990..1010).contains(count)), "{counts:?}");
+    }
+}

@@ -1,0 +1,49 @@
+//! `tuned-weight`: `cold-weight` whose weight is found by small disks that follow a sample of the blocks, each with a
+//! weight of its own (`log_structured/tune`).
+
+use imbrex_core::config::Configuration;
+use imbrex_core::recording::Recording;
+
+use super::cold_weight::WeightConfig;
+use super::log_structured::{Config, HeatConfig, LogStructured, SOURCE, Score, wrong};
+use crate::{ConfigError, Family, LayerInfo};
+
+pub(crate) const INFO: LayerInfo = LayerInfo {
+    name: "tuned-weight",
+    family: Some(Family::Banded),
+    source: SOURCE,
+    summary: "As cold-weight, with the weight that moves least on small disks which follow a sample of the blocks.",
+    recording: Recording::Zoned,
+    buffered: false,
+    fields: TuneConfig::FIELDS,
+    make: &|space, table| {
+        let config: TuneConfig = INFO.read(table)?;
+        config.check(INFO.name)?;
+        let score = Score::ColdWeight(WeightConfig::default().weights(), config.heat.equal);
+        let log = LogStructured::new(INFO.name, score, space, config.log, config.heat)?;
+        Ok(Box::new(log.tuned(config.sample)))
+    },
+};
+
+/// Those of logs in which small disks find that weight.
+#[derive(Clone, Debug, Configuration)]
+struct TuneConfig {
+    /// one of this many neighbours is written to the small disks that find the weight; of fewer, where bands of these
+    /// would have less than 32 blocks
+    #[field(default = 64, samples = [64, 1, 3])]
+    pub sample: u32,
+    #[field(flatten)]
+    pub heat: HeatConfig,
+    #[field(flatten)]
+    pub log: Config,
+}
+
+impl TuneConfig {
+    pub fn check(&self, layer: &'static str) -> Result<(), ConfigError> {
+        self.log.check(layer)?;
+        if self.sample == 0 {
+            return wrong(layer, "sample must be at least 1".to_owned());
+        }
+        self.heat.check(layer)
+    }
+}

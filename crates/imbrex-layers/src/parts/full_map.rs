@@ -1,0 +1,375 @@
+//! A map from all logical blocks to places on append-only units, with what each place holds and the live blocks of each
+//! unit.
+//!
+//! For layers that write every block somewhere else. A place is a number below `units · unit_blocks`. What a place
+//! holds is what was last written there: nobody tells it when that block moves on, which would cost a cache miss for
+//! every block written, so the map has to agree before it is believed. Both directions take five bytes for each block
+//! that was not written in order, and next to nothing for those that were.
+
+use super::paged_map::{NONE, PagedMap};
+use imbrex_core::block::{Extent, Lba, unit_and_offset};
+use imbrex_core::layer::Violation;
+use imbrex_core::memory::Memory;
+
+/// Entries that are loaded together, so that their cache misses overlap.
+pub const TOGETHER: u32 = 64;
+
+/// Where each logical block lies, and which one each place holds.
+#[derive(Clone, Debug)]
+pub struct FullMap {
+    capacity: u64,
+    places: PagedMap,
+    holders: PagedMap,
+    live: Vec<u32>,
+    unit_blocks: u32,
+}
+
+impl FullMap {
+    /// The memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.places.memory() + self.holders.memory() + Memory::room::<u32>(self.live.len() as u64)
+    }
+
+    /// The most places there can be.
+    pub const PLACES: u64 = NONE;
+
+    /// Nothing is mapped of `capacity` logical blocks over `units` units of `unit_blocks` blocks.
+    #[must_use]
+    pub fn new(capacity: u64, units: u32, unit_blocks: u32) -> Self {
+        let places = u64::from(units) * u64::from(unit_blocks);
+        debug_assert!(places <= Self::PLACES && capacity <= places);
+        Self {
+            capacity,
+            places: PagedMap::new(capacity),
+            holders: PagedMap::new(places),
+            live: vec![0; units as usize],
+            unit_blocks,
+        }
+    }
+
+    /// Logical blocks.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The unit of a place, and the place's number in it.
+    #[inline]
+    #[must_use]
+    pub fn locate(&self, place: u64) -> (u32, u32) {
+        unit_and_offset(place, self.unit_blocks)
+    }
+
+    /// A place of a unit.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, unit: u32, offset: u32) -> u64 {
+        u64::from(unit) * u64::from(self.unit_blocks) + u64::from(offset)
+    }
+
+    /// Where a block lies.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, lba: Lba) -> Option<u64> {
+        Some(self.places.get(lba.0)).filter(|&place| place != NONE)
+    }
+
+    /// The block that was last written to a place, whether or not it has moved on.
+    #[inline]
+    #[must_use]
+    pub fn holder(&self, place: u64) -> Option<Lba> {
+        Some(self.holders.get(place)).filter(|&lba| lba != NONE).map(Lba)
+    }
+
+    /// The block that lies at a place.
+    #[inline]
+    #[must_use]
+    pub fn owner(&self, place: u64) -> Option<Lba> {
+        self.holder(place).filter(|&lba| self.get(lba) == Some(place))
+    }
+
+    /// How many blocks lie in a unit.
+    #[inline]
+    #[must_use]
+    pub fn live(&self, unit: u32) -> u32 {
+        self.live[unit as usize]
+    }
+
+    /// Reads what a lookup of the block will, for its effect on the cache.
+    #[inline]
+    #[must_use]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        self.places.prefetch(lba.0)
+    }
+
+    /// The holders of places from `from` to `to`, and where each is held.
+    #[inline]
+    fn held(&self, from: u64, to: u64) -> impl Iterator<Item = (Lba, u64)> {
+        (from..to).filter_map(|place| Some((self.holder(place)?, place)))
+    }
+
+    /// Reads what lookups of the holders of places from `from` to `to` will, and of each what `also` reads, for the
+    /// effect on the cache.
+    #[inline]
+    #[must_use]
+    pub fn prefetch_holders(&self, from: u64, to: u64, also: impl Fn(Lba) -> u64) -> u64 {
+        self.held(from, to).fold(0, |sum, (lba, _)| sum ^ self.prefetch(lba) ^ also(lba))
+    }
+
+    /// Calls `each` with the holders of `blocks` places from `first` on, and where each is held. Their entries of the
+    /// map, and what `also` reads of each, are loaded together before.
+    #[inline]
+    pub fn holders(&self, first: u64, blocks: u32, also: impl Fn(Lba) -> u64, mut each: impl FnMut(Lba, u64)) {
+        let end = first + u64::from(blocks);
+        let mut from = first;
+        while from < end {
+            let to = end.min(from + u64::from(TOGETHER));
+            std::hint::black_box(self.prefetch_holders(from, to, &also));
+            self.held(from, to).for_each(|(lba, place)| each(lba, place));
+            from = to;
+        }
+    }
+
+    /// Where the first block of `at` lies, if it is mapped, and for how many blocks it is seen at once that they follow
+    /// it: mapped to the places behind, or not mapped either.
+    #[inline]
+    #[must_use]
+    pub fn run(&self, at: Extent<Lba>) -> (Option<u64>, u32) {
+        let (place, run) = self.places.run(at.start.0, at.blocks);
+        ((place != NONE).then_some(place), run)
+    }
+
+    /// Whether any block of `at` is mapped.
+    #[must_use]
+    pub fn any(&self, at: Extent<Lba>) -> bool {
+        let mut rest = at;
+        while !rest.is_empty() {
+            let (place, run) = self.run(rest);
+            if place.is_some() {
+                return true;
+            }
+            rest = rest.skip(run);
+        }
+        false
+    }
+
+    /// The blocks of `at` were written to `place` and behind. Whether they lie there is another matter.
+    #[inline]
+    pub fn wrote(&mut self, at: Extent<Lba>, place: u64) {
+        if at.blocks == 1 {
+            self.holders.set(place, at.start.0);
+        } else {
+            self.holders.set_run(place, at.blocks, at.start.0);
+        }
+    }
+
+    /// Nothing was written to a unit behind its first `kept` places.
+    pub fn forget_writes(&mut self, unit: u32, kept: u32) {
+        debug_assert!(self.live(unit) <= kept);
+        self.holders.set_run(self.place(unit, kept), self.unit_blocks - kept, NONE);
+    }
+
+    /// The blocks of `at`, which were written there, lie at `place` and behind. `changed` is told the live blocks of
+    /// every unit in which they change.
+    #[inline]
+    pub fn assign(&mut self, at: Extent<Lba>, place: u64, mut changed: impl FnMut(u32, u32)) {
+        self.leave(at, &mut changed);
+        if at.blocks == 1 {
+            self.places.set(at.start.0, place);
+        } else {
+            self.places.set_run(at.start.0, at.blocks, place);
+        }
+        self.count(place, at.blocks, |live, run| live + run, &mut changed);
+    }
+
+    /// Both at once.
+    #[inline]
+    pub fn set(&mut self, at: Extent<Lba>, place: u64, changed: impl FnMut(u32, u32)) {
+        self.wrote(at, place);
+        self.assign(at, place, changed);
+    }
+
+    /// Forgets where the blocks of `at` lie; `changed` as in [`FullMap::assign`].
+    pub fn remove(&mut self, at: Extent<Lba>, mut changed: impl FnMut(u32, u32)) {
+        self.leave(at, &mut changed);
+        self.places.set_run(at.start.0, at.blocks, NONE);
+    }
+
+    /// Counts the blocks of `at` off the units they lie in.
+    #[inline]
+    fn leave(&mut self, at: Extent<Lba>, changed: &mut impl FnMut(u32, u32)) {
+        let mut done = 0;
+        while done < at.blocks {
+            let (place, run) = self.run(at.skip(done));
+            if let Some(place) = place {
+                self.count(place, run, |live, run| live - run, changed);
+            }
+            done += run;
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, place: u64, blocks: u32, change: fn(u32, u32) -> u32, changed: &mut impl FnMut(u32, u32)) {
+        let mut done = 0;
+        while done < blocks {
+            let (unit, offset) = self.locate(place + u64::from(done));
+            let run = (blocks - done).min(self.unit_blocks - offset);
+            let live = &mut self.live[unit as usize];
+            *live = change(*live, run);
+            changed(unit, *live);
+            done += run;
+        }
+    }
+
+    /// Calls `each` with the runs of mapped blocks of `region` that lie together in one unit, and where, until it says
+    /// no.
+    pub fn runs(&self, region: Extent<Lba>, mut each: impl FnMut(Extent<Lba>, u64) -> bool) {
+        let mut found: Option<(Extent<Lba>, u64)> = None;
+        let mut rest = region;
+        while !rest.is_empty() {
+            let (place, mut run) = self.run(rest);
+            if let Some(place) = place {
+                let (_, offset) = self.locate(place);
+                run = run.min(self.unit_blocks - offset);
+                match &mut found {
+                    Some((at, first))
+                        if at.end() == rest.start && *first + u64::from(at.blocks) == place && offset > 0 =>
+                    {
+                        at.blocks += run;
+                    }
+                    _ => {
+                        if !found.is_none_or(|(at, first)| each(at, first)) {
+                            return;
+                        }
+                        found = Some((rest.first(run), place));
+                    }
+                }
+            }
+            rest = rest.skip(run);
+        }
+        if let Some((at, first)) = found {
+            each(at, first);
+        }
+    }
+
+    /// Calls `each` with all such runs there are, until it says no.
+    pub fn all_runs(&self, mut each: impl FnMut(Extent<Lba>, u64) -> bool) {
+        let (mut start, mut goes_on) = (Lba(0), true);
+        while goes_on && start.0 < self.capacity {
+            let region = Extent::new(start, (self.capacity - start.0).min(1 << 30) as u32);
+            self.runs(region, |at, place| {
+                goes_on = each(at, place);
+                goes_on
+            });
+            start = region.end();
+        }
+    }
+
+    /// Verifies that the map, what places hold and the counts agree.
+    ///
+    /// # Errors
+    /// The first [`Violation`] found.
+    pub fn check(&self) -> Result<(), Violation> {
+        let mut live = vec![0; self.live.len()];
+        let mut wrong = None;
+        self.all_runs(|at, place| {
+            live[self.locate(place).0 as usize] += at.blocks;
+            let mut blocks = (place..).zip(at.iter());
+            if let Some((place, lba)) = blocks.find(|&(place, lba)| self.holder(place) != Some(lba)) {
+                wrong = Some(format!("{lba:?} is mapped to place {place}, which holds {:?}", self.holder(place)));
+            }
+            wrong.is_none()
+        });
+        if let Some(unit) = live.iter().zip(&self.live).position(|(is, counted)| is != counted) {
+            let is = format!("{} blocks lie in unit {unit}, counted {}", live[unit], self.live[unit]);
+            wrong = wrong.or(Some(is));
+        }
+        wrong.map_or(Ok(()), |what| Err(Violation(what)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_plain_map(steps in prop::collection::vec((0u32..4, 0u64..40, 0u64..60, 1u32..6), 1..200)) {
+            let (mut map, mut plain) = (FullMap::new(40, 6, 10), BTreeMap::new());
+            let mut live = [0; 6];
+            for (kind, lba, place, blocks) in steps {
+                let blocks = blocks.min((40 - lba) as u32).min((60 - place) as u32);
+                let at = Extent::new(Lba(lba), blocks);
+                let is_free = |i: u64| plain.iter().all(|(l, p)| *p != place + i || *l == lba + i);
+                let changed = |unit: u32, now| live[unit as usize] = now;
+                if kind > 0 && (0..u64::from(blocks)).all(is_free) {
+                    map.set(at, place, changed);
+                    plain.extend((lba..at.end().0).zip(place..));
+                } else if kind == 0 {
+                    map.remove(at, changed);
+                    plain.retain(|l, _| !at.contains(Lba(*l)));
+                }
+                map.check().unwrap();
+            }
+            for lba in 0..40 {
+                let place = plain.get(&lba).copied();
+                prop_assert_eq!(map.get(Lba(lba)), place);
+                let goes_on = |i: &u32| plain.get(&(lba + u64::from(*i))).copied() == place.map(|p| p + u64::from(*i));
+                let run = (0..(40 - lba) as u32).take_while(goes_on).count() as u32;
+                let rest = Extent::new(Lba(lba), (40 - lba) as u32);
+                prop_assert_eq!(map.run(rest), (place, run));
+                prop_assert_eq!(map.any(rest), plain.range(lba..).next().is_some());
+            }
+            for place in 0..60 {
+                let owner = plain.iter().find(|(_, p)| **p == place).map(|(lba, _)| Lba(*lba));
+                prop_assert_eq!(map.owner(place), owner);
+            }
+            for unit in 0..6 {
+                let there = plain.values().filter(|place| **place / 10 == u64::from(unit)).count() as u32;
+                prop_assert_eq!((map.live(unit), live[unit as usize]), (there, there));
+            }
+            let mut runs = BTreeMap::new();
+            map.all_runs(|at, place| {
+                assert_eq!(place / 10, (place + u64::from(at.blocks) - 1) / 10, "a run lies in one unit");
+                runs.extend((at.start.0..at.end().0).zip(place..));
+                true
+            });
+            prop_assert_eq!(runs, plain);
+        }
+    }
+
+    #[test]
+    fn what_was_written_and_what_lies_there_are_two_things() {
+        let mut map = FullMap::new(10, 2, 10);
+        map.set(Extent::new(Lba(3), 2), 5, |_, _| {});
+        map.set(Extent::new(Lba(3), 1), 12, |_, _| {});
+        map.wrote(Extent::new(Lba(9), 1), 13);
+        assert_eq!((map.holder(5), map.owner(5), map.owner(12)), (Some(Lba(3)), None, Some(Lba(3))));
+        assert_eq!((map.holder(13), map.owner(13)), (Some(Lba(9)), None));
+        let mut held = Vec::new();
+        map.holders(0, 20, |_| 0, |lba, place| held.push((lba.0, place)));
+        assert_eq!(held, [(3, 5), (4, 6), (3, 12), (9, 13)]);
+        map.remove(Extent::new(Lba(3), 1), |_, _| {});
+        map.forget_writes(1, 4);
+        assert_eq!((map.holder(12), map.holder(13)), (Some(Lba(3)), Some(Lba(9))));
+        map.forget_writes(1, 3);
+        assert_eq!((map.holder(12), map.holder(13)), (Some(Lba(3)), None));
+        map.forget_writes(1, 0);
+        assert_eq!((map.holder(12), map.holder(13)), (None, None));
+        map.check().unwrap();
+    }
+
+    #[test]
+    fn a_wrong_count_or_holder_is_noticed() {
+        let mut map = FullMap::new(10, 2, 10);
+        map.set(Extent::new(Lba(3), 1), 7, |_, _| {});
+        let mut counted = map.clone();
+        counted.live[0] = 2;
+        assert!(counted.check().is_err());
+        map.wrote(Extent::new(Lba(4), 1), 7);
+        assert!(map.check().is_err());
+    }
+}

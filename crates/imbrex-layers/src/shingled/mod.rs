@@ -1,0 +1,22 @@
+//! Layers for host-managed shingled disks: sequential zones beside conventional ones.
+
+pub mod amphisbaena;
+pub mod block_lru;
+pub mod dm_zoned;
+pub mod fifo_log;
+pub mod hashed_zones;
+pub mod in_place;
+pub mod loop_back;
+
+use imbrex_core::info::LayerInfo;
+
+/// The layers of the family, in the order in which they are listed.
+pub(crate) const LAYERS: &[LayerInfo] = &[
+    in_place::INFO,
+    fifo_log::INFO,
+    loop_back::INFO,
+    block_lru::INFO,
+    hashed_zones::INFO,
+    amphisbaena::INFO,
+    dm_zoned::INFO,
+];

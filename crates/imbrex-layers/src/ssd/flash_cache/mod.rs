@@ -1,0 +1,375 @@
+//! What layers share that cache single blocks on flash in front of a disk, and write them back.
+//!
+//! Every block has a home: the block of the same number on the device behind, which is written in place. The flash is
+//! cut into *frames* of one block. A block is cached in one frame or in none; it is *dirty* if its home is older and
+//! *clean* if its home holds the same. Reads and writes look into the cache first. Which frames a block may take, which
+//! block leaves when there is none, and when, is a layer's [`Policy`]; everything else is here, once.
+//!
+//! # State
+//! - durable: the frame of each dirty block ([`Record::Map`] when it becomes dirty, [`Record::Unmap`] when it is home),
+//!   lost blocks;
+//! - soft: clean blocks, which are gone after a crash; what is leaving; whatever the policy keeps beside the frames.
+//!
+//! # Invariants
+//! - a frame holds a block exactly when the block maps to it; dirty frames hold a block;
+//! - a block is never both cached and lost;
+//! - a frame that a durable record may name is written only with newer data of its block: a dirty block is updated in
+//!   its frame, and a frame whose block was written back is *pending* until its Free has taken effect. A clean block's
+//!   frame is named by no record, so it may be overwritten by its own block, which makes that dirty, or by another one;
+//! - what is leaving is dirty until the plan that writes it home.
+//!
+//! # Leaving
+//! A clean block leaves at no cost. Dirty blocks that leave together are ordered by number and leave in steps of
+//! `step_blocks`: the frames are read into RAM, what is there is written home, neighbours in one operation, then
+//! unmapped, and the frames are given up. Each step is complete in itself, and a crash after it finds the rest in the
+//! cache.
+//!
+//! # Reading what is not cached
+//! Home is read into RAM once; host and frames get their copies from there. A read never waits for a frame: blocks that
+//! find none, neither free nor with a clean block that gives way, are read past the cache. `read_allocate = false`
+//! reads everything past it. If home cannot be read, the frames are given up again.
+//!
+//! # Writing past the cache
+//! Where a policy says so a block that is not cached is written home, with no record: none says of it that it is
+//! cached, or one that says that it no longer is comes before the next flush.
+//!
+//! # Trim
+//! Changes nothing: a dirty block must stay, or older content would come back from home. With `trim` a clean block
+//! leaves, and for a dirty one zeros are written home, and then it leaves. While others are leaving dirty ones stay.
+
+pub mod config;
+mod forget;
+pub mod frames;
+mod read;
+mod records;
+pub mod replaced;
+mod write;
+mod write_back;
+
+use crate::parts::block_map::BlockMap;
+use crate::parts::lost::LostBlocks;
+use crate::parts::step_size::StepSize;
+use config::CacheConfig;
+use frames::Frames;
+use imbrex_core::block::{Access, Address, Extent, Lba, Pba, Request};
+use imbrex_core::layer::{
+    Corrupt, Facts, Freed, JournalFacts, Occupancy, Outlook, Pressure, Standing, Step, TranslationLayer, UnitReport,
+    Unwritten, Violation, Write,
+};
+use imbrex_core::memory::Memory;
+use imbrex_core::plan::{Place, Plan, Record};
+use imbrex_core::space::Home;
+use read::Promotion;
+
+/// Free runs that a policy looks at for one that is long enough.
+pub const FREE_RUNS: u32 = 64;
+
+/// The part of the frames that is room ahead at most: a cache is smaller by that.
+const AHEAD_OF_FRAMES: u64 = 16;
+
+/// Which frames blocks take, and which blocks leave.
+pub trait Policy: Sized + Send {
+    /// The memory that it takes.
+    fn memory(&self) -> Memory;
+
+    /// Neighbouring free frames for as many blocks from the front of `run`, at least one, as find them: the first frame
+    /// and how many.
+    fn free_for(&self, run: Extent<Lba>) -> Option<(u32, u32)>;
+
+    /// The frame of the clean block that leaves so that `lba` finds one, if that is whose turn it is.
+    fn gives_way(&mut self, lba: Lba, frames: &Frames) -> Option<u32>;
+
+    /// `lba`, whose frame the policy named, gives way.
+    fn gave_way(&mut self, _frame: u32, _lba: Lba) {}
+
+    /// The frames whose blocks will probably leave next, in order, if that is known at little cost: for
+    /// prefetching only.
+    fn next_to_leave(&self) -> impl Iterator<Item = u32> {
+        std::iter::empty()
+    }
+
+    /// Whether a frame that `lba` could take is pending.
+    fn is_coming(&self, lba: Lba, frames: &Frames) -> bool;
+
+    /// How many blocks from the front of `run` find no frame if the first finds none.
+    fn siblings(&self, run: Extent<Lba>) -> u32;
+
+    /// Whether `lba` may lie in `frame` at all.
+    fn may_hold(&self, _frame: u32, _lba: Lba) -> bool {
+        true
+    }
+
+    /// A frame without a block now holds `lba`, which is clean.
+    fn hold(&mut self, frame: u32, lba: Lba);
+
+    /// `lba` in `frame` has become dirty.
+    fn dirtied(&mut self, _frame: u32, _lba: Lba) {}
+
+    /// The host has read `lba` in `frame`.
+    fn read(&mut self, _frame: u32, _lba: Lba) {}
+
+    /// The host has written `lba`, which was in `frame`, again.
+    fn updated(&mut self, _frame: u32, _lba: Lba) {}
+
+    /// The host has written `blocks` blocks into frames.
+    fn written(&mut self, _blocks: u32) {}
+
+    /// The host reads blocks from home that find no frame.
+    fn read_past(&mut self, _at: Extent<Lba>) {}
+
+    /// Whether a write goes past the cache that finds no frame, since nothing is left that could make room for it.
+    fn is_passed(&self, _frames: &Frames) -> bool {
+        false
+    }
+
+    /// The host writes blocks home that find no frame.
+    fn written_past(&mut self, _at: Extent<Lba>) {}
+
+    /// `frame`, in which `lba` was, dirty or not, holds no block any more.
+    fn gone(&mut self, frame: u32, lba: Lba, was_dirty: bool);
+
+    /// `frame`, which holds no block, may be taken.
+    fn freed(&mut self, frame: u32);
+
+    /// After a crash: the frames are as they are, and nothing else is known.
+    fn recovered(&mut self, frames: &Frames);
+
+    /// Verifies the invariants, while some blocks are on their way out.
+    fn check(&self, frames: &Frames, leaving: &[(Lba, u32)]) -> Result<(), Violation>;
+
+    /// Lets dirty blocks leave so that the first block of a write of `at`, which finds no frame, will.
+    fn make_room(cache: &mut FlashCache<Self>, at: Extent<Lba>);
+
+    /// Evicts blocks, in one step at most, so that writes find `room` frames before one of them waits, where that can
+    /// be said of all of them alike.
+    fn make_room_ahead(_cache: &mut FlashCache<Self>, _room: u64) {}
+
+    /// Frames that the next writes find, or are about to, where that can be said.
+    fn room(&self, _frames: &Frames) -> Option<u32> {
+        None
+    }
+
+    /// Plans what is due after a read that was not all in the cache.
+    fn after_read(_cache: &mut FlashCache<Self>, _plan: &mut Plan) {}
+}
+
+/// A write-back cache of blocks over a device that is written in place.
+pub struct FlashCache<P> {
+    name: &'static str,
+    pub config: CacheConfig,
+    pub step: StepSize,
+    /// The block that frame 0 is.
+    place: Pba,
+    home: Home,
+    pub policy: P,
+    pub frames: Frames,
+    map: BlockMap,
+    lost: LostBlocks,
+    /// Dirty blocks that are to be written home, with their frames, by number, and how many of them have been.
+    pub leaving: Vec<(Lba, u32)>,
+    left: usize,
+    /// Reused for the frames that blocks of one read take.
+    promotions: Vec<Promotion>,
+    /// Up to where the RAM of reads was taken last.
+    ram_taken: u32,
+}
+
+impl<P: Policy> FlashCache<P> {
+    #[inline]
+    fn frame_place(&self, frame: u32) -> Pba {
+        self.place.plus(u64::from(frame))
+    }
+
+    fn home_place(&self, lba: Lba) -> Place {
+        Place::At(self.home.start.plus(lba.0))
+    }
+
+    fn frame_of(&self, place: Pba) -> Option<u32> {
+        if place.device() != self.place.device() || place < self.place {
+            return None;
+        }
+        u32::try_from(place.since(self.place)).ok().filter(|frame| *frame < self.frames.count())
+    }
+
+    /// The blocks from the front of `run`, whose first is not cached, that are not.
+    #[inline]
+    pub fn uncached(&self, run: Extent<Lba>) -> Extent<Lba> {
+        self.map.next(run.start, run.end()).map_or(run, |cached| Extent::between(run.start, cached))
+    }
+
+    /// `lba` lies in `frame`, as it is at home.
+    #[inline]
+    fn insert(&mut self, lba: Lba, frame: u32) {
+        self.map.set(lba, frame);
+        self.frames.hold(frame, lba);
+        self.policy.hold(frame, lba);
+    }
+
+    /// The clean block in `frame` leaves.
+    fn drop_clean(&mut self, frame: u32) {
+        let Some(lba) = self.frames.owner(frame) else { return };
+        self.map.remove(lba);
+        self.frames.drop_clean(frame);
+        self.policy.gone(frame, lba, false);
+        self.policy.freed(frame);
+    }
+
+    /// The blocks that will probably leave for as many requests, and their frames.
+    fn leaving_soon(&self, ahead: &[Request]) -> impl Iterator<Item = (Lba, u32)> {
+        let frames = self.policy.next_to_leave().take(ahead.len());
+        frames.filter_map(|frame| Some((self.frames.owner(frame)?, frame)))
+    }
+
+    /// Whether the block is cached, finds a frame at once or goes past the cache.
+    fn fits(&mut self, lba: Lba) -> bool {
+        self.map.get(lba).is_some()
+            || self.policy.free_for(Extent::new(lba, 1)).is_some()
+            || self.policy.gives_way(lba, &self.frames).is_some()
+            || self.policy.is_passed(&self.frames)
+    }
+}
+
+impl<P: Policy> FlashCache<P> {
+    fn memory(&self) -> Memory {
+        let leaving = Memory::growing::<(Lba, u32)>(self.leaving.capacity() as u64);
+        let promotions = Memory::growing::<Promotion>(self.promotions.capacity() as u64);
+        self.policy.memory() + self.frames.memory() + self.map.memory() + leaving + promotions
+    }
+
+    /// Room comes with each step.
+    fn outlook(&self) -> Option<Outlook> {
+        let room = self.policy.room(&self.frames)?.into();
+        let most = u64::from(self.frames.count()) / AHEAD_OF_FRAMES;
+        let gain = u64::from(self.step.blocks()).min(most).min(self.frames.live().into());
+        Some(Outlook { room, most, work: 2 * gain, gain })
+    }
+}
+
+impl<P: Policy> TranslationLayer for FlashCache<P> {
+    fn facts(&self) -> Facts {
+        Facts {
+            memory: self.memory(),
+            // One half for what is written back, one for what is read.
+            ram_blocks: 2 * self.step.most(),
+            step_blocks: Some(self.step.most()),
+            // What is not cached is read from its home.
+            unwritten: Unwritten::OldContent,
+            journal: JournalFacts { records: self.record_limit(), ..JournalFacts::default() },
+            ..Facts::default()
+        }
+    }
+
+    fn capacity(&self) -> u64 {
+        self.home.blocks
+    }
+
+    fn standing(&self) -> Standing {
+        Standing {
+            occupancy: Some(Occupancy { used: self.frames.live().into(), blocks: self.frames.count().into() }),
+            outlook: self.outlook(),
+            ..Standing::default()
+        }
+    }
+
+    fn bound_step(&mut self, blocks: u32) {
+        self.step.bound(blocks);
+    }
+
+    /// A block that leaves is read from its frame and written home.
+    fn prefetch(&self, ahead: &[Request], below: &mut dyn FnMut(u8, Request)) -> u64 {
+        let one = |access, place: Pba| Request { access, at: Extent::new(Lba(place.block()), 1) };
+        let mut sum = ahead.iter().fold(0, |sum, request| sum ^ self.map.prefetch(request.at.start));
+        for (lba, frame) in self.leaving_soon(ahead) {
+            sum ^= self.map.prefetch(lba);
+            below(self.place.device(), one(Access::Read, self.frame_place(frame)));
+            below(self.home.start.device(), one(Access::Write, self.home.start.plus(lba.0)));
+        }
+        sum
+    }
+
+    fn locate(&self, at: Extent<Lba>, plan: &mut Plan) {
+        self.plan_located(at, plan);
+    }
+
+    fn read(&mut self, at: Extent<Lba>, plan: &mut Plan) {
+        self.plan_read(at, plan);
+    }
+
+    fn write(&mut self, Write { at, .. }: Write, plan: &mut Plan) -> u32 {
+        self.plan_write(at, plan)
+    }
+
+    fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        if self.config.trim { self.forget(at, plan) } else { at.blocks }
+    }
+
+    fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
+        if !self.leaving.is_empty() {
+            return self.write_back(plan);
+        }
+        match why {
+            Pressure::Idle { .. } | Pressure::Asked => Step::Nothing,
+            Pressure::Ahead { room } => {
+                P::make_room_ahead(self, room);
+                if self.leaving.is_empty() { Step::Nothing } else { self.write_back(plan) }
+            }
+            Pressure::Blocked(at) if self.fits(at.start) => Step::Done,
+            Pressure::Blocked(at) if self.policy.is_coming(at.start, &self.frames) => Step::Wait,
+            Pressure::Blocked(at) => {
+                P::make_room(self, at);
+                self.write_back(plan)
+            }
+        }
+    }
+
+    /// Of what was not promoted, clean blocks leave: of one that has found its frame since, home holds a copy.
+    fn freed(&mut self, space: Extent<Pba>, why: Freed) {
+        for place in space.iter() {
+            let Some(frame) = self.frame_of(place) else { continue };
+            match why {
+                Freed::GivenUp if self.frames.freed(frame) => self.policy.freed(frame),
+                Freed::Unfilled if self.frames.owner(frame).is_some() && !self.frames.is_dirty(frame) => {
+                    self.drop_clean(frame);
+                }
+                Freed::GivenUp | Freed::Unfilled => {}
+            }
+        }
+    }
+
+    fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
+        self.apply_record(record)
+    }
+
+    fn recovered(&mut self, _units: &UnitReport, _plan: &mut Plan) -> Result<(), Corrupt> {
+        self.forget_leaving();
+        self.frames.recovered();
+        self.policy.recovered(&self.frames);
+        Ok(())
+    }
+
+    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.restate_region(from, plan)
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.frames.check()?;
+        self.policy.check(&self.frames, &self.leaving[self.left..])?;
+        if u64::from(self.frames.live()) != self.map.mapped() {
+            let (live, mapped) = (self.frames.live(), self.map.mapped());
+            return Err(Violation(format!("{live} frames hold a block, and {mapped} blocks are cached")));
+        }
+        for frame in 0..self.frames.count() {
+            if let Some(lba) = self.frames.owner(frame)
+                && (self.map.get(lba) != Some(frame) || self.lost.any(Extent::new(lba, 1)))
+            {
+                return Err(Violation(format!("frame {frame} holds {lba:?}, which maps elsewhere or is lost")));
+            }
+        }
+        let wrong =
+            |(lba, frame): &&(Lba, u32)| self.frames.owner(*frame) != Some(*lba) || !self.frames.is_dirty(*frame);
+        match self.leaving[self.left..].iter().find(wrong) {
+            Some((lba, frame)) => Err(Violation(format!("{lba:?} leaves frame {frame} and is not dirty there"))),
+            None => Ok(()),
+        }
+    }
+}

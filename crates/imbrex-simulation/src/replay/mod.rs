@@ -1,0 +1,108 @@
+//! The simulating runner: replays a workload on a layer over a simulated disk, and measures.
+//!
+//! One disk performs one access at a time. A request's service is its plan, performed operation by operation; its
+//! latency is the time from arrival to completion, queueing included. Time is integer nanoseconds, and the same inputs
+//! give the same outcome on any machine.
+//!
+//! What is not simulated: the host, the bus and the layer's own computing cost no time, and no drive cache hides
+//! anything. A reset costs what the drive says: on a disk nothing, on flash the erase.
+//!
+//! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it
+//! clean; `machine` performs plans on a `device`, follows the `padding`, and keeps `journal` and `content` where asked
+//! for; `sweep` fills the disk before and reads it back after; `metrics` counts, `outcome` and `series` say it, and
+//! `bands` looks at what lies where.
+//!
+//! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `queued` performs plans
+//! through the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
+//!
+//! In a stack, the devices under a layer are simulations themselves: `device` knows what is asked of one (`stacked`),
+//! and `below` is a simulation that answers. `setup` puts all of this together, in the `room` that a drive gives a
+//! layer.
+
+mod bands;
+mod below;
+mod cleaning;
+mod content;
+mod device;
+mod dispatch;
+mod error;
+mod growing;
+mod growth;
+mod in_flight;
+mod journal;
+mod journaled;
+mod lookahead;
+mod machine;
+mod metrics;
+mod options;
+mod outcome;
+mod padding;
+mod queue;
+mod queued;
+mod room;
+mod scheduled;
+mod scheduler;
+mod series;
+mod setup;
+mod simulation;
+mod sizing;
+mod stacked;
+mod sums;
+mod sweep;
+mod watched;
+
+use std::ops::ControlFlow;
+
+pub use bands::BandsLook;
+pub use device::{Device, NoTime, Timing};
+pub use error::{Fault, Moment, ReplayError};
+pub use imbrex_core::buffer_size::{BadBufferSize, BufferSize};
+pub use options::{
+    Beyond, Extension, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, TraceMoment, WarmUp, Window,
+};
+pub use outcome::{Below, ByReason, CleaningTime, GrowthOutcome, Latency, LatencyMs, Outcome, QUANTILES};
+pub use room::{disk, space};
+pub(crate) use scheduler::Access;
+pub use scheduler::Scheduler;
+pub use series::WindowOutcome;
+pub use setup::{Setup, replay};
+pub use simulation::Simulation;
+pub use sizing::{fits, sized};
+pub use sums::{BandSums, SideSums, TrackSums, ZoneSums};
+
+/// A request that is complete.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct ServedRequest {
+    /// Its number in the trace, from 1.
+    pub number: u64,
+    /// What it was.
+    pub access: imbrex_core::block::Access,
+    /// When it arrived, in ns.
+    pub arrival_ns: u64,
+    /// How long it took from then on, in ns.
+    pub latency_ns: u64,
+}
+
+/// Watches a replay.
+pub trait Observer {
+    /// Called now and then with the number of requests served so far; can stop the replay.
+    fn progress(&mut self, _requests: u64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Called when the warm-up is over, if there is one.
+    fn warmed_up(&mut self) {}
+
+    /// Called with each request that is complete, in the order in which they are, if
+    /// [`each_request`](ReplayOptions::each_request) asks for it; those of the warm-up too.
+    fn request(&mut self, _request: &ServedRequest) {}
+
+    /// Called with each row of the series, if one is wanted.
+    fn row(&mut self, _row: &WindowOutcome) {}
+
+    /// Called with what the bands or tracks hold, at the moments chosen and at the end.
+    fn bands(&mut self, _look: &BandsLook) {}
+}
+
+/// Nobody watches.
+impl Observer for () {}

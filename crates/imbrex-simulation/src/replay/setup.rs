@@ -1,0 +1,157 @@
+//! From a drive, a layer and a workload to a running simulation.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use super::bands::BandsLook;
+use super::device::Device;
+use super::error::ReplayError;
+use super::options::ReplayOptions;
+use super::outcome::Outcome;
+use super::scheduler::Scheduler;
+use super::series::WindowOutcome;
+use super::simulation::Simulation;
+use super::{Observer, ServedRequest};
+use super::{room, sizing};
+use imbrex_core::buffer_size::BufferSize;
+use imbrex_core::drive::DrivePreset;
+use imbrex_core::recording::Recording;
+use imbrex_layers::below::BelowConfig;
+use imbrex_layers::{self as layers, LayerInfo};
+use imbrex_trace::{TraceSource, Workload};
+
+/// What is replayed on what.
+#[derive(Copy, Clone)]
+pub struct Setup<'a> {
+    /// The drive.
+    pub drive: &'a DrivePreset,
+    /// The layer.
+    pub layer: &'a LayerInfo,
+    /// The layer's configuration.
+    pub config: &'a toml::Table,
+    /// The size of the layer's persistent buffer, if it has one.
+    pub buffer: BufferSize,
+    /// The requests.
+    pub workload: &'a Workload,
+}
+
+/// Replays a workload. When the buffer is a percentage of the workload's address range and the layer has a buffer, the
+/// workload is first read once from end to end.
+///
+/// # Errors
+/// When the set-up makes no sense, the workload cannot be read, or the layer or the drive refuses; see [`ReplayError`].
+pub fn replay(setup: &Setup<'_>, options: &ReplayOptions, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
+    let simulation = setup.simulation(options)?;
+    let mut source = setup.workload.open()?;
+    simulation.run_timed(&mut *source, observer)
+}
+
+impl Setup<'_> {
+    /// The layer on its drive, filled and ready to serve.
+    ///
+    /// # Errors
+    /// When the set-up makes no sense or the layer or the drive refuses.
+    pub fn simulation(&self, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
+        let buffer_blocks = self.buffer_blocks()?;
+        let recording = self.layer.recording;
+        let drive = room::roomy(self.drive, (self.layer, self.config), buffer_blocks, options)?;
+        let disk = match recording {
+            Recording::Cached => stack(self, buffer_blocks, options)?,
+            _ if options.untimed => room::untimed(&drive, recording)?,
+            _ => room::disk(&drive, recording)?,
+        };
+        Simulation::of((self.layer, self.config), buffer_blocks, disk, options)
+    }
+
+    fn buffer_blocks(&self) -> Result<u32, ReplayError> {
+        if !self.layer.buffered {
+            return Ok(0);
+        }
+        let range_bytes = match self.buffer {
+            BufferSize::Percent(_) => self.workload.range()?.range_bytes,
+            BufferSize::Bytes(_) | BufferSize::Blocks(_) => 0,
+        };
+        let blocks = self.buffer.blocks(range_bytes, self.drive.block_bytes);
+        u32::try_from(blocks).map_err(|_| ReplayError::Option {
+            option: "buffer",
+            reason: format!("{} are {blocks} blocks, more than a buffer holds; choose a smaller one", self.buffer),
+        })
+    }
+}
+
+/// The devices under `setup.layer`, filled and ready: flash on which the layer there leaves room for the cache and for
+/// the journal, and the disk.
+fn stack(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Result<Device, ReplayError> {
+    let below = BelowConfig::read(setup.layer, setup.config)?;
+    let flash = sizing::flash((setup.layer, setup.config), &below, (setup.drive, cache_blocks), options)?;
+    let (flash_layer, disk_layer) = (layers::find(&below.flash_layer)?, layers::find(&below.disk_layer)?);
+    let flash = Setup {
+        drive: &flash,
+        layer: flash_layer,
+        config: &below.flash_config,
+        // A buffer would be part of the flash; no layer for flash has one.
+        buffer: BufferSize::Bytes(0),
+        workload: setup.workload,
+    };
+    let options = sizing::below_journal(options);
+    let options =
+        ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, each_request: false, ..options };
+    let disk = Setup { layer: disk_layer, config: &below.disk_config, buffer: below.disk_buffer, ..*setup };
+    Ok(Device::stack(vec![flash.simulation(&options)?, disk.simulation(&options)?]))
+}
+
+/// Notes when the measured part of a replay begins.
+struct Stopwatch<'a> {
+    observer: &'a mut dyn Observer,
+    begun: Instant,
+}
+
+impl Observer for Stopwatch<'_> {
+    fn progress(&mut self, requests: u64) -> ControlFlow<()> {
+        self.observer.progress(requests)
+    }
+
+    fn warmed_up(&mut self) {
+        self.begun = Instant::now();
+        self.observer.warmed_up();
+    }
+
+    fn request(&mut self, request: &ServedRequest) {
+        self.observer.request(request);
+    }
+
+    fn row(&mut self, row: &WindowOutcome) {
+        self.observer.row(row);
+    }
+
+    fn bands(&mut self, look: &BandsLook) {
+        self.observer.bands(look);
+    }
+}
+
+impl Simulation {
+    /// Like [`Simulation::run`], and measures how long that takes on the wall's clock, without the warm-up.
+    ///
+    /// # Errors
+    /// Those of [`Simulation::run`].
+    pub fn run_timed(self, source: &mut dyn TraceSource, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
+        let mut watch = Stopwatch { observer, begun: Instant::now() };
+        let outcome = self.run(source, &mut watch)?;
+        Ok(outcome.timed(watch.begun.elapsed().as_secs_f64()))
+    }
+
+    /// A layer of the library as configured, with a buffer of `buffer_blocks` blocks, on an empty `disk`.
+    ///
+    /// # Errors
+    /// When the layer or the disk refuses.
+    pub fn of(
+        (layer, config): (&LayerInfo, &toml::Table),
+        buffer_blocks: u32,
+        disk: Device,
+        options: &ReplayOptions,
+    ) -> Result<Self, ReplayError> {
+        let whole = room::whole(&disk, buffer_blocks);
+        let (built, journal_blocks) = room::build((layer, config), &whole, disk.block_bytes(), options)?;
+        Self::new(layer.name, built, disk, &ReplayOptions { journal_blocks, ..options.clone() })
+    }
+}

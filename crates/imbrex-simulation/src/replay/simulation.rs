@@ -1,0 +1,421 @@
+//! The runner: takes requests in order of arrival, has the layer plan them, cleans when a write is blocked or the disk
+//! idle, and measures.
+//!
+//! Requests are planned in order of arrival, with one exception: while a write is blocked, reads that have arrived may
+//! be served after a cleaning step that allows it ([`Step::More`]), unless they touch the blocked write or a write
+//! before them. So the layer sees the writes in the order of the trace, whatever time things take.
+//!
+//! In idle time, steps are performed whole: a request that arrives during one waits for its end.
+//!
+//! With a scheduler, plans are queued and `dispatch` says what else differs. A queue that holds one operation gives the
+//! same outcome as none.
+
+use super::bands::Looks;
+use super::content::{Content, Host};
+use super::device::Device;
+use super::error::{Fault, Moment, ReplayError};
+use super::growing::Growing;
+use super::journal::{self, Journal};
+use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
+use super::machine::Machine;
+use super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
+use super::options::ReplayOptions;
+use super::outcome::{Below, Outcome};
+use super::room::survives;
+use super::scheduled::Scheduled;
+use super::series::Series;
+use super::{Observer, ServedRequest};
+use imbrex_core::block::{Access, Extent, Lba, Request};
+use imbrex_core::event::Counted;
+use imbrex_core::layer::{Facts, TranslationLayer, Unwritten, Write};
+use imbrex_core::plan::{Event, Plan, Unit};
+use imbrex_engine::JournalNeed;
+use imbrex_engine::journal::Coding;
+use imbrex_trace::TraceSource;
+
+/// A layer on a disk, ready to serve.
+pub struct Simulation {
+    pub(super) name: String,
+    pub(super) layer: Box<dyn TranslationLayer>,
+    pub(super) facts: Facts,
+    pub(super) machine: Machine,
+    pub(super) options: ReplayOptions,
+    pub(super) plan: Plan,
+    pub(super) waiting: Vec<Request>,
+    /// Reused for what a device of a stack will probably be asked.
+    pub(super) foretold: Vec<Vec<Request>>,
+    pub(super) host: HostTotals,
+    latencies: Latencies,
+    pub(super) blocked: Cleaning,
+    pub(super) idle: Cleaning,
+    pub(super) series: Option<Series>,
+    /// Requests that are complete and of which nobody has been told, if the observer is to be told of each.
+    pub(super) told: Option<Vec<ServedRequest>>,
+    /// The space that is asked for, if some is.
+    pub(super) growing: Option<Growing>,
+    /// When bands are looked at, if they are.
+    looks: Option<Looks>,
+    /// When the warm-up ended, or 0: what is measured begins there. None while the simulation warms up.
+    measured_from_ns: Option<u64>,
+    /// When the last request that arrived by itself did; none in a closed loop.
+    last_arrival_ns: Option<u64>,
+}
+
+impl Simulation {
+    /// Puts `layer`, made for the [`space`](super::space) of an empty `disk`, on that disk, lets it begin and fills the
+    /// disk as the options say. A journal has the length that they say; [`Simulation::of`] finds one.
+    ///
+    /// # Errors
+    /// When an option makes no sense, or the layer or the disk refuses.
+    pub fn new(
+        name: &str,
+        layer: Box<dyn TranslationLayer>,
+        disk: Device,
+        options: &ReplayOptions,
+    ) -> Result<Self, ReplayError> {
+        options.check(&disk)?;
+        let journal = options.as_live.then(|| journal_for(&*layer, options, disk.block_bytes())).transpose()?;
+        let facts = layer.facts();
+        let content = options.verify.then(|| used(&disk, facts.unwritten));
+        let machine = Machine::new(disk, facts.ram_blocks, journal, content);
+        let mut simulation = Self {
+            name: name.to_owned(),
+            layer,
+            facts,
+            machine,
+            options: options.clone(),
+            plan: Plan::new(),
+            waiting: Vec::with_capacity(WAITING),
+            foretold: Vec::new(),
+            host: HostTotals::default(),
+            latencies: Latencies::new(),
+            blocked: Cleaning::default(),
+            idle: Cleaning::default(),
+            series: options.window.map(|window| Series::new(window, options.warm_up.is_some())),
+            told: options.each_request.then(Vec::new),
+            growing: options.extend.map(Growing::new),
+            looks: options.bands.as_deref().map(Looks::new),
+            measured_from_ns: options.warm_up.is_none().then_some(0),
+            last_arrival_ns: None,
+        };
+        simulation.machine.disk.set_free_of_charge(true);
+        simulation.begin().map_err(|fault| simulation.error(Moment::Start, fault))?;
+        simulation.prefill().map_err(|fault| simulation.error(Moment::Prefill, fault))?;
+        simulation.machine.disk.set_free_of_charge(false);
+        simulation.forget_counts();
+        simulation.machine.scheduled = Scheduled::new(options.scheduler, options.scheduler_depth);
+        Ok(simulation)
+    }
+
+    /// Blocks the host sees.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.layer.capacity()
+    }
+
+    /// Serves all requests of `source` and sums up. When verifying, everything is read back at the end.
+    ///
+    /// # Errors
+    /// When the source fails, a request lies beyond the capacity, the layer or the disk refuses, or the observer asks
+    /// to stop.
+    pub fn run(mut self, source: &mut dyn TraceSource, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
+        let mut ahead = self.look_ahead(source);
+        loop {
+            ahead.refill(|requests| self.prefetch(requests))?;
+            if self.machine.has_queue() {
+                self.wait_for_next(&mut ahead)?;
+            }
+            if !ahead.advance() {
+                break;
+            }
+            let next = ahead.current();
+            if let Some(looks) = &mut self.looks {
+                looks.before(&next, &*self.layer, observer);
+            }
+            self.grow_when_due(&next).map_err(|fault| self.request_error(next.number, fault))?;
+            self.last_arrival_ns = self.options.queue_depth.is_none().then_some(next.arrival_ns);
+            self.serve_next(&next, &mut ahead, observer).map_err(|fault| self.request_error(next.number, fault))?;
+            self.report(&next, observer)?;
+        }
+        self.see_series();
+        if self.measured_from_ns.is_none() {
+            self.measure_nothing(&ahead)?;
+        }
+        self.grow_to_the_end().map_err(|fault| self.error(Moment::Growth, fault))?;
+        if self.options.flush {
+            self.flush_at_end().map_err(|fault| self.error(Moment::Flush, fault))?;
+            self.advance_series(self.machine.latest_ns());
+            self.see_series();
+        }
+        self.tell_of_requests(observer);
+        if let Some(series) = &mut self.series {
+            series.finish(observer);
+        }
+        let look = |looks: &Looks| looks.end(ahead.requests(), &*self.layer, observer);
+        let contents = self.looks.as_ref().map(look).transpose()?;
+        let outcome = self.outcome().looked_at(contents.as_ref());
+        if self.options.verify {
+            self.read_back().map_err(|fault| self.error(Moment::ReadBack, fault))?;
+        }
+        Ok(outcome)
+    }
+
+    fn look_ahead<'a>(&self, source: &'a mut dyn TraceSource) -> Lookahead<'a> {
+        let block_bytes = self.machine.disk.block_bytes();
+        let addressing = Addressing {
+            block_bytes,
+            capacity: self.layer.capacity(),
+            beyond: self.options.beyond,
+            stretched: self.options.stretch_bytes.map(|bytes| bytes.div_ceil(u64::from(block_bytes))),
+        };
+        Lookahead::new(source, addressing, &self.options)
+    }
+
+    fn serve_next(
+        &mut self,
+        next: &Pending,
+        ahead: &mut Lookahead<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Box<Fault>> {
+        let ends_warm_up = self.measured_from_ns.is_none() && ahead.is_after_warm_up(next.number);
+        if ends_warm_up {
+            self.see_series();
+        }
+        self.arrive(next.arrival_ns)?;
+        if ends_warm_up {
+            self.end_warm_up();
+            observer.warmed_up();
+        }
+        self.serve(next, ahead)?;
+        self.check_now_and_then(next.number)
+    }
+
+    /// A request begins that has arrived at `arrival_ns`; if nothing was left to do before, that was idle time.
+    #[inline]
+    pub(super) fn arrive(&mut self, arrival_ns: u64) -> Result<(), Box<Fault>> {
+        if arrival_ns > self.machine.latest_ns() {
+            self.machine.now_ns = self.machine.latest_ns();
+            self.use_idle_time(arrival_ns)?;
+        }
+        self.machine.begin_request(arrival_ns);
+        Ok(())
+    }
+
+    /// The first request after the warm-up begins: what is complete by now is left out of all figures.
+    fn end_warm_up(&mut self) {
+        let (now_ns, totals) = (self.machine.now_ns, self.totals());
+        if let Some(series) = &mut self.series {
+            series.end_warm_up(now_ns, totals);
+        }
+        self.measure_from(now_ns);
+    }
+
+    /// The trace is over, and no request after the warm-up came to its turn: there is none, or reads let past a blocked
+    /// write were all.
+    fn measure_nothing(&mut self, ahead: &Lookahead<'_>) -> Result<(), ReplayError> {
+        if !ahead.is_after_warm_up(ahead.requests()) {
+            return Err(self.options.all_warm_up(ahead.requests()));
+        }
+        self.end_warm_up();
+        Ok(())
+    }
+
+    /// Counts from `now_ns` on, here and in the devices of a stack. A drive may have been given something to do until
+    /// later, which was counted when it was asked.
+    pub(super) fn measure_from(&mut self, now_ns: u64) {
+        self.forget_counts();
+        let is_stack = self.machine.disk.is_stack();
+        self.measured_from_ns = Some(if is_stack { now_ns } else { now_ns.max(self.machine.latest_ns()) });
+        self.machine.disk.below_mut().iter_mut().for_each(|device| device.measure_from(now_ns));
+    }
+
+    /// Counts anew.
+    fn forget_counts(&mut self) {
+        self.machine.counters = Counters::default();
+        self.machine.disk.forget_work();
+        (self.host, self.latencies) = (HostTotals::default(), Latencies::new());
+        (self.blocked, self.idle) = (Cleaning::default(), Cleaning::default());
+    }
+
+    /// When verifying, checks the layer after every `check_every` requests.
+    pub(super) fn check_now_and_then(&self, requests: u64) -> Result<(), Box<Fault>> {
+        let every = self.options.check_every;
+        let is_time = self.options.verify && every > 0 && requests.is_multiple_of(every);
+        if is_time { Ok(self.layer.check()?) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    pub(super) fn serve(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Box<Fault>> {
+        if self.machine.has_queue() {
+            return self.dispatch(next, ahead);
+        }
+        self.machine.disk.request_begins();
+        self.plan(next, ahead)?;
+        self.completed(next, self.done_ns(next.request.access), ahead);
+        Ok(())
+    }
+
+    /// When the request just performed was complete.
+    #[inline]
+    pub(super) fn done_ns(&self, access: Access) -> u64 {
+        if access == Access::Read { self.machine.delivered_ns() } else { self.machine.served_ns() }
+    }
+
+    /// Lets the layer plan a request, and performs or queues the plans.
+    #[inline(always)]
+    pub(super) fn plan(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Box<Fault>> {
+        let Request { access, at } = next.request;
+        match access {
+            Access::Read => self.read(at),
+            Access::Write => {
+                let hits = self.machine.counters.event(Event::WriteHit);
+                self.write(at, u64::from(next.bytes), Some(ahead))?;
+                let hits = self.machine.counters.event(Event::WriteHit) - hits;
+                self.host.write_hit_requests += u64::from(hits == u64::from(at.blocks));
+                Ok(())
+            }
+            Access::Trim => self.trim(at),
+        }
+    }
+
+    /// A request was complete at `done_ns`.
+    #[inline(always)]
+    pub(super) fn completed(&mut self, request: &Pending, done_ns: u64, ahead: &mut Lookahead<'_>) {
+        let latency_ns = done_ns - request.arrival_ns;
+        self.served(&request.request, request.bytes, latency_ns);
+        if let Some(told) = &mut self.told {
+            let Pending { number, arrival_ns, .. } = *request;
+            told.push(ServedRequest { number, access: request.request.access, arrival_ns, latency_ns });
+        }
+        ahead.completed(done_ns);
+    }
+
+    /// A request of `bytes` bytes took `latency_ns`.
+    #[inline]
+    pub(super) fn served(&mut self, request: &Request, bytes: u32, latency_ns: u64) {
+        self.host.add(request, bytes, latency_ns);
+        self.latencies.add(request.access, latency_ns);
+    }
+
+    pub(super) fn read(&mut self, at: Extent<Lba>) -> Result<(), Box<Fault>> {
+        self.machine.wait_for_room()?;
+        self.machine.expect(at);
+        self.plan.clear();
+        self.layer.read(at, &mut self.plan);
+        self.machine.perform(&mut *self.layer, &self.plan, Host::Reads(at))?;
+        self.machine.delivered()
+    }
+
+    /// Serves a write of `at`, of which the request had `bytes` bytes.
+    #[inline(always)]
+    pub(super) fn write(
+        &mut self,
+        at: Extent<Lba>,
+        bytes: u64,
+        mut ahead: Option<&mut Lookahead<'_>>,
+    ) -> Result<(), Box<Fault>> {
+        let version = self.machine.content.as_mut().map_or(0, Content::next_version);
+        let (mut rest, mut steps) = (at, 0);
+        while !rest.is_empty() {
+            self.machine.wait_for_room()?;
+            self.plan.clear();
+            let request_bytes = (rest == at).then_some(bytes);
+            let took = self.layer.write(Write { at: rest, request_bytes }, &mut self.plan);
+            if took > rest.blocks {
+                return Err(Fault::Took { at: rest, took }.into());
+            }
+            if let Some(content) = &mut self.machine.content {
+                content.written(rest.first(took), version);
+            }
+            self.machine.perform(&mut *self.layer, &self.plan, Host::Writes(rest, version))?;
+            rest = rest.skip(took);
+            if took > 0 {
+                steps = 0;
+            } else {
+                self.make_room(at, rest, &mut steps, ahead.as_deref_mut())?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn trim(&mut self, at: Extent<Lba>) -> Result<(), Box<Fault>> {
+        let mut rest = at;
+        while !rest.is_empty() {
+            self.machine.wait_for_room()?;
+            self.plan.clear();
+            let took = self.layer.trim(rest, &mut self.plan);
+            if took == 0 || took > rest.blocks {
+                return Err(Fault::Took { at: rest, took }.into());
+            }
+            self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
+            if let Some(content) = &mut self.machine.content {
+                content.trimmed(rest.first(took));
+            }
+            rest = rest.skip(took);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<(), Box<Fault>> {
+        self.layer.recovered(&self.machine.disk.media().unit_report(), &mut self.plan)?;
+        self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)
+    }
+
+    /// Everything counted so far. In a stack the media are those of the devices below.
+    pub(super) fn totals(&self) -> Totals {
+        let mut media = self.machine.counters;
+        if self.machine.disk.is_stack() {
+            media.forget_blocks();
+        }
+        self.machine.disk.below().iter().for_each(|device| media.add_below(&device.totals().media));
+        Totals { media, host: self.host }
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        let devices: Vec<Below> = self.machine.disk.below().iter().map(|device| device.measured()).collect();
+        let below: u64 = devices.iter().map(|device| device.outcome.seek_cylinders).sum();
+        let seek_cylinders = below + self.machine.disk.travelled();
+        let measured_from_ns = self.measured_from_ns.unwrap_or(0);
+        // A device of a stack may have been asked nothing since the warm-up.
+        let measured_ns = self.machine.latest_ns().saturating_sub(measured_from_ns);
+        let arrival_ns = self.last_arrival_ns.map(|ns| ns.saturating_sub(measured_from_ns));
+        let time = (measured_ns, self.machine.disk.busy_ns());
+        let totals = self.totals();
+        let outcome = Outcome::new(&totals, &self.latencies, (&self.blocked, &self.idle), time, devices);
+        let (counters, growth) = (Counted::new(self.facts.counters, totals.media.own()), self.growth_outcome());
+        Outcome { counters, arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), seek_cylinders, growth, ..outcome }
+    }
+
+    /// The error of a request; with a queue the fault may be about one planned before it.
+    pub(super) fn request_error(&self, planned: u64, fault: Box<Fault>) -> ReplayError {
+        self.error(Moment::Request(self.machine.serving().unwrap_or(planned)), fault)
+    }
+
+    fn error(&self, moment: Moment, fault: Box<Fault>) -> ReplayError {
+        ReplayError::Layer { layer: self.name.clone(), moment, fault }
+    }
+}
+
+/// Devices on which somebody else has written every block that can be written in place.
+fn used(disk: &Device, unwritten: Unwritten) -> Content {
+    let mut content = Content::new(disk.last(), unwritten);
+    let media = disk.media();
+    for (device, units) in (0..).zip(&media.unit_report().devices) {
+        let units = (0..units.len() as u32).map(|index| Unit { device, index });
+        units.filter(|unit| !media.has_pointer(*unit)).for_each(|unit| content.used_before(media.extent_of(unit)));
+    }
+    content
+}
+
+/// The journal that the options choose for the layer.
+fn journal_for(
+    layer: &dyn TranslationLayer,
+    options: &ReplayOptions,
+    block_bytes: u32,
+) -> Result<Journal, ReplayError> {
+    survives(layer)?;
+    let blocks = options.journal_blocks.unwrap_or(0);
+    let facts = layer.facts().journal;
+    JournalNeed::of(&facts, block_bytes as usize, options.gather, Coding::Compact).check(blocks.into())?;
+    Ok(Journal::new(journal::START, blocks, facts.records, (block_bytes, options.gather)))
+}

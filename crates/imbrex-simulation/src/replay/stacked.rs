@@ -1,0 +1,39 @@
+//! What the device of a stack is asked: a simulation answers, of which a device must not know more.
+
+use super::error::Fault;
+use super::metrics::Totals;
+use super::outcome::Below;
+use imbrex_core::block::Request;
+
+/// A device of a stack, a layer on a drive of its own.
+pub(super) trait Stacked: Send {
+    /// Blocks that it offers.
+    fn capacity(&self) -> u64;
+
+    /// Bytes of a block.
+    fn block_bytes(&self) -> u32;
+
+    /// Prefetches for requests that will probably come.
+    fn prefetch(&mut self, ahead: &[Request]);
+
+    /// Serves a request of the layer above that comes at `now_ns`; when it is complete.
+    fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>>;
+
+    /// How long its drive has been busy since that was last forgotten.
+    fn busy_ns(&self) -> u64;
+
+    /// Whether accesses from now on cost nothing.
+    fn set_free_of_charge(&mut self, free: bool);
+
+    /// Counts from `now_ns` on.
+    fn measure_from(&mut self, now_ns: u64);
+
+    /// Everything counted so far.
+    fn totals(&self) -> Totals;
+
+    /// What was measured.
+    fn measured(&self) -> Below;
+
+    /// When verifying, reads everything back.
+    fn read_back(&mut self) -> Result<(), Box<Fault>>;
+}

@@ -1,0 +1,152 @@
+//! Writes a trace as Parquet.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use ::parquet::basic::{Compression, Encoding, Repetition, Type as Stored, ZstdLevel};
+use ::parquet::data_type::{BoolType, DataType, Int64Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::types::{ColumnPath, Type};
+
+use super::{TraceWriter, WriteError, WriteFormat, Written, refuse_trims};
+use crate::parquet::label::{Checksum, metadata};
+use crate::parquet::{COLUMNS, CREATOR, GROUP_ROWS, SCHEMA_NAME};
+use crate::{TraceInfo, TraceRequest};
+use imbrex_core::block::Access;
+
+/// Decoding takes the same time at every level, and higher ones save little.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Writes row groups of [`GROUP_ROWS`] requests.
+pub(super) struct ParquetWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    source: TraceInfo,
+    /// The row group to come.
+    pending: Vec<TraceRequest>,
+    checksum: Checksum,
+    requests: u64,
+}
+
+impl<W: Write + Send> ParquetWriter<W> {
+    pub(super) fn begin(source: &TraceInfo, sink: W) -> Result<Self, WriteError> {
+        let begun =
+            schema().and_then(|schema| SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties()?)));
+        Ok(Self {
+            file: begun.map_err(failed)?,
+            source: source.clone(),
+            pending: Vec::with_capacity(GROUP_ROWS),
+            checksum: Checksum::default(),
+            requests: 0,
+        })
+    }
+
+    fn write_group(&mut self) -> Result<(), WriteError> {
+        refuse_trims(WriteFormat::Parquet, self.requests, &self.pending)?;
+        self.check_range()?;
+        self.checksum.add(&self.pending);
+        let requests = &self.pending;
+        let written = (|| {
+            let mut group = self.file.next_row_group()?;
+            let integers: [fn(&TraceRequest) -> u64; 3] =
+                [|request| request.arrival_ns, |request| request.offset_bytes, |request| request.bytes.into()];
+            for value in integers {
+                let values: Vec<i64> = requests.iter().map(|request| value(request).cast_signed()).collect();
+                write_column::<Int64Type, W>(&mut group, &values)?;
+            }
+            let writes: Vec<bool> = requests.iter().map(|request| request.access == Access::Write).collect();
+            write_column::<BoolType, W>(&mut group, &writes)?;
+            group.close()
+        })();
+        written.map_err(failed)?;
+        self.requests += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Everything must be a signed number of 64 bits.
+    fn check_range(&self) -> Result<(), WriteError> {
+        for (i, request) in (self.requests..).zip(&self.pending) {
+            for (field, value) in [(COLUMNS[0], request.arrival_ns), (COLUMNS[1], request.offset_bytes)] {
+                if i64::try_from(value).is_err() {
+                    return Err(WriteError::TooLarge { field, value, request: i, format: WriteFormat::Parquet });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write + Send> TraceWriter for ParquetWriter<W> {
+    fn write(&mut self, mut requests: &[TraceRequest]) -> Result<(), WriteError> {
+        while !requests.is_empty() {
+            let (now, later) = requests.split_at(requests.len().min(GROUP_ROWS - self.pending.len()));
+            self.pending.extend_from_slice(now);
+            requests = later;
+            if self.pending.len() == GROUP_ROWS {
+                self.write_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Written, WriteError> {
+        if !self.pending.is_empty() {
+            self.write_group()?;
+        }
+        for pair in metadata(&self.source, &self.checksum) {
+            self.file.append_key_value_metadata(pair);
+        }
+        self.file.finish().map_err(failed)?;
+        Ok(Written { requests: self.requests, rounded: 0 })
+    }
+}
+
+fn write_column<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
+    let Some(mut column) = group.next_column()? else {
+        return Err(ParquetError::General("the schema has too few columns".to_owned()));
+    };
+    column.typed::<T>().write_batch(values, None, None)?;
+    column.close()
+}
+
+fn schema() -> Result<Type, ParquetError> {
+    let column = |(name, stored)| {
+        let column = Type::primitive_type_builder(name, stored).with_repetition(Repetition::REQUIRED).build()?;
+        Ok::<_, ParquetError>(Arc::new(column))
+    };
+    let types = [Stored::INT64, Stored::INT64, Stored::INT64, Stored::BOOLEAN];
+    let columns = COLUMNS.into_iter().zip(types).map(column).collect::<Result<Vec<_>, _>>()?;
+    Type::group_type_builder(SCHEMA_NAME).with_fields(columns).build()
+}
+
+fn properties() -> Result<WriterProperties, ParquetError> {
+    let [arrival, offset, bytes, _] = COLUMNS.map(ColumnPath::from);
+    let properties = WriterProperties::builder()
+        .set_created_by(format!("{CREATOR}{}", env!("CARGO_PKG_VERSION")))
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+        .set_dictionary_enabled(false)
+        // Of a row group, least and greatest; a page's would be read by nobody.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_column_encoding(arrival, Encoding::DELTA_BINARY_PACKED)
+        .set_column_encoding(offset, Encoding::PLAIN)
+        // A trace knows few sizes.
+        .set_column_dictionary_enabled(bytes, true);
+    Ok(properties.build())
+}
+
+/// What the disk said is found again beneath what the encoder makes of it.
+fn failed(error: ParquetError) -> WriteError {
+    match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(cause) => WriteError::Io(*cause),
+            Err(cause) => WriteError::Io(io::Error::other(cause)),
+        },
+        other => WriteError::Io(io::Error::other(other)),
+    }
+}

@@ -1,5 +1,0 @@
-//! What it counts of zones.
-
-crate::counters! {
-    ZONE_SWAP = "zone_swaps", "times", "that two zones, one of them conventional, took each other's place";
-}
