@@ -37,6 +37,7 @@ impl Bands {
     /// The bands of `runs`; the first is unit `first` and begins at block `start`. Runs without bands or blocks are
     /// left out.
     #[must_use]
+    #[inline]
     pub fn new(first: Unit, start: u64, runs: &[BandRun]) -> Self {
         let mut bands = Self { first, start, runs: Vec::new(), count: 0, end: start };
         for run in runs.iter().filter(|run| run.bands > 0 && run.band_blocks > 0) {
@@ -49,30 +50,35 @@ impl Bands {
 
     /// How many bands there are.
     #[must_use]
+    #[inline]
     pub fn count(&self) -> u32 {
         self.count
     }
 
     /// The block of the device at which the first band begins.
     #[must_use]
+    #[inline]
     pub fn start(&self) -> u64 {
         self.start
     }
 
     /// The block of the device after the last band.
     #[must_use]
+    #[inline]
     pub fn end(&self) -> u64 {
         self.end
     }
 
     /// The unit of the band numbered `index` from the first.
     #[must_use]
+    #[inline]
     pub fn unit(&self, index: u32) -> Unit {
         Unit { device: self.first.device, index: self.first.index + index }
     }
 
     /// The number of the band, from the first, that `unit` is.
     #[must_use]
+    #[inline]
     pub fn index(&self, unit: Unit) -> Option<u32> {
         let index = unit.index.checked_sub(self.first.index)?;
         (unit.device == self.first.device && index < self.count).then_some(index)
@@ -106,6 +112,7 @@ impl Bands {
 
     /// The first of the longest bands, if there is one.
     #[must_use]
+    #[inline]
     pub fn longest(&self) -> Option<u32> {
         let longest = self.runs.iter().map(|run| run.band_blocks).max()?;
         self.runs.iter().find(|run| run.band_blocks == longest).map(|run| run.band)

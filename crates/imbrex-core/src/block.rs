@@ -21,6 +21,7 @@ impl Pba {
 
     /// Block `block` of device `device`.
     #[must_use]
+    #[inline]
     pub const fn new(device: u8, block: u64) -> Self {
         debug_assert!(block >> DEVICE_SHIFT == 0);
         Self((device as u64) << DEVICE_SHIFT | block)
@@ -28,42 +29,49 @@ impl Pba {
 
     /// Block `block` of RAM.
     #[must_use]
+    #[inline]
     pub const fn ram(block: u64) -> Self {
         Self::new(Self::RAM, block)
     }
 
     /// Block `block` of the only disk.
     #[must_use]
+    #[inline]
     pub const fn disk(block: u64) -> Self {
         Self::new(Self::DISK, block)
     }
 
     /// The device this block lies on.
     #[must_use]
+    #[inline]
     pub const fn device(self) -> u8 {
         (self.0 >> DEVICE_SHIFT) as u8
     }
 
     /// The block number inside its device.
     #[must_use]
+    #[inline]
     pub const fn block(self) -> u64 {
         self.0 & ((1 << DEVICE_SHIFT) - 1)
     }
 
     /// Whether the block lies in RAM and so vanishes with the power.
     #[must_use]
+    #[inline]
     pub const fn is_ram(self) -> bool {
         self.device() == Self::RAM
     }
 
     /// The number that encodes device and block together, as journals store it.
     #[must_use]
+    #[inline]
     pub const fn to_raw(self) -> u64 {
         self.0
     }
 
     /// The address that [`Pba::to_raw`] encoded.
     #[must_use]
+    #[inline]
     pub const fn from_raw(raw: u64) -> Self {
         Self(raw)
     }
@@ -122,6 +130,7 @@ pub struct Extent<A> {
 
 impl<A: Address> Extent<A> {
     /// `blocks` blocks from `start`.
+    #[inline]
     pub const fn new(start: A, blocks: u32) -> Self {
         Self { start, blocks }
     }
@@ -130,32 +139,38 @@ impl<A: Address> Extent<A> {
     ///
     /// # Panics
     /// When the run is longer than `u32::MAX` blocks.
+    #[inline]
     pub fn between(start: A, end: A) -> Self {
         let blocks = u32::try_from(end.since(start)).expect("an extent holds at most u32::MAX blocks");
         Self { start, blocks }
     }
 
     /// The block after the last.
+    #[inline]
     pub fn end(&self) -> A {
         self.start.plus(u64::from(self.blocks))
     }
 
     /// Whether no block is in it.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.blocks == 0
     }
 
     /// Whether `at` is one of its blocks.
+    #[inline]
     pub fn contains(&self, at: A) -> bool {
         self.start <= at && at < self.end()
     }
 
     /// Whether the two share a block.
+    #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {
         self.start < other.end() && other.start < self.end()
     }
 
     /// The blocks both hold, if any.
+    #[inline]
     pub fn intersection(&self, other: &Self) -> Option<Self> {
         let start = self.start.max(other.start);
         let end = self.end().min(other.end());
@@ -164,6 +179,7 @@ impl<A: Address> Extent<A> {
 
     /// What remains without the first `blocks` blocks.
     #[must_use]
+    #[inline]
     pub fn skip(&self, blocks: u32) -> Self {
         debug_assert!(blocks <= self.blocks);
         Self { start: self.start.plus(u64::from(blocks)), blocks: self.blocks - blocks }
@@ -171,11 +187,13 @@ impl<A: Address> Extent<A> {
 
     /// The first `blocks` blocks, or all of them if there are fewer.
     #[must_use]
+    #[inline]
     pub fn first(&self, blocks: u32) -> Self {
         Self { start: self.start, blocks: self.blocks.min(blocks) }
     }
 
     /// Its blocks, one by one.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = A> + use<A> {
         let start = self.start;
         (0..u64::from(self.blocks)).map(move |i| start.plus(i))
@@ -185,6 +203,7 @@ impl<A: Address> Extent<A> {
 impl Extent<Lba> {
     /// Whether all its blocks lie below `capacity`. Unlike [`Extent::end`] it takes extents that nobody has vetted.
     #[must_use]
+    #[inline]
     pub fn is_within(&self, capacity: u64) -> bool {
         self.start.0.checked_add(u64::from(self.blocks)).is_some_and(|end| end <= capacity)
     }

@@ -31,11 +31,13 @@ pub struct Footprint(Vec<Touch>);
 
 impl Footprint {
     /// With memory for what most operations touch: a source, a target and a pointer.
+    #[inline]
     pub fn with_room() -> Self {
         Self(Vec::with_capacity(4))
     }
 
     /// Of a Move.
+    #[inline]
     pub fn of_move(from: Place, to: Place, blocks: u32, media: &dyn Media) -> Self {
         let mut footprint = Self::default();
         footprint.add_move(from, to, blocks, media);
@@ -43,6 +45,7 @@ impl Footprint {
     }
 
     /// Of a Reset.
+    #[inline]
     pub fn of_reset(unit: Unit, media: &dyn Media) -> Self {
         let mut footprint = Self::default();
         footprint.add_reset(unit, media);
@@ -50,6 +53,7 @@ impl Footprint {
     }
 
     /// Adds what a Move touches: its source, its target, what the write destroys, and the write pointers it moves.
+    #[inline]
     pub fn add_move(&mut self, from: Place, to: Place, blocks: u32, media: &dyn Media) {
         if let Place::At(from) = from {
             self.0.push(Touch::Blocks { at: Extent::new(from, blocks), write: false });
@@ -65,6 +69,7 @@ impl Footprint {
     }
 
     /// Adds what a Reset touches: all that is empty after it or usable no more, with its write pointers.
+    #[inline]
     pub fn add_reset(&mut self, unit: Unit, media: &dyn Media) {
         media.emptied_by(unit, &mut |at| {
             self.add_change(at);
@@ -83,26 +88,31 @@ impl Footprint {
     }
 
     /// Adds blocks whose content changes.
+    #[inline]
     pub fn add_change(&mut self, at: Extent<Pba>) {
         self.0.push(Touch::Blocks { at, write: true });
     }
 
     /// Touches nothing again, and keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
     /// The blocks that it touches, as many runs as there are.
+    #[inline]
     pub fn runs(&self) -> impl Iterator<Item = Extent<Pba>> {
         self.0.iter().filter_map(|touch| if let Touch::Blocks { at, .. } = touch { Some(*at) } else { None })
     }
 
     /// The write pointers that it moves.
+    #[inline]
     pub fn pointers(&self) -> impl Iterator<Item = Unit> {
         self.0.iter().filter_map(|touch| if let Touch::Pointer(unit) = touch { Some(*unit) } else { None })
     }
 
     /// Whether the two must not run at once (rule 2).
+    #[inline]
     pub fn conflicts(&self, other: &Self) -> bool {
         self.0.iter().any(|a| other.0.iter().any(|b| a.conflicts(b)))
     }

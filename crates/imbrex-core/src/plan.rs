@@ -20,6 +20,7 @@ pub struct Unit {
 impl Unit {
     /// Unit `index` of the only disk.
     #[must_use]
+    #[inline]
     pub const fn disk(index: u32) -> Self {
         Self { device: Pba::DISK, index }
     }
@@ -85,6 +86,7 @@ impl Why {
 
     /// The name used in results.
     #[must_use]
+    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -170,28 +172,33 @@ pub struct Plan {
 impl Plan {
     /// An empty plan.
     #[must_use]
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The operations, in planning order.
     #[must_use]
+    #[inline]
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
 
     /// Whether nothing was planned.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
 
     /// Forgets the operations and keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.ops.clear();
     }
 
     /// Adds any operation.
+    #[inline]
     pub fn push(&mut self, op: Op) {
         self.ops.push(op);
     }
@@ -215,32 +222,38 @@ impl Plan {
 
     /// Copies `blocks` blocks with a Move that joins none before it: the one before may end where a unit begins that can
     /// only be written by itself. A Count behind it parts it from what follows.
+    #[inline]
     pub fn copy_apart(&mut self, from: Place, to: Place, blocks: u32, why: Why) {
         self.ops.push(Op::Move { from, to, blocks, why, redo: false });
     }
 
     /// Copies `blocks` blocks through the plan's redo entry.
+    #[inline]
     pub fn redo_copy(&mut self, from: Place, to: Place, blocks: u32, why: Why) {
         self.ops.push(Op::Move { from, to, blocks, why, redo: true });
     }
 
     /// Notes a change of the map.
+    #[inline]
     pub fn record(&mut self, record: Record) {
         self.ops.push(Op::Record { record, redo: false });
     }
 
     /// Notes a change of the map that is durable together with the plan's other redo records and its redo moves, if it
     /// has any.
+    #[inline]
     pub fn redo_record(&mut self, record: Record) {
         self.ops.push(Op::Record { record, redo: true });
     }
 
     /// Empties a unit.
+    #[inline]
     pub fn reset(&mut self, unit: Unit) {
         self.ops.push(Op::Reset(unit));
     }
 
     /// Gives space back; joins the Free before it when it continues there.
+    #[inline]
     pub fn free(&mut self, space: Extent<Pba>) {
         if let Some(Op::Free(last)) = self.ops.last_mut()
             && last.end() == space.start
@@ -253,6 +266,7 @@ impl Plan {
     }
 
     /// Counts an event, unless it happened no times.
+    #[inline]
     pub fn count(&mut self, event: Event, times: u32) {
         if times > 0 {
             self.ops.push(Op::Count(event, times));
@@ -260,6 +274,7 @@ impl Plan {
     }
 
     /// Counts an event that happened more often than an operation can say.
+    #[inline]
     pub fn count_all(&mut self, event: Event, mut times: u64) {
         while times > 0 {
             let some = u32::try_from(times).unwrap_or(u32::MAX);

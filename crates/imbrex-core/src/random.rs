@@ -15,6 +15,7 @@ pub struct Random(Xoshiro256PlusPlus);
 impl Random {
     /// The stream of `seed`.
     #[must_use]
+    #[inline]
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }

@@ -83,6 +83,7 @@ impl Tracks {
 
     /// Tracks of that kind in a group.
     #[must_use]
+    #[inline]
     pub const fn tracks_of(&self, side: Side) -> u32 {
         match side {
             Side::Bottom => self.bottom_tracks,
@@ -113,12 +114,14 @@ impl Tracks {
 
     /// Blocks of all groups.
     #[must_use]
+    #[inline]
     pub const fn interlaced_blocks(&self) -> u64 {
         self.groups as u64 * self.group_blocks()
     }
 
     /// Blocks of the disk.
     #[must_use]
+    #[inline]
     pub const fn blocks(&self) -> u64 {
         self.conventional_blocks() + self.interlaced_blocks()
     }
@@ -138,6 +141,7 @@ impl Tracks {
 
     /// The track of a block and its offset there; none of a conventional one.
     #[must_use]
+    #[inline]
     pub const fn locate(&self, block: u64) -> Option<(Track, u32)> {
         let Some(block) = block.checked_sub(self.conventional_blocks()) else { return None };
         let (group, rest) = (block / self.group_blocks(), block % self.group_blocks());

@@ -54,6 +54,7 @@ pub struct RealmTimes {
 impl Realms {
     /// All zones of both domains, conventional ones first.
     #[must_use]
+    #[inline]
     pub fn zones(&self) -> Zones {
         let count = self.count * (self.conventional_zones + self.sequential_zones);
         Zones { first: self.first, count, zone_blocks: self.zone_blocks }
@@ -61,12 +62,14 @@ impl Realms {
 
     /// How many of these zones are in the conventional domain.
     #[must_use]
+    #[inline]
     pub fn all_conventional(&self) -> u32 {
         self.count * self.conventional_zones
     }
 
     /// The numbers, among all zones, of the conventional zones of a realm.
     #[must_use]
+    #[inline]
     pub fn conventional_of(&self, realm: u32) -> Range<u32> {
         let first = realm * self.conventional_zones;
         first..first + self.conventional_zones
@@ -74,6 +77,7 @@ impl Realms {
 
     /// The numbers, among all zones, of the sequential zones of a realm.
     #[must_use]
+    #[inline]
     pub fn sequential_of(&self, realm: u32) -> Range<u32> {
         let first = self.all_conventional() + realm * self.sequential_zones;
         first..first + self.sequential_zones
@@ -81,6 +85,7 @@ impl Realms {
 
     /// The realm of a zone, by its number among all zones.
     #[must_use]
+    #[inline]
     pub fn realm_of(&self, zone: u32) -> u32 {
         match zone.checked_sub(self.all_conventional()) {
             None => zone / self.conventional_zones,
@@ -90,12 +95,14 @@ impl Realms {
 
     /// The blocks of the conventional span of a realm.
     #[must_use]
+    #[inline]
     pub fn conventional(&self, realm: u32) -> Extent<Pba> {
         self.span(&self.conventional_of(realm))
     }
 
     /// The blocks of the sequential span of a realm.
     #[must_use]
+    #[inline]
     pub fn sequential(&self, realm: u32) -> Extent<Pba> {
         self.span(&self.sequential_of(realm))
     }
@@ -106,6 +113,7 @@ impl Realms {
 
     /// The unit whose reset activates the sequential span of a realm.
     #[must_use]
+    #[inline]
     pub fn to_sequential(&self, realm: u32) -> Unit {
         self.zones().unit(self.zones().count + realm)
     }
@@ -113,12 +121,14 @@ impl Realms {
     /// The unit whose reset activates the conventional span of a realm. The drive refuses it while a sequential zone of
     /// the realm is not empty.
     #[must_use]
+    #[inline]
     pub fn to_conventional(&self, realm: u32) -> Unit {
         self.zones().unit(self.zones().count + self.count + realm)
     }
 
     /// The realm whose span the reset of `unit` activates, and whether that is the sequential one.
     #[must_use]
+    #[inline]
     pub fn activated_by(&self, unit: Unit) -> Option<(u32, bool)> {
         let zones = self.zones();
         let number = unit.index.checked_sub(zones.first.index)?.checked_sub(zones.count)?;
@@ -130,12 +140,14 @@ impl Realms {
 impl Zones {
     /// The unit of the zone numbered `index` from the first.
     #[must_use]
+    #[inline]
     pub fn unit(&self, index: u32) -> Unit {
         Unit { device: self.first.device, index: self.first.index + index }
     }
 
     /// The number of the zone, from the first, that `unit` is.
     #[must_use]
+    #[inline]
     pub fn index(&self, unit: Unit) -> Option<u32> {
         let index = unit.index.checked_sub(self.first.index)?;
         (unit.device == self.first.device && index < self.count).then_some(index)
@@ -143,6 +155,7 @@ impl Zones {
 
     /// Block `offset` of the zone numbered `index` from the first.
     #[must_use]
+    #[inline]
     pub fn block(&self, index: u32, offset: u32) -> Pba {
         let zone = u64::from(self.first.index) + u64::from(index);
         Pba::new(self.first.device, zone * u64::from(self.zone_blocks) + u64::from(offset))
@@ -150,6 +163,7 @@ impl Zones {
 
     /// The zone, from the first, and the offset in it of a block.
     #[must_use]
+    #[inline]
     pub fn locate(&self, block: Pba) -> Option<(u32, u32)> {
         let zone = u32::try_from(block.block() / u64::from(self.zone_blocks)).ok()?;
         let index = self.index(Unit { device: block.device(), index: zone })?;
@@ -158,6 +172,7 @@ impl Zones {
 
     /// All blocks of the zone numbered `index` from the first.
     #[must_use]
+    #[inline]
     pub fn extent(&self, index: u32) -> Extent<Pba> {
         Extent::new(self.block(index, 0), self.zone_blocks)
     }

@@ -21,6 +21,7 @@ impl Tag {
 
     /// Version `version` of block `lba`; versions count from 1 and wrap after 2^28.
     #[must_use]
+    #[inline]
     pub fn new(lba: Lba, version: u32) -> Self {
         debug_assert!(lba.0 < 1 << (64 - VERSION_BITS));
         let version = u64::from(version) & ((1 << VERSION_BITS) - 1);
@@ -29,18 +30,21 @@ impl Tag {
 
     /// The logical block, unless the content is zeros.
     #[must_use]
+    #[inline]
     pub fn lba(self) -> Option<Lba> {
         (self != Self::ZERO).then_some(Lba(self.0 >> VERSION_BITS))
     }
 
     /// The version; 0 for zeros.
     #[must_use]
+    #[inline]
     pub fn version(self) -> u32 {
         (self.0 & ((1 << VERSION_BITS) - 1)) as u32
     }
 
     /// This version of the block `blocks` further on; zeros stay zeros.
     #[must_use]
+    #[inline]
     pub fn plus(self, blocks: u64) -> Self {
         if self == Self::ZERO { self } else { Self(self.0 + (blocks << VERSION_BITS)) }
     }
@@ -91,12 +95,14 @@ pub struct TagMap {
 impl TagMap {
     /// All zeros.
     #[must_use]
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// What block `block` holds.
     #[must_use]
+    #[inline]
     pub fn get(&self, block: u64) -> Tag {
         let (page, offset) = (block as usize / PAGE, block as usize % PAGE);
         match self.pages.get(page) {
@@ -110,6 +116,7 @@ impl TagMap {
     /// What block `block` holds, and how many of the `blocks` from there on are seen at once to continue it, each
     /// holding `tag.plus(i)`. At least one; a run that goes on past a page comes in parts.
     #[must_use]
+    #[inline]
     pub fn run(&self, block: u64, blocks: u32) -> (Tag, u32) {
         let (page, offset) = (block as usize / PAGE, block as usize % PAGE);
         let part = blocks.min((PAGE - offset) as u32);
@@ -130,6 +137,7 @@ impl TagMap {
     }
 
     /// Block `block + i` now holds `tag.plus(i)`, for `i < blocks`.
+    #[inline]
     pub fn set_run(&mut self, block: u64, blocks: u32, tag: Tag) {
         let mut done = 0;
         while done < blocks {
@@ -167,6 +175,7 @@ impl TagMap {
     }
 
     /// Copies what `from` holds in `[source, source + blocks)` to `[target, target + blocks)`.
+    #[inline]
     pub fn copy_from(&mut self, from: &Self, source: u64, target: u64, blocks: u32) {
         let mut done = 0;
         while done < blocks {
@@ -191,6 +200,7 @@ impl TagMap {
     }
 
     /// Copies inside one address space. The source is read whole before the target is written.
+    #[inline]
     pub fn copy_within(&mut self, source: u64, target: u64, blocks: u32) {
         let mut taken = Self::new();
         taken.copy_from(self, source, 0, blocks);
