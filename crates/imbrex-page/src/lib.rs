@@ -11,3 +11,4 @@ mod units;
 
 pub use html::live;
 pub use report::{Report, Row};
+pub use rows::RowError;

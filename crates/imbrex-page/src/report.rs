@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 
-use crate::rows::{self, Kind};
+use crate::rows::{self, Kind, RowError};
 use crate::{html, units};
 
 /// A row of results as the program writes it, see docs/json.md.
@@ -55,16 +55,16 @@ impl Report {
     /// Adds rows of one source, of whatever schemas.
     ///
     /// # Errors
-    /// One line about a row that no page can show.
-    pub fn add(&mut self, rows: Vec<Row>) -> Result<(), String> {
+    /// When no page can show a row; the rows before it are added.
+    pub fn add(&mut self, rows: Vec<Row>) -> Result<(), RowError> {
         self.add_of(rows, None)
     }
 
     /// Adds rows about the run that was added as the one of this number, from 0.
     ///
     /// # Errors
-    /// One line about a row that no page can show.
-    pub fn add_of(&mut self, rows: Vec<Row>, run: Option<usize>) -> Result<(), String> {
+    /// When no page can show a row; the rows before it are added.
+    pub fn add_of(&mut self, rows: Vec<Row>, run: Option<usize>) -> Result<(), RowError> {
         let mut last = None;
         for row in rows {
             let kind = rows::kind(&row)?;

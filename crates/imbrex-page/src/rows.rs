@@ -13,6 +13,29 @@ pub(crate) enum Kind {
     Other,
 }
 
+/// Why a page cannot show a row.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RowError {
+    /// The row has no schema.
+    #[error("a row has no \"schema\": write results with --format json, or as .json")]
+    NoSchema,
+    /// The row's schema has another version than the one that is read.
+    #[error("{schema}: this program reads {reads}; make the results again with it")]
+    Version {
+        /// The row's schema.
+        schema: String,
+        /// The schema that is read.
+        reads: String,
+    },
+}
+
+/// For callers whose own errors are lines of text.
+impl From<RowError> for String {
+    fn from(why: RowError) -> Self {
+        why.to_string()
+    }
+}
+
 /// The schemas that a page knows more of than their names, and their versions.
 const KNOWN: [(&str, &str, Kind); 3] =
     [("imbrex.run/", "3", Kind::Run), ("imbrex.series/", "2", Kind::Window), ("imbrex.claim/", "1", Kind::Claim)];
@@ -20,10 +43,9 @@ const KNOWN: [(&str, &str, Kind); 3] =
 /// What a row says of.
 ///
 /// # Errors
-/// One line about a row that says no schema, or one of another version.
-pub(crate) fn kind(row: &Value) -> Result<Kind, String> {
-    let schema =
-        row["schema"].as_str().ok_or("a row has no \"schema\": write results with --format json, or as .json")?;
+/// When a row says no schema, or one of another version.
+pub(crate) fn kind(row: &Value) -> Result<Kind, RowError> {
+    let schema = row["schema"].as_str().ok_or(RowError::NoSchema)?;
     if let Some(unit) = crate::units::unit_of(schema) {
         return Ok(Kind::Unit(unit));
     }
@@ -32,7 +54,7 @@ pub(crate) fn kind(row: &Value) -> Result<Kind, String> {
     };
     match schema.strip_prefix(prefix) {
         Some(version) if version == *known => Ok(*kind),
-        _ => Err(format!("{schema}: this program reads {prefix}{known}; make the results again with it")),
+        _ => Err(RowError::Version { schema: schema.to_owned(), reads: format!("{prefix}{known}") }),
     }
 }
 
@@ -60,8 +82,8 @@ mod tests {
         assert_eq!(of("imbrex.run/3"), Ok(Kind::Run));
         assert_eq!(of("imbrex.tracks/1"), Ok(Kind::Unit("track")));
         assert_eq!(of("imbrex.moved/1"), Ok(Kind::Other));
-        assert!(of("imbrex.run/1").is_err_and(|said| said.contains("imbrex.run/3")));
-        assert!(kind(&json!({ "a": 1 })).is_err_and(|said| said.contains("schema")));
+        assert!(of("imbrex.run/1").is_err_and(|said| said.to_string().contains("this program reads imbrex.run/3;")));
+        assert_eq!(kind(&json!({ "a": 1 })), Err(RowError::NoSchema));
     }
 
     #[test]
