@@ -9,26 +9,47 @@ use imbrex::layer::{Condition, UnitState};
 use imbrex::media::Media;
 use imbrex::plan::Unit;
 
+/// Why a drive's limit on active zones rules a layer out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TooManyActive {
+    /// The layer states no limit of its own.
+    #[error(
+        "{layer} cannot be served: it keeps any number of zones active, and the drive allows {limit} active zones; \
+         choose another layer"
+    )]
+    AnyNumber {
+        /// The layer.
+        layer: String,
+        /// Active zones that the drive allows.
+        limit: u32,
+    },
+    /// The layer needs more than the drive allows.
+    #[error(
+        "{layer} cannot be served: it needs room for {needed} active zones, and the drive allows {limit} active zones; \
+         choose another layer"
+    )]
+    Needs {
+        /// The layer.
+        layer: String,
+        /// Active zones that it needs, those that an earlier epoch may have left included.
+        needed: u32,
+        /// Active zones that the drive allows.
+        limit: u32,
+    },
+}
+
 /// Refuses a layer that keeps more zones active than its drive allows.
 ///
 /// # Errors
-/// One line with both numbers.
-pub fn suits(layer: &str, most: Option<u32>, media: &dyn Media, journal: &[Extent<Pba>]) -> Result<(), String> {
+/// When it does, or states no limit where the drive has one.
+pub fn suits(layer: &str, most: Option<u32>, media: &dyn Media, journal: &[Extent<Pba>]) -> Result<(), TooManyActive> {
     let Some(limit) = media.max_active() else { return Ok(()) };
     let in_zones = journal.iter().filter(|copy| media.has_pointer(media.unit_of(copy.start))).count() as u32;
-    let refuse = |needs: String| {
-        Err(format!(
-            "{layer} cannot be served: {needs}, and the drive allows {limit} active zones; choose another layer"
-        ))
-    };
-    match most {
-        None => refuse("it keeps any number of zones active".to_owned()),
-        // What an epoch left behind stays active until the next one has begun.
-        Some(most) if 2 * (most + in_zones) > limit => {
-            refuse(format!("it needs room for {} active zones", 2 * (most + in_zones)))
-        }
-        Some(_) => Ok(()),
-    }
+    let layer = layer.to_owned();
+    let Some(most) = most else { return Err(TooManyActive::AnyNumber { layer, limit }) };
+    // What an epoch left behind stays active until the next one has begun.
+    let needed = 2 * (most + in_zones);
+    if needed > limit { Err(TooManyActive::Needs { layer, needed, limit }) } else { Ok(()) }
 }
 
 /// The zones to make full before an epoch begins: a layer and its journal may need half of what the drive allows.

@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::Store;
 
-/// Why nothing can be scrubbed.
-pub const NO_SUMS: &str = "the volume has no checksums; they are chosen with `imbrex format --checksums`";
+/// Nothing can be scrubbed: no member has checksums.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the volume has no checksums; they are chosen with `imbrex format --checksums`")]
+pub struct NoSums;
 
 /// Blocks without gap.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

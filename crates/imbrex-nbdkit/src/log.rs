@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use imbrex_live::service::OptionError;
 use imbrex_live::service::log::{self, Unread};
 
 static JSON: AtomicBool = AtomicBool::new(false);
@@ -12,11 +13,11 @@ static JSON: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 /// When there is no such form.
-pub fn choose(form: &str) -> Result<(), String> {
+pub fn choose(form: &str) -> Result<(), OptionError> {
     let json = match form {
         "text" => false,
         "json" => true,
-        _ => return Err(format!("log={form}: it takes text or json")),
+        _ => return Err(OptionError::value("log", form, "text or json")),
     };
     JSON.store(json, Ordering::Relaxed);
     Ok(())

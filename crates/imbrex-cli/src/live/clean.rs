@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use imbrex_live::service::Status;
 use imbrex_live::service::control::{self, Question, Reply};
@@ -65,7 +65,7 @@ impl Clean {
 }
 
 fn ask(control: &Path, question: Question) -> Result<Status> {
-    match control::ask(control, question).map_err(|why| anyhow!(why))? {
+    match control::ask(control, question)? {
         Reply::Status(status) => Ok(*status),
         Reply::Metrics(_) | Reply::Units(_) => bail!("the server answers what it was not asked"),
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use imbrex_live::service::control::{self, Question, Reply};
 
@@ -23,7 +23,7 @@ pub struct Grow {
 impl Grow {
     pub fn run(self) -> Result<()> {
         let control = socket::control_of(&self.socket);
-        match control::ask(&control, Question::Grow { bytes: self.bytes }).map_err(|why| anyhow!(why))? {
+        match control::ask(&control, Question::Grow { bytes: self.bytes })? {
             Reply::Status(status) => print_line(status::shown(&status).trim_end_matches('\n'))?,
             Reply::Metrics(_) | Reply::Units(_) => bail!("the server answers what it was not asked"),
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use imbrex_live::offline;
 use imbrex_live::scrub::{Blocks, Found};
@@ -136,7 +136,7 @@ fn is_socket(path: &Path) -> bool {
 }
 
 fn ask(control: &Path, question: Question) -> Result<Status> {
-    match control::ask(control, question).map_err(|why| anyhow!(why))? {
+    match control::ask(control, question)? {
         Reply::Status(status) => Ok(*status),
         Reply::Metrics(_) | Reply::Units(_) => bail!("the server answers what it was not asked"),
     }

@@ -160,7 +160,7 @@ impl Serve {
         let mut options = imbrex_live::service::ServiceOptions::default();
         for (key, value) in self.service_pairs(&control) {
             let value = value.to_str().ok_or_else(|| anyhow!("{} is not UTF-8", value.display()))?;
-            options.set(key, value).map_err(|why| anyhow!(why))?;
+            options.set(key, value)?;
         }
         let processors = thread::available_parallelism().map_or(1, |n| n.get());
         let device = DeviceOptions {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use imbrex_live::service::control::{self, Question, Reply};
 use imbrex_live::service::{ChecksumStatus, GrowthStatus, Latency, PacingStatus, Runner, ScrubStatus, Status, Times};
@@ -35,7 +35,7 @@ enum Form {
 impl Show {
     pub fn run(self) -> Result<()> {
         let question = if self.format == Form::Prometheus { Question::Metrics } else { Question::Status };
-        let reply = control::ask(&socket::control_of(&self.socket), question).map_err(|why| anyhow!(why))?;
+        let reply = control::ask(&socket::control_of(&self.socket), question)?;
         let text = match reply {
             Reply::Metrics(text) => text,
             Reply::Units(_) => bail!("the server answers what it was not asked"),

@@ -39,7 +39,7 @@ impl Top {
         let ask = || match control::ask(&control, Question::Status) {
             Ok(Reply::Status(status)) => Ok(*status),
             Ok(Reply::Metrics(_) | Reply::Units(_)) => Err("the server answers what it was not asked".to_owned()),
-            Err(why) => Err(why),
+            Err(why) => Err(why.to_string()),
         };
         let mut seen = Seen::new(ask().map_err(|why| anyhow!(why))?);
         let mut terminal = ratatui::try_init()?;

@@ -117,6 +117,7 @@ impl Images {
                     e @ (VolumeError::Room(_)
                     | VolumeError::Sums(_)
                     | VolumeError::Refused(_)
+                    | VolumeError::Active(_)
                     | VolumeError::Journal(_)
                     | VolumeError::Config(_)),
                 ) => {

@@ -6,7 +6,7 @@ use imbrex::block::{Address, Extent, Lba, Pba};
 
 use super::map::{Mapped, Run};
 use super::{LayerState, layers};
-use crate::scrub::{self, Found, runs};
+use crate::scrub::{self, Found, NoSums, runs};
 use crate::volume::{Volume, VolumeError};
 
 /// Reads everything that has a checksum. `go_on` is told how many more blocks have been looked at, and says whether to.
@@ -20,7 +20,7 @@ pub fn scrub(volume: &Volume, mut go_on: impl FnMut(u64) -> bool) -> Result<Foun
         damaged.push(scrub::scan(member.as_ref(), &mut found, &mut go_on));
     }
     if !volume.members.iter().any(|member| member.summed().is_some()) {
-        return Err(VolumeError::Refused(scrub::NO_SUMS.to_owned()));
+        return Err(NoSums.into());
     }
     if damaged.iter().any(|blocks| !blocks.is_empty()) {
         name(&mut found, layers(volume)?, damaged);

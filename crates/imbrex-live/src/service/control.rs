@@ -101,6 +101,22 @@ pub enum Reply {
     Units(Vec<Value>),
 }
 
+/// Why a question has no reply.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// No server answers at the socket.
+    #[error("{}: no server answers there: {source}", .path.display())]
+    NoServer {
+        /// The socket.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The server answers that it does not do what it was asked for, and why.
+    #[error("{0}")]
+    Refused(String),
+}
+
 /// A socket that is listened at.
 pub struct Control {
     path: PathBuf,
@@ -290,7 +306,7 @@ fn reply(question: Question, service: &Service) -> Answer {
         Question::Resume => engine.set_cleaning(Cleaning::WhenIdle),
         Question::Scrub { percent } => {
             if let Err(why) = service.scrub(percent) {
-                return Answer::Error(why);
+                return Answer::Error(why.to_string());
             }
         }
         Question::Throttle { percent } => engine.set_throttle(percent),
@@ -307,12 +323,12 @@ fn reply(question: Question, service: &Service) -> Answer {
 /// Asks the server whose control socket is at `path`.
 ///
 /// # Errors
-/// One line that says why there is no answer.
-pub fn ask(path: &Path, question: Question) -> Result<Reply, String> {
+/// When no server answers, or the server refuses.
+pub fn ask(path: &Path, question: Question) -> Result<Reply, AskError> {
     match exchange(path, question) {
         Ok(Answer::Ok(reply)) => Ok(reply),
-        Ok(Answer::Error(why)) => Err(why),
-        Err(e) => Err(format!("{}: no server answers there: {e}", path.display())),
+        Ok(Answer::Error(why)) => Err(AskError::Refused(why)),
+        Err(source) => Err(AskError::NoServer { path: path.to_owned(), source }),
     }
 }
 

@@ -10,21 +10,19 @@ use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::ServiceError;
+
 /// The number of the right to lock any amount of memory.
 const CAP_IPC_LOCK: u32 = 14;
-
-/// What is to be done where memory may not be locked.
-const REMEDY: &str = "let it lock any amount (LimitMEMLOCK=infinity of a systemd unit, `ulimit -l unlimited` of a shell), \
-                      give it CAP_IPC_LOCK, or serve without --lock-memory";
 
 /// Locks the memory of this process, now and from now on.
 ///
 /// # Errors
-/// One line that says why it cannot be, and what helps.
-pub(super) fn lock() -> Result<(), String> {
+/// When it may not be locked.
+pub(super) fn lock() -> Result<(), ServiceError> {
     let limit = raised(getrlimit(Resource::Memlock));
     may_lock(limit, &fs::read_to_string("/proc/self/status").unwrap_or_default())?;
-    let refused = |error: Errno| format!("memory cannot be locked: {error}; {REMEDY}");
+    let refused = |error: Errno| ServiceError::MemoryRefused(error.into());
     // Now all of it, and later, stacks of threads for one, what is used.
     mlockall(MlockAllFlags::CURRENT).map_err(refused)?;
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT).map_err(refused)
@@ -38,13 +36,11 @@ fn raised(limit: Rlimit) -> Option<u64> {
 
 /// Whether a process may lock all that it ever takes, by its limit in bytes and what the system says of it. A limit that
 /// is enough at the start would let allocations fail later: all that is mapped counts, used or not.
-fn may_lock(limit: Option<u64>, process: &str) -> Result<(), String> {
+fn may_lock(limit: Option<u64>, process: &str) -> Result<(), ServiceError> {
     let rights = process.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let rights = rights.and_then(|rights| u64::from_str_radix(rights.trim(), 16).ok()).unwrap_or(0);
     match limit {
-        Some(bytes) if rights >> CAP_IPC_LOCK & 1 == 0 => {
-            Err(format!("memory cannot be locked: this process may lock {} KiB only; {REMEDY}", bytes >> 10))
-        }
+        Some(bytes) if rights >> CAP_IPC_LOCK & 1 == 0 => Err(ServiceError::MemoryLimit { kib: bytes >> 10 }),
         _ => Ok(()),
     }
 }
@@ -58,9 +54,8 @@ mod tests {
     #[test]
     fn a_limit_is_refused_with_what_helps_unless_there_is_the_right() {
         let (without, with) = ("Name:\timbrex\nCapEff:\t00000000a80425fb\n", "CapEff:\t000001ffffffffff\n");
-        assert_eq!(may_lock(None, without), Ok(()));
-        assert_eq!(may_lock(Some(8 << 20), with), Ok(()));
-        let refused = may_lock(Some(8 << 20), without).unwrap_err();
+        assert!(may_lock(None, without).is_ok() && may_lock(Some(8 << 20), with).is_ok());
+        let refused = may_lock(Some(8 << 20), without).unwrap_err().to_string();
         assert!(refused.contains("8192 KiB") && refused.contains("LimitMEMLOCK=infinity"), "{refused}");
         assert!(may_lock(Some(1), "").is_err(), "where nobody says");
     }
@@ -68,7 +63,7 @@ mod tests {
     #[test]
     fn what_is_taken_later_is_locked_too_or_it_is_said_what_helps() {
         if let Err(why) = lock() {
-            assert!(why.contains("LimitMEMLOCK=infinity"), "{why}");
+            assert!(why.to_string().contains("LimitMEMLOCK=infinity"), "{why}");
             return;
         }
         let taken = vec![1_u8; 64 << 20];

@@ -34,15 +34,19 @@ use crate::superblock::Superblock;
 use crate::volume::{self, Members, Volume, VolumeError};
 pub use client::{Client, errno};
 use control::Control;
-pub use options::{KEYS, ServiceOptions};
+pub use options::{KEYS, OptionError, ServiceOptions};
 use scrub::Scrubber;
-pub use scrub::{MemberBlocks, ScrubStatus};
+pub use scrub::{MemberBlocks, ScrubError, ScrubStatus};
 pub use services::ServiceStatus;
 use services::Services;
 pub use status::{ChecksumStatus, CleaningStatus, GrowthStatus, Latency, PacingStatus, Runner, Status, Times};
 
 /// How the message begins which says that a server ended without making everything durable.
 pub const NOT_DURABLE: &str = "what was written last may not be durable";
+
+/// What helps where memory may not be locked.
+const REMEDY: &str = "let it lock any amount (LimitMEMLOCK=infinity of a systemd unit, `ulimit -l unlimited` of a shell), \
+                      give it CAP_IPC_LOCK, or serve without --lock-memory";
 
 /// A volume that is served.
 pub struct Service {
@@ -86,9 +90,18 @@ pub enum ServiceError {
     /// Nobody could ask how the volume is.
     #[error("control socket: {0}")]
     Control(#[from] io::Error),
-    /// Memory cannot be locked.
-    #[error("{0}")]
-    Memory(String),
+    /// The process may lock some memory, and not any amount.
+    #[error("memory cannot be locked: this process may lock {kib} KiB only; {REMEDY}")]
+    MemoryLimit {
+        /// KiB that it may lock.
+        kib: u64,
+    },
+    /// The operating system does not lock the memory.
+    #[error("memory cannot be locked: {0}; {REMEDY}")]
+    MemoryRefused(#[source] io::Error),
+    /// This operating system locks no memory for Imbrex.
+    #[error("memory is locked on Linux only")]
+    MemoryUnsupported,
     /// Recovery failed.
     #[error("{stores}: {source}")]
     Recovery {
@@ -147,7 +160,7 @@ impl Service {
         }
         engine.wait_until_serving().map_err(|source| ServiceError::Recovery { stores, source })?;
         if options.lock_memory {
-            lock_memory().map_err(ServiceError::Memory)?;
+            lock_memory()?;
         }
         let (read_only, locked, since) = (options.read_only, options.lock_memory, Instant::now());
         let (clients, port, hands) = (AtomicU32::new(0), OnceLock::new(), Mutex::new(hands));
@@ -269,20 +282,20 @@ impl Service {
     /// Reads everything that has a checksum, in `percent` per cent of the time.
     ///
     /// # Errors
-    /// When nothing has one.
-    pub fn scrub(&self, percent: u8) -> Result<(), String> {
+    /// When nothing has one, or there is no thread for it.
+    pub fn scrub(&self, percent: u8) -> Result<(), ScrubError> {
         self.scrubber.start(&self.engine, percent)
     }
 }
 
 #[cfg(target_os = "linux")]
-fn lock_memory() -> Result<(), String> {
+fn lock_memory() -> Result<(), ServiceError> {
     locked::lock()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn lock_memory() -> Result<(), String> {
-    Err("memory is locked on Linux only".to_owned())
+fn lock_memory() -> Result<(), ServiceError> {
+    Err(ServiceError::MemoryUnsupported)
 }
 
 fn member(path: &Path, options: &ServiceOptions) -> Result<Arc<dyn Store>, StorePathError> {

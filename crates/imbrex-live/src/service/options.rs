@@ -1,5 +1,6 @@
 //! How a volume is served, as it is said in pairs of a key and a value: those that nbdkit hands to a plugin.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,6 +43,37 @@ impl Default for ServiceOptions {
     }
 }
 
+/// Why a key does not take a value.
+#[derive(Debug, thiserror::Error)]
+pub enum OptionError {
+    /// The value is none that the key takes.
+    #[error("{key}={value}: it takes {takes}")]
+    Value {
+        /// The key.
+        key: String,
+        /// The value.
+        value: String,
+        /// The values that it takes.
+        takes: &'static str,
+    },
+    /// The path cannot be made absolute.
+    #[error("{path}: {source}")]
+    Path {
+        /// The path.
+        path: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl OptionError {
+    /// `key` takes something else than `value`.
+    #[must_use]
+    pub fn value(key: &str, value: &str, takes: &'static str) -> Self {
+        Self::Value { key: key.to_owned(), value: value.to_owned(), takes }
+    }
+}
+
 /// What a key means, and what its value looks like. The order is that of the help.
 pub const KEYS: [(&str, &str); 11] = [
     ("store=PATH", "a store of the volume; repeated, in order, if there are several"),
@@ -64,8 +96,8 @@ impl ServiceOptions {
     /// Takes what a key says. False when the key is not one of [`KEYS`].
     ///
     /// # Errors
-    /// One line that says what is wrong with the value.
-    pub fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
+    /// When the key does not take the value.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<bool, OptionError> {
         match key {
             "store" => self.stores.push(absolute(value)?),
             "readonly" => self.read_only = read(key, value, "true or false")?,
@@ -85,22 +117,23 @@ impl ServiceOptions {
 }
 
 /// A path that stays the same when the working directory changes.
-fn absolute(path: &str) -> Result<PathBuf, String> {
-    std::path::absolute(path).map_err(|e| format!("{path}: {e}"))
+fn absolute(path: &str) -> Result<PathBuf, OptionError> {
+    std::path::absolute(path).map_err(|source| OptionError::Path { path: path.to_owned(), source })
 }
 
-fn read<T: std::str::FromStr>(key: &str, value: &str, what: &str) -> Result<T, String> {
-    value.parse().map_err(|_| format!("{key}={value}: it takes {what}"))
+fn read<T: std::str::FromStr>(key: &str, value: &str, takes: &'static str) -> Result<T, OptionError> {
+    value.parse().map_err(|_| OptionError::value(key, value, takes))
 }
 
-fn milliseconds(key: &str, value: &str) -> Result<Duration, String> {
+fn milliseconds(key: &str, value: &str) -> Result<Duration, OptionError> {
     read(key, value, "a number of milliseconds").map(Duration::from_millis)
 }
 
-fn percent(key: &str, value: &str) -> Result<u8, String> {
-    match read(key, value, "a percentage from 1 to 100")? {
+fn percent(key: &str, value: &str) -> Result<u8, OptionError> {
+    const TAKES: &str = "a percentage from 1 to 100";
+    match read(key, value, TAKES)? {
         percent @ 1..=100 => Ok(percent),
-        _ => Err(format!("{key}={value}: it takes a percentage from 1 to 100")),
+        _ => Err(OptionError::value(key, value, TAKES)),
     }
 }
 
@@ -117,9 +150,9 @@ mod tests {
             assert!(!matches!(ServiceOptions::default().set(key, "1"), Ok(false)), "{key}");
             let taken = matches!(key, "store" | "control" | "shown");
             let refused = ServiceOptions::default().set(key, "maybe");
-            assert!(taken || refused.unwrap_err().starts_with(&format!("{key}=maybe: it takes ")), "{key}");
+            assert!(taken || refused.unwrap_err().to_string().starts_with(&format!("{key}=maybe: it takes ")), "{key}");
         }
-        assert_eq!(ServiceOptions::default().set("color", "red"), Ok(false));
+        assert!(matches!(ServiceOptions::default().set("color", "red"), Ok(false)));
         assert!(ServiceOptions::default().set("throttle", "0").is_err());
     }
 }

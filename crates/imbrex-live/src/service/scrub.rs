@@ -1,6 +1,7 @@
 //! Scrubbing a volume while it is served, with as much of the time as it may take.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::panics;
-use crate::scrub::{self, Blocks, Found, runs};
+use crate::scrub::{self, Blocks, Found, NoSums, runs};
 use crate::store::{Members, Store};
 use crate::threads;
 
@@ -50,6 +51,17 @@ pub struct MemberBlocks {
     pub blocks: u64,
 }
 
+/// Why a scrub does not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ScrubError {
+    /// No member has checksums.
+    #[error(transparent)]
+    NoSums(#[from] NoSums),
+    /// The operating system gives no thread for it.
+    #[error("there is no thread for it: {0}")]
+    Thread(#[from] io::Error),
+}
+
 /// The scrub of a volume, if there was one.
 #[derive(Default)]
 pub(super) struct Scrubber {
@@ -75,12 +87,12 @@ impl Scrubber {
     /// Begins a scrub that takes so much of the time; one that runs goes on, with the new share.
     ///
     /// # Errors
-    /// When nothing has a checksum.
-    pub fn start(&self, engine: &Arc<Engine>, throttle: u8) -> Result<(), String> {
+    /// When nothing has a checksum, or there is no thread for it.
+    pub fn start(&self, engine: &Arc<Engine>, throttle: u8) -> Result<(), ScrubError> {
         let summed = |member: &&Arc<dyn Store>| member.summed().is_some();
         let members: Vec<_> = engine.members().iter().filter(summed).collect();
         if members.is_empty() {
-            return Err(scrub::NO_SUMS.to_owned());
+            return Err(NoSums.into());
         }
         let mut status = self.shared.status();
         if let Some(running) = status.as_mut().filter(|status| status.state == "running") {
@@ -98,8 +110,7 @@ impl Scrubber {
             unneeded: Vec::new(),
         });
         let (shared, engine) = (Arc::clone(&self.shared), Arc::clone(engine));
-        let thread = threads::own("scrub").spawn(move || shared.scrub(&engine));
-        let thread = thread.map_err(|e| format!("there is no thread for it: {e}"))?;
+        let thread = threads::own("scrub").spawn(move || shared.scrub(&engine))?;
         *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
         Ok(())
     }

@@ -281,8 +281,7 @@ fn with_journal(
         let setup = try_with(&mut layered)?;
         let made = (setup.make)();
         let facts = made.facts();
-        active::suits(layer.name, facts.most_active, setup.media.as_ref(), &setup.journal)
-            .map_err(VolumeError::Refused)?;
+        active::suits(layer.name, facts.most_active, setup.media.as_ref(), &setup.journal)?;
         match facts.loses_flushed {
             Some(why) => Err(VolumeError::Refused(format!("{} cannot be served: {why}", layer.name))),
             None => Ok(made),

@@ -16,8 +16,10 @@ use imbrex::layers::{self, ConfigError, LayerInfo, READ_ALLOCATE};
 use imbrex::perform::{Fatal, JournalTooShort, Stack, StackSetup};
 use imbrex::recording::Recording;
 
+use crate::active::TooManyActive;
 use crate::frame;
 use crate::layout::{self, NoRoom, NoRoomForSums};
+use crate::scrub::NoSums;
 use crate::solo::{Solo, Unserved};
 pub use crate::store::Members;
 use crate::store::{Store, StoreError};
@@ -77,6 +79,12 @@ pub enum VolumeError {
         /// How to choose the layer, where `--layer` is another one.
         by: String,
     },
+    /// The layer keeps more zones active than the drive allows.
+    #[error(transparent)]
+    Active(#[from] TooManyActive),
+    /// A scrub was asked for, and no member has checksums.
+    #[error(transparent)]
+    NoSums(#[from] NoSums),
     /// The journal is too short for what the layer may write to it.
     #[error(transparent)]
     Journal(#[from] JournalTooShort),

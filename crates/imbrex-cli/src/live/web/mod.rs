@@ -74,7 +74,7 @@ impl Web {
         let control = socket::control_of(&self.socket);
         if !self.child {
             // A server that starts this one is not there yet.
-            control::ask(&control, Question::Status).map_err(|why| anyhow!(why))?;
+            control::ask(&control, Question::Status)?;
         }
         let volume = Arc::new(Volume::new(control));
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(ASKING).build();

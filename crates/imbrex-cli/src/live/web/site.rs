@@ -100,7 +100,7 @@ impl Volume {
     pub async fn ask_now(&self, question: Question) -> Result<Reply, String> {
         let control = self.control.clone();
         let asking = tokio::task::spawn_blocking(move || control::ask(&control, question));
-        asking.await.unwrap_or_else(|error| Err(error.to_string()))
+        asking.await.map_err(|e| e.to_string())?.map_err(|e| e.to_string())
     }
 
     async fn ask(&self, asked: &Asked) -> Result<Reply, String> {
