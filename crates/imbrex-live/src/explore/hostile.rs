@@ -33,19 +33,20 @@ struct Used {
     parts: Vec<(usize, Part)>,
 }
 
-fn used(name: &str) -> Result<Used, String> {
-    let info = layers::find(name).map_err(|e| e.to_string())?;
-    let mut images = Images::draw(info, Rules::all(), &mut Dice::new(2))?;
-    let volume = images.make().map_err(|e| e.to_string())?;
-    let mut solo = volume.solo().map_err(|e| e.to_string())?;
+/// A volume in use of the layer of this name; nothing where none can be made.
+fn used(name: &str) -> Option<Used> {
+    let info = layers::find(name).ok()?;
+    let mut images = Images::draw(info, Rules::all(), &mut Dice::new(2)).ok()?;
+    let volume = images.make().ok()?;
+    let mut solo = volume.solo().ok()?;
     for version in 1..120 {
         let lba = Lba(version * 7 % images.capacity());
         let write = Request::Write(Extent::new(lba, 1), content::block(lba, version, BLOCK));
-        solo.call(write).and_then(|_| solo.call(Request::Flush)).map_err(|e| e.to_string())?;
+        solo.call(write).and_then(|_| solo.call(Request::Flush)).ok()?;
     }
     drop((solo, volume));
     let parts = (0..images.drives()).flat_map(|drive| images.parts(drive).into_iter().map(move |part| (drive, part)));
-    Ok(Used { parts: parts.collect(), files: images.files() })
+    Some(Used { parts: parts.collect(), files: images.files() })
 }
 
 /// Opens a volume that the bytes choose and change, looks at it and serves all of it. Neither a panic nor an endless
@@ -57,7 +58,7 @@ pub fn open_hostile(bytes: &[u8]) {
     static USED: [OnceLock<Option<Used>>; LAYERS.len()] = [const { OnceLock::new() }; LAYERS.len()];
     let Some((first, rest)) = bytes.split_first() else { return };
     let number = usize::from(*first) % LAYERS.len();
-    let used = USED[number].get_or_init(|| used(LAYERS[number]).ok());
+    let used = USED[number].get_or_init(|| used(LAYERS[number]));
     let Some(used) = used else { unreachable!("a volume of {} can be made", LAYERS[number]) };
     let files: Vec<Volatile> = used.files.iter().map(Volatile::copied).collect();
     rest.chunks(6).for_each(|change| apply(used, &files, change));

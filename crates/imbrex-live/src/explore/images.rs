@@ -6,21 +6,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use imbrex::block::{Extent, Pba};
 use imbrex::buffer_size::BufferSize;
-use imbrex::drive::{DrivePreset, MediaSpec};
-use imbrex::explore::{BLOCK, Candidate, Devices, Dice, ON_DISK, ON_FLASH, RandomDrive, SpaceNeeds, configuration};
+use imbrex::drive::DrivePreset;
+use imbrex::explore::{BLOCK, Devices, Dice};
 use imbrex::layer::{Condition, Unwritten};
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::LayerInfo;
 use imbrex::media::{Illegal, Media};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::perform::{IoKind, IoResult, Stack, StackSetup};
 use imbrex::plan::Unit;
-use imbrex::recording::Recording;
 use imbrex::space::superblock_blocks;
 
+use super::drawing::{Drawn, drives};
+use super::error::ImagesError;
 use super::rot::Rot;
 use super::sums::Sums;
 use super::volatile::{Ends, Volatile};
-use crate::image::Image;
+use crate::image::{Image, ImageError};
 use crate::layout::COPIES;
 use crate::store::{Store, StoreError};
 use crate::sums::Checksums;
@@ -69,25 +70,25 @@ impl Images {
     /// Draws drives for a layer that a volume fits on.
     ///
     /// # Errors
-    /// Why no volume can be made.
-    pub fn draw(info: &'static LayerInfo, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
+    /// When no drive that is drawn takes the volume.
+    pub fn draw(info: &'static LayerInfo, rules: Rules, dice: &mut Dice) -> Result<Self, ImagesError> {
         Self::draw_with(info, rules, Sums::None, dice)
     }
 
     /// Draws drives for a layer that a volume fits on with checksums, or with parts of what they need.
     ///
     /// # Errors
-    /// Those of [`Images::draw`].
-    pub fn draw_with(info: &'static LayerInfo, rules: Rules, sums: Sums, dice: &mut Dice) -> Result<Self, String> {
+    /// As for [`Images::draw`].
+    pub fn draw_with(info: &'static LayerInfo, rules: Rules, sums: Sums, dice: &mut Dice) -> Result<Self, ImagesError> {
         let gather = *dice.pick(&[40, 40, 1024]);
         let entry_blocks = *dice.pick(&[1, 2, 4, 64]);
         let bad_copy = dice.below(2) as usize;
         let (mut why, mut reserved) = (String::new(), COPIES as u32 * superblock_blocks(BLOCK as u32));
         for _ in 0..ATTEMPTS {
             reserved += reserved / MORE;
-            let (presets, config, buffer) = drives(info, reserved, sums, dice)?;
+            let Drawn { presets, config, buffer } = drives(info, reserved, sums, dice)?;
             let disk = |preset: DrivePreset| Ok(Disk { file: file(&preset, rules)?, preset });
-            let disks = presets.into_iter().map(disk).collect::<Result<Vec<_>, String>>()?;
+            let disks = presets.into_iter().map(disk).collect::<Result<Vec<_>, ImagesError>>()?;
             let (images, journals, capacity) = (Vec::new(), Vec::new(), 0);
             let mut made = Self {
                 info,
@@ -109,7 +110,7 @@ impl Images {
             };
             match made.make() {
                 Ok(volume) => {
-                    made.notice(&made.patched(&volume).map_err(|e| e.to_string())?);
+                    made.notice(&made.patched(&volume)?);
                     made.wipe();
                     return Ok(made);
                 }
@@ -123,10 +124,10 @@ impl Images {
                 ) => {
                     why = format!("{e}; {}", made.describe());
                 }
-                Err(e) => return Err(format!("formatting failed: {e}; {}", made.describe())),
+                Err(source) => return Err(ImagesError::Drawn { source, drives: made.describe() }),
             }
         }
-        Err(format!("no drive is large enough: {why}"))
+        Err(ImagesError::TooSmall(why))
     }
 
     /// Empties every file.
@@ -142,9 +143,9 @@ impl Images {
     /// Formats a volume, on the images that are there or, where there is none, on a new one.
     ///
     /// # Errors
-    /// Those of formatting.
+    /// When it cannot be formatted.
     pub fn make(&mut self) -> Result<Volume, VolumeError> {
-        let refused = |e: crate::image::ImageError| VolumeError::Members(e.to_string());
+        let refused = |e: ImageError| VolumeError::Members(e.to_string());
         self.close();
         self.rotten.clear();
         for Disk { preset, file } in &self.disks {
@@ -172,14 +173,14 @@ impl Images {
     /// Opens images and volume, from what the files say.
     ///
     /// # Errors
-    /// Why one of them cannot be opened.
-    pub fn reopen(&mut self) -> Result<Volume, String> {
+    /// When one of them cannot be opened.
+    pub fn reopen(&mut self) -> Result<Volume, ImagesError> {
         self.close();
         for disk in &self.disks {
-            self.images.push(Arc::new(Image::open(disk.file.clone()).map_err(|e| e.to_string())?));
+            self.images.push(Arc::new(Image::open(disk.file.clone())?));
         }
         let members = self.images.iter().map(|image| Arc::clone(image) as Arc<dyn Store>).collect();
-        let volume = Volume::open_with(members, self.sums != Sums::WithoutIntents).map_err(|e| e.to_string())?;
+        let volume = Volume::open_with(members, self.sums != Sums::WithoutIntents)?;
         self.volume.clone_from(&volume.members);
         self.freshen_unsettled();
         Ok(volume)
@@ -224,83 +225,52 @@ impl Images {
 }
 
 /// A file of zeros for a drive.
-fn file(preset: &DrivePreset, rules: Rules) -> Result<Volatile, String> {
-    let len = Image::<Volatile>::len(preset).map_err(|e| e.to_string())?;
+fn file(preset: &DrivePreset, rules: Rules) -> Result<Volatile, ImagesError> {
+    let len = Image::<Volatile>::len(preset).map_err(ImageError::from)?;
     Ok(Volatile::new(len as usize, !rules.keeps(Rule::WholeSectors)))
 }
 
-/// Random drives for a layer with `reserved` conventional blocks that are not the layer's, and the layer's
-/// configuration and buffer.
-fn drives(
-    info: &'static LayerInfo,
-    reserved: u32,
-    sums: Sums,
-    dice: &mut Dice,
-) -> Result<(Vec<DrivePreset>, toml::Table, Option<BufferSize>), String> {
-    let buffer = dice.between(4, 40) as u32;
-    let bytes = |blocks: u32| BufferSize::Bytes(u64::from(blocks) * BLOCK as u64);
-    let configuration = |info: &'static LayerInfo, dice: &mut Dice| {
-        configuration(&Candidate::layer(info), dice).map_err(|e| e.to_string())
-    };
-    let mut config = configuration(info, dice)?;
-    if info.recording == Recording::Zoned && sums == Sums::None && dice.one_in(3) {
-        return Ok((vec![sequential(reserved, dice).preset()], config, Some(bytes(buffer))));
-    }
-    if let Some(drive) = RandomDrive::new(info.recording, &SpaceNeeds { reserved, buffer, blocks: 0 }, dice) {
-        // The whole cache in front of bands is the buffer.
-        let buffer = (info.recording != Recording::Banded).then_some(bytes(buffer));
-        return Ok((vec![drive.preset()], config, buffer));
-    }
-    let on_flash = layers::find(ON_FLASH).map_err(|e| e.to_string())?;
-    let on_disk = layers::find(dice.pick::<&str>(&ON_DISK)).map_err(|e| e.to_string())?;
-    config.insert("disk_layer".to_owned(), on_disk.name.into());
-    config.insert("disk_config".to_owned(), configuration(on_disk, dice)?.into());
-    config.insert("disk_buffer".to_owned(), format!("{}KiB", buffer * BLOCK as u32 / 1024).into());
-    let needs = |blocks| SpaceNeeds { reserved, buffer, blocks };
-    let flash = RandomDrive::new(on_flash.recording, &needs(reserved + buffer), dice);
-    let disk = RandomDrive::new(on_disk.recording, &needs(0), dice);
-    let presets = flash.into_iter().chain(disk).map(|drive| drive.preset());
-    Ok((presets.collect(), config, Some(bytes(buffer))))
-}
-
-/// A drive without conventional zones. Each copy of the superblock takes one, and each of the journal two more than it
-/// fills.
-fn sequential(reserved: u32, dice: &mut Dice) -> RandomDrive {
-    let zone_blocks = dice.between(16, 24) as u32;
-    let zones = 6 + reserved.div_ceil(zone_blocks) + dice.between(4, 8) as u32;
-    let media = MediaSpec::Zoned { zones, zone_blocks, conventional_zones: 0, max_open: 0, max_active: 0 };
-    RandomDrive { media, buffer: 0 }
-}
-
-impl Devices for Images {
-    fn format(&mut self, dice: &mut Dice) -> Result<Stack, String> {
+impl Images {
+    /// Formats a volume, at times on drives that hold one or after formats that were interrupted, and starts it.
+    fn started(&mut self, dice: &mut Dice) -> Result<Stack, ImagesError> {
         let old = if dice.one_in(3) { Some(self.old_volume(dice)?) } else { None };
         while dice.one_in(2) {
             self.interrupted_format(old.as_ref(), dice)?;
         }
-        self.make().map_err(|e| format!("formatting failed: {e}"))?;
-        self.open(dice)
+        self.make().map_err(ImagesError::Format)?;
+        self.restarted(dice)
     }
 
-    fn open(&mut self, dice: &mut Dice) -> Result<Stack, String> {
+    /// Opens the volume, at times after a repair that is cut, and starts it.
+    fn restarted(&mut self, dice: &mut Dice) -> Result<Stack, ImagesError> {
         let mut volume = self.reopen()?;
         if dice.one_in(8) {
             if dice.one_in(2) {
                 self.arm(30, dice);
             }
-            let mended = volume.mend().map_err(|e| e.to_string());
+            let mended = volume.mend();
             if self.disks.iter().filter(|disk| disk.file.fail_no_more()).count() == 0 {
                 mended?;
             }
             self.cut(dice);
             volume = self.reopen()?;
         }
-        let setup = self.patched(&volume).map_err(|e| e.to_string())?;
+        let setup = self.patched(&volume)?;
         self.notice(&setup);
         // What a repair that has read all data hands over.
         let unreadable = |drive: usize| self.unreadable(drive);
         let suspects = if dice.one_in(4) { (0..self.disks.len()).map(unreadable).collect() } else { Vec::new() };
-        Stack::open_suspecting(setup, suspects).map_err(|e| e.to_string())
+        Ok(Stack::open_suspecting(setup, suspects).map_err(VolumeError::from)?)
+    }
+}
+
+impl Devices for Images {
+    fn format(&mut self, dice: &mut Dice) -> Result<Stack, String> {
+        self.started(dice).map_err(|e| e.to_string())
+    }
+
+    fn open(&mut self, dice: &mut Dice) -> Result<Stack, String> {
+        self.restarted(dice).map_err(|e| e.to_string())
     }
 
     fn cuts(&self) -> u64 {

@@ -4,6 +4,8 @@
 //! drops image and volume; what is opened anew is what the sectors say. Formatting and mending are cut too, and one of
 //! the two copies of all metadata is damaged as the run goes on.
 
+mod drawing;
+mod error;
 mod hostile;
 mod images;
 mod old_volume;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use imbrex::explore::{Devices, Dice, Subject};
 use imbrex::layers::LayerInfo;
 
+pub use error::ImagesError;
 pub use hostile::open_hostile;
 pub use images::Images;
 pub use parts::Part;
@@ -34,7 +37,7 @@ pub fn on_images(info: &'static LayerInfo) -> Subject {
 #[must_use]
 pub fn with_sums(info: &'static LayerInfo, sums: Sums) -> Subject {
     let devices = move |rules, dice: &mut Dice| -> Result<Box<dyn Devices>, String> {
-        Ok(Box::new(Images::draw_with(info, rules, sums, dice)?))
+        Ok(Box::new(Images::draw_with(info, rules, sums, dice).map_err(|e| e.to_string())?))
     };
     let name = if sums == Sums::None { "on images" } else { "on images with checksums" };
     Subject { name: format!("{} {name}", info.name), devices: Arc::new(devices) }

@@ -5,9 +5,10 @@ use imbrex::explore::content::Sector;
 use imbrex::explore::{BLOCK, Devices, Dice, content};
 use imbrex::perform::{Request, Stack};
 
+use super::error::ImagesError;
 use super::images::Images;
 use crate::solo::Solo;
-use crate::volume::Volume;
+use crate::volume::{Volume, VolumeError};
 
 /// A volume that was in use before the drives are formatted again.
 pub(super) struct OldVolume {
@@ -21,28 +22,28 @@ const OPERATIONS: u64 = 40;
 
 impl Images {
     /// Formats a volume and writes to it.
-    pub(super) fn old_volume(&mut self, dice: &mut Dice) -> Result<OldVolume, String> {
-        let volume = self.make().map_err(|e| format!("formatting failed: {e}"))?;
+    pub(super) fn old_volume(&mut self, dice: &mut Dice) -> Result<OldVolume, ImagesError> {
+        let volume = self.make().map_err(ImagesError::Format)?;
         let mut solo = self.solo(&volume)?;
         let mut newest = vec![0; self.capacity() as usize];
         for version in 1..=dice.between(1, 60) {
             let lba = dice.below(newest.len() as u64);
             let content = content::old(lba, version, BLOCK);
-            let request = Request::Write(Extent::new(Lba(lba), 1), content);
-            solo.call(request).map_err(|e| format!("a write fails: {e}"))?;
+            let write = solo.call(Request::Write(Extent::new(Lba(lba), 1), content));
+            write.map_err(|source| ImagesError::Request { request: "write", source })?;
             newest[lba as usize] = version;
         }
-        solo.call(Request::Flush).map_err(|e| format!("a flush fails: {e}"))?;
+        solo.call(Request::Flush).map_err(|source| ImagesError::Request { request: "flush", source })?;
         Ok(OldVolume { identity: volume.superblocks[0].identity, newest })
     }
 
-    fn solo(&self, volume: &Volume) -> Result<Solo, String> {
-        let stack = Stack::open(self.patched(volume).map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
-        Solo::begin(stack, self.members()).map_err(|e| e.to_string())
+    fn solo(&self, volume: &Volume) -> Result<Solo, VolumeError> {
+        let stack = Stack::open(self.patched(volume)?)?;
+        Ok(Solo::begin(stack, self.members())?)
     }
 
     /// Formats until the power fails, and looks at what is left.
-    pub(super) fn interrupted_format(&mut self, old: Option<&OldVolume>, dice: &mut Dice) -> Result<(), String> {
+    pub(super) fn interrupted_format(&mut self, old: Option<&OldVolume>, dice: &mut Dice) -> Result<(), ImagesError> {
         self.arm(OPERATIONS, dice);
         let _ = self.make();
         self.cut(dice);
@@ -53,11 +54,10 @@ impl Images {
         };
         let newest = |lba: u64| old.map_or(0, |old| old.newest[lba as usize]);
         let is_old = old.is_some_and(|old| old.identity == volume.superblocks[0].identity);
-        let wrong = |what: String| format!("after an interrupted format the volume opens, and {what}");
-        let mut solo = self.solo(&volume).map_err(wrong)?;
+        let mut solo = self.solo(&volume).map_err(|e| ImagesError::NotWhole(e.to_string()))?;
         for lba in 0..self.capacity() {
             let read = solo.call(Request::Read(Extent::new(Lba(lba), 1)));
-            let content = read.map_err(|e| wrong(format!("block {lba} cannot be read: {e}")))?;
+            let content = read.map_err(|e| ImagesError::NotWhole(format!("block {lba} cannot be read: {e}")))?;
             let is_zero = content.iter().all(|byte| *byte == 0);
             let version = newest(lba);
             let is_newest = version > 0 && content == content::old(lba, version, BLOCK);
@@ -67,7 +67,8 @@ impl Images {
                     .all(|sector| self.unwritten.allows(sector == Sector::Zero, matches!(sector, Sector::Old { .. }))),
             };
             if !is_right {
-                return Err(wrong(format!("block {lba} holds neither what it did, version {version}, nor zeros")));
+                let what = format!("block {lba} holds neither what it did, version {version}, nor zeros");
+                return Err(ImagesError::NotWhole(what));
             }
         }
         Ok(())
