@@ -8,7 +8,7 @@ use imbrex_live::panics;
 
 use crate::pool::{Job, Pool};
 use crate::request::Request;
-use crate::results::Results;
+use crate::results::{Done, Results};
 use crate::ring::{Descriptors, Event, QueueRing};
 
 /// What a queue's thread does until the device ends.
@@ -36,7 +36,7 @@ pub fn run(results: &Arc<Results>, depth: u16, device: &File, pool: &Pool) -> io
         };
         pool.give(events.drain(..).filter_map(job));
         results.take(&mut done);
-        for (tag, result) in done.drain(..) {
+        for Done { tag, result } in done.drain(..) {
             ring.commit(device, tag, result)?;
         }
     }

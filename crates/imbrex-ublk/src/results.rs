@@ -6,10 +6,19 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
 
+/// What a request came to.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Done {
+    /// The tag of the request.
+    pub tag: u16,
+    /// Bytes, or an error's number with a minus.
+    pub result: i32,
+}
+
 /// Results on their way to the queue that the requests came from.
 pub struct Results {
     queue: u16,
-    there: Mutex<Vec<(u16, i32)>>,
+    there: Mutex<Vec<Done>>,
     counter: OwnedFd,
 }
 
@@ -28,7 +37,7 @@ impl Results {
     /// Puts the result of a request there. The queue is woken for the first one only: it takes all of them.
     pub fn put(&self, tag: u16, result: i32) {
         let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
-        there.push((tag, result));
+        there.push(Done { tag, result });
         if there.len() == 1 {
             drop(there);
             // Full is woken, too.
@@ -48,7 +57,7 @@ impl Results {
     }
 
     /// Takes those that are there.
-    pub fn take(&self, into: &mut Vec<(u16, i32)>) {
+    pub fn take(&self, into: &mut Vec<Done>) {
         into.append(&mut self.there.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -68,7 +77,8 @@ mod tests {
         assert!(!woken());
         let mut taken = Vec::new();
         results.take(&mut taken);
-        assert_eq!((results.queue(), taken), (3, vec![(1, 4096), (2, -5)]));
+        let expected = [Done { tag: 1, result: 4096 }, Done { tag: 2, result: -5 }];
+        assert_eq!((results.queue(), taken.as_slice()), (3, expected.as_slice()));
         results.put(1, 0);
         assert!(woken(), "after they were taken the next one is the first");
     }
