@@ -14,11 +14,27 @@ pub(super) enum Kind {
     Histogram,
 }
 
-/// Times of one kind: their sum, and how many are not longer than each bound, all in seconds.
+/// A metric with a label, of which there are several values.
+pub(super) struct Family<'a> {
+    pub name: &'a str,
+    pub help: &'a str,
+    pub kind: Kind,
+    /// What tells its values apart.
+    pub label: &'a str,
+}
+
+/// Times of one kind: their sum in seconds, and how many are not longer than the bound of each bucket.
 pub(super) struct Times {
     pub sum: f64,
     pub count: u64,
-    pub buckets: Vec<(f64, u64)>,
+    pub buckets: Vec<Bucket>,
+}
+
+/// How many times are not longer than a bound.
+pub(super) struct Bucket {
+    /// The bound, in seconds.
+    pub bound: f64,
+    pub count: u64,
 }
 
 impl Exposition {
@@ -39,29 +55,19 @@ impl Exposition {
         self.sample(&name, "", value);
     }
 
-    /// A counter or a gauge with a label, whose value is the first of each pair.
-    pub fn labelled(
-        &mut self,
-        (name, help, kind): (&str, &str, Kind),
-        label: &str,
-        values: impl IntoIterator<Item = (String, u64)>,
-    ) {
-        let name = self.family(name, help, kind);
+    /// A counter or a gauge with a label: the label's values, each with the number that it has.
+    pub fn labelled(&mut self, family: &Family<'_>, values: impl IntoIterator<Item = (String, u64)>) {
+        let name = self.family(family.name, family.help, family.kind);
         for (of, value) in values {
-            self.sample(&name, &labels(&[(label, &of)]), value);
+            self.sample(&name, &labels(&[(family.label, &of)]), value);
         }
     }
 
-    /// Histograms with a label.
-    pub fn histograms<'a>(
-        &mut self,
-        (name, help): (&str, &str),
-        label: &str,
-        values: impl IntoIterator<Item = (&'a str, Times)>,
-    ) {
-        let name = self.family(name, help, Kind::Histogram);
+    /// Histograms with a label: the label's values, each with its times.
+    pub fn histograms<'a>(&mut self, family: &Family<'_>, values: impl IntoIterator<Item = (&'a str, Times)>) {
+        let (name, label) = (self.family(family.name, family.help, family.kind), family.label);
         for (of, times) in values {
-            let buckets = times.buckets.iter().map(|(bound, count)| (bound.to_string(), *count));
+            let buckets = times.buckets.iter().map(|bucket| (bucket.bound.to_string(), bucket.count));
             for (bound, count) in buckets.chain([("+Inf".to_owned(), times.count)]) {
                 self.sample(&format!("{name}_bucket"), &labels(&[(label, of), ("le", &bound)]), count);
             }
@@ -103,9 +109,12 @@ mod tests {
         let mut told = Exposition::default();
         told.counter("host_read_bytes", "Bytes", 7);
         told.gauge("limit_seconds", "Time", 0.1);
-        told.labelled(("events", "What happened", Kind::Counter), "event", [("rmw".to_owned(), 2)]);
-        let times = Times { sum: 1.5, count: 3, buckets: vec![(0.25, 1), (1.0, 2)] };
-        told.histograms(("request_seconds", "How long"), "kind", [("read", times)]);
+        let events = Family { name: "events", help: "What happened", kind: Kind::Counter, label: "event" };
+        told.labelled(&events, [("rmw".to_owned(), 2)]);
+        let buckets = vec![Bucket { bound: 0.25, count: 1 }, Bucket { bound: 1.0, count: 2 }];
+        let times = Times { sum: 1.5, count: 3, buckets };
+        let requests = Family { name: "request_seconds", help: "How long", kind: Kind::Histogram, label: "kind" };
+        told.histograms(&requests, [("read", times)]);
         let expected = "\
 # HELP imbrex_host_read_bytes_total Bytes
 # TYPE imbrex_host_read_bytes_total counter

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::exposition::{Exposition, Kind, Times};
+use super::exposition::{Bucket, Exposition, Family, Kind, Times};
 use super::{Service, ServiceStatus, Status};
 use crate::engine;
 
@@ -31,10 +31,12 @@ impl Service {
     fn requests(&self, told: &mut Exposition) {
         let latencies: Vec<_> =
             engine::Kind::ALL.into_iter().map(|kind| (kind.name(), self.engine().latencies(kind))).collect();
-        let name = ("request_seconds", "How long requests took");
-        told.histograms(name, "kind", latencies.iter().map(|(kind, (all, _))| (*kind, times(all))));
-        let name = ("request_beside_cleaning_seconds", "How long requests took while cleaning was under way");
-        told.histograms(name, "kind", latencies.iter().map(|(kind, (_, beside))| (*kind, times(beside))));
+        let histogram = |name, help| Family { name, help, kind: Kind::Histogram, label: "kind" };
+        let family = histogram("request_seconds", "How long requests took");
+        told.histograms(&family, latencies.iter().map(|(kind, (all, _))| (*kind, times(all))));
+        let family =
+            histogram("request_beside_cleaning_seconds", "How long requests took while cleaning was under way");
+        told.histograms(&family, latencies.iter().map(|(kind, (_, beside))| (*kind, times(beside))));
     }
 }
 
@@ -50,8 +52,8 @@ fn traffic(told: &mut Exposition, status: &Status) {
     told.counter("commits", "Journal entries made durable", status.commits);
     told.counter("checkpoints", "Checkpoints completed", status.checkpoints);
     told.counter("lives_ended", "Lives of the layer that a failed operation ended", status.lives_ended);
-    told.labelled(("events", "What layers count", Kind::Counter), "event", status.events.clone());
-    told.labelled(("moved_blocks", "Blocks that plans moved", Kind::Counter), "why", status.moved_blocks.clone());
+    told.labelled(&counter("events", "What layers count", "event"), status.events.clone());
+    told.labelled(&counter("moved_blocks", "Blocks that plans moved", "why"), status.moved_blocks.clone());
 }
 
 fn volume(told: &mut Exposition, status: &Status) {
@@ -69,7 +71,7 @@ fn volume(told: &mut Exposition, status: &Status) {
         let states =
             [("conventional", zones.conventional), ("sequential", zones.sequential), ("inactive", zones.inactive)];
         let states = states.into_iter().map(|(state, count)| (state.to_owned(), count));
-        told.labelled(("zones", "Zones of hybrid drives", Kind::Gauge), "state", states);
+        told.labelled(&gauge("zones", "Zones of hybrid drives", "state"), states);
     }
 }
 
@@ -81,12 +83,11 @@ fn runners(told: &mut Exposition, status: &Status) {
     let taken = runners().filter_map(|(number, runner)| Some((number, runner.used_blocks? * block)));
     let space = runners().filter_map(|(number, runner)| Some((number, runner.space_blocks? * block)));
     let blocked = runners().map(|(number, runner)| (number, runner.blocked_writes));
-    let is = Kind::Gauge;
-    told.labelled(("journal_used_bytes", "Journal that recovery would read", is), "runner", used);
-    told.labelled(("journal_bytes", "Length of the journal", is), "runner", all);
-    told.labelled(("used_bytes", "Taken of the space that is filled and cleaned", is), "runner", taken);
-    told.labelled(("space_bytes", "The space that is filled and cleaned", is), "runner", space);
-    told.labelled(("blocked_writes", "Writes that wait for room or their turn", is), "runner", blocked);
+    told.labelled(&gauge("journal_used_bytes", "Journal that recovery would read", "runner"), used);
+    told.labelled(&gauge("journal_bytes", "Length of the journal", "runner"), all);
+    told.labelled(&gauge("used_bytes", "Taken of the space that is filled and cleaned", "runner"), taken);
+    told.labelled(&gauge("space_bytes", "The space that is filled and cleaned", "runner"), space);
+    told.labelled(&gauge("blocked_writes", "Writes that wait for room or their turn", "runner"), blocked);
 }
 
 fn cleaning(told: &mut Exposition, status: &Status) {
@@ -94,7 +95,7 @@ fn cleaning(told: &mut Exposition, status: &Status) {
     told.counter("cleaning_steps", "Steps of cleaning that have ended", cleaning.steps);
     told.counter("cleaning_steps_over_limit", "Steps that took longer than they may", cleaning.over_limit);
     let states = ["when-idle", "paused", "now"].map(|state| (state.to_owned(), u64::from(cleaning.state == state)));
-    told.labelled(("cleaning_state", "1 for what is done about cleaning", Kind::Gauge), "state", states);
+    told.labelled(&gauge("cleaning_state", "1 for what is done about cleaning", "state"), states);
     let throttle = f64::from(cleaning.throttle) / 100.0;
     told.gauge("cleaning_throttle_ratio", "The part of the time that it may take", throttle);
     if let Some(blocks) = cleaning.bound_blocks {
@@ -139,10 +140,20 @@ fn services(told: &mut Exposition, status: &Status) {
     let of = |number: fn(&ServiceStatus) -> u64| {
         status.services.iter().map(move |(name, service)| (name.clone(), number(service)))
     };
-    let restarts = ("service_restarts", "How often what tells about the volume had failed", Kind::Counter);
-    told.labelled(restarts, "service", of(|service| service.restarts));
-    let refused = ("service_refused_connections", "Connections ended without an answer", Kind::Counter);
-    told.labelled(refused, "service", of(|service| service.refused));
+    let restarts = counter("service_restarts", "How often what tells about the volume had failed", "service");
+    told.labelled(&restarts, of(|service| service.restarts));
+    let refused = counter("service_refused_connections", "Connections ended without an answer", "service");
+    told.labelled(&refused, of(|service| service.refused));
+}
+
+/// A counter with a label.
+fn counter<'a>(name: &'a str, help: &'a str, label: &'a str) -> Family<'a> {
+    Family { name, help, kind: Kind::Counter, label }
+}
+
+/// A gauge with a label.
+fn gauge<'a>(name: &'a str, help: &'a str, label: &'a str) -> Family<'a> {
+    Family { name, help, kind: Kind::Gauge, label }
 }
 
 /// A histogram in nanoseconds as buckets that each count the shorter ones too.
@@ -151,7 +162,7 @@ fn times(times: &Histogram<u64>) -> Times {
     let (mut buckets, mut below, mut counted) = (Vec::new(), 0, 0);
     for bound in bounds {
         counted += times.count_between(below, bound);
-        buckets.push((bound as f64 / 1e9, counted));
+        buckets.push(Bucket { bound: bound as f64 / 1e9, count: counted });
         // A bound lies within a bin, all of which has been counted.
         below = times.highest_equivalent(bound) + 1;
     }
