@@ -21,6 +21,25 @@ pub struct Blocks {
     pub blocks: u64,
 }
 
+/// Physical blocks of a member without gap.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct MemberBlocks {
+    /// The member, from 1.
+    pub member: usize,
+    /// The first block.
+    pub first: u64,
+    /// How many.
+    pub blocks: u64,
+}
+
+impl MemberBlocks {
+    /// Blocks of the member at `index` of a volume's members.
+    #[must_use]
+    pub fn of(index: usize, Blocks { first, blocks }: Blocks) -> Self {
+        Self { member: index + 1, first, blocks }
+    }
+}
+
 /// What a scrub has found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Found {
@@ -32,9 +51,8 @@ pub struct Found {
     pub sums_lost: u64,
     /// Logical blocks that do not match their checksum or cannot be read.
     pub damaged: Vec<Blocks>,
-    /// Physical blocks that do not match or cannot be read and that no logical one needs, with the number of the member
-    /// from 0.
-    pub unneeded: Vec<(usize, Blocks)>,
+    /// Physical blocks that do not match or cannot be read and that no logical one needs.
+    pub unneeded: Vec<MemberBlocks>,
 }
 
 /// Reads everything on a store that has a checksum: the blocks that do not match it. `go_on` is told how many more have

@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use imbrex_live::offline;
-use imbrex_live::scrub::{Blocks, Found};
+use imbrex_live::scrub::{Blocks, Found, MemberBlocks};
 use imbrex_live::service::control::{self, Question, Reply};
-use imbrex_live::service::{MemberBlocks, ScrubStatus, Status};
+use imbrex_live::service::{ScrubStatus, Status};
 use serde::Serialize;
 
 use super::check::{DAMAGED, found};
@@ -102,7 +102,7 @@ impl Scrub {
             unsettled_blocks: unsettled,
             lost_sums: sums_lost,
             damaged: Some(damaged),
-            unneeded: unneeded.into_iter().map(MemberBlocks::of).collect(),
+            unneeded,
         })
     }
 

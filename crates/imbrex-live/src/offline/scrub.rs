@@ -6,7 +6,7 @@ use imbrex::block::{Address, Extent, Lba, Pba};
 
 use super::map::{Mapped, Run};
 use super::{LayerState, layers};
-use crate::scrub::{self, Found, NoSums, runs};
+use crate::scrub::{self, Found, MemberBlocks, NoSums, runs};
 use crate::volume::{Volume, VolumeError};
 
 /// Reads everything that has a checksum. `go_on` is told how many more blocks have been looked at, and says whether to.
@@ -45,7 +45,7 @@ fn name(found: &mut Found, states: Vec<LayerState>, damaged: Vec<BTreeSet<Pba>>)
                 }
             }
         }
-        found.unneeded.extend(runs(left.into_iter().map(Pba::block)).map(|run| (number, run)));
+        found.unneeded.extend(runs(left.into_iter().map(Pba::block)).map(|run| MemberBlocks::of(number, run)));
     }
     found.damaged = runs(logical.into_iter().map(|lba: Lba| lba.0)).collect();
 }

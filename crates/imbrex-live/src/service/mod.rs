@@ -36,7 +36,7 @@ pub use client::{Client, errno};
 use control::Control;
 pub use options::{KEYS, OptionError, ServiceOptions};
 use scrub::Scrubber;
-pub use scrub::{MemberBlocks, ScrubError, ScrubStatus};
+pub use scrub::{ScrubError, ScrubStatus};
 pub use services::ServiceStatus;
 use services::Services;
 pub use status::{ChecksumStatus, CleaningStatus, GrowthStatus, Latency, PacingStatus, Runner, Status, Times};

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
 use crate::panics;
-use crate::scrub::{self, Blocks, Found, NoSums, runs};
+use crate::scrub::{self, Blocks, Found, MemberBlocks, NoSums, runs};
 use crate::store::{Members, Store};
 use crate::threads;
 
@@ -40,17 +40,6 @@ pub struct ScrubStatus {
     pub unneeded: Vec<MemberBlocks>,
 }
 
-/// Physical blocks of a member.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct MemberBlocks {
-    /// The member, from 1.
-    pub member: usize,
-    /// The first block.
-    pub first: u64,
-    /// How many.
-    pub blocks: u64,
-}
-
 /// Why a scrub does not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum ScrubError {
@@ -73,14 +62,6 @@ pub(super) struct Scrubber {
 struct Shared {
     status: Mutex<Option<ScrubStatus>>,
     is_ending: AtomicBool,
-}
-
-impl MemberBlocks {
-    /// Of what a scrub has found.
-    #[must_use]
-    pub fn of((member, Blocks { first, blocks }): (usize, Blocks)) -> Self {
-        Self { member: member + 1, first, blocks }
-    }
 }
 
 impl Scrubber {
@@ -165,7 +146,7 @@ impl Shared {
         let (state, lost_sums) = (if self.is_ending() { "stopped" } else { "done" }, found.sums_lost);
         let numbered = damaged.into_iter().enumerate();
         let unneeded = numbered.flat_map(|(member, blocks)| {
-            runs(blocks.into_iter().map(Pba::block)).map(move |run| MemberBlocks::of((member, run)))
+            runs(blocks.into_iter().map(Pba::block)).map(move |run| MemberBlocks::of(member, run))
         });
         let unneeded: Vec<MemberBlocks> = unneeded.collect();
         if let Some(blocks) = named.as_ref().filter(|blocks| !blocks.is_empty()) {
