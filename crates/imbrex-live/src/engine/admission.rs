@@ -255,7 +255,8 @@ mod tests {
     /// A layer that moves a number of blocks to gain a number of them, and a drive that moves `speed` in a millisecond.
     struct Model {
         outlook: Outlook,
-        whole: (u64, u64),
+        /// How it was made: what a step of cleaning moves, and what it gains.
+        fresh: Outlook,
         speed: u64,
         now: Duration,
         admission: Admission,
@@ -272,9 +273,8 @@ mod tests {
     }
 
     impl Model {
-        fn new(room: u64, most: u64, (work, gain): (u64, u64), speed: u64) -> Self {
-            let outlook = Outlook { room, most, work, gain };
-            Self { outlook, whole: (work, gain), speed, now: Duration::ZERO, admission: Admission::new(MOST) }
+        fn new(outlook: Outlook, speed: u64) -> Self {
+            Self { outlook, fresh: outlook, speed, now: Duration::ZERO, admission: Admission::new(MOST) }
         }
 
         /// Cleans for a millisecond if that is wanted or `blocked`.
@@ -286,8 +286,8 @@ mod tests {
             let moved = self.speed.min(self.outlook.work);
             self.outlook.work -= moved;
             if self.outlook.work == 0 {
-                self.outlook.work = self.whole.0;
-                self.outlook.room += self.whole.1;
+                self.outlook.work = self.fresh.work;
+                self.outlook.room += self.fresh.gain;
             }
             self.admission.moved(self.now, moved, MS);
             self.admission.look(self.now, Some(self.outlook));
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn nothing_is_cleaned_or_held_back_while_there_is_room() {
-        let mut model = Model::new(1_000_000, 1000, (10_000, 2000), 100);
+        let mut model = Model::new(Outlook { room: 1_000_000, most: 1000, work: 10_000, gain: 2000 }, 100);
         let came = model.run(5000, 32, 20.0);
         assert_eq!((came.cleaned, came.delays), (0, Duration::ZERO));
         assert!(came.written > 95_000, "{}", came.written);
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn cleaning_begins_early_enough_for_writes_that_are_slow_enough() {
         // 100 ms of cleaning for 2000 blocks: 20 in a millisecond, of which 5 are asked for.
-        let mut model = Model::new(3000, 2000, (10_000, 2000), 100);
+        let mut model = Model::new(Outlook { room: 3000, most: 2000, work: 10_000, gain: 2000 }, 100);
         let came = model.run(20_000, 32, 5.0);
         assert_eq!(came.found_no_room, 0);
         assert!(came.longest < 20 * MS, "{:?}", came.longest);
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn writes_that_outrun_cleaning_are_all_held_back_a_little_and_none_for_long() {
         // Twice as many are asked for as 1 s of cleaning gives: 2 in a millisecond.
-        let mut model = Model::new(2000, 1000, (100_000, 2000), 100);
+        let mut model = Model::new(Outlook { room: 2000, most: 1000, work: 100_000, gain: 2000 }, 100);
         let came = model.run(60_000, 32, 4.0);
         assert!(came.longest < 100 * MS, "{:?}, where 32 take 16 ms", came.longest);
         assert!(came.found_no_room < 60, "{} ms of 60 s", came.found_no_room);
@@ -355,14 +355,14 @@ mod tests {
 
     #[test]
     fn no_write_is_held_back_for_longer_than_may_be() {
-        let mut model = Model::new(10, 1000, (1_000_000, 1), 10);
+        let mut model = Model::new(Outlook { room: 10, most: 1000, work: 1_000_000, gain: 1 }, 10);
         let came = model.run(20_000, 32, 4.0);
         assert_eq!(came.longest, MOST);
     }
 
     #[test]
     fn a_burst_is_expected_again_for_a_while() {
-        let mut model = Model::new(50_000, 40_000, (10_000, 20_000), 100);
+        let mut model = Model::new(Outlook { room: 50_000, most: 40_000, work: 10_000, gain: 20_000 }, 100);
         model.clean(true);
         model.run(2000, 64, 20.0);
         let after_burst = model.admission.stands(model.now).map(|stands| stands.target);

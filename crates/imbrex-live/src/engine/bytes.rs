@@ -1,6 +1,7 @@
 //! Requests that do not begin or end at block borders: what is beside them in their first and last block is read and
 //! written again.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use bytes::{Bytes, BytesMut};
@@ -124,7 +125,7 @@ impl Engine {
             return self.write_zeros(client, offset, len);
         }
         self.write_zeros(client, offset, first * block - offset)?;
-        self.give_up(client, (first, behind), Request::Zero)?;
+        self.give_up(client, first..behind, Request::Zero)?;
         self.shared.traffic.host_written.fetch_add((behind - first) * block, Ordering::Relaxed);
         self.write_zeros(client, behind * block, end - behind * block)
     }
@@ -150,19 +151,19 @@ impl Engine {
 
     fn trim(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
         let block = u64::from(self.block_bytes);
-        self.give_up(client, (offset.div_ceil(block), (offset + len) / block), Request::Trim)
+        self.give_up(client, offset.div_ceil(block)..(offset + len) / block, Request::Trim)
     }
 
-    /// Has blocks trimmed, from the first one to before the second, by requests of one kind; and the host has the room
-    /// back of what they held.
+    /// Has blocks trimmed by requests of one kind, and gives the host back the room that they took.
     fn give_up(
         &self,
         client: u32,
-        (mut first, end): (u64, u64),
+        blocks: Range<u64>,
         request: impl Fn(Extent<Lba>) -> Request,
     ) -> Result<(), Failure> {
-        while first < end {
-            let run = Extent::new(Lba(first), (end - first).min(MOST_BLOCKS) as u32);
+        let mut first = blocks.start;
+        while first < blocks.end {
+            let run = Extent::new(Lba(first), (blocks.end - first).min(MOST_BLOCKS) as u32);
             let places = self.places(run);
             self.call(client, request(run))?;
             self.shared.members[0].forget(&places);

@@ -24,18 +24,25 @@ pub(super) trait Stands {
     fn stands(&mut self) -> Self::Standing;
 }
 
+/// How things stood.
+struct Told<S> {
+    standing: S,
+    /// When that was told.
+    at: Instant,
+}
+
 /// A lock on what somebody may ask about.
 pub(super) struct Lock<T: Stands> {
     inner: Mutex<T>,
-    /// What was told last, and when.
-    told: Mutex<(T::Standing, Instant)>,
+    /// What was told last.
+    told: Mutex<Told<T::Standing>>,
     news: Condvar,
     is_wanted: AtomicBool,
 }
 
 impl<T: Stands> Lock<T> {
     pub fn new(mut inner: T) -> Self {
-        let told = Mutex::new((inner.stands(), Instant::now()));
+        let told = Mutex::new(Told { standing: inner.stands(), at: Instant::now() });
         Self { inner: Mutex::new(inner), told, news: Condvar::new(), is_wanted: AtomicBool::new(false) }
     }
 
@@ -52,7 +59,7 @@ impl<T: Stands> Lock<T> {
         Some(Held { lock: self, inner: Some(inner) })
     }
 
-    fn told(&self) -> MutexGuard<'_, (T::Standing, Instant)> {
+    fn told(&self) -> MutexGuard<'_, Told<T::Standing>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,11 +73,11 @@ impl<T: Stands> Lock<T> {
                 None => self.is_wanted.store(true, Ordering::Relaxed),
             }
             let mut told = self.told();
-            if told.1 < asked {
+            if told.at < asked {
                 told = self.news.wait_timeout(told, OFTEN).unwrap_or_else(PoisonError::into_inner).0;
             }
-            if told.1 >= asked || asked.elapsed() >= PATIENCE {
-                return (told.0.clone(), asked.saturating_duration_since(told.1));
+            if told.at >= asked || asked.elapsed() >= PATIENCE {
+                return (told.standing.clone(), asked.saturating_duration_since(told.at));
             }
         }
     }
@@ -87,7 +94,7 @@ impl<T: Stands> Held<'_, T> {
     /// Tells how things stand: what was changed is seen by every thread that asks from now on.
     pub fn tell(&mut self) {
         let standing = self.stands();
-        *self.lock.told() = (standing, Instant::now());
+        *self.lock.told() = Told { standing, at: Instant::now() };
         self.lock.news.notify_all();
     }
 
@@ -168,7 +175,7 @@ mod tests {
             }
             *held = 2;
             drop(held);
-            assert_eq!(lock.told().0, 2, "whether somebody still waits or not");
+            assert_eq!(lock.told().standing, 2, "whether somebody still waits or not");
             asking.join().unwrap();
         });
     }
@@ -180,6 +187,6 @@ mod tests {
         *held = 2;
         lock.is_wanted.store(true, Ordering::Relaxed);
         let held = held.wait(&changed, Some(Duration::ZERO));
-        assert_eq!((*held, lock.told().0), (2, 2));
+        assert_eq!((*held, lock.told().standing), (2, 2));
     }
 }

@@ -7,9 +7,9 @@ use super::volatile::Volatile;
 
 /// A byte that changed.
 pub(super) struct Rot {
-    /// The drive of the block that it is of.
+    /// The drive.
     pub drive: usize,
-    /// The block.
+    /// The block that the byte belongs to.
     pub block: Pba,
     offset: u64,
     change: u8,
@@ -18,8 +18,8 @@ pub(super) struct Rot {
 }
 
 impl Rot {
-    /// Changes the byte at `offset` of a drive's file, which is of a block.
-    pub fn new(file: &Volatile, (drive, block): (usize, Pba), offset: u64, change: u8) -> Self {
+    /// Changes the byte at `offset` of a drive's file, where `block` lies.
+    pub fn new(file: &Volatile, drive: usize, block: Pba, offset: u64, change: u8) -> Self {
         file.flip(offset, change);
         Self { drive, block, offset, change, sector: sector(file, offset) }
     }

@@ -15,7 +15,7 @@ impl Images {
         }
         let (within, change) = (self.rots * 331 % BLOCK as u64, 1 << (self.rots / 2 % 8));
         let offset = self.images[drive].offset(block) + within;
-        self.rotten.push(Rot::new(&self.disks[drive].file, (drive, block), offset, change));
+        self.rotten.push(Rot::new(&self.disks[drive].file, drive, block, offset, change));
         true
     }
 
@@ -23,7 +23,7 @@ impl Images {
     pub(super) fn freshen(&mut self, which: impl Fn(&Rot) -> bool) {
         let (fresh, rotten): (Vec<Rot>, Vec<Rot>) = std::mem::take(&mut self.rotten).into_iter().partition(which);
         self.rotten = rotten;
-        // Of one sector the last change first.
+        // The last change to a sector is taken back first.
         fresh.iter().rev().for_each(|rot| rot.take_back(&self.disks[rot.drive].file));
     }
 

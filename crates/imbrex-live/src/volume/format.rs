@@ -191,7 +191,7 @@ fn layered(
         let [member] = members.as_slice() else {
             return Err(VolumeError::Members(format!("{} stands on one drive", layer.name)));
         };
-        return Ok((vec![fitted((member.as_ref(), checksums[0]), layer, config, *buffer, *journal_blocks)?], None));
+        return Ok((vec![fitted(member.as_ref(), checksums[0], options)?], None));
     }
     let [flash, disk] = members.as_slice() else {
         return Err(VolumeError::Members(format!("{} stands on two drives: flash, then a disk", layer.name)));
@@ -209,10 +209,11 @@ fn layered(
         }
         other => other,
     };
-    let on_flash = fitted((flash.as_ref(), checksums[0]), flash_layer, &below.flash_config, None, None)
+    let own = |layer, config, buffer| FormatOptions { layer, config, buffer, journal_blocks: None };
+    let on_flash = fitted(flash.as_ref(), checksums[0], &own(flash_layer, &below.flash_config, None))
         .map_err(|e| chosen_by("the first member", FLASH_LAYER, e))?;
     let disk_layer = layers::find(&below.disk_layer)?;
-    let on_disk = fitted((disk.as_ref(), checksums[1]), disk_layer, &below.disk_config, Some(below.disk_buffer), None)
+    let on_disk = fitted(disk.as_ref(), checksums[1], &own(disk_layer, &below.disk_config, Some(below.disk_buffer)))
         .map_err(|e| chosen_by("the second member", DISK_LAYER, e))?;
     let capacity = |number: usize, own: &Layered| {
         setup::own(members[number].as_ref(), own, checksums[number], identity).map(|setup| (setup.make)().capacity())
@@ -232,12 +233,11 @@ fn layered(
 
 /// The layer of one member, with a journal that its map fits.
 fn fitted(
-    (member, checksums): (&dyn Store, Option<Checksums>),
-    layer: &'static LayerInfo,
-    config: &toml::Table,
-    buffer: Option<BufferSize>,
-    journal_blocks: Option<u32>,
+    member: &dyn Store,
+    checksums: Option<Checksums>,
+    options: &FormatOptions<'_>,
 ) -> Result<Layered, VolumeError> {
+    let FormatOptions { layer, config, buffer, journal_blocks } = *options;
     let (media, block_bytes) = (member.media(), member.block_bytes());
     let wanted = buffer.map(|buffer| buffer.blocks(media.blocks().saturating_mul(block_bytes.into()), block_bytes));
     let with_journal_of = |journal_blocks| {

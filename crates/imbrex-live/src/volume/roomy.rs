@@ -27,15 +27,17 @@ pub fn roomy(
         (Recording::Cached, 0) => Ok(drive.clone()),
         (Recording::Cached, _) => {
             let below = BelowConfig::read(layer, config)?;
-            beside(drive, (layers::find(&below.disk_layer)?, &below.disk_config), None, checksums)
+            beside(drive, layers::find(&below.disk_layer)?, &below.disk_config, None, checksums)
         }
-        _ => beside(drive, (layer, config), journal_blocks, checksums),
+        _ => beside(drive, layer, config, journal_blocks, checksums),
     }
 }
 
+/// The drive with conventional blocks for what a volume of this one layer keeps beside the layer's own.
 fn beside(
     drive: &DrivePreset,
-    (layer, config): (&'static LayerInfo, &toml::Table),
+    layer: &'static LayerInfo,
+    config: &toml::Table,
     journal_blocks: Option<u32>,
     checksums: Option<Checksums>,
 ) -> Result<DrivePreset, VolumeError> {

@@ -47,7 +47,8 @@ pub(super) fn own(
     suits(info, member.recording())?;
     let media = member.media();
     let layout = layout(member, layered, checksums)?;
-    setup((info, layered, layout.space), media, layout.journals.to_vec(), (member.block_bytes(), identity))
+    let (journals, block_bytes) = (layout.journals.to_vec(), member.block_bytes());
+    setup(info, layered, Ground { space: layout.space, media, journals, block_bytes, identity })
 }
 
 /// Where things lie on a member.
@@ -81,7 +82,7 @@ pub(super) fn above_all(
     };
     let journals = (0..COPIES).map(journal).collect();
     // A journal of its own: it lies where a member's layer could have been asked to put another's.
-    setup((info, layered, space), Box::new(media), journals, (block_bytes, !identity))
+    setup(info, layered, Ground { space, media: Box::new(media), journals, block_bytes, identity: !identity })
 }
 
 /// The space of a layer above members: what the journal leaves of the first, and the second.
@@ -98,12 +99,19 @@ fn above_space(capacities: &[u64], layered: &Layered) -> Result<Space, VolumeErr
     Ok(Space { conventional: Pba::disk(journals), ..space })
 }
 
-fn setup(
-    (info, layered, space): (&'static LayerInfo, &Layered, Space),
+/// What a layer stands on: a member, or several behind layers of their own.
+struct Ground {
+    space: Space,
     media: Box<dyn Media>,
-    journal: Vec<Extent<Pba>>,
-    (block_bytes, identity): (u32, u64),
-) -> Result<Setup, VolumeError> {
+    journals: Vec<Extent<Pba>>,
+    block_bytes: u32,
+    /// What its journal is marked with.
+    identity: u64,
+}
+
+/// The runner of a layer that can be made on this ground.
+fn setup(info: &'static LayerInfo, layered: &Layered, ground: Ground) -> Result<Setup, VolumeError> {
+    let Ground { space, media, journals, block_bytes, identity } = ground;
     let (config, space) = (layered.config.clone(), Space { spares_ram: true, ..space });
     let build = move || info.build(&space, &config);
     build()?;
@@ -113,7 +121,7 @@ fn setup(
             Err(e) => unreachable!("the same layer was made before: {e}"),
         }),
         media,
-        journal,
+        journal: journals,
         block_bytes: block_bytes as usize,
         identity,
         gather: GATHER,

@@ -20,7 +20,7 @@ use imbrex::recording::Recording;
 use crate::active;
 use crate::direct::{DeviceError, DirectDevice};
 use crate::store::{Store, StoreError};
-use shape::SECTOR_BYTES;
+use shape::{Limits, SECTOR_BYTES};
 
 /// Bytes of a block.
 pub(crate) const BLOCK_BYTES: u32 = 4096;
@@ -40,7 +40,7 @@ impl ZonedDevice {
     pub fn new(device: DirectDevice) -> Result<Self, DeviceError> {
         device.suits(BLOCK_BYTES)?;
         let limit = |name: &str| device.number(name).map(|limit| u32::try_from(limit).unwrap_or(0));
-        let limits = (limit("max_open_zones")?, limit("max_active_zones")?);
+        let limits = Limits { open: limit("max_open_zones")?, active: limit("max_active_zones")? };
         let zones = ioctl::zones(device.file(), 0, usize::MAX);
         let zones = zones.map_err(|source| DeviceError::Unknown { what: "its zones".to_owned(), source })?;
         let mut media = Shingled::new(Pba::DISK, shape::spec(&zones, BLOCK_SECTORS, limits)?);

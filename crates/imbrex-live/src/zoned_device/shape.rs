@@ -16,8 +16,15 @@ const READ_ONLY: u8 = 0xd;
 const FULL: u8 = 0xe;
 const OFFLINE: u8 = 0xf;
 
+/// How many zones may be open and active at a time, 0 for any number.
+#[derive(Copy, Clone, Default)]
+pub(super) struct Limits {
+    pub open: u32,
+    pub active: u32,
+}
+
 /// The shape of a drive with those zones. A last zone that is shorter than the others is left unused.
-pub(super) fn spec(zones: &[Zone], block_sectors: u64, limits: (u32, u32)) -> Result<ZonedSpec, DeviceError> {
+pub(super) fn spec(zones: &[Zone], block_sectors: u64, limits: Limits) -> Result<ZonedSpec, DeviceError> {
     let refuse = |text: String| Err(DeviceError::Unsuited(text));
     let Some(first) = zones.first() else { return refuse("it reports no zones".to_owned()) };
     let used = if zones[zones.len() - 1].len < first.len { &zones[..zones.len() - 1] } else { zones };
@@ -40,13 +47,12 @@ pub(super) fn spec(zones: &[Zone], block_sectors: u64, limits: (u32, u32)) -> Re
             return refuse(format!("{text}; conventional zones are supported in front of the others only"));
         }
     }
-    let (max_open, max_active) = limits;
     Ok(ZonedSpec {
         zones: used.len() as u32,
         zone_blocks,
         conventional_zones: conventional as u32,
-        max_open,
-        max_active,
+        max_open: limits.open,
+        max_active: limits.active,
     })
 }
 
@@ -100,16 +106,17 @@ mod tests {
     }
 
     fn refusal(zones: &[Zone]) -> String {
-        spec(zones, 8, (0, 0)).unwrap_err().to_string()
+        spec(zones, 8, Limits::default()).unwrap_err().to_string()
     }
 
     #[test]
     fn a_drive_that_is_not_supported_is_refused_by_the_zone() {
         let expected = ZonedSpec { zones: 6, zone_blocks: 8, conventional_zones: 2, max_open: 3, max_active: 4 };
-        assert_eq!(spec(&zones(), 8, (3, 4)).unwrap(), expected);
+        let limits = Limits { open: 3, active: 4 };
+        assert_eq!(spec(&zones(), 8, limits).unwrap(), expected);
         let mut short = zones();
         (short[5].len, short[5].capacity) = (16, 16);
-        assert_eq!(spec(&short, 8, (3, 4)).unwrap(), ZonedSpec { zones: 5, ..expected });
+        assert_eq!(spec(&short, 8, limits).unwrap(), ZonedSpec { zones: 5, ..expected });
         let mut gap = zones();
         gap[4].capacity = 40;
         assert!(refusal(&gap).contains("zone 4"));
@@ -120,7 +127,7 @@ mod tests {
         late[5].kind = CONVENTIONAL;
         assert!(refusal(&late).contains("zone 5 is conventional"));
         assert!(refusal(&[]).contains("no zones"));
-        assert!(spec(&zones(), 7, (0, 0)).is_err());
+        assert!(spec(&zones(), 7, Limits::default()).is_err());
     }
 
     #[test]
@@ -130,7 +137,7 @@ mod tests {
         zones[3].condition = FULL;
         (zones[4].condition, zones[4].pointer) = (READ_ONLY, u64::MAX);
         zones[5].condition = OFFLINE;
-        let mut media = Shingled::new(1, spec(&zones, 8, (0, 0)).unwrap());
+        let mut media = Shingled::new(1, spec(&zones, 8, Limits::default()).unwrap());
         for (unit, zone) in (0..).map(Unit::disk).zip(&zones) {
             mirror(&mut media, unit, state(zone, 8));
         }
