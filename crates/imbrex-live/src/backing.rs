@@ -16,13 +16,13 @@ pub trait Backing: Send + Sync {
     /// Fills `bytes` from `offset` on.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// When the operating system reports an error.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
 
     /// Writes `bytes` from `offset` on. Durable after a later [`Backing::sync`] only.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// When the operating system reports an error.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
     /// Where the first of `len` bytes from `offset` on lies that may have been written since they were last given back,
@@ -50,7 +50,7 @@ pub trait Backing: Send + Sync {
     /// How many bytes there are, where that is known.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// When the operating system reports an error.
     fn size(&self) -> io::Result<u64> {
         Ok(u64::MAX)
     }
@@ -58,7 +58,7 @@ pub trait Backing: Send + Sync {
     /// Makes everything written durable.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// When the operating system reports an error.
     fn sync(&self) -> io::Result<()>;
 }
 

@@ -58,13 +58,13 @@ fn own_number() -> u32 {
 pub struct Here;
 
 impl Here {
-    /// Of one that waits for no other, and that none waits for.
+    /// A request that waits for no other request, and that no other waits for.
     pub fn now() -> Self {
         Threads.arrived();
         Self
     }
 
-    /// Of one of which the engine says when it has come.
+    /// A request of which the engine itself says when it has arrived.
     pub fn soon() -> Self {
         Self
     }
@@ -180,7 +180,7 @@ mod tests {
                 drop(Here::now());
                 tell.send(own_number()).unwrap();
                 thread::park();
-                // As one that a busy machine keeps from running.
+                // Stands for a thread that a busy machine keeps from running.
                 while !is_here.load(Ordering::SeqCst) {
                     std::hint::spin_loop();
                 }

@@ -1,4 +1,4 @@
-//! A block device read and written past the page cache, and held so that nobody else uses it.
+//! A block device read and written past the page cache, and held so that no other program uses it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -30,7 +30,7 @@ pub enum DeviceError {
     /// It cannot be opened.
     #[error("it cannot be opened: {0}")]
     Open(#[source] io::Error),
-    /// Somebody has it.
+    /// Another program has it.
     #[error("it is in use: it is mounted, part of another device, or served already")]
     InUse,
     /// It is no block device.
@@ -53,9 +53,9 @@ impl DirectDevice {
     /// Opens a device for this process alone.
     ///
     /// # Errors
-    /// When it is none, or somebody has it.
+    /// When it is none, or another program has it.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, DeviceError> {
-        // Of a block device, O_EXCL without O_CREAT refuses what is mounted or opened so by others.
+        // For a block device, O_EXCL without O_CREAT refuses one that is mounted, or that another program opened so.
         let flags = OFlags::DIRECT | OFlags::EXCL | OFlags::CLOEXEC;
         let mut options = options.clone();
         options.custom_flags(flags.bits() as i32);
@@ -130,7 +130,7 @@ impl DirectDevice {
     /// Reads `len` bytes, whole sectors at a whole sector.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// When the operating system reports an error.
     pub fn read(&self, len: usize, offset: u64) -> io::Result<Bytes> {
         let (mut buffer, skip) = aligned(len);
         self.file.read_exact_at(&mut buffer[skip..skip + len], offset)?;
@@ -140,7 +140,7 @@ impl DirectDevice {
     /// Writes whole sectors at a whole sector, from the front to the back, one piece after the other.
     ///
     /// # Errors
-    /// Those of the operating system; some of it may have been written.
+    /// When the operating system reports an error; some of it may have been written.
     pub fn write(&self, content: &[u8], offset: u64) -> io::Result<()> {
         let copy;
         let content = if content.as_ptr().align_offset(ALIGNMENT) == 0 {
@@ -162,7 +162,7 @@ impl DirectDevice {
     /// Makes everything written durable.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// When the operating system reports an error.
     pub fn flush(&self) -> io::Result<()> {
         self.file.sync_data()
     }

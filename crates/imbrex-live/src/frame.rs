@@ -33,7 +33,7 @@ pub struct Kind {
 pub struct Frame {
     /// The format version of what it is about.
     pub version: u32,
-    /// Whose it is.
+    /// The UUID of what it is about.
     pub uuid: Uuid,
     /// Grows with every change.
     pub sequence: u64,

@@ -91,7 +91,7 @@ impl Overlay {
     fn full(&self, at: Extent<Pba>) -> StoreError {
         let most = self.most_blocks as u64 * u64::from(self.below.block_bytes());
         let text = format!("the store is only read, and the {most} bytes kept in memory are used up");
-        // Nobody will make room.
+        // Not the error of a full disk: no room comes later.
         StoreError::of("writing", at)(io::Error::new(io::ErrorKind::OutOfMemory, text))
     }
 }

@@ -1,7 +1,7 @@
 //! What a panic comes to. A thread of a server that has panicked leaves state behind that nobody may rely on, and
 //! others who wait for it for ever. So the server ends, as if it had been killed: what was flushed is durable, clients see
-//! their connections end, and the next start recovers. Only where somebody has a look at the volume and changes nothing,
-//! a panic costs no more than the answer.
+//! their connections end, and the next start recovers. Where a thread only looks at the volume and changes nothing, a
+//! panic costs no more than the answer.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};

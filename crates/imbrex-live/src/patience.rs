@@ -10,10 +10,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How long between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What `attempt` says once it does not find somebody else there, or at last.
+/// Repeats `attempt` while another program is in its way, but not for longer than [`PATIENCE`]; gives the last result.
 ///
 /// # Errors
-/// Those of the last `attempt`.
+/// When the last `attempt` fails.
 pub(crate) fn until_free<T, E>(
     is_taken: impl Fn(&E) -> bool,
     mut attempt: impl FnMut() -> Result<T, E>,

@@ -67,8 +67,8 @@ pub trait Store: Send + Sync {
         Vec::new()
     }
 
-    /// Gives the room of blocks back that nobody needs any more. They are left alone where their unit has been emptied
-    /// since.
+    /// Gives back the room of blocks that are not needed any more. Blocks whose unit has been emptied since are left
+    /// alone.
     fn forget(&self, _blocks: &[Written]) {}
 
     /// How many bytes the host has left for this store, where that limits it.
@@ -105,7 +105,7 @@ pub trait Store: Send + Sync {
     /// Carries an operation of the runner out.
     ///
     /// # Errors
-    /// Those of the operation; to the runner it has then failed.
+    /// When it cannot be carried out.
     fn perform(&self, kind: &IoKind) -> Result<IoResult, StoreError> {
         match kind {
             IoKind::Read(at) => self.read(*at).map(IoResult::Data),
@@ -147,7 +147,7 @@ pub trait Summed {
 pub struct SumCounts {
     /// Blocks that were read and have a checksum.
     pub verified: u64,
-    /// Of them, those that did not match it.
+    /// How many of these did not match it.
     pub damaged: u64,
     /// Blocks that were being written when the store was last in use and do not match the checksum from before.
     pub resummed: u64,

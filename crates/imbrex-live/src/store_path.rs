@@ -1,4 +1,4 @@
-//! From a path that a user names to a store, with a lock that nobody else can have.
+//! From a path that a user names to a store, with a lock that no other program can take.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -75,7 +75,7 @@ pub enum StorePathError {
 /// Opens the store at `path` for this program alone.
 ///
 /// # Errors
-/// When there is none, it is damaged, or somebody else has it.
+/// When there is none, it is damaged, or another program has it.
 pub fn open(path: &Path) -> Result<Arc<dyn Store>, StorePathError> {
     opened(path, File::options().read(true).write(true))
 }
@@ -83,7 +83,7 @@ pub fn open(path: &Path) -> Result<Arc<dyn Store>, StorePathError> {
 /// Opens the store at `path` for a program that will not write to it.
 ///
 /// # Errors
-/// Those of [`open`].
+/// As for [`open`].
 pub fn open_to_read(path: &Path) -> Result<Arc<dyn Store>, StorePathError> {
     opened(path, File::options().read(true))
 }
@@ -270,7 +270,7 @@ mod tests {
         assert!(matches!(open(&path), Err(StorePathError::InUse(_))));
         assert!(matches!(make(true), Err(StorePathError::InUse(_))));
         std::thread::scope(|scope| {
-            // As a program does that is ending.
+            // A program that is ending lets go late, too.
             scope.spawn(move || {
                 std::thread::sleep(std::time::Duration::from_millis(100));
                 drop(store);

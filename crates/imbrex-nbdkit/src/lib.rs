@@ -51,15 +51,15 @@ fn failed(failure: Failure) -> Error {
     Error::new(errno(&failure).raw_os_error(), failure.to_string())
 }
 
-/// Makes everything durable, takes the sockets away and says so; the process ends if that failed. False when somebody
-/// else does all that.
+/// Makes everything durable, takes the sockets away and says so; the process ends if that failed. False when
+/// another thread does all that.
 fn end() -> bool {
     let serving = SERVICE.write().unwrap_or_else(PoisonError::into_inner).take();
     let Some(Serving { service, answering }) = serving else { return false };
     let stopped = service.stop();
     drop(answering);
     if let Some(path) = options().as_ref().and_then(|options| options.shown.as_ref()) {
-        // Whoever started this may have ended.
+        // The program that made this socket may have ended.
         let _ = std::fs::remove_file(path);
     }
     match stopped {

@@ -27,8 +27,8 @@ const PATIENCE: Duration = Duration::from_millis(2500);
 /// Signals so soon after the first are the same one: it came to a process and to its group.
 const SAME: Duration = Duration::from_millis(300);
 
-/// Has clients that are connected to one of the addresses sent away when one of nbdkit's signals comes, and the
-/// process ended at once, without its sockets, when another one does.
+/// Sends away the clients that are connected to one of the addresses when one of nbdkit's signals comes; ends the
+/// process at once, without its sockets, when another one does.
 pub fn on_signals(
     service: Arc<Service>,
     addresses: Vec<SocketAddrAny>,

@@ -52,7 +52,7 @@ impl Report {
         self.runs.len()
     }
 
-    /// Adds rows of one source, of whatever schemas.
+    /// Adds rows of one source, of any schemas.
     ///
     /// # Errors
     /// When no page can show a row; the rows before it are added.

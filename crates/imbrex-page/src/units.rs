@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// As many bars as a picture has room for.
+/// The most bars that a picture has room for.
 const BARS: usize = 400;
 
 /// The schemas of units, the field with a unit's number, and what units are called.

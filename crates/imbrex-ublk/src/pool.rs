@@ -19,7 +19,7 @@ pub struct Job {
     pub results: Arc<Results>,
 }
 
-/// Requests that nobody answers yet.
+/// Requests that no thread answers yet.
 #[derive(Default)]
 pub struct Pool {
     state: Mutex<State>,

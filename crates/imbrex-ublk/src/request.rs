@@ -41,7 +41,7 @@ pub trait Content {
     /// Hands over what was read.
     ///
     /// # Errors
-    /// Those of [`Content::fetch`].
+    /// As for [`Content::fetch`].
     fn hand_over(&self, content: &[u8]) -> io::Result<()>;
 }
 
@@ -64,7 +64,7 @@ impl Request {
     /// Has the request answered. What the kernel is told: how many bytes were done, or an error, negative. `buffer` is
     /// for its content.
     pub fn answer(&self, client: &Client, content: &impl Content, buffer: &mut Vec<u8>) -> i32 {
-        // Of a write the engine says when it has come.
+        // The engine itself says when a write has arrived.
         let _here = if self.what == What::Write { Here::soon() } else { Here::now() };
         match self.carry_out(client, content, buffer) {
             // Counted for reads and writes alone, which are never longer than a buffer.

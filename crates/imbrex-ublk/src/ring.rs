@@ -151,7 +151,7 @@ pub struct Descriptor {
 const _: () = assert!(size_of::<Descriptor>() == DESCRIPTOR_BYTES);
 
 impl Descriptors {
-    /// Those of a queue.
+    /// Maps the descriptors of a queue.
     ///
     /// # Errors
     /// When the driver does not share them.
@@ -165,7 +165,7 @@ impl Descriptors {
         Ok(Self { at: at.cast(), bytes })
     }
 
-    /// That of a tag under which there is a request.
+    /// The descriptor of the request under a tag.
     pub fn get(&self, tag: u16) -> Descriptor {
         let at = usize::from(tag) * DESCRIPTOR_BYTES;
         assert!(at + DESCRIPTOR_BYTES <= self.bytes);

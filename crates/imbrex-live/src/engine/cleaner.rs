@@ -1,4 +1,4 @@
-//! Background cleaning: one step after the other while nobody asks for anything, or when it was asked for.
+//! Background cleaning: one step after the other while there are no requests, or when it was asked for.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::machine::{Cleaning, Held, Machine, PATIENCE, Shared};
 use super::rest::{SOON, rest};
 use crate::panics;
 
-/// How soon a step is asked for again while writes are throttled for it; [`SOON`] is for steps that nobody waits for.
+/// How soon a step is asked for again while writes are throttled for it; [`SOON`] is for steps that no write waits for.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// Why a layer may clean.
@@ -118,8 +118,8 @@ fn step<'a>(shared: &'a Shared, mut machine: Held<'a>, why: Reason) -> Held<'a> 
     rest(shared, machine, since)
 }
 
-/// Waits until there may be something to clean again: when somebody has asked for anything, which nobody says, or when
-/// the drives have been idle for as long as the layers want, if `offered` was less.
+/// Waits until there may be something to clean again: when there has been a request, for which it looks from time to
+/// time, or when the drives have been idle for as long as the layers want, if `offered` was less.
 fn until_asked<'a>(shared: &'a Shared, mut machine: Held<'a>, offered: Duration) -> Held<'a> {
     let last_request = machine.last_request;
     let wanted = Duration::from_nanos(machine.stack.idle_after_ns());

@@ -1,4 +1,4 @@
-//! Growing: what somebody asks for, the steps that make space for it, and from when clients see that.
+//! Growing: the request for it, the steps that make space, and when clients see the new size.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;

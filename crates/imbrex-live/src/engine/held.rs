@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How often it is checked meanwhile whether no thread has the lock.
 const OFTEN: Duration = Duration::from_millis(2);
 
-/// What somebody may ask about.
+/// Something that threads ask about.
 pub(super) trait Stands {
     /// How it stands.
     type Standing: Clone;
@@ -31,7 +31,7 @@ struct Told<S> {
     at: Instant,
 }
 
-/// A lock on what somebody may ask about.
+/// A lock on something that threads ask about.
 pub(super) struct Lock<T: Stands> {
     inner: Mutex<T>,
     /// What was told last.
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_is_told_though_somebody_keeps_the_lock() {
+    fn a_thread_that_asks_is_told_though_another_keeps_the_lock() {
         let lock = Lock::new(1_u32);
         let mut held = lock.take();
         *held = 2;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gives_the_lock_back_tells_those_who_ask() {
+    fn a_thread_that_gives_the_lock_back_tells_those_that_ask() {
         let lock = Lock::new(1_u32);
         let mut held = lock.take();
         thread::scope(|scope| {
@@ -175,13 +175,13 @@ mod tests {
             }
             *held = 2;
             drop(held);
-            assert_eq!(lock.told().standing, 2, "whether somebody still waits or not");
+            assert_eq!(lock.told().standing, 2, "whether a thread still waits or not");
             asking.join().unwrap();
         });
     }
 
     #[test]
-    fn whoever_waits_for_something_tells_them_too() {
+    fn a_thread_that_begins_to_wait_tells_them_too() {
         let (lock, changed) = (Lock::new(1_u32), Condvar::new());
         let mut held = lock.take();
         *held = 2;

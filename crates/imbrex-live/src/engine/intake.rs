@@ -1,7 +1,7 @@
 //! How much of what clients ask for is in memory at a time.
 //!
-//! A request holds its content until it is answered, and one that waits for room holds it for long. So whoever brings
-//! more than there may be waits, first come first served, before the content is copied.
+//! A request holds its content until it is answered, and one that waits for room holds it for long. So a
+//! thread that brings more than there may be waits, first come first served, before the content is copied.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -71,7 +71,7 @@ pub(super) struct Shared {
     pub reads: Intake,
     pub writes: Intake,
     pub latencies: Latencies,
-    /// Of requests during which cleaning was under way.
+    /// How long those requests took during which cleaning was under way.
     pub beside_cleaning: Latencies,
     /// Twice the steps of cleaning that have begun, and one more while one is under way.
     steps: AtomicU64,
@@ -260,7 +260,7 @@ impl Machine {
         self.handed.len() + self.stack.pending_io()
     }
 
-    /// Whether somebody who waits for that has to be told that nothing is asked for and nothing under way.
+    /// Whether nothing is asked for and nothing under way, and a thread waits to be told so.
     pub fn is_watched_and_quiet(&self) -> bool {
         self.watchers > 0 && self.is_quiet()
     }

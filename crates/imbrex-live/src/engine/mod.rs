@@ -47,8 +47,8 @@ pub use streams::{Carriers, InOrder};
 pub use traffic::Traffic;
 pub use watch::{Kind, StepTimes};
 
-/// The client in whose name the engine itself flushes in the end. It comes late, so that a loss is reported to it only
-/// if it was to nobody else.
+/// The client number under which the engine itself flushes at the end. It comes late, so a loss is reported to it only
+/// if no other client got the report.
 const SELF: u32 = u32::MAX;
 
 /// How an engine works.
@@ -92,11 +92,11 @@ impl Engine {
     /// Starts serving requests that threads of a frontend bring, which may overtake each other.
     ///
     /// # Errors
-    /// Those of [`Engine::start`].
+    /// As for [`Engine::start`].
     pub fn start_for(volume: Volume, options: EngineOptions, carriers: Arc<dyn Carriers>) -> Result<Self, VolumeError> {
         let setup = volume.setup()?;
         let memory = ServerMemory::of(&setup, &volume.superblocks);
-        // As it was made; recovery may know of a growth.
+        // The capacity when it was formatted; recovery may know of a growth.
         let capacity = (setup.top.make)().capacity();
         let block_bytes = volume.members[0].block_bytes();
         let stack = Stack::open(setup)?;

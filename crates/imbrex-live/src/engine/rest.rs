@@ -1,4 +1,4 @@
-//! How long work that nobody waits for leaves the disk to others.
+//! How long work that no client waits for leaves the disk to others.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

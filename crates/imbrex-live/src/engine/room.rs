@@ -42,7 +42,7 @@ impl Room {
         self.set_out(true, left);
     }
 
-    /// Whether there was none when somebody last looked.
+    /// Whether there was none at the last look.
     pub fn is_out(&self) -> bool {
         self.is_out.load(Ordering::Relaxed)
     }

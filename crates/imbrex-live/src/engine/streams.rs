@@ -107,7 +107,7 @@ pub(super) struct Arrival<'a> {
 }
 
 impl Streams {
-    /// Of requests that these bring.
+    /// The streams of requests that these threads bring.
     pub fn new(carriers: Arc<dyn Carriers>) -> Self {
         let state = State { next: 0, coming: Vec::new(), streams: Vec::new(), credit: MOST_CREDIT, without: 0 };
         Self { state: Mutex::new(state), submitted: Condvar::new(), carriers }
@@ -202,7 +202,7 @@ impl Arrival<'_> {
                 Waits::Not if on_the_way.is_some() => return state.waited(number, true),
                 Waits::Not => return,
                 Waits::Known => {
-                    // That there is no room any more is not told.
+                    // Nothing tells this thread when there is no room any more.
                     let waited = self.streams.submitted.wait_timeout(state, LOOK_FOR_ROOM);
                     state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
@@ -260,7 +260,7 @@ mod tests {
 
     impl Carriers for Threads {
         fn arrived(&self) {
-            // Those who came before anybody was on the way count for nothing.
+            // A thread that came before any was on the way does not count.
             let _ = self.on_the_way.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1));
         }
 
@@ -279,7 +279,7 @@ mod tests {
         streams.arrive(offset, LEN, || ()).0
     }
 
-    /// As many writes as make a stream, from an offset on.
+    /// Makes a stream from an offset on: it takes three writes.
     fn begin(streams: &Streams, from: u64) {
         (0..3).for_each(|write| drop(arrive(streams, from + write * LEN)));
     }

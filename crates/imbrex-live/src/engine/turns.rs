@@ -63,9 +63,9 @@ mod tests {
         assert!(!turns.go(first));
         assert!(!turns.are_served());
         assert!(turns.go(second), "the last of them");
-        assert!(turns.are_served(), "though somebody has come since");
+        assert!(turns.are_served(), "though another has come since");
         turns.step_ended();
-        assert!(!turns.are_served(), "who came during the step is waited for now");
+        assert!(!turns.are_served(), "the one that came during the step is waited for now");
         assert!(turns.go(later));
         assert!(turns.are_served());
         let quiet = turns.come();

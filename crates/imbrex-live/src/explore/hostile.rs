@@ -1,4 +1,4 @@
-//! Volumes whose metadata somebody has written to at will, checksums included.
+//! Volumes whose metadata an attacker has changed at will, checksums included.
 //!
 //! Random damage hardly gets past a checksum. So what was changed can be sealed again, and recovery has to cope with
 //! everything that a checksum cannot rule out.

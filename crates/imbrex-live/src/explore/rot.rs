@@ -24,7 +24,7 @@ impl Rot {
         Self { drive, block, offset, change, sector: sector(file, offset) }
     }
 
-    /// Changes it back, if nobody has written it since.
+    /// Changes it back, if its sector has not been written since.
     pub fn take_back(&self, file: &Volatile) {
         if sector(file, self.offset) == self.sector {
             file.flip(self.offset, self.change);

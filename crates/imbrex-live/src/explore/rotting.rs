@@ -19,7 +19,7 @@ impl Images {
         true
     }
 
-    /// Changes bytes back that nobody has written since.
+    /// Changes bytes back that have not been written since.
     pub(super) fn freshen(&mut self, which: impl Fn(&Rot) -> bool) {
         let (fresh, rotten): (Vec<Rot>, Vec<Rot>) = std::mem::take(&mut self.rotten).into_iter().partition(which);
         self.rotten = rotten;

@@ -1,4 +1,4 @@
-//! Room that blocks take which nobody needs: it is given back before their unit is emptied.
+//! Giving back the room of blocks that are not needed any more, before their unit is emptied.
 
 use imbrex::block::{Extent, Pba};
 use imbrex::plan::Unit;
@@ -26,7 +26,7 @@ impl<B: Backing> Image<B> {
     /// Gives the room of blocks back.
     pub(super) fn forget(&self, blocks: &[Written]) {
         for Written { at, emptied } in blocks.iter().copied() {
-            // Held, so that nobody empties the unit and writes it anew meanwhile.
+            // Held, so that no other thread empties the unit and writes it anew meanwhile.
             let state = self.state();
             let unit = state.media.unit_of(at.start);
             if times_emptied(&state, unit) == emptied && is_written(&state, unit, at) && !state.kept.contains(&unit) {

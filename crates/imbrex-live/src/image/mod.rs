@@ -327,7 +327,7 @@ impl<B: Backing> Store for Image<B> {
             (Self::pointed(&state, at.start), next)
         };
         for next in next {
-            // Where the host has no room for it, nobody writes to the volume until it has.
+            // Where the host has no room for it, writes to the volume are refused until it has.
             let _ = self.backing.reserve(self.offset(next.start), self.bytes(next));
         }
         let written = self.backing.write_at(content, self.offset(at.start));

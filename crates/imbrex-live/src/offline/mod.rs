@@ -76,7 +76,7 @@ fn above(volume: &Volume, setup: Setup) -> Result<LayerState, VolumeError> {
     Ok(LayerState { name: volume.layer().to_owned(), member: None, setup, journal, layer })
 }
 
-/// The first member behind its layer, with whatever recovery writes in memory.
+/// The first member behind its layer; what recovery writes stays in memory.
 fn first_member(volume: &Volume) -> Result<Solo, VolumeError> {
     let setup = volume.setup()?.below.swap_remove(0);
     let overlay: Arc<dyn Store> = Arc::new(Overlay::new(Arc::clone(&volume.members[0]), KEEPS));

@@ -28,7 +28,7 @@ pub fn scrub(volume: &Volume, mut go_on: impl FnMut(u64) -> bool) -> Result<Foun
     Ok(found)
 }
 
-/// Tells the logical blocks from those that nobody needs.
+/// Tells damaged logical blocks from damaged places that no logical block needs.
 fn name(found: &mut Found, states: Vec<LayerState>, damaged: Vec<BTreeSet<Pba>>) {
     let (members, above): (Vec<LayerState>, Vec<LayerState>) =
         states.into_iter().partition(|state| state.member.is_some());
@@ -50,8 +50,8 @@ fn name(found: &mut Found, states: Vec<LayerState>, damaged: Vec<BTreeSet<Pba>>)
     found.damaged = runs(logical.into_iter().map(|lba: Lba| lba.0)).collect();
 }
 
-/// The block of the host that a member's layer presents as its block `own`: without a layer above, the same. Of a disk
-/// behind a cache the same too, unless the cache has a copy.
+/// The block of the host that a member's layer presents as its block `own`: without a layer above, the same. A disk
+/// behind a cache presents the same too, unless the cache has a copy.
 fn of_host(above: Option<&Mapped>, member: usize, own: Lba) -> Option<Lba> {
     let Some(above) = above else { return Some(own) };
     let place = Pba::new(Pba::DISK + member as u8, own.0);

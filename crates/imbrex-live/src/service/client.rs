@@ -46,7 +46,7 @@ impl Client {
     /// Writes zeros.
     ///
     /// # Errors
-    /// Those of [`Client::write`].
+    /// As for [`Client::write`].
     pub fn zero(&self, offset: u64, len: u64, durably: bool) -> Result<(), Failure> {
         self.change(durably, |engine| engine.zero_bytes(self.number, offset, len))
     }
@@ -54,7 +54,7 @@ impl Client {
     /// Forgets the blocks that lie wholly within.
     ///
     /// # Errors
-    /// Those of [`Client::write`].
+    /// As for [`Client::write`].
     pub fn trim(&self, offset: u64, len: u64, durably: bool) -> Result<(), Failure> {
         self.change(durably, |engine| engine.trim_bytes(self.number, offset, len))
     }

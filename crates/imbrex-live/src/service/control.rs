@@ -2,8 +2,8 @@
 //! it.
 //!
 //! A question is a line of JSON, and so is its answer: `{"ask":"status"}` has an object with the key `ok`, or with the
-//! key `error`. A connection is for one question, and nobody keeps others
-//! waiting. The socket is its owner's alone.
+//! key `error`. A connection is for one question, and no client keeps
+//! others waiting. Only its owner may open the socket.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
@@ -145,7 +145,7 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        // Wakes the thread. When it cannot, nobody else can ask either.
+        // Wakes the thread. When it cannot, no client can ask either.
         let woken = UnixStream::connect(&self.path);
         if let Some(thread) = self.thread.take().filter(|_| woken.is_ok()) {
             let _ = thread.join();
@@ -154,10 +154,10 @@ impl Drop for Control {
     }
 }
 
-/// Removes a socket that nobody listens at.
+/// Removes a socket that no program listens at.
 ///
 /// # Errors
-/// When somebody does, or something else is there.
+/// When one does, or something else is there.
 pub fn remove_stale(path: &Path) -> io::Result<()> {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return Ok(()) };
     let taken = |what: &str| Err(io::Error::new(io::ErrorKind::AddrInUse, format!("{} {what}", path.display())));
@@ -196,8 +196,8 @@ impl Asking {
         self.all().retain(|other| !Arc::ptr_eq(other, stream));
     }
 
-    /// Waits for no question any more, and not for long until the answers are taken. An operation that somebody asked for
-    /// is waited for by whoever does it.
+    /// Takes no more questions, and waits a short time for the answers to be read. An operation that a client asked for
+    /// is waited for by the thread that does it.
     fn end(&self) {
         let since = Instant::now();
         let shut = |how| self.all().iter().for_each(|stream| drop(stream.shutdown(how)));
@@ -218,7 +218,7 @@ fn answer_all(listener: &UnixListener, service: &Service, end: &AtomicBool) {
     let asking = Asking::default();
     let one = |stream: &Arc<UnixStream>| {
         if let Err(error) = answer(stream, service) {
-            tracing::debug!(%error, "somebody asked and did not wait for the answer");
+            tracing::debug!(%error, "a client asked and did not wait for the answer");
         }
         asking.remove(stream);
     };

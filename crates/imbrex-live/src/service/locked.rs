@@ -57,7 +57,7 @@ mod tests {
         assert!(may_lock(None, without).is_ok() && may_lock(Some(8 << 20), with).is_ok());
         let refused = may_lock(Some(8 << 20), without).unwrap_err().to_string();
         assert!(refused.contains("8192 KiB") && refused.contains("LimitMEMLOCK=infinity"), "{refused}");
-        assert!(may_lock(Some(1), "").is_err(), "where nobody says");
+        assert!(may_lock(Some(1), "").is_err(), "where the rights are unknown");
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn growth(told: &mut Exposition, status: &Status) {
 fn checksums(told: &mut Exposition, status: &Status) {
     if let Some(sums) = &status.checksums {
         told.counter("checksum_verified_blocks", "Blocks read that have a checksum", sums.verified_blocks);
-        told.counter("checksum_damaged_blocks", "Of them, those that did not match it", sums.damaged_blocks);
+        told.counter("checksum_damaged_blocks", "Blocks read that did not match their checksum", sums.damaged_blocks);
         told.gauge("checksum_marked_regions", "Regions to sum anew after a power cut", sums.regions_marked);
     }
     let Some(scrub) = &status.scrub else { return };

@@ -87,7 +87,7 @@ pub enum ServiceError {
         /// Why not.
         source: VolumeError,
     },
-    /// Nobody could ask how the volume is.
+    /// The control socket cannot be opened.
     #[error("control socket: {0}")]
     Control(#[from] io::Error),
     /// The process may lock some memory, and not any amount.
@@ -125,7 +125,7 @@ impl Service {
     /// other.
     ///
     /// # Errors
-    /// Those of [`Service::start`].
+    /// As for [`Service::start`].
     pub fn start_for(options: &ServiceOptions, carriers: Arc<dyn Carriers>) -> Result<Self, ServiceError> {
         if options.stores.is_empty() {
             return Err(ServiceError::NoStore);

@@ -1,5 +1,5 @@
 //! What became of the services that tell about a volume: the control socket, and the process for HTTP. They may fail
-//! without the volume's being concerned, so that somebody has to say it.
+//! while the volume goes on, so their failures are counted and shown in the status.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -97,7 +97,7 @@ pub struct Status {
 pub struct ChecksumStatus {
     /// Blocks that were read and have a checksum, scrubs aside.
     pub verified_blocks: u64,
-    /// Of them, those that did not match it: each was an I/O error.
+    /// How many of these did not match it: each was an I/O error.
     pub damaged_blocks: u64,
     /// Blocks that were being written when the volume was last served, without an orderly end, and were summed anew.
     pub resummed_blocks: u64,
@@ -160,7 +160,7 @@ pub struct CleaningStatus {
     pub longest_ms: f64,
     /// How long one may take, in milliseconds, if that was said.
     pub limit_ms: Option<f64>,
-    /// Those that took longer.
+    /// Steps that took longer.
     pub over_limit: u64,
     /// The most blocks that the next one may move so that it does not, if a layer's steps have a size.
     pub bound_blocks: Option<u32>,
@@ -176,7 +176,7 @@ pub struct PacingStatus {
     pub room_blocks: u64,
     /// Blocks of room below which cleaning begins while clients write.
     pub wanted_blocks: u64,
-    /// The most that is wanted, whatever clients write.
+    /// The most room that is ever wanted.
     pub most_blocks: u64,
     /// Blocks of room that clients take in a second, at their fastest of late.
     pub taken_per_second: f64,
@@ -199,7 +199,7 @@ pub struct PacingStatus {
 pub struct Latency {
     /// All of them.
     pub all: Times,
-    /// Those during which a step of cleaning was under way.
+    /// The requests during which a step of cleaning was under way.
     pub beside_cleaning: Times,
 }
 

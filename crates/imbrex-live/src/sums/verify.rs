@@ -1,4 +1,4 @@
-//! Whether blocks hold what was written to them, also while somebody writes them.
+//! Whether blocks hold what was written to them, also while they are being written.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -12,13 +12,13 @@ use super::table::{Sum, sum};
 use super::{Checked, PART};
 use crate::store::{StoreError, SumCounts, Summed};
 
-/// How long to wait before blocks that somebody writes are looked at again.
+/// How long to wait before blocks that are being written are looked at again.
 const AGAIN: Duration = Duration::from_millis(1);
 /// How often that is done.
 const TRIES: u32 = 2000;
 
 impl Checked {
-    /// What blocks should sum up to, and which of them somebody is writing.
+    /// What blocks should sum up to, and which of them are being written.
     fn expected(&self, at: Extent<Pba>) -> Result<(Vec<Sum>, Vec<bool>), StoreError> {
         let intents = self.intents();
         let changing = at.iter().map(|block| intents.is_changing(Extent::new(block, 1)));
@@ -52,7 +52,7 @@ impl Checked {
             if bad.is_empty() {
                 return Ok((content, verified, Vec::new()));
             }
-            // Somebody may be writing it.
+            // The blocks may have changed meanwhile.
             let (after, is_changing) = self.expected(at)?;
             let is_sure = |i: &usize| before[*i] == after[*i] && !was_changing[*i] && !is_changing[*i];
             tries += 1;

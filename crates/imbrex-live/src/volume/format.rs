@@ -27,8 +27,8 @@ pub struct FormatOptions<'a> {
     pub layer: &'static LayerInfo,
     /// The fields of its configuration.
     pub config: &'a toml::Table,
-    /// Its persistent buffer, as a size or as a part of the drive; all the room there is if nothing is said. Of a
-    /// cache, the cache.
+    /// Its persistent buffer, as a size or as a part of the drive; all the room there is if nothing is said. For a
+    /// cache, this is the cache.
     pub buffer: Option<BufferSize>,
     /// Blocks of each copy of the journal; as many as the map needs if nothing is said.
     pub journal_blocks: Option<u32>,
@@ -45,7 +45,7 @@ pub fn validate(members: &Members, options: &FormatOptions<'_>) -> Result<(), Vo
 /// Like [`validate`], with checksums of the data on every member, if `checksums` says so.
 ///
 /// # Errors
-/// Those of [`validate`].
+/// As for [`validate`].
 pub fn validate_with(
     members: &Members,
     options: &FormatOptions<'_>,
@@ -66,7 +66,7 @@ pub fn format(members: Members, options: &FormatOptions<'_>) -> Result<Volume, V
 /// Like [`format()`], with checksums of the data on every member, if `checksums` says so.
 ///
 /// # Errors
-/// Those of [`format()`].
+/// As for [`format()`].
 pub fn format_with(
     members: Members,
     options: &FormatOptions<'_>,
@@ -171,7 +171,8 @@ pub(super) fn superblocks(
     Ok(own.into_iter().enumerate().map(superblock).collect())
 }
 
-/// The checksums of each member. Of two, one that has no conventional blocks to keep them in has none.
+/// The checksums of each member. A member without conventional blocks to keep them in has none if the other one has
+/// room.
 fn summed(members: &Members, checksums: Option<Checksums>) -> Vec<Option<Checksums>> {
     let has_room = |member: &Arc<dyn Store>| Space::of(member.media().as_ref(), 0).conventional_blocks > 0;
     let have_room: Vec<bool> = members.iter().map(has_room).collect();

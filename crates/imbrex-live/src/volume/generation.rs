@@ -1,9 +1,9 @@
 //! Generations: how members of a volume know that none of them is an older copy of itself.
 //!
-//! Each of several members carries the number of times that the volume has changed hands, at the start and at the end
-//! of whoever writes to it. First every member is told what the next number will be, then that it is that now. So
-//! whatever a power cut leaves half done, a member that is behind has been told of the number that another one has; an
-//! older copy has not.
+//! Each of several members carries the number of times that the volume has changed hands: when a program that writes to
+//! it starts, and when it ends. First every member is told what the next number will be, then that it is that now. So
+//! after any power cut, a member that is behind has been told of the number that another one has; an older copy has
+//! not.
 
 use super::{Members, VolumeError, format, name, newest_frame};
 use crate::layout::COPIES;

@@ -24,7 +24,7 @@ const LEAST_SLACK: u64 = 64 << 20;
 /// The memory that a server takes, in bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ServerMemory {
-    /// When nothing is mapped and nobody asks for anything.
+    /// While nothing is mapped and no request is under way.
     pub empty_bytes: u64,
     /// At most.
     pub most_bytes: u64,
@@ -44,7 +44,7 @@ pub struct MemoryPart {
 }
 
 impl ServerMemory {
-    /// That of the runners of a stack, on members that say this of themselves.
+    /// The memory of a server with the runners of a stack, on members with these superblocks.
     #[must_use]
     pub fn of(setup: &StackSetup, superblocks: &[Superblock]) -> Self {
         let (mut maps, mut content, mut journal) = Default::default();

@@ -15,7 +15,7 @@ use crate::sums::Checksums;
 /// that can not have that many, is left as it is.
 ///
 /// # Errors
-/// When the layer cannot be made on the drive, whatever its journal takes.
+/// When the layer cannot be made on the drive, however long its journal is.
 pub fn roomy(
     drive: &DrivePreset,
     member: usize,

@@ -90,7 +90,7 @@ fn limits_on_active_zones_are_kept_or_refused() {
         // The journal's two, where it lies in zones.
         let beside = if conventional == 0 { 2 } else { 0 };
         for info in on_zones() {
-            // As many again as the life before may have left.
+            // Twice as many: the life before may have left some.
             let needed = most_active(info).map(|most| 2 * (most + beside));
             let members = vec![zoned(conventional, needed.unwrap_or(6))];
             match formatted(info, members.clone()) {

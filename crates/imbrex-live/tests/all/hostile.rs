@@ -1,4 +1,4 @@
-//! Metadata that anybody may have written: opening it ends, with a volume or with a reason, whatever it says.
+//! Metadata of any content: opening it ends, with a volume or with a reason.
 
 use imbrex_live::explore::open_hostile;
 use proptest::prelude::*;

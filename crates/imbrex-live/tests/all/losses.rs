@@ -1,5 +1,5 @@
-//! When a life of the layer has ended and acknowledged writes may be lost, that is reported: by a flush, or else to
-//! whoever stops the server.
+//! When a life of the layer has ended and acknowledged writes may be lost, that is reported: by a flush, or else
+//! when the server is stopped.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ fn zeros_are_lost_like_a_write_and_trims_like_nothing() {
 }
 
 #[test]
-fn whoever_stops_it_gets_the_report_that_nobody_has() {
+fn a_stop_reports_a_loss_that_no_client_knows_of() {
     assert_eq!(after_a_loss().stop(), Err(Failure::Io));
 }
 
@@ -124,7 +124,7 @@ fn a_loss_is_reported_to_a_client_that_comes_back() {
     engine.forget(1);
     assert_eq!(engine.flush(2), Err(Failure::Io));
     assert_eq!(engine.flush(2), Ok(()));
-    assert_eq!(engine.stop(), Ok(()), "somebody knows");
+    assert_eq!(engine.stop(), Ok(()), "a client knows");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use imbrex_live::store_path;
 use imbrex_live::volume::{self, FormatOptions};
 use tempfile::TempDir;
 
-/// A volume with a buffer that is emptied only when somebody asks for that, in steps of few blocks.
+/// A volume with a buffer that is emptied only on request, in steps of few blocks.
 fn formatted(folder: &TempDir) -> PathBuf {
     let path = folder.path().join("a.img");
     let preset = DrivePreset::named("small-zoned").unwrap().with_capacity(128 << 20).unwrap();
@@ -123,7 +123,7 @@ fn every_question_has_an_answer_and_nonsense_an_error() {
     let _answering = service.answer(&options).unwrap();
     scatter(&service);
     let control = options.control.as_deref().unwrap();
-    // Whoever says nothing keeps nobody waiting for long.
+    // A client that says nothing keeps no other waiting for long.
     let _silent = UnixStream::connect(control).unwrap();
     let said = |question: &str| {
         let mut stream = UnixStream::connect(control).unwrap();
@@ -160,14 +160,14 @@ fn every_question_has_an_answer_and_nonsense_an_error() {
 }
 
 #[test]
-fn whoever_asks_nothing_is_refused_when_there_are_too_many() {
+fn clients_that_ask_nothing_are_refused_when_there_are_too_many() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(&formatted(&folder));
     let service = Arc::new(Service::start(&options).unwrap());
     let _answering = service.answer(&options).unwrap();
     let control = options.control.as_deref().unwrap();
     let silent: Vec<_> = (0..200).map(|_| UnixStream::connect(control).unwrap()).collect();
-    // Those who were let in are sent away one after another for saying nothing.
+    // The clients that were let in are sent away one after another for saying nothing.
     let status = loop {
         if let Ok(Reply::Status(status)) = ask(control, Question::Status) {
             break status;
@@ -251,7 +251,7 @@ fn a_question_that_comes_byte_by_byte_holds_up_neither_others_nor_the_end() {
     let service = Arc::new(Service::start(&options).unwrap());
     let answering = service.answer(&options).unwrap();
     let control = options.control.clone().unwrap();
-    // Longer than the longest question: whoever reads all of it has waited for whoever sends it.
+    // Longer than the longest question: a server that reads all of it has waited for the slow client.
     let slow = || {
         let mut stream = UnixStream::connect(&control).unwrap();
         std::thread::spawn(move || {

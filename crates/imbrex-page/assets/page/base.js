@@ -85,7 +85,7 @@ function themed(option) {
   };
 }
 
-/** Hands a file to whoever looks at the page. */
+/** Hands a file to the reader of the page. */
 function save(name, type, content) {
   const link = element("a", { href: URL.createObjectURL(new Blob([content], { type })), download: name });
   document.body.append(link);
@@ -139,7 +139,7 @@ class Figure {
     Figure.sizes.observe(this.chart);
   }
 
-  /** What it shows has changed. It is drawn when somebody sees it, or to know whether there is anything to see. */
+  /** What it shows has changed. It is drawn when it is visible, or to know whether there is anything to see. */
   change() {
     this.isStale = true;
     if (this.isSeen || this.node.hidden) this.paint();
@@ -219,7 +219,7 @@ function choice(label, options, act) {
   return { select, node: element("label", {}, `${label} `, select) };
 }
 
-/** Light or dark as the system has it, until somebody chooses. */
+/** Light or dark as the system has it, until the reader chooses. */
 function themeButton() {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const set = (dark) => { document.documentElement.dataset.theme = dark ? "dark" : "light"; repaint(); };
