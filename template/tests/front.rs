@@ -141,6 +141,6 @@ fn it_survives_power_cuts() {
 /// explorer has to find what is lost.
 #[test]
 fn a_broken_rule_is_found() {
-    let without = Rules::without(Rule::ALL[3]);
+    let without = Rules::without(Rule::ALL[3]).unwrap();
     survives(&Subject::layer(&INFO), 20_000, without).unwrap_err();
 }

@@ -6,7 +6,7 @@ use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use imbrex::explore::{self, Finding, Options, Subject, Tally};
 use imbrex::layers::LayerInfo;
@@ -108,9 +108,10 @@ impl Explore {
                 self.layer.name
             );
         }
+        let rules = self.rules()?;
         stop::on_ctrl_c();
         let output = self.output.open()?;
-        let result = self.explore();
+        let result = self.explore(rules);
         if stop::is_asked_for() && self.cuts > 0 {
             bail!("stopped");
         }
@@ -121,7 +122,7 @@ impl Explore {
         }
     }
 
-    fn explore(&self) -> Exploration {
+    fn explore(&self, rules: Rules) -> Exploration {
         let jobs = self.jobs.map_or_else(parallel::cores, NonZeroUsize::get);
         let progress = Progress::new("exploring", self.cuts);
         let runs = Mutex::new(Runs {
@@ -133,7 +134,7 @@ impl Explore {
         });
         thread::scope(|scope| {
             for _ in 0..jobs {
-                scope.spawn(|| self.work(&runs, &progress));
+                scope.spawn(|| self.work(rules, &runs, &progress));
             }
         });
         let Runs { survived, last_seed, finding, .. } = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -164,10 +165,9 @@ impl Explore {
     }
 
     /// Explores one seed after the other until enough is survived.
-    fn work(&self, runs: &Mutex<Runs>, progress: &Progress) {
+    fn work(&self, rules: Rules, runs: &Mutex<Runs>, progress: &Progress) {
         let subject = self.subject();
         let cuts = if self.cuts == 0 { u64::MAX } else { self.cuts };
-        let rules = self.rule().map_or_else(Rules::all, Rules::without);
         loop {
             let next = lock(runs).take(cuts);
             let Some(seed) = next else { break };
@@ -183,6 +183,13 @@ impl Explore {
             (true, true) => Sums::WithoutIntents,
         };
         if self.image { with_sums(self.layer, sums) } else { Subject::layer(self.layer) }
+    }
+
+    /// The rules that are kept.
+    fn rules(&self) -> Result<Rules> {
+        let switched = self.rule().map_or(Some(Rules::all()), Rules::without);
+        switched
+            .ok_or_else(|| anyhow!("--without: this program keeps every rule; build one with --features rule-switches"))
     }
 
     fn rule(&self) -> Option<Rule> {

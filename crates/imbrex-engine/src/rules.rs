@@ -1,7 +1,8 @@
 //! The ordering rules by number, and a switch for each.
 //!
 //! The crash explorer is only worth its name if it finds the loss when a rule is not kept. So each rule can be switched
-//! off, for `imbrex explore --without RULE` and for the tests that watch the explorer find it.
+//! off, for `imbrex explore --without RULE` and for the tests that watch the explorer find it. The switches are in builds
+//! with the feature `rule-switches` alone; any other keeps every rule, and has no code that asks.
 
 /// An ordering rule of `docs/architecture.md`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -72,6 +73,7 @@ impl Rule {
 /// The rules that are kept.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
+    #[cfg(feature = "rule-switches")]
     off: Option<Rule>,
 }
 
@@ -82,15 +84,42 @@ impl Rules {
         Self::default()
     }
 
-    /// All rules but one are kept.
+    /// All rules but one are kept; none in a build without the feature `rule-switches`.
     #[must_use]
-    pub fn without(rule: Rule) -> Self {
-        Self { off: Some(rule) }
+    pub fn without(rule: Rule) -> Option<Self> {
+        switched::without(rule)
     }
 
     /// Whether `rule` is kept.
     #[must_use]
+    #[inline]
     pub fn keeps(self, rule: Rule) -> bool {
-        self.off != Some(rule)
+        switched::keeps(self, rule)
+    }
+}
+
+#[cfg(feature = "rule-switches")]
+mod switched {
+    use super::{Rule, Rules};
+
+    pub fn without(rule: Rule) -> Option<Rules> {
+        Some(Rules { off: Some(rule) })
+    }
+
+    pub fn keeps(rules: Rules, rule: Rule) -> bool {
+        rules.off != Some(rule)
+    }
+}
+
+#[cfg(not(feature = "rule-switches"))]
+mod switched {
+    use super::{Rule, Rules};
+
+    pub const fn without(_: Rule) -> Option<Rules> {
+        None
+    }
+
+    pub const fn keeps(_: Rules, _: Rule) -> bool {
+        true
     }
 }

@@ -1,5 +1,6 @@
 //! Cleaning that no write waits for, and how large its steps may be.
 
+use super::defect::{Defect, Stuck};
 use super::run::{Run, STUCK};
 use imbrex_core::layer::Outlook;
 use imbrex_engine::Offered;
@@ -17,7 +18,7 @@ impl Run {
     }
 
     /// Now and then asks for cleaning until there is nothing left to clean, on a disk without faults.
-    pub(super) fn clean_all(&mut self) -> Result<(), String> {
+    pub(super) fn clean_all(&mut self) -> Result<(), Defect> {
         if self.fault_rate > 0 || !self.dice.one_in(10) {
             return Ok(());
         }
@@ -27,7 +28,7 @@ impl Run {
                 return Ok(());
             }
         }
-        Err("cleaning that was asked for has no end".to_owned())
+        Err(Defect::Stuck(Stuck::Cleaning))
     }
 
     /// Bounds steps of cleaning anew, also in the middle of a job.

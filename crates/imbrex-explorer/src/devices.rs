@@ -10,19 +10,22 @@ use imbrex_core::plan::Unit;
 use imbrex_engine::rules::Rules;
 use imbrex_engine::{IoKind, IoResult, Stack};
 
+/// Why devices cannot be made or used, in words of their own.
+pub type DevicesError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The drives of a run and what is on them. Drives are numbered from 0.
 pub trait Devices {
     /// Formats the drives and begins to serve them.
     ///
     /// # Errors
     /// What was lost or refused.
-    fn format(&mut self, dice: &mut Dice) -> Result<Stack, String>;
+    fn format(&mut self, dice: &mut Dice) -> Result<Stack, DevicesError>;
 
     /// Opens what was formatted, after the power was cut.
     ///
     /// # Errors
     /// What was lost or refused.
-    fn open(&mut self, dice: &mut Dice) -> Result<Stack, String>;
+    fn open(&mut self, dice: &mut Dice) -> Result<Stack, DevicesError>;
 
     /// Blocks that the host sees.
     fn capacity(&self) -> u64;
@@ -43,7 +46,7 @@ pub trait Devices {
     ///
     /// # Errors
     /// When it is illegal: the runner, the layer or the drive has a bug.
-    fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String>;
+    fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, DevicesError>;
 
     /// Lets an operation fail half-way, in a way that only these devices know. False when there is none, and nothing
     /// was done.
@@ -76,4 +79,4 @@ pub trait Devices {
 }
 
 /// Makes random devices for a run, with the rules that are kept.
-pub type MakeDevices = dyn Fn(Rules, &mut Dice) -> Result<Box<dyn Devices>, String> + Send + Sync;
+pub type MakeDevices = dyn Fn(Rules, &mut Dice) -> Result<Box<dyn Devices>, DevicesError> + Send + Sync;

@@ -3,13 +3,14 @@
 use bytes::Bytes;
 
 use super::content::{self, BLOCK};
+use super::defect::Defect;
 use super::run::Run;
 use imbrex_core::block::{Extent, Pba};
 use imbrex_engine::{IoKind, IoResult};
 
 impl Run {
     /// Carries an operation out on its drive, or lets it fail.
-    pub(super) fn carry_out(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
+    pub(super) fn carry_out(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, Defect> {
         let is_serving = self.performer.is_serving();
         // One failure below may cost recovery above two tries.
         let most = if self.journals.len() > 1 { 2 } else { 4 };
@@ -39,8 +40,8 @@ impl Run {
     }
 
     /// Carries an operation out.
-    pub(super) fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
-        self.devices.perform(drive, kind).map_err(|e| format!("illegal operation: {e}"))
+    pub(super) fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, Defect> {
+        self.devices.perform(drive, kind).map_err(|e| Defect::Illegal(e.to_string()))
     }
 
     /// Makes an operation fail in one of the ways it can; false when it cannot.

@@ -1,5 +1,6 @@
 //! Asking a layer for more space, and time to make it.
 
+use super::defect::Defect;
 use super::run::Run;
 
 /// Steps of a growth that are offered in a row.
@@ -9,7 +10,7 @@ const OPERATIONS: u64 = 4;
 
 impl Run {
     /// Asks for a little more space, if none is being made, and offers time for some steps.
-    pub(super) fn grow(&mut self) -> Result<(), String> {
+    pub(super) fn grow(&mut self) -> Result<(), Defect> {
         let is_growing = self.performer.standing().growth.is_some();
         if !is_growing {
             let blocks = self.dice.between(1, 40);

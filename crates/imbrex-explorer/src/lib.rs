@@ -11,6 +11,7 @@ mod clients;
 pub mod content;
 #[cfg(test)]
 mod damage;
+mod defect;
 mod devices;
 mod dice;
 mod drives;
@@ -23,7 +24,8 @@ mod shape;
 mod store;
 
 pub use content::BLOCK;
-pub use devices::{Devices, MakeDevices};
+pub use defect::{Defect, Stuck};
+pub use devices::{Devices, DevicesError, MakeDevices};
 pub use dice::Dice;
 pub use drives::{RandomDrive, SpaceNeeds};
 pub use shape::{ON_DISK, ON_FLASH, configuration};
@@ -70,7 +72,7 @@ impl Subject {
     #[must_use]
     pub fn in_memory(candidate: Candidate) -> Self {
         let name = candidate.name.clone();
-        let devices = move |rules, dice: &mut Dice| -> Result<Box<dyn Devices>, String> {
+        let devices = move |rules, dice: &mut Dice| -> Result<Box<dyn Devices>, DevicesError> {
             Ok(Box::new(memory::Memory::draw(&candidate, rules, dice)?))
         };
         Self { name, devices: Arc::new(devices) }
@@ -138,8 +140,11 @@ pub struct Finding {
     pub cuts: u64,
     /// Operations of this run before it.
     pub operations: u64,
-    /// What was found.
+    /// What was found, and on which devices.
     pub what: String,
+    /// What was found, as a kind.
+    #[serde(skip)]
+    pub defect: Defect,
 }
 
 impl Tally {

@@ -4,13 +4,13 @@ use bytes::Bytes;
 
 use super::Candidate;
 use super::content::BLOCK;
-use super::devices::Devices;
+use super::devices::{Devices, DevicesError};
 use super::dice::Dice;
 use super::shape::{Drive, Shape};
 use super::store::Store;
 use imbrex_core::block::{Extent, Pba};
 use imbrex_core::layer::Unwritten;
-use imbrex_core::media::{Illegal, Media};
+use imbrex_core::media::Media;
 use imbrex_core::plan::Unit;
 use imbrex_engine::rules::{Rule, Rules};
 use imbrex_engine::{IoKind, IoResult, Stack};
@@ -29,8 +29,8 @@ impl Memory {
     ///
     /// # Errors
     /// When a layer cannot be made.
-    pub fn draw(candidate: &Candidate, rules: Rules, dice: &mut Dice) -> Result<Self, String> {
-        let shape = Shape::draw(candidate, rules, dice).map_err(|e| e.to_string())?;
+    pub fn draw(candidate: &Candidate, rules: Rules, dice: &mut Dice) -> Result<Self, DevicesError> {
+        let shape = Shape::draw(candidate, rules, dice)?;
         let capacity = shape.layer().map_err(|e| format!("{e}; {}", shape.describe()))?.capacity();
         let unwritten = shape.setup().unwritten();
         let is_used = dice.one_in(2);
@@ -46,12 +46,12 @@ impl Memory {
 }
 
 impl Devices for Memory {
-    fn format(&mut self, _dice: &mut Dice) -> Result<Stack, String> {
-        Stack::format(self.shape.setup()).map_err(|e| e.to_string())
+    fn format(&mut self, _dice: &mut Dice) -> Result<Stack, DevicesError> {
+        Ok(Stack::format(self.shape.setup())?)
     }
 
-    fn open(&mut self, _dice: &mut Dice) -> Result<Stack, String> {
-        Stack::open(self.shape.setup()).map_err(|e| e.to_string())
+    fn open(&mut self, _dice: &mut Dice) -> Result<Stack, DevicesError> {
+        Ok(Stack::open(self.shape.setup())?)
     }
 
     fn capacity(&self) -> u64 {
@@ -74,8 +74,8 @@ impl Devices for Memory {
         self.journals[drive].clone()
     }
 
-    fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
-        self.stores[drive].perform(kind).map_err(|e: Illegal| e.to_string())
+    fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, DevicesError> {
+        Ok(self.stores[drive].perform(kind)?)
     }
 
     fn settled(&self, drive: usize, block: Pba) -> Option<Bytes> {

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::content::{Sector, sectors};
+use super::defect::Defect;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::Unwritten;
 
@@ -178,14 +179,14 @@ impl Model {
 
     /// Checks what a read gave. `content` is `None` for an error; versions from `begun` on were written after the read
     /// was submitted.
-    pub fn check_read(&mut self, expected: &Expected, begun: u64, content: Option<&[u8]>) -> Result<(), String> {
+    pub fn check_read(&mut self, expected: &Expected, begun: u64, content: Option<&[u8]>) -> Result<(), Defect> {
         let lba = expected.lba;
         let Some(content) = content else {
             let may_be_lost = self.blocks.get(&lba).is_some_and(|block| block.unreadable.is_some());
-            return if may_be_lost { Ok(()) } else { Err(format!("{lba:?} cannot be read, yet no place failed")) };
+            return if may_be_lost { Ok(()) } else { Err(Defect::Unreadable(lba)) };
         };
         for (i, sector) in sectors(content).enumerate() {
-            let wrong = |what: String| Err(format!("{lba:?} sector {i} holds {what}"));
+            let wrong = |holds: String| Err(Defect::Content { lba, sector: i, holds });
             match sector {
                 Sector::Version { lba: of, version } if of == lba => {
                     if !expected.sectors[i].contains(&version) && version < begun {
@@ -264,7 +265,7 @@ mod tests {
 
     const LBA: Lba = Lba(3);
 
-    fn reads(model: &mut Model, content: &[u8]) -> Result<(), String> {
+    fn reads(model: &mut Model, content: &[u8]) -> Result<(), Defect> {
         let expected = model.expect(LBA);
         model.check_read(&expected, u64::MAX, Some(content))
     }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::clients::{Clients, FlushMust};
 use super::content::{self, BLOCK, SECTOR};
+use super::defect::{Defect, Stuck};
 use super::devices::Devices;
 use super::dice::Dice;
 use super::model::{Covered, Expected, Model};
@@ -74,15 +75,16 @@ pub(super) struct Run {
 
 /// Explores what `dice` decide; `seed` is for the report.
 pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) -> Result<Tally, Finding> {
-    let finding = |what: String, tally: Tally| {
+    let finding = |defect: Defect, described: &str, tally: Tally| {
         let Tally { cuts, operations, .. } = tally;
-        Finding { subject: subject.name.clone(), seed, cuts, operations, what }
+        let what = if described.is_empty() { defect.to_string() } else { format!("{defect}; {described}") };
+        Finding { subject: subject.name.clone(), seed, cuts, operations, what, defect }
     };
     let made = (subject.devices)(rules, &mut dice);
-    let mut devices = made.map_err(|what| finding(what, Tally::default()))?;
+    let mut devices = made.map_err(|e| finding(e.into(), "", Tally::default()))?;
     let formatted = devices.format(&mut dice);
     let described = devices.describe();
-    let performer = formatted.map_err(|what| finding(format!("{what}; {described}"), Tally::default()))?;
+    let performer = formatted.map_err(|e| finding(e.into(), &described, Tally::default()))?;
     let fault_rate = *dice.pick(&[0, 0, 40, 150]);
     let mut run = Run {
         dice,
@@ -105,12 +107,12 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
     };
     match run.go() {
         Ok(()) => Ok(run.tally),
-        Err(what) => Err(finding(format!("{what}; {described}"), run.tally)),
+        Err(defect) => Err(finding(defect, &described, run.tally)),
     }
 }
 
 impl Run {
-    fn go(&mut self) -> Result<(), String> {
+    fn go(&mut self) -> Result<(), Defect> {
         self.start(false)?;
         while self.tally.cuts < self.devices.cuts() && !self.dice.is_used_up() {
             self.live()?;
@@ -122,7 +124,7 @@ impl Run {
     }
 
     /// Runs the workload until it is time for the next cut.
-    fn live(&mut self) -> Result<(), String> {
+    fn live(&mut self) -> Result<(), Defect> {
         let depth = self.dice.between(1, 12) as usize;
         let longest = *self.dice.pick(&[30, 120, 600]);
         let mut operations = self.dice.between(1, longest);
@@ -147,14 +149,14 @@ impl Run {
             if self.step()? {
                 operations -= 1;
             } else if self.asked.len() >= depth {
-                return Err("requests wait and no device operation is under way".to_owned());
+                return Err(Defect::Stuck(Stuck::Requests));
             }
         }
         Ok(())
     }
 
     /// Carries one device operation out and takes the replies; whether there was one.
-    pub(super) fn step(&mut self) -> Result<bool, String> {
+    pub(super) fn step(&mut self) -> Result<bool, Defect> {
         while let Some(io) = self.performer.poll_io() {
             self.pool.push(io);
         }
@@ -169,10 +171,10 @@ impl Run {
         self.notice();
         self.take_replies()?;
         if let Some(why) = self.performer.dead() {
-            return Err(format!("the store was given up: {why}"));
+            return Err(Defect::GivenUp(why.clone()));
         }
         if self.dice.one_in(4) {
-            self.performer.check().map_err(|e| e.to_string())?;
+            self.performer.check()?;
         }
         Ok(true)
     }
@@ -201,21 +203,21 @@ impl Run {
         self.seen = counts;
     }
 
-    fn take_replies(&mut self) -> Result<(), String> {
+    fn take_replies(&mut self) -> Result<(), Defect> {
         while let Some(Reply { id, result }) = self.performer.poll_reply() {
-            let Some(asked) = self.asked.remove(&id) else { return Err(format!("request {id} was answered twice")) };
+            let Some(asked) = self.asked.remove(&id) else { return Err(Defect::AnsweredTwice { id }) };
             self.tally.requests += 1;
             self.answered(asked, result)?;
         }
         Ok(())
     }
 
-    fn answered(&mut self, asked: Asked, result: Result<Bytes, Failure>) -> Result<(), String> {
+    fn answered(&mut self, asked: Asked, result: Result<Bytes, Failure>) -> Result<(), Defect> {
         if let Err(failure @ (Failure::OutOfRange | Failure::Dead(_) | Failure::Stopped)) = &result {
-            return Err(format!("a request failed: {failure}"));
+            return Err(Defect::Request(failure.clone()));
         }
         if result == Err(Failure::Full) && !self.worn_out {
-            return Err("the device is full".to_owned());
+            return Err(Defect::Full);
         }
         match asked {
             Asked::Read(expected, begun) => match result {
@@ -224,7 +226,7 @@ impl Run {
                     blocks.try_for_each(|(expected, block)| self.model.check_read(expected, begun, Some(block)))
                 }
                 Err(_) if self.fault_rate > 0 => Ok(()),
-                Err(e) => Err(format!("a read failed on a disk without faults: {e}")),
+                Err(e) => Err(Defect::Read(e)),
             },
             Asked::Write(at, version) => {
                 self.model.write_ends(at, version, result.is_ok());
@@ -235,9 +237,7 @@ impl Run {
                 Ok(())
             }
             Asked::Flush { covered, must, reports, capacity } => match result {
-                Ok(_) if must == FlushMust::Fails => {
-                    Err("a flush succeeded after the layer's epoch had ended".to_owned())
-                }
+                Ok(_) if must == FlushMust::Fails => Err(Defect::FlushSucceeded),
                 Ok(_) => {
                     self.model.flush_ends(&covered);
                     self.capacity = self.capacity.max(capacity);
@@ -249,7 +249,7 @@ impl Run {
                     reports.iter().for_each(|_| self.clients.reported());
                     Ok(())
                 }
-                Err(e) => Err(format!("a flush failed without a failure before it: {e}")),
+                Err(e) => Err(Defect::FlushFailed(e)),
             },
         }
     }
@@ -339,7 +339,7 @@ impl Run {
     }
 
     /// Cuts the power, perhaps again during recovery.
-    fn cut(&mut self) -> Result<(), String> {
+    fn cut(&mut self) -> Result<(), Defect> {
         loop {
             self.drop_power();
             self.performer = self.devices.open(&mut self.dice)?;
@@ -383,7 +383,7 @@ impl Run {
     }
 
     /// Lets recovery run to its end, unless the power is cut first; whether it came to its end.
-    fn start(&mut self, may_be_cut: bool) -> Result<bool, String> {
+    fn start(&mut self, may_be_cut: bool) -> Result<bool, Defect> {
         let cut_after = if may_be_cut && self.dice.one_in(4) { self.dice.between(0, 12) } else { STUCK };
         let mut steps = 0;
         while !self.performer.is_serving() {
@@ -391,7 +391,7 @@ impl Run {
                 return Ok(false);
             }
             if !self.step()? {
-                return Err("recovery stands still".to_owned());
+                return Err(Defect::Stuck(Stuck::Recovery));
             }
             steps += 1;
         }
@@ -399,8 +399,8 @@ impl Run {
     }
 
     /// Reads everything back.
-    fn verify(&mut self) -> Result<(), String> {
-        self.performer.check().map_err(|e| e.to_string())?;
+    fn verify(&mut self) -> Result<(), Defect> {
+        self.performer.check()?;
         for lba in (0..self.capacity).map(Lba) {
             let expected = self.model.expect(lba);
             let mut content = self.read_back(lba)?;
@@ -417,7 +417,7 @@ impl Run {
         Ok(())
     }
 
-    fn read_back(&mut self, lba: Lba) -> Result<Option<Bytes>, String> {
+    fn read_back(&mut self, lba: Lba) -> Result<Option<Bytes>, Defect> {
         let id = self.next_id;
         self.next_id += 1;
         self.clients.asks(0);
@@ -428,7 +428,7 @@ impl Run {
             }
             // Fetched one at a time: only this read matters, whatever else recovery still does in the background.
             let Some((drive, io)) = self.performer.poll_io() else {
-                return Err(format!("a read of {lba:?} is never answered"));
+                return Err(Defect::Stuck(Stuck::Read(lba)));
             };
             let result = self.perform(drive, &io.kind)?;
             self.performer.complete(io.id, result);

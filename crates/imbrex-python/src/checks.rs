@@ -73,7 +73,9 @@ pub fn explore(
     let rule = without.map(rule).transpose()?;
     let (info, raised) = layer::find(layer)?;
     let work = Work::new(&["exploring"], raised.into_iter().collect());
-    let options = Options { cuts, seed, rules: rule.map_or_else(Rules::all, Rules::without) };
+    let rules = rule.map_or(Some(Rules::all()), Rules::without);
+    let rules = rules.ok_or_else(|| PyValueError::new_err("without: this package was built to keep every rule"))?;
+    let options = Options { cuts, seed, rules };
     let found = work.run(py, progress, || {
         let phase = work.phase(0);
         let mut survived = Tally::default();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use imbrex::block::{Extent, Pba};
 use imbrex::buffer_size::BufferSize;
 use imbrex::drive::DrivePreset;
-use imbrex::explore::{BLOCK, Devices, Dice};
+use imbrex::explore::{BLOCK, Devices, DevicesError, Dice};
 use imbrex::layer::{Condition, Unwritten};
 use imbrex::layers::LayerInfo;
 use imbrex::media::{Illegal, Media};
@@ -265,12 +265,12 @@ impl Images {
 }
 
 impl Devices for Images {
-    fn format(&mut self, dice: &mut Dice) -> Result<Stack, String> {
-        self.started(dice).map_err(|e| e.to_string())
+    fn format(&mut self, dice: &mut Dice) -> Result<Stack, DevicesError> {
+        Ok(self.started(dice)?)
     }
 
-    fn open(&mut self, dice: &mut Dice) -> Result<Stack, String> {
-        self.restarted(dice).map_err(|e| e.to_string())
+    fn open(&mut self, dice: &mut Dice) -> Result<Stack, DevicesError> {
+        Ok(self.restarted(dice)?)
     }
 
     fn cuts(&self) -> u64 {
@@ -298,14 +298,14 @@ impl Devices for Images {
         self.journals[drive].clone()
     }
 
-    fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, String> {
+    fn perform(&mut self, drive: usize, kind: &IoKind) -> Result<IoResult, DevicesError> {
         match self.volume[drive].perform(kind) {
             Ok(result) => Ok(result),
             Err(StoreError::Illegal(Illegal::Bad { condition, .. })) if condition != Condition::Inactive => {
                 Ok(IoResult::Failed)
             }
             Err(StoreError::Io { .. }) => Ok(IoResult::Failed),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -17,7 +17,7 @@ mod volatile;
 
 use std::sync::Arc;
 
-use imbrex::explore::{Devices, Dice, Subject};
+use imbrex::explore::{Devices, DevicesError, Dice, Subject};
 use imbrex::layers::LayerInfo;
 
 pub use error::ImagesError;
@@ -36,8 +36,8 @@ pub fn on_images(info: &'static LayerInfo) -> Subject {
 /// A layer on images with checksums, in which bytes change without a write.
 #[must_use]
 pub fn with_sums(info: &'static LayerInfo, sums: Sums) -> Subject {
-    let devices = move |rules, dice: &mut Dice| -> Result<Box<dyn Devices>, String> {
-        Ok(Box::new(Images::draw_with(info, rules, sums, dice).map_err(|e| e.to_string())?))
+    let devices = move |rules, dice: &mut Dice| -> Result<Box<dyn Devices>, DevicesError> {
+        Ok(Box::new(Images::draw_with(info, rules, sums, dice)?))
     };
     let name = if sums == Sums::None { "on images" } else { "on images with checksums" };
     Subject { name: format!("{} {name}", info.name), devices: Arc::new(devices) }

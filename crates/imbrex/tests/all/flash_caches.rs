@@ -372,7 +372,7 @@ fn caches_survive() {
 fn caches_need_the_rules() {
     for info in caches() {
         for rule in [Rule::ConflictsInOrder, Rule::RecordsAfterMoves, Rule::ReuseAfterRecords] {
-            match go(info, 20_000, Rules::without(rule)) {
+            match go(info, 20_000, Rules::without(rule).unwrap()) {
                 Ok(tally) => panic!("{} without rule {}: {tally:?}", info.name, rule.number()),
                 Err(finding) => println!("without rule {}: {finding}", rule.number()),
             }
