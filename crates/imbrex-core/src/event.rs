@@ -96,6 +96,7 @@ pub struct Counter {
 ///
 /// # Examples
 /// ```
+/// # extern crate imbrex_core as imbrex;
 /// mod counters {
 ///     imbrex::counters! {
 ///         STOLEN = "stolen_zones", "zones", "taken from the neighbour";

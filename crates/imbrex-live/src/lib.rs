@@ -13,6 +13,48 @@
 //! | [`volume`] | one or more stores under a layer: how they are formatted, found and opened |
 //! | [`engine`] | the runner among threads: requests in, operations carried out, replies out |
 //! | [`service`] | a volume that is served, and what answers questions about it |
+//!
+//! # Open a volume
+//!
+//! An image of 64 MiB is formatted, written to and read; after a restart it holds what a flush has covered.
+//!
+//! ```
+//! use imbrex::drive::DrivePreset;
+//! use imbrex::layers;
+//! use imbrex::perform::Request;
+//! use imbrex_live::engine::{Engine, EngineOptions};
+//! use imbrex_live::store_path;
+//! use imbrex_live::volume::{FormatOptions, Volume, format};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("disk.img");
+//! let drive = DrivePreset::named("small-zoned")?.with_capacity(64 << 20)?;
+//! let mut prepared = store_path::prepare(&path, Some(&drive), false)?;
+//! let options = FormatOptions {
+//!     layer: layers::find("log-greedy")?,
+//!     config: &toml::Table::new(),
+//!     buffer: None,
+//!     journal_blocks: None,
+//! };
+//! prepared.make()?;
+//! format(vec![prepared.store()], &options)?;
+//! prepared.keep();
+//!
+//! for turn in 0..2 {
+//!     let engine = Engine::start(Volume::open(vec![store_path::open(&path)?])?, EngineOptions::default())?;
+//!     engine.wait_until_serving()?;
+//!     let client = 0;
+//!     if turn == 0 {
+//!         engine.write_bytes(client, 512, b"overlapped")?;
+//!         engine.call(client, Request::Flush)?;
+//!     }
+//!     let mut bytes = [0; 10];
+//!     engine.read_bytes(client, 512, &mut bytes)?;
+//!     assert_eq!(&bytes, b"overlapped");
+//!     engine.stop()?;
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![deny(unsafe_code)]
 
 pub mod active;
