@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_may_be_left_out_before_a_new_life() {
+    fn blocks_may_be_left_out_before_a_new_epoch() {
         let (a, stale, b) = (entry(0, 1, 1, 0, 0), entry(1, 1, 1, 0, 1), entry(8, 1, 2, 0, 1));
         let b = changed(b, |header| header.gap = 7);
         let c = entry(9, 1, 2, 0, 9);
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(
             head(&[a.clone(), stale, b.clone(), c.clone()]),
             Ok((10, 3)),
-            "the later life knew where the other ended"
+            "the later epoch knew where the other ended"
         );
         assert!(head(&[a.clone(), c]).unwrap_err().to_string().contains("block 9"));
         assert_eq!(head(&[a, b]), Ok((9, 2)));

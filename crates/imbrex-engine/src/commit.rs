@@ -2,7 +2,7 @@
 //!
 //! A commit takes what is queued up to a point, waits for the moves planned before that point, flushes the device,
 //! writes the entries, flushes again, and is durable. What may happen only then – resets and frees take effect, redo
-//! moves write, flushes are answered – is up to whoever takes its items back.
+//! moves write, flushes are answered – is up to the caller that takes its items back.
 
 use std::collections::VecDeque;
 
@@ -188,7 +188,7 @@ impl Commits {
         };
     }
 
-    /// Writes the records of a commit that is ready for it; `begins_life` if it is the first of an epoch. With none to
+    /// Writes the records of a commit that is ready for it; `begins_epoch` if it is the first of an epoch. With none to
     /// write the commit is done: then its items.
     ///
     /// # Errors
@@ -197,14 +197,14 @@ impl Commits {
         &mut self,
         core: &mut Core,
         execution: &Execution,
-        begins_life: bool,
+        begins_epoch: bool,
     ) -> Result<Option<Vec<Item>>, Fatal> {
         let Some(commit) = self.under_way.as_mut().filter(|commit| commit.phase == Phase::Ready) else {
             return Ok(None);
         };
         let mut entries = commit.entries(&core.setup, execution);
         // An empty one is written where a new epoch or the end of a redo plan must be noted.
-        if entries[0].is_empty() && !begins_life && !self.ring.is_unmarked() {
+        if entries[0].is_empty() && !begins_epoch && !self.ring.is_unmarked() {
             entries.clear();
         }
         commit.entries = entries.len() as u64;

@@ -25,7 +25,7 @@ pub(super) struct Core {
     /// Places that could not be read and hold nothing that is needed, until they are written again: stale copies, and
     /// blocks that are recorded as lost. When an epoch ends, the next one finds out about them again.
     pub blank: BTreeSet<Pba>,
-    /// Requests that nobody has planned, in order of arrival.
+    /// Requests that are not planned yet, in order of arrival.
     pub queue: Queue,
     /// Acknowledged writes that may be lost.
     pub losses: Losses,
@@ -33,7 +33,7 @@ pub(super) struct Core {
     /// Epochs in a row that ended before their first commit was durable.
     pub failed_starts: u32,
     pub tally: Tally,
-    /// Those that have begun.
+    /// Requests that have begun.
     pub steps: Steps,
     /// The bound that steps have, whatever the epoch of the layer.
     pub step_bound: Option<u32>,
@@ -58,7 +58,7 @@ pub(super) struct Pending {
     pub request: Request,
 }
 
-/// Requests in order of arrival that nobody has planned.
+/// Requests that are not planned yet, in order of arrival.
 pub(super) type Queue = VecDeque<(u64, Pending)>;
 
 impl Core {
@@ -111,7 +111,7 @@ impl Core {
         self.purposes.is_empty() && self.taken.is_empty()
     }
 
-    /// Answers every flush that nobody has planned with an error.
+    /// Answers every flush that is not planned yet with an error.
     pub fn fail_queued_flushes(&mut self) {
         let is_flush = |request: &Request| matches!(request, Request::Flush | Request::Fua { .. });
         let queue = std::mem::take(&mut self.queue).into_iter();

@@ -17,7 +17,7 @@ use imbrex_core::plan::{Place, Unit, Why};
 
 /// An operation has failed that the layer's epoch cannot go on without: rule 10.
 #[derive(Debug)]
-pub(super) struct EndsLife;
+pub(super) struct EndsEpoch;
 
 /// The operations under way, the requests they serve, and the content that has not come to the device.
 pub(super) struct Execution {
@@ -57,7 +57,7 @@ impl Execution {
         self.ram.is_much()
     }
 
-    /// Gives RAM's memory back: nobody reads it any more.
+    /// Gives RAM's memory back, which is not read any more.
     pub fn clear_ram(&mut self) {
         self.ram.clear();
     }
@@ -115,7 +115,7 @@ impl Execution {
 
     /// Starts the operations that became ready, and those that become ready by their completion. `layer` is told what a
     /// cache was to keep and does not.
-    pub fn start_ready(&mut self, core: &mut Core, layer: &mut dyn TranslationLayer) -> Result<(), EndsLife> {
+    pub fn start_ready(&mut self, core: &mut Core, layer: &mut dyn TranslationLayer) -> Result<(), EndsEpoch> {
         let mut result = Ok(());
         while let Some(number) = self.operations.pop_ready() {
             result = result.and(self.start(core, layer, number));
@@ -123,7 +123,7 @@ impl Execution {
         result
     }
 
-    fn start(&mut self, core: &mut Core, layer: &mut dyn TranslationLayer, number: u64) -> Result<(), EndsLife> {
+    fn start(&mut self, core: &mut Core, layer: &mut dyn TranslationLayer, number: u64) -> Result<(), EndsEpoch> {
         match self.operations.get(number) {
             Some(Operation::Reset(unit)) => core.issue(Purpose::Operation(number), IoKind::Reset(*unit)),
             Some(Operation::Move(_)) => self.fetch(core, layer, number)?,
@@ -133,7 +133,7 @@ impl Execution {
     }
 
     /// Gets a Move's content.
-    fn fetch(&mut self, core: &mut Core, layer: &mut dyn TranslationLayer, number: u64) -> Result<(), EndsLife> {
+    fn fetch(&mut self, core: &mut Core, layer: &mut dyn TranslationLayer, number: u64) -> Result<(), EndsEpoch> {
         let Some(m) = self.operations.get_move_mut(number) else { return Ok(()) };
         m.is_ready = true;
         let Move { from, blocks, request, .. } = *m;
@@ -256,7 +256,7 @@ impl Execution {
 
     /// Takes the result of a device operation that belongs to an operation of a plan. The space that has been reset by
     /// it, if any has.
-    pub fn result(&mut self, core: &mut Core, number: u64, result: IoResult) -> Result<Option<Extent<Pba>>, EndsLife> {
+    pub fn result(&mut self, core: &mut Core, number: u64, result: IoResult) -> Result<Option<Extent<Pba>>, EndsEpoch> {
         match result {
             IoResult::Data(content) => {
                 self.deliver(core, number, content);
@@ -279,7 +279,7 @@ impl Execution {
         reset
     }
 
-    fn failed(&mut self, core: &mut Core, number: u64) -> Result<Option<Extent<Pba>>, EndsLife> {
+    fn failed(&mut self, core: &mut Core, number: u64) -> Result<Option<Extent<Pba>>, EndsEpoch> {
         let Some(operation) = self.operations.get(number) else { return Ok(None) };
         if let Operation::Move(Move { from, to: Place::Host(_), .. }) = operation {
             debug_assert!(matches!(from, Place::At(_)));
@@ -299,7 +299,7 @@ impl Execution {
         {
             self.suspects.extend(Extent::new(*from, *blocks).iter());
         }
-        Err(EndsLife)
+        Err(EndsEpoch)
     }
 
     /// Where in RAM there is nothing now, if a Move was to read there what the host wants.
@@ -317,8 +317,8 @@ impl Execution {
         self.unread.range(at.start..at.end()).next().is_some()
     }
 
-    /// Does without a Move of what could not be read, if that harms nobody but the host that reads.
-    fn leave_out(&mut self, core: &mut Core, layer: &mut dyn TranslationLayer, number: u64) -> Result<(), EndsLife> {
+    /// Does without a Move of what could not be read, if that harms only the host that reads.
+    fn leave_out(&mut self, core: &mut Core, layer: &mut dyn TranslationLayer, number: u64) -> Result<(), EndsEpoch> {
         let Some(&Move { to, blocks, why, .. }) = self.operations.get_move(number) else { return Ok(()) };
         let media = core.setup.media.as_ref();
         match to {
@@ -329,7 +329,7 @@ impl Execution {
                 layer.freed(space, Freed::Unfilled);
                 self.complete(core, number);
             }
-            _ => return Err(EndsLife),
+            _ => return Err(EndsEpoch),
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ pub enum Fatal {
     /// What was durable in the journal is damaged, or contradicts itself.
     #[error("{0}")]
     JournalDamaged(String),
-    /// A block of the journal cannot be read: nobody knows whether something durable was in it.
+    /// A block of the journal cannot be read, and may have held something durable.
     #[error("block {0} of the journal cannot be read in any copy")]
     JournalUnreadable(u64),
     /// What the drives report contradicts the journal.
@@ -39,7 +39,7 @@ pub enum Fatal {
         times: u32,
     },
     /// The first commit of several epochs in a row failed.
-    #[error("the first commit of {times} lives in a row failed: the journal cannot be written")]
+    #[error("the first commit of {times} epochs in a row failed: the journal cannot be written")]
     FirstCommitFails {
         /// How many.
         times: u32,

@@ -40,7 +40,7 @@ pub(super) struct Flush {
 }
 
 impl Item {
-    /// Whether somebody waits for it, so that a commit starts for its sake.
+    /// Whether a client waits for it, so that a commit starts for its sake.
     fn is_urgent(&self) -> bool {
         matches!(self.what, What::Flush(_) | What::Redo(_))
     }
@@ -62,7 +62,7 @@ impl Item {
 #[derive(Default)]
 pub(super) struct Items {
     waiting: VecDeque<Item>,
-    /// Of them, those that somebody waits for.
+    /// How many of them are waited for.
     urgent: usize,
 }
 

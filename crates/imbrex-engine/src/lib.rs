@@ -8,7 +8,7 @@
 //! | file | ordering rules |
 //! |---|---|
 //! | `running.rs` | 1 (one clean plan at a time), 8 (flush), 10 (failures) |
-//! | `life/` | 1 (plans in order), 4 (resets and frees after records), 10 (failures) |
+//! | `epoch/` | 1 (plans in order), 4 (resets and frees after records), 10 (failures) |
 //! | `order.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
 //! | `items.rs`, `joint.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
 //! | `recover/`, `scan.rs`, `chain.rs`, `copies.rs` | what recovery makes of the journal |
@@ -16,7 +16,7 @@
 //! | `stack.rs` | engines on engines: 8 (lower devices first), 10 |
 //!
 //! Each of them knows those below it only: [`Performer`] goes from recovery to serving and back; `running.rs` decides
-//! what is planned, and asks an epoch of the layer (`life`) for it; an epoch has its plans carried out by
+//! what is planned, and asks an epoch of the layer (`epoch`) for it; an epoch has its plans carried out by
 //! `execution.rs` and made durable by `commit.rs`.
 //!
 //! Rules 6, 7 and 9 bind layers and stores; rule 6 is checked here.
@@ -26,12 +26,12 @@ mod chain;
 mod commit;
 mod copies;
 mod core;
+mod epoch;
 mod execution;
 mod fatal;
 mod items;
 mod joint;
 pub mod journal;
-mod life;
 mod located;
 mod losses;
 mod memory;
@@ -61,7 +61,7 @@ pub use memory::RunnerMemory;
 pub use progress::{Counts, Offered, Progress, Steps, Tally};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
-use recover::{NewLife, Recovery};
+use recover::{NewEpoch, Recovery};
 use ring::Slots;
 pub use room::{GATHER, JournalLength, JournalNeed, JournalTooShort};
 use running::{End, Running};
@@ -102,7 +102,7 @@ impl Performer {
     /// `Lost`.
     ///
     /// # Errors
-    /// Those of [`Performer::open`].
+    /// As [`Performer::open`].
     pub fn open_suspecting(setup: Setup, suspects: BTreeSet<Pba>) -> Result<Self, Fatal> {
         Self::start(setup, Recovery::open(suspects))
     }
@@ -131,7 +131,7 @@ impl Performer {
         self.advance();
     }
 
-    /// Says that writes which were acknowledged before this start may be lost, and that this was reported to nobody.
+    /// Says that writes which were acknowledged before this start may be lost, and that no client has been told.
     pub fn presume_loss(&mut self) {
         self.core.losses.presume();
     }
@@ -146,7 +146,7 @@ impl Performer {
         self.clean(Pressure::Idle { ns })
     }
 
-    /// Says that somebody has asked for cleaning: one step may be planned, as long as anything can be cleaned.
+    /// Says that cleaning was asked for: one step may be planned, as long as anything can be cleaned.
     pub fn clean_asked(&mut self) -> Offered {
         self.clean(Pressure::Asked)
     }
@@ -157,7 +157,7 @@ impl Performer {
     }
 
     /// Asks the layer for at least `blocks` more blocks. That is durable with the next flush. Nothing comes of it while
-    /// nothing can be planned: whoever asks may ask again.
+    /// nothing can be planned: the caller may ask again.
     ///
     /// # Errors
     /// Why it cannot grow so.
@@ -250,7 +250,7 @@ impl Performer {
     #[must_use]
     pub fn layer(&self) -> Option<&dyn TranslationLayer> {
         match &self.state {
-            State::Running(running) => Some(running.life().layer()),
+            State::Running(running) => Some(running.epoch().layer()),
             State::Recovering(_) | State::Dead(_) => None,
         }
     }
@@ -274,7 +274,7 @@ impl Performer {
     /// Whether requests are being served, rather than recovery running.
     #[must_use]
     pub fn is_serving(&self) -> bool {
-        matches!(&self.state, State::Running(running) if running.life().is_serving())
+        matches!(&self.state, State::Running(running) if running.epoch().is_serving())
     }
 
     /// Why the store cannot be used, if it cannot.
@@ -299,9 +299,10 @@ impl Performer {
             Progress { tally: self.core.tally, counters: self.core.facts.counters, ..Progress::default() };
         progress.journal_blocks = self.core.setup.journal.first().map_or(0, |copy| copy.blocks.into());
         if let State::Running(running) = &self.state {
-            progress.journal_used = running.life().journal_used();
+            progress.journal_used = running.epoch().journal_used();
             progress.blocked = running.blocked() as u64;
-            Standing { occupancy: progress.occupancy, growth: progress.growth, .. } = running.life().layer().standing();
+            Standing { occupancy: progress.occupancy, growth: progress.growth, .. } =
+                running.epoch().layer().standing();
         }
         progress
     }
@@ -309,7 +310,7 @@ impl Performer {
     /// The steps of cleaning.
     #[must_use]
     pub fn steps(&self) -> Steps {
-        let under_way = matches!(&self.state, State::Running(running) if running.life().is_cleaning());
+        let under_way = matches!(&self.state, State::Running(running) if running.epoch().is_cleaning());
         Steps { under_way: under_way.into(), ..self.core.steps }
     }
 
@@ -328,7 +329,7 @@ impl Performer {
     /// The first [`Violation`] found.
     pub fn check(&self) -> Result<(), Violation> {
         match &self.state {
-            State::Running(running) => running.life().check(&self.core.setup),
+            State::Running(running) => running.epoch().check(&self.core.setup),
             _ => Ok(()),
         }
     }
@@ -349,9 +350,9 @@ impl Performer {
     }
 
     /// What follows on recovery.
-    fn begin(&mut self, recovered: Result<NewLife, Fatal>) -> State {
+    fn begin(&mut self, recovered: Result<NewEpoch, Fatal>) -> State {
         match recovered {
-            Ok(life) => State::Running(Box::new(Running::new(&mut self.core, life))),
+            Ok(epoch) => State::Running(Box::new(Running::new(&mut self.core, epoch))),
             Err(why) => self.die(why),
         }
     }
@@ -359,7 +360,7 @@ impl Performer {
     /// What follows on serving.
     fn go_on(&mut self, end: End) -> State {
         match end {
-            End::Life(suspects) => State::Recovering(Box::new(Recovery::open(suspects))),
+            End::Epoch(suspects) => State::Recovering(Box::new(Recovery::open(suspects))),
             End::GivenUp(why) => self.die(why),
         }
     }

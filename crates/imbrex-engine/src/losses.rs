@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub(super) struct Losses {
     /// Clients seen, and whether their next flush must fail because writes may be lost.
     clients: BTreeMap<u32, bool>,
-    /// Whether a loss has been reported to nobody, or a client has gone to which it was not: then the next client gets
+    /// Whether a loss has been reported to no client, or one has gone that was not told: then the next client gets
     /// the report.
     unreported: bool,
     /// Writes that were acknowledged.
@@ -55,7 +55,7 @@ impl Losses {
     }
 
     /// A layer's epoch has ended, and with it whatever no flush had made durable.
-    pub fn end_life(&mut self) {
+    pub fn end_epoch(&mut self) {
         if self.acknowledged > self.settled {
             self.settled = self.acknowledged;
             self.unreported = true;

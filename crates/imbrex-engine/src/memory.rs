@@ -1,7 +1,7 @@
 //! How much memory a runner takes.
 
 use super::Setup;
-use super::life::OPERATIONS_LIMIT;
+use super::epoch::OPERATIONS_LIMIT;
 use super::room::REDO_PLANS;
 use imbrex_core::layer::{Facts, JournalFacts};
 use imbrex_core::memory::Memory;

@@ -82,16 +82,16 @@ impl Order {
 /// compared with all others would keep clients waiting.
 #[derive(Default)]
 struct Touched {
-    /// Those that touch a stretch of blocks, by its number.
+    /// Operations that touch a stretch of blocks, by its number.
     stretches: BTreeMap<u64, Vec<u64>>,
-    /// Those that touch long runs, which are in no stretch.
+    /// Operations that touch long runs, which are in no stretch.
     long: BTreeSet<u64>,
     /// The last one that moves a write pointer: it waits for those before it that do.
     pointers: BTreeMap<Unit, u64>,
 }
 
 impl Touched {
-    /// Those that may conflict with what touches `footprint`, each once and in order. Of those that move a pointer one
+    /// Operations that may conflict with what touches `footprint`, each once and in order. Of those that move a pointer one
     /// is enough, since it comes after the others.
     fn earlier(&self, footprint: &Footprint, nodes: &BTreeMap<u64, Node>) -> Vec<u64> {
         if footprint.runs().any(|run| is_long(&run)) {

@@ -86,7 +86,7 @@ pub struct Progress {
 pub struct Steps {
     /// Steps that were planned and move something.
     pub begun: u64,
-    /// Of those, the ones whose moves have not all completed.
+    /// The plans among them whose moves have not all completed.
     pub under_way: u64,
     /// Blocks that all steps begun so far move, read or written: more than their size where they go through RAM.
     pub moved: u64,

@@ -74,7 +74,7 @@ pub enum Request {
     /// ended. [`super::Counts::rebuilds`] is the number of an epoch. What else was lost is left for a flush to report.
     Fua {
         /// The epoch.
-        life: u64,
+        epoch: u64,
     },
 }
 

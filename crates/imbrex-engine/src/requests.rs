@@ -22,7 +22,7 @@ struct Active {
     data: Bytes,
     /// Bytes of a read.
     reads: usize,
-    /// Whether it changes what is read, so that its loss is somebody's: what a trim leaves behind is nobody's.
+    /// Whether it changes what is read, so that its loss matters to a client; what a trim leaves behind matters to none.
     is_write: bool,
     /// Where a read's content is gathered when it comes in parts.
     buffer: Vec<u8>,

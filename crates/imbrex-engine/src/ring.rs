@@ -2,7 +2,7 @@
 //!
 //! The block numbered `s` lies in slot `s mod length` of every copy. Where a copy is a run of sequential zones, a zone
 //! is reset before its first block is written. What it held must lie before the durable tail, so one zone's length less
-//! can be used. After a power cut nobody knows how far the last writes came, and how far they came in one copy is not
+//! can be used. After a power cut it is not known how far the last writes came, and how far they came in one copy is not
 //! how far they came in the other: unless all copies can be written on where the last whole commit ends, the ring goes
 //! on with the next zone.
 
@@ -34,7 +34,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Those of `copies` on that media.
+    /// The slots of `copies` on that media.
     pub fn new(copies: &[Extent<Pba>], media: &dyn Media) -> Self {
         let unit = copies.first().map(|copy| media.unit_of(copy.start)).filter(|unit| media.has_pointer(*unit));
         Self { copies: copies.to_vec(), zone_blocks: unit.map(|unit| media.extent_of(unit).blocks) }
@@ -106,13 +106,13 @@ pub(super) enum Due {
     Nothing,
     /// The room that its records ask for.
     Part,
-    /// All the room that there is, since somebody waits for it.
+    /// All the room that there is, since a request waits for it.
     Share,
     /// All that is left.
     Rest,
 }
 
-/// A checkpoint that somebody has asked for.
+/// A checkpoint that was asked for.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Asked {
     /// In as many commits as it takes.
@@ -139,7 +139,7 @@ pub(super) struct Ring {
     /// Blocks that the last checkpoint took, and what was committed meanwhile.
     last_checkpoint: u64,
     checkpoint: Option<Checkpoint>,
-    /// Whether somebody has asked for a checkpoint.
+    /// Whether a checkpoint was asked for.
     asked: Option<Asked>,
     /// Where the commit began that has been added in part.
     begun: Option<u64>,
@@ -187,7 +187,7 @@ impl Ring {
     }
 
     /// What the next commit is to carry. A checkpoint should be under way when half of what may be in use is, or so
-    /// much more than a checkpoint takes that whoever recovers would read little else.
+    /// much more than a checkpoint takes that recovery would read little else.
     pub fn due(&self) -> Due {
         let worthwhile = (OF_CHECKPOINTS * self.last_checkpoint).max(WORTHWHILE);
         if self.needs_checkpoint() || self.asked == Some(Asked::AtOnce) {

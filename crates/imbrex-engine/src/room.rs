@@ -1,6 +1,6 @@
 //! How much room the journal of a layer needs, so that no commit ever finds it full.
 //!
-//! Whoever makes a journal asks here: who formats a volume, who prices a journal in a simulation, the crash explorer;
+//! All that make a journal ask here: formatting, a simulation that prices one, and the crash explorer;
 //! and the runner, before it uses one.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 use super::journal::{self, Coding};
 use imbrex_core::layer::{JournalFacts, REGION_RECORDS, TranslationLayer};
 
-/// Records gathered before a commit starts of its own accord, unless somebody chooses otherwise.
+/// Records gathered before a commit starts of its own accord, unless a number is chosen.
 pub const GATHER: usize = 1024;
 
 /// Blocks of a journal that a drive with room to spare gets at least: group commits are then not hurried.
@@ -58,7 +58,7 @@ pub struct JournalNeed {
 }
 
 impl JournalNeed {
-    /// That of a layer in blocks of `block_bytes`, with `gather` records gathered before a commit.
+    /// What a layer needs in blocks of `block_bytes`, with `gather` records gathered before a commit.
     #[must_use]
     pub fn of(facts: &JournalFacts, block_bytes: usize, gather: usize, coding: Coding) -> Self {
         let regions = journal::entry_blocks(2 * 2 * gather + REGION_RECORDS, 0, block_bytes);
@@ -145,7 +145,7 @@ pub enum JournalLength {
 }
 
 impl JournalLength {
-    /// The length that somebody has chosen; or what the layer needs, and a roomy journal on a drive that has the room
+    /// The length that was chosen; or what the layer needs, and a roomy journal on a drive that has the room
     /// among its conventional blocks.
     #[must_use]
     pub fn chosen(blocks: Option<u32>, conventional_blocks: u64) -> Self {
@@ -158,7 +158,7 @@ impl JournalLength {
     /// that this comes to an end.
     ///
     /// # Errors
-    /// Those of `make` for the first length, and [`JournalTooShort`].
+    /// What `make` fails with for the first length, and [`JournalTooShort`].
     pub fn settle<E: From<JournalTooShort> + fmt::Display>(
         self,
         block_bytes: u32,

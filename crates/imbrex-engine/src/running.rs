@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, VecDeque};
 use bytes::Bytes;
 
 use super::core::{Core, Pending, Purpose};
+use super::epoch::{Epoch, Serves};
 use super::fatal::Fatal;
-use super::life::{Life, Serves};
 use super::located::reads_where_it_lies;
-use super::recover::NewLife;
+use super::recover::NewEpoch;
 use super::requests::Part;
 use super::rules::Rule;
 use super::{Failure, IoResult, Offered, Request};
@@ -19,7 +19,7 @@ use imbrex_core::plan::Plan;
 /// Requests that may wait for room before no more are taken from the queue.
 const UNPLANNED_LIMIT: usize = 1024;
 
-/// Lives in a row that end before their first commit is durable, after which the store is given up: nothing would
+/// Epochs in a row that end before their first commit is durable, after which the store is given up: nothing would
 /// change.
 const FAILED_STARTS_LIMIT: u32 = 5;
 
@@ -28,7 +28,7 @@ struct Wanted {
     id: u64,
     access: Access,
     at: Extent<Lba>,
-    /// Whether it changes what is read, and its loss is somebody's.
+    /// Whether it changes what is read, so that its loss matters to a client.
     is_write: bool,
 }
 
@@ -55,7 +55,7 @@ enum Covers {
     /// Everything that was acknowledged; a loss is reported to `client`.
     All { client: u32 },
     /// What was acknowledged in one epoch of the layer.
-    Life(u64),
+    Epoch(u64),
 }
 
 /// What a step of a flush came to.
@@ -75,34 +75,34 @@ enum Flushed {
 /// How serving ends.
 pub(super) enum End {
     /// The layer's epoch has, and a new one may begin: these places could not be read.
-    Life(BTreeSet<Pba>),
+    Epoch(BTreeSet<Pba>),
     /// The store cannot be used.
     GivenUp(Fatal),
 }
 
 /// A layer that serves requests.
 pub(super) struct Running {
-    life: Life,
+    epoch: Epoch,
     /// Writes and trims in order; the first may be blocked.
     unplanned: VecDeque<Unplanned>,
     /// Flushes whose layer is not done.
     flushing: VecDeque<(u64, Covers)>,
     /// What became of the time that a growth was offered: [`Offered::Later`] while its step has still to be planned,
-    /// and nothing when whoever offered it knows.
+    /// and nothing when the caller that offered it knows.
     turn: Option<Offered>,
 }
 
 impl Running {
-    pub fn new(core: &mut Core, new: NewLife) -> Self {
-        Self { life: Life::begin(core, new), unplanned: VecDeque::new(), flushing: VecDeque::new(), turn: None }
+    pub fn new(core: &mut Core, new: NewEpoch) -> Self {
+        Self { epoch: Epoch::begin(core, new), unplanned: VecDeque::new(), flushing: VecDeque::new(), turn: None }
     }
 
-    pub fn life(&self) -> &Life {
-        &self.life
+    pub fn epoch(&self) -> &Epoch {
+        &self.epoch
     }
 
     pub fn layer_mut(&mut self) -> &mut dyn TranslationLayer {
-        self.life.layer_mut()
+        self.epoch.layer_mut()
     }
 
     /// How many writes wait for room or for their turn.
@@ -112,36 +112,36 @@ impl Running {
 
     /// A device may have lost what it has completed since its last flush. Rule 10.
     pub fn device_restarted(&mut self) {
-        self.life.end();
+        self.epoch.end();
     }
 
     pub fn ask_for_checkpoint(&mut self) {
-        self.life.ask_for_checkpoint();
+        self.epoch.ask_for_checkpoint();
     }
 
     /// Takes the result of a device operation.
     pub fn completed(&mut self, core: &mut Core, purpose: Purpose, result: IoResult) {
-        self.life.completed(core, purpose, result);
+        self.epoch.completed(core, purpose, result);
     }
 
     /// Does all that can be done before an operation of a device ends. How serving ends, if it has.
     pub fn advance(&mut self, core: &mut Core) -> Option<End> {
         loop {
-            if self.life.is_ending() {
+            if self.epoch.is_ending() {
                 core.recall();
                 return core.taken.is_empty().then(|| self.end(core));
             }
-            self.life.start_ready(core);
-            let planned = self.life.has_begun() && self.plan_more(core);
-            let committed = match self.life.advance_commit(core) {
+            self.epoch.start_ready(core);
+            let planned = self.epoch.has_begun() && self.plan_more(core);
+            let committed = match self.epoch.advance_commit(core) {
                 Ok(committed) => committed,
                 Err(why) => {
                     self.fail_all(core);
                     return Some(End::GivenUp(why));
                 }
             };
-            let goes_on = planned || committed || self.life.any_ready() || self.life.is_ending();
-            if !goes_on && !self.life.number_kept_back(core) {
+            let goes_on = planned || committed || self.epoch.any_ready() || self.epoch.is_ending();
+            if !goes_on && !self.epoch.number_kept_back(core) {
                 return None;
             }
         }
@@ -150,24 +150,24 @@ impl Running {
     /// Rule 10: answers what was under way with errors; the layer is to be rebuilt.
     fn end(&mut self, core: &mut Core) -> End {
         self.fail_all(core);
-        core.losses.end_life();
+        core.losses.end_epoch();
         core.counts.rebuilds += 1;
-        core.failed_starts = if self.life.has_begun() { 0 } else { core.failed_starts + 1 };
+        core.failed_starts = if self.epoch.has_begun() { 0 } else { core.failed_starts + 1 };
         if core.failed_starts == FAILED_STARTS_LIMIT {
             return End::GivenUp(Fatal::FirstCommitFails { times: FAILED_STARTS_LIMIT });
         }
         // What was found to hold nothing that is needed, or recorded as lost, was so in this epoch, of which not all is
         // durable.
         let mut suspects = std::mem::take(&mut core.blank);
-        suspects.append(&mut self.life.take_suspects());
-        End::Life(suspects)
+        suspects.append(&mut self.epoch.take_suspects());
+        End::Epoch(suspects)
     }
 
     /// Answers every request that was planned, and every flush, with an error. A flush that merely waited must fail
     /// too: it would confirm writes that were acknowledged before it and are gone now.
     fn fail_all(&mut self, core: &mut Core) {
-        self.life.requests_mut().fail_all(core);
-        let flushes = self.flushing.drain(..).map(|(id, _)| id).chain(self.life.take_flushes());
+        self.epoch.requests_mut().fail_all(core);
+        let flushes = self.flushing.drain(..).map(|(id, _)| id).chain(self.epoch.take_flushes());
         flushes.for_each(|id| core.reply(id, Err(Failure::Io)));
         core.fail_queued_flushes();
     }
@@ -176,7 +176,7 @@ impl Running {
     fn plan_more(&mut self, core: &mut Core) -> bool {
         let mut planned = self.plan_growth(core);
         planned |= self.plan_blocked(core);
-        while self.life.may_plan(&core.setup)
+        while self.epoch.may_plan(&core.setup)
             && self.unplanned.len() < UNPLANNED_LIMIT
             && let Some((id, pending)) = core.queue.pop_front()
         {
@@ -189,7 +189,7 @@ impl Running {
     fn accept(&mut self, core: &mut Core, id: u64, Pending { client, request }: Pending) {
         match request {
             Request::Flush => self.flushing.push_back((id, Covers::All { client })),
-            Request::Fua { life } => self.flushing.push_back((id, Covers::Life(life))),
+            Request::Fua { epoch } => self.flushing.push_back((id, Covers::Epoch(epoch))),
             Request::Read(at) => self.accept_access(core, Wanted::of(id, Access::Read, at), Bytes::new(), None),
             Request::Write(at, data) => self.accept_access(core, Wanted::of(id, Access::Write, at), data, None),
             Request::Merged { at, content, given_bytes } => {
@@ -206,7 +206,7 @@ impl Running {
             let trim = Wanted { is_write: true, ..Wanted::of(id, Access::Trim, at) };
             return self.accept_access(core, trim, Bytes::new(), None);
         }
-        let blocks = if at.is_within(self.life.layer().capacity()) { at.blocks as usize } else { 0 };
+        let blocks = if at.is_within(self.epoch.layer().capacity()) { at.blocks as usize } else { 0 };
         let zeros = vec![0; blocks * core.setup.block_bytes];
         self.accept_access(core, Wanted::of(id, Access::Write, at), zeros.into(), None);
     }
@@ -221,14 +221,14 @@ impl Running {
     ) {
         let bytes = at.blocks as usize * core.setup.block_bytes;
         let fits = access != Access::Write || data.len() == bytes;
-        if at.is_empty() || !at.is_within(self.life.layer().capacity()) || !fits {
+        if at.is_empty() || !at.is_within(self.epoch.layer().capacity()) || !fits {
             return core.reply(id, Err(Failure::OutOfRange));
         }
         let is_read = access == Access::Read;
-        self.life.requests_mut().begin(id, data, if is_read { bytes } else { 0 }, is_write);
+        self.epoch.requests_mut().begin(id, data, if is_read { bytes } else { 0 }, is_write);
         if is_read {
             let serves = Serves::Request(Part { id, first: 0 });
-            self.life.plan(core, serves, |layer, plan| {
+            self.epoch.plan(core, serves, |layer, plan| {
                 let (mut located, before) = (Plan::new(), plan.ops().len());
                 if cfg!(debug_assertions) {
                     layer.locate(at, &mut located);
@@ -237,7 +237,7 @@ impl Running {
                 let read = &plan.ops()[before..];
                 debug_assert!(reads_where_it_lies(at, located.ops(), read), "{at:?} is not read where it lies");
             });
-            self.life.requests_mut().planned_whole(core, id);
+            self.epoch.requests_mut().planned_whole(core, id);
         } else {
             let bytes = given_bytes.unwrap_or(bytes as u64);
             self.unplanned.push_back(Unplanned { id, access, at, bytes, done: 0 });
@@ -248,7 +248,7 @@ impl Running {
     /// Plans writes and trims in order, cleaning when the first is blocked.
     fn plan_blocked(&mut self, core: &mut Core) -> bool {
         let (mut any, mut promised) = (false, false);
-        while self.life.may_plan(&core.setup)
+        while self.epoch.may_plan(&core.setup)
             && let Some(&Unplanned { id, at, done, .. }) = self.unplanned.front()
         {
             let rest = at.skip(done);
@@ -259,14 +259,14 @@ impl Running {
                 continue;
             }
             if promised {
-                self.life.break_off(format!("the layer said that a write of {rest:?} fits, and took none of it"));
+                self.epoch.break_off(format!("the layer said that a write of {rest:?} fits, and took none of it"));
                 return any;
             }
             match self.clean(core, Pressure::Blocked(rest)) {
                 Some(Step::Done) => promised = true,
                 Some(Step::Nothing) => {
                     self.unplanned.pop_front();
-                    self.life.requests_mut().fail_full(core, id);
+                    self.epoch.requests_mut().fail_full(core, id);
                 }
                 Some(Step::More | Step::Hold) => return any,
                 Some(Step::Wait) | None => return promised,
@@ -283,21 +283,21 @@ impl Running {
         // An epoch that begins in the middle of a request knows the rest of it only.
         let bytes = if done == 0 { bytes } else { u64::from(rest.blocks) * core.setup.block_bytes as u64 };
         let serves = Serves::Request(Part { id, first: done });
-        let taken = self.life.plan(core, serves, |layer, plan| match access {
+        let taken = self.epoch.plan(core, serves, |layer, plan| match access {
             Access::Trim => layer.trim(rest, plan),
             _ => layer.write(Write { at: rest, request_bytes: Some(bytes) }, plan),
         });
         first.done += taken;
         if taken > 0 && first.done == at.blocks {
             self.unplanned.pop_front();
-            self.life.requests_mut().planned_whole(core, id);
+            self.epoch.requests_mut().planned_whole(core, id);
         }
         taken
     }
 
     /// One clean step, unless one is in flight or space has yet to come back. Rule 1.
     fn clean(&mut self, core: &mut Core, why: Pressure) -> Option<Step> {
-        if self.life.is_cleaning() || self.life.awaits_space() {
+        if self.epoch.is_cleaning() || self.epoch.awaits_space() {
             return None;
         }
         let waiting: Vec<block::Request> = self
@@ -306,18 +306,18 @@ impl Running {
             .take(64)
             .map(|u| block::Request { access: u.access, at: u.at.skip(u.done) })
             .collect();
-        let step = self.life.plan(core, Serves::Cleaning, |layer, plan| layer.clean(why, &waiting, plan));
+        let step = self.epoch.plan(core, Serves::Cleaning, |layer, plan| layer.clean(why, &waiting, plan));
         let is_blocked = matches!(why, Pressure::Blocked(_));
-        let may_be_full = step == Step::Nothing && is_blocked && self.life.may_get_space();
+        let may_be_full = step == Step::Nothing && is_blocked && self.epoch.may_get_space();
         if step == Step::Wait || may_be_full {
-            self.life.await_space();
+            self.epoch.await_space();
         }
         (!may_be_full).then_some(step)
     }
 
     /// A step that no write waits for.
     pub fn clean_ahead(&mut self, core: &mut Core, why: Pressure) -> Offered {
-        let may = self.life.is_serving() && self.unplanned.is_empty() && self.life.may_plan(&core.setup);
+        let may = self.epoch.is_serving() && self.unplanned.is_empty() && self.epoch.may_plan(&core.setup);
         match may.then(|| self.clean(core, why)).flatten() {
             None => Offered::Later,
             Some(Step::Nothing) => Offered::Declined,
@@ -327,9 +327,9 @@ impl Running {
 
     /// Lets the layer add space, if anything can be planned.
     pub fn grow(&mut self, core: &mut Core, blocks: u64) -> Option<Result<(), CannotGrow>> {
-        let may = self.life.is_serving() && self.life.may_plan(&core.setup);
+        let may = self.epoch.is_serving() && self.epoch.may_plan(&core.setup);
         may.then(|| {
-            self.life.plan(core, Serves::Cleaning, |layer, plan| match layer.growing() {
+            self.epoch.plan(core, Serves::Cleaning, |layer, plan| match layer.growing() {
                 Some(growing) => growing.grow(blocks, plan),
                 None => Err(CannotGrow::never()),
             })
@@ -347,11 +347,11 @@ impl Running {
 
     /// Plans the step that a growth has been offered time for, as soon as there may be one; says whether it has.
     fn plan_growth(&mut self, core: &mut Core) -> bool {
-        let may = self.life.is_serving() && self.life.may_plan(&core.setup);
+        let may = self.epoch.is_serving() && self.epoch.may_plan(&core.setup);
         if self.turn != Some(Offered::Later) || !may {
             return false;
         }
-        let step = match self.life.layer().standing().growth {
+        let step = match self.epoch.layer().standing().growth {
             Some(_) => self.clean(core, Pressure::Idle { ns: 0 }),
             None => Some(Step::Nothing),
         };
@@ -369,12 +369,12 @@ impl Running {
             match self.flush(core, covers) {
                 Flushed::More => {}
                 Flushed::Waits { moved } => {
-                    self.life.await_space();
+                    self.epoch.await_space();
                     return any | moved;
                 }
                 Flushed::Done => {
                     self.flushing.pop_front();
-                    self.life.queue_flush(core, id);
+                    self.epoch.queue_flush(core, id);
                 }
                 Flushed::Answered(result) => {
                     self.flushing.pop_front();
@@ -390,7 +390,7 @@ impl Running {
     fn flush(&mut self, core: &mut Core, covers: Covers) -> Flushed {
         let is_lost = match covers {
             Covers::All { client } => core.losses.report(client),
-            Covers::Life(life) => life != core.counts.rebuilds,
+            Covers::Epoch(epoch) => epoch != core.counts.rebuilds,
         };
         if is_lost {
             return Flushed::Answered(Err(Failure::Io));
@@ -398,14 +398,14 @@ impl Running {
         if !core.setup.rules.keeps(Rule::FlushWaits) {
             return Flushed::Answered(Ok(Bytes::new()));
         }
-        if self.life.awaits_space() || self.life.is_restating() {
+        if self.epoch.awaits_space() || self.epoch.is_restating() {
             return Flushed::Waits { moved: false };
         }
         let flush = |layer: &mut dyn TranslationLayer, plan: &mut Plan| (layer.flush(plan), !plan.is_empty());
-        let (step, moved) = self.life.plan(core, Serves::Everybody, flush);
+        let (step, moved) = self.epoch.plan(core, Serves::Everybody, flush);
         match step {
             Step::Done => Flushed::Done,
-            Step::Nothing if !self.life.may_get_space() => Flushed::Answered(Err(Failure::Full)),
+            Step::Nothing if !self.epoch.may_get_space() => Flushed::Answered(Err(Failure::Full)),
             Step::More | Step::Hold if moved => Flushed::More,
             _ => Flushed::Waits { moved },
         }

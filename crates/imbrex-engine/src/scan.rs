@@ -7,7 +7,7 @@
 //! tail that the newest of those blocks names that are known to be durable: others may be of a commit that was never
 //! whole.
 //!
-//! Of a long ring the stretches are long, and those in which the chain begins or ends are taken for rings of shorter
+//! The stretches of a long ring are long, and those in which the chain begins or ends are taken for rings of shorter
 //! stretches, until they are as short as a read. So what is read before the chain is some hundred blocks, however long
 //! the ring is, and the chain is all that is read then, but for a few stretches.
 //!
@@ -38,9 +38,9 @@ pub(super) struct Scan {
     copies: Vec<Extent<Pba>>,
     /// Blocks of a stretch.
     stretch: u32,
-    /// Those of the shortest stretches.
+    /// Blocks of the shortest stretches.
     shortest: u32,
-    /// The stretches, by their first places, of which nobody knows yet whether they count; none if the first blocks
+    /// The stretches, by their first places, of which it is not known yet whether they count; none if the first blocks
     /// that were asked for are the last.
     candidates: BTreeSet<u32>,
     todo: VecDeque<Extent<Pba>>,
@@ -80,7 +80,7 @@ pub(super) fn blocks(found: &[Found]) -> Vec<Block> {
 }
 
 impl Scan {
-    /// Of every copy of a journal.
+    /// A scan of every copy of a journal.
     pub fn new(copies: &[Extent<Pba>]) -> Self {
         let ring = copies.first().map_or(0, |copy| copy.blocks);
         let mut stretch = PART_BLOCKS;
@@ -90,7 +90,7 @@ impl Scan {
         Self::of_stretches(copies, (stretch, PART_BLOCKS), BTreeMap::new())
     }
 
-    /// Of every copy of a journal that lies in sequential zones, of which so much is `written`.
+    /// A scan of every copy of a journal that lies in sequential zones, of which as much is `written` as said.
     pub fn of_zones(copies: &[Extent<Pba>], zone_blocks: u32, written: impl Fn(Pba) -> u32) -> Self {
         let starts = |copy: &Extent<Pba>| {
             let start = copy.start;
@@ -295,7 +295,7 @@ impl Scan {
     /// The blocks found.
     ///
     /// # Errors
-    /// The first block that cannot be read in any copy: nobody knows whether something durable was in it.
+    /// The first block that cannot be read in any copy, and may have held something durable.
     pub fn finish(self) -> Result<Vec<Found>, Fatal> {
         let places = |copy: &Extent<Pba>| {
             let copy = *copy;

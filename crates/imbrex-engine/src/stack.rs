@@ -79,7 +79,7 @@ impl Stack {
     /// `Lost`. `suspects` are those of each drive, in order.
     ///
     /// # Errors
-    /// Those of [`Stack::open`].
+    /// As [`Stack::open`].
     pub fn open_suspecting(setup: StackSetup, suspects: Vec<BTreeSet<Pba>>) -> Result<Self, Fatal> {
         let mut suspects = suspects.into_iter();
         Self::start(setup, &mut |setup| Performer::open_suspecting(setup, suspects.next().unwrap_or_default()))
@@ -110,7 +110,7 @@ impl Stack {
         self.settle();
     }
 
-    /// Says that writes which were acknowledged before this start may be lost, and that this was reported to nobody.
+    /// Says that writes which were acknowledged before this start may be lost, and that no client has been told.
     pub fn presume_loss(&mut self) {
         self.top.presume_loss();
     }
@@ -125,7 +125,7 @@ impl Stack {
         self.offer(&mut |runner| runner.idle(ns))
     }
 
-    /// Says that somebody has asked for cleaning.
+    /// Says that cleaning was asked for.
     pub fn clean_asked(&mut self) -> Offered {
         self.offer(&mut Performer::clean_asked)
     }
@@ -334,7 +334,7 @@ impl Stack {
         self.top.check()
     }
 
-    /// Lives that have ended, of all layers.
+    /// Epochs that have ended, of all layers.
     fn ended(&self) -> u64 {
         self.top.counts().rebuilds + self.below.iter().map(Self::ended).sum::<u64>()
     }

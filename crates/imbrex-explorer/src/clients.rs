@@ -66,7 +66,7 @@ impl Clients {
     }
 
     /// An epoch has ended, and answered writes may be lost, or none that the model is sure of.
-    pub fn life_ended(&mut self, is_lossy: bool) {
+    pub fn epoch_ended(&mut self, is_lossy: bool) {
         let must = if is_lossy { FlushMust::Fails } else { FlushMust::Open };
         self.owed_by_client.values_mut().chain([&mut self.next_client]).for_each(|owed| *owed = must.max(*owed));
     }

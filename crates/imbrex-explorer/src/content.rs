@@ -17,7 +17,7 @@ pub fn block(lba: Lba, version: u64, block_bytes: usize) -> Bytes {
     marked(MAGIC, (lba.0, version), block_bytes)
 }
 
-/// What somebody else wrote before the layer's first epoch: version `version` of what they called `block`.
+/// What was on the drive before the layer's first epoch: version `version` of what was called `block` then.
 #[must_use]
 pub fn old(block: u64, version: u64, block_bytes: usize) -> Bytes {
     marked(OLD_MAGIC, (block, version), block_bytes)
@@ -45,7 +45,7 @@ pub enum Sector {
         /// The version, from 1.
         version: u64,
     },
-    /// What somebody else wrote before.
+    /// What was on the drive before.
     Old {
         /// The block, by their count.
         block: u64,

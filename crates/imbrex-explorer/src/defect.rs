@@ -24,7 +24,7 @@ pub enum Defect {
     /// An invariant of the layer does not hold.
     #[error(transparent)]
     Invariant(#[from] Violation),
-    /// A request was answered that nobody waits for.
+    /// A request was answered that had been answered before.
     #[error("request {id} was answered twice")]
     AnsweredTwice {
         /// Its number.

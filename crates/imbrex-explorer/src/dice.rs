@@ -1,4 +1,4 @@
-//! Seeded chance, or decisions that somebody else has made.
+//! Seeded chance, or decisions given from outside.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

@@ -49,7 +49,7 @@ impl RandomDrive {
         })
     }
 
-    /// The drive, with times that nobody looks at.
+    /// The drive, with times that do not matter.
     ///
     /// # Panics
     /// Never: the presets it takes the times of are built in.

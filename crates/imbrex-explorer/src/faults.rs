@@ -84,7 +84,7 @@ impl Run {
         self.journals[drive].iter().any(|copy| at.overlaps(copy))
     }
 
-    /// Makes a block unreadable whose content is durable and names a logical block: of any other nobody could say what
+    /// Makes a block unreadable whose content is durable and names a logical block: of any other it could not be said what
     /// may be lost.
     fn make_unreadable(&mut self, drive: usize, block: Pba) {
         if let Some(lba) = self.devices.settled(drive, block).and_then(|content| content::lba(&content)) {

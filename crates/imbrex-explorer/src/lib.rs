@@ -110,7 +110,7 @@ pub struct Tally {
     pub runs: u64,
     /// Power cuts survived.
     pub cuts: u64,
-    /// Of them, cuts during recovery.
+    /// Cuts among them that came during recovery.
     pub cuts_in_recovery: u64,
     /// Device operations carried out.
     pub operations: u64,

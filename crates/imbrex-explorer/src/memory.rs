@@ -1,4 +1,4 @@
-//! Drives in memory: a layer and its journal on each, and nothing else but what somebody may have written there before.
+//! Drives in memory: a layer and its journal on each, beside what may have been written there before.
 
 use bytes::Bytes;
 

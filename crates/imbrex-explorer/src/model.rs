@@ -140,7 +140,7 @@ impl Model {
     }
 
     /// A layer's epoch ended: what was not flushed may be gone.
-    pub fn life_ended(&mut self) {
+    pub fn epoch_ended(&mut self) {
         self.has_unflushed = false;
         for block in self.blocks.values_mut().filter(|block| !block.later.is_empty()) {
             block.doubtful = true;

@@ -15,8 +15,8 @@ use imbrex_core::block::{Extent, Lba, Pba};
 use imbrex_engine::rules::Rules;
 use imbrex_engine::{Counts, Failure, Io, IoKind, Reply, Request, Stack};
 
-/// Lives that may end while one block is read back.
-const LIVES: u32 = 8;
+/// Epochs that may end while one block is read back.
+const EPOCHS: u32 = 8;
 /// Requests between two cuts.
 const MOST_REQUESTS: u32 = 10_000;
 /// Blocks of a request at most.
@@ -46,7 +46,7 @@ enum Asked {
 pub(super) struct Run {
     pub dice: Dice,
     pub devices: Box<dyn Devices>,
-    /// Of each drive.
+    /// Where the journal of each drive lies.
     pub journals: Vec<Vec<Extent<Pba>>>,
     pub performer: Stack,
     /// Operations under way, and the drives they are for.
@@ -66,7 +66,7 @@ pub(super) struct Run {
     /// before it has served, since a store that was not formatted to the end is none.
     pub recovery_faults: u32,
     pub worn_out: bool,
-    /// Those of this performer.
+    /// The clients of this performer.
     clients: Clients,
     /// What this performer has counted so far.
     seen: Counts,
@@ -187,8 +187,8 @@ impl Run {
         self.tally.replayed += counts.replayed - self.seen.replayed;
         self.tally.rebuilds += counts.rebuilds - self.seen.rebuilds;
         if counts.rebuilds > self.seen.rebuilds {
-            self.clients.life_ended(self.model.has_unflushed);
-            self.model.life_ended();
+            self.clients.epoch_ended(self.model.has_unflushed);
+            self.model.epoch_ended();
             for asked in self.asked.values_mut() {
                 match asked {
                     Asked::Flush { must, reports, .. } => {
@@ -243,7 +243,7 @@ impl Run {
                     self.capacity = self.capacity.max(capacity);
                     Ok(())
                 }
-                // Of a disk that is worn out; any other has been found out above. It reports nothing of what was lost.
+                // The disk is worn out; any other was found out above. Being full reports nothing of what was lost.
                 Err(Failure::Full) => Ok(()),
                 Err(_) if must > FlushMust::Succeeds => {
                     reports.iter().for_each(|_| self.clients.reported());
@@ -286,9 +286,9 @@ impl Run {
             }
             86..88 => {
                 let (covered, ended) = (self.model.flush_begins(), u64::from(self.dice.one_in(4)));
-                let life = self.seen.rebuilds.saturating_sub(ended);
-                let must = if life < self.seen.rebuilds { FlushMust::Fails } else { FlushMust::Succeeds };
-                (Asked::Flush { covered, must, reports: None, capacity: 0 }, Request::Fua { life })
+                let epoch = self.seen.rebuilds.saturating_sub(ended);
+                let must = if epoch < self.seen.rebuilds { FlushMust::Fails } else { FlushMust::Succeeds };
+                (Asked::Flush { covered, must, reports: None, capacity: 0 }, Request::Fua { epoch })
             }
             _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
         };
@@ -404,12 +404,12 @@ impl Run {
         for lba in (0..self.capacity).map(Lba) {
             let expected = self.model.expect(lba);
             let mut content = self.read_back(lba)?;
-            let mut lives = 0;
-            while self.performer.counts().rebuilds > self.seen.rebuilds && lives < LIVES {
+            let mut epochs = 0;
+            while self.performer.counts().rebuilds > self.seen.rebuilds && epochs < EPOCHS {
                 // What failed may be another block's, which made room for this one; in a stack on more than one level.
                 self.notice();
                 content = self.read_back(lba)?;
-                lives += 1;
+                epochs += 1;
             }
             self.model.check_read(&expected, u64::MAX, content.as_deref())?;
             self.model.settle(lba, content.as_deref());

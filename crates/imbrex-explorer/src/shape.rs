@@ -25,7 +25,7 @@ const GATHER: usize = 40;
 
 /// The layer on the flash of a stack.
 pub const ON_FLASH: &str = "page-ftl";
-/// Those of which one is on the disk behind it.
+/// The layers of which one is on the disk behind it.
 pub const ON_DISK: [&str; 3] = ["conventional", "fifo-log", "skylight"];
 
 /// The layer of a run and what it stands on.

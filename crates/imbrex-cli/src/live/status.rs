@@ -163,7 +163,7 @@ fn lives(status: &Status) -> String {
     format!(
         "{} failed operations, {} epochs ended, {units}{}",
         status.traffic.failures,
-        status.lives_ended,
+        status.epochs_ended,
         zones(status)
     )
 }
@@ -207,7 +207,7 @@ pub fn sample(uptime_seconds: f64, latency: &serde_json::Value) -> serde_json::V
         "write_amplification": 12.5, "traffic": traffic, "events": {}, "moved_blocks": {}, "runners": [runner],
         "growth": { "capacity_bytes": 18_000_000_000_000_u64, "zones_left": 12_345, "bound_ms": 100.0 },
         "cleaning": cleaning, "latency": latency, "commits": 0, "checkpoints": 0,
-        "entries_read": 0, "images_replayed": 0, "lives_ended": 0, "units_read_only": 0, "units_lost": 0
+        "entries_read": 0, "images_replayed": 0, "epochs_ended": 0, "units_read_only": 0, "units_lost": 0
     })
 }
 

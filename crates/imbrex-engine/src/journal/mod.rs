@@ -294,7 +294,7 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// That of the payloads of its blocks, in order, of which one had this header.
+    /// The checksum of the payloads of its blocks, in order; one of the blocks had this header.
     #[must_use]
     pub fn new(header: &Header, payloads: Vec<Bytes>, block_bytes: usize) -> Self {
         Self { coding: header.coding, payloads, block_bytes }

@@ -74,7 +74,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Of an entry without records.
+    /// The state of an entry without records.
     #[must_use]
     pub fn new(coding: Coding) -> Self {
         Self { coding, expected: Expected::first(), records: 0, bytes: Vec::new() }

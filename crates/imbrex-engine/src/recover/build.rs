@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::found::{Found, Journal, NewLife};
+use super::found::{Found, Journal, NewEpoch};
 use crate::Setup;
 use crate::core::Core;
 use crate::fatal::Fatal;
@@ -24,7 +24,7 @@ struct Recovered {
 ///
 /// # Errors
 /// Why the store cannot be used.
-pub(super) fn build(core: &mut Core, found: Found) -> Result<NewLife, Fatal> {
+pub(super) fn build(core: &mut Core, found: Found) -> Result<NewEpoch, Fatal> {
     core.counts.entries_read += found.journal.chain.entries.len() as u64;
     let Recovered { mut layer, records, lost, plan } = Recovered::build(&core.setup, &found)?;
     let Found { journal, mut unreadable, units } = found;
@@ -41,7 +41,7 @@ pub(super) fn build(core: &mut Core, found: Found) -> Result<NewLife, Fatal> {
     if journal.is_thin {
         ring.ask_for_whole_checkpoint();
     }
-    Ok(NewLife { layer, records, lost, plan, ring })
+    Ok(NewEpoch { layer, records, lost, plan, ring })
 }
 
 impl Recovered {
@@ -68,7 +68,7 @@ impl Recovered {
     }
 }
 
-/// The layer that the records of a journal give. They are kept in `records` where somebody will fold them again.
+/// The layer that the records of a journal give. They are kept in `records` where they are folded again later.
 ///
 /// # Errors
 /// The record that contradicts another.
@@ -91,7 +91,7 @@ fn fold_all(setup: &Setup, journal: &Journal, records: &mut Vec<Record>) -> Resu
 }
 
 /// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and
-/// needs no reverse map; it happens after a disk error only. A layer may move blocks to read them; nobody carries that
+/// needs no reverse map; it happens after a disk error only. A layer may move blocks to read them; that is not carried
 /// out, so what is unreadable is followed to where it would lie.
 fn lost_blocks(layer: &dyn TranslationLayer, unreadable: &BTreeSet<Pba>) -> Vec<Record> {
     let mut lost: Vec<Record> = Vec::new();

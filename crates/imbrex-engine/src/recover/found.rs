@@ -16,7 +16,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// That of a store which holds nothing.
+    /// The journal of a store that holds nothing.
     pub fn empty() -> Self {
         Self { chain: Chain { epoch: 1, ..Chain::default() }, is_thin: false }
     }
@@ -31,12 +31,12 @@ pub(super) struct Found {
 }
 
 /// What an epoch of the layer begins with.
-pub struct NewLife {
+pub struct NewEpoch {
     /// The layer, as the records give it and with what the drive reports.
     pub layer: Box<dyn TranslationLayer>,
     /// The records that give it, if they are to be folded again.
     pub records: Vec<Record>,
-    /// Those that are not in the journal yet: what has been found to be lost.
+    /// Records that are not in the journal yet: what has been found to be lost.
     pub lost: Vec<Record>,
     /// What the layer plans first.
     pub plan: Plan,

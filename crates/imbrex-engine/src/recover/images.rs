@@ -137,6 +137,6 @@ impl Stage for Report {
         if report.has_failed() {
             return Ok(Next::retry(Self::new(journal, unreadable), ZONES));
         }
-        build(core, Found { journal, unreadable, units }).map(Next::Life)
+        build(core, Found { journal, unreadable, units }).map(Next::Epoch)
     }
 }

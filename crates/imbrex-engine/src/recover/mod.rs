@@ -13,7 +13,7 @@
 //! | `Replay`, `MakeDurable` | to write the redo images again | |
 //! | `Report` | how its zones stand | the report |
 //!
-//! Of all that a [`NewLife`] is built: what is still unreadable becomes `Lost` under the logical blocks that lie there.
+//! A [`NewEpoch`] is built of all that: what is still unreadable becomes `Lost` under the logical blocks that lie there.
 //! The first commit of the new epoch records that, marks the redo images as done, and is durable before anything is
 //! planned.
 
@@ -30,7 +30,7 @@ use super::Fatal;
 use super::core::{Core, Purpose};
 use super::{IoResult, Setup};
 use found::Journal;
-pub(super) use found::NewLife;
+pub(super) use found::NewEpoch;
 use images::Replay;
 use imbrex_core::block::Pba;
 use journal::Settle;
@@ -64,7 +64,7 @@ impl Recovery {
 
     /// Goes on as far as possible before an operation of a device ends. What recovery comes to when it is over: a new
     /// epoch, or why there cannot be one.
-    pub fn advance(&mut self, core: &mut Core) -> Option<Result<NewLife, Fatal>> {
+    pub fn advance(&mut self, core: &mut Core) -> Option<Result<NewEpoch, Fatal>> {
         while core.is_idle() {
             let asked = self.stage.as_mut()?.ask(&core.setup);
             if asked.is_empty() {
@@ -82,19 +82,19 @@ impl Recovery {
     }
 
     /// Goes over to what follows, unless the drive has failed too often. The new epoch, if that is it.
-    fn follow(&mut self, next: Next) -> Result<Option<NewLife>, Fatal> {
+    fn follow(&mut self, next: Next) -> Result<Option<NewEpoch>, Fatal> {
         if let Next::Retry(_, failed_to) = next {
             self.failures += 1;
             if self.failures == FAILURES_LIMIT {
                 return Err(Fatal::DriveFails { what: failed_to, times: FAILURES_LIMIT });
             }
         }
-        let (stage, life) = match next {
+        let (stage, epoch) = match next {
             Next::Stage(stage) | Next::Retry(stage, _) => (Some(stage), None),
-            Next::Life(life) => (None, Some(life)),
+            Next::Epoch(epoch) => (None, Some(epoch)),
         };
         self.stage = stage;
-        Ok(life)
+        Ok(epoch)
     }
 
     /// Takes the result of a device operation.

@@ -17,7 +17,7 @@ const TRIES: u32 = 5;
 pub(super) struct Probe {
     journal: Journal,
     suspects: BTreeSet<Pba>,
-    /// Those of them that have not been read.
+    /// The blocks among them that have not been read.
     unreadable: BTreeSet<Pba>,
     /// How often they were tried.
     tries: u32,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::found::NewLife;
+use super::found::NewEpoch;
 use crate::core::Core;
 use crate::fatal::Fatal;
 use crate::{IoKind, IoResult, Setup};
@@ -48,7 +48,7 @@ pub(super) enum Next {
     /// The drive has failed to do what is said here, which is tried again from this stage on.
     Retry(Box<dyn Stage>, &'static str),
     /// Recovery is over.
-    Life(NewLife),
+    Epoch(NewEpoch),
 }
 
 impl Next {

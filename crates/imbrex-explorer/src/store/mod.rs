@@ -6,7 +6,7 @@
 //! too. Zones are independent of each other. Erase blocks of flash do the same, and one whose erasing was cut short may
 //! hold garbage on every page. Activations of realms are lost or not too; see `realms`.
 //!
-//! What a write destroys counts as written with content that belongs to nobody, and may survive the cut or not,
+//! What a write destroys counts as written with content of its own, and may survive the cut or not,
 //! whatever becomes of the write itself: the drive may have begun it and not brought it to its end.
 
 mod realms;
@@ -50,11 +50,11 @@ pub(super) struct Store {
     /// Conventional blocks: durable content first, then the unflushed writes, oldest first.
     cells: BTreeMap<Pba, Vec<Bytes>>,
     zones: BTreeMap<u32, Zone>,
-    /// Of the realms that were activated since the last flush, what was there before each activation, oldest first.
+    /// What was in the realms that were activated since the last flush, before each activation, oldest first.
     before_activations: BTreeMap<u32, Vec<Before>>,
     unreadable: BTreeSet<Pba>,
     zero: Bytes,
-    /// Whether somebody else wrote to every conventional block before.
+    /// Whether every conventional block holds something from before.
     is_used: bool,
     /// What a block holds that was destroyed.
     destroyed: Bytes,

@@ -60,8 +60,8 @@ pub(super) fn tell_capacity<'a>(shared: &'a Shared, machine: Held<'a>) -> Held<'
 /// Makes all blocks durable that have been added, and lets clients know of them. No loss is reported to it: that is for
 /// clients.
 fn flush(shared: &Shared, machine: Held<'_>) -> Result<(), Failure> {
-    let (life, capacity) = (machine.stack.counts().rebuilds, machine.capacity().unwrap_or(0));
-    let durable = work::submit(shared, machine, SELF, Request::Fua { life }, None);
+    let (epoch, capacity) = (machine.stack.counts().rebuilds, machine.capacity().unwrap_or(0));
+    let durable = work::submit(shared, machine, SELF, Request::Fua { epoch }, None);
     // It is no client, and no loss is to wait for a flush of it.
     shared.machine().stack.forget(SELF);
     durable?;

@@ -170,9 +170,9 @@ impl Engine {
     /// When it failed or may be lost.
     pub fn durably(&self, client: u32, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         let _asking = self.shared.asking();
-        let life = self.shared.machine().stack.counts().rebuilds;
+        let epoch = self.shared.machine().stack.counts().rebuilds;
         work()?;
-        self.shared.timed(Kind::Flush, || self.call(client, Request::Fua { life }).map(drop))
+        self.shared.timed(Kind::Flush, || self.call(client, Request::Fua { epoch }).map(drop))
     }
 
     /// Says that writes which were acknowledged before this start may be lost, and that clients which do not know it

@@ -51,7 +51,7 @@ fn traffic(told: &mut Exposition, status: &Status) {
     told.counter("media_failures", "Operations of drives that failed", traffic.failures);
     told.counter("commits", "Journal entries made durable", status.commits);
     told.counter("checkpoints", "Checkpoints completed", status.checkpoints);
-    told.counter("lives_ended", "Lives of the layer that a failed operation ended", status.lives_ended);
+    told.counter("epochs_ended", "Epochs of the layer that a failed operation ended", status.epochs_ended);
     told.labelled(&counter("events", "What layers count", "event"), status.events.clone());
     told.labelled(&counter("moved_blocks", "Blocks that plans moved", "why"), status.moved_blocks.clone());
 }

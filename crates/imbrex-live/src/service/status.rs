@@ -72,8 +72,8 @@ pub struct Status {
     pub entries_read: u64,
     /// Images that recovery wrote again.
     pub images_replayed: u64,
-    /// Lives of the layer that a failed operation has ended.
-    pub lives_ended: u64,
+    /// Epochs of the layer that a failed operation has ended.
+    pub epochs_ended: u64,
     /// Units that can only be read, over all stores.
     pub units_read_only: u64,
     /// Units that are lost, over all stores.
@@ -277,7 +277,7 @@ impl Service {
             checkpoints: counts.checkpoints,
             entries_read: counts.entries_read,
             images_replayed: counts.replayed,
-            lives_ended: counts.rebuilds,
+            epochs_ended: counts.rebuilds,
             units_read_only: units(engine, Condition::ReadOnly),
             units_lost: units(engine, Condition::Offline),
             zones: zones(engine),

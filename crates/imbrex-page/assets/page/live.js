@@ -81,7 +81,7 @@ function charts(history) {
 function warnings(status) {
   const said = [
     [status.dead, `The volume cannot be used any more: ${status.dead}`],
-    [status.lives_ended > 0, `A failed operation has made a layer begin again from its journal, ${count(status.lives_ended)} times.`],
+    [status.epochs_ended > 0, `A failed operation has made a layer begin again from its journal, ${count(status.epochs_ended)} times.`],
     [status.units_lost > 0, `The drives have given up ${count(status.units_lost)} zones or bands.`],
     [status.units_read_only > 0, `${count(status.units_read_only)} zones or bands can only be read.`],
     [status.cleaning.over_limit > 0, `${count(status.cleaning.over_limit)} steps of cleaning took longer than ${time(status.cleaning.limit_ms)}; the longest took ${time(status.cleaning.longest_ms)}.`],

@@ -78,10 +78,10 @@ fn nothing_is_reported_where_nothing_can_be_lost() {
 #[test]
 fn a_flush_for_the_sake_of_one_write_fails_with_its_life_and_reports_no_other() {
     let mut served = Served::new();
-    assert_eq!(served.ask(Request::Fua { life: 0 }), DONE);
+    assert_eq!(served.ask(Request::Fua { epoch: 0 }), DONE);
     lose(&mut served, 0);
-    assert_eq!(served.ask(Request::Fua { life: 0 }), REPORTED);
-    assert_eq!(served.ask(Request::Fua { life: 1 }), DONE);
+    assert_eq!(served.ask(Request::Fua { epoch: 0 }), REPORTED);
+    assert_eq!(served.ask(Request::Fua { epoch: 1 }), DONE);
     assert_eq!(served.ask(Request::Flush), REPORTED);
     assert_eq!(served.ask(Request::Flush), DONE);
 }

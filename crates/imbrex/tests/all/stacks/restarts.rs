@@ -110,7 +110,7 @@ fn a_journal_that_cannot_be_written_is_given_up_after_five_starts() {
     let mut served = Served::new();
     fail_starts(&mut served, u64::MAX);
     assert_eq!(served.performer.counts().rebuilds, 1 + 5);
-    let why = "the first commit of 5 lives in a row failed: the journal cannot be written";
+    let why = "the first commit of 5 epochs in a row failed: the journal cannot be written";
     assert_eq!(served.performer.dead().unwrap().to_string(), why);
     assert_eq!(served.ask(Request::Flush), Err(Failure::Dead(Fatal::FirstCommitFails { times: 5 })));
 }

@@ -13,11 +13,11 @@ use bytes::Bytes;
 
 use super::commit::Commits;
 use super::core::{Core, Purpose};
-use super::execution::{EndsLife, Execution};
+use super::execution::{EndsEpoch, Execution};
 use super::fatal::Fatal;
 use super::items::{Flush, Item, What};
 use super::journal::entry_blocks;
-use super::recover::NewLife;
+use super::recover::NewEpoch;
 use super::requests::{Part, Requests};
 use super::ring::{Checkpoint, Due};
 use super::rules::Rule;
@@ -94,7 +94,7 @@ impl Phase {
 }
 
 /// An epoch of the layer.
-pub(super) struct Life {
+pub(super) struct Epoch {
     layer: Box<dyn TranslationLayer>,
     phase: Phase,
     execution: Execution,
@@ -110,11 +110,11 @@ pub(super) struct Life {
     audit: Audit,
 }
 
-impl Life {
+impl Epoch {
     /// Begins an epoch.
-    pub fn begin(core: &mut Core, new: NewLife) -> Self {
-        let NewLife { layer, records, lost, plan, ring } = new;
-        let mut life = Self {
+    pub fn begin(core: &mut Core, new: NewEpoch) -> Self {
+        let NewEpoch { layer, records, lost, plan, ring } = new;
+        let mut epoch = Self {
             execution: Execution::new(&core.facts, core.setup.block_bytes),
             commits: Commits::new(&core.setup, ring, core.facts.journal.redo_blocks),
             layer,
@@ -125,9 +125,9 @@ impl Life {
             kept_back: None,
             audit: Audit::new(core.setup.audit, records),
         };
-        lost.into_iter().for_each(|record| life.queue(What::Record(record)));
-        life.number(core, &Made { plan, serves: Serves::Everybody });
-        life
+        lost.into_iter().for_each(|record| epoch.queue(What::Record(record)));
+        epoch.number(core, &Made { plan, serves: Serves::Everybody });
+        epoch
     }
 
     pub fn layer(&self) -> &dyn TranslationLayer {
@@ -217,7 +217,7 @@ impl Life {
     fn operation_result(&mut self, core: &mut Core, number: u64, result: IoResult) {
         match self.execution.result(core, number, result) {
             Ok(reset) => reset.into_iter().for_each(|space| self.space_freed(space)),
-            Err(EndsLife) => self.end(),
+            Err(EndsEpoch) => self.end(),
         }
         // How the layer stands takes longer to say than most requests take to plan: it is asked only if that matters.
         let is_quiet = self.execution.operations().len() == 0;
@@ -250,7 +250,7 @@ impl Life {
     }
 
     /// Begins or continues a commit. Says whether it has ended, which takes no device operation when it has nothing to
-    /// write: whoever waited for space must be asked again, since no completion will.
+    /// write: a request that waited for space must be tried again, since no completion will.
     ///
     /// # Errors
     /// Why the store cannot be used.
@@ -291,7 +291,7 @@ impl Life {
         }
     }
 
-    /// Adds regions of a checkpoint when the ring fills up or somebody has asked for it. Where the checkpoint began, if
+    /// Adds regions of a checkpoint when the ring fills up or a checkpoint was asked for. Where the checkpoint began, if
     /// this was its last region.
     fn add_checkpoint(&mut self, setup: &Setup, due: Due) -> Option<u64> {
         let most = most_restated(setup);

@@ -1,6 +1,6 @@
 //! From plans to operations and journal items: rule 1, and where redo plans are told from others.
 
-use super::{Life, Made, Serves};
+use super::{Epoch, Made, Serves};
 use crate::core::Core;
 use crate::items::{Item, Redo, What};
 use crate::operations::Move;
@@ -26,7 +26,7 @@ struct Spot {
     before: u64,
 }
 
-impl Life {
+impl Epoch {
     /// Lets the layer plan, and numbers what it plans.
     pub fn plan<T>(
         &mut self,
