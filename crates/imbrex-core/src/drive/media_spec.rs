@@ -172,16 +172,17 @@ impl MediaSpec {
                 interlaced::with_blocks(tracks, blocks).map(Self::Interlaced).ok_or_else(|| too_small(blocks))
             }
             Self::Zoned { zones, zone_blocks, conventional_zones, .. } => {
-                let (zones, conventional_zones) = with_units(blocks, zone_blocks, (zones, conventional_zones))?;
+                let (zones, conventional_zones) = with_units(blocks, zone_blocks, zones, conventional_zones)?;
                 self.with_zones(zones, conventional_zones, zone_blocks)
             }
             Self::Hybrid(ref hybrid) => {
-                let (zones, fixed_zones) = with_units(blocks, hybrid.zone_blocks, hybrid.zones())?;
+                let (zones, fixed_zones) = hybrid.zones();
+                let (zones, fixed_zones) = with_units(blocks, hybrid.zone_blocks, zones, fixed_zones)?;
                 self.with_zones(zones, fixed_zones, hybrid.zone_blocks)
             }
             Self::Flash { erase_blocks, pages, rewritable_erase_blocks } => {
                 let (erase_blocks, rewritable_erase_blocks) =
-                    with_units(blocks, pages, (erase_blocks, rewritable_erase_blocks))?;
+                    with_units(blocks, pages, erase_blocks, rewritable_erase_blocks)?;
                 Ok(Self::Flash { erase_blocks, pages, rewritable_erase_blocks })
             }
         }

@@ -122,15 +122,15 @@ impl DrivePreset {
         if shape.zone_bytes.is_none() && shape.conventional_zones.is_none() {
             return self.media.with_blocks(blocks);
         }
-        let Some((zone_blocks, old)) = self.media.zones() else {
+        let Some((zone_blocks, (old_zones, old_conventional))) = self.media.zones() else {
             let remedy = "choose a zoned drive such as exos-x18z; bands and tracks are described in a drive file";
             return Err(GeometryError::new("zones", "the drive has no sequential zones to change".to_owned(), remedy));
         };
         let zone_blocks = shape.zone_bytes.map_or(Ok(zone_blocks), |bytes| self.zone_blocks(bytes))?;
         let (zones, conventional_zones) = match shape.conventional_zones {
-            None => with_units(blocks, zone_blocks, old)?,
+            None => with_units(blocks, zone_blocks, old_zones, old_conventional)?,
             Some(conventional) => {
-                let (zones, _) = with_units(blocks, zone_blocks, (1, 0))?;
+                let (zones, _) = with_units(blocks, zone_blocks, 1, 0)?;
                 (zones, conventional.of(zones))
             }
         };

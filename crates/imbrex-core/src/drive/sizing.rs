@@ -13,7 +13,8 @@ pub(super) fn too_small(blocks: u64) -> GeometryError {
 pub(super) fn with_units(
     blocks: u64,
     unit_blocks: u32,
-    (units, in_place): (u32, u32),
+    units: u32,
+    in_place: u32,
 ) -> Result<(u32, u32), GeometryError> {
     let remedy = "describe larger zones or erase blocks, or a smaller drive";
     let new = u32::try_from(blocks / u64::from(unit_blocks.max(1)))

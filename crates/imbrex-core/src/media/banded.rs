@@ -75,7 +75,7 @@ impl Media for Banded {
         let state = &mut self.units[index as usize];
         match state.condition {
             Condition::Sequential => {
-                appends(at, unit, (offset, blocks), state.pointer)?;
+                appends(at, unit, offset, blocks, state.pointer)?;
                 state.pointer += at.blocks;
                 Ok(())
             }

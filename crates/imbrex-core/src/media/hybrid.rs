@@ -97,7 +97,7 @@ impl Media for Hybrid {
         match zone.condition {
             Condition::Conventional => in_place(at, self.realms.zone_blocks, &self.zones),
             Condition::Sequential => {
-                appends(at, unit, (offset, self.realms.zone_blocks), zone.pointer)?;
+                appends(at, unit, offset, self.realms.zone_blocks, zone.pointer)?;
                 zone.pointer += at.blocks;
                 Ok(())
             }

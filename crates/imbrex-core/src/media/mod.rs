@@ -241,7 +241,7 @@ fn readable(at: Extent<Pba>, unit: Unit, is: UnitState, end: u32) -> Result<(), 
 }
 
 /// Refuses a write at block `offset` of a unit of `blocks` blocks that is not at its `pointer` or passes its end.
-fn appends(at: Extent<Pba>, unit: Unit, (offset, blocks): (u32, u32), pointer: u32) -> Result<(), Illegal> {
+fn appends(at: Extent<Pba>, unit: Unit, offset: u32, blocks: u32, pointer: u32) -> Result<(), Illegal> {
     if offset != pointer {
         Err(Illegal::OffPointer { at, unit, pointer })
     } else if at.blocks > blocks - offset {

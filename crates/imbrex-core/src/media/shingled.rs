@@ -92,7 +92,7 @@ impl Shingled {
     fn write_sequential(&mut self, zone: u32, offset: u32, at: Extent<Pba>) -> Result<(), Illegal> {
         let unit = self.unit(zone);
         let pointer = self.zones[zone as usize].pointer;
-        appends(at, unit, (offset, self.spec.zone_blocks), pointer)?;
+        appends(at, unit, offset, self.spec.zone_blocks, pointer)?;
         let was_active = self.is_active(zone);
         let full = pointer + at.blocks == self.spec.zone_blocks;
         if !was_active && !full && self.spec.max_active > 0 && self.active >= self.spec.max_active {

@@ -69,17 +69,17 @@ impl LostBlocks {
     /// Plans a read for the host of `at`, which lies from `place` on and has `written` blocks written: what is not
     /// written reads as zeros, what is lost as an error. The first block goes to `host`.
     #[inline]
-    pub fn read(&self, at: Extent<Lba>, (place, written): (Pba, u32), host: u32, plan: &mut Plan) {
+    pub fn read(&self, at: Extent<Lba>, place: Pba, written: u32, host: u32, plan: &mut Plan) {
         if !self.any(at) {
-            return read_written(at.blocks, (place, written), host, plan);
+            return read_written(at.blocks, place, written, host, plan);
         }
         self.runs(at, |part, lost| {
             let from = part.start.since(at.start) as u32;
             if lost {
                 plan.copy(Place::Lost, Place::Host(host + from), part.blocks, Why::Host);
             } else {
-                let lies = (place.plus(u64::from(from)), written.saturating_sub(from));
-                read_written(part.blocks, lies, host + from, plan);
+                let (place, written) = (place.plus(u64::from(from)), written.saturating_sub(from));
+                read_written(part.blocks, place, written, host + from, plan);
             }
         });
     }
@@ -134,7 +134,7 @@ impl LostBlocks {
 
 /// Plans a read of `blocks` blocks that lie from `place` on, of which `written` are written.
 #[inline]
-fn read_written(blocks: u32, (place, written): (Pba, u32), host: u32, plan: &mut Plan) {
+fn read_written(blocks: u32, place: Pba, written: u32, host: u32, plan: &mut Plan) {
     let written = written.min(blocks);
     if written > 0 {
         plan.copy(Place::At(place), Place::Host(host), written, Why::Host);

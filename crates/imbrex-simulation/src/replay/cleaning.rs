@@ -14,7 +14,10 @@ use imbrex_core::layer::{Pressure, Step};
 const MAX_STEPS: u32 = 1 << 24;
 
 /// A blocked write, and the requests behind it.
-pub(super) type Meanwhile<'a, 'b> = (Extent<Lba>, &'a mut Lookahead<'b>);
+pub(super) struct Meanwhile<'a, 'b> {
+    pub blocked: Extent<Lba>,
+    pub ahead: &'a mut Lookahead<'b>,
+}
 
 impl Simulation {
     /// Cleans until the layer says that the blocked write may be tried again.
@@ -38,7 +41,7 @@ impl Simulation {
                     ahead.waiting(self.machine.now_ns, &mut self.waiting);
                 }
             }
-            let meanwhile = ahead.as_deref_mut().map(|ahead| (whole, ahead));
+            let meanwhile = ahead.as_deref_mut().map(|ahead| Meanwhile { blocked: whole, ahead });
             let given_back = self.machine.given_back;
             let (step, took_ns) = self.clean(Pressure::Blocked(blocked), meanwhile)?;
             self.blocked.steps += 1;

@@ -122,7 +122,9 @@ impl Content {
     /// A move of a plan that makes sense for this host; `read` is the read it belongs to, if it is one.
     pub(super) fn moved(
         &mut self,
-        (from, to, blocks): (Place, Place, u32),
+        from: Place,
+        to: Place,
+        blocks: u32,
         host: Host,
         read: &mut Delivery,
     ) -> Result<(), Box<Fault>> {
@@ -137,9 +139,9 @@ impl Content {
                 let lba = part(at, first, blocks)?.start;
                 read.delivered.push((first, blocks));
                 match from {
-                    Place::At(source) => self.compare(read, (first, blocks), Some(source))?,
+                    Place::At(source) => self.compare(read, first, blocks, Some(source))?,
                     Place::Lost => return Err(Fault::Lost { lba }.into()),
-                    Place::Zero | Place::Host(_) => self.compare(read, (first, blocks), None)?,
+                    Place::Zero | Place::Host(_) => self.compare(read, first, blocks, None)?,
                 }
             }
             (_, Place::At(target), _) => self.gone(Extent::new(target, blocks)),
@@ -158,7 +160,7 @@ impl Content {
     }
 
     /// Compares what lies at `source`, or zeros, with what a part of a read must deliver, run by run.
-    fn compare(&mut self, read: &Delivery, (first, blocks): (u32, u32), source: Option<Pba>) -> Result<(), Box<Fault>> {
+    fn compare(&mut self, read: &Delivery, first: u32, blocks: u32, source: Option<Pba>) -> Result<(), Box<Fault>> {
         let Some(at) = read.at else { return Ok(()) };
         let mut done = 0;
         while done < blocks {

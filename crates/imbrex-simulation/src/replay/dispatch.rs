@@ -71,7 +71,7 @@ impl Simulation {
     pub(super) fn finish_step(&mut self, mut meanwhile: Option<Meanwhile<'_, '_>>) -> Result<(), Box<Fault>> {
         while self.machine.is_cleaning() {
             self.machine.serve_one()?;
-            let Some((blocked, ahead)) = &mut meanwhile else { continue };
+            let Some(Meanwhile { blocked, ahead }) = &mut meanwhile else { continue };
             self.land(ahead);
             while self.machine.has_room()
                 && let Some(read) = ahead.take_read(self.machine.now_ns, *blocked)

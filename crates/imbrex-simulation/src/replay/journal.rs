@@ -44,7 +44,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// An empty journal of `blocks` blocks from `start` on, for which so much gathers.
-    pub(super) fn new(start: Pba, blocks: u32, most_records: u64, (block_bytes, gather): (u32, usize)) -> Self {
+    pub(super) fn new(start: Pba, blocks: u32, most_records: u64, block_bytes: u32, gather: usize) -> Self {
         Self {
             start,
             blocks: u64::from(blocks),
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn space_waits_for_the_records_before_it() {
-        let mut journal = Journal::new(Pba::disk(0), 16, 100, (4096, 191));
+        let mut journal = Journal::new(Pba::disk(0), 16, 100, 4096, 191);
         let space = Effect::Free(Extent::new(Pba::disk(100), 1));
         assert!(journal.defer(space), "nothing is pending");
         journal.add_record(&Record::Note { key: 7, value: u64::MAX });
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_has_gathered_is_written() {
-        let mut journal = Journal::new(Pba::disk(0), 16, 100, (4096, 191));
+        let mut journal = Journal::new(Pba::disk(0), 16, 100, 4096, 191);
         while !journal.is_full() {
             journal.add_record(&Record::Note { key: 7, value: u64::MAX });
         }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_ring_wraps_and_asks_for_checkpoints() {
-        let mut journal = Journal::new(Pba::disk(8), 16, 100, (512, 20));
+        let mut journal = Journal::new(Pba::disk(8), 16, 100, 512, 20);
         assert_eq!(journal.advance(10), Extent::new(Pba::disk(8), 10));
         assert!(journal.checkpoint_due());
         journal.checkpoint_written(Draft::new(Coding::Compact));

@@ -138,7 +138,7 @@ impl Machine {
                 Op::Move { from, to, blocks, why, redo } => {
                     let already_read = staged && is_staged(to, *redo);
                     if !BARE && self.scheduled.is_some() {
-                        self.queue_move((from, to, *blocks), *why, already_read, host)?;
+                        self.queue_move(from, to, *blocks, *why, already_read, host)?;
                     } else {
                         self.copy(from, to, *blocks, *why, already_read)?;
                     }
@@ -150,7 +150,7 @@ impl Machine {
                     }
                     if !BARE && self.content.is_some() && self.scheduled.is_none() {
                         let mut delivery = std::mem::take(&mut self.delivery);
-                        self.follow_content((*from, *to, *blocks), host, &mut delivery)?;
+                        self.follow_content(*from, *to, *blocks, host, &mut delivery)?;
                         self.delivery = delivery;
                     }
                 }
@@ -180,7 +180,9 @@ impl Machine {
     /// Queues a move, both ends of which must be somewhere.
     fn queue_move(
         &mut self,
-        (from, to, blocks): (&Place, &Place, u32),
+        from: &Place,
+        to: &Place,
+        blocks: u32,
         why: Why,
         read: bool,
         host: Host,
@@ -251,12 +253,14 @@ impl Machine {
     /// When verifying: what moves, and what that destroys. The source was read before the write destroyed anything.
     pub(super) fn follow_content(
         &mut self,
-        (from, to, blocks): (Place, Place, u32),
+        from: Place,
+        to: Place,
+        blocks: u32,
         host: Host,
         delivery: &mut Delivery,
     ) -> Result<(), Box<Fault>> {
         let Some(content) = &mut self.content else { return Ok(()) };
-        content.moved((from, to, blocks), host, delivery)?;
+        content.moved(from, to, blocks, host, delivery)?;
         if let Place::At(target) = to
             && !target.is_ram()
         {

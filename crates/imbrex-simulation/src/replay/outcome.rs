@@ -189,12 +189,22 @@ pub struct CleaningTime {
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct ByReason([u64; Why::ALL.len()]);
 
+/// How long the measured part of a replay took on the simulated clock.
+#[derive(Copy, Clone)]
+pub(super) struct Times {
+    /// In all.
+    pub measured_ns: u64,
+    /// How long the disk was busy.
+    pub busy_ns: u64,
+}
+
 impl Outcome {
     pub(super) fn new(
         totals: &Totals,
         latencies: &Latencies,
-        (blocked, idle): (&Cleaning, &Cleaning),
-        (measured_ns, busy_ns): (u64, u64),
+        blocked: &Cleaning,
+        idle: &Cleaning,
+        times: Times,
         devices: Vec<Below>,
     ) -> Self {
         let (media, host) = (&totals.media, &totals.host);
@@ -227,11 +237,11 @@ impl Outcome {
             resets: media.resets,
             blocked_cleaning: CleaningTime::new(blocked),
             idle_cleaning: CleaningTime::new(idle),
-            simulated_seconds: measured_ns as f64 / 1e9,
+            simulated_seconds: times.measured_ns as f64 / 1e9,
             arrival_seconds: None,
             // What a device of a stack did with the idle time before the first request that is measured is known, and
             // counted, only when that request asks something of it.
-            disk_busy_ratio: ratio(busy_ns.min(measured_ns), measured_ns),
+            disk_busy_ratio: ratio(times.busy_ns.min(times.measured_ns), times.measured_ns),
             seek_cylinders: 0,
             replay_seconds: 0.0,
             blocks_per_second: 0.0,

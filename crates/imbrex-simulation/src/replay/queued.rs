@@ -121,7 +121,7 @@ impl Machine {
             What::Move { from, to, blocks, .. } if self.content.is_some() => {
                 let delivery = scheduled.flights.delivery(of).map(std::mem::take);
                 let mut delivery = delivery.unwrap_or_default();
-                self.follow_content((from, to, blocks), host, &mut delivery)?;
+                self.follow_content(from, to, blocks, host, &mut delivery)?;
                 if let Some(place) = self.scheduled.as_mut().and_then(|s| s.flights.delivery(of)) {
                     *place = delivery;
                 }

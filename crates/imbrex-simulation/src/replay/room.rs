@@ -65,7 +65,8 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
 /// When the layer cannot be made on it, whatever the journal takes.
 pub(super) fn roomy<'a>(
     drive: &'a DrivePreset,
-    (layer, config): (&LayerInfo, &toml::Table),
+    layer: &LayerInfo,
+    config: &toml::Table,
     buffer_blocks: u32,
     options: &ReplayOptions,
 ) -> Result<Cow<'a, DrivePreset>, ReplayError> {
@@ -88,18 +89,20 @@ pub(super) fn untimed(drive: &DrivePreset, recording: Recording) -> Result<Devic
 /// A layer as configured in a space that it has for itself, but under `as_live` for what a volume keeps there; and the
 /// length of the journal, which is found as for a volume that is formatted.
 pub(super) fn build(
-    (layer, config): (&LayerInfo, &toml::Table),
+    layer: &LayerInfo,
+    config: &toml::Table,
     whole: &Space,
     block_bytes: u32,
     options: &ReplayOptions,
 ) -> Result<(Box<dyn TranslationLayer>, Option<u32>), ReplayError> {
-    let (built, journal_blocks) = built((layer, config), whole, block_bytes, options)?;
+    let (built, journal_blocks) = built(layer, config, whole, block_bytes, options)?;
     bands::check(layer, &*built, options)?;
     Ok((built, journal_blocks))
 }
 
 fn built(
-    (layer, config): (&LayerInfo, &toml::Table),
+    layer: &LayerInfo,
+    config: &toml::Table,
     whole: &Space,
     block_bytes: u32,
     options: &ReplayOptions,

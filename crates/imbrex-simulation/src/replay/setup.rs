@@ -54,7 +54,7 @@ impl Setup<'_> {
     pub fn simulation(&self, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
         let buffer_blocks = self.buffer_blocks()?;
         let recording = self.layer.recording;
-        let drive = room::roomy(self.drive, (self.layer, self.config), buffer_blocks, options)?;
+        let drive = room::roomy(self.drive, self.layer, self.config, buffer_blocks, options)?;
         let disk = match recording {
             Recording::Cached => stack(self, buffer_blocks, options)?,
             _ if options.untimed => room::untimed(&drive, recording)?,
@@ -83,7 +83,7 @@ impl Setup<'_> {
 /// the journal, and the disk.
 fn stack(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Result<Device, ReplayError> {
     let below = BelowConfig::read(setup.layer, setup.config)?;
-    let flash = sizing::flash((setup.layer, setup.config), &below, (setup.drive, cache_blocks), options)?;
+    let flash = sizing::flash(setup.layer, setup.config, &below, setup.drive, cache_blocks, options)?;
     let (flash_layer, disk_layer) = (layers::find(&below.flash_layer)?, layers::find(&below.disk_layer)?);
     let flash = Setup {
         drive: &flash,
@@ -151,7 +151,7 @@ impl Simulation {
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
         let whole = room::whole(&disk, buffer_blocks);
-        let (built, journal_blocks) = room::build((layer, config), &whole, disk.block_bytes(), options)?;
+        let (built, journal_blocks) = room::build(layer, config, &whole, disk.block_bytes(), options)?;
         Self::new(layer.name, built, disk, &ReplayOptions { journal_blocks, ..options.clone() })
     }
 }

@@ -20,7 +20,7 @@ use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
 use super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
 use super::options::ReplayOptions;
-use super::outcome::{Below, Outcome};
+use super::outcome::{Below, Outcome, Times};
 use super::room::survives;
 use super::scheduled::Scheduled;
 use super::series::Series;
@@ -379,9 +379,9 @@ impl Simulation {
         // A device of a stack may have been asked nothing since the warm-up.
         let measured_ns = self.machine.latest_ns().saturating_sub(measured_from_ns);
         let arrival_ns = self.last_arrival_ns.map(|ns| ns.saturating_sub(measured_from_ns));
-        let time = (measured_ns, self.machine.disk.busy_ns());
+        let times = Times { measured_ns, busy_ns: self.machine.disk.busy_ns() };
         let totals = self.totals();
-        let outcome = Outcome::new(&totals, &self.latencies, (&self.blocked, &self.idle), time, devices);
+        let outcome = Outcome::new(&totals, &self.latencies, &self.blocked, &self.idle, times, devices);
         let (counters, growth) = (Counted::new(self.facts.counters, totals.media.own()), self.growth_outcome());
         Outcome { counters, arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), seek_cylinders, growth, ..outcome }
     }
@@ -417,5 +417,5 @@ fn journal_for(
     let blocks = options.journal_blocks.unwrap_or(0);
     let facts = layer.facts().journal;
     JournalNeed::of(&facts, block_bytes as usize, options.gather, Coding::Compact).check(blocks.into())?;
-    Ok(Journal::new(journal::START, blocks, facts.records, (block_bytes, options.gather)))
+    Ok(Journal::new(journal::START, blocks, facts.records, block_bytes, options.gather))
 }

@@ -61,12 +61,12 @@ pub fn fits(
     options: &ReplayOptions,
 ) -> Result<u64, ReplayError> {
     if layer.recording != Recording::Cached {
-        let drive = roomy(drive, (layer, config), buffer_blocks, options)?;
+        let drive = roomy(drive, layer, config, buffer_blocks, options)?;
         let space = whole(&disk(&drive, layer.recording)?, buffer_blocks);
-        return Ok(build((layer, config), &space, drive.block_bytes, options)?.0.capacity());
+        return Ok(build(layer, config, &space, drive.block_bytes, options)?.0.capacity());
     }
     let below = BelowConfig::read(layer, config)?;
-    flash((layer, config), &below, (drive, buffer_blocks), options)?;
+    flash(layer, config, &below, drive, buffer_blocks, options)?;
     let home = home(&below, drive, options)?;
     let built = layer.build(&cache_space(buffer_blocks, home), config)?;
     bands::check(layer, &*built, options)?;
@@ -75,9 +75,11 @@ pub fn fits(
 
 /// The preset of the flash in the size that leaves room for `cache_blocks` and for the cache's journal.
 pub(super) fn flash(
-    (cache, config): (&LayerInfo, &toml::Table),
+    cache: &LayerInfo,
+    config: &toml::Table,
     below: &BelowConfig,
-    (disk, cache_blocks): (&DrivePreset, u32),
+    disk: &DrivePreset,
+    cache_blocks: u32,
     options: &ReplayOptions,
 ) -> Result<DrivePreset, ReplayError> {
     let preset = DrivePreset::named(&below.flash_drive)?;
@@ -90,7 +92,7 @@ pub(super) fn flash(
     if options.as_live {
         // The flash grows with the journal, so what that may take is no matter.
         let whole = cache_space(cache_blocks, home(below, disk, options)?).ample();
-        let (_, journal) = build((cache, config), &whole, disk.block_bytes, options)?;
+        let (_, journal) = build(cache, config, &whole, disk.block_bytes, options)?;
         needed += METADATA_COPIES as u64 * u64::from(journal.unwrap_or(0));
     }
     let flash_layer = layers::find(&below.flash_layer)?;

@@ -2,7 +2,7 @@
 //! the drive: 435.8 ms, and 0.728 ms more for each dirty block.
 
 use super::writes::Writes;
-use super::{Comparison, ValidateError, Verdict};
+use super::{Comparison, Numbers, ValidateError, Verdict};
 use crate::replay::{ReplayError, ReplayOptions, Simulation, disk, space};
 use imbrex_core::block::Pba;
 use imbrex_core::drive::DrivePreset;
@@ -45,7 +45,7 @@ pub fn band_rewrite() -> Result<Vec<Comparison>, ValidateError> {
 
 /// What a band takes without a dirty block, and what each of these takes.
 fn line(part: f64, among: u32, scratch: bool) -> Result<(f64, f64), ValidateError> {
-    let [few, many] = DIRTY.map(|dirty| clean_ms(part, (dirty, among), scratch));
+    let [few, many] = DIRTY.map(|dirty| clean_ms(part, dirty, among, scratch));
     let (few, many) = (few.map_err(error)?, many.map_err(error)?);
     let block_ms = (many - few) / f64::from(DIRTY[1] - DIRTY[0]);
     Ok((few - block_ms * f64::from(DIRTY[0]), block_ms))
@@ -58,12 +58,12 @@ fn error(source: ReplayError) -> ValidateError {
 /// Shown without a verdict: it is not known which bands were measured, nor how their dirty blocks lay in the cache.
 fn row(check: &str, expected: f64, measured: f64) -> Comparison {
     let verdict = Verdict::Skipped("for information: how it was measured is not known".to_owned());
-    Comparison { verdict, ..Comparison::close(DRIVE, check, (expected, measured), 0.0, "ms") }
+    Comparison { verdict, ..Comparison::close(DRIVE, check, Numbers { expected, measured }, 0.0, "ms") }
 }
 
 /// How long it takes to clean a band at `part` of the capacity, of which `dirty` blocks were written one by one, in
 /// turn with those of as many bands behind it as make up `among`.
-fn clean_ms(part: f64, (dirty, among): (u32, u32), scratch: bool) -> Result<f64, ReplayError> {
+fn clean_ms(part: f64, dirty: u32, among: u32, scratch: bool) -> Result<f64, ReplayError> {
     let drive = DrivePreset::named(DRIVE).and_then(|drive| drive.with_capacity(SMALLER))?;
     let layer = layers::find("skylight")?;
     let options = ReplayOptions::default();

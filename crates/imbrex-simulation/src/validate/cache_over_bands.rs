@@ -14,7 +14,7 @@
 use super::drive_managed::skylight;
 use super::watch::{Totals, Watch};
 use super::writes::{BLOCK, Writes};
-use super::{Comparison, ValidateError};
+use super::{Comparison, Numbers, ValidateError};
 use crate::replay::{Device, NoTime, ReplayError, ReplayOptions, Simulation, Window};
 use imbrex_core::bands::BandRun;
 use imbrex_core::block::Pba;
@@ -67,7 +67,7 @@ fn row(disk: &str, run: String, expected: f64, measured: f64) -> Comparison {
     Comparison::within_percent(
         disk,
         &format!("rewritten for each block, {run}"),
-        (expected, measured),
+        Numbers { expected, measured },
         PERCENT,
         "blocks",
     )
@@ -75,12 +75,12 @@ fn row(disk: &str, run: String, expected: f64, measured: f64) -> Comparison {
 
 /// The drive-managed disk.
 fn disk(cache: u32, bands: u32, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
-    skylight(cache, (2 * cache, false), BandRun { bands, band_blocks: BAND_BLOCKS }, options)
+    skylight(cache, 2 * cache, false, BandRun { bands, band_blocks: BAND_BLOCKS }, options)
 }
 
 /// Flash of which the cache is all, rewritten in place, and the disk behind it. The disk's cache is `cache` long.
 fn without_regions(cache: u32) -> Result<f64, ReplayError> {
-    let simulation = stack(("lru-cache", &toml::Table::new()), FRAMES, (cache, BANDS), 2)?;
+    let simulation = stack("lru-cache", &toml::Table::new(), FRAMES, cache, BANDS, 2)?;
     let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
     let half = u64::from(BANDS) / 2;
     let mut watch = Watch::new(5 * half, 45 * half);
@@ -89,12 +89,14 @@ fn without_regions(cache: u32) -> Result<f64, ReplayError> {
     Ok(rewritten(&watch))
 }
 
-/// A cache on flash that is rewritten in place, before the disk, whose own cache and bands are given. It is looked at
-/// every `window` writes.
+/// A cache of `frames` blocks on flash that is rewritten in place, before the disk with a cache of `cache` blocks and
+/// with `bands` bands. It is looked at every `window` writes.
 fn stack(
-    (layer, config): (&str, &toml::Table),
+    layer: &str,
+    config: &toml::Table,
     frames: u32,
-    (cache, bands): (u32, u32),
+    cache: u32,
+    bands: u32,
     window: u64,
 ) -> Result<Simulation, ReplayError> {
     let options = ReplayOptions { idle: false, ..ReplayOptions::default() };
@@ -120,7 +122,7 @@ fn with_pore(period: f64, region: f64) -> Result<f64, ReplayError> {
     let config =
         fields.map(|(key, blocks)| (key.to_owned(), toml::Value::Integer(blocks as i64))).into_iter().collect();
     let bands = (REGIONS * region).div_ceil(BAND_BLOCKS.into());
-    let simulation = stack(("pore", &config), frames, (DISK_CACHE, bands as u32), 2)?;
+    let simulation = stack("pore", &config, frames, DISK_CACHE, bands as u32, 2)?;
     let mut dice = Dice::new(1);
     let mut watch = Watch::new(2 * bands, 6 * bands);
     // Some writes hit.

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::disk_folder::{DiskFolder, Run, Served};
-use super::{Comparison, ValidateError, Verdict, queue_replay};
+use super::{Comparison, Numbers, ValidateError, Verdict, queue_replay};
 use crate::replay::{Access, Scheduler};
 
 /// A request's time may deviate by less than this.
@@ -35,7 +35,8 @@ pub fn disksim(dir: &Path) -> Result<Vec<Comparison>, ValidateError> {
 
 fn check_disk(disk: &DiskFolder) -> Result<Vec<Comparison>, ValidateError> {
     let count = |check, expected: u64, measured: u64, unit| {
-        Comparison::close(&disk.name, check, (expected as f64, measured as f64), 0.0, unit)
+        let numbers = Numbers { expected: expected as f64, measured: measured as f64 };
+        Comparison::close(&disk.name, check, numbers, 0.0, unit)
     };
     let mut rows = vec![
         count("capacity", disk.params.capacity_sectors, disk.mechanics.sectors(), "sectors"),
@@ -68,8 +69,14 @@ fn check_map(disk: &DiskFolder) -> [Comparison; 2] {
     }
     let all = disk.samples.len() as f64;
     [
-        Comparison::close(&disk.name, "map: cylinder, head, sector", (all, alike.into()), 0.0, "sectors"),
-        Comparison::close(&disk.name, "map: angle", (0.0, worst), ANGLE_LIMIT, "turns"),
+        Comparison::close(
+            &disk.name,
+            "map: cylinder, head, sector",
+            Numbers { expected: all, measured: alike.into() },
+            0.0,
+            "sectors",
+        ),
+        Comparison::close(&disk.name, "map: angle", Numbers { expected: 0.0, measured: worst }, ANGLE_LIMIT, "turns"),
     ]
 }
 
@@ -139,7 +146,7 @@ fn check_response(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Result<
         ValidateError::Replay { disk, run, source: Box::new(source) }
     })?;
     let (expected, check) = (mean_ms(run), format!("{}: mean response, {}", run.name, scheduler.name()));
-    let row = Comparison::close(&disk.name, &check, (expected, measured), expected * RESPONSE_LIMIT, "ms");
+    let row = Comparison::close(&disk.name, &check, Numbers { expected, measured }, expected * RESPONSE_LIMIT, "ms");
     let (alike, requests) = (alike(run, &accesses), run.requests.len());
     Ok(Comparison {
         note: format!("within 1 %, our clock running free; {alike} of {requests} served in the same place"),
@@ -171,7 +178,8 @@ fn check_picks(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Comparison
     let requests = run.requests.len();
     let check = format!("{}: picks, {}", run.name, scheduler.name());
     let allowed = (requests * PICKS_PER_MILLE / 1000) as f64;
-    let row = Comparison::close(&disk.name, &check, (requests as f64, alike as f64), allowed, "requests");
+    let numbers = Numbers { expected: requests as f64, measured: alike as f64 };
+    let row = Comparison::close(&disk.name, &check, numbers, allowed, "requests");
     Comparison {
         note: "each after DiskSim's before it; at most 0.1 % differ, where two are equally good".into(),
         ..row

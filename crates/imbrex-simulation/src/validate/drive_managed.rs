@@ -10,7 +10,7 @@
 use super::cleaning_forms::root;
 use super::watch::{Totals, Watch};
 use super::writes::{BLOCK, Writes};
-use super::{Comparison, ValidateError};
+use super::{Comparison, Numbers, ValidateError};
 use crate::replay::{Device, NoTime, Outcome, ReplayError, ReplayOptions, Simulation, Window};
 use imbrex_core::bands::BandRun;
 use imbrex_core::block::Pba;
@@ -95,7 +95,7 @@ impl Point {
             Comparison::within_percent(
                 "skylight",
                 &format!("{check}, {}", self.name()),
-                (expected, measured),
+                Numbers { expected, measured },
                 PERCENT,
                 unit,
             )
@@ -154,7 +154,7 @@ impl Point {
         let window = Some(Window::Requests(1 + u64::from(self.bands) / 50));
         let options = ReplayOptions { idle: false, window, ..ReplayOptions::default() };
         let bands = BandRun { bands: self.bands, band_blocks: self.band_blocks };
-        let simulation = skylight(slots, (entries, self.of == Of::Writes), bands, &options)?;
+        let simulation = skylight(slots, entries, self.of == Of::Writes, bands, &options)?;
         let (mut dice, capacity) = (Dice::new(1), simulation.capacity());
         let writes = 24 * (self.wait() as u64 + u64::from(self.bands));
         simulation.run(&mut Writes::new((0..writes).map(move |_| (0, dice.below(capacity)))), watch)
@@ -165,7 +165,8 @@ impl Point {
 /// more as the scratch band.
 pub(super) fn skylight(
     slots: u32,
-    (entries, are_writes): (u32, bool),
+    entries: u32,
+    are_writes: bool,
     run: BandRun,
     options: &ReplayOptions,
 ) -> Result<Simulation, ReplayError> {

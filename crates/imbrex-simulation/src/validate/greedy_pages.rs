@@ -1,9 +1,9 @@
 //! The write amplification of `page-ftl` under uniform random writes of single pages, against the closed form of greedy
 //! cleaning with erase blocks of finite length (Desnoyers, ACM TOS 2014).
 
-use super::Comparison;
 use super::cleaning_forms::greedy;
 use super::writes::uniform;
+use super::{Comparison, Numbers};
 use crate::replay::{self, BufferSize, Observer, ReplayError, ReplayOptions, Setup, Window, replay};
 use imbrex_core::drive::{DrivePreset, MediaSpec, TimingSpec};
 use imbrex_core::mechanics::FlashSpec;
@@ -30,7 +30,7 @@ pub fn greedy_pages() -> Result<Vec<Comparison>, ReplayError> {
 fn row(spare: f64, measured: f64) -> Result<Comparison, ReplayError> {
     let expected = greedy(1.0 / (1.0 - spare), f64::from(PAGES));
     let check = format!("write amplification at {spare} spare");
-    Ok(Comparison::within_percent("page-ftl", &check, (expected, measured), PERCENT, "x"))
+    Ok(Comparison::within_percent("page-ftl", &check, Numbers { expected, measured }, PERCENT, "x"))
 }
 
 /// Notes the pages that were programmed in the last window.

@@ -6,8 +6,8 @@
 //! all tracks, a bottom write rewrites on each neighbour as many bytes as the top track is shorter; so every allocated
 //! top byte is rewritten as often as each of the two bottom arcs under it is written.
 
-use super::Comparison;
 use super::writes::uniform;
+use super::{Comparison, Numbers};
 use crate::replay::{self, ReplayError, ReplayOptions, Setup};
 use imbrex_core::buffer_size::BufferSize;
 use imbrex_core::drive::DrivePreset;
@@ -75,7 +75,8 @@ pub fn interlaced() -> Result<Vec<Comparison>, ReplayError> {
         let drive = DrivePreset::named(case.drive)?.with_capacity(DISK_BYTES)?;
         let Case { layer, utilisation, kib, expected, .. } = *case;
         let check = format!("{layer}, {kib} KiB writes, {:.0} % allocated: WA", 100.0 * utilisation);
-        Ok(Comparison::within_percent(case.drive, &check, (expected, case.measured(&drive)?), PERCENT, "x"))
+        let numbers = Numbers { expected, measured: case.measured(&drive)? };
+        Ok(Comparison::within_percent(case.drive, &check, numbers, PERCENT, "x"))
     };
     cases().iter().map(row).collect()
 }
@@ -124,7 +125,8 @@ mod tests {
         let MediaSpec::Interlaced(tracks) = &mut drive.media else { panic!("an interlaced drive") };
         *tracks = change(*tracks);
         let measured = case.measured(&drive).unwrap();
-        Comparison::within_percent("wrong", "WA", (case.expected, measured), PERCENT, "x").verdict
+        let numbers = Numbers { expected: case.expected, measured };
+        Comparison::within_percent("wrong", "WA", numbers, PERCENT, "x").verdict
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! written, and no chunk changes sides. So the hits in the hot buffer are those blocks, in every round but the first.
 
 use super::writes::{BLOCK, Writes};
-use super::{Comparison, ValidateError};
+use super::{Comparison, Numbers, ValidateError};
 use crate::replay::{Device, NoTime, ReplayError, ReplayOptions, Simulation, space};
 use imbrex_core::block::Pba;
 use imbrex_core::media::{Shingled, ZonedSpec};
@@ -39,7 +39,7 @@ fn kept(lambda: f64) -> f64 {
 
 fn row(name: &str, kept: f64, measured: f64) -> Comparison {
     let check = format!("hits in the hot part in a loop, {name}");
-    Comparison::close(LAYER, &check, ((ROUNDS - 1) as f64 * kept, measured), 0.0, "blocks")
+    Comparison::close(LAYER, &check, Numbers { expected: (ROUNDS - 1) as f64 * kept, measured }, 0.0, "blocks")
 }
 
 fn measured(config: &str) -> Result<f64, ValidateError> {

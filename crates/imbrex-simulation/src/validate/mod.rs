@@ -71,9 +71,17 @@ pub enum Verdict {
     Skipped(String),
 }
 
+/// What a comparison compares.
+#[derive(Copy, Clone)]
+struct Numbers {
+    expected: f64,
+    measured: f64,
+}
+
 impl Comparison {
     /// A comparison of two numbers that passes if they are at most `tolerance` apart.
-    fn close(disk: &str, check: &str, (expected, measured): (f64, f64), tolerance: f64, unit: &'static str) -> Self {
+    fn close(disk: &str, check: &str, numbers: Numbers, tolerance: f64, unit: &'static str) -> Self {
+        let Numbers { expected, measured } = numbers;
         let error = (measured - expected).abs();
         Self {
             disk: disk.into(),
@@ -88,8 +96,8 @@ impl Comparison {
     }
 
     /// A comparison that passes if the measured number is at most `percent` percent of the expected one away from it.
-    fn within_percent(disk: &str, check: &str, numbers: (f64, f64), percent: f64, unit: &'static str) -> Self {
-        let row = Self::close(disk, check, numbers, percent / 100.0 * numbers.0, unit);
+    fn within_percent(disk: &str, check: &str, numbers: Numbers, percent: f64, unit: &'static str) -> Self {
+        let row = Self::close(disk, check, numbers, percent / 100.0 * numbers.expected, unit);
         Self { note: format!("within {percent} %"), ..row }
     }
 

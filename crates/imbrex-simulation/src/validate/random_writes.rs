@@ -8,7 +8,7 @@
 //! fitted to it.
 
 use super::writes::{BLOCK, uniform};
-use super::{Comparison, ValidateError, Verdict};
+use super::{Comparison, Numbers, ValidateError, Verdict};
 use crate::replay::{self, BufferSize, ReplayError, ReplayOptions, Setup, WarmUp};
 use imbrex_core::drive::DrivePreset;
 use imbrex_layers as layers;
@@ -52,7 +52,7 @@ fn rows(config: &toml::Table) -> Result<Vec<Comparison>, ValidateError> {
             source: Box::new(source),
         })?;
         let check = format!("random write over {}, cache full", run.range);
-        let numbers = (LOG_MS / run.writes as f64, measured);
+        let numbers = Numbers { expected: LOG_MS / run.writes as f64, measured };
         let row = Comparison::within_percent(DRIVE, &check, numbers, PERCENT, "ms");
         if run.is_judged {
             return Ok(row);

@@ -1,6 +1,6 @@
 //! Seek curves against what is published about them.
 
-use super::Comparison;
+use super::{Comparison, Numbers};
 use imbrex_core::drive::{DriveError, DrivePreset, DriveTiming, TimingSpec};
 use imbrex_core::mechanics::{Mechanics, SeekSpec};
 
@@ -19,7 +19,7 @@ pub fn seek_curves() -> Result<Vec<Comparison>, DriveError> {
         let (DriveTiming::Disk(drive), TimingSpec::Disk(spec)) = (preset.timing()?, &preset.timing) else { continue };
         let cylinders = drive.cylinders();
         let mut compare = |check: &str, expected, measured, tolerance| {
-            rows.push(Comparison::close(name, check, (expected, measured), tolerance, "ms"));
+            rows.push(Comparison::close(name, check, Numbers { expected, measured }, tolerance, "ms"));
         };
         let seek_ms = |distance| drive.seek_ns(distance) as f64 / 1e6;
         if *name == "hp97560" {
@@ -68,6 +68,7 @@ mod tests {
         let text = DrivePreset::built_in().iter().find(|(name, _)| *name == "hp97560").unwrap().1;
         let wrong = DrivePreset::parse("wrong", &text.replace("knee_cylinders = 383", "knee_cylinders = 300")).unwrap();
         let mean = mean_seek_ms(&wrong.mechanics().unwrap());
-        assert_eq!(Comparison::close("wrong", "mean seek", (12.83, mean), 0.005, "ms").verdict, Verdict::Fail);
+        let numbers = Numbers { expected: 12.83, measured: mean };
+        assert_eq!(Comparison::close("wrong", "mean seek", numbers, 0.005, "ms").verdict, Verdict::Fail);
     }
 }

@@ -61,13 +61,7 @@ impl Bands {
 
     /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be
     /// said.
-    pub fn new(
-        zones: Zones,
-        score: Score,
-        (config, heat): (&Config, &HeatConfig),
-        roles: usize,
-        capacity: u64,
-    ) -> Self {
+    pub fn new(zones: Zones, score: Score, config: &Config, heat: &HeatConfig, roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
         let separation = Separation::of(heat.open_bands, score.is_of_lives());
         let asked = Asked { age: score.reads(), counts_hot: score.counts_hot(), separation };
@@ -75,7 +69,7 @@ impl Bands {
             bands: vec![Band { written: 0, copies: 0, role: Role::Data }; count as usize],
             map: FullMap::new(capacity, count, blocks),
             pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
-            known: Known::new(&asked, (config, heat), count, capacity),
+            known: Known::new(&asked, config, heat, count, capacity),
             zones,
             score,
             separation,

@@ -42,7 +42,7 @@ impl Known {
     }
 
     /// Nothing is known yet of `bands` bands and `capacity` blocks.
-    pub fn new(asked: &Asked, (config, heat): (&Config, &HeatConfig), bands: u32, capacity: u64) -> Self {
+    pub fn new(asked: &Asked, config: &Config, heat: &HeatConfig, bands: u32, capacity: u64) -> Self {
         let Asked { age, separation, .. } = *asked;
         let by_life = separation == Separation::Life;
         let by_block = by_life || age.is_some_and(Ages::asks_for_blocks);

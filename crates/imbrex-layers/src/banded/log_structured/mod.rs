@@ -161,7 +161,7 @@ impl LogStructured {
         heat: HeatConfig,
     ) -> Result<Self, ConfigError> {
         let (zones, capacity) = config.fit(name, space)?;
-        let mut log = Self::over(name, score, zones, capacity, (config, heat));
+        let mut log = Self::over(name, score, zones, capacity, config, heat);
         // What is reset before it is written again has to be in RAM as a whole.
         if space.spares_ram && !log.without_spare() {
             log.compaction.bound_ram(log.step.most());
@@ -192,18 +192,12 @@ impl LogStructured {
     }
 
     /// A log of `capacity` blocks over `zones`, which leave enough.
-    fn over(
-        name: &'static str,
-        score: Score,
-        zones: Zones,
-        capacity: u64,
-        (config, heat): (Config, HeatConfig),
-    ) -> Self {
+    fn over(name: &'static str, score: Score, zones: Zones, capacity: u64, config: Config, heat: HeatConfig) -> Self {
         let band = zones.zone_blocks;
         let roles = (config.spare_bands + config.compact_bands) as usize + separation::MOST_STREAMS;
         Self {
             name,
-            bands: Bands::new(zones, score, (&config, &heat), roles, capacity),
+            bands: Bands::new(zones, score, &config, &heat, roles, capacity),
             open: Streams::default(),
             shares: Shares::new(band),
             buffer: (config.buffer_bands > 0).then(|| WriteBuffer::new(capacity, config.buffer_bands * band)),

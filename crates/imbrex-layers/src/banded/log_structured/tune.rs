@@ -148,11 +148,11 @@ fn sampled(sample: u64, stretches: u64, at: Extent<Lba>) -> impl Iterator<Item =
 impl Small {
     /// One with these weights, as `large` is configured.
     fn new(weights: Weights, large: &LogStructured, zones: Zones, capacity: u64) -> Self {
-        let configured = (large.config.clone(), large.heat.clone());
+        let (config, heat) = (large.config.clone(), large.heat.clone());
         let score = Score::ColdWeight(weights, large.heat.equal);
         let mut small = Self {
             weights,
-            log: LogStructured::over(large.name, score, zones, capacity, configured),
+            log: LogStructured::over(large.name, score, zones, capacity, config, heat),
             plan: Plan::new(),
             moved: 0,
         };

@@ -38,7 +38,7 @@ impl Cache {
 
     /// An empty cache for at most `most_entries` entries, which are writes or extents. At most `spilled` blocks go into
     /// it at a time beyond that.
-    pub fn new(slots: u32, (most_entries, reading): (u32, Entries), spilled: u32) -> Self {
+    pub fn new(slots: u32, most_entries: u32, reading: Entries, spilled: u32) -> Self {
         let room = match reading {
             Entries::Extents => 0,
             Entries::Writes => most_entries.min(slots).saturating_add(spilled),
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn an_entry_stays_until_the_tail_has_passed_it() {
-        let mut cache = Cache::new(10, (3, Entries::Writes), 0);
+        let mut cache = Cache::new(10, 3, Entries::Writes, 0);
         assert_eq!(cache.take(run(0, 3)), Some((0, 3)));
         assert_eq!(cache.take(run(20, 2)), Some((3, 2)));
         cache.give_up(3);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn an_extent_is_an_entry_until_its_last_block_leaves() {
-        let mut cache = Cache::new(10, (4, Entries::Extents), 0);
+        let mut cache = Cache::new(10, 4, Entries::Extents, 0);
         assert_eq!(cache.take(run(0, 3)), Some((0, 3)));
         assert_eq!(cache.take(run(3, 2)), Some((3, 2)));
         assert!(cache.has_entry(2) && !cache.has_entry(3), "the second goes on where the first ended");
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn recovery_makes_entries_of_what_is_live() {
-        let mut cache = Cache::new(12, (100, Entries::Writes), 0);
+        let mut cache = Cache::new(12, 100, Entries::Writes, 0);
         for (slot, lba) in [(10, 5), (11, 6), (0, 7), (1, 8), (4, 9), (5, 30)] {
             cache.hold(slot, Lba(lba));
         }

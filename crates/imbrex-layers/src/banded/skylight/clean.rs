@@ -1,5 +1,7 @@
 //! Cleaning a band: gather, scratch, in place.
 
+use std::ops::Range;
+
 use super::Skylight;
 use super::config::Gather;
 use super::stream::Stream;
@@ -102,7 +104,7 @@ impl Skylight {
             }
             (Stage::Empty { .. }, _) => Step::Wait,
             (Stage::Restore { written, in_ram }, _) => {
-                self.restore_step(&mut job, (written, in_ram), plan);
+                self.restore_step(&mut job, written, in_ram, plan);
                 self.between_steps()
             }
         };
@@ -123,7 +125,7 @@ impl Skylight {
         }
         job.stage = Stage::Gather(to);
         if let Some(scratch) = scratch {
-            self.write_band(job, scratch, (from, to), Why::Migrate, plan);
+            self.write_band(job, scratch, from..to, Why::Migrate, plan);
         }
         if to < job.end {
             return;
@@ -134,7 +136,7 @@ impl Skylight {
             None => {
                 plan.reset(self.home.unit(job.band));
                 self.home.empty(job.band);
-                self.write_band(job, job.band, (0, job.end), Why::Destage, plan);
+                self.write_band(job, job.band, 0..job.end, Why::Destage, plan);
                 self.evict_copied(job, plan);
                 job.stage = Stage::Restore { written: job.end, in_ram: true };
             }
@@ -155,13 +157,13 @@ impl Skylight {
     }
 
     /// Writes a stretch in place; after the last one the scratch band is emptied.
-    fn restore_step(&mut self, job: &mut Job, (from, in_ram): (u32, bool), plan: &mut Plan) {
+    fn restore_step(&mut self, job: &mut Job, from: u32, in_ram: bool, plan: &mut Plan) {
         let to = job.end.min(from.saturating_add(self.step.blocks()));
         if !in_ram {
             let source = self.home.content(job.band).0.plus(u64::from(from));
             plan.copy(Place::At(source), Place::At(ram(job, from)), to - from, Why::Collect);
         }
-        self.write_band(job, job.band, (from, to), Why::Destage, plan);
+        self.write_band(job, job.band, from..to, Why::Destage, plan);
         job.stage = Stage::Restore { written: to, in_ram };
         if let Some(scratch) = self.home.scratch().filter(|_| to == job.end) {
             self.record_place(job.band, job.band, plan);
@@ -190,10 +192,12 @@ impl Skylight {
         }
     }
 
-    fn write_band(&mut self, job: &Job, to: u32, (from, end): (u32, u32), why: Why, plan: &mut Plan) {
-        let target = self.home.extent(to).start.plus(u64::from(from));
-        plan.copy(Place::At(ram(job, from)), Place::At(target), end - from, why);
-        self.home.advance(to, end - from);
+    /// Plans that a stretch of the job's band is written from RAM to the band `to`.
+    fn write_band(&mut self, job: &Job, to: u32, stretch: Range<u32>, why: Why, plan: &mut Plan) {
+        let Range { start, end } = stretch;
+        let target = self.home.extent(to).start.plus(u64::from(start));
+        plan.copy(Place::At(ram(job, start)), Place::At(target), end - start, why);
+        self.home.advance(to, end - start);
     }
 
     /// Plans that RAM holds a stretch of the band as it is to be: what the band holds, zeros behind that, and over both

@@ -75,7 +75,7 @@ impl Skylight {
         };
         let longest = home.longest();
         Ok(Self {
-            cache: Cache::new(slots, (config.map_entries, config.entries), longest),
+            cache: Cache::new(slots, config.map_entries, config.entries, longest),
             blocks: BufferedBlocks::new(space.conventional, slots, home.capacity()),
             detector: Detector::default(),
             stream: None,

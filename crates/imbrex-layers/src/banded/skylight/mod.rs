@@ -127,8 +127,7 @@ impl Skylight {
     fn read_home(&self, at: Extent<Lba>, host: u32, plan: &mut Plan) {
         let (band, first) = self.home.locate(at.start);
         let (place, held) = self.home.content(band);
-        let lies = (place.plus(u64::from(first)), held.saturating_sub(first));
-        self.blocks.lost.read(at, lies, host, plan);
+        self.blocks.lost.read(at, place.plus(u64::from(first)), held.saturating_sub(first), host, plan);
     }
 }
 
@@ -210,7 +209,7 @@ impl TranslationLayer for Skylight {
         while done < at.blocks {
             let rest = at.skip(done);
             let is_stream = self.detector.run_with(rest) >= u64::from(self.config.stream_blocks);
-            let taken = self.write_run(self.in_band(rest), is_stream, (done, &mut hits), plan);
+            let taken = self.write_run(self.in_band(rest), is_stream, done, &mut hits, plan);
             if taken == 0 {
                 break;
             }

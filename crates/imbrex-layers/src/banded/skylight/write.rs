@@ -11,7 +11,8 @@ impl Skylight {
         &mut self,
         run: Extent<Lba>,
         is_stream: bool,
-        (host, hits): (u32, &mut u32),
+        host: u32,
+        hits: &mut u32,
         plan: &mut Plan,
     ) -> u32 {
         let (band, offset) = self.home.locate(run.start);

@@ -203,7 +203,7 @@ impl TranslationLayer for InPlaceTracks {
         let mut rest = at;
         while !rest.is_empty() {
             let (run, track, offset) = self.places.run(rest);
-            self.places.read(&self.lost, run, (track, offset), at.blocks - rest.blocks, plan);
+            self.places.read(&self.lost, run, track, offset, at.blocks - rest.blocks, plan);
             rest = rest.skip(run.blocks);
         }
     }
@@ -220,9 +220,9 @@ impl TranslationLayer for InPlaceTracks {
             if care != Care::None && taken > 0 {
                 return taken;
             }
-            let write = (Place::Host(taken), self.places.block(track, offset), run.blocks);
-            let filled = self.places.fill((track, offset), run.blocks, plan);
-            self.places.write_bottom(care, write, Why::Host, 0, plan);
+            let to = Extent::new(self.places.block(track, offset), run.blocks);
+            let filled = self.places.fill(track, offset, run.blocks, plan);
+            self.places.write_bottom(care, Place::Host(taken), to, Why::Host, 0, plan);
             self.places.record(&filled, plan);
             if self.lost.any(run) {
                 plan.push(Op::Record { record: Record::Unmap(run), redo: care != Care::None });

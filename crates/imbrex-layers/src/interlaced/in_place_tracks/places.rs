@@ -141,7 +141,7 @@ impl Places {
     }
 
     /// Plans a read of a run of one track, of which some blocks may be lost.
-    pub fn read(&self, lost: &LostBlocks, run: Extent<Lba>, (track, offset): (Track, u32), host: u32, plan: &mut Plan) {
+    pub fn read(&self, lost: &LostBlocks, run: Extent<Lba>, track: Track, offset: u32, host: u32, plan: &mut Plan) {
         let mut done = 0;
         while done < run.blocks {
             let rest = run.blocks - done;
@@ -150,14 +150,14 @@ impl Places {
                 _ => (rest, true),
             };
             let (from, written) = (self.block(track, offset + done), if holds { blocks } else { 0 });
-            lost.read(run.skip(done).first(blocks), (from, written), host + done, plan);
+            lost.read(run.skip(done).first(blocks), from, written, host + done, plan);
             done += blocks;
         }
     }
 
     /// Plans that what lies beside a run of a top track in stretches that hold nothing becomes zeros, and they hold
     /// something: these stretches, of which [`Places::record`] is to plan the records after the run.
-    pub fn fill(&mut self, (track, offset): (Track, u32), blocks: u32, plan: &mut Plan) -> Vec<Stretch> {
+    pub fn fill(&mut self, track: Track, offset: u32, blocks: u32, plan: &mut Plan) -> Vec<Stretch> {
         let Some(filled) = self.filled.as_mut().filter(|_| track.side == Side::Top) else { return Vec::new() };
         if filled.run(track, offset, blocks) == (blocks, true) {
             return Vec::new();
@@ -221,23 +221,16 @@ impl Places {
         first
     }
 
-    /// Plans the write of a run of a bottom track, `from` somewhere to `target`, with what [`Places::find`] has found
+    /// Plans the write of blocks `from` somewhere to `to`, a run of a bottom track, with what [`Places::find`] has found
     /// saved in the RAM that there is for it from block `ram` on, and written back.
-    pub fn write_bottom(
-        &mut self,
-        care: Care,
-        (from, target, blocks): (Place, Pba, u32),
-        why: Why,
-        ram: u64,
-        plan: &mut Plan,
-    ) {
+    pub fn write_bottom(&mut self, care: Care, from: Place, to: Extent<Pba>, why: Why, ram: u64, plan: &mut Plan) {
         if care == Care::None {
-            plan.copy(from, Place::At(target), blocks, why);
+            plan.copy(from, Place::At(to.start), to.blocks, why);
             return;
         }
         let ram = ram + self.take_ram();
         self.save(ram, plan);
-        plan.redo_copy(from, Place::At(target), blocks, why);
+        plan.redo_copy(from, Place::At(to.start), to.blocks, why);
         self.bring_back(ram, plan);
         if care == Care::Save {
             plan.count(Event::Rmw, 1);

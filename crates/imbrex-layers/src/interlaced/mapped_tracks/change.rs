@@ -44,7 +44,7 @@ impl Cells {
         let ram = [Pba::ram(0), Pba::ram(u64::from(below.blocks))];
         plan.copy(Place::At(below.start), Place::At(ram[0]), below.blocks, Why::Swap);
         plan.copy(Place::At(above.start), Place::At(ram[1]), above.blocks, Why::Swap);
-        self.overwrite(bottom, above, (ram[1], Why::Swap), plan);
+        self.overwrite(bottom, above, ram[1], Why::Swap, plan);
         plan.redo_copy(Place::At(ram[0]), Place::At(above.start), above.blocks, Why::Swap);
         self.lies_now(cells[0], top, true, plan);
         self.lies_now(cells[1], bottom, true, plan);
@@ -59,7 +59,7 @@ impl Cells {
     fn bring_home(&mut self, top: u32, plan: &mut Plan) {
         let (cell, from) = (self.holds[top as usize], self.space(top));
         plan.copy(Place::At(from.start), Place::At(Pba::ram(0)), from.blocks, Why::Collect);
-        self.overwrite(cell, from, (Pba::ram(0), Why::Destage), plan);
+        self.overwrite(cell, from, Pba::ram(0), Why::Destage, plan);
         self.lies_now(cell, cell, true, plan);
         plan.free(from);
         plan.count(Event::Evicted, from.blocks);
@@ -67,7 +67,7 @@ impl Cells {
 
     /// Plans that a cell on a bottom track is overwritten from RAM, and what that destroys saved around it, without
     /// what the plan moves from `moved`.
-    fn overwrite(&mut self, bottom: u32, moved: Extent<Pba>, (from, why): (Pba, Why), plan: &mut Plan) {
+    fn overwrite(&mut self, bottom: u32, moved: Extent<Pba>, from: Pba, why: Why, plan: &mut Plan) {
         let (to, ram) = (self.space(bottom), 2 * u64::from(moved.blocks));
         let care = self.places.find(self.track(bottom), 0, to.blocks, Some(moved));
         self.places.save(ram, plan);

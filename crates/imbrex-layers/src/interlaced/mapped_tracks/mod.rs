@@ -211,9 +211,9 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
             let (run, track, offset) = self.cells.run(rest);
             let host = at.blocks - rest.blocks;
             if self.cells.is_reserved(track) {
-                self.cells.lost.read(run, (self.cells.places.block(track, offset), run.blocks), host, plan);
+                self.cells.lost.read(run, self.cells.places.block(track, offset), run.blocks, host, plan);
             } else {
-                self.cells.places.read(&self.cells.lost, run, (track, offset), host, plan);
+                self.cells.places.read(&self.cells.lost, run, track, offset, host, plan);
             }
             rest = rest.skip(run.blocks);
         }
@@ -240,8 +240,8 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
             self.whole = self.whole.skip(run.blocks.min(self.whole.blocks));
             let to = self.cells.places.block(track, offset);
             let is_kept = self.cells.is_reserved(track);
-            let filled = if is_kept { Vec::new() } else { self.cells.places.fill((track, offset), run.blocks, plan) };
-            self.cells.places.write_bottom(care, (Place::Host(taken), to, run.blocks), Why::Host, 0, plan);
+            let filled = if is_kept { Vec::new() } else { self.cells.places.fill(track, offset, run.blocks, plan) };
+            self.cells.places.write_bottom(care, Place::Host(taken), Extent::new(to, run.blocks), Why::Host, 0, plan);
             self.cells.places.record(&filled, plan);
             self.overwritten(run, to, care, plan);
             let is_hit = track.side == Side::Top && self.cells.home(run.start).side == Side::Bottom;

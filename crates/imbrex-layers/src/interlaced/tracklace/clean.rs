@@ -137,8 +137,8 @@ impl TrackLace {
         let record = self.leave_run(run);
         let (track, offset) = self.home(run.start);
         let care = self.places.find(track, offset, run.blocks, None);
-        let write = (Place::At(ram), self.places.block(track, offset), run.blocks);
-        self.places.write_bottom(care, write, Why::Destage, self.ram().saved, plan);
+        let to = Extent::new(self.places.block(track, offset), run.blocks);
+        self.places.write_bottom(care, Place::At(ram), to, Why::Destage, self.ram().saved, plan);
         plan.push(Op::Record { record, redo: care != Care::None });
         for &(_, slot) in &self.job.victims[first..first + run.blocks as usize] {
             plan.free(Extent::new(self.frames.place_of(slot), 1));

@@ -182,7 +182,8 @@ impl Relocations {
         let before = self.remove(lba, frames);
         let pair = match self.pair_of(partner, lba) {
             Some(pair) => pair,
-            None => self.new_pair(if is_hot { (lba, partner) } else { (partner, lba) }),
+            None if is_hot => self.new_pair(lba, partner),
+            None => self.new_pair(partner, lba),
         };
         let of_pair = &mut self.pairs[pair as usize];
         of_pair.mapped[of_pair.side(lba)] = true;
@@ -202,7 +203,7 @@ impl Relocations {
         is_pair || self.pairs() < self.most_pairs
     }
 
-    fn new_pair(&mut self, (hot, cold): (Lba, Lba)) -> u32 {
+    fn new_pair(&mut self, hot: Lba, cold: Lba) -> u32 {
         let new = Pair { hot, cold, mapped: [false; 2], last_write: 0, weight: 0, turn: 0, cold_writes: 0 };
         let pair = match self.unused.pop() {
             Some(pair) => {

@@ -15,6 +15,24 @@ use imbrex_core::plan::{Event, Place, Plan, Record, Why};
 const PAYS: u32 = 1;
 const PAYS_INSTEAD: u32 = 3;
 
+/// The writes by which blocks of a bottom track and blocks of a top track change places.
+struct Exchange {
+    /// The blocks whose home is on the bottom track.
+    hot: Extent<Lba>,
+    /// Where on the bottom track is written.
+    bottom: Pba,
+    /// What is written there.
+    to_bottom: Pba,
+    /// Where on the top track is written.
+    top: Pba,
+    /// What is written there.
+    to_top: Place,
+    /// Why the top track is written.
+    why: Why,
+    /// Where both lie afterwards.
+    records: [Record; 2],
+}
+
 impl TrackLace {
     /// Whether a victim is to be swapped.
     pub(super) fn is_hot(&self, victim: usize) -> bool {
@@ -82,7 +100,8 @@ impl TrackLace {
         }
         plan.copy(Place::At(top), Place::At(ram.cold), blocks, Why::Swap);
         let records = [(hot, top), (cold, bottom)].map(|(at, to)| Record::Map { at, to });
-        self.exchange((bottom, ram.cold), (top, Place::At(hot_ram)), (hot, Why::Swap), records, plan);
+        let to_top = Place::At(hot_ram);
+        self.exchange(Exchange { hot, bottom, to_bottom: ram.cold, top, to_top, why: Why::Swap, records }, plan);
         if !is_virtual {
             for &(_, slot) in &self.job.victims[first..first + blocks as usize] {
                 plan.free(Extent::new(self.frames.place_of(slot), 1));
@@ -100,9 +119,10 @@ impl TrackLace {
         if content.is_none() {
             plan.copy(Place::At(bottom), Place::At(ram.cold), blocks, Why::Swap);
         }
-        let (content, why) = content.map_or((Place::At(ram.cold), Why::Swap), |content| (content, Why::Host));
+        let (to_top, why) = content.map_or((Place::At(ram.cold), Why::Swap), |content| (content, Why::Host));
         let records = [hot, cold].map(|lba| Record::Unmap(Extent::new(lba, blocks)));
-        self.exchange((bottom, ram.hot), (top, content), (Extent::new(hot, blocks), why), records, plan);
+        let hot = Extent::new(hot, blocks);
+        self.exchange(Exchange { hot, bottom, to_bottom: ram.hot, top, to_top, why, records }, plan);
         let (track, _) = self.home(cold);
         let frame = self.frames.frame_of(track);
         if let Some(swaps) = &mut self.swaps {
@@ -110,16 +130,9 @@ impl TrackLace {
         }
     }
 
-    /// Plans the writes of blocks that change places, what those on the bottom track destroy saved around them. It is
-    /// the home of `hot`.
-    fn exchange(
-        &mut self,
-        (bottom, to_bottom): (Pba, Pba),
-        (top, to_top): (Pba, Place),
-        (hot, why): (Extent<Lba>, Why),
-        records: [Record; 2],
-        plan: &mut Plan,
-    ) {
+    /// Plans an exchange, and saves what the write to the bottom track destroys around it.
+    fn exchange(&mut self, exchange: Exchange, plan: &mut Plan) {
+        let Exchange { hot, bottom, to_bottom, top, to_top, why, records } = exchange;
         records.iter().for_each(|record| self.apply_own(record, plan));
         let (ram, (track, offset)) = (self.ram(), self.home(hot.start));
         let care = self.places.find(track, offset, hot.blocks, Some(Extent::new(top, hot.blocks)));

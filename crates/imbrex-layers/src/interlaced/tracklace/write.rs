@@ -78,7 +78,7 @@ impl TrackLace {
                 let (run, track, offset) = self.places.run(rest);
                 let run = self.moved.at_home(run);
                 if track.side == Side::Bottom {
-                    return self.write_bottom(run, (track, offset), host, plan);
+                    return self.write_bottom(run, track, offset, host, plan);
                 }
                 let frame = self.frames.frame_of(track);
                 if let Some(swaps) = &mut self.swaps {
@@ -146,8 +146,8 @@ impl TrackLace {
                 self.moved.cold_written(pair);
             }
         }
-        let write = (Place::Host(host), self.places.block(track, offset), run.blocks);
-        self.places.write_bottom(care, write, Why::Host, self.ram().saved, plan);
+        let to = Extent::new(self.places.block(track, offset), run.blocks);
+        self.places.write_bottom(care, Place::Host(host), to, Why::Host, self.ram().saved, plan);
         self.overwritten(run, care != Care::None, plan);
         if care == Care::None { Wrote::Some(run.blocks) } else { Wrote::Alone(run.blocks) }
     }
@@ -170,8 +170,7 @@ impl TrackLace {
     }
 
     /// Blocks of one bottom track that are at home.
-    fn write_bottom(&mut self, run: Extent<Lba>, at: (Track, u32), host: u32, plan: &mut Plan) -> Wrote {
-        let (track, offset) = at;
+    fn write_bottom(&mut self, run: Extent<Lba>, track: Track, offset: u32, host: u32, plan: &mut Plan) -> Wrote {
         if run.blocks == self.places.order.tracks().bottom_blocks {
             self.asked.past = run.end();
         }
@@ -199,13 +198,13 @@ impl TrackLace {
             }
         }
         let care = if piece == run { care } else { self.places.find(track, offset, piece.blocks, None) };
-        self.update(piece, at, care, plan)
+        self.update(piece, track, offset, care, plan)
     }
 
     /// Updates blocks in place, in a plan of their own.
-    fn update(&mut self, run: Extent<Lba>, (track, offset): (Track, u32), care: Care, plan: &mut Plan) -> Wrote {
-        let write = (Place::Host(0), self.places.block(track, offset), run.blocks);
-        self.places.write_bottom(care, write, Why::Host, self.ram().saved, plan);
+    fn update(&mut self, run: Extent<Lba>, track: Track, offset: u32, care: Care, plan: &mut Plan) -> Wrote {
+        let to = Extent::new(self.places.block(track, offset), run.blocks);
+        self.places.write_bottom(care, Place::Host(0), to, Why::Host, self.ram().saved, plan);
         self.overwritten(run, care != Care::None, plan);
         plan.count(Event::Direct, run.blocks);
         Wrote::Alone(run.blocks)

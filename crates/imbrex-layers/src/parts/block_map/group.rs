@@ -139,7 +139,7 @@ impl Group {
             self.begin(entry, leaves);
             return None;
         }
-        let at = self.find(entry.0);
+        let at = self.find(entry.key);
         match leaves.get_mut(self.0[at].leaf()).set(entry) {
             Set::Replaced(place) => return Some(place),
             Set::Added => {}
@@ -157,7 +157,7 @@ impl Group {
     /// of it, as when blocks are written in order: then it goes into the next leaf, or between two that are full.
     fn make_room(&mut self, at: usize, entry: Entry, leaves: &mut Lines<Leaf>) {
         let leaf = leaves.get_mut(self.0[at].leaf());
-        let rank = leaf.rank(entry.0);
+        let rank = leaf.rank(entry.key);
         if rank < leaf.len() {
             let mut upper = leaf.split_off(leaf.len() / 2);
             let half = if rank <= leaf.len() { leaf } else { &mut upper };
@@ -167,10 +167,10 @@ impl Group {
         }
         match self.leaf(at + 1) {
             Some(next) if !leaves.get(next).is_full() => {
-                self.0[at + 1] = Child::new(entry.0, next);
+                self.0[at + 1] = Child::new(entry.key, next);
                 leaves.get_mut(next).set(entry);
             }
-            _ => self.add(at + 1, entry.0, Leaf::of(entry), leaves),
+            _ => self.add(at + 1, entry.key, Leaf::of(entry), leaves),
         }
     }
 

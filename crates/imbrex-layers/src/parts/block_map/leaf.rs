@@ -3,8 +3,13 @@
 /// Entries of a leaf: as many as a cache line has room for.
 pub(super) const ENTRIES: usize = 10;
 
-/// A block's number in its group, and its place.
-pub(super) type Entry = (u16, u32);
+/// What the map says of a block.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    /// The block's number in its group.
+    pub key: u16,
+    pub place: u32,
+}
 
 /// What came of an entry that was to be set.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -68,14 +73,15 @@ impl Leaf {
     /// The entry with `rank` others before it, if there is one.
     #[inline]
     pub fn entry(&self, rank: usize) -> Option<Entry> {
-        (rank < self.len()).then(|| (self.keys[rank], self.places[rank]))
+        (rank < self.len()).then(|| Entry { key: self.keys[rank], place: self.places[rank] })
     }
 
     /// The entries from the one with `rank` others before it on.
     #[inline]
     pub fn entries_from(&self, rank: usize) -> impl Iterator<Item = Entry> + '_ {
         let entries = rank..self.len().max(rank);
-        self.keys[entries.clone()].iter().copied().zip(self.places[entries].iter().copied())
+        let (keys, places) = (&self.keys[entries.clone()], &self.places[entries]);
+        keys.iter().zip(places).map(|(&key, &place)| Entry { key, place })
     }
 
     /// Loads the leaf, for its effect on the cache.
@@ -92,7 +98,7 @@ impl Leaf {
 
     /// Gives an entry another place, and says the one before, or adds it to a leaf that is not full.
     #[inline]
-    pub fn set(&mut self, (key, place): Entry) -> Set {
+    pub fn set(&mut self, Entry { key, place }: Entry) -> Set {
         let rank = self.rank(key);
         if rank < self.len() && self.keys[rank] == key {
             return Set::Replaced(std::mem::replace(&mut self.places[rank], place));
@@ -124,7 +130,7 @@ impl Leaf {
     pub fn remove_range(&mut self, from: u16, to: u16, mut each: impl FnMut(Entry)) {
         let first = self.rank(from);
         let mut end = first;
-        while let Some(entry) = self.entry(end).filter(|(key, _)| *key <= to) {
+        while let Some(entry) = self.entry(end).filter(|entry| entry.key <= to) {
             each(entry);
             end += 1;
         }
@@ -142,7 +148,7 @@ impl Leaf {
     /// Takes the entries of `other` from `rank` on, whose keys are greater, and for which there is room.
     pub fn append(&mut self, other: &Self, rank: usize) {
         (rank..other.len()).for_each(|at| {
-            self.set((other.keys[at], other.places[at]));
+            self.set(Entry { key: other.keys[at], place: other.places[at] });
         });
     }
 

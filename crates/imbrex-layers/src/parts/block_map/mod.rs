@@ -17,7 +17,7 @@ use super::lines::Lines;
 use group::Groups;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::memory::Memory;
-use leaf::Leaf;
+use leaf::{Entry, Leaf};
 
 /// Bits of a block's number in its group.
 const KEY_BITS: u32 = 13;
@@ -142,7 +142,7 @@ impl BlockMap {
     pub fn set(&mut self, lba: Lba, to: u32) -> Option<u32> {
         debug_assert!(to < Self::PLACES);
         let (group, key) = locate(lba);
-        let was = self.groups.filled(group).set((key, to), &mut self.leaves);
+        let was = self.groups.filled(group).set(Entry { key, place: to }, &mut self.leaves);
         self.mapped += u64::from(was.is_none());
         debug_assert!(self.mapped <= self.most);
         was
@@ -163,7 +163,7 @@ impl BlockMap {
         for number in self.groups_of(range) {
             let (from, to) = keys_in(number, range);
             let mapped = &mut self.mapped;
-            self.groups.get_mut(number).remove_range(from, to, &mut self.leaves, |(key, place)| {
+            self.groups.get_mut(number).remove_range(from, to, &mut self.leaves, |Entry { key, place }| {
                 each(block(number, key), place);
                 *mapped -= 1;
             });
@@ -209,7 +209,8 @@ impl BlockMap {
             let leaves = if group.is_empty() { 0 } else { group.find(to) + 1 };
             for leaf in (0..leaves).rev().filter_map(|at| group.leaf(at)) {
                 let leaf = self.leaves.get(leaf);
-                if let Some((key, _)) = leaf.rank_through(to).checked_sub(1).and_then(|rank| leaf.entry(rank)) {
+                if let Some(Entry { key, .. }) = leaf.rank_through(to).checked_sub(1).and_then(|rank| leaf.entry(rank))
+                {
                     return Some(block(number, key)).filter(|lba| *lba >= range.start);
                 }
             }
@@ -263,7 +264,7 @@ impl Iterator for Entries<'_> {
                 (self.group, self.leaf, self.rank) = (self.group + 1, 0, 0);
                 continue;
             };
-            let Some((key, place)) = self.map.leaves.get(leaf).entry(self.rank) else {
+            let Some(Entry { key, place }) = self.map.leaves.get(leaf).entry(self.rank) else {
                 (self.leaf, self.rank) = (self.leaf + 1, 0);
                 continue;
             };
@@ -281,7 +282,7 @@ impl Iterator for Entries<'_> {
         for number in self.group..end {
             let group = self.map.groups.get(number);
             for leaf in (first..).map_while(|at| group.leaf(at)) {
-                for (key, place) in self.map.leaves.get(leaf).entries_from(rank) {
+                for Entry { key, place } in self.map.leaves.get(leaf).entries_from(rank) {
                     let lba = block(number, key);
                     if lba >= self.end {
                         return sum;

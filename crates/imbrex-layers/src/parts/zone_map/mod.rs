@@ -349,8 +349,8 @@ impl ZoneMap {
             let (native, offset) = self.native_of(rest.start);
             let run = rest.first(self.zones.zone_blocks - offset);
             let physical = self.physical(native);
-            let lies = (self.block(physical, offset), self.pointer(physical).saturating_sub(offset));
-            lost.read(run, lies, host + (run.start.0 - at.start.0) as u32, plan);
+            let (place, written) = (self.block(physical, offset), self.pointer(physical).saturating_sub(offset));
+            lost.read(run, place, written, host + (run.start.0 - at.start.0) as u32, plan);
             rest = rest.skip(run.blocks);
         }
     }

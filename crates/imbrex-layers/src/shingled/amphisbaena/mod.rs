@@ -99,8 +99,8 @@ fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<Amphisbaena>,
     let config: Config = INFO.read(config)?;
     config.check()?;
     ZoneBuffer::new(&INFO, space, config.buffer(), |slots, zones| {
-        let shares = (config.hot_start, config.hot_most);
-        let split = Split::new(slots, config.chunk_blocks, shares, config.hot_most_is);
+        let Config { chunk_blocks, hot_start, hot_most, hot_most_is, .. } = config;
+        let split = Split::new(slots, chunk_blocks, hot_start, hot_most, hot_most_is);
         let rules = config.role_rules();
         Amphisbaena {
             label: Label::new(config.window, config.sizes, config.hot_below),

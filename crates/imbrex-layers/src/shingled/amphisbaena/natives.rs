@@ -185,7 +185,7 @@ impl Natives {
 
     /// The zone that leaves by its weight; `last` is the offset of a zone's last cold block.
     pub fn by_weight(&self, victims: Victims, density: Density, last: impl Fn(u32) -> Option<u32>) -> Option<u32> {
-        let mut best: Option<(Weight, u64, u32)> = None;
+        let mut best: Option<Candidate> = None;
         let end = self.natives.len() as u64;
         let mut next = self.buffered.next(0, end);
         while let Some(native) = next {
@@ -194,11 +194,12 @@ impl Natives {
             let Some(last) = last(native) else { continue };
             let weight = self.weight(native, last, density);
             let since = self.natives[native as usize].since;
-            if best.as_ref().is_none_or(|(of, than, _)| precedes(victims, (weight, since), (*of, *than))) {
-                best = Some((weight, since, native));
+            let candidate = Candidate { native, weight, since };
+            if best.as_ref().is_none_or(|best| precedes(victims, &candidate, best)) {
+                best = Some(candidate);
             }
         }
-        best.map(|(_, _, native)| native)
+        best.map(|best| best.native)
     }
 
     fn weight(&self, native: u32, last: u32, density: Density) -> Weight {
@@ -226,11 +227,19 @@ impl Natives {
     }
 }
 
+/// A zone that may leave.
+struct Candidate {
+    native: u32,
+    weight: Weight,
+    since: u64,
+}
+
 /// Whether a zone is a better victim than another; of two equals the one that is appended, then the older one.
-fn precedes(victims: Victims, (a, a_since): (Weight, u64), (b, b_since): (Weight, u64)) -> bool {
-    let (left, right) = (u128::from(a.numerator) * u128::from(b.span), u128::from(b.numerator) * u128::from(a.span));
+fn precedes(victims: Victims, a: &Candidate, b: &Candidate) -> bool {
+    let product = |of: &Candidate, other: &Candidate| u128::from(of.weight.numerator) * u128::from(other.weight.span);
+    let (left, right) = (product(a, b), product(b, a));
     let order = if victims == Victims::Lightest { right.cmp(&left) } else { left.cmp(&right) };
-    order.then(a.appends.cmp(&b.appends)).then(b_since.cmp(&a_since)).is_gt()
+    order.then(a.weight.appends.cmp(&b.weight.appends)).then(b.since.cmp(&a.since)).is_gt()
 }
 
 #[cfg(test)]
@@ -285,12 +294,16 @@ mod tests {
 
     #[test]
     fn of_equal_victims_the_appended_and_then_the_older_one_leaves() {
-        let weight = |numerator, span, appends| Weight { numerator, span, appends };
-        let (heavy, light) = ((weight(3, 4, false), 5), (weight(2, 3, true), 1));
-        assert!(precedes(Victims::Weight, heavy, light) && !precedes(Victims::Weight, light, heavy));
-        assert!(precedes(Victims::Lightest, light, heavy));
-        let appended = (weight(6, 8, true), 9);
-        assert!(precedes(Victims::Weight, appended, heavy) && precedes(Victims::Lightest, appended, heavy));
-        assert!(precedes(Victims::Weight, (weight(3, 4, false), 4), heavy));
+        let zone = |numerator, span, appends, since| Candidate {
+            native: 0,
+            weight: Weight { numerator, span, appends },
+            since,
+        };
+        let (heavy, light) = (zone(3, 4, false, 5), zone(2, 3, true, 1));
+        assert!(precedes(Victims::Weight, &heavy, &light) && !precedes(Victims::Weight, &light, &heavy));
+        assert!(precedes(Victims::Lightest, &light, &heavy));
+        let appended = zone(6, 8, true, 9);
+        assert!(precedes(Victims::Weight, &appended, &heavy) && precedes(Victims::Lightest, &appended, &heavy));
+        assert!(precedes(Victims::Weight, &zone(3, 4, false, 4), &heavy));
     }
 }

@@ -143,7 +143,7 @@ impl DmZoned {
         if self.chunks.next_run(job.chunk, job.way.source(), job.next, 1).is_some() {
             self.job = Some(job);
         } else {
-            self.finish(&job, (from, to), plan);
+            self.finish(&job, from, to, plan);
         }
         self.step.blocks() - left
     }
@@ -153,7 +153,7 @@ impl DmZoned {
     }
 
     /// Switches the map: everything has been copied.
-    fn finish(&mut self, job: &Job, (from, to): (u32, u32), plan: &mut Plan) {
+    fn finish(&mut self, job: &Job, from: u32, to: u32, plan: &mut Plan) {
         let weight = self.chunks.weight(job.chunk, job.way.source());
         match job.way {
             Way::Append => {

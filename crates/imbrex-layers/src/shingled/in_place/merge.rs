@@ -1,5 +1,7 @@
 //! Writing to the open zone, reading from it, and rewriting it.
 
+use std::ops::Range;
+
 use super::gathered::{Gathered, Stretch};
 use super::{InPlace, Rewrite};
 use imbrex_core::block::{Address, Extent, Lba, Pba};
@@ -81,7 +83,7 @@ impl InPlace {
         };
         let to = end.min(written.saturating_add(self.step.blocks()));
         let place = self.zones.block(target, 0);
-        self.with_stretch(native, (written, to), |gathered, stretch| {
+        self.with_stretch(native, written..to, |gathered, stretch| {
             gathered.collect(stretch, plan);
             gathered.write(stretch, place, plan);
         });
@@ -102,7 +104,7 @@ impl InPlace {
             return Step::Nothing;
         }
         let (place, unit) = (self.zones.block(physical, 0), self.zones.unit(physical));
-        self.with_stretch(native, (0, end), |gathered, stretch| {
+        self.with_stretch(native, 0..end, |gathered, stretch| {
             gathered.collect(stretch, plan);
             plan.reset(unit);
             gathered.write(stretch, place, plan);
@@ -113,12 +115,13 @@ impl InPlace {
         Step::Done
     }
 
-    fn with_stretch(&self, native: u32, (from, to): (u32, u32), each: impl FnOnce(&Gathered, &Stretch<'_>)) {
+    /// Hands `each` what was gathered and a stretch of the zone, if anything was gathered.
+    fn with_stretch(&self, native: u32, stretch: Range<u32>, each: impl FnOnce(&Gathered, &Stretch<'_>)) {
         let physical = self.zones.physical(native);
         let old = (self.zones.block(physical, 0), self.zones.pointer(physical));
         let zone = self.zones.blocks_of(native);
         if let Some(gathered) = &self.gathered {
-            each(gathered, &Stretch { zone, old, from, to, lost: &self.lost });
+            each(gathered, &Stretch { zone, old, from: stretch.start, to: stretch.end, lost: &self.lost });
         }
     }
 

@@ -153,7 +153,7 @@ impl Sac {
         Self {
             free: FreeSlots::all(frames),
             clean: RecencyList::new(frames),
-            units: Units::new(config.region_blocks, blocks, (most_open, config.rest_periods), frames),
+            units: Units::new(config.region_blocks, blocks, most_open, config.rest_periods, frames),
             uses: Uses::new(frames, (f64::from(frames) * config.recent) as u64),
             phase: Phase::Open,
             config,

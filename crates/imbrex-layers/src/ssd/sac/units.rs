@@ -62,7 +62,7 @@ impl Units {
 
     /// Those of a disk of `blocks` blocks behind a cache of `frames` frames. At most `most_open` are open, and one
     /// rests for `rest` flushes after its own.
-    pub(super) fn new(unit_blocks: u32, blocks: u64, (most_open, rest): (u32, u32), frames: u32) -> Self {
+    pub(super) fn new(unit_blocks: u32, blocks: u64, most_open: u32, rest: u32, frames: u32) -> Self {
         let units = blocks.div_ceil(unit_blocks.into()) as usize;
         Self {
             unit_blocks,
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     fn units() -> Units {
-        let mut units = Units::new(10, 45, (2, 1), 20);
+        let mut units = Units::new(10, 45, 2, 1, 20);
         [1, 2, 3, 12, 13, 44].into_iter().for_each(|block| units.dirtied(Lba(block)));
         units
     }

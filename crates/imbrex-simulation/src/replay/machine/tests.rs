@@ -55,7 +55,7 @@ fn a_redo_plan_is_journaled_between_its_reads_and_its_writes() {
         let exchanged = [(50, 1, false), (60, 1, false), (50, 1, true), (60, 1, true)];
         assert_eq!(swap(None, scheduler), exchanged);
         // Two images and a record take three blocks.
-        let journal = Journal::new(Pba::disk(0), 16, 1000, (4096, 191));
+        let journal = Journal::new(Pba::disk(0), 16, 1000, 4096, 191);
         let journaled = [(50, 1, false), (60, 1, false), (0, 3, true), (50, 1, true), (60, 1, true)];
         assert_eq!(swap(Some(journal), scheduler), journaled);
     }

@@ -14,9 +14,9 @@ pub struct Split {
 }
 
 impl Split {
-    /// Of `slots` slots, at least one. Shares are rounded to chunks, of which each part has at least one; a single slot
-    /// is cold.
-    pub fn new(slots: u32, chunk_blocks: u32, (start, most): (f64, f64), most_is: HotMostIs) -> Self {
+    /// Divides `slots` slots, at least one. The shares that are hot at the `start` and at `most` are rounded to chunks, of
+    /// which each part has at least one; a single slot is cold.
+    pub fn new(slots: u32, chunk_blocks: u32, start: f64, most: f64, most_is: HotMostIs) -> Self {
         let chunk_blocks = chunk_blocks.min(slots / 4).max(1);
         let chunks = slots / chunk_blocks;
         let of = |share: f64| share * f64::from(chunks);
@@ -40,8 +40,8 @@ mod tests {
 
     #[test]
     fn each_part_has_a_chunk_at_least_and_chunks_are_short_in_small_buffers() {
-        let split = |slots, chunk_blocks, shares| {
-            let split = Split::new(slots, chunk_blocks, shares, HotMostIs::Limit);
+        let split = |slots, chunk_blocks, (start, most)| {
+            let split = Split::new(slots, chunk_blocks, start, most, HotMostIs::Limit);
             (split.chunk_blocks, split.chunks, split.first_hot, split.most_hot)
         };
         assert_eq!(split(1600, 16, (0.25, 0.75)), (16, 100, 25, 75));
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_hot_part_is_no_larger_than_its_limit_unless_the_nearest_number_is_asked_for() {
-        let most = |slots, share, most_is| Split::new(slots, 16, (0.25, share), most_is).most_hot;
+        let most = |slots, share, most_is| Split::new(slots, 16, 0.25, share, most_is).most_hot;
         assert_eq!([HotMostIs::Limit, HotMostIs::Nearest].map(|is| most(625 * 16, 0.75, is)), [468, 469]);
         assert_eq!(most(100 * 16, 0.29, HotMostIs::Limit), 29, "29 of 100, whatever 0.29 is in binary");
     }
