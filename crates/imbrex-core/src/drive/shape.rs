@@ -156,29 +156,37 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     /// Zones, blocks of each and conventional ones of the zoned preset in another shape.
-    fn shaped(capacity: Option<u64>, zone: Option<u64>, conventional: Option<&str>) -> Result<(u32, u32, u32), String> {
+    fn shaped(
+        capacity: Option<u64>,
+        zone: Option<u64>,
+        conventional: Option<&str>,
+    ) -> Result<(u32, u32, u32), DriveError> {
         let conventional_zones = conventional.map(|text| text.parse().unwrap());
         let shape = Shape { capacity_bytes: capacity, zone_bytes: zone, conventional_zones };
-        let drive = DrivePreset::named("exos-x18z").unwrap().shaped(&shape).map_err(|e| e.to_string())?;
+        let drive = DrivePreset::named("exos-x18z").unwrap().shaped(&shape)?;
         let MediaSpec::Zoned { zones, zone_blocks, conventional_zones, .. } = drive.media else { panic!("not zoned") };
         Ok((zones, zone_blocks, conventional_zones))
     }
 
     #[test]
     fn zones_of_another_size_keep_the_capacity_and_the_share_of_conventional_ones() {
-        assert_eq!(shaped(None, None, None), Ok((67_056, 65_536, 720)));
-        assert_eq!(shaped(None, Some(GIB), None), Ok((16_764, 262_144, 180)));
-        assert_eq!(shaped(Some(64 * GIB), Some(GIB / 16), None), Ok((1024, 16_384, 11)));
-        assert_eq!(shaped(Some(GIB / 4), Some(1 << 20), None), Ok((256, 256, 3)), "smaller than a zone of the preset");
-        assert_eq!(shaped(Some(10 * GIB + 5), Some(3 * GIB), Some("1")), Ok((3, 786_432, 1)));
+        assert_eq!(shaped(None, None, None).unwrap(), (67_056, 65_536, 720));
+        assert_eq!(shaped(None, Some(GIB), None).unwrap(), (16_764, 262_144, 180));
+        assert_eq!(shaped(Some(64 * GIB), Some(GIB / 16), None).unwrap(), (1024, 16_384, 11));
+        assert_eq!(
+            shaped(Some(GIB / 4), Some(1 << 20), None).unwrap(),
+            (256, 256, 3),
+            "smaller than a zone of the preset"
+        );
+        assert_eq!(shaped(Some(10 * GIB + 5), Some(3 * GIB), Some("1")).unwrap(), (3, 786_432, 1));
     }
 
     #[test]
     fn conventional_zones_are_a_number_or_a_share() {
-        assert_eq!(shaped(Some(64 * GIB), None, Some("40")), Ok((256, 65_536, 40)));
-        assert_eq!(shaped(Some(64 * GIB), None, Some("25%")), Ok((256, 65_536, 64)));
-        assert_eq!(shaped(Some(64 * GIB), None, Some("0.01 %")), Ok((256, 65_536, 1)));
-        assert_eq!(shaped(Some(64 * GIB), None, Some("0%")), Ok((256, 65_536, 0)));
+        assert_eq!(shaped(Some(64 * GIB), None, Some("40")).unwrap(), (256, 65_536, 40));
+        assert_eq!(shaped(Some(64 * GIB), None, Some("25%")).unwrap(), (256, 65_536, 64));
+        assert_eq!(shaped(Some(64 * GIB), None, Some("0.01 %")).unwrap(), (256, 65_536, 1));
+        assert_eq!(shaped(Some(64 * GIB), None, Some("0%")).unwrap(), (256, 65_536, 0));
         for text in ["", "%", "-1", "1.5", "101%", "NaN%"] {
             assert!(text.parse::<ConventionalZones>().is_err(), "{text}");
         }
@@ -189,7 +197,7 @@ mod tests {
 
     #[test]
     fn an_impossible_shape_is_refused_with_its_remedy() {
-        let refused = |capacity, zone, conventional| shaped(capacity, zone, conventional).unwrap_err();
+        let refused = |capacity, zone, conventional| shaped(capacity, zone, conventional).unwrap_err().to_string();
         assert!(refused(None, Some(1000), None).contains("zone size: 1000 bytes are no number of blocks"));
         assert!(refused(None, Some(0), None).contains("give a multiple"));
         assert!(refused(None, Some(1 << 45), None).contains("less than 2^32 blocks"));

@@ -4,6 +4,7 @@
 //! `map_sample.csv` (where sectors lie) and pairs of `trace_<name>.csv` and `result_<name>.csv` or
 //! `result_<name>_<scheduler>.csv`. Times are ms, distances cylinders, angles turns.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -251,7 +252,7 @@ fn requests(trace: &Path, result: &Path, open: bool, capacity: u64) -> Result<Ve
         let &(time_ns, TraceLine(_, lbn, sectors, op)) = rest.next().ok_or("the trace has no such request")?;
         check((lbn, sectors) == (line.lbn, line.sectors) && op == line.op, "the trace has another request here")?;
         let (column, taken) = if open { ("response_ms", line.response_ms) } else { ("service_ms", line.service_ms) };
-        let taken_ns = nanoseconds(taken.ok_or_else(|| format!("{column} is missing"))?)?;
+        let taken_ns = nanoseconds(taken.ok_or_else(|| BadRow(format!("{column} is missing").into()))?)?;
         Ok(Served { time_ns, lbn, sectors, write: op == Op::W, taken_ns })
     })?;
     match rest.next() {
@@ -260,11 +261,20 @@ fn requests(trace: &Path, result: &Path, open: bool, capacity: u64) -> Result<Ve
     }
 }
 
+/// What is wrong with a row of a table.
+struct BadRow(Cow<'static, str>);
+
+impl From<&'static str> for BadRow {
+    fn from(problem: &'static str) -> Self {
+        Self(problem.into())
+    }
+}
+
 /// The rows of a CSV table as `convert` makes them. An empty table is an error: it would pass every check.
 fn table<T: DeserializeOwned, U>(
     path: &Path,
     headers: bool,
-    mut convert: impl FnMut(T) -> Result<U, String>,
+    mut convert: impl FnMut(T) -> Result<U, BadRow>,
 ) -> Result<Vec<U>, ValidateError> {
     let bytes = fs::read(path).map_err(|source| unreadable(path, source))?;
     let mut reader = csv::ReaderBuilder::new().has_headers(headers).from_reader(bytes.as_slice());
@@ -276,7 +286,7 @@ fn table<T: DeserializeOwned, U>(
     while reader.read_record(&mut record).map_err(malformed)? {
         let line = record.position().map_or(1, csv::Position::line);
         let row: T = record.deserialize(names.as_ref()).map_err(malformed)?;
-        rows.push(convert(row).map_err(|problem| wrong(line, problem))?);
+        rows.push(convert(row).map_err(|BadRow(problem)| wrong(line, problem.into_owned()))?);
     }
     if rows.is_empty() {
         return Err(content(path, "has no rows".into()));
@@ -294,13 +304,13 @@ fn list(dir: &Path) -> Result<Vec<PathBuf>, ValidateError> {
 }
 
 /// Milliseconds as ns; the tables give six decimals.
-fn nanoseconds(ms: f64) -> Result<u64, String> {
+fn nanoseconds(ms: f64) -> Result<u64, BadRow> {
     check((0.0..1e9).contains(&ms), "a time is not between 0 and 1e9 ms")?;
     Ok((ms * 1e6 + 0.5) as u64)
 }
 
-fn check(holds: bool, problem: &str) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(problem.into()) }
+fn check(holds: bool, problem: &'static str) -> Result<(), BadRow> {
+    if holds { Ok(()) } else { Err(BadRow(problem.into())) }
 }
 
 fn stem(path: &Path) -> String {

@@ -32,7 +32,7 @@ impl Columns {
     pub(super) fn find(schema: &SchemaDescriptor) -> Result<Self, Unfit> {
         let mut places = [0; 4];
         for (place, column) in places.iter_mut().zip(COLUMNS) {
-            *place = find(schema, column).map_err(|problem| Unfit { column, problem })?;
+            *place = find(schema, column)?;
         }
         Ok(Self { places })
     }
@@ -54,15 +54,18 @@ impl Columns {
     }
 }
 
-fn find(schema: &SchemaDescriptor, name: &str) -> Result<usize, String> {
+/// The place of the column of that name, which fits.
+fn find(schema: &SchemaDescriptor, name: &'static str) -> Result<usize, Unfit> {
+    let unfit = |problem: String| Unfit { column: name, problem };
     let all = || schema.columns().iter().enumerate();
     let mut found = all().filter(|(_, column)| column.path().parts() == [name]);
     match (found.next(), found.next()) {
-        (Some((place, column)), None) => fits(column).map(|()| place),
-        (Some(_), Some(_)) => Err("is there more than once; drop or rename the others".to_owned()),
+        (Some((place, column)), None) if fits(column) => Ok(place),
+        (Some((_, column)), None) => Err(unfit(of_wrong_type(column))),
+        (Some(_), Some(_)) => Err(unfit("is there more than once; drop or rename the others".to_owned())),
         (None, _) => {
             let names = all().map(|(_, column)| column.path().string()).take(20).collect::<Vec<_>>().join(", ");
-            Err(format!("is missing; rename the one that holds it, among {names}"))
+            Err(unfit(format!("is missing; rename the one that holds it, among {names}")))
         }
     }
 }
@@ -90,7 +93,7 @@ impl Meaning {
 }
 
 /// Whether a column is of a type that its name asks for.
-fn fits(column: &ColumnDescriptor) -> Result<(), String> {
+fn fits(column: &ColumnDescriptor) -> bool {
     let is_arrival = column.name() == COLUMNS[0];
     let is_flag = column.name() == COLUMNS[3];
     let fits = match (column.physical_type(), Meaning::of(column)) {
@@ -99,19 +102,21 @@ fn fits(column: &ColumnDescriptor) -> Result<(), String> {
         (Type::INT64, Meaning::Nanoseconds) => is_arrival,
         _ => false,
     };
-    if fits && column.max_rep_level() == 0 && column.max_def_level() <= 1 {
-        return Ok(());
-    }
+    fits && column.max_rep_level() == 0 && column.max_def_level() <= 1
+}
+
+/// What is wrong with a column that does not fit.
+fn of_wrong_type(column: &ColumnDescriptor) -> String {
     let found = match column.logical_type_ref() {
         Some(logical) => format!("{} ({logical:?})", column.physical_type()),
         None => column.physical_type().to_string(),
     };
-    let wanted = match (is_arrival, is_flag) {
-        (_, true) => "BOOLEAN",
-        (true, _) => "INT64 or INT32, or to timestamps in nanoseconds",
+    let wanted = match column.name() {
+        name if name == COLUMNS[3] => "BOOLEAN",
+        name if name == COLUMNS[0] => "INT64 or INT32, or to timestamps in nanoseconds",
         _ => "INT64 or INT32",
     };
-    Err(format!("is of type {found}; cast it to {wanted}"))
+    format!("is of type {found}; cast it to {wanted}")
 }
 
 /// Why the next rows cannot be had.

@@ -65,11 +65,10 @@ impl Skylight {
             let reason = "step_blocks and stream_blocks must be at least 1 and map_entries at least 4".to_owned();
             return Err(ConfigError::Field { layer: NAME, reason });
         }
-        let misfit = |reason: String| ConfigError::Space { layer: NAME, reason };
         let Some(bands) = space.bands.clone() else {
             return Err(misfit("it needs bands; choose a drive-managed drive, such as st8000as0002".to_owned()));
         };
-        let slots = cache_slots(space, config.cache_blocks).map_err(misfit)?;
+        let slots = cache_slots(space, config.cache_blocks)?;
         let Some(home) = Home::new(bands, config.scratch) else {
             return Err(misfit("its bands leave none beside the scratch band".to_owned()));
         };
@@ -89,17 +88,25 @@ impl Skylight {
     }
 }
 
+/// The drive does not give what the layer needs.
+fn misfit(reason: String) -> ConfigError {
+    ConfigError::Space { layer: NAME, reason }
+}
+
 /// How many slots the cache has.
-fn cache_slots(space: &Space, wanted: u32) -> Result<u32, String> {
+fn cache_slots(space: &Space, wanted: u32) -> Result<u32, ConfigError> {
     let have = space.conventional_blocks;
     let slots = if wanted == 0 { u32::try_from(have).unwrap_or(u32::MAX) } else { wanted };
     if slots == 0 || u64::from(slots) > have {
-        return Err(format!(
+        return Err(misfit(format!(
             "a cache of {slots} blocks must be at least 1 and fit the {have} blocks the drive has for it"
-        ));
+        )));
     }
     if slots > BlockMap::PLACES {
-        return Err(format!("a cache holds at most {} blocks, not {slots}; set cache_blocks", BlockMap::PLACES));
+        return Err(misfit(format!(
+            "a cache holds at most {} blocks, not {slots}; set cache_blocks",
+            BlockMap::PLACES
+        )));
     }
     Ok(slots)
 }

@@ -82,7 +82,7 @@ fn made<P: Policy + 'static>(
     policy: impl FnOnce(u32, &ZoneMap) -> P,
 ) -> Result<Box<dyn TranslationLayer>, ConfigError> {
     let wrong = |reason: String| ConfigError::Field { layer: INFO.name, reason };
-    let quantum = Quantum::new(config.bound_ms, &realms.times).map_err(wrong)?;
+    let quantum = Quantum::new(config.bound_ms, &realms.times).map_err(|error| wrong(error.to_string()))?;
     if config.batch_blocks == 0 || !(0.0..=1.0).contains(&config.swap.swap_above) {
         return Err(wrong("batch_blocks must be at least 1 and swap_above between 0 and 1".to_owned()));
     }

@@ -1,7 +1,7 @@
 use super::INFO;
 use super::counters;
 use imbrex_core::block::{Address, Extent, Lba, Pba};
-use imbrex_core::layer::{Condition, Freed, Pressure, Step, TranslationLayer};
+use imbrex_core::layer::{CannotGrow, Condition, Freed, Pressure, Step, TranslationLayer};
 use imbrex_core::media::{Hybrid, Media};
 use imbrex_core::plan::{Event, Op, Place, Plan, Record, Unit};
 use imbrex_core::space::{RealmTimes, Realms, Space};
@@ -99,9 +99,9 @@ impl Run {
         self.step(Pressure::Idle { ns: 0 })
     }
 
-    fn grow(&mut self, zones: u32) -> Result<(), String> {
+    fn grow(&mut self, zones: u32) -> Result<(), CannotGrow> {
         let mut plan = Plan::new();
-        let done = self.layer.growing().unwrap().grow(u64::from(zones * ZONE), &mut plan).map_err(|refused| refused.0);
+        let done = self.layer.growing().unwrap().grow(u64::from(zones * ZONE), &mut plan);
         self.perform(&plan);
         done
     }
@@ -227,13 +227,13 @@ fn conventional_zones_that_are_free_are_given_first_and_then_sequential_ones() {
 fn more_than_the_disk_has_is_refused_with_what_would_do() {
     let mut run = blocking(6, "");
     assert_eq!(run.zones(), 10);
-    let refused = run.grow(6).unwrap_err();
+    let refused = run.grow(6).unwrap_err().to_string();
     assert!(refused.contains(": 40;"), "{refused}");
     assert_eq!((run.zones(), run.layer.standing().growth), (10, None));
     run.grow(5).unwrap();
     run.grow_to_the_end();
     assert_eq!(run.zones(), 15);
-    assert!(run.grow(1).unwrap_err().contains(": 0;"));
+    assert!(run.grow(1).unwrap_err().0.contains(": 0;"));
 }
 
 /// Four conventional native zones and three sequential ones, all of them full.
@@ -340,7 +340,7 @@ fn realms_with_a_broken_zone_stay_as_they_are() {
         let mut media = Hybrid::new(realms(4));
         media.fail(realms(4).zones().unit(zone), condition);
         let mut run = Run::new(media, "bound_ms = 0.0");
-        assert!(run.grow(3).unwrap_err().contains(": 16;"), "two realms are left to convert");
+        assert!(run.grow(3).unwrap_err().0.contains(": 16;"), "two realms are left to convert");
         run.grow(2).unwrap();
         run.grow_to_the_end();
         assert_eq!((run.zones(), run.count(Event::Converted)), (8, 4));

@@ -304,6 +304,6 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
     }
 
     fn check(&self) -> Result<(), Violation> {
-        self.cells.check().map_err(Violation)
+        self.cells.check()
     }
 }

@@ -6,7 +6,7 @@ use crate::interlaced::in_place_tracks::Filled;
 use crate::parts::lost::LostBlocks;
 use crate::parts::needed_blocks::NeededBlocks;
 use imbrex_core::block::{Address, Extent, Lba, Pba};
-use imbrex_core::layer::{Corrupt, Occupancy, REGION_RECORDS, within};
+use imbrex_core::layer::{Corrupt, Occupancy, REGION_RECORDS, Violation, within};
 use imbrex_core::plan::{Plan, Record};
 use imbrex_core::tracks::Side;
 
@@ -185,27 +185,28 @@ impl Cells {
         (self.reserved_tracks > 0).then_some(some)
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), Violation> {
+        let wrong = |what: String| Err(Violation(what));
         let mut moved = 0;
         for cell in 0..self.tracks() {
             let (lies, is_reserved) = (self.lies[cell as usize], self.is_reserved(self.track(cell)));
             moved += u32::from(lies != cell);
             if is_reserved && lies != cell {
-                return Err(format!("the cell of reserved track {cell} lies on track {lies}"));
+                return wrong(format!("the cell of reserved track {cell} lies on track {lies}"));
             }
             if !is_reserved && self.holds[lies as usize] != cell {
-                return Err(format!("cell {cell} lies on track {lies}, which holds {}", self.holds[lies as usize]));
+                return wrong(format!("cell {cell} lies on track {lies}, which holds {}", self.holds[lies as usize]));
             }
             let own_is_away = self.is_reserved(self.track(lies));
             if self.holds[cell as usize] == NONE && !is_reserved && !own_is_away {
-                return Err(format!("track {cell} holds no cell"));
+                return wrong(format!("track {cell} holds no cell"));
             }
         }
         if moved != self.moved {
-            return Err(format!("{moved} cells are not at home, and {} are counted", self.moved));
+            return wrong(format!("{moved} cells are not at home, and {} are counted", self.moved));
         }
         if !self.places.needed.exceptions().eq(self.needed().exceptions()) {
-            return Err("what is needed is not what lies on top tracks".to_owned());
+            return wrong("what is needed is not what lies on top tracks".to_owned());
         }
         Ok(())
     }
