@@ -84,6 +84,7 @@
 //! - *Trim* unmaps.
 
 mod ages;
+mod append;
 mod bands;
 mod buffer;
 mod compact;
@@ -108,7 +109,6 @@ use buffer::WriteBuffer;
 use compact::Compaction;
 pub(super) use config::{Age, Config, HeatConfig, Weights, wrong};
 use imbrex_core::block::{Address, Extent, Lba, Pba, Request};
-
 use imbrex_core::contents::Contents;
 use imbrex_core::layer::{
     Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, Standing, Step, TranslationLayer, UnitReport, Unsafe,
@@ -118,10 +118,7 @@ use imbrex_core::memory::Memory;
 use imbrex_core::plan::{Event, Place, Plan, Record, Why};
 use imbrex_core::space::{Space, Zones};
 pub(super) use score::{Draw, Score};
-
-use config::Cooling;
 use shares::Shares;
-use times::Written;
 use tune::Tuner;
 
 /// Dead stretches shorter than this are read along with the live blocks around them.
@@ -213,65 +210,6 @@ impl LogStructured {
     /// Whether victims are reset before their blocks are written again.
     fn without_spare(&self) -> bool {
         self.config.spare_bands == 0
-    }
-
-    /// Plans the record that the blocks of `at`, of the host, lie in the slots from `slot` on, of an open band.
-    #[inline]
-    fn land(&mut self, at: Extent<Lba>, slot: u64, written: Written, plan: &mut Plan) {
-        plan.record(Record::Map { at, to: self.bands.block(slot) });
-        self.map(at, slot, written);
-        let (band, offset) = self.bands.map.locate(slot);
-        if offset + at.blocks == self.bands.blocks() {
-            self.bands.close(band);
-            if let Some(open) = self.open.iter_mut().find(|open| **open == Some(band)) {
-                *open = None;
-            }
-        }
-    }
-
-    /// The effect of [`Record::Map`] into a band of data: the blocks of `at` lie in the slots from `slot` on, of one
-    /// band.
-    #[inline]
-    fn map(&mut self, at: Extent<Lba>, slot: u64, written: Written) {
-        self.bands.wrote(at, slot);
-        self.bands.adopt(at, slot, written);
-        self.lost.remove(at);
-    }
-
-    /// The effect of [`Record::Unmap`].
-    fn unmap(&mut self, at: Extent<Lba>) {
-        self.bands.remove(at);
-        self.bands.cool(at, Cooling::Reset);
-        self.lost.remove(at);
-    }
-
-    /// Plans that the front of `at` is appended to the open bands, as far as there is room.
-    #[inline]
-    fn append(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
-        let mut done = 0;
-        while done < at.blocks {
-            let rest = at.skip(done);
-            let stream = self.bands.stream_of(rest.start, 1);
-            let Some((slot, room)) = self.room(stream) else { break };
-            let run = self.of_stream(rest.first(room), stream);
-            plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
-            self.bands.known.times.pass(run.blocks);
-            self.bands.overwrite(run);
-            self.shares.add(stream, run.blocks);
-            self.land(run, slot, Written::Now, plan);
-            done += run.blocks;
-        }
-        done
-    }
-
-    /// The front of `at` that belongs to a stream, as its first block does.
-    #[inline]
-    fn of_stream(&self, at: Extent<Lba>, stream: u8) -> Extent<Lba> {
-        if self.bands.separation().streams() == 1 {
-            return at;
-        }
-        let others = (1..at.blocks).find(|&i| self.bands.stream_of(at.start.plus(i.into()), i + 1) != stream);
-        at.first(others.unwrap_or(at.blocks))
     }
 
     /// Plans a read of blocks none of which is in the write buffer; the first goes to `host`.

@@ -57,6 +57,7 @@ mod config;
 mod recency;
 mod reclaim;
 mod records;
+mod write;
 mod zones;
 
 use crate::ConfigError;
@@ -77,7 +78,8 @@ use config::{Config, InUse};
 use recency::ZoneRecency;
 use reclaim::Job;
 use records::owner;
-use zones::{Kind, NONE, ZonePool};
+use write::Obstacle;
+use zones::{NONE, ZonePool};
 
 struct DmZoned {
     config: Config,
@@ -93,19 +95,6 @@ struct DmZoned {
     credit: u64,
 }
 
-/// Why a write cannot be planned now.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Obstacle {
-    /// It is reclaim's turn.
-    Turn,
-    /// The chunk is being reclaimed.
-    Reclaimed,
-    /// No conventional zone is free.
-    NoZone,
-    /// The zone takes no writes.
-    BadZone,
-}
-
 impl DmZoned {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
         let config = Config::read(config)?;
@@ -114,43 +103,6 @@ impl DmZoned {
         let recency = ZoneRecency::new(&pool);
         let (step, lost) = (StepSize::new(config.steps.step_blocks), LostBlocks::default());
         Ok(Self { config, step, pool, chunks, recency, lost, job: None, reclaiming: false, credit: 0 })
-    }
-
-    /// The role of the zone that a write of the block goes to.
-    fn target(&self, chunk: u32, offset: u32) -> Role {
-        match self.chunks.zone(chunk, Role::Data) {
-            Some(data) if !self.pool.is_conventional(data) => {
-                let at_pointer = self.pool.pointer(data) == offset && self.pool.is_usable(data);
-                if at_pointer { Role::Data } else { Role::Buffer }
-            }
-            _ => Role::Data,
-        }
-    }
-
-    fn obstacle(&self, chunk: u32, offset: u32) -> Option<Obstacle> {
-        if self.is_due() {
-            return Some(Obstacle::Turn);
-        }
-        if self.config.in_use == InUse::Wait && self.job.as_ref().is_some_and(|job| job.chunk == chunk) {
-            return Some(Obstacle::Reclaimed);
-        }
-        match self.chunks.zone(chunk, self.target(chunk, offset)) {
-            Some(zone) if self.pool.is_usable(zone) => None,
-            Some(_) => Some(Obstacle::BadZone),
-            None if self.pool.has_free(Kind::Conventional) => None,
-            None => Some(Obstacle::NoZone),
-        }
-    }
-
-    /// The zone for a write, which the chunk is given if it has none.
-    fn zone_for(&mut self, chunk: u32, role: Role, plan: &mut Plan) -> Option<u32> {
-        if let Some(zone) = self.chunks.zone(chunk, role) {
-            return Some(zone);
-        }
-        self.reclaiming |= self.is_low(self.config.reclaim_low);
-        let zone = self.pool.take(Kind::Conventional)?;
-        self.change(Record::Unit { unit: self.pool.unit(zone), is: owner(chunk, role) }, plan);
-        Some(zone)
     }
 
     /// The host uses a chunk: its zones are the most recently used ones, and nothing is copied from under it.
@@ -175,22 +127,6 @@ impl DmZoned {
             }
             self.change(Record::Unit { unit: self.pool.unit(zone), is: NONE }, plan);
             self.pool.release(zone, plan);
-        }
-    }
-
-    /// Plans the host's blocks in a zone of their chunk, and what is valid where from then on.
-    fn put(&mut self, run: Extent<Lba>, role: Role, zone: u32, offset: u32, plan: &mut Plan) {
-        let to = self.pool.block(zone, offset);
-        plan.copy(Place::Host(0), Place::At(to), run.blocks, Why::Host);
-        let hits = self.chunks.count_valid(run, role);
-        if self.pool.is_conventional(zone) {
-            plan.count(Event::WriteHit, hits);
-        } else {
-            self.pool.advance(zone, run.blocks);
-            plan.count(Event::Direct, run.blocks);
-        }
-        if hits < run.blocks {
-            self.change(Record::Map { at: run, to }, plan);
         }
     }
 
