@@ -201,7 +201,7 @@ impl<A: Address> Extent<A> {
 }
 
 impl Extent<Lba> {
-    /// Whether all its blocks lie below `capacity`. Unlike [`Extent::end`] it takes extents that nobody has vetted.
+    /// Whether all its blocks lie below `capacity`. Unlike [`Extent::end`] it takes unchecked extents.
     #[must_use]
     #[inline]
     pub fn is_within(&self, capacity: u64) -> bool {

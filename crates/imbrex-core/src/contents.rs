@@ -97,9 +97,9 @@ impl Bars {
 pub struct ZoneContent {
     /// Blocks that are at home there.
     pub blocks: u32,
-    /// Those whose newest content lies in a buffer.
+    /// Blocks whose newest content lies in a buffer.
     pub buffered: u32,
-    /// Those that lie at home, padding included: what is behind the write pointer and is not buffered.
+    /// Blocks at home, padding included: they lie before the write pointer and are not buffered.
     pub home: u32,
 }
 
@@ -151,7 +151,7 @@ pub enum BandState {
     Copying,
     /// Its reset has not taken effect.
     Emptying,
-    /// The drive lets nobody write or reset it.
+    /// The drive allows no writes and no resets of it.
     Unusable,
 }
 
@@ -182,7 +182,7 @@ pub struct BandContent {
     pub dead: u32,
     /// Logical blocks that lie there.
     pub live: u32,
-    /// Of these, the ones that were overwritten since they were last moved; none is known where no heat is kept.
+    /// How many of these were overwritten since they were last moved. `None` where no heat is kept.
     pub hot: Option<u32>,
 }
 

@@ -129,7 +129,7 @@ macro_rules! counters {
 pub struct Counted(Vec<(Counter, u64)>);
 
 impl Counted {
-    /// Of the counters that are declared, by their numbers.
+    /// The counts of the declared counters, by their numbers.
     #[must_use]
     pub fn new(declared: &[Counter], counts: &[u64]) -> Self {
         Self(declared.iter().copied().zip(counts.iter().copied()).collect())

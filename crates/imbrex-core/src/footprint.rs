@@ -36,7 +36,7 @@ impl Footprint {
         Self(Vec::with_capacity(4))
     }
 
-    /// Of a Move.
+    /// What a Move touches.
     #[inline]
     pub fn of_move(from: Place, to: Place, blocks: u32, media: &dyn Media) -> Self {
         let mut footprint = Self::default();
@@ -44,7 +44,7 @@ impl Footprint {
         footprint
     }
 
-    /// Of a Reset.
+    /// What a Reset touches.
     #[inline]
     pub fn of_reset(unit: Unit, media: &dyn Media) -> Self {
         let mut footprint = Self::default();

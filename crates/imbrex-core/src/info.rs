@@ -102,7 +102,7 @@ impl LayerInfo {
     /// What is wrong with the value of a field.
     fn misfit(&self, key: &str, value: &toml::Value, error: &toml::de::Error) -> String {
         let default = self.fields.iter().find(|field| field.key == key).map_or("", |field| field.default);
-        // What serde says of a choice that is no text helps nobody.
+        // Serde's message about a choice that is not a text does not help.
         match default.starts_with('"') && !value.is_str() && !value.is_table() {
             true => format!("{key} is {value}, and takes a text such as {default}"),
             false => format!("{key} is {value}: {}", error.message()),

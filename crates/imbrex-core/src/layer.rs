@@ -19,10 +19,10 @@ pub enum Pressure {
         /// How long, in nanoseconds.
         ns: u64,
     },
-    /// Somebody has asked for cleaning: whatever can be cleaned is to be, however much of it the layer would leave in
-    /// idle time. Like that it ends in [`Step::Nothing`].
+    /// Cleaning was requested: everything that can be cleaned is, even what the layer would leave alone in idle time.
+    /// Ends in [`Step::Nothing`] like idle cleaning.
     Asked,
-    /// Nobody waits yet, but writes are expected: this is how many blocks of room there should be, as
+    /// No write waits yet, but writes are expected: this is how many blocks of room there should be, as
     /// [`Standing::outlook`] counts them. Ends in [`Step::Nothing`], at the latest when nothing is gained.
     Ahead {
         /// How many.
@@ -37,7 +37,7 @@ pub enum Step {
     Done,
     /// Call again; others may be served first.
     More,
-    /// Call again; a faithful simulation serves nobody before (the papers' uninterruptible read-modify-write).
+    /// Call again; a faithful simulation serves no request before (the papers' uninterruptible read-modify-write).
     Hold,
     /// Nothing to plan until space that was reset or freed comes back through `freed`.
     Wait,

@@ -87,7 +87,7 @@ impl Space {
         Self { conventional_blocks: self.conventional_blocks + more, ..self }
     }
 
-    /// That of a cache: a first device of `cache` blocks, and behind it a second one of `home` blocks.
+    /// The space of a cache: a first device of `cache` blocks, and behind it a second one of `home` blocks.
     #[must_use]
     pub fn cached(self, cache: u64, home: u64) -> Self {
         let home = Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: home });

@@ -38,7 +38,7 @@ pub struct Realms {
     pub times: RealmTimes,
 }
 
-/// How long a hybrid disk takes at most: what the length of a migration that nobody is to notice follows from.
+/// How long a hybrid disk takes at most. The length of a migration that delays no request follows from these times.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct RealmTimes {
     /// From the beginning of an access to that of its transfer, in ns: the longest seek, settling, a whole turn.

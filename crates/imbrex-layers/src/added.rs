@@ -6,7 +6,7 @@ use super::LayerInfo;
 
 static ADDED: RwLock<Vec<&'static LayerInfo>> = RwLock::new(Vec::new());
 
-/// Those added so far, in that order.
+/// The layers added so far, in that order.
 pub(super) fn all() -> Vec<&'static LayerInfo> {
     ADDED.read().unwrap_or_else(PoisonError::into_inner).clone()
 }

@@ -1,7 +1,7 @@
 //! What lies below a layer for [`Recording::Cached`](imbrex_core::recording::Recording::Cached): flash and a disk, each
 //! behind a layer.
 //!
-//! A cache lists these fields and has no use for them: whoever sets a stack up reads them and makes the devices.
+//! A cache lists these fields and has no use for them: the code that sets a stack up reads them and makes the devices.
 
 use super::{ConfigError, LayerInfo};
 use imbrex_core::buffer_size::BufferSize;

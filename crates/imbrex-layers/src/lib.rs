@@ -1,7 +1,7 @@
 //! The translation layers, a folder for each in the folder of its family, and how one is found by its name.
 //!
-//! Those that Imbrex comes with are [`ALL`]. A program [`add`]s its own, and from then on they are found by name like
-//! the others.
+//! [`ALL`] are the layers that Imbrex comes with. A program [`add`]s its own, and from then on they are found by name
+//! like the others.
 #![forbid(unsafe_code)]
 
 // What is derived names the library as others know it.

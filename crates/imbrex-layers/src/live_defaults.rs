@@ -2,7 +2,7 @@
 
 use super::LayerInfo;
 
-/// A field, and what it is set to unless somebody says otherwise.
+/// A field, and the value that it has unless another one is configured.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct LiveDefault {
     /// The field's key.

@@ -106,7 +106,7 @@ pub enum RecordingSpec {
         /// How many recording zones, if there are enough cylinders.
         zones: u32,
     },
-    /// Those of the media's bottom and top tracks.
+    /// The tracks are the media's bottom and top tracks.
     Interlaced {},
 }
 

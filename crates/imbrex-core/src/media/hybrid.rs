@@ -16,7 +16,7 @@ use crate::zones::Realms;
 pub struct Hybrid {
     realms: Realms,
     zones: Vec<UnitState>,
-    /// Of each realm, whether its sequential span is the active one.
+    /// For each realm, whether its sequential span is active.
     is_sequential: Vec<bool>,
 }
 

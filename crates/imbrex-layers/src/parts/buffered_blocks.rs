@@ -180,7 +180,7 @@ impl BufferedBlocks {
         hits
     }
 
-    /// The buffered blocks of `at` with their slots, when so many are looked up that the map is better touched first.
+    /// The buffered blocks of `at` with their slots. Prefetches the map, which pays for many blocks.
     pub fn many(&self, at: Extent<Lba>) -> impl Iterator<Item = (Lba, u32)> + '_ {
         std::hint::black_box(self.map.prefetch_range(at));
         self.map.range(at)

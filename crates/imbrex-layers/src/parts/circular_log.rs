@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn room_comes_when_all_have_gone_who_hold_the_tail_up() {
         let mut log = CircularLog::new(20);
-        // Of three groups by turns.
+        // The blocks are of three groups, by turns.
         (0..15).for_each(|i| assert!(log.take(Lba(i)).is_some()));
         let by_turns = |lba: Lba| (lba.0 % 3) as u32;
         assert_eq!(log.coming(0, 1, by_turns), Coming { groups: 1, slots: 1 });

@@ -2,7 +2,7 @@
 //! unit.
 //!
 //! For layers that write every block somewhere else. A place is a number below `units · unit_blocks`. What a place
-//! holds is what was last written there: nobody tells it when that block moves on, which would cost a cache miss for
+//! holds is what was last written there: it is not told when that block moves on, which would cost a cache miss for
 //! every block written, so the map has to agree before it is believed. Both directions take five bytes for each block
 //! that was not written in order, and next to nothing for those that were.
 

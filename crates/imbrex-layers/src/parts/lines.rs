@@ -1,5 +1,5 @@
-//! Numbered things of a cache line or so that are taken and given back. They lie in chunks, so that nobody waits for a
-//! long list to move.
+//! Numbered things of a cache line or so that are taken and given back. They lie in chunks, so that no request waits
+//! for a long list to move.
 
 use imbrex_core::memory::Memory;
 
@@ -10,7 +10,7 @@ const CHUNK: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct Lines<T> {
     chunks: Vec<Box<[T]>>,
-    /// Those that are not taken.
+    /// The numbers that are not taken.
     free: Vec<u32>,
 }
 

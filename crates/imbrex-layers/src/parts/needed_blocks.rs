@@ -3,7 +3,7 @@
 //!
 //! The rule is the caller's, who passes what it says of a block; kept are the exceptions. A block that is needed no
 //! more is *released*, and stays pending until the record that says so is durable: until then a power cut may bring
-//! back somebody who needs it, so whatever destroys it has to come after that record.
+//! back a need for it, so whatever destroys it has to come after that record.
 
 use imbrex_core::memory::Memory;
 use std::collections::BTreeMap;

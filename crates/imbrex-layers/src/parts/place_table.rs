@@ -1,6 +1,6 @@
 //! A hash table from logical blocks to 28-bit places, by open addressing.
 //!
-//! Eight neighbouring blocks share a cache line. Whoever uses it keeps it at most half full.
+//! Eight neighbouring blocks share a cache line. Its users keep it at most half full.
 
 use imbrex_core::block::Lba;
 use imbrex_core::memory::Memory;

@@ -194,7 +194,7 @@ impl UnitPool {
         matches!(self.closed, Closed::ByLive(_))
     }
 
-    /// Of units kept by live blocks, the closed one with the fewest, and how many these are.
+    /// The closed unit with the fewest live blocks, and how many it has. For units kept by live blocks.
     #[must_use]
     pub fn least_live(&self) -> Option<(u32, u32)> {
         match &self.closed {
@@ -203,7 +203,7 @@ impl UnitPool {
         }
     }
 
-    /// Of units kept by age, the closed ones in the order in which they were closed.
+    /// The closed units in the order in which they were closed. For units kept by age.
     pub fn by_age(&self) -> impl Iterator<Item = u32> {
         let units = match &self.closed {
             Closed::ByAge(units) => Some(units.in_order()),
@@ -212,7 +212,7 @@ impl UnitPool {
         units.into_iter().flatten()
     }
 
-    /// Of units kept for draws, the closed ones, in an order that means nothing.
+    /// The closed units in no particular order. For units kept for draws.
     #[must_use]
     pub fn drawn_from(&self) -> &[u32] {
         match &self.closed {

@@ -86,8 +86,8 @@ impl<P: Policy> ZoneBuffer<P> {
         }
     }
 
-    /// Begins to write a zone, with all its buffered blocks, to a conventional one that nobody owns; evicts it as others
-    /// are if there is none.
+    /// Begins to write a zone, with all its buffered blocks, to a conventional one without an owner; evicts it as
+    /// others are if there is none.
     pub fn evict_to_vacant(&mut self, native: u32, plan: &mut Plan) -> Step {
         match self.rewritten_to_vacant() {
             Some(writing) => {
@@ -160,14 +160,14 @@ impl<P: Policy> ZoneBuffer<P> {
         }
     }
 
-    /// A rewrite into a conventional zone that nobody owns, if there is one. It is written to its end because it still
+    /// A rewrite into a conventional zone without an owner, if there is one. It is written to its end because it still
     /// holds what another zone had.
     fn rewritten_to_vacant(&mut self) -> Option<Writing> {
         let target = self.zones.take_vacant()?;
         Some(Writing { target, way: Way::Rewrite, written: 0, end: self.zones.zone_blocks() })
     }
 
-    /// A rewrite up to block `end` into another zone: a conventional one that nobody owns, or else a spare one.
+    /// A rewrite up to block `end` into another zone: a conventional one without an owner, or else a spare one.
     fn rewritten_elsewhere(&mut self, end: u32) -> Result<Writing, Step> {
         if let Some(writing) = self.takes_vacant.then(|| self.rewritten_to_vacant()).flatten() {
             return Ok(writing);

@@ -66,7 +66,7 @@ pub struct ZoneBuffer<P> {
     pub blocks: BufferedBlocks,
     pub zones: ZoneMap,
     eviction: Option<Eviction>,
-    /// The room that it and others after it make, where that can be said and once somebody has asked.
+    /// The room that it and others after it make, once that was asked for and where it can be said.
     coming: OnceCell<Option<Coming>>,
     trimmed: Trimmed,
     /// Native zones that are not evicted when their turn comes: the owner of the buffer has other plans for them.
@@ -119,7 +119,7 @@ impl<P: Policy> ZoneBuffer<P> {
             let others = 2 * zone * u64::from(groups - 1);
             return Some(Outlook { room: room.into(), most, work: work + others, gain: slots.into() });
         }
-        // Of each zone as much as of all of them.
+        // All zones are taken to hold as many.
         let gain = mapped.div_ceil(u64::from(self.zones.natives().max(1)));
         Some(Outlook { room: room.into(), most, work, gain })
     }

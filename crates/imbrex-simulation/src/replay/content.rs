@@ -70,7 +70,7 @@ impl Content {
         Self { devices, newest: TagMap::default(), trimmed: TagMap::default(), version: 0, unwritten }
     }
 
-    /// Somebody else wrote there before.
+    /// The space has old content, from before the replay.
     pub(super) fn used_before(&mut self, space: Extent<Pba>) {
         let tag = Tag::new(GONE.plus(space.start.block()), OLD_VERSION);
         self.map_mut(space.start).set_run(space.start.block(), space.blocks, tag);

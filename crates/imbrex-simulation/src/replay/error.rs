@@ -173,7 +173,7 @@ pub enum Fault {
     /// The layer of a device below came to an end.
     #[error("below, layer {layer}: {fault}")]
     Below {
-        /// That layer.
+        /// The layer.
         layer: String,
         /// What happened there.
         fault: Box<Fault>,

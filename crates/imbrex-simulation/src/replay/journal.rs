@@ -1,8 +1,8 @@
 //! The journal that a live device writes, as far as it costs time and delays the return of space.
 //!
 //! Records, resets and frees gather until a live device would commit them of its own accord. They are then written to a
-//! ring at the front of the conventional space; a layer that waits for space has that done early, and nobody asks for a
-//! flush. Resets and frees wait for the records before them. Once half the ring has been written since the last
+//! ring at the front of the conventional space; a layer that waits for space has that done early. There are no flushes
+//! to wait for. Resets and frees wait for the records before them. Once half the ring has been written since the last
 //! checkpoint, the whole state is written as the next one. The content of the journal is of no interest here.
 
 use std::collections::VecDeque;

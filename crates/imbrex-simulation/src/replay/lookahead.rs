@@ -70,7 +70,7 @@ pub(super) struct Lookahead<'a> {
     addressing: Addressing,
     closed: Option<Loop>,
     prefetch: bool,
-    /// Those whose turn is over, the one being served, and from `next` on those ahead. The one being served is not
+    /// Requests whose turn is over, the one being served, and from `next` on those ahead. The one being served is not
     /// copied to a place of its own: what was written in parts just now is slow to be read whole.
     held: Vec<Pending>,
     next: usize,

@@ -1,8 +1,8 @@
 //! What plans are performed on: the disk, RAM, the clock and, if asked for, the journal and the check of content.
 //!
 //! Operations run one after the other in planning order, which is one of the orders that the ordering rules allow. Each
-//! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `queued`.
-//! RAM costs nothing, and a reset what the drive says. The drive is busy for that time and whoever comes next waits; a
+//! begins when the one before is complete. With a scheduler they go through the disk's queue instead; see `queued`. RAM
+//! costs nothing, and a reset what the drive says. The drive is busy for that time and the next request waits; a
 //! request is complete without it, and a read when the host has it. Through a queue a reset goes before everything that
 //! is ready. Without a journal a Reset or Free takes effect where it stands in the plan; with one, when the records
 //! before it are written.
@@ -26,7 +26,7 @@ pub(super) struct Machine {
     pub now_ns: u64,
     /// When the latest operation of an earlier request was complete; in a stack that may be later than now.
     latest_ns: u64,
-    /// When the host last got something: what a read's plan does after that nobody waits for.
+    /// When the host last got something: no request waits for what a read's plan does after that.
     delivered_ns: u64,
     pub counters: Counters,
     padding: Padding,
@@ -77,8 +77,8 @@ impl Machine {
         self.latest_ns.max(self.now_ns)
     }
 
-    /// When the request being served is complete, if nothing more is performed for it: nobody waits for a unit to be
-    /// emptied.
+    /// When the request being served is complete, if nothing more is performed for it: no request waits for a unit to
+    /// be emptied.
     pub(super) fn served_ns(&self) -> u64 {
         self.now_ns - self.disk.emptying_ns()
     }

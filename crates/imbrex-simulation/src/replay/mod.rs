@@ -104,5 +104,5 @@ pub trait Observer {
     fn bands(&mut self, _look: &BandsLook) {}
 }
 
-/// Nobody watches.
+/// An observer that ignores everything.
 impl Observer for () {}

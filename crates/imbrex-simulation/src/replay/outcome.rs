@@ -84,7 +84,7 @@ pub struct Outcome {
     /// How many cylinders the head has travelled, or the heads of all disks of a stack; on an interlaced disk a cylinder
     /// is a track.
     pub seek_cylinders: u64,
-    /// Wall-clock time of the replay, prefilling and warm-up left out; 0 if nobody measured it.
+    /// Wall-clock time of the replay, prefilling and warm-up left out; 0 if it was not measured.
     pub replay_seconds: f64,
     /// Host blocks replayed in each second of it.
     pub blocks_per_second: f64,
@@ -263,7 +263,7 @@ impl Outcome {
         (late > arrival * LATE_PART && late > LATE_SECONDS).then(|| self.simulated_seconds / arrival)
     }
 
-    /// Adds what lies where at the end, if somebody looked.
+    /// Adds what lies where at the end, if that was asked for.
     pub(super) fn looked_at(mut self, contents: Option<&Contents>) -> Self {
         match contents {
             Some(Contents::Bands(bands)) => self.bands = Some(BandSums::of(bands)),

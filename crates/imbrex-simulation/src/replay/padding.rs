@@ -16,7 +16,7 @@ pub(super) struct Padding {
 }
 
 impl Padding {
-    /// Of a drive of `blocks` blocks.
+    /// No padding yet, on a drive of `blocks` blocks.
     pub fn new(ram_blocks: u64, blocks: u64) -> Self {
         Self { ram_blocks, blocks: ram_blocks + blocks, holds: None }
     }

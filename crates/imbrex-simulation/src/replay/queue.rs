@@ -46,7 +46,7 @@ pub(super) enum Owner {
     Request(usize),
     /// The cleaning step under way.
     Cleaning,
-    /// Nobody waits for it.
+    /// No request waits for it.
     Nobody,
 }
 

@@ -20,7 +20,7 @@ impl Scheduled {
         (scheduler != Scheduler::Fcfs).then(|| Box::new(new()))
     }
 
-    /// Queues an operation. Nobody waits for space to be emptied.
+    /// Queues an operation. No request waits for space to be emptied.
     pub(super) fn push(&mut self, what: What, host: Host) {
         let of = match what {
             What::Move { .. } => self.flights.planned(),

@@ -29,7 +29,7 @@ pub struct WindowOutcome {
     pub host_write_blocks: u64,
     /// Blocks of these that were buffered already.
     pub write_hit_blocks: u64,
-    /// Of the others, those that a buffer let pass.
+    /// How many of the others a buffer let pass.
     pub direct_blocks: u64,
     /// And those that it let in, where it does not let in everything.
     pub admitted_blocks: u64,
@@ -71,8 +71,8 @@ pub(super) struct Series {
     /// The window's beginning, as a number of windows from 0, and in simulated time.
     index: u64,
     start_ns: u64,
-    /// How many requests are complete when what comes after the next ones may belong to another window. Until then
-    /// nobody need look at what is counted.
+    /// How many requests are complete when what comes after the next ones may belong to another window. Until then the
+    /// counts need not be looked at.
     due: u64,
     opened: Totals,
     /// What was counted, and what the layer said, when that was last looked at.
@@ -81,7 +81,7 @@ pub(super) struct Series {
     /// When a request was last complete.
     seen_ns: u64,
     is_warm_up: bool,
-    /// Rows that nobody has been told of.
+    /// Rows that the observer has not been told of.
     rows: Vec<WindowOutcome>,
 }
 

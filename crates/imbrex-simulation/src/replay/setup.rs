@@ -133,7 +133,7 @@ impl Simulation {
     /// Like [`Simulation::run`], and measures how long that takes on the wall's clock, without the warm-up.
     ///
     /// # Errors
-    /// Those of [`Simulation::run`].
+    /// The errors of [`Simulation::run`].
     pub fn run_timed(self, source: &mut dyn TraceSource, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
         let mut watch = Stopwatch { observer, begun: Instant::now() };
         let outcome = self.run(source, &mut watch)?;

@@ -49,7 +49,7 @@ pub struct Simulation {
     pub(super) blocked: Cleaning,
     pub(super) idle: Cleaning,
     pub(super) series: Option<Series>,
-    /// Requests that are complete and of which nobody has been told, if the observer is to be told of each.
+    /// Complete requests that the observer has not been told of, if it is to be told of each.
     pub(super) told: Option<Vec<ServedRequest>>,
     /// The space that is asked for, if some is.
     pub(super) growing: Option<Growing>,
@@ -396,7 +396,7 @@ impl Simulation {
     }
 }
 
-/// Devices on which somebody else has written every block that can be written in place.
+/// Devices on which every block that can be written in place has old content.
 fn used(disk: &Device, unwritten: Unwritten) -> Content {
     let mut content = Content::new(disk.last(), unwritten);
     let media = disk.media();

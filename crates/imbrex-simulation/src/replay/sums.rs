@@ -46,7 +46,7 @@ pub struct BandSums {
     pub dead_blocks: u64,
     /// Logical blocks that lie there.
     pub live_blocks: u64,
-    /// Of these, the ones that were overwritten since they were last moved; none is known where no heat is kept.
+    /// How many of these were overwritten since they were last moved. `None` where no heat is kept.
     pub hot_blocks: Option<u64>,
 }
 

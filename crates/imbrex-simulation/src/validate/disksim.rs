@@ -16,7 +16,7 @@ const REQUEST_LIMIT_NS: u64 = 10_000;
 const FLIPS_PER_MILLE: usize = 4;
 /// Largest deviation of a sector's angle, in turns.
 const ANGLE_LIMIT: f64 = 1e-6;
-/// Of a thousand picks from a queue, those that may differ: equally good to within rounding.
+/// How many of a thousand picks from a queue may differ: they are equally good to within rounding.
 const PICKS_PER_MILLE: usize = 1;
 /// Largest relative deviation of the mean response of a queue.
 const RESPONSE_LIMIT: f64 = 0.01;

@@ -229,8 +229,8 @@ mod tests {
         assert_eq!(of(Rule::Choices(10)).row(measured(Rule::Greedy)).verdict, Verdict::Fail);
     }
 
-    /// The least is not reached where nobody knows which blocks are hot, where these have no bands of their own, or where
-    /// cold ones have no weight.
+    /// The least is not reached where it is not known which blocks are hot, where these have no bands of their own, or
+    /// where cold ones have no weight.
     #[test]
     fn hot_blocks_come_apart_only_by_what_the_row_says() {
         let point = Point { bands: 1024, band_blocks: 64, spare: 0.20, rule: Rule::Apart };

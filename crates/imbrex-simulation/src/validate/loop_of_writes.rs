@@ -1,10 +1,10 @@
 //! The hot buffer of `amphisbaena` under a loop: the same blocks in the same order again and again, more than the
 //! buffer holds.
 //!
-//! Of a loop, a list by last write holds nothing when it comes round. Roles keep some: the first blocks to come are
-//! SUP, as many as may be, H − round(λH) of H slots. In each later round they are written in the order of R, so each is
-//! its bottom and goes to its top; when the last of them has, all others are forgotten, none is a ghost when it is
-//! written, and no chunk changes sides. So the hits in the hot buffer are those blocks, in every round but the first.
+//! A list by last write holds nothing of a loop when it comes round. Roles keep some: the first blocks to come are SUP,
+//! as many as may be, H − round(λH) of H slots. In each later round they are written in the order of R, so each is its
+//! bottom and goes to its top; when the last of them has, all others are forgotten, none is a ghost when it is written,
+//! and no chunk changes sides. So the hits in the hot buffer are those blocks, in every round but the first.
 
 use super::writes::{BLOCK, Writes};
 use super::{Comparison, Numbers, ValidateError};

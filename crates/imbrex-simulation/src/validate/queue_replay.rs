@@ -25,7 +25,7 @@ struct Noted {
 
 impl Timing for Noted {
     fn access(&mut self, now_ns: u64, first_sector: u64, sectors: u64, write: bool) -> u64 {
-        // Nobody listens only once the replay has failed.
+        // The receiver is gone only once the replay has failed.
         let at = Extent::new(Pba::disk(first_sector), sectors as u32);
         let _ = self.accesses.send(Access { at, write });
         self.mechanics.access(now_ns, first_sector, sectors, write)

@@ -33,7 +33,7 @@ pub(super) struct Writes<I> {
 impl<I: Iterator<Item = (u64, u64)>> Writes<I> {
     /// Writes at `(time, block)`.
     pub fn new(writes: I) -> Self {
-        // No format of its own: nobody looks at it.
+        // No format of its own: it is not looked at.
         let info = TraceInfo {
             name: "writes".into(),
             format: TraceFormat::Synthetic,

@@ -5,7 +5,7 @@
 //! traces. Neighbours stay neighbours, so a written extent is one extent again; what lay apart moves together, so seek
 //! times say nothing about the volume.
 //!
-//! Of a read or a trim that part is kept which is written at some time; a request without one is left out and counted
+//! A read or a trim keeps the part that is written at some time; a request without such a part is left out and counted
 //! ([`Irregularities::unwritten`]).
 
 use std::sync::Arc;

@@ -45,7 +45,7 @@ impl Prepopulation {
         assert!((0.0..=1.0).contains(&share), "{share} is no share");
         let (all, requests) = gathered(source)?;
         let mut chunks = chunks(&all);
-        // Of each number of millionths a stream of its own.
+        // Each number of millionths has a stream of its own.
         let mut random = Random::new(seed ^ ((share * 1e6) as u64) << 32);
         (1..chunks.len()).rev().for_each(|i| chunks.swap(i, random.below(i as u64 + 1) as usize));
         let mut left = (share * all.len() as f64).round() as usize;

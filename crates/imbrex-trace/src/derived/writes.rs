@@ -17,7 +17,7 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// Those of `source`, which is `of` or the beginning of it. Reads it to its end.
+    /// The writes of `source`, which is `of` or the beginning of it. Reads it to its end.
     ///
     /// # Errors
     /// When the source cannot be read.

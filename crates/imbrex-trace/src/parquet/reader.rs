@@ -28,7 +28,7 @@ pub(super) struct ParquetTrace<R> {
     next_group: usize,
     group: Option<Group>,
     rows: Rows,
-    /// Of `rows`, how many are handed out.
+    /// How many of `rows` are handed out.
     taken: usize,
     /// The number of the first of `rows` in the file.
     first_row: u64,

@@ -1,6 +1,6 @@
 //! Published volumes as synthetic workloads: generated from their published statistics and a documented model.
 //!
-//! A [`Profile`] states which figures of a volume are *published*, which are *chosen* because nobody published them,
+//! A [`Profile`] states which figures of a volume are *published*, which are *chosen* because they were not published,
 //! and the parameters of the *model* that turns figures into requests. No disk ever saw the result, and whatever shows
 //! it says *synthetic*.
 //!
@@ -74,7 +74,7 @@ pub struct Profile {
     pub shortened: Option<u64>,
     /// What is known.
     pub published: Figures,
-    /// What nobody published and had to be chosen. Nothing that is published is chosen as well.
+    /// What was not published and had to be chosen. Nothing that is published is chosen as well.
     pub chosen: Figures,
     /// How figures become requests.
     pub model: Model,

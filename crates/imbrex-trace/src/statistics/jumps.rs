@@ -14,11 +14,11 @@ const REACHES: [u64; 3] = [64 * KIB, MIB, 256 * MIB];
 /// the end of a read or write to the start of the next; 0 if that goes on where the other ended.
 #[derive(Copy, Clone, PartialEq, Debug, Default, Serialize)]
 pub struct JumpShares {
-    /// Of at most 64 KiB.
+    /// Jumps of at most 64 KiB.
     pub within_64kib: f64,
-    /// Of at most 1 MiB.
+    /// Jumps of at most 1 MiB.
     pub within_1mib: f64,
-    /// Of at most 256 MiB.
+    /// Jumps of at most 256 MiB.
     pub within_256mib: f64,
 }
 

@@ -174,7 +174,7 @@ impl Collection {
     /// The statistics. `watch` is told now and then on how many more requests caches were simulated, and can stop that.
     ///
     /// # Errors
-    /// Those of `watch` alone.
+    /// Only the errors of `watch`.
     pub fn statistics<E>(
         &self,
         options: &StatisticsOptions,
@@ -230,7 +230,7 @@ impl TraceStatistics {
     /// Reads `source` to its end and computes the statistics.
     ///
     /// # Errors
-    /// Those of [`Collection::of`].
+    /// The errors of [`Collection::of`].
     pub fn of(source: &mut dyn TraceSource, options: &StatisticsOptions) -> Result<Self, TraceError> {
         let collection = Collection::of(source)?;
         let Ok(statistics) = collection.statistics::<Infallible>(options, &mut |_| Ok(()));

@@ -258,7 +258,7 @@ fn windows_and_jumps_by_hand() {
         writes_per_block: Some(1.0),
     };
     assert_eq!((statistics.window_1024, statistics.window_4096), (window(4), window(1)));
-    // Of 16 jumps two lead to the read and back, eight a zone up less 1 MiB, six back by a zone.
+    // Two of 16 jumps lead to the read and back, eight a zone up less 1 MiB, six back by a zone.
     let jumps = JumpShares { within_64kib: 0.0, within_1mib: 0.0, within_256mib: 14.0 / 16.0 };
     assert_eq!(statistics.jumps, jumps);
 }

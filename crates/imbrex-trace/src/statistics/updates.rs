@@ -45,9 +45,9 @@ pub struct UpdatePeriods {
     pub mean: f64,
     /// Distinct blocks that were updated.
     pub updated_blocks: u64,
-    /// Those with short periods.
+    /// The blocks with short periods.
     pub short: PeriodShare,
-    /// Those with long periods.
+    /// The blocks with long periods.
     pub long: PeriodShare,
     /// Updates and blocks by period, up to the longest; [`period_name`] names the classes.
     #[serde(serialize_with = "by_name")]

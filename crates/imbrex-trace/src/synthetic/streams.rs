@@ -137,7 +137,7 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    /// Of chunks of `chunk_kib`; without it, of the whole range as one chunk, which stays where it is.
+    /// A shuffle of chunks of `chunk_kib`; without it, the whole range is one chunk, which stays where it is.
     fn new(range: &Range, chunk_kib: Option<u64>) -> Self {
         Self::of(range.grains, chunk_kib.map_or(range.grains, |kib| (kib << 10) / range.grain_bytes))
     }

@@ -95,7 +95,7 @@ pub enum WriteError {
 pub struct Written {
     /// How many requests.
     pub requests: u64,
-    /// Of these, how many arrive at a time that the format cannot hold; the fraction of its unit is cut off.
+    /// How many of these arrive at a time that the format cannot hold; the fraction of its unit is cut off.
     pub rounded: u64,
 }
 

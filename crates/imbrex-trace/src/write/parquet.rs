@@ -130,7 +130,7 @@ fn properties() -> Result<WriterProperties, ParquetError> {
         .set_created_by(format!("{CREATOR}{}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
         .set_dictionary_enabled(false)
-        // Of a row group, least and greatest; a page's would be read by nobody.
+        // Least and greatest of each row group; no reader uses those of a page.
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .set_column_encoding(arrival, Encoding::DELTA_BINARY_PACKED)

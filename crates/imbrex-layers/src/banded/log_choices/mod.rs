@@ -30,7 +30,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
 /// More choices than this are as good as greedy and only take time.
 const MOST_CHOICES: u32 = 1000;
 
-/// Those of logs whose victims are drawn.
+/// The fields of logs whose victims are drawn.
 #[derive(Clone, Debug, Configuration)]
 struct DrawConfig {
     /// bands drawn for each victim, of which the one with the fewest live blocks is compacted

@@ -26,7 +26,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     },
 };
 
-/// Those of logs in which bands have ages.
+/// The fields of logs in which bands have ages.
 #[derive(Clone, Debug, Configuration)]
 struct AgeConfig {
     /// "block", "mean", "live" or "band": whether each block keeps its age when it is moved, whether the youngest or

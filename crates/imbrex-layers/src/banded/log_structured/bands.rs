@@ -227,7 +227,7 @@ impl Bands {
         self.known.raise(lba, &self.map);
     }
 
-    /// Those of the blocks of `at` that lie on bands have been overwritten.
+    /// The blocks of `at` that lie on bands have been overwritten.
     #[inline]
     pub fn overwrite(&mut self, at: Extent<Lba>) {
         self.known.overwrite(at, &self.map);

@@ -62,11 +62,11 @@ impl Cooling {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Age {
-    /// That of the youngest block ever written there. Moved blocks are as young as the youngest victim.
+    /// The age of the youngest block ever written there. Moved blocks are as young as the youngest victim.
     Band,
-    /// That of its youngest live block. Moved blocks are as young as the youngest victim.
+    /// The age of its youngest live block. Moved blocks are as young as the youngest victim.
     Live,
-    /// That of its youngest live block. Moved blocks keep their age.
+    /// The age of its youngest live block. Moved blocks keep their age.
     Block,
     /// The mean of the ages of its live blocks. Moved blocks keep their age.
     Mean,

@@ -134,7 +134,7 @@ impl Known {
         }
     }
 
-    /// Those of the blocks of `at` that lie on bands have been overwritten.
+    /// The blocks of `at` that lie on bands have been overwritten.
     #[inline]
     pub fn overwrite(&mut self, at: Extent<Lba>, map: &FullMap) {
         if let Some(temperatures) = &mut self.temperatures {

@@ -34,8 +34,8 @@
 //! moment every copied block that still lies on a victim moves. A crash before finds the victims whole and empties the
 //! target; a crash after it finds the target whole. What the host has written or forgotten meanwhile lies on no victim
 //! and does not move. A target may have data already, behind which the copies come: then the record says behind how
-//! many blocks, and a crash leaves the copies dead. With `spare_bands = 0` the victims are read, reset and written back from RAM in steps that nobody
-//! may interrupt, as in the paper: the power must not fail.
+//! many blocks, and a crash leaves the copies dead. With `spare_bands = 0` the victims are read, reset and written back
+//! from RAM in steps that must not be interrupted, as in the paper: the power must not fail.
 //!
 //! # Space
 //! The host's capacity is that share of all bands that `spare_fraction` leaves, and at most all but the spare bands and

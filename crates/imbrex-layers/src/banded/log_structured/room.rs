@@ -6,8 +6,8 @@ use super::separation::MOST_STREAMS;
 use imbrex_core::layer::{Outlook, Step};
 use imbrex_core::plan::Plan;
 
-/// Of the blocks that are dead when the host has written all of its own, the part that is room ahead at most: bands are
-/// compacted that much sooner than when the host waits, and with as many blocks more that are still live.
+/// When the host has written all of its blocks, this part of the dead blocks is room ahead at most. Bands are compacted
+/// that much sooner than when the host waits, and with as many blocks more that are still live.
 const AHEAD_OF_DEAD: u64 = 8;
 
 impl LogStructured {
@@ -55,8 +55,8 @@ impl LogStructured {
         band.is_some()
     }
 
-    /// One step towards `wanted` empty bands beside the spare ones, as long as compaction can gain a band. Where nobody
-    /// may interrupt a compaction, none is begun ahead.
+    /// One step towards `wanted` empty bands beside the spare ones, as long as compaction can gain a band. Where a
+    /// compaction must not be interrupted, none is begun ahead.
     pub(super) fn compact_ahead(&mut self, wanted: u32, plan: &mut Plan) -> Step {
         if self.without_spare() {
             return Step::Nothing;

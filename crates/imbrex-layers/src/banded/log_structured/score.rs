@@ -9,18 +9,18 @@ use imbrex_core::random::Random;
 /// What makes a closed band the best one to compact.
 #[derive(Clone, Debug)]
 pub enum Score {
-    /// That it was closed longest ago.
+    /// The band that was closed longest ago.
     Fifo,
-    /// That it has the fewest live blocks: the paper's Empty.
+    /// The band with the fewest live blocks: the paper's Empty.
     Greedy,
-    /// That it has the most (1 − u)·age / (1 + u), by one of the interpretations of age.
+    /// The band with the greatest (1 − u)·age / (1 + u), by one of the interpretations of age.
     CostBenefit(Age),
-    /// That it has the fewest live blocks of those drawn.
+    /// The band with the fewest live blocks of those drawn.
     Choices(Draw),
-    /// That it has the most dead and, by a weight, cold blocks.
+    /// The band with the most dead and, by a weight, cold blocks.
     ColdWeight(Weights, Equal),
-    /// That it has the most (1 − u)/u · √age, where age is how long it has been closed: SepBIT's. The unit of time is a
-    /// block written by the host.
+    /// SepBIT's: the band with the greatest (1 − u)/u · √age, where age is how long it has been closed. The unit of
+    /// time is a block written by the host.
     Closed,
 }
 
@@ -105,8 +105,8 @@ impl Closed<'_> {
         self.known.lives.as_ref().map_or(0, |lives| self.known.times.now() - lives.when_closed(band))
     }
 
-    /// Of all bands, or of those that gain where one must, the one of the most dead and, by `weights`, cold blocks. If
-    /// none gains there is nothing to compact.
+    /// The band with the most dead and, by `weights`, cold blocks. Where compaction must gain something, only bands
+    /// that gain count; if none does there is nothing to compact.
     fn coldest(&self, weights: Weights, equal: Equal) -> Option<u32> {
         let value = |band: u32| {
             let live = self.map.live(band);
@@ -132,8 +132,8 @@ impl Closed<'_> {
         self.pool.by_age().any(|band| self.gains(band)).then_some(oldest)
     }
 
-    /// Of the bands that have a dead block the one of the highest value, by its number and its live blocks; of equals
-    /// the lowest number.
+    /// The band with the highest `value`, which is given its number and its live blocks. Only bands that have a dead
+    /// block count; of equals the lowest number is taken.
     fn highest(&self, value: impl Fn(u32, u32) -> f64) -> Option<u32> {
         let gaining = self.pool.by_age().filter(|&band| self.gains(band));
         let valued = gaining.map(|band| (band, value(band, self.map.live(band))));
@@ -169,9 +169,9 @@ impl Draw {
         Self { choices, random: Random::new(seed), in_vain: false }
     }
 
-    /// Of the bands drawn from `closed` the one with the fewest live blocks, the first drawn of equals; nothing if
-    /// every closed band has `full` live blocks. If those drawn do and the last victim did, it is the next in order
-    /// with a dead block.
+    /// Draws bands from `closed` and takes the one with the fewest live blocks, of equals the first drawn. Nothing if
+    /// every closed band has `full` live blocks. If all drawn have and the last victim had, takes the next band in
+    /// order that has a dead block.
     fn best(&mut self, closed: &[u32], full: u32, live: impl Fn(u32) -> u32) -> Option<u32> {
         if closed.is_empty() {
             return None;
@@ -224,7 +224,7 @@ mod tests {
                 let expected = more(live - 1) - more(live);
                 assert!((chosen[band] - expected).abs() < 0.01, "{choices}: {chosen:?}, {expected}");
             }
-            // Of equals each alike.
+            // Equal bands are drawn equally often.
             let full = [1, 3, 5].map(|band: usize| chosen[band]);
             assert!(full.iter().all(|share| (share - more(7) / 3.0).abs() < 0.01), "{choices}: {full:?}");
         }

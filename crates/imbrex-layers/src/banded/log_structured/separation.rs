@@ -7,7 +7,7 @@
 //!
 //! # Room
 //! - A band is opened for a stream when a block is to be written there. It counts as that stream's as long as it holds
-//!   data, whoever writes to it.
+//!   data, even if other streams write to it too.
 //! - Compaction goes on with the open bands of all streams. It writes one stream after another, the lowest first, and
 //!   of each the hottest blocks first, where they are sorted, or as they lay. A stream whose band is full goes on in an
 //!   empty one and, if there is none, in that of the first stream that has room.

@@ -13,9 +13,10 @@ use imbrex_core::memory::Memory;
 /// The heat of all blocks and, where a score asks for it, how many hot ones live on each band.
 pub(super) struct Temperatures {
     heat: Heat,
-    /// The blocks below this one are hot and all others cold, whatever the host writes; 0 if nobody knows.
+    /// The blocks below this one are hot and all others cold, whatever the host writes; 0 if it is not known which are
+    /// hot.
     known: u64,
-    /// Hot blocks that live on each band; empty if nobody asks.
+    /// How many hot blocks live on each band; empty if that is not needed.
     hot: Vec<u32>,
 }
 

@@ -15,7 +15,7 @@ pub(super) enum Written {
     Before(u64),
 }
 
-/// A clock, and where somebody asks for it the time of each block.
+/// A clock, and the time of each block where that is needed.
 pub(super) struct Times {
     /// Blocks the host has written.
     clock: u64,

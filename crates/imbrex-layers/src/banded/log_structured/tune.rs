@@ -6,12 +6,13 @@
 //! when the host has written it. So each weight meets in full what follows from it, also where what it moves now pays
 //! off much later, and none is tried on the disk itself. All of it is soft state.
 //!
-//! Of the n-th `sample` neighbours, from 0 on, the one is followed to which the fractional part of n times the golden
-//! ratio points, if they lie evenly between 0 and 1; a rest of fewer neighbours is not followed. A small disk has as
-//! large a share of its blocks for the host as the disk, and all other fields alike: its own write buffer, which no
-//! flush empties, and as large a share of blocks known to be hot. Whenever the disk is about to compact, the small disk
-//! that has moved least since the epoch began, the lower weight of two, is looked for, and its weight is in use from
-//! then on if it moved less than the present one by [`MARGIN`].
+//! Blocks are numbered in groups of `sample` neighbours, from 0 on, and one block of each group is followed: the
+//! neighbours of group n lie evenly between 0 and 1, and the fractional part of n times the golden ratio points to the
+//! one. A rest of fewer neighbours is not followed. A small disk has as large a share of its blocks for the host as the
+//! disk, and all other fields alike: its own write buffer, which no flush empties, and as large a share of blocks known
+//! to be hot. Whenever the disk is about to compact, the small disk that has moved least since the epoch began, the
+//! lower weight of two, is looked for, and its weight is in use from then on if it moved less than the present one by
+//! [`MARGIN`].
 
 use super::LogStructured;
 use super::bands::Bands;

@@ -25,7 +25,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     },
 };
 
-/// Those of logs in which small disks find that weight.
+/// The fields of logs in which small disks find that weight.
 #[derive(Clone, Debug, Configuration)]
 struct TuneConfig {
     /// one of this many neighbours is written to the small disks that find the weight; of fewer, where bands of these

@@ -130,7 +130,7 @@ impl<P: Policy> ZoneAlloy<P> {
         })
     }
 
-    /// Adds native zones as long as more are wanted and there is space for them: conventional zones that nobody has
+    /// Adds native zones as long as more are wanted and there is space for them: conventional zones that have not been
     /// used yet, in order, and then empty sequential ones beyond those that are kept.
     fn give_what_is_free(&mut self, plan: &mut Plan) {
         if !self.is_growing() {

@@ -3,9 +3,8 @@
 //! Source: ZoneAlloy (HotStorage 2019). The host sees a linear space of zones that grows when it is asked to. Its zones
 //! lie in conventional zones first; when those are used up, realms are converted from the inner edge outwards, in
 //! quanta that delay no request by more than was agreed (`grow`, `relocate`, `quantum`). Blocks that would break the
-//! sequential rule of a converted zone wait in the H-Buffer, a zone buffer with one of three policies
-//! (`zone_buffer/`), and sequential zones that fill it change places with conventional ones that nobody writes
-//! (`swap`).
+//! sequential rule of a converted zone wait in the H-Buffer, a zone buffer with one of three policies (`zone_buffer/`),
+//! and sequential zones that fill it change places with conventional ones that are not written (`swap`).
 //!
 //! # State
 //! - durable: that of every zone buffer; how many zones the host is to see ([`Record::Note`]); which realms are

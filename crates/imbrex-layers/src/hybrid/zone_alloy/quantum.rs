@@ -48,9 +48,9 @@ impl Quantum {
     ///
     /// The paper (§3.2) gives no equation. A request that arrives as a quantum begins waits for that to be positioned
     /// and transferred, and then for its own positioning from where the quantum left the head. Each is at most the
-    /// drive's longest. What such a delay does to requests behind is at most the next whole number of turns: whoever
-    /// begins a whole turn later ends a whole turn later. So the bound counts in whole turns, as does an activation,
-    /// during which the head stays where the last request left it.
+    /// drive's longest. What such a delay does to requests behind is at most the next whole number of turns: a request
+    /// that begins a whole turn later ends a whole turn later. So the bound counts in whole turns, as does an
+    /// activation, during which the head stays where the last request left it.
     ///
     /// What a request takes longer because its blocks lie elsewhere now is no delay. It is a longest way at most, which
     /// is in the sum for a quantum; beside an activation it is within bounds that are as much longer than that.

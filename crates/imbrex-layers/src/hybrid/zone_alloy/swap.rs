@@ -1,4 +1,5 @@
-//! Zone-Swap: a sequential zone that takes much of the buffer and a conventional zone that nobody writes change places.
+//! Zone-Swap: a sequential zone that takes much of the buffer and a conventional zone that is not written change
+//! places.
 //!
 //! Once in a lap of the log (an epoch) the candidates are listed: sequential zones with more than a share of the buffer,
 //! and conventional ones that were not written in the epoch before. When the tail meets a candidate, its partner moves

@@ -1,4 +1,4 @@
-//! What tracks hold, counted when somebody looks: first as if nothing had moved, then what has.
+//! What tracks hold, counted on demand: first as if nothing had moved, then what has.
 
 use super::Places;
 use crate::parts::lost::LostBlocks;

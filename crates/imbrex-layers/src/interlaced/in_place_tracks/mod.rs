@@ -17,8 +17,8 @@
 //! Track by track. A top track is written. So is a bottom track under which, and this is the point, nothing allocated
 //! is destroyed. Otherwise: read what will be destroyed on the neighbour towards the outside and on the other one,
 //! write the bottom track, write both back (`Why::Neighbour`). Such an update is a plan by itself and its writes are
-//! redo moves: a power cut between the bottom track and the last neighbour would leave blocks destroyed that nobody was
-//! writing.
+//! redo moves: a power cut between the bottom track and the last neighbour would leave blocks destroyed that were not
+//! being written.
 //!
 //! # Decisions
 //! - *Valid means allocated* (TrackLace §2.2), whether written or not, and trims change nothing. Allocation is looked
@@ -145,7 +145,7 @@ impl InPlaceTracks {
         held
     }
 
-    /// The blocks are lost, or not. Nobody needs the places of lost ones.
+    /// The blocks are lost, or not. The places of lost ones are not needed.
     fn set_lost(&mut self, at: Extent<Lba>, lost: bool) {
         let Self { places, lost: blocks, .. } = self;
         if lost {

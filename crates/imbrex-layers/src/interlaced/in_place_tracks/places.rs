@@ -2,8 +2,8 @@
 //!
 //! What a write to a bottom track destroys and is needed is read first and written back after it (`Why::Neighbour`).
 //! The writes are then redo moves, and the plan is nothing else: a power cut between the bottom track and the last
-//! neighbour would leave blocks destroyed that nobody was writing. So is a write that destroys what is needed no more,
-//! but may be again after a power cut, because that is not durable yet.
+//! neighbour would leave blocks destroyed that were not being written. So is a write that destroys what is needed no
+//! more, but may be again after a power cut, because that is not durable yet.
 
 use std::ops::Range;
 

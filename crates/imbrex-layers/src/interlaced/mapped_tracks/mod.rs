@@ -22,7 +22,7 @@
 //! As `in_place_tracks` does it, at the place where the cell lies. Before a cell on a bottom track is updated, the
 //! policy is asked what should be done first. If anything, the write takes no block, and cleaning makes the change: a
 //! plan by itself. Then the write comes again, and is made in place if nothing was changed for it. The policy hears
-//! nothing of writes of whole cells: whoever writes so much at once gains little from a place on top.
+//! nothing of writes of whole cells: a write of so much at once gains little from a place on top.
 //!
 //! # Changes
 //! - *Exchange* and *return* overwrite a bottom track, so they are plans of redo moves with their records in the same

@@ -78,7 +78,7 @@ impl Cells {
         }
     }
 
-    /// The blocks are lost, or not. Nobody needs the places of lost ones.
+    /// The blocks are lost, or not. The places of lost ones are not needed.
     fn set_lost(&mut self, at: Extent<Lba>, lost: bool) {
         if !lost && !self.lost.any(at) {
             return;

@@ -9,7 +9,7 @@
 //! what is written; otherwise those blocks are read, the bottom track is written, and they are written back.
 //!
 //! # State, invariants and how a write is served
-//! Those of `in_place_tracks`, which this layer gives its order.
+//! As in `in_place_tracks`, which this layer gives its order.
 //!
 //! # Decisions
 //! - *Which top tracks first*: the ones with even numbers, so that every bottom track has a neighbour from phase 2 on.

@@ -1,7 +1,7 @@
 //! `seagate-two-phase`: interlaced tracks in two phases, bottom tracks updated in place.
 //!
 //! Source: Gao, Zhu and Gage (US patents 9 728 206 and 9 508 362, Seagate) as TrackLace (IEEE TC 2021) §7.2 describes
-//! it; nobody published measurements of it.
+//! it; no measurements of it were published.
 //!
 //! # What it does
 //! Logical blocks fill the bottom tracks first and then the top tracks, from the outside inwards. Beyond that it is
@@ -9,7 +9,7 @@
 //! where three phases give each of them one before they give any two.
 //!
 //! # State, invariants and how a write is served
-//! Those of `in_place_tracks`, which this layer gives its order.
+//! As in `in_place_tracks`, which this layer gives its order.
 
 use super::in_place_tracks::{InPlaceConfig, InPlaceTracks};
 use crate::parts::track_order::{Direction::Inwards, Phase};

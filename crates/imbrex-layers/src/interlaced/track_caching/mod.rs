@@ -10,7 +10,7 @@
 //! least recently goes home first.
 //!
 //! # State and invariants
-//! Those of `mapped_tracks`; and, soft, how often each bottom track was updated since its cell came home, and when each
+//! As in `mapped_tracks`; and, soft, how often each bottom track was updated since its cell came home, and when each
 //! reserved track was last written.
 //!
 //! # Decisions

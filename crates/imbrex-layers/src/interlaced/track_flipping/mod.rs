@@ -9,7 +9,7 @@
 //! is then a write to a top track.
 //!
 //! # State and invariants
-//! Those of `mapped_tracks`; and for each pair a count of updates, which is soft.
+//! As in `mapped_tracks`; and for each pair a count of updates, which is soft.
 //!
 //! # Decisions
 //! - *Which pair*: the top track of the same number. The last bottom track of a group may have none.

@@ -9,7 +9,7 @@
 //! more often. Then all counts of the zone are halved.
 //!
 //! # State and invariants
-//! Those of `mapped_tracks`; and a count for each cell and one for each zone, which are soft.
+//! As in `mapped_tracks`; and a count for each cell and one for each zone, which are soft.
 //!
 //! # Decisions
 //! - *Zones* are runs of tracks of both kinds from the outside inwards (`zone_tracks`), whatever their group.

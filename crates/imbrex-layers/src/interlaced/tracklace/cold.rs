@@ -50,7 +50,7 @@ impl Cold {
         Memory::growing::<OfFrame>(self.frames.len() as u64) + frames
     }
 
-    /// Of every frame, without a write. What is not allocated is set aside for good.
+    /// The cold blocks of every frame, without a write. What is not allocated is set aside for good.
     pub fn new(frames: &Frames, places: &Places, halve_after: u64, seed: u64) -> Self {
         let tracks = places.order.tracks();
         let mut counts = vec![0; frames.logs.len()];

@@ -1,4 +1,4 @@
-//! What the tracks hold, counted when somebody looks.
+//! What the tracks hold, counted on demand.
 
 use super::relocation::Lies;
 use super::{TrackLace, Valid};

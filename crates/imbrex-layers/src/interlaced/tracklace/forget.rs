@@ -1,7 +1,7 @@
-//! Trims, and from when on nobody may need again what they gave up.
+//! Trims, and when what they gave up can no longer be needed again.
 //!
 //! A slot that is given up is freed, and taken again when that has taken effect. A home is not: it is written again as
-//! soon as the host likes. So a block of RAM that nobody uses is freed instead, once for each plan, as a mark; when it
+//! soon as the host likes. So a block of RAM that is not used is freed instead, once for each plan, as a mark; when it
 //! comes back, the records planned before are durable.
 
 use std::collections::VecDeque;
@@ -32,7 +32,7 @@ pub(super) struct Forgotten {
 impl Forgotten {
     /// The memory that it takes.
     pub fn memory(&self) -> Memory {
-        // Of one trim: the runner knows of how many more it waits for.
+        // This is for one trim: the runner knows how many more it waits for.
         Memory::growing::<(u64, Pba)>(GROUPS * GROUP)
     }
 

@@ -202,7 +202,7 @@ impl TrackLace {
         }
     }
 
-    /// Whether somebody needs what lies at the home of `lba`, which is on a top track.
+    /// Whether what lies at the home of `lba`, which is on a top track, is needed.
     pub(super) fn needs_home(&self, lba: Lba) -> bool {
         let there = match self.moved.lies(lba) {
             Some(Lies::Swapped(pair)) => self.moved.pair(pair).hot,

@@ -120,7 +120,7 @@ pub trait Replacement: Send {
     /// The slots that hold a block, to change.
     fn queues_mut(&mut self) -> &mut Queues;
 
-    /// `block`, which no slot holds, is asked for: what can be learnt from that before somebody leaves for it.
+    /// `block`, which no slot holds, is asked for: learns what it can from that before another block leaves for it.
     fn wanted(&mut self, _block: Lba) {}
 
     /// `slot`, which held none, holds `block`.
@@ -137,7 +137,7 @@ pub trait Replacement: Send {
         self.removed(slot);
     }
 
-    /// The block in `slot` is gone, and nobody chose it.
+    /// The block in `slot` is gone without having been chosen.
     fn removed(&mut self, slot: u32) {
         self.queues_mut().forget(slot);
     }

@@ -20,7 +20,7 @@ pub struct Queues {
 
 struct Queue {
     all: RecencyList,
-    /// Those that may leave; nothing if all may at all times.
+    /// The slots that may leave; `None` if all may at all times.
     leaving: Option<RecencyList>,
 }
 

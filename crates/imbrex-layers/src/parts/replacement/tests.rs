@@ -10,7 +10,7 @@ const SLOTS: u32 = 12;
 
 #[derive(Copy, Clone, Debug)]
 enum Act {
-    /// The block is used: it comes if it is not there, and somebody leaves for it if there is no room.
+    /// The block is used: it comes if it is not there, and another block leaves for it if there is no room.
     Use(u64),
     Remove(u32),
     Hold(u32),
@@ -94,7 +94,7 @@ impl Cache {
         self.order.inserted(slot, Lba(block));
     }
 
-    /// Asking changes nothing, and whoever may leave is found.
+    /// Asking changes nothing, and finds a block that may leave.
     fn coldest(&mut self) -> Option<u32> {
         let (first, again) = (self.order.coldest(), self.order.coldest());
         assert_eq!(first, again);

@@ -52,13 +52,13 @@ pub struct ZoneMap {
     pointer: Vec<u32>,
     /// Whether the physical zone can be written.
     writable: Vec<bool>,
-    /// Empty sequential zones that nobody owns; taken from the back.
+    /// Empty sequential zones without an owner; taken from the back.
     spare: Vec<u32>,
     /// Sequential zones that have been given up, which has not taken effect.
     given_up: BTreeSet<u32>,
     /// Sequential zones whose activation has not.
     activating: u32,
-    /// Conventional zones that nobody owns any more.
+    /// Conventional zones that have no owner any more.
     vacant: Vec<u32>,
 }
 
@@ -243,7 +243,7 @@ impl ZoneMap {
         !self.given_up.is_empty() || self.activating > 0
     }
 
-    /// Takes a conventional zone that nobody owns any more.
+    /// Takes a conventional zone that has no owner any more.
     pub fn take_vacant(&mut self) -> Option<u32> {
         self.vacant.pop()
     }
@@ -254,13 +254,14 @@ impl ZoneMap {
         !self.vacant.is_empty()
     }
 
-    /// Plans that `native`, one of those there are or the next one, lies in `to`. Where it lay belongs to nobody.
+    /// Plans that `native`, one of those there are or the next one, lies in `to`. The zone where it lay has no owner
+    /// then.
     pub fn put(&mut self, native: u32, to: u32, plan: &mut Plan) {
         plan.record(Record::Unit { unit: self.zones.unit(to), is: native });
         self.assign(native, to);
     }
 
-    /// Whether the native zone to be added next would lie in a conventional zone that nobody has used.
+    /// Whether the native zone to be added next would lie in a conventional zone that has not been used.
     #[must_use]
     pub fn next_is_conventional(&self) -> bool {
         self.natives() < self.at_first.split
@@ -273,8 +274,8 @@ impl ZoneMap {
         self.abandon(from, plan);
     }
 
-    /// Gives up a zone that nobody owns: it is spare, or vacant, once that has taken effect. An empty one waits as well,
-    /// because durable records may still put a native zone there.
+    /// Gives up a zone without an owner: it is spare, or vacant, once that has taken effect. An empty one waits as
+    /// well, because durable records may still put a native zone there.
     pub fn abandon(&mut self, physical: u32, plan: &mut Plan) {
         debug_assert!(self.owner[physical as usize] == NOBODY);
         if self.is_conventional(physical) {
@@ -290,7 +291,7 @@ impl ZoneMap {
         self.given_up.insert(physical);
     }
 
-    /// The zones of a conventional span, which nobody owns, are inactive from now on, and those of a sequential span
+    /// The zones of a conventional span, which have no owner, are inactive from now on, and those of a sequential span
     /// will be active.
     pub fn activate(&mut self, conventional: Range<u32>, sequential: Range<u32>) {
         self.vacant.retain(|zone| !conventional.contains(zone));
@@ -301,7 +302,7 @@ impl ZoneMap {
         }
     }
 
-    /// The zones of a sequential span are active and empty. One that was given up meanwhile may still be somebody's by
+    /// The zones of a sequential span are active and empty. One that was given up meanwhile may still have an owner by
     /// the durable records.
     pub fn activated(&mut self, span: Range<u32>) {
         self.activating -= span.len() as u32;
@@ -326,7 +327,7 @@ impl ZoneMap {
         self.place[native as usize] = to;
     }
 
-    /// A zone nobody owns has been reset, or given up.
+    /// A zone without an owner has been reset, or given up.
     pub fn freed(&mut self, space: Extent<Pba>) {
         let Some((physical, 0)) = self.zones.locate(space.start) else { return };
         let was_given_up = self.given_up.remove(&physical);

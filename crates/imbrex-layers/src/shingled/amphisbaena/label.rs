@@ -66,7 +66,7 @@ impl Label {
         self.current.is_some_and(|(rest, hot)| rest == at && hot)
     }
 
-    /// Of the request, `rest` is left.
+    /// `rest` is left of the request.
     #[inline]
     pub fn left(&mut self, rest: Extent<Lba>) {
         self.current = self.current.filter(|_| !rest.is_empty()).map(|(_, hot)| (rest, hot));

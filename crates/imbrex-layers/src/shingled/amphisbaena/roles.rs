@@ -32,7 +32,7 @@ impl Roles {
         Memory::growing::<[u32; 2]>(self.slots.into()) + self.filter.memory() + remembered * 2
     }
 
-    /// Nobody has a role. The hot buffer never has more than `most` of the `slots`.
+    /// No block has a role. The hot buffer never has more than `most` of the `slots`.
     pub fn new(rules: RoleRules, capacity: u64, slots: u32, most: u32) -> Self {
         let remembered = Remembered::new(capacity, rules.remembered(most));
         Self {
@@ -192,7 +192,7 @@ impl Roles {
         }
     }
 
-    /// After a crash nobody has a role and nothing is remembered.
+    /// After a crash no block has a role and nothing is remembered.
     pub fn clear(&mut self) {
         while let Some(number) = self.remembered.oldest() {
             self.remembered.remove(number);

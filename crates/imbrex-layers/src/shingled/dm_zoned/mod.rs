@@ -25,7 +25,7 @@
 //!   order of their chunks, as after the kernel has loaded its map.
 //!
 //! # Invariants
-//! - a zone belongs to one chunk in one role, or to nobody; a buffer zone is conventional and its chunk's data zone is
+//! - a zone belongs to one chunk in one role, or to none; a buffer zone is conventional and its chunk's data zone is
 //!   not;
 //! - a block is valid in one zone at most; what is valid in a sequential zone lies before its write pointer;
 //! - the map of a chunk switches once all its blocks are copied, by one record; an interrupted job changes no map.

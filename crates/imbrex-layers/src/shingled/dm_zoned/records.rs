@@ -64,8 +64,8 @@ impl DmZoned {
         Role::BOTH.iter().for_each(|&role| self.chunks.invalidate(at, role));
     }
 
-    /// Blocks are valid where a record puts them. While a checkpoint is being folded a zone may still be nobody's; what
-    /// is valid in it then follows with its chunk's region.
+    /// Blocks are valid where a record puts them. While a checkpoint is being folded a zone may still have no owner;
+    /// what is valid in it then follows with its chunk's region.
     fn apply_map(&mut self, at: Extent<Lba>, to: Pba) -> Result<(), Corrupt> {
         let wrong = || Corrupt(format!("a record puts {at:?} at {to:?}, where it cannot be"));
         let (zone, offset) = self.pool.locate(to).ok_or_else(wrong)?;

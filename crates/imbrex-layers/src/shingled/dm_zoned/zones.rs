@@ -144,7 +144,7 @@ impl ZonePool {
         self.usable[zone as usize]
     }
 
-    /// The percentage of conventional zones that nobody owns. A last one counts as none: the write that takes it waits
+    /// The percentage of conventional zones without an owner. A last one counts as none: the write that takes it waits
     /// next.
     pub fn free_percent(&self) -> u32 {
         match self.unowned_conventional {
@@ -153,7 +153,7 @@ impl ZonePool {
         }
     }
 
-    /// The conventional zones, which are the buffer, and those of them that somebody owns.
+    /// The conventional zones, which are the buffer, and how many of them have an owner.
     pub fn occupancy(&self) -> Occupancy {
         let blocks = |zones: u32| u64::from(zones) * u64::from(self.zone_blocks());
         let owned = self.usable_conventional - self.unowned_conventional;
@@ -175,17 +175,17 @@ impl ZonePool {
         self.unowned_conventional as usize > self.free[Kind::Conventional as usize].len()
     }
 
-    /// Whether a reserved zone is nobody's, free already or not.
+    /// Whether a reserved zone has no owner, free already or not.
     pub fn reserve_is_left(&self) -> bool {
         self.reserved.iter().any(|&zone| self.owner(zone) == NONE)
     }
 
-    /// Whether a usable sequential zone is nobody's, free already or not.
+    /// Whether a usable sequential zone has no owner, free already or not.
     pub fn sequential_is_coming(&self) -> bool {
         self.unowned_sequential > 0
     }
 
-    /// Plans that a zone nobody owns any more is free again.
+    /// Plans that a zone that has no owner any more is free again.
     pub fn release(&self, zone: u32, plan: &mut Plan) {
         debug_assert!(self.owner(zone) == NONE);
         if !self.is_usable(zone) {
@@ -217,8 +217,8 @@ impl ZonePool {
         self.free[kind as usize].push_back(zone);
     }
 
-    /// Mirrors the drive's report. Of the zones that nobody owns the first sequential ones are reserved; those that
-    /// were written are reset first.
+    /// Mirrors the drive's report. The first sequential zones without an owner are reserved; those that were written
+    /// are reset first.
     pub fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
         self.free.iter_mut().for_each(VecDeque::clear);
         self.is_free.fill(false);
@@ -243,7 +243,7 @@ impl ZonePool {
         Ok(())
     }
 
-    /// The usable zones that nobody owns: conventional ones and sequential ones.
+    /// The usable zones without an owner: conventional ones and sequential ones.
     fn count_unowned(&self) -> [u32; 2] {
         [0..self.conventional, self.conventional..self.len()]
             .map(|zones| zones.filter(|&zone| self.owner(zone) == NONE && self.is_usable(zone)).count() as u32)

@@ -96,7 +96,7 @@ impl Gathered {
         })
     }
 
-    /// Plans that what the stretch holds and nobody has written since is read into RAM.
+    /// Plans that RAM gets what the stretch holds, without the blocks that were written since.
     pub(super) fn collect(&self, stretch: &Stretch<'_>, plan: &mut Plan) {
         let (place, held) = stretch.old;
         for (from, to, _) in self.runs(stretch.from, stretch.to.min(held)).filter(|(.., is_newer)| !is_newer) {

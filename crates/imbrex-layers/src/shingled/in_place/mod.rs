@@ -15,8 +15,8 @@
 //! the request completes when its rewrite does, as the papers have it.
 //!
 //! With `gather = "zone"` the host's blocks go to RAM instead, as long as they are for one zone. A write to another
-//! one, or a flush, has that zone rewritten first, once, with all that was gathered. So whoever writes zone after zone,
-//! as a cache does that writes a region home, has each rewritten once.
+//! one, or a flush, has that zone rewritten first, once, with all that was gathered. So a host that writes zone after
+//! zone, as a cache does that writes a region home, has each rewritten once.
 //!
 //! # Invariants
 //! - a zone is open exactly if RAM holds blocks of it;

@@ -82,7 +82,7 @@ impl ZoneBuffer<LoopBack> {
         if self.policy.moved.is_empty() { Step::Wait } else { self.between_steps() }
     }
 
-    /// Whether a block at the tail is re-queued: nobody else has plans for its zone, which is hot.
+    /// Whether a block at the tail is re-queued: its zone is hot, and there are no other plans for it.
     fn is_requeued(&self, lba: Lba) -> bool {
         self.policy.is_hot(lba) && !self.apart.contains(&self.zones.native_of(lba).0)
     }

@@ -26,7 +26,7 @@
 //! large as before.
 //!
 //! # Termination
-//! Of an odd number of blocks the middle one counts as old, so at least half of the buffered blocks belong to zones
+//! If the number of blocks is odd the middle one counts as old, so at least half of the buffered blocks belong to zones
 //! that are not hot, and one cycle of the tail evicts at least one zone. When a whole request has to fit (`clean_for`),
 //! that may be too little: once as many blocks have been re-queued as are buffered, the zone of the least recently used
 //! block is evicted, and the tail begins another cycle.

@@ -322,7 +322,7 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         }
     }
 
-    /// Of what was not promoted, clean blocks leave: of one that has found its frame since, home holds a copy.
+    /// Clean blocks that were not promoted leave: home holds a copy of one that has found its frame since.
     fn freed(&mut self, space: Extent<Pba>, why: Freed) {
         for place in space.iter() {
             let Some(frame) = self.frame_of(place) else { continue };

@@ -6,8 +6,8 @@ use imbrex_core::layer::Step;
 use imbrex_core::plan::{Event, Place, Plan, Record, Why};
 
 impl<P: Policy> FlashCache<P> {
-    /// Of the blocks that are to leave, lets the clean ones go and orders the others by number, so that neighbours at
-    /// home are written together.
+    /// Lets the clean blocks go that are to leave, and orders the others by number, so that neighbours at home are
+    /// written together.
     pub fn settle_leaving(&mut self) {
         let mut leaving = std::mem::take(&mut self.leaving);
         leaving.retain(|&(_, frame)| {

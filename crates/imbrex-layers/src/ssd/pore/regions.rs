@@ -50,15 +50,15 @@ struct Unit {
 pub struct Regions {
     rules: Rules,
     units: Box<[Unit]>,
-    /// Those that are open, have dirty blocks or were used since the last division, and few others: a division looks at
-    /// no more of a large disk.
+    /// The regions that are open, have dirty blocks or were used since the last division, and few others: a division
+    /// looks at no more of a large disk.
     known: Bitmap,
     /// Blocks that count towards the period, of those that have left or come since the last division.
     counted: u32,
     /// Whether the period is over. The first division comes with the first block that has to leave: then the cache is
     /// full for the first time.
     is_over: bool,
-    /// By frame: whether its block was used once or more often in this period. Empty where nobody asks.
+    /// By frame: whether its block was used once or more often in this period. Empty where that is not needed.
     uses: Vec<u8>,
     /// The units with dirty blocks, the one to be opened first in front. Its memory is taken at the beginning.
     candidates: Vec<u32>,

@@ -11,7 +11,7 @@ pub struct Record {
     pub once: u32,
     /// Uses of its blocks in this period, in the cache or past it.
     pub accesses: u64,
-    /// Of these, those that found the block in the cache.
+    /// How many of these found the block in the cache.
     pub hits: u64,
 }
 

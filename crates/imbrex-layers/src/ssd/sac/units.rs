@@ -31,7 +31,7 @@ impl Cost {
 struct Unit {
     /// Dirty blocks of it in the cache.
     dirty: u32,
-    /// Of these, the ones that are known to be out of date.
+    /// How many of these are known to be out of date.
     out_of_date: u32,
     /// Which flush it was part of last; 0 if of none.
     flushed: u64,
@@ -40,12 +40,12 @@ struct Unit {
 /// The units, and which of them are to be written home.
 pub(super) struct Units {
     unit_blocks: u32,
-    /// Of the disk.
+    /// Blocks of the disk.
     blocks: u64,
     most_open: u32,
     rest: u32,
     units: Box<[Unit]>,
-    /// Those with dirty blocks.
+    /// The units with dirty blocks.
     dirty: DenseSet,
     /// Flushes so far.
     flushes: u64,
@@ -60,7 +60,7 @@ impl Units {
         Memory::of::<Unit>(self.units.len() as u64) + self.dirty.memory() + open
     }
 
-    /// Those of a disk of `blocks` blocks behind a cache of `frames` frames. At most `most_open` are open, and one
+    /// The units of a disk of `blocks` blocks behind a cache of `frames` frames. At most `most_open` are open, and one
     /// rests for `rest` flushes after its own.
     pub(super) fn new(unit_blocks: u32, blocks: u64, most_open: u32, rest: u32, frames: u32) -> Self {
         let units = blocks.div_ceil(unit_blocks.into()) as usize;

@@ -1,7 +1,7 @@
 //! When blocks were used last, and which of the dirty ones are out of date.
 //!
-//! A block goes out of date by what else is used, and nobody is told. So dirty blocks stand in the order of their use,
-//! and whoever decides asks for those at the front that have gone out of date since.
+//! A block goes out of date by what else is used, which is not noticed at once. So dirty blocks stand in the order of
+//! their use, and those at the front that have gone out of date since are found when a decision needs them.
 
 use crate::parts::bitmap::Bitmap;
 use crate::parts::recency::RecencyList;
@@ -19,7 +19,7 @@ pub(super) struct Uses {
     window: u64,
     /// Dirty blocks that are not known to be out of date, by their last use.
     fresh: RecencyList,
-    /// Those that are.
+    /// The slots that are out of date.
     out_of_date: Bitmap,
 }
 

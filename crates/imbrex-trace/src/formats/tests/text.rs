@@ -116,7 +116,7 @@ fn requests_in_order_of_completion_are_put_in_order_of_arrival() {
     offsets.remove(late);
     assert!(offsets.into_iter().eq(expected));
     assert_eq!(source.irregularities(), Irregularities { reordered: 2, out_of_order: 1, ..NONE });
-    // Those of one moment stay in the order of the file.
+    // Requests of one moment stay in the order of the file.
     let same = "5,0,R,0,1,512\n5,0,R,0,2,512\n4,0,R,0,3,512\n4,0,R,0,4,512\n5,0,R,0,5,512\n";
     let (requests, _) = drain(same.into(), 9).unwrap();
     assert!(requests.iter().map(|r| r.offset_bytes).eq([3, 4, 1, 2, 5]));

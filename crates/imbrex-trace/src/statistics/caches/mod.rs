@@ -8,9 +8,9 @@
 //! Memory: 4 bytes for each request, and while a policy runs 4 to 5 for each distinct offset: a recency list needs no
 //! links, since its order is that of the sequence itself (see `window.rs`).
 //!
-//! That is why these are not the policies that caches run (`parts/replacement/`). A cache does not know its requests
-//! beforehand, is told of slots, and picks victims before others come; its policies keep links and a hash table, 8 to
-//! 70 bytes for each block. A test holds the two against each other.
+//! So these are not the policies that caches run (`parts/replacement/`). A cache does not know its requests beforehand,
+//! is told of slots, and picks victims before others come; its policies keep links and a hash table, 8 to 70 bytes for
+//! each block. A test holds the two against each other.
 
 mod arc;
 mod lru;
@@ -73,7 +73,7 @@ impl MissRatios {
     /// Runs the policies. `watch` is told how many more requests were simulated, and can stop that.
     ///
     /// # Errors
-    /// Those of `watch` alone.
+    /// Only the errors of `watch`.
     pub fn of<E>(sequence: &Sequence, percent: f64, watch: &mut dyn FnMut(u64) -> Result<(), E>) -> Result<Self, E> {
         let entries = entries(percent, sequence.distinct);
         let lru = misses(sequence, Lru::new(sequence, entries), watch)?;

@@ -1,4 +1,4 @@
-//! What the bands hold, counted when somebody looks.
+//! What the bands hold, counted on demand.
 
 use super::{Bands, Role};
 use crate::parts::unit_pool;

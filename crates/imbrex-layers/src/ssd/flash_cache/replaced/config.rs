@@ -67,7 +67,7 @@ impl ReplacedConfig {
 mod tests {
     use super::*;
 
-    /// Those of the policies are what the sources have.
+    /// The defaults of the policies are what the sources have.
     #[test]
     fn shares_are_by_default_those_of_the_policies() {
         let both = [ReplacedConfig::default().shares(), Shares::default()];
