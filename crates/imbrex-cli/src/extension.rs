@@ -2,9 +2,9 @@
 
 use imbrex::replay::{Extension, GrowthOutcome};
 use imbrex::trace::TraceRange;
+use imbrex_terminal::table::{bytes, count, milliseconds, seconds};
 
 use crate::moment::{Moment, moment};
-use crate::table::{bytes, count, milliseconds, seconds};
 use crate::values::size;
 
 /// `SIZE@MOMENT`.

@@ -11,35 +11,26 @@ mod bands;
 mod bench;
 mod compare;
 mod comparison;
-mod duration;
 mod explore;
 mod extension;
 mod families;
 mod list;
 mod live;
 mod moment;
-mod names;
-mod new_file;
-mod new_folder;
-mod output;
 mod page;
 mod parallel;
 #[cfg(feature = "pictures")]
 mod pictures;
-mod progress;
 mod replay;
 mod report;
 mod reproduce;
 mod row;
 pub mod runs;
-mod say;
 mod scripted;
 mod series;
 mod setup;
-mod stop;
 mod story;
 mod sweep;
-mod table;
 mod trace;
 mod trace_file;
 mod validate;
@@ -52,6 +43,7 @@ use std::process::ExitCode;
 use anyhow::{Error, Result};
 use clap::{Parser, Subcommand};
 use imbrex::layers::LayerInfo;
+use imbrex_terminal::{say, stop};
 
 /// Translation layers for overlapped-track hard disks, compared on workloads
 #[derive(Parser)]

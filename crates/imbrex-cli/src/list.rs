@@ -7,12 +7,12 @@ use imbrex::layers;
 use imbrex::trace::profiles::{Profile, Volume};
 use imbrex::trace::workloads::built_in;
 use imbrex::trace::{FORMATS, FormatInfo};
+use imbrex_terminal::output::{Output, OutputArguments};
+use imbrex_terminal::table::{bytes, count, paragraphs, percent, table};
 use serde::Serialize;
 
 use crate::families::Families;
-use crate::output::{Output, OutputArguments};
 use crate::row::called;
-use crate::table::{bytes, count, paragraphs, percent, table};
 
 /// List the layers, drives, workloads or trace formats there are
 #[derive(Args)]

@@ -2,8 +2,7 @@
 
 use imbrex::replay::TraceMoment;
 use imbrex::trace::TraceRange;
-
-use crate::duration::{nanoseconds, whole};
+use imbrex_terminal::duration::{nanoseconds, whole};
 
 /// A moment on the command line.
 #[derive(Copy, Clone, Debug)]

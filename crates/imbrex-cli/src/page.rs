@@ -11,11 +11,11 @@ use imbrex::layers::LayerInfo;
 use imbrex::replay::{BandsLook, Observer, QUANTILES, ReplayOptions, TraceMoment, Window, WindowOutcome};
 use imbrex::trace::{TraceInfo, TraceRange};
 use imbrex_page::Report;
+use imbrex_terminal::new_file::NewFile;
+use imbrex_terminal::progress::Progress;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::new_file::NewFile;
-use crate::progress::Progress;
 use crate::row::Row;
 use crate::series;
 use crate::setup::{Case, Chosen};

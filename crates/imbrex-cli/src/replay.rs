@@ -11,18 +11,18 @@ use imbrex::replay::{
     BandSums, BandsLook, Below, CleaningTime, GrowthOutcome, Latency, Observer, SideSums, TrackSums, Window,
     WindowOutcome,
 };
+use imbrex_terminal::names::Names;
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::stop;
+use imbrex_terminal::table::{bytes, count, milliseconds, nanoseconds, number, paragraphs, percent, seconds, table};
 
 use crate::bands::{BandMap, BandsArguments};
 use crate::extension::{self, ExtensionArgument, extension};
-use crate::names::Names;
-use crate::output::OutputArguments;
 use crate::page::{self, PageArgument, Seen};
-use crate::progress::Progress;
 use crate::row::Row;
 use crate::series::{Series, window};
 use crate::setup::SetupArguments;
-use crate::stop;
-use crate::table::{bytes, count, milliseconds, nanoseconds, number, paragraphs, percent, seconds, table};
 use crate::trace_file::TraceFileArguments;
 use crate::values::layer;
 use crate::workload::{self, Known};

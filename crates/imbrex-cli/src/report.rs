@@ -72,7 +72,7 @@ fn rows(path: &Path) -> Result<Vec<Value>> {
     Ok(rows)
 }
 
-/// Rows whose columns are named by their levels, as [`output::csv`](crate::output::csv) writes them.
+/// Rows whose columns are named by their levels, as [`output::csv`](imbrex_terminal::output::csv) writes them.
 fn rows_of_csv(path: &Path) -> Result<Vec<Value>> {
     let mut reader = csv::Reader::from_path(path).map_err(|cause| anyhow!("cannot be read: {cause}"))?;
     let names = reader.headers()?.clone();
@@ -130,7 +130,7 @@ mod tests {
             "schema": "imbrex.run/3", "seed": 7, "part": 0.1, "is": true, "of": { "a": { "b": 1 }, "c": "1%" }, "all": [1, 2],
         })];
         let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
-        fs::write(file.path(), crate::output::csv(&rows).unwrap()).unwrap();
+        fs::write(file.path(), imbrex_terminal::output::csv(&rows).unwrap()).unwrap();
         assert_eq!(super::rows(file.path()).unwrap(), rows);
     }
 }

@@ -4,11 +4,11 @@ use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers::LayerInfo;
 use imbrex::replay::{BufferSize, Outcome, ReplayOptions, Scheduler, WarmUp};
 use imbrex::trace::Irregularities;
+use imbrex_terminal::duration;
+use imbrex_terminal::names::Names;
+use imbrex_terminal::table;
 use serde::Serialize;
 
-use crate::duration;
-use crate::names::Names;
-use crate::table;
 use crate::workload::Known;
 
 /// The version of [`Row`].

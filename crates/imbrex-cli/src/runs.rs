@@ -5,14 +5,15 @@
 //! serialize with the fields of `docs/json.md`, and errors are the program's messages. Nothing is printed, but for the
 //! bars of [`Progress`] that tells no [`Listener`].
 
+pub use imbrex_terminal::output::columns;
+pub use imbrex_terminal::progress::{Listener, Progress};
+pub use imbrex_terminal::say::one_line;
+
 pub use crate::families::Families;
 pub use crate::list::recording_of;
-pub use crate::output::columns;
 pub use crate::page::{Seen, watched};
 pub use crate::parallel::{cores, each};
-pub use crate::progress::{Listener, Progress};
 pub use crate::row::Row;
-pub use crate::say::one_line;
 pub use crate::scripted::{Configured, Run, Words};
 pub use crate::setup::{Case, Chosen, Fit, named_drive};
 pub use crate::trace::stat::TraceReport;

@@ -9,6 +9,7 @@ use clap::Parser;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::replay::{BandsLook, Observer, Window, WindowOutcome};
 use imbrex::trace::{FileOptions, Workload};
+use imbrex_terminal::progress::{Listener, Progress};
 use serde_json::Value;
 
 use crate::bands::BandMap;
@@ -18,7 +19,6 @@ use crate::families::Families;
 use crate::moment::{Moment, moment};
 use crate::page::{self, Seen};
 use crate::parallel;
-use crate::progress::{Listener, Progress};
 use crate::row::Row;
 use crate::series::{self, window};
 use crate::setup::{Case, Chosen, SetupArguments};

@@ -7,11 +7,10 @@ use anyhow::{Result, anyhow};
 use imbrex::layers::LayerInfo;
 use imbrex::replay::{self, Observer, Window};
 use imbrex::trace::TraceInfo;
+use imbrex_terminal::duration::{nanoseconds, whole};
+use imbrex_terminal::new_file::NewFile;
+use imbrex_terminal::output::{cell, columns};
 use serde::Serialize;
-
-use crate::duration::{nanoseconds, whole};
-use crate::new_file::NewFile;
-use crate::output::{cell, columns};
 
 /// The version of [`Point`].
 const SCHEMA: &str = "imbrex.series/2";

@@ -13,8 +13,8 @@ use imbrex::replay::{
     Setup, Simulation, TraceMoment, WarmUp, Window,
 };
 use imbrex::trace::Workload;
+use imbrex_terminal::progress::Progress;
 
-use crate::progress::Progress;
 use crate::row::Row;
 use crate::values::{Capacity, Setting, capacity, part, setting, size, warm_up};
 use crate::workload::Known;

@@ -10,15 +10,15 @@ use anyhow::{Error, Result};
 use imbrex::drive::DrivePreset;
 use imbrex::layers::{self, Family};
 use imbrex::replay::ReplayOptions;
+use imbrex_terminal::names::Names;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::table::{count, paragraphs, percent, seconds};
 
 use crate::comparison::{self, Named};
-use crate::names::Names;
 use crate::page::{self, Seen};
 use crate::parallel;
-use crate::progress::Progress;
 use crate::row::Row;
 use crate::setup::{Case, Chosen, Fit, named_drive};
-use crate::table::{count, paragraphs, percent, seconds};
 use crate::values::size;
 use crate::workload::Known;
 

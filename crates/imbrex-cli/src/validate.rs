@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 use imbrex::validate::{self, Comparison, Verdict};
+use imbrex_terminal::output::{Format, OutputArguments};
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::say::note;
+use imbrex_terminal::table::{paragraphs, table};
 use serde::Serialize;
 
-use crate::output::{Format, OutputArguments};
 use crate::parallel;
-use crate::progress::Progress;
-use crate::say::note;
-use crate::table::{paragraphs, table};
 
 /// The version of [`Check`].
 const SCHEMA: &str = "imbrex.check/1";

@@ -5,8 +5,7 @@ use std::fmt;
 use anyhow::{Result, bail};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::replay::{BufferSize, WarmUp};
-
-use crate::duration::{nanoseconds, whole};
+use imbrex_terminal::duration::{nanoseconds, whole};
 
 /// The size of the drive on the command line.
 #[derive(Copy, Clone, PartialEq, Eq)]

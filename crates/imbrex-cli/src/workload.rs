@@ -6,8 +6,7 @@ use std::num::NonZeroU64;
 use anyhow::{Result, bail};
 use imbrex::trace::derived::dense::{Dense, Numbering};
 use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
-
-use crate::progress::{Piece, Progress};
+use imbrex_terminal::progress::{Piece, Progress};
 
 /// How many requests between two looks at the clock for the progress bar.
 const PROGRESS_EVERY: u64 = 4096;

@@ -10,17 +10,17 @@ use clap::Args;
 use imbrex::contents::Contents;
 use imbrex::replay::{BandsLook, TraceMoment};
 use imbrex::trace::{TraceInfo, TraceRange};
+use imbrex_terminal::new_file::NewFile;
+use imbrex_terminal::output::csv;
+#[cfg(feature = "pictures")]
+use imbrex_terminal::table::count;
 use serde::Serialize;
 
 use crate::moment::{Moment, moment};
-use crate::new_file::NewFile;
-use crate::output::csv;
 #[cfg(feature = "pictures")]
 use crate::pictures;
 #[cfg(feature = "pictures")]
 use crate::row::called;
-#[cfg(feature = "pictures")]
-use crate::table::count;
 use row::Track;
 use row::Zone;
 pub use row::{Band, Of};

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use anyhow::{Result, anyhow};
 use imbrex::contents::BandContent;
 use imbrex::replay::BandSums;
+use imbrex_terminal::table::count;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::{COLOURS, FONT, LEGEND, WIDTH, legend};
-use crate::table::count;
 
 /// The height of a panel, and of the title above all.
 const PANEL: u32 = 300;

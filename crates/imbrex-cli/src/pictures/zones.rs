@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use imbrex::contents::ZoneContent;
+use imbrex_terminal::table::count;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::{COLOURS, FONT, LEGEND, stacked};
-use crate::table::count;
 
 /// The height of a panel.
 const PANEL: u32 = 240;

@@ -1,13 +1,13 @@
 //! The data of a paper's figures.
 
 use anyhow::Result;
+use imbrex_terminal::new_folder::NewFolder;
+use imbrex_terminal::output::csv;
 use serde::Serialize;
 
 use super::metric::Metric;
 use super::paper::{Figure, Study};
 use super::results::Results;
-use crate::new_folder::NewFolder;
-use crate::output::csv;
 
 /// The version of [`Bar`].
 const SCHEMA: &str = "imbrex.figure/1";

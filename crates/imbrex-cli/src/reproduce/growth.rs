@@ -8,18 +8,18 @@ use imbrex::drive::DrivePreset;
 use imbrex::layers;
 use imbrex::replay::{Extension, Observer, ReplayOptions, ServedRequest, TraceMoment, Window, WindowOutcome};
 use imbrex::trace::Workload;
+use imbrex_terminal::new_folder::NewFolder;
+use imbrex_terminal::output::csv;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::table::{bytes, count, milliseconds, number, seconds, table};
 use serde::Serialize;
 
 use super::claim::Data;
 use super::measure::Grown;
 use super::paper::{Asked, Growth, Paper};
-use crate::new_folder::NewFolder;
-use crate::output::csv;
 use crate::parallel;
-use crate::progress::Progress;
 use crate::row::Row;
 use crate::setup::{Case, Chosen, Fit, named_drive};
-use crate::table::{bytes, count, milliseconds, number, seconds, table};
 use crate::workload::Known;
 
 /// The versions of [`Sums`] and [`Dot`].

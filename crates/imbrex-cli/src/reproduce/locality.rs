@@ -8,11 +8,11 @@ use imbrex::buffer_size::BufferSize;
 use imbrex::trace::statistics::updates::{UpdatePeriods, period_name};
 use imbrex::trace::statistics::{StatisticsOptions, TraceStatistics};
 use imbrex::trace::{TraceSource, Workload};
+use imbrex_terminal::new_folder::NewFolder;
+use imbrex_terminal::output::csv;
+use imbrex_terminal::progress::Progress;
 use serde::Serialize;
 
-use crate::new_folder::NewFolder;
-use crate::output::csv;
-use crate::progress::Progress;
 use crate::workload::Watched;
 
 /// Where writes are shown, as many are picked, evenly.

@@ -1,9 +1,9 @@
 //! What a run is measured by.
 
 use imbrex::replay::CleaningTime;
+use imbrex_terminal::table::{bytes, count, milliseconds, number, percent};
 
 use crate::row::Row;
-use crate::table::{bytes, count, milliseconds, number, percent};
 
 /// A number that a run gives, or does not.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -6,17 +6,17 @@ use anyhow::Result;
 use imbrex::replay::{Observer, ReplayOptions, Window, WindowOutcome};
 use imbrex::trace::derived::writes::Writes;
 use imbrex::trace::{TraceError, TraceInfo, TraceRequest, TraceSource, Workload};
+use imbrex_terminal::new_folder::NewFolder;
+use imbrex_terminal::output::csv;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::table::{grid, number, percent};
 use serde::Serialize;
 
 use super::claim::Data;
 use super::measure::Part;
 use super::paper::{Mix, Variant};
-use crate::new_folder::NewFolder;
-use crate::output::csv;
 use crate::parallel;
-use crate::progress::Progress;
 use crate::setup::{Case, Chosen};
-use crate::table::{grid, number, percent};
 use crate::workload::{Known, Watched};
 
 /// The version of [`Point`].

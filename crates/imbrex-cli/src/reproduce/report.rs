@@ -1,15 +1,16 @@
 //! A reproduction for people: the workloads, a table for each figure, the claims.
 
+use imbrex_terminal::names::Names;
+use imbrex_terminal::table::{bytes, count, grid, number, paragraphs, percent, table};
+
 use super::claim::{Finding, Verdict};
 use super::figures::relative;
 use super::metric::Metric;
 use super::paper::{Figure, Study};
 use super::results::Results;
 use super::{growth, mix, sweep, turnover};
-use crate::names::Names;
 use crate::row::{Row, called};
 use crate::setup::Fit;
-use crate::table::{bytes, count, grid, number, paragraphs, percent, table};
 
 /// More variants than these go below each other.
 const MOST_COLUMNS: usize = 8;

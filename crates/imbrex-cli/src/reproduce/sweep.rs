@@ -13,16 +13,16 @@ use imbrex::layers;
 use imbrex::plan::Why;
 use imbrex::replay::{ReplayOptions, WarmUp};
 use imbrex::trace::Workload;
+use imbrex_terminal::new_folder::NewFolder;
+use imbrex_terminal::output::csv;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::table::{bytes, count, milliseconds, number, table};
 use serde::Serialize;
 
 use super::claim::Data;
-use crate::new_folder::NewFolder;
-use crate::output::csv;
 use crate::parallel;
-use crate::progress::Progress;
 use crate::row::Row;
 use crate::setup::{Case, Chosen, Fit, named_drive};
-use crate::table::{bytes, count, milliseconds, number, table};
 use crate::workload::Known;
 
 /// The version of [`Point`].

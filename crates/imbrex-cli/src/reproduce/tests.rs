@@ -193,7 +193,7 @@ fn the_report_says_what_is_not_met() {
     let text = report::shown(&results, &findings);
     let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
     assert!(line("more ").contains("NOT MET") && line("fewer ").contains(" met "));
-    let rmw = crate::table::count(results.row("zipf", "in place").unwrap().outcome.rmw);
+    let rmw = imbrex_terminal::table::count(results.row("zipf", "in place").unwrap().outcome.rmw);
     assert!(line("zipf (synthetic)").ends_with(&rmw), "{text}");
     assert!(text.contains("The paper: fewer"));
     let not_met = findings.iter().filter(|finding| finding.verdict == Verdict::NotMet).count();

@@ -7,17 +7,17 @@ use imbrex::drive::DrivePreset;
 use imbrex::layers;
 use imbrex::replay::ReplayOptions;
 use imbrex::trace::TraceSource;
+use imbrex_terminal::new_folder::NewFolder;
+use imbrex_terminal::output::csv;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::table::{count, number, percent, table};
 use serde::Serialize;
 
 use super::metric::Metric;
 use super::paper::Turnover;
-use crate::new_folder::NewFolder;
-use crate::output::csv;
 use crate::parallel;
-use crate::progress::Progress;
 use crate::row::{Row, called};
 use crate::setup::{Case, Chosen, Fit};
-use crate::table::{count, number, percent, table};
 use crate::workload::Known;
 
 /// The version of [`Point`].

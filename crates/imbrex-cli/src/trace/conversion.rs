@@ -9,13 +9,13 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use imbrex::trace::write::{self, TraceWriter, WriteError, WriteFormat, Written};
 use imbrex::trace::{Compression, FileOptions, TraceInfo, TraceSource, Workload};
+use imbrex_terminal::new_file::NewFile;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::say::note;
+use imbrex_terminal::stop;
+use imbrex_terminal::table::{bytes, count};
 
-use crate::new_file::NewFile;
-use crate::progress::Progress;
 use crate::row::mended;
-use crate::say::note;
-use crate::stop;
-use crate::table::{bytes, count};
 use crate::values::size;
 use crate::workload::{self, Known, Watched};
 

@@ -6,10 +6,10 @@ use anyhow::Result;
 use clap::Args;
 use imbrex::trace::Workload;
 use imbrex::trace::derived::prepopulated::{Prepopulated, Prepopulation};
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::stop;
 
 use super::conversion::{self, Target};
-use crate::progress::Progress;
-use crate::stop;
 use crate::trace_file::TraceFileArguments;
 use crate::workload::Watched;
 

@@ -2,9 +2,9 @@
 
 use imbrex::trace::Workload;
 use imbrex::trace::profiles::Figures;
+use imbrex_terminal::table::{count, number, percent};
 
 use super::lines::{Line, line};
-use crate::table::{count, number, percent};
 
 /// The published figures of a profile's volume.
 pub fn of(workload: &Workload) -> Option<Figures> {

@@ -8,16 +8,16 @@ use imbrex::buffer_size::BufferSize;
 use imbrex::trace::profiles::Figures;
 use imbrex::trace::statistics::{Collection, StatisticsOptions, TraceStatistics};
 use imbrex::trace::{TraceSource, Workload};
+use imbrex_terminal::names::Names;
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::stop;
+use imbrex_terminal::table::{grid, paragraphs};
 use serde::Serialize;
 
 use super::{lines, published};
-use crate::names::Names;
-use crate::output::OutputArguments;
 use crate::parallel;
-use crate::progress::Progress;
 use crate::row::called;
-use crate::stop;
-use crate::table::{grid, paragraphs};
 use crate::trace_file::TraceFileArguments;
 use crate::workload::{self, Watched};
 

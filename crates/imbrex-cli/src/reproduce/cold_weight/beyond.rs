@@ -1,10 +1,10 @@
 //! Beyond the paper: what it names as future work, and others' rules, on the same aged disks.
 
+use imbrex_terminal::table::{count, grid};
 use serde::Serialize;
 
 use super::paper::{TABLES, WEIGHTS, WORKLOADS};
 use super::results::{Aged, Cell, Counted, Results};
-use crate::table::{count, grid};
 
 /// The version of [`Line`].
 const SCHEMA: &str = "imbrex.beyond/1";

@@ -3,18 +3,18 @@
 use anyhow::Result;
 #[cfg(feature = "pictures")]
 use imbrex::contents::BandContent;
+use imbrex_terminal::new_folder::NewFolder;
+use imbrex_terminal::output::csv;
+#[cfg(feature = "pictures")]
+use imbrex_terminal::table::count;
 
 use super::paper::{Table, WORKLOADS};
 use super::results::{Aged, Cell, Counted, Results};
 use crate::bands::{Band, Of};
-use crate::new_folder::NewFolder;
-use crate::output::csv;
 #[cfg(feature = "pictures")]
 use crate::pictures::{self, BandsPanel};
 #[cfg(feature = "pictures")]
 use crate::row::called;
-#[cfg(feature = "pictures")]
-use crate::table::count;
 
 /// Writes the data of every figure and draws it.
 pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {

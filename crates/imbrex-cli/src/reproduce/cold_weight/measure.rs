@@ -1,9 +1,10 @@
 //! How the claims are measured.
 
+use imbrex_terminal::table::{count, number};
+
 use super::paper::{TABLES, WEIGHTS, WORKLOADS};
 use super::results::{Aged, Cell, Counted, Results, unknown};
 use crate::reproduce::measured::{Described, Measured};
-use crate::table::{count, number};
 
 /// Weights from this one on are too large, says the paper; up to the other one are small.
 const LARGE: u32 = 70;

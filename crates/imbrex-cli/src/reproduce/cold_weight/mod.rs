@@ -19,10 +19,10 @@ use std::num::NonZeroU64;
 
 use anyhow::Result;
 use imbrex::trace::Workload;
+use imbrex_terminal::new_folder::NewFolder;
+use imbrex_terminal::output::csv;
 
 use super::claim::{Claim, Finding};
-use crate::new_folder::NewFolder;
-use crate::output::csv;
 pub use arguments::ColdWeightArguments;
 use claims::CLAIMS;
 use measure::Measure;

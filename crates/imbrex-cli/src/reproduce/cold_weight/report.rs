@@ -1,5 +1,7 @@
 //! The reproduction for people: the set-up, the tables, the claims.
 
+use imbrex_terminal::table::{bytes, count, paragraphs, table};
+
 use super::TITLE;
 use super::beyond;
 use super::paper::WORKLOADS;
@@ -9,7 +11,6 @@ use super::tables;
 use crate::reproduce::claim::Finding;
 use crate::reproduce::report::{claims, notes};
 use crate::row::{Row, called};
-use crate::table::{bytes, count, paragraphs, table};
 
 /// All of it.
 pub fn shown(results: &Results, findings: &[Finding]) -> String {

@@ -11,12 +11,12 @@ use imbrex::replay::{BandsLook, BufferSize, Observer, ReplayOptions, WarmUp, Win
 use imbrex::trace::Workload;
 use imbrex::trace::derived::prepopulated::{Prepopulated, Prepopulation};
 use imbrex::trace::derived::writes::Writes;
+use imbrex_terminal::progress::Progress;
 
 use super::beyond::{self, BEYOND};
 use super::paper::WEIGHTS;
 use super::results::{Cell, Results};
 use crate::parallel;
-use crate::progress::Progress;
 use crate::setup::{Case, Chosen, Fit};
 use crate::workload::{Known, Watched};
 

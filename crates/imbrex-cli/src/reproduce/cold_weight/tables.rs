@@ -1,11 +1,11 @@
 //! The tables of the paper beside the runs, as data and for people.
 
+use imbrex_terminal::table::{count, grid};
 use serde::Serialize;
 
 use super::paper::{Table, WORKLOADS};
 use super::results::{Aged, Cell, Counted, Results};
 use crate::row::called;
-use crate::table::{count, grid};
 
 /// The version of [`Line`].
 const SCHEMA: &str = "imbrex.moved/1";

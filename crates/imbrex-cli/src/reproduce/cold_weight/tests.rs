@@ -7,12 +7,12 @@ use imbrex::plan::Why;
 use imbrex::replay::{BandSums, BufferSize, ReplayOptions};
 use imbrex::trace::Workload;
 use imbrex::trace::derived::prepopulated::{Prepopulated, Prepopulation};
+use imbrex_terminal::progress::Progress;
 
 use super::paper::WEIGHTS;
 use super::results::{Aged, Cell, Counted, Results};
 use super::runs;
 use super::*;
-use crate::progress::Progress;
 use crate::setup::{Case, Chosen, Fit};
 use crate::workload::{Known, Watched};
 

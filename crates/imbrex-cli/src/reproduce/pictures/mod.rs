@@ -7,6 +7,7 @@ mod panels;
 mod sweeps;
 
 use anyhow::{Result, anyhow};
+use imbrex_terminal::new_folder::NewFolder;
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -15,7 +16,6 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::paper::{Figure, Study};
 use super::results::Results;
 use super::{mix, turnover};
-use crate::new_folder::NewFolder;
 use crate::pictures::{FIRST_NAME, FONT, LEGEND, NAME_HEIGHT, WIDTH, colour, highest, legend};
 
 const HEIGHT: u32 = 420;

@@ -17,13 +17,14 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "imbrex",
     "imbrex-derive",
     "imbrex-live",
     "imbrex-nbdkit",
     "imbrex-ublk",
     "imbrex-page",
+    "imbrex-terminal",
     "imbrex-cli",
     "imbrex-python",
 ];
