@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use imbrex::drive::{DrivePreset, MediaSpec};
+use imbrex::drive::DrivePreset;
 use imbrex::layers;
 use imbrex::trace::profiles::{Profile, Volume};
 use imbrex::trace::workloads::built_in;
@@ -11,8 +11,9 @@ use imbrex_terminal::output::{Output, OutputArguments};
 use imbrex_terminal::table::{bytes, count, paragraphs, percent, table};
 use serde::Serialize;
 
-use crate::families::Families;
-use crate::row::called;
+use imbrex_runs::case::recording_of;
+use imbrex_runs::families::Families;
+use imbrex_runs::row::called;
 
 /// List the layers, drives, workloads or trace formats there are
 #[derive(Args)]
@@ -154,21 +155,6 @@ fn list_drives(output: Output) -> Result<()> {
         let headings = ["drive", "recording", ">capacity", ">zones", ">conventional", "description"];
         table(headings, drives.iter().map(cells))
     })
-}
-
-/// How a drive records, in a word; its zones; and how many of them are conventional.
-pub fn recording_of(preset: &DrivePreset) -> (&'static str, u32, u32) {
-    match preset.media {
-        MediaSpec::Conventional { .. } => ("conventional", 0, 0),
-        MediaSpec::Banded { .. } => ("banded", 0, 0),
-        MediaSpec::Interlaced(_) => ("interlaced", 0, 0),
-        MediaSpec::Hybrid(hybrid) => {
-            let zones = hybrid.fixed_zones + hybrid.realms * hybrid.sequential_zones;
-            ("hybrid", zones, hybrid.fixed_zones)
-        }
-        MediaSpec::Zoned { zones, conventional_zones, .. } => ("zoned", zones, conventional_zones),
-        MediaSpec::Flash { .. } => ("flash", 0, 0),
-    }
 }
 
 fn list_workloads(output: Output) -> Result<()> {

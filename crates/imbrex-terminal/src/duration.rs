@@ -14,6 +14,11 @@ pub fn nanoseconds(text: &str) -> Option<u64> {
     UNITS.iter().find_map(|(suffix, ns)| text.strip_suffix(suffix).and_then(whole)?.checked_mul(*ns))
 }
 
+/// A number of nanoseconds as it would be read; what is less than a millisecond of it is left out.
+pub fn written(ns: u64) -> String {
+    format!("{}ms", ns / 1_000_000)
+}
+
 /// A number of nanoseconds, in the largest unit of which they are a whole number; in seconds if there is none.
 pub fn shown(ns: u64) -> String {
     match UNITS.iter().rev().find(|(_, unit)| ns.is_multiple_of(*unit)) {
@@ -36,6 +41,7 @@ mod tests {
         ] {
             assert_eq!(nanoseconds(text), Some(ns));
             assert_eq!(shown(ns), said);
+            assert_eq!(nanoseconds(&written(ns)), Some(ns));
         }
         assert_eq!(shown(1), "0.000000001 s");
         for text in ["", "5", "0s", "-1s", "1.5h", "99999999999h"] {

@@ -17,7 +17,7 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 12] = [
     "imbrex",
     "imbrex-derive",
     "imbrex-live",
@@ -25,6 +25,9 @@ const CRATES: [&str; 9] = [
     "imbrex-ublk",
     "imbrex-page",
     "imbrex-terminal",
+    "imbrex-pictures",
+    "imbrex-runs",
+    "imbrex-papers",
     "imbrex-cli",
     "imbrex-python",
 ];
