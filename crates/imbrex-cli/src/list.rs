@@ -14,6 +14,7 @@ use serde::Serialize;
 use imbrex_runs::case::recording_of;
 use imbrex_runs::families::Families;
 use imbrex_runs::row::called;
+use imbrex_runs::schema::schema;
 
 /// List the layers, drives, workloads or trace formats there are
 #[derive(Args)]
@@ -34,6 +35,8 @@ enum What {
     Workloads,
     /// Formats of trace files
     Formats,
+    /// The JSON Schema of a specification of runs, and of the rows that come of it
+    Schema,
 }
 
 #[derive(Serialize)]
@@ -106,6 +109,7 @@ impl List {
             What::Drives => list_drives(output),
             What::Workloads => list_workloads(output),
             What::Formats => list_formats(output),
+            What::Schema => output.document(&schema()),
         }
     }
 }

@@ -7,15 +7,18 @@ use imbrex::trace::Irregularities;
 use imbrex_terminal::duration;
 use imbrex_terminal::names::Names;
 use imbrex_terminal::table;
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
+use crate::described;
 use crate::workload::Known;
 
 /// The version of [`Row`].
 const VERSION: &str = "imbrex.run/3";
 
 /// One workload on one layer
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Row {
     /// The version of this schema
     pub schema: &'static str,
@@ -34,10 +37,12 @@ pub struct Row {
     /// The address range of the workload in bytes
     pub range_bytes: u64,
     /// What the reader of the trace mended, and what it left out
+    #[schemars(with = "described::Irregularities")]
     pub irregularities: Irregularities,
     /// The name of the layer
     pub layer: &'static str,
     /// The fields of its configuration that were set
+    #[schemars(with = "Map<String, Value>")]
     pub config: toml::Table,
     /// The name of the drive
     pub drive: String,
@@ -52,13 +57,16 @@ pub struct Row {
     /// Blocks that the layer offers the host
     pub capacity_blocks: u64,
     /// The persistent buffer as it was asked for; null for a layer without one
+    #[schemars(with = "Option<String>")]
     pub buffer: Option<BufferSize>,
     /// Blocks of it
     pub buffer_blocks: u64,
     /// How the workload was replayed
+    #[schemars(with = "described::Options")]
     pub options: ReplayOptions,
     /// What was measured
     #[serde(flatten)]
+    #[schemars(with = "described::Outcome")]
     pub outcome: Outcome,
 }
 

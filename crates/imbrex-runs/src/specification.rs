@@ -151,3 +151,81 @@ impl Specification {
         workload::named(&self.workloads, self.setup.requests, seed, &options)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Parser)]
+    #[command(no_binary_name = true)]
+    struct Words {
+        #[command(flatten)]
+        specification: Specification,
+    }
+
+    fn read(fields: Value) -> Result<Value> {
+        let Value::Object(fields) = fields else { panic!("{fields} is no object") };
+        Ok(serde_json::to_value(Specification::read(fields)?)?)
+    }
+
+    #[test]
+    fn options_and_fields_say_the_same() {
+        let words = "zipf --layers fifo-log,sac --jobs 2 --event D --volume 3 --drive small-zoned --capacity 1GiB --zone-size 2MiB \
+                     --conventional-zones 10% --buffer 300blocks --set fifo-log.spare_zones=2 --requests 9 --seed 7 \
+                     --queue-depth 4 --scheduler c-look --scheduler-depth 8 --prefill 0.5 --warm-up 90s --no-idle \
+                     --as-live --journal-blocks 64 --trace-format msr --dense --beyond wrap";
+        let words = Words::try_parse_from(words.split_whitespace()).map_err(|e| e.to_string()).unwrap();
+        let fields = json!({
+            "workloads": ["zipf"], "layers": ["fifo-log", "sac"], "jobs": 2, "event": "D", "volume": "3",
+            "drive": "small-zoned", "capacity": 1 << 30, "zone_size": "2MiB", "conventional_zones": "10%",
+            "buffer": "300blocks", "config": { "fifo-log": { "spare_zones": 2 } }, "requests": 9, "seed": 7,
+            "queue_depth": 4, "scheduler": "c-look", "scheduler_depth": 8, "prefill": 0.5, "warm_up": "90s",
+            "no_idle": true, "as_live": true, "journal_blocks": 64, "trace_format": "msr", "dense": true,
+            "beyond": "wrap",
+        });
+        assert_eq!(serde_json::to_value(&words.specification).unwrap(), read(fields).unwrap());
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let fields = json!({
+            "family": "banded", "capacity": "fit", "warm_up": 7, "window": 1000, "extend": "25GiB@10%",
+            "contents": ["25%", 1000, "2h"], "watch": true, "untimed": true,
+        });
+        let written = read(fields).unwrap();
+        assert_eq!(written["contents"], json!(["25%", "1000", "7200000ms"]));
+        assert_eq!((&written["window"], &written["extend"]), (&json!("1000req"), &json!("25GiB@10%")));
+        assert_eq!(read(written.clone()).unwrap(), written);
+        assert_eq!(read(json!({})).unwrap(), serde_json::to_value(Specification::default()).unwrap());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_behind_the_name_of_its_field() {
+        for (fields, said) in [
+            (json!({ "queue_depth": "many" }), "queue_depth: invalid type"),
+            (json!({ "buffer": "2x" }), "buffer: '2x' is no buffer size"),
+            (json!({ "seed": 1, "window": "1 parsec" }), "window: write a time such as"),
+            (json!({ "layers": ["fifo"] }), "layers: there is no layer 'fifo'"),
+            (json!({ "family": "flat" }), "family: there is no family 'flat'; known are shingled"),
+            (json!({ "config": { "fifo": {} } }), "config: there is no layer 'fifo'"),
+            (json!({ "colour": "red" }), "colour: unknown field `colour`"),
+            (json!({ "no-idle": true }), "no-idle: unknown field `no-idle`"),
+            (json!({ "stretch": true, "dense": true }), "stretch: it cannot be used with dense"),
+            (json!({ "family": "ssd", "drive": "exos-x18z" }), "family: it cannot be used with drive"),
+            (json!({ "untimed": true, "scheduler": "sptf" }), "untimed: it cannot be used with scheduler"),
+            (json!({ "journal_blocks": 7 }), "journal_blocks: it needs as_live"),
+        ] {
+            let error = read(fields).unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
+        }
+        let named = Specification { workloads: vec!["none.csv".to_owned()], ..Specification::default() };
+        let seeded = Specification { setup: Setup { seed: Some(1), ..Setup::default() }, ..named };
+        let error = seeded.named().map(drop).unwrap_err();
+        assert!(error.to_string().starts_with("--seed: none.csv is no synthetic workload"), "{error}");
+        let wrong = error.downcast::<Wrong>().unwrap();
+        assert!(wrong.by_field().starts_with("seed: none.csv is no synthetic workload"), "{wrong:?}");
+    }
+}

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -55,11 +55,24 @@ impl Output {
 
     /// Writes `rows`, or the table that shows them.
     pub fn write<T: Serialize>(self, rows: &[T], table: impl FnOnce() -> String) -> Result<()> {
-        let mut text = match self.format {
+        let text = match self.format {
             Format::Table => table().into_bytes(),
             Format::Json => serde_json::to_vec_pretty(rows)?,
             Format::Csv => csv(rows)?,
         };
+        self.text(text)
+    }
+
+    /// Writes what is no rows, as JSON even where a table is the usual format.
+    pub fn document(self, document: &impl Serialize) -> Result<()> {
+        if self.format == Format::Csv {
+            bail!("--format csv: this has no rows; it is written as JSON");
+        }
+        let text = serde_json::to_vec_pretty(document)?;
+        self.text(text)
+    }
+
+    fn text(self, mut text: Vec<u8>) -> Result<()> {
         if !text.ends_with(b"\n") {
             text.push(b'\n');
         }
