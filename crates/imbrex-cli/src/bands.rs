@@ -1,5 +1,5 @@
-//! `--bands`: what each band, track or zone of a layer holds, at the end of a replay and at chosen moments, as data and as
-//! a picture.
+//! `--bands`: what each band, track or zone of a layer holds, at the end of a replay and at chosen moments, as data
+//! and as a picture.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What programs run: a [`Specification`](specification::Specification) of workloads, layers and drives, which a command
-//! line, a JSON object or a program fills, and a [`Row`](row::Row) for each run that comes of it.
+//! What programs run: a [`Specification`](specification::Specification) of workloads, layers and drives, which a
+//! command line, a JSON object or a program fills, and a [`Row`](row::Row) for each run that comes of it.
 //!
 //! A run is a [`Known`](workload::Known) workload on a [`Case`](case::Case), a layer on a drive, under what is
 //! [`Chosen`](chosen::Chosen). All rows serialize with the fields of `docs/json.md`, and errors are the program's

@@ -118,7 +118,7 @@ pub struct Setup {
 
 /// What to do with a request beyond the capacity of a layer.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", rename = "Beyond")]
 pub enum BeyondArgument {
     /// Stop
     Error,
@@ -128,7 +128,7 @@ pub enum BeyondArgument {
 
 /// The order in which a disk performs what is in its queue.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", rename = "Scheduler")]
 pub enum SchedulerArgument {
     /// First come, first served
     Fcfs,

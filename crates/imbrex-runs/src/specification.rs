@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn options_and_fields_say_the_same() {
-        let words = "zipf --layers fifo-log,sac --jobs 2 --event D --volume 3 --drive small-zoned --capacity 1GiB --zone-size 2MiB \
-                     --conventional-zones 10% --buffer 300blocks --set fifo-log.spare_zones=2 --requests 9 --seed 7 \
+        let words = "zipf --layers fifo-log,sac --jobs 2 --event D --volume 3 --drive small-zoned --capacity 1GiB \
+                     --zone-size 2MiB --conventional-zones 10% --buffer 300blocks --set fifo-log.spare_zones=2 --requests 9 --seed 7 \
                      --queue-depth 4 --scheduler c-look --scheduler-depth 8 --prefill 0.5 --warm-up 90s --no-idle \
                      --as-live --journal-blocks 64 --trace-format msr --dense --beyond wrap";
         let words = Words::try_parse_from(words.split_whitespace()).map_err(|e| e.to_string()).unwrap();
