@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +53,7 @@ def explore(
     same runs.
     """
     with shown(progress) as call:
-        came: dict[str, Any] = json.loads(_native.explore(layer, cuts, seed, without, call))
+        came = _native.explore(layer, cuts, seed, without, call)
     finding = came.pop("finding")
     return Exploration(finding=None if finding is None else Finding(**finding), **came)
 
@@ -64,4 +63,4 @@ def validate(*, disksim: str | os.PathLike[str] | None = None, progress: Progres
     folder is named. The rows are those of `imbrex validate --format json`; `verdict` is `pass`, `fail` or `skipped`.
     """
     with shown(progress) as call:
-        return list(json.loads(_native.validate(disksim, call)))
+        return _native.validate(disksim, call)

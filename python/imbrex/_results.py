@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -89,19 +89,18 @@ class Result:
 
     def __init__(
         self,
-        row: str,
+        row: dict[str, Any],
         series: Table | None = None,
         contents: Table | None = None,
         drawn: _native.Drawn | None = None,
         made_by: str = "",
     ) -> None:
         """A run as the program writes it in JSON, with what was seen of it."""
-        self._row, self._drawn, self._made_by = row, drawn, made_by
-        self._fields: dict[str, Any] = json.loads(row)
+        self._fields, self._drawn, self._made_by = row, drawn, made_by
         self.series, self.contents = series, contents
 
     @classmethod
-    def _came(cls, came: tuple[str, Table | None, Table | None, _native.Drawn], made_by: str) -> Result:
+    def _came(cls, came: tuple[dict[str, Any], Table | None, Table | None, _native.Drawn], made_by: str) -> Result:
         return cls(*came, made_by)
 
     def __getattr__(self, name: str) -> Any:
@@ -122,8 +121,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The row as the program writes it in JSON."""
-        row: dict[str, Any] = json.loads(self._row)
-        return row
+        return copy.deepcopy(self._fields)
 
     def plot(self) -> altair.Chart | altair.VConcatChart:
         """A picture for notebooks: the distribution of latencies, and what happened over time if that was seen.
@@ -174,7 +172,7 @@ class Comparison(Sequence[Result]):
 
     def to_arrow(self) -> Table:
         """The rows as a table that speaks Arrow, in columns named as in the program's CSV."""
-        return Table.from_json("[" + ",".join(result._row for result in self._results) + "]")
+        return Table.from_rows([result._fields for result in self._results])
 
     def plot(self) -> altair.HConcatChart:
         """A picture for notebooks: mean latency and write amplification of each layer.
@@ -204,7 +202,7 @@ def report(
     """
     several = [results] if isinstance(results, Result) else list(results)
     calls = list(dict.fromkeys(result._made_by for result in several if result._made_by))
-    page = _native.page(title, "; ".join(calls), [(result._row, result._drawn) for result in several])
+    page = _native.page(title, "; ".join(calls), [(result._fields, result._drawn) for result in several])
     whole = os.fspath(path) + ".part"
     with open(whole, "w", encoding="utf-8") as file:
         file.write(page)

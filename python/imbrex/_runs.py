@@ -78,10 +78,10 @@ def replay(
     and notebooks if tqdm is installed, and with `False` there is none.
     """
     options = _chosen(locals(), _OPTIONS)
-    words = _words(options) + _seen(window, contents, extend, watch)
+    specification = _specified(options) | _seen(window, contents, extend, watch)
     of = _workload(workload)
     with shown(progress) as call:
-        came = _native.run(words, [of], [(layer, _config(config))], call)
+        came = _native.run(specification, [of], [(layer, _config(config))], call)
     return Result._came(came[0], _made_by("replay", workload, options | {"layer": _name(layer)}))
 
 
@@ -135,7 +135,7 @@ def compare(
     layers in Python wait for each other.
     """
     options = _chosen(locals(), (*_OPTIONS, "family", "jobs"))
-    words = _words(options) + _seen(window, False, None, watch)
+    specification = _specified(options) | _seen(window, False, None, watch)
     several = list(workloads) if isinstance(workloads, (list, tuple)) else [workloads]
     given = dict(config or {})
     named = [(layer, _config(given.pop(_name(layer), None))) for layer in layers or []]
@@ -146,7 +146,7 @@ def compare(
         known = ", ".join(_name(layer) for layer, _ in named)
         raise _native.ConfigError(f"config: {', '.join(given)} takes no part; those that do are {known or 'the defaults'}")
     with shown(progress) as call:
-        came = _native.run(words, [_workload(one) for one in several], named, call)
+        came = _native.run(specification, [_workload(one) for one in several], named, call)
     made_by = _made_by("compare", workloads, options | {"layers": ",".join(_name(layer) for layer, _ in named) or None})
     return Comparison([Result._came(one, made_by) for one in came], made_by)
 
@@ -189,35 +189,17 @@ def _chosen(arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any
     return chosen
 
 
-def _words(options: Mapping[str, Any]) -> list[str]:
-    """Options as the program has them."""
-    words = []
-    for name, value in options.items():
-        option = "--" + name.replace("_", "-")
-        # One word, so that a value that begins with a hyphen is still one.
-        words.append(option if value is True else f"{option}={_written(name, value)}")
-    return words
-
-
-def _written(name: str, value: Any) -> str:
-    if name in ("capacity", "zone_size", "buffer") and isinstance(value, int):
-        return f"{value}B"
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+def _specified(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as fields of a specification."""
+    return {name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in options.items()}
 
 
 def _seen(
     window: int | str | None, contents: bool | Sequence[int | str], extend: str | None, watch: bool
-) -> list[str]:
-    rows = f"{window}req" if isinstance(window, int) else window
-    moments = [] if isinstance(contents, bool) else [str(moment) for moment in contents]
-    words = [
-        rows is not None and f"--window={rows}",
-        contents is not False and "--contents",
-        bool(moments) and f"--contents-at={','.join(moments)}",
-        extend is not None and f"--extend={extend}",
-        watch and "--watch",
-    ]
-    return [word for word in words if isinstance(word, str)]
+) -> dict[str, Any]:
+    moments = [] if isinstance(contents, bool) else list(contents)
+    fields = {"window": window, "contents": None if contents is False else moments, "extend": extend, "watch": watch}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _workload(workload: AnyWorkload) -> str | Requests:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from imbrex import _native
 from imbrex._progress import Progress, shown
-from imbrex._runs import AnyWorkload, _words, _workload
+from imbrex._runs import AnyWorkload, _specified, _workload
 
 __all__ = ["stat"]
 
@@ -33,7 +32,6 @@ def stat(
     `caches` are sizes in percent of the distinct start offsets, and `buffer` is what update periods are set against.
     """
     options = {"requests": requests, "seed": seed, "trace_format": trace_format, "volume": volume, "event": event}
-    words = _words({name: value for name, value in options.items() if value is not None})
+    specification = _specified({name: value for name, value in options.items() if value is not None})
     with shown(progress) as call:
-        text = _native.trace_stat(words, _workload(workload), requests, list(caches), buffer, call)
-    return dict(json.loads(text))
+        return _native.trace_stat(specification, _workload(workload), list(caches), buffer, call)

@@ -86,7 +86,7 @@ def test_wrong_things_are_exceptions_with_the_messages_of_the_program(tmp_path: 
         imbrex.replay("zipf", "fifo")
     with pytest.raises(imbrex.ConfigError, match="there is no field zones; known are"):
         imbrex.replay("zipf", "fifo-log", config={"zones": 1})
-    with pytest.raises(imbrex.ConfigError, match="invalid value '2x' for '--buffer"):
+    with pytest.raises(imbrex.ConfigError, match="buffer: '2x' is no buffer size"):
         imbrex.replay("zipf", "fifo-log", buffer="2x")
     with pytest.raises(imbrex.ConfigError, match="small-zoned"):
         imbrex.replay("zipf", "fifo-log", drive="none")

@@ -237,13 +237,13 @@ impl TranslationLayer for Front {
             let host = rest.start.since(at.start) as u32;
             let blocks = match self.first_of(rest) {
                 Ok(front) => {
-                    self.lost.read(front, (self.home(front), front.blocks), host, plan);
+                    self.lost.read(front, self.home(front), front.blocks, host, plan);
                     front.blocks
                 }
                 Err(Run { native, offset, at: run }) => {
                     let physical = self.zones.physical(native);
                     let written = self.zones.pointer(physical).saturating_sub(offset);
-                    self.lost.read(run, (self.zones.block(physical, offset), written), host, plan);
+                    self.lost.read(run, self.zones.block(physical, offset), written, host, plan);
                     run.blocks
                 }
             };

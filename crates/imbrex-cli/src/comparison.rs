@@ -1,9 +1,8 @@
 //! Runs beside each other: one table, in groups of one workload on one drive.
 
 use imbrex::plan::Why;
-
-use crate::row::Row;
-use crate::table::{Cell, count, grid, milliseconds, number, percent};
+use imbrex_runs::row::Row;
+use imbrex_terminal::table::{Cell, count, grid, milliseconds, number, percent};
 
 /// All columns behind the first one.
 const COLUMNS: [&str; 10] =

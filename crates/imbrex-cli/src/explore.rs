@@ -13,14 +13,13 @@ use imbrex::layers::LayerInfo;
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::recording::Recording;
 use imbrex_live::explore::{Sums, with_sums};
+use imbrex_runs::parallel;
+use imbrex_runs::values::layer;
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::stop;
+use imbrex_terminal::table::{count, paragraphs, table};
 use serde::Serialize;
-
-use crate::output::OutputArguments;
-use crate::parallel;
-use crate::progress::Progress;
-use crate::stop;
-use crate::table::{count, paragraphs, table};
-use crate::values::layer;
 
 /// The version of [`Exploration`].
 const SCHEMA: &str = "imbrex.exploration/1";

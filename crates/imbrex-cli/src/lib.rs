@@ -1,9 +1,7 @@
 //! The `imbrex` program: compares translation layers on workloads, and shows why its numbers can be believed.
 //!
-//! It is a library so that two others can be made of it. [`run_with`] is the whole program with layers of somebody
-//! else's: its `main` is that line. [`runs`] is what `replay`, `compare`, `trace stat` and `validate` do, without a
-//! command line and without anything printed: workloads by name, layers on drives, and results as rows with the fields
-//! of `docs/json.md`.
+//! It is a library so that another program can be made of it: [`run_with`] is the whole program with layers of somebody
+//! else's, and its `main` is that line.
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -11,40 +9,15 @@ mod bands;
 mod bench;
 mod compare;
 mod comparison;
-mod duration;
 mod explore;
-mod extension;
-mod families;
 mod list;
 mod live;
-mod moment;
-mod names;
-mod new_file;
-mod new_folder;
-mod output;
-mod page;
-mod parallel;
-#[cfg(feature = "pictures")]
-mod pictures;
-mod progress;
 mod replay;
 mod report;
-mod reproduce;
-mod row;
-pub mod runs;
-mod say;
-mod scripted;
-mod series;
-mod setup;
-mod stop;
 mod story;
 mod sweep;
-mod table;
 mod trace;
-mod trace_file;
 mod validate;
-mod values;
-mod workload;
 
 use std::io;
 use std::process::ExitCode;
@@ -52,6 +25,7 @@ use std::process::ExitCode;
 use anyhow::{Error, Result};
 use clap::{Parser, Subcommand};
 use imbrex::layers::LayerInfo;
+use imbrex_terminal::{say, stop};
 
 /// Translation layers for overlapped-track hard disks, compared on workloads
 #[derive(Parser)]
@@ -65,7 +39,7 @@ struct Arguments {
 enum Command {
     Compare(compare::Compare),
     Replay(replay::Replay),
-    Reproduce(reproduce::Reproduce),
+    Reproduce(imbrex_papers::Reproduce),
     Report(report::ReportCommand),
     Sweep(sweep::Sweep),
     Trace(trace::Trace),

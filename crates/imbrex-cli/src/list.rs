@@ -2,17 +2,19 @@
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use imbrex::drive::{DrivePreset, MediaSpec};
+use imbrex::drive::DrivePreset;
 use imbrex::layers;
 use imbrex::trace::profiles::{Profile, Volume};
 use imbrex::trace::workloads::built_in;
 use imbrex::trace::{FORMATS, FormatInfo};
+use imbrex_terminal::output::{Output, OutputArguments};
+use imbrex_terminal::table::{bytes, count, paragraphs, percent, table};
 use serde::Serialize;
 
-use crate::families::Families;
-use crate::output::{Output, OutputArguments};
-use crate::row::called;
-use crate::table::{bytes, count, paragraphs, percent, table};
+use imbrex_runs::case::recording_of;
+use imbrex_runs::families::Families;
+use imbrex_runs::row::called;
+use imbrex_runs::schema::schema;
 
 /// List the layers, drives, workloads or trace formats there are
 #[derive(Args)]
@@ -33,6 +35,8 @@ enum What {
     Workloads,
     /// Formats of trace files
     Formats,
+    /// The JSON Schema of a specification of runs, and of the rows that come of it
+    Schema,
 }
 
 #[derive(Serialize)]
@@ -105,6 +109,7 @@ impl List {
             What::Drives => list_drives(output),
             What::Workloads => list_workloads(output),
             What::Formats => list_formats(output),
+            What::Schema => output.document(&schema()),
         }
     }
 }
@@ -154,21 +159,6 @@ fn list_drives(output: Output) -> Result<()> {
         let headings = ["drive", "recording", ">capacity", ">zones", ">conventional", "description"];
         table(headings, drives.iter().map(cells))
     })
-}
-
-/// How a drive records, in a word; its zones; and how many of them are conventional.
-pub fn recording_of(preset: &DrivePreset) -> (&'static str, u32, u32) {
-    match preset.media {
-        MediaSpec::Conventional { .. } => ("conventional", 0, 0),
-        MediaSpec::Banded { .. } => ("banded", 0, 0),
-        MediaSpec::Interlaced(_) => ("interlaced", 0, 0),
-        MediaSpec::Hybrid(hybrid) => {
-            let zones = hybrid.fixed_zones + hybrid.realms * hybrid.sequential_zones;
-            ("hybrid", zones, hybrid.fixed_zones)
-        }
-        MediaSpec::Zoned { zones, conventional_zones, .. } => ("zoned", zones, conventional_zones),
-        MediaSpec::Flash { .. } => ("flash", 0, 0),
-    }
 }
 
 fn list_workloads(output: Output) -> Result<()> {

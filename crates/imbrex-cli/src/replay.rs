@@ -11,21 +11,23 @@ use imbrex::replay::{
     BandSums, BandsLook, Below, CleaningTime, GrowthOutcome, Latency, Observer, SideSums, TrackSums, Window,
     WindowOutcome,
 };
+use imbrex_runs::page::PageArgument;
+use imbrex_runs::plan::Plan;
+use imbrex_runs::row::Row;
+use imbrex_runs::seen::Seen;
+use imbrex_runs::series::Series;
+use imbrex_runs::setup::Setup;
+use imbrex_runs::specification::{Growth, Specification};
+use imbrex_runs::trace_files::TraceFiles;
+use imbrex_runs::values::layer;
+use imbrex_runs::written::Written;
+use imbrex_terminal::names::Names;
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::stop;
+use imbrex_terminal::table::{bytes, count, milliseconds, nanoseconds, number, paragraphs, percent, seconds, table};
 
 use crate::bands::{BandMap, BandsArguments};
-use crate::extension::{self, ExtensionArgument, extension};
-use crate::names::Names;
-use crate::output::OutputArguments;
-use crate::page::{self, PageArgument, Seen};
-use crate::progress::Progress;
-use crate::row::Row;
-use crate::series::{Series, window};
-use crate::setup::SetupArguments;
-use crate::stop;
-use crate::table::{bytes, count, milliseconds, nanoseconds, number, paragraphs, percent, seconds, table};
-use crate::trace_file::TraceFileArguments;
-use crate::values::layer;
-use crate::workload::{self, Known};
 
 /// Replay one workload on one layer and report in detail
 #[derive(Args)]
@@ -40,17 +42,16 @@ pub struct Replay {
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
     /// A row of the series: simulated time in ms, s, min or h, or a number of requests such as 1000req
-    #[arg(long, default_value = "60s", value_parser = window, requires = "series")]
+    #[arg(long, default_value = "60s", value_parser = Window::read, requires = "series")]
     window: Window,
-    /// Ask the layer for SIZE more space after PERCENT of the requests, after N of them or at a TIME, such as 25GiB@10%
-    #[arg(long, value_name = "SIZE@PERCENT|N|TIME", value_parser = extension)]
-    extend: Option<ExtensionArgument>,
+    #[command(flatten)]
+    growth: Growth,
     #[command(flatten)]
     bands: BandsArguments,
     #[command(flatten)]
-    traces: TraceFileArguments,
+    traces: TraceFiles,
     #[command(flatten)]
-    setup: SetupArguments,
+    setup: Setup,
     #[command(flatten)]
     page: PageArgument,
     #[command(flatten)]
@@ -60,30 +61,22 @@ pub struct Replay {
 impl Replay {
     pub fn run(self) -> Result<()> {
         stop::on_ctrl_c();
-        let case = self.setup.cases(&[self.layer])?.remove(0);
-        let (window, bands) = (self.series.is_some().then_some(self.window), self.bands.wanted());
-        let mut chosen = self.setup.choose(slice::from_ref(&case), (window, bands))?;
-        let names = slice::from_ref(&self.workload);
-        let mut workloads = workload::named(names, self.setup.requests, self.setup.seed, &self.traces.options())?;
+        let specification = self.specification();
+        let plan = Plan::of(&specification)?;
+        let workloads = specification.named()?;
         let output = self.output.open()?;
         let page = self.page.open(&format!("{} on {}", self.workload, self.layer.name))?;
-        let dense = self.setup.dense(slice::from_ref(&case))?;
-        let reading = Progress::of_pieces("reading", Known::passes(dense));
-        let known = Known::survey(workloads.remove(0), self.setup.requests, dense, &reading)?;
+        let reading = Progress::of_pieces("reading", plan.pieces(workloads.len()));
+        let known = &plan.read(&workloads, &reading)?[0];
         drop(reading);
-        chosen.options.bands = self.bands.moments(&known.range);
-        chosen.options.check_bands(&known.range)?;
-        chosen.options.extend = self.extend.map(|extend| extend.of(&known.range));
-        chosen.options.check_extension(&known.range)?;
-        if page.is_some() {
-            chosen.options = page::watched(&chosen.options, &known.range, chosen.says_contents(&case));
-        }
+        let case = &plan.cases[0];
+        let chosen = plan.chosen_for(known, case)?;
         let series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
         let bands = self.bands.create(&known.info, self.layer.name, case.drive.block_bytes)?;
         let seen = page.is_some().then(|| Seen::new(&known.info, self.layer));
         let mut files = Files { series, bands, seen };
         let progress = Progress::new("replaying", known.range.requests);
-        let row = chosen.replay(&known, &case, &progress, &mut files)?;
+        let row = chosen.replay(known, case, &progress, &mut files)?;
         drop(progress);
         files.series.finish()?;
         files.bands.finish()?;
@@ -91,6 +84,21 @@ impl Replay {
             page.of_runs([(&row, &seen)].into_iter())?;
         }
         output.write(slice::from_ref(&row), || report(&row))
+    }
+
+    /// The run that these options are.
+    fn specification(&self) -> Specification {
+        Specification {
+            workloads: vec![self.workload.clone()],
+            layers: Some(vec![self.layer]),
+            traces: self.traces.clone(),
+            setup: self.setup.clone(),
+            window: self.series.is_some().then_some(self.window),
+            growth: self.growth.clone(),
+            contents: self.bands.moments(),
+            watch: self.page.is_wanted(),
+            ..Specification::default()
+        }
     }
 }
 
@@ -121,7 +129,7 @@ fn report(row: &Row) -> String {
     parts.extend(row.outcome.bands.map(bands));
     parts.extend(row.outcome.tracks.map(tracks));
     parts.extend(is_timed.then(|| cleaning(row)));
-    let growth = |growth: &GrowthOutcome| pairs(["growth", ">"], extension::facts(growth, row.block_bytes));
+    let growth = |growth: &GrowthOutcome| pairs(["growth", ">"], grown(growth, row.block_bytes));
     parts.extend(row.outcome.growth.as_ref().map(growth));
     parts.extend((!row.outcome.devices.is_empty()).then(|| devices(row)));
     let names = Names::of([row.trace.as_str()]);
@@ -243,6 +251,21 @@ fn tracks(sums: TrackSums) -> String {
             row("blocks not allocated", |side| side.free_blocks),
         ],
     )
+}
+
+/// What became of space that was asked for, as rows of a table.
+fn grown(growth: &GrowthOutcome, block_bytes: u32) -> [(&'static str, String); 9] {
+    [
+        ("asked for after", seconds(growth.begun_s)),
+        ("space gained", bytes(growth.gained_blocks * u64::from(block_bytes))),
+        ("zones converted", count(growth.converted_zones)),
+        ("until all was there", seconds(growth.seconds)),
+        ("steps that were not interrupted", count(growth.steps)),
+        ("all of them together", seconds(growth.step_seconds)),
+        ("longest step", milliseconds(growth.longest_step_ms)),
+        ("requests that came during one", count(growth.delayed_requests)),
+        ("longest that one waited for its end", milliseconds(growth.longest_delay_ms)),
+    ]
 }
 
 /// The devices of a stack: what the layer above asks of each, and what its own layer makes of that.

@@ -1,13 +1,11 @@
 //! `imbrex report`: results that are there already, as a page.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::Result;
 use clap::Args;
-use serde_json::{Map, Value};
-
-use crate::page::Page;
+use imbrex_runs::page::Page;
+use imbrex_runs::saved;
 
 /// Make a page of results: one file that shows them in charts and tables and loads nothing from anywhere
 #[derive(Args)]
@@ -26,111 +24,7 @@ pub struct ReportCommand {
 impl ReportCommand {
     pub fn run(self) -> Result<()> {
         let mut page = Page::create(&self.file, &self.title)?;
-        add(&mut page, &self.results)?;
+        saved::add(&mut page, &self.results)?;
         page.finish()
-    }
-}
-
-/// Adds what is in these files, and in the files of these folders.
-pub fn add(page: &mut Page, results: &[PathBuf]) -> Result<()> {
-    for path in files(results)? {
-        let named = || path.display().to_string();
-        page.add_values(rows(&path).with_context(named)?).with_context(named)?;
-    }
-    Ok(())
-}
-
-/// The files that were named, and those of the folders that were, in the order of their names.
-fn files(results: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in results {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut inside: Vec<_> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-        inside.retain(|path| matches!(extension(path), "json" | "csv"));
-        if inside.is_empty() {
-            bail!("{}: no results are in this folder; they end in .json or .csv", path.display());
-        }
-        inside.sort();
-        files.extend(inside);
-    }
-    Ok(files)
-}
-
-fn extension(path: &Path) -> &str {
-    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
-}
-
-fn rows(path: &Path) -> Result<Vec<Value>> {
-    let rows = if extension(path) == "csv" { rows_of_csv(path) } else { rows_of_json(path) }?;
-    if rows.is_empty() {
-        bail!("holds no rows");
-    }
-    Ok(rows)
-}
-
-/// Rows whose columns are named by their levels, as [`output::csv`](crate::output::csv) writes them.
-fn rows_of_csv(path: &Path) -> Result<Vec<Value>> {
-    let mut reader = csv::Reader::from_path(path).map_err(|cause| anyhow!("cannot be read: {cause}"))?;
-    let names = reader.headers()?.clone();
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|cause| anyhow!("is no CSV: {cause}"))?;
-        let mut row = Map::new();
-        for (name, cell) in names.iter().zip(&record).filter(|(_, cell)| !cell.is_empty()) {
-            put(&mut row, name, value_of(cell));
-        }
-        rows.push(Value::Object(row));
-    }
-    Ok(rows)
-}
-
-/// A number, a truth or a list as such; what is none of them is text.
-fn value_of(cell: &str) -> Value {
-    let read: Option<Value> = serde_json::from_str(cell).ok();
-    read.filter(|value| !value.is_object() && !value.is_string()).unwrap_or_else(|| Value::from(cell))
-}
-
-fn put(row: &mut Map<String, Value>, name: &str, value: Value) {
-    let Some((level, rest)) = name.split_once('.') else {
-        row.insert(name.to_owned(), value);
-        return;
-    };
-    if let Value::Object(inner) = row.entry(level).or_insert_with(|| Value::Object(Map::new())) {
-        put(inner, rest, value);
-    }
-}
-
-fn rows_of_json(path: &Path) -> Result<Vec<Value>> {
-    let text = fs::read_to_string(path).map_err(|cause| anyhow!("cannot be read: {cause}"))?;
-    let remedy = "results are arrays as --format json writes them";
-    let read: Value = serde_json::from_str(&text).map_err(|cause| anyhow!("is no JSON: {cause}; {remedy}"))?;
-    match read {
-        Value::Array(rows) => Ok(rows),
-        // `bench` says what the rows have in common first.
-        Value::Object(mut all) if all.get("rows").is_some_and(Value::is_array) => {
-            Ok(all["rows"].as_array_mut().map(std::mem::take).unwrap_or_default())
-        }
-        _ => bail!("is no array of rows; {remedy}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn rows_of_csv_are_those_of_json() {
-        let rows = [json!({
-            "schema": "imbrex.run/3", "seed": 7, "part": 0.1, "is": true, "of": { "a": { "b": 1 }, "c": "1%" }, "all": [1, 2],
-        })];
-        let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
-        fs::write(file.path(), crate::output::csv(&rows).unwrap()).unwrap();
-        assert_eq!(super::rows(file.path()).unwrap(), rows);
     }
 }

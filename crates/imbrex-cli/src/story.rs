@@ -10,17 +10,18 @@ use anyhow::{Error, Result};
 use imbrex::drive::DrivePreset;
 use imbrex::layers::{self, Family};
 use imbrex::replay::ReplayOptions;
+use imbrex_runs::case::{Case, Fit, named_drive};
+use imbrex_runs::chosen::Chosen;
+use imbrex_runs::parallel;
+use imbrex_runs::row::Row;
+use imbrex_runs::seen::{self, Seen};
+use imbrex_runs::values::size;
+use imbrex_runs::workload::Known;
+use imbrex_terminal::names::Names;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::table::{count, paragraphs, percent, seconds};
 
 use crate::comparison::{self, Named};
-use crate::names::Names;
-use crate::page::{self, Seen};
-use crate::parallel;
-use crate::progress::Progress;
-use crate::row::Row;
-use crate::setup::{Case, Chosen, Fit, named_drive};
-use crate::table::{count, paragraphs, percent, seconds};
-use crate::values::size;
-use crate::workload::Known;
 
 /// The workload: a system volume at the usual rate of a server, which a conventional disk carries with ease.
 pub const WORKLOAD: &str = "hm_0";
@@ -219,7 +220,7 @@ impl Kind {
     ) -> Result<(Row, Seen<'a>)> {
         let case = Case { layer: layers::find(variant.layer)?, drive: self.drive()?, fit: Fit::Given };
         let chosen = Chosen::new(self.buffer.parse()?, options.clone(), variant.settings)?;
-        page::replay(is_seen, &chosen, (workload, &case), progress)
+        seen::replay(is_seen, &chosen, (workload, &case), progress)
     }
 }
 

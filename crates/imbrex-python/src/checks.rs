@@ -6,70 +6,72 @@ use imbrex::buffer_size::BufferSize;
 use imbrex::explore::{self as explorer, Finding, Options, Subject, Tally};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::trace::statistics::StatisticsOptions;
-use imbrex_cli::runs::{Check, Listener, Progress, TraceReport, Words};
+use imbrex_runs::checks::Check;
+use imbrex_runs::trace_report::TraceReport;
+use imbrex_terminal::progress::{Listener, Progress};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::Serialize;
 
-use crate::error::{self, Error};
 use crate::layer;
 use crate::runs;
+use crate::values::result;
 use crate::waiting::Work;
 
-fn json(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|e| Error::new_err(e.to_string()))
-}
-
-/// What a workload is like, as JSON.
+/// What a workload is like.
 #[pyfunction]
-#[pyo3(signature = (words, workload, requests, caches, buffer, progress = None))]
-pub fn trace_stat(
-    py: Python<'_>,
-    words: Vec<String>,
+#[pyo3(signature = (specification, workload, caches, buffer, progress = None))]
+pub fn trace_stat<'py>(
+    py: Python<'py>,
+    specification: &Bound<'_, PyDict>,
     workload: &Bound<'_, PyAny>,
-    requests: Option<u64>,
     caches: Vec<f64>,
     buffer: &str,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<String> {
-    let words = Words::read(&words).map_err(|e| error::ConfigError::new_err(e.to_string()))?;
-    let workload = runs::workloads_of(&words, std::slice::from_ref(workload))?.remove(0);
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut specification = runs::specified(specification)?;
+    let workload = runs::workloads_of(&mut specification, std::slice::from_ref(workload))?.remove(0);
     if let Some(cache) = caches.iter().find(|cache| !(0.0..=100.0).contains(*cache)) {
         return Err(PyValueError::new_err(format!("caches: {cache} is no percentage of the distinct offsets")));
     }
     let buffer: BufferSize = buffer.parse().map_err(|e| PyValueError::new_err(format!("buffer: {e}")))?;
     let options = StatisticsOptions { caches, buffer };
-    let requests = requests.and_then(std::num::NonZeroU64::new);
+    let requests = specification.setup.requests;
     let work = Work::new(&["reading and simulating"], Vec::new());
     let report = work.run(py, progress, || {
         let progress = Progress::told_of_pieces(work.phase(0), TraceReport::PIECES);
         TraceReport::of(&workload, requests, options, &progress)
     })?;
-    json(&report)
+    result(py, &report)
 }
 
-/// Everything that is checked without a trace, as JSON.
+/// Everything that is checked without a trace.
 #[pyfunction]
 #[pyo3(signature = (disksim = None, progress = None))]
-pub fn validate(py: Python<'_>, disksim: Option<PathBuf>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+pub fn validate<'py>(
+    py: Python<'py>,
+    disksim: Option<PathBuf>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let work = Work::new(&["checking"], Vec::new());
     let checks = work.run(py, progress, || {
         Check::all(disksim.as_deref(), &Progress::told_of_pieces(work.phase(0), Check::PIECES))
     })?;
-    json(&checks)
+    result(py, &checks)
 }
 
-/// Explores a layer for power cuts; gives what was survived and what was found, as JSON.
+/// Explores a layer for power cuts; gives what was survived and what was found.
 #[pyfunction]
 #[pyo3(signature = (layer, cuts, seed, without, progress = None))]
-pub fn explore(
-    py: Python<'_>,
+pub fn explore<'py>(
+    py: Python<'py>,
     layer: &Bound<'_, PyAny>,
     cuts: u64,
     seed: u64,
     without: Option<u8>,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<Bound<'py, PyAny>> {
     let rule = without.map(rule).transpose()?;
     let (info, raised) = layer::find(layer)?;
     let work = Work::new(&["exploring"], raised.into_iter().collect());
@@ -92,7 +94,7 @@ pub fn explore(
     {
         return Err(raised);
     }
-    json(&Exploration { layer: info.name, without_rule: without, first_seed: seed, survived, finding })
+    result(py, &Exploration { layer: info.name, without_rule: without, first_seed: seed, survived, finding })
 }
 
 /// What an exploration came to, named as in the program's results.

@@ -4,7 +4,8 @@ use imbrex::drive::DriveError;
 use imbrex::layers::ConfigError as LayerConfig;
 use imbrex::replay::ReplayError;
 use imbrex::trace::TraceError as BadTrace;
-use imbrex_cli::runs::one_line;
+use imbrex_runs::wrong::Wrong;
+use imbrex_terminal::say::one_line;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -32,6 +33,9 @@ pub fn program(e: &(dyn std::error::Error + 'static)) -> PyErr {
 
 /// The exception for an error with a history.
 pub fn of(e: &anyhow::Error) -> PyErr {
+    if let Some(wrong) = e.downcast_ref::<Wrong>() {
+        return exception(&Kind::Other, wrong.by_field());
+    }
     let kinds = e.chain().map(kind).find(|kind| !matches!(kind, Kind::Other));
     // A context is not in the chain as what it was made of.
     let found = kinds.or_else(|| e.downcast_ref::<ReplayError>().map(|e| kind(e)));

@@ -1,7 +1,7 @@
 //! Imbrex for Python: the module behind the package `imbrex`, whose sources are in `python/imbrex`.
 //!
 //! Long work runs on threads without the interpreter's lock (`waiting`), requests are read where they lie (`requests`),
-//! and a class of Python is a layer like any other (`layer`). What the work is comes from the program's own library, so
+//! and a class of Python is a layer like any other (`layer`). Runs are specified and made as by the program, so
 //! options, messages and results are the program's.
 
 mod checks;

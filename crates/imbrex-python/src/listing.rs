@@ -4,7 +4,7 @@ use imbrex::drive::DrivePreset;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::trace::profiles::Profile;
 use imbrex::trace::workloads::built_in;
-use imbrex_cli::runs::{named_drive, recording_of};
+use imbrex_runs::case::{named_drive, recording_of};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -24,7 +24,7 @@ fn layer<'py>(py: Python<'py>, info: &LayerInfo) -> PyResult<Bound<'py, PyDict>>
         let default = default.unwrap_or_else(|_| toml::Value::String(field.default.to_owned()));
         dict.set_item("key", field.key)?;
         dict.set_item("type", default.type_str())?;
-        dict.set_item("default", object(py, &default)?)?;
+        dict.set_item("default", object(py, default)?)?;
         dict.set_item("meaning", field.meaning)?;
         Ok(dict)
     });

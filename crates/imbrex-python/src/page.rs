@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::values::json_of;
 
 /// What only a page draws of a run.
 #[pyclass(module = "imbrex._native", frozen)]
@@ -14,20 +15,19 @@ pub struct Drawn {
     pub units: Option<Value>,
 }
 
-/// A page of these rows, each as JSON, with what was seen of it if it is a run.
+/// A page of these rows, each with what was seen of it if it is a run.
 #[pyfunction]
 #[pyo3(signature = (title, made_by, rows))]
-pub fn page(title: &str, made_by: &str, rows: Vec<(String, Option<Bound<'_, Drawn>>)>) -> PyResult<String> {
+pub fn page(title: &str, made_by: &str, rows: Vec<(Bound<'_, PyAny>, Option<Bound<'_, Drawn>>)>) -> PyResult<String> {
     let mut report = Report::new(title, concat!("imbrex ", env!("CARGO_PKG_VERSION")), &QUANTILES);
     report.made_by(made_by.to_owned());
     for (row, drawn) in rows {
-        add(&mut report, &row, drawn.as_ref().map(Bound::get)).map_err(Error::new_err)?;
+        add(&mut report, json_of(&row)?, drawn.as_ref().map(Bound::get)).map_err(Error::new_err)?;
     }
     Ok(report.html())
 }
 
-fn add(report: &mut Report, row: &str, drawn: Option<&Drawn>) -> Result<(), String> {
-    let row: Value = serde_json::from_str(row).map_err(|e| e.to_string())?;
+fn add(report: &mut Report, row: Value, drawn: Option<&Drawn>) -> Result<(), String> {
     report.add(vec![row])?;
     let Some(drawn) = drawn else { return Ok(()) };
     let run = Some(report.runs() - 1);

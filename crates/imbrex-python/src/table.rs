@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
-use imbrex_cli::runs::columns;
+use imbrex_terminal::output::columns;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
@@ -12,6 +12,7 @@ use pyo3_arrow::PyTable;
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::values::json_of;
 
 /// Rows of results, in columns named as in JSON, with the levels joined by dots.
 ///
@@ -83,6 +84,12 @@ impl Table {
     fn from_json(text: &str) -> PyResult<Self> {
         let rows: Vec<Value> = serde_json::from_str(text).map_err(|e| Error::new_err(e.to_string()))?;
         Self::of(&rows)
+    }
+
+    /// The table that rows are, given as dictionaries.
+    #[staticmethod]
+    fn from_rows(rows: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
+        Self::of(&rows.iter().map(json_of).collect::<PyResult<Vec<_>>>()?)
     }
 
     fn __len__(&self) -> usize {

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use imbrex_cli::runs::Listener;
+use imbrex_terminal::progress::Listener;
 use pyo3::prelude::*;
 
 use crate::error;

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from imbrex import _native
-from imbrex._runs import AnyLayer, _words
+from imbrex._runs import AnyLayer, _specified
 from imbrex.sweeps.cells import OPTIONS, Cell, is_layer
 
 
@@ -101,15 +101,15 @@ class Grid:
         """Refuses options with wrong values, before anything is done. What only a cell can say is in its row."""
         for options in _product(self.options):
             chosen = {name: value for name, value in options.items() if value is not None and value is not False}
-            words = _words({name: value for name, value in chosen.items() if name not in _APART})
+            specification = _specified({name: value for name, value in chosen.items() if name not in _APART})
             # The layer that takes what others take, and on which no size of a buffer is too large.
-            _native.run(words, [], [("conventional", {})])
+            _native.run(specification, [], [("conventional", {})])
 
 
 _OF_DRIVES = ("capacity", "zone_size", "conventional_zones")
 _OF_WORKLOADS = ("seed", "trace_format", "volume", "event", "window", "extend")
 _APART = ("idle", *_OF_DRIVES, *_OF_WORKLOADS)
-"""Options of which only a drive or a workload can say whether they are right, and one that is no word of the program."""
+"""Options of which only a drive or a workload can say whether they are right, and one that is called otherwise in a specification."""
 
 
 def _product(axes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import pathlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ def encoded(rows: Sequence[dict[str, Any]]) -> bytes:
     """A file with these rows, in columns named by their levels."""
     import pyarrow.parquet
 
-    table = pyarrow.table(Table.from_json(json.dumps(rows)))
+    table = pyarrow.table(Table.from_rows(rows))
     # A column without a value has no type of its own that the same column of other runs would share.
     table = table.select([name for name in table.column_names if table[name].null_count < len(table)])
     file = io.BytesIO()

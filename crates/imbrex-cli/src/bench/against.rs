@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use imbrex_terminal::say::note;
+use imbrex_terminal::table::paragraphs;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::one_message;
-use crate::say::note;
-use crate::table::paragraphs;
 
 /// What identifies a row, in both runs.
 pub trait Named {

@@ -18,17 +18,17 @@ use imbrex::recording::Recording;
 use imbrex::replay::{Observer, Outcome, ReplayOptions, WarmUp};
 use imbrex::trace::Workload;
 use imbrex::trace::synthetic::Pattern;
+use imbrex_runs::case::Case;
+use imbrex_runs::families::Families;
+use imbrex_runs::settings::Setting;
+use imbrex_terminal::output::{Format, Output, print_line};
+use imbrex_terminal::say::note;
+use imbrex_terminal::table::{grid, paragraphs};
 use serde::{Deserialize, Serialize};
 
 use super::against::{self, Earlier, Named};
 use super::requests::{self, BLOCK_BYTES, InMemory};
 use super::{Args, Report, Scale, disksim, memory, one_message, shown};
-use crate::families::Families;
-use crate::output::{Format, Output, print_line};
-use crate::say::note;
-use crate::setup::Case;
-use crate::table::{grid, paragraphs};
-use crate::values::Setting;
 
 /// The version of [`Measured`].
 const SCHEMA: &str = "imbrex.layer-speed/2";

@@ -23,13 +23,12 @@ use std::time::Instant;
 
 use against::{Earlier, Named};
 use each::Chosen;
+use imbrex_runs::page::PageArgument;
+use imbrex_runs::settings::{Setting, setting};
+use imbrex_terminal::output::{Format, Output, print_line};
+use imbrex_terminal::say::note;
+use imbrex_terminal::table::grid;
 use serde::{Deserialize, Serialize};
-
-use crate::output::{Format, Output, print_line};
-use crate::page::PageArgument;
-use crate::say::note;
-use crate::table::grid;
-use crate::values::{Setting, setting};
 
 /// What `imbrex bench` takes.
 #[derive(clap::Args)]

@@ -7,12 +7,12 @@ use anyhow::Result;
 use clap::Args;
 use imbrex_live::offline::{self, Checked};
 use imbrex_live::volume::Volume;
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::say::note;
+use imbrex_terminal::table::{count, paragraphs, table};
 use serde::Serialize;
 
 use super::{volume_to_read, volume_to_write};
-use crate::output::OutputArguments;
-use crate::say::note;
-use crate::table::{count, paragraphs, table};
 
 /// The version of [`Report`].
 const SCHEMA: &str = "imbrex.checked/1";

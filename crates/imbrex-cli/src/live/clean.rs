@@ -8,9 +8,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 use imbrex_live::service::Status;
 use imbrex_live::service::control::{self, Question, Reply};
+use imbrex_terminal::output::print_line;
 
 use super::{socket, status};
-use crate::output::print_line;
 
 /// How often the server is asked whether it has cleaned.
 const OFTEN: Duration = Duration::from_millis(100);

@@ -8,11 +8,11 @@ use imbrex::block::{Extent, Lba, Pba};
 use imbrex::plan::Record;
 use imbrex_live::offline::{self, LayerState, Mapped};
 use imbrex_live::superblock::Superblock;
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::table::table;
 use serde::Serialize;
 
 use super::volume_to_read;
-use crate::output::OutputArguments;
-use crate::table::table;
 
 /// Write out the records in the journals of a volume that is not served, its map, or its superblocks
 #[derive(Args)]

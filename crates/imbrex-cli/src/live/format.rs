@@ -17,13 +17,14 @@ use imbrex_live::store_path::{self, Prepared};
 use imbrex_live::sums::Checksums;
 use imbrex_live::superblock::{Layered, Superblock};
 use imbrex_live::volume::{self, FormatOptions, Machine, Members, MemoryPart, ServerMemory, Volume, VolumeError};
+use imbrex_runs::case::named_drive;
+use imbrex_runs::settings::{Setting, setting};
+use imbrex_runs::values::{layer, size};
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::table::{bytes, count, paragraphs, table};
 use serde::Serialize;
 
 use super::fitting;
-use crate::output::OutputArguments;
-use crate::setup::named_drive;
-use crate::table::{bytes, count, paragraphs, table};
-use crate::values::{Setting, layer, setting, size};
 
 /// The version of [`Formatted`].
 const SCHEMA: &str = "imbrex.formatted/1";

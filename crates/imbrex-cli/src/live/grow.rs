@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use imbrex_live::service::control::{self, Question, Reply};
+use imbrex_runs::values::size;
+use imbrex_terminal::output::print_line;
 
 use super::{socket, status};
-use crate::output::print_line;
-use crate::values::size;
 
 /// Add space to a served volume while it is used (online resize); clients see the new size when they connect again
 #[derive(Args)]

@@ -9,11 +9,11 @@ use imbrex::media::Media;
 use imbrex::plan::{Record, Unit};
 use imbrex_live::offline::{self, LayerState, Mapped};
 use imbrex_live::volume::Volume;
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::table::{bytes, count, paragraphs, percent, table};
 use serde::Serialize;
 
 use super::volume_to_read;
-use crate::output::OutputArguments;
-use crate::table::{bytes, count, paragraphs, percent, table};
 
 /// The version of [`Inspected`].
 const SCHEMA: &str = "imbrex.inspected/1";

@@ -9,9 +9,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use imbrex_live::service::NOT_DURABLE;
+use imbrex_terminal::say::note;
 use serde_json::json;
-
-use crate::say::note;
 
 /// Lines that wait for standard error at most. More are left out.
 const MOST_WAITING: usize = 1024;

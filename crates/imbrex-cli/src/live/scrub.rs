@@ -11,14 +11,14 @@ use imbrex_live::offline;
 use imbrex_live::scrub::{Blocks, Found, MemberBlocks};
 use imbrex_live::service::control::{self, Question, Reply};
 use imbrex_live::service::{ScrubStatus, Status};
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::stop;
+use imbrex_terminal::table::{count, paragraphs, table};
 use serde::Serialize;
 
 use super::check::{DAMAGED, found};
 use super::{socket, volume_to_read};
-use crate::output::OutputArguments;
-use crate::progress::Progress;
-use crate::stop;
-use crate::table::{count, paragraphs, table};
 
 /// The version of [`Report`].
 const SCHEMA: &str = "imbrex.scrubbed/1";

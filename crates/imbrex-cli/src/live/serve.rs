@@ -10,12 +10,12 @@ use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use imbrex_live::service::Status;
 use imbrex_live::service::control::{self, Question, Reply};
+use imbrex_terminal::say::{note, tell_who_listens};
+use imbrex_terminal::table::bytes;
 
 use super::address::{self, Addresses};
 use super::nbdkit::{self, Ended, Server, Signals};
 use super::{socket, web};
-use crate::say::{note, tell_who_listens};
-use crate::table::bytes;
 
 /// What only nbdkit does.
 const OF_NBD: [&str; 8] =

@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use imbrex_live::service::control::{self, Question, Reply};
 use imbrex_live::service::{ChecksumStatus, GrowthStatus, Latency, PacingStatus, Runner, ScrubStatus, Status, Times};
+use imbrex_terminal::table::{bytes, count, milliseconds, paragraphs, seconds, table};
 
 use super::socket;
-use crate::table::{bytes, count, milliseconds, paragraphs, seconds, table};
 
 /// Show the state of a served volume
 #[derive(Args)]
@@ -216,7 +216,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::table::width;
+    use imbrex_terminal::table::width;
 
     fn times(ms: f64) -> serde_json::Value {
         json!({ "count": 123_456_789, "mean_ms": 0.42, "p50_ms": 8.0, "p99_ms": ms, "p999_ms": ms, "max_ms": ms })

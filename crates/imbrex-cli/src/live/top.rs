@@ -9,6 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use imbrex_live::service::control::{self, Question, Reply};
 use imbrex_live::service::{Latency, Runner, Status};
+use imbrex_terminal::table::{bytes, count, milliseconds, seconds};
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -17,7 +18,6 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, LineGauge, Paragraph, Row, Sparkline, Table, Wrap};
 
 use super::socket;
-use crate::table::{bytes, count, milliseconds, seconds};
 
 /// How often the server is asked, and how many answers are kept.
 const EVERY: Duration = Duration::from_secs(1);

@@ -11,10 +11,10 @@ use anyhow::{Context, Result, anyhow};
 use imbrex_live::carriers::Threads;
 use imbrex_live::panics;
 use imbrex_live::service::{NOT_DURABLE, Service, ServiceOptions, Status, allocator, log};
+use imbrex_terminal::say::note;
 use imbrex_ublk::{Control, Device, DeviceOptions, End};
 
 use super::nbdkit::SAME;
-use crate::say::note;
 
 /// Why there is nothing to serve any more.
 enum Ended {

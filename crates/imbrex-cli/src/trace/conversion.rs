@@ -9,15 +9,14 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use imbrex::trace::write::{self, TraceWriter, WriteError, WriteFormat, Written};
 use imbrex::trace::{Compression, FileOptions, TraceInfo, TraceSource, Workload};
-
-use crate::new_file::NewFile;
-use crate::progress::Progress;
-use crate::row::mended;
-use crate::say::note;
-use crate::stop;
-use crate::table::{bytes, count};
-use crate::values::size;
-use crate::workload::{self, Known, Watched};
+use imbrex_runs::row::mended;
+use imbrex_runs::values::size;
+use imbrex_runs::workload::{self, Known, Watched};
+use imbrex_terminal::new_file::NewFile;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::say::note;
+use imbrex_terminal::stop;
+use imbrex_terminal::table::{bytes, count};
 
 /// Requests that are read and written together.
 const BATCH: usize = 4096;

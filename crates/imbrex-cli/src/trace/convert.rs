@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use imbrex_runs::trace_files::TraceFiles;
 
 use super::conversion::{self, Target};
-use crate::trace_file::TraceFileArguments;
 
 /// Write a trace or workload in another format
 #[derive(Args)]
@@ -20,7 +20,7 @@ pub struct Convert {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    file: TraceFileArguments,
+    file: TraceFiles,
 }
 
 impl Convert {

@@ -4,8 +4,7 @@ use imbrex::buffer_size::BufferSize;
 use imbrex::trace::statistics::TraceStatistics;
 use imbrex::trace::statistics::updates::{UpdatePeriods, period_name};
 use imbrex::trace::statistics::windows::WindowMeans;
-
-use crate::table::{bytes, count, number, percent, seconds};
+use imbrex_terminal::table::{bytes, count, number, percent, seconds};
 
 /// A statistic as it is shown.
 pub type Line = (String, String);

@@ -6,12 +6,12 @@ use anyhow::Result;
 use clap::Args;
 use imbrex::trace::Workload;
 use imbrex::trace::derived::prepopulated::{Prepopulated, Prepopulation};
+use imbrex_runs::trace_files::TraceFiles;
+use imbrex_runs::workload::Watched;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::stop;
 
 use super::conversion::{self, Target};
-use crate::progress::Progress;
-use crate::stop;
-use crate::trace_file::TraceFileArguments;
-use crate::workload::Watched;
 
 /// Write a trace behind writes of its own in another order, which age the disk that it meets
 ///
@@ -34,7 +34,7 @@ pub struct Prepopulate {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    file: TraceFileArguments,
+    file: TraceFiles,
 }
 
 impl Prepopulate {

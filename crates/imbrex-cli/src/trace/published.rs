@@ -1,18 +1,9 @@
 //! What is published of a volume, beside what its profile measures.
 
-use imbrex::trace::Workload;
 use imbrex::trace::profiles::Figures;
+use imbrex_terminal::table::{count, number, percent};
 
 use super::lines::{Line, line};
-use crate::table::{count, number, percent};
-
-/// The published figures of a profile's volume.
-pub fn of(workload: &Workload) -> Option<Figures> {
-    match workload {
-        Workload::Profile(profile) => Some(profile.published),
-        _ => None,
-    }
-}
 
 /// A line for each of `measured`, empty where nothing is published.
 pub fn beside(measured: &[Line], figures: &Figures) -> Vec<Line> {
@@ -54,6 +45,7 @@ fn shown(f: &Figures) -> Vec<Line> {
 
 #[cfg(test)]
 mod tests {
+    use imbrex::trace::Workload;
     use imbrex::trace::profiles::{MissRatios, Profile};
     use imbrex::trace::statistics::{StatisticsOptions, TraceStatistics};
 

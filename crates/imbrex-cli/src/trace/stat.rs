@@ -2,27 +2,23 @@
 
 use std::num::{NonZeroU64, NonZeroUsize};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::Args;
 use imbrex::buffer_size::BufferSize;
-use imbrex::trace::profiles::Figures;
-use imbrex::trace::statistics::{Collection, StatisticsOptions, TraceStatistics};
-use imbrex::trace::{TraceSource, Workload};
-use serde::Serialize;
+use imbrex::trace::Workload;
+use imbrex::trace::statistics::StatisticsOptions;
+use imbrex_runs::parallel;
+use imbrex_runs::row::called;
+use imbrex_runs::trace_files::TraceFiles;
+use imbrex_runs::trace_report::TraceReport;
+use imbrex_runs::workload;
+use imbrex_terminal::names::Names;
+use imbrex_terminal::output::OutputArguments;
+use imbrex_terminal::progress::Progress;
+use imbrex_terminal::stop;
+use imbrex_terminal::table::{grid, paragraphs};
 
 use super::{lines, published};
-use crate::names::Names;
-use crate::output::OutputArguments;
-use crate::parallel;
-use crate::progress::Progress;
-use crate::row::called;
-use crate::stop;
-use crate::table::{grid, paragraphs};
-use crate::trace_file::TraceFileArguments;
-use crate::workload::{self, Watched};
-
-/// The version of [`TraceReport`].
-const SCHEMA: &str = "imbrex.trace-stat/1";
 
 /// Show what traces are like: volume, footprint, locality, where blocks are written and when again
 ///
@@ -39,7 +35,7 @@ pub struct Stat {
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     #[command(flatten)]
-    file: TraceFileArguments,
+    file: TraceFiles,
     /// Sizes of the caches whose miss ratios are shown, in percent of the distinct start offsets
     #[arg(long, value_name = "PERCENTS", value_delimiter = ',', value_parser = cache, default_value = "10%")]
     cache: Vec<f64>,
@@ -51,64 +47,6 @@ pub struct Stat {
     jobs: NonZeroUsize,
     #[command(flatten)]
     output: OutputArguments,
-}
-
-/// One trace.
-#[derive(Serialize)]
-pub struct TraceReport {
-    schema: &'static str,
-    trace: String,
-    trace_format: String,
-    synthetic: bool,
-    seed: Option<u64>,
-    volume: Option<String>,
-    /// What is published of the volume that a profile is like.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    published: Option<Figures>,
-    buffer: BufferSize,
-    #[serde(flatten)]
-    statistics: TraceStatistics,
-}
-
-impl TraceReport {
-    /// Pieces of work that one takes: reading the trace, and simulating caches on it.
-    pub const PIECES: usize = 2;
-
-    /// What the first `requests` of a workload are like; that takes [`TraceReport::PIECES`] of the work that `progress`
-    /// shows.
-    ///
-    /// # Errors
-    /// What is wrong with the trace; or that the work was to stop.
-    pub fn of(
-        workload: &Workload,
-        requests: Option<NonZeroU64>,
-        mut options: StatisticsOptions,
-        progress: &Progress,
-    ) -> Result<Self> {
-        let mut source = Watched::new(workload, requests, progress)?;
-        let info = source.info().clone();
-        options.caches.sort_by(f64::total_cmp);
-        options.caches.dedup();
-        let collection = Collection::of(&mut source)?;
-        let total = collection.cache_requests(&options) as f64;
-        let (mut piece, mut done) = (progress.piece(), 0);
-        let statistics = collection.statistics(&options, &mut |requests| {
-            done += requests;
-            piece.reach(done as f64 / total);
-            if progress.is_stopped() { Err(anyhow!("stopped")) } else { Ok(()) }
-        })?;
-        Ok(Self {
-            schema: SCHEMA,
-            synthetic: info.is_synthetic(),
-            trace: info.name,
-            trace_format: info.format.to_string(),
-            seed: workload.seed(),
-            volume: source.volume(),
-            published: published::of(workload),
-            buffer: options.buffer,
-            statistics,
-        })
-    }
 }
 
 fn cache(text: &str) -> Result<f64, String> {

@@ -128,6 +128,24 @@ fn a_run_has_every_field_of_its_schema() {
 }
 
 #[test]
+fn every_option_of_a_run_is_a_field_of_a_specification() {
+    let schemas: Value = serde_json::from_str(&printed("list schema")).unwrap();
+    let fields = schemas["specification"]["properties"].as_object().unwrap();
+    // What is not about runs, and the files in which they are shown.
+    let others = ["help", "format", "output", "html", "series", "bands", "bands-at", "layer", "set"];
+    for command in ["compare", "replay"] {
+        let help = printed(&format!("{command} -h"));
+        let options = help.lines().filter_map(|line| line.split_once("--")?.1.split(' ').next());
+        for option in options.filter(|option| !others.contains(option)) {
+            assert!(fields.contains_key(&option.replace('-', "_")), "{option} of {command}");
+        }
+    }
+    let row = json("replay zipf --layer fifo-log --requests 100");
+    let described = schemas["row"]["properties"].as_object().unwrap();
+    assert!(row[0].as_object().unwrap().keys().all(|key| described.contains_key(key)));
+}
+
+#[test]
 fn a_drive_and_a_buffer_are_given_in_numbers() {
     let shape = "--zone-size 2MiB --conventional-zones 10% --buffer 300blocks";
     let runs = json(&format!("compare uniform --beyond wrap --requests 500 --capacity 1GiB {shape}"));

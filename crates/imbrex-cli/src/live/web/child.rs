@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use imbrex_live::threads;
+use imbrex_terminal::say::note;
 
 use super::Said;
 use crate::live::address::Addresses;
-use crate::say::note;
 
 /// How long it is waited before it is started again, which also spares a machine where it always ends at once.
 const REST: Duration = Duration::from_secs(1);

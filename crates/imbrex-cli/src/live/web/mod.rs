@@ -15,6 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use imbrex_live::service::control::{self, Question};
+use imbrex_terminal::say::tell;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::time::{MissedTickBehavior, interval};
@@ -24,7 +25,6 @@ use site::{Site, Told, Volume};
 
 use super::address::Addresses;
 use super::socket;
-use crate::say::tell;
 
 /// How often a sample is taken for the page.
 const EVERY: Duration = Duration::from_secs(1);

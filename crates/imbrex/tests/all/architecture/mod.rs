@@ -17,7 +17,7 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 14] = [
+const CRATES: [&str; 18] = [
     "imbrex",
     "imbrex-core",
     "imbrex-layers",
@@ -30,6 +30,10 @@ const CRATES: [&str; 14] = [
     "imbrex-nbdkit",
     "imbrex-ublk",
     "imbrex-page",
+    "imbrex-terminal",
+    "imbrex-pictures",
+    "imbrex-runs",
+    "imbrex-papers",
     "imbrex-cli",
     "imbrex-python",
 ];

@@ -1,0 +1,123 @@
+//! Beyond the paper: what it names as future work, and others' rules, on the same aged disks.
+
+use imbrex_terminal::table::{count, grid};
+use serde::Serialize;
+
+use super::paper::{TABLES, WEIGHTS, WORKLOADS};
+use super::results::{Aged, Cell, Counted, Results};
+
+/// The version of [`Line`].
+const SCHEMA: &str = "imbrex.beyond/1";
+
+/// A layer with settings beside those of the paper's set-up.
+pub struct Beyond {
+    pub name: &'static str,
+    pub layer: &'static str,
+    pub fields: &'static [(&'static str, &'static str)],
+}
+
+/// What is run.
+pub const BEYOND: [Beyond; 7] = [
+    Beyond { name: "cost-benefit", layer: "log-cost-benefit", fields: &[] },
+    Beyond { name: "tuned", layer: "tuned-weight", fields: &[] },
+    Beyond { name: "tuned, hot apart", layer: "tuned-weight", fields: &[("open_bands", "2")] },
+    Beyond { name: "tuned, hot and once hot apart", layer: "tuned-weight", fields: &[("open_bands", "3")] },
+    Beyond { name: "tuned, decay", layer: "tuned-weight", fields: &[("cooling", "halve")] },
+    Beyond {
+        name: "tuned, hot apart, decay",
+        layer: "tuned-weight",
+        fields: &[("open_bands", "2"), ("cooling", "halve")],
+    },
+    Beyond { name: "SepBIT", layer: "sepbit", fields: &[] },
+];
+
+/// What a variant is, if it is none of the paper's.
+pub fn of(variant: usize) -> Option<&'static Beyond> {
+    BEYOND.get(variant.checked_sub(1 + WEIGHTS.len())?)
+}
+
+/// A run beside Empty and the best weight of the paper's.
+#[derive(Serialize)]
+pub struct Line {
+    schema: &'static str,
+    workload: &'static str,
+    synthetic: bool,
+    prepopulation_percent: u32,
+    name: &'static str,
+    layer: &'static str,
+    fields: String,
+    moved_blocks: u64,
+    moved_by_trace_blocks: u64,
+    of_empty: Option<f64>,
+    of_best_weight: Option<f64>,
+}
+
+/// All that were run.
+pub fn lines(results: &Results) -> Vec<Line> {
+    let all = results.beyond().iter().filter_map(|cell| Some((cell, of(cell.variant)?)));
+    let line = |(cell, beyond): (&Cell, &'static Beyond)| {
+        let fields: Vec<_> = beyond.fields.iter().map(|(field, value)| format!("{field}={value}")).collect();
+        let (of_empty, of_best_weight) = ratios(results, cell);
+        Line {
+            schema: SCHEMA,
+            workload: WORKLOADS[cell.workload].volume,
+            synthetic: cell.row.synthetic,
+            prepopulation_percent: cell.level,
+            name: beyond.name,
+            layer: beyond.layer,
+            fields: fields.join(" "),
+            moved_blocks: cell.moved(Counted::All),
+            moved_by_trace_blocks: cell.moved(Counted::Trace),
+            of_empty,
+            of_best_weight,
+        }
+    };
+    all.map(line).collect()
+}
+
+/// The blocks that a run moves over those of Empty, and over those of the best of Empty and the paper's weights.
+fn ratios(results: &Results, cell: &Cell) -> (Option<f64>, Option<f64>) {
+    let papers = results.variants(Aged { workload: cell.workload, level: cell.level });
+    let moved = |cell: &Cell| cell.moved(Counted::All);
+    let over = |blocks: Option<u64>| blocks.filter(|blocks| *blocks > 0).map(|of| moved(cell) as f64 / of as f64);
+    (over(papers.first().map(moved)), over(papers.iter().map(moved).min()))
+}
+
+/// For people: a table for each workload, of what was moved and of its ratios to Empty and to the best weight.
+pub fn shown(results: &Results) -> String {
+    let mut text = String::new();
+    for (workload, named) in WORKLOADS.iter().enumerate() {
+        let levels: Vec<u32> = TABLES
+            .iter()
+            .map(|table| table.level)
+            .filter(|&level| !of_level(results, workload, level).is_empty())
+            .collect();
+        if levels.is_empty() {
+            continue;
+        }
+        let headings: Vec<_> = levels.iter().map(|level| format!(">{level} %")).collect();
+        let headings: Vec<&str> = std::iter::once("").chain(headings.iter().map(String::as_str)).collect();
+        let row = |(at, beyond): (usize, &Beyond)| {
+            let cell = |&level: &u32| {
+                of_level(results, workload, level).get(at).map_or("-".to_owned(), |cell| told(results, cell))
+            };
+            std::iter::once(beyond.name.to_owned()).chain(levels.iter().map(cell)).collect::<Vec<_>>()
+        };
+        let table = grid(&headings, BEYOND.iter().enumerate().map(row));
+        text += &format!(
+            "\nBeyond the paper, {}: moved, over Empty, over the best of Empty and the weights\n\n{table}\n",
+            named.volume
+        );
+    }
+    text
+}
+
+fn of_level(results: &Results, workload: usize, level: u32) -> Vec<&Cell> {
+    results.beyond().iter().filter(|cell| cell.workload == workload && cell.level == level).collect()
+}
+
+fn told(results: &Results, cell: &Cell) -> String {
+    let number = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+    let (of_empty, of_best) = ratios(results, cell);
+    format!("{} {} {}", count(cell.moved(Counted::All)), number(of_empty), number(of_best))
+}

@@ -1,0 +1,35 @@
+//! What programs run: a [`Specification`](specification::Specification) of workloads, layers and drives, which a
+//! command line, a JSON object or a program fills, and a [`Row`](row::Row) for each run that comes of it.
+//!
+//! A run is a [`Known`](workload::Known) workload on a [`Case`](case::Case), a layer on a drive, under what is
+//! [`Chosen`](chosen::Chosen). All rows serialize with the fields of `docs/json.md`, and errors are the program's
+//! messages. Nothing is printed, but for bars of progress of which nobody else is told.
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod bands;
+pub mod case;
+pub mod checks;
+pub mod chosen;
+mod described;
+pub mod extension;
+pub mod families;
+pub mod moment;
+pub mod page;
+pub mod parallel;
+pub mod plan;
+pub mod row;
+pub mod run;
+pub mod saved;
+pub mod schema;
+pub mod seen;
+pub mod series;
+pub mod settings;
+pub mod setup;
+pub mod specification;
+pub mod trace_files;
+pub mod trace_report;
+pub mod values;
+pub mod workload;
+pub mod written;
+pub mod wrong;

@@ -1,0 +1,119 @@
+//! `--html`: results as a page that explains itself, beside however else they are written.
+
+use std::env;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Error, Result, anyhow};
+use clap::Args;
+use imbrex::replay::QUANTILES;
+use imbrex_page::Report;
+use imbrex_terminal::new_file::NewFile;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::row::Row;
+use crate::seen::Seen;
+
+/// Where a page of the results goes, if one is wanted.
+#[derive(Args, Default)]
+pub struct PageArgument {
+    /// Write a page to FILE that shows the results, with what happened over time and what lay where
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// A page that is being made.
+pub struct Page {
+    file: NewFile,
+    report: Report,
+}
+
+impl PageArgument {
+    /// Whether one is.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.html.is_some()
+    }
+
+    /// Begins the page, if it is wanted.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn open(&self, title: &str) -> Result<Option<Page>> {
+        self.html.as_deref().map(|path| Page::create(path, title)).transpose()
+    }
+}
+
+impl Page {
+    /// Begins a page of this title at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn create(path: &Path, title: &str) -> Result<Self> {
+        let program = concat!("imbrex ", env!("CARGO_PKG_VERSION"));
+        let mut report = Report::new(title, program, &QUANTILES);
+        report.made_by(command());
+        Ok(Self { file: NewFile::create(path)?, report })
+    }
+
+    /// Adds rows as they are written in JSON.
+    ///
+    /// # Errors
+    /// When they are no rows of results.
+    pub fn add(&mut self, rows: &[impl Serialize]) -> Result<()> {
+        self.add_values(values(rows)?)
+    }
+
+    /// Adds rows that were read.
+    ///
+    /// # Errors
+    /// When they are no rows of results.
+    pub fn add_values(&mut self, rows: Vec<Value>) -> Result<()> {
+        self.report.add(rows).map_err(Error::msg)
+    }
+
+    /// Adds a run, and what was seen of it.
+    fn add_run(&mut self, row: &Row, seen: &Seen<'_>) -> Result<()> {
+        self.add(&[row])?;
+        let run = Some(self.report.runs() - 1);
+        self.report.add_of(seen.windows()?, run).map_err(Error::msg)?;
+        seen.units().into_iter().for_each(|units| self.report.add_units(units, run));
+        Ok(())
+    }
+
+    /// Shows these runs, and writes the file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn of_runs<'a>(mut self, runs: impl Iterator<Item = (&'a Row, &'a Seen<'a>)>) -> Result<()> {
+        for (row, seen) in runs {
+            self.add_run(row, seen)?;
+        }
+        self.finish()
+    }
+
+    /// Writes and completes the file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<()> {
+        let page = self.report.html();
+        self.file.write_all(page.as_bytes()).map_err(|cause| anyhow!("cannot write the page: {cause}"))?;
+        self.file.finish()
+    }
+}
+
+/// What was typed, as a shell would read it again.
+fn command() -> String {
+    let quoted = |word: String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:%@+".contains(c);
+        if !word.is_empty() && word.chars().all(is_plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    let words = env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("imbrex".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn values(rows: &[impl Serialize]) -> Result<Vec<Value>> {
+    Ok(rows.iter().map(serde_json::to_value).collect::<Result<_, _>>()?)
+}

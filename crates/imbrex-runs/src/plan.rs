@@ -1,0 +1,112 @@
+//! Runs that are about to be made: layers on drives, and everything that holds for all of them.
+
+use anyhow::Result;
+use imbrex::layers::{self, LayerInfo};
+use imbrex::replay::{ReplayOptions, TraceMoment};
+use imbrex::trace::{TraceRange, Workload};
+use imbrex_terminal::progress::Progress;
+
+use crate::case::Case;
+use crate::chosen::Chosen;
+use crate::parallel;
+use crate::seen::watched;
+use crate::specification::Specification;
+use crate::workload::Known;
+
+/// The layers that are compared when none are named.
+const LAYERS: [&str; 3] = ["conventional", "in-place", "fifo-log"];
+
+/// What a specification comes to, before any work: it has been found that every layer can be made on its drive.
+pub struct Plan<'a> {
+    specification: &'a Specification,
+    /// Every layer on its drive.
+    pub cases: Vec<Case>,
+    /// What holds for all runs.
+    pub chosen: Chosen,
+    /// The blocks in which workloads are numbered from 0 on, if they are.
+    dense: Option<u32>,
+}
+
+impl<'a> Plan<'a> {
+    /// The plan for a specification.
+    ///
+    /// # Errors
+    /// When a drive or a layer cannot be made as is specified.
+    pub fn of(specification: &'a Specification) -> Result<Self> {
+        let setup = &specification.setup;
+        let cases = match (specification.family, &specification.layers) {
+            (Some(family), _) => family.cases(setup.capacity)?,
+            (None, Some(layers)) => setup.cases(layers)?,
+            (None, None) => setup.cases(&usual_layers()?)?,
+        };
+        let bands = specification.contents.is_some().then(Vec::new);
+        let options = ReplayOptions { window: specification.window, bands, ..setup.options() };
+        let chosen = Chosen::of(setup, options, &cases)?;
+        let dense = setup.dense(&cases)?;
+        Ok(Self { specification, cases, chosen, dense })
+    }
+
+    /// Pieces of work that it takes to read so many workloads.
+    #[must_use]
+    pub fn pieces(&self, workloads: usize) -> usize {
+        workloads * Known::passes(self.dense)
+    }
+
+    /// Reads every workload from end to end; that is [`Plan::pieces`] of the work that `progress` shows.
+    ///
+    /// # Errors
+    /// When one cannot be read, or the work was to stop.
+    pub fn read(&self, workloads: &[Workload], progress: &Progress) -> Result<Vec<Known>> {
+        let requests = self.specification.setup.requests;
+        let survey = |workload: &Workload| Known::survey(workload.clone(), requests, self.dense, progress);
+        parallel::each(self.specification.jobs(), workloads, survey)
+    }
+
+    /// Requests that are served in all, when every workload is replayed on every layer.
+    #[must_use]
+    pub fn requests(&self, workloads: &[Known]) -> u64 {
+        workloads.iter().map(|workload| workload.range.requests).sum::<u64>() * self.cases.len() as u64
+    }
+
+    /// Does `run` for every workload on every layer; workloads stand in the outer loop.
+    ///
+    /// # Errors
+    /// The first that a run gives.
+    pub fn each<'w, R: Send>(
+        &self,
+        workloads: &'w [Known],
+        run: impl Fn(&'w Known, &Case) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let of = |workload| self.cases.iter().map(move |case| (workload, case));
+        let pairs: Vec<_> = workloads.iter().flat_map(of).collect();
+        parallel::each(self.specification.jobs(), &pairs, |(workload, case)| run(workload, case))
+    }
+
+    /// What holds for the run of a workload on the layer of `case`: its moments are known now.
+    ///
+    /// # Errors
+    /// When the workload is over before one of them.
+    pub fn chosen_for(&self, workload: &Known, case: &Case) -> Result<Chosen> {
+        let range = &workload.range;
+        let mut options = self.chosen.options.clone();
+        options.bands = self.moments(range);
+        options.check_bands(range)?;
+        options.extend = self.specification.growth.extend.map(|extend| extend.of(range));
+        options.check_extension(range)?;
+        if self.specification.watch {
+            options = watched(&options, range, self.chosen.says_contents(case));
+        }
+        Ok(self.chosen.with(options))
+    }
+
+    /// When somebody looks at what lies where. The end, all of the requests, comes anyway.
+    fn moments(&self, range: &TraceRange) -> Option<Vec<TraceMoment>> {
+        let is_before_the_end = |at: &TraceMoment| *at != TraceMoment::Requests(range.requests);
+        let moments = self.specification.contents.as_ref()?;
+        Some(moments.iter().map(|moment| moment.of(range)).filter(is_before_the_end).collect())
+    }
+}
+
+fn usual_layers() -> Result<Vec<&'static LayerInfo>> {
+    Ok(LAYERS.map(layers::find).into_iter().collect::<Result<Vec<_>, _>>()?)
+}

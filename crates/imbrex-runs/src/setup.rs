@@ -1,0 +1,231 @@
+//! The disk of a run and how a workload is replayed on it.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+
+use anyhow::Result;
+use clap::{Args, Command, ValueEnum};
+use imbrex::drive::{ConventionalZones, Shape};
+use imbrex::layers::LayerInfo;
+use imbrex::replay::{Beyond, BufferSize, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, Scheduler, WarmUp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::case::{Case, Fit, named_drive};
+use crate::settings::{self, Setting, setting};
+use crate::values::{Capacity, Size, part};
+use crate::written::{self, TextOrNumber, Written};
+use crate::wrong::Wrong;
+
+/// The drive that is taken when none is named.
+const DRIVE: &str = "exos-x18z";
+/// The buffer that is taken when none is asked for, in percent of the workload's range: the 1 % of Amphisbaena (§6.1).
+const BUFFER_PERCENT: f64 = 1.0;
+
+/// A disk, and how workloads are replayed on it.
+#[derive(Clone, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Setup {
+    /// The drive: a name from `imbrex list drives`, or a preset ending in .toml; otherwise exos-x18z
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub drive: Option<String>,
+    /// Shrink or stretch the drive to SIZE, such as 64GiB or 2TB, or until the workload just fits; rates and seek times
+    /// stay
+    #[arg(long, value_name = "SIZE|fit", value_parser = Capacity::read)]
+    #[serde(with = "written::optional")]
+    #[schemars(with = "Option<TextOrNumber>")]
+    pub capacity: Option<Capacity>,
+    /// Give the zones of a zoned or hybrid drive SIZE, such as 64MiB; conventional zones keep their share
+    #[arg(long, value_name = "SIZE", value_parser = Size::read)]
+    #[serde(with = "written::optional")]
+    #[schemars(with = "Option<TextOrNumber>")]
+    pub zone_size: Option<Size>,
+    /// Make the first N zones of a zoned drive conventional, or PERCENT of them, such as 1%; on a hybrid one they stay so
+    #[arg(long, value_name = "N|PERCENT")]
+    #[serde(with = "written::optional")]
+    #[schemars(with = "Option<TextOrNumber>")]
+    pub conventional_zones: Option<ConventionalZones>,
+    /// The persistent buffer: a size, blocks such as 4096blocks, or a percentage of the workload's address range
+    #[arg(long, value_name = "SIZE|BLOCKS|PERCENT", default_value_t = BufferSize::Percent(BUFFER_PERCENT))]
+    #[serde(with = "written")]
+    #[schemars(with = "TextOrNumber")]
+    pub buffer: BufferSize,
+    /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
+    #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
+    #[serde(rename = "config", with = "settings")]
+    #[schemars(with = "BTreeMap<String, Map<String, Value>>")]
+    pub settings: Vec<Setting>,
+    /// Use the first N requests of a trace; let a synthetic workload have N requests
+    #[arg(long, value_name = "N")]
+    pub requests: Option<NonZeroU64>,
+    /// The seed of synthetic workloads, instead of their own
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Keep N requests outstanding, ignoring the trace's times; otherwise they arrive when the trace says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_QUEUE_DEPTH)))]
+    #[schemars(range(min = 1, max = MAX_QUEUE_DEPTH))]
+    pub queue_depth: Option<u32>,
+    /// The order in which the disk performs the operations in its queue
+    #[arg(long, value_enum, default_value_t = SchedulerArgument::Fcfs)]
+    pub scheduler: SchedulerArgument,
+    /// Operations in that queue at most; without meaning for fcfs
+    #[arg(long, value_name = "N", default_value_t = ReplayOptions::default().scheduler_depth)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SCHEDULER_DEPTH)))]
+    #[schemars(range(min = 1, max = MAX_SCHEDULER_DEPTH))]
+    pub scheduler_depth: u32,
+    /// The part of the capacity, from 0 to 1, that is written before the first request, free of charge, in whole zones
+    #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = part)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub prefill: f64,
+    /// The part of the capacity, from 0 to 1, that is trimmed after that: each MiB with this chance, free of charge
+    #[arg(long, value_name = "PART", default_value_t = 0.0, value_parser = part)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub trimmed: f64,
+    /// Leave the first N requests out of the figures, or those of the first TIME of the trace, such as 30s, 10min or 2h
+    #[arg(long, value_name = "N|TIME", value_parser = WarmUp::read)]
+    #[serde(with = "written::optional")]
+    #[schemars(with = "Option<TextOrNumber>")]
+    pub warm_up: Option<WarmUp>,
+    /// Offer the layers no idle time to clean in
+    #[arg(long)]
+    pub no_idle: bool,
+    /// Compare every read, and the whole disk at the end, with what was written
+    #[arg(long)]
+    pub verify: bool,
+    /// Price the journal that a live device writes
+    #[arg(long)]
+    pub as_live: bool,
+    /// Blocks of that journal; without it as many as `imbrex format` would give the layer
+    #[arg(long, value_name = "N", requires = "as_live")]
+    pub journal_blocks: Option<u32>,
+    /// Write what is left in RAM at the end to the media, and count that too
+    #[arg(long)]
+    pub flush: bool,
+    /// Let accesses take no time, and measure counts alone
+    #[arg(long, conflicts_with = "scheduler")]
+    pub untimed: bool,
+    /// Number the blocks that a workload writes from 0 on, in the order of their addresses
+    #[arg(long)]
+    pub dense: bool,
+    /// Stretch the workload's addresses until they reach over the whole disk; requests stay as long as they are
+    #[arg(long, conflicts_with = "dense")]
+    pub stretch: bool,
+    /// What to do with a request beyond the layer's capacity
+    #[arg(long, value_enum, default_value_t = BeyondArgument::Error)]
+    pub beyond: BeyondArgument,
+}
+
+/// What to do with a request beyond the capacity of a layer.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", rename = "Beyond")]
+pub enum BeyondArgument {
+    /// Stop
+    Error,
+    /// Wrap its address around
+    Wrap,
+}
+
+/// The order in which a disk performs what is in its queue.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", rename = "Scheduler")]
+pub enum SchedulerArgument {
+    /// First come, first served
+    Fcfs,
+    /// Upwards by address, then from the lowest again
+    CLook,
+    /// Shortest positioning time first; what is far away may starve
+    Sptf,
+}
+
+impl From<SchedulerArgument> for Scheduler {
+    fn from(argument: SchedulerArgument) -> Self {
+        match argument {
+            SchedulerArgument::Fcfs => Self::Fcfs,
+            SchedulerArgument::CLook => Self::CLook,
+            SchedulerArgument::Sptf => Self::Sptf,
+        }
+    }
+}
+
+impl From<BeyondArgument> for Beyond {
+    fn from(argument: BeyondArgument) -> Self {
+        match argument {
+            BeyondArgument::Error => Self::Error,
+            BeyondArgument::Wrap => Self::Wrap,
+        }
+    }
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        unchosen()
+    }
+}
+
+/// What holds where nothing is chosen: what the command line says of it.
+pub(crate) fn unchosen<T: Args>() -> T {
+    let nothing = T::augment_args(Command::new("imbrex").no_binary_name(true)).try_get_matches_from([""; 0]);
+    let read = nothing.and_then(|matches| T::from_arg_matches(&matches));
+    read.expect("no option has to be given")
+}
+
+impl Setup {
+    /// The drive that was chosen, for `layers`.
+    ///
+    /// # Errors
+    /// When there is no such drive, or it cannot have such a size or such zones.
+    pub fn cases(&self, layers: &[&'static LayerInfo]) -> Result<Vec<Case>> {
+        let (capacity_bytes, zone_bytes) = (self.capacity.and_then(Capacity::bytes), self.zone_size.map(Size::bytes));
+        let fit = self.capacity.map_or(Fit::Given, Fit::from);
+        let shape = Shape { capacity_bytes, zone_bytes, conventional_zones: self.conventional_zones };
+        let drive = named_drive(self.drive.as_deref().unwrap_or(DRIVE))?.shaped(&shape)?;
+        Ok(layers.iter().map(|layer| Case { layer, drive: drive.clone(), fit }).collect())
+    }
+
+    /// Whether something is said about the disk, how it is simulated or what is on it.
+    #[must_use]
+    pub fn is_about_a_disk(&self) -> bool {
+        let is_own_buffer = self.buffer != BufferSize::Percent(BUFFER_PERCENT);
+        let has_own_zones = self.zone_size.is_some() || self.conventional_zones.is_some();
+        let is_own_drive = self.drive.is_some() || self.capacity.is_some() || has_own_zones;
+        is_own_drive || is_own_buffer || self.untimed || self.dense || self.stretch || !self.settings.is_empty()
+    }
+
+    /// The blocks, of the drives of `cases`, that workloads are to be numbered in, if so chosen.
+    ///
+    /// # Errors
+    /// When the blocks of one drive are longer than those of another.
+    pub fn dense(&self, cases: &[Case]) -> Result<Option<u32>> {
+        let mut lengths = cases.iter().map(|case| case.drive.block_bytes);
+        let Some(first) = lengths.next().filter(|_| self.dense) else { return Ok(None) };
+        match lengths.find(|other| *other != first) {
+            Some(other) => {
+                let why = format!("blocks are {first} bytes on one drive, {other} on another; run them apart");
+                Err(Wrong::new(&["dense"], why).into())
+            }
+            None => Ok(Some(first)),
+        }
+    }
+
+    /// How requests are replayed, whatever the layer and the drive.
+    #[must_use]
+    pub fn options(&self) -> ReplayOptions {
+        ReplayOptions {
+            queue_depth: self.queue_depth,
+            scheduler: self.scheduler.into(),
+            scheduler_depth: self.scheduler_depth,
+            prefill: self.prefill,
+            trimmed: self.trimmed,
+            warm_up: self.warm_up,
+            idle: !self.no_idle,
+            verify: self.verify,
+            as_live: self.as_live,
+            journal_blocks: self.journal_blocks,
+            flush: self.flush,
+            untimed: self.untimed,
+            beyond: self.beyond.into(),
+            ..ReplayOptions::default()
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Workloads by their names, and what reading them once tells.
+
+use std::io;
+use std::num::NonZeroU64;
+
+use anyhow::Result;
+use imbrex::trace::derived::dense::{Dense, Numbering};
+use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
+use imbrex_terminal::progress::{Piece, Progress};
+
+use crate::wrong::Wrong;
+/// How many requests between two looks at the clock for the progress bar.
+const PROGRESS_EVERY: u64 = 4096;
+
+/// The field that only synthetic workloads have, and those that only trace files have.
+pub(crate) const SEED: &[&str] = &["seed"];
+pub(crate) const OF_FILES: &[&str] = &["trace_format", "volume", "event"];
+
+/// A workload, and what reading it once told.
+pub struct Known {
+    workload: Workload,
+    limit: u64,
+    /// What it is.
+    pub info: TraceInfo,
+    /// The volume whose requests these are, where the trace names volumes.
+    pub volume: Option<String>,
+    /// How much there is of it.
+    pub range: TraceRange,
+}
+
+/// The workloads called `names`, each of at most `requests` requests, synthetic ones drawn from `seed`, trace files
+/// read as `options` say.
+///
+/// # Errors
+/// When there is none of such a name, or a seed or options fit none of them.
+pub fn named(
+    names: &[String],
+    requests: Option<NonZeroU64>,
+    seed: Option<u64>,
+    options: &FileOptions,
+) -> Result<Vec<Workload>> {
+    let mut workloads = names.iter().map(|name| Workload::named(name)).collect::<Result<Vec<_>, _>>()?;
+    for workload in &mut workloads {
+        requests.into_iter().for_each(|requests| workload.set_requests(requests.get()));
+        seed.into_iter().for_each(|seed| workload.set_seed(seed));
+        if let Workload::File(file) = workload {
+            file.options = options.clone();
+        }
+    }
+    if seed.is_some() && workloads.iter().all(|workload| workload.seed().is_none()) {
+        let why = format!("{} is no synthetic workload; only those are drawn from a seed", names.join(", "));
+        return Err(Wrong::new(SEED, why).into());
+    }
+    let is_file = |workload: &Workload| matches!(workload, Workload::File(_));
+    if *options != FileOptions::default() && !workloads.iter().any(is_file) {
+        let why = format!("{} is no trace file; only those are read so", names.join(", "));
+        return Err(Wrong::new(OF_FILES, why).into());
+    }
+    Ok(workloads)
+}
+
+/// The first `requests` of a workload with its written blocks side by side. Reading it is a piece of the work that
+/// `progress` shows.
+///
+/// # Errors
+/// When it cannot be read, or the work was to stop.
+pub fn dense(
+    workload: &Workload,
+    requests: Option<NonZeroU64>,
+    block_bytes: u32,
+    progress: &Progress,
+) -> Result<Workload> {
+    let numbering = Numbering::of(&mut Watched::new(workload, requests, progress)?, block_bytes)?;
+    Ok(Workload::Dense(Box::new(Dense::new(workload.clone(), numbering))))
+}
+
+impl Known {
+    /// How often a workload is read before it is replayed.
+    #[must_use]
+    pub fn passes(dense: Option<u32>) -> usize {
+        1 + usize::from(dense.is_some())
+    }
+
+    /// Reads a workload from end to end, [`Known::passes`] pieces of the work that `progress` shows; with its written
+    /// blocks of `dense` bytes side by side, if so chosen.
+    ///
+    /// # Errors
+    /// When it cannot be read, or the work was to stop.
+    pub fn survey(
+        workload: Workload,
+        requests: Option<NonZeroU64>,
+        dense: Option<u32>,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let (workload, requests) = match dense {
+            Some(block_bytes) => (self::dense(&workload, requests, block_bytes, progress)?, None),
+            None => (workload, requests),
+        };
+        let limit = requests.map_or(u64::MAX, NonZeroU64::get);
+        let mut source = Watched::new(&workload, requests, progress)?;
+        let info = source.info().clone();
+        let range = workload.range_of(&mut source)?;
+        let volume = source.volume();
+        Ok(Self { workload, limit, info, volume, range })
+    }
+
+    /// The workload itself. It does not know about the limit.
+    #[must_use]
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    /// Its requests, counted as they are replayed.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open<'a>(&self, progress: &'a Progress) -> Result<Watched<'a>, TraceError> {
+        Watched::limited(&self.workload, self.limit, Shown::Requests { progress, unseen: 0 })
+    }
+
+    /// Whether its written blocks lie side by side.
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        matches!(self.workload, Workload::Dense(_))
+    }
+
+    /// The seed of a synthetic workload.
+    #[must_use]
+    pub fn seed(&self) -> Option<u64> {
+        self.workload.seed()
+    }
+}
+
+/// A source that ends at a limit, shows progress, and fails when it is to stop.
+pub struct Watched<'a> {
+    source: Box<dyn TraceSource>,
+    limit: u64,
+    left: u64,
+    shown: Shown<'a>,
+}
+
+/// What a progress bar counts.
+enum Shown<'a> {
+    /// Requests, of which `unseen` are not shown yet.
+    Requests { progress: &'a Progress, unseen: u64 },
+    /// How much of the source has been used.
+    Piece(Piece<'a>),
+}
+
+impl<'a> Watched<'a> {
+    /// At most `requests` requests of a workload; reading them is a piece of the work that `progress` shows.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn new(workload: &Workload, requests: Option<NonZeroU64>, progress: &'a Progress) -> Result<Self, TraceError> {
+        let limit = requests.map_or(u64::MAX, NonZeroU64::get);
+        Self::limited(workload, limit, Shown::Piece(progress.piece()))
+    }
+
+    fn limited(workload: &Workload, limit: u64, shown: Shown<'a>) -> Result<Self, TraceError> {
+        Ok(Self { source: workload.open()?, limit, left: limit, shown })
+    }
+
+    fn is_stopped(&self) -> bool {
+        match &self.shown {
+            Shown::Requests { progress, .. } => progress.is_stopped(),
+            Shown::Piece(piece) => piece.progress().is_stopped(),
+        }
+    }
+
+    /// `requests` requests were handed out; none are the end.
+    fn show(&mut self, requests: u64) {
+        match &mut self.shown {
+            Shown::Requests { progress, unseen } => {
+                *unseen += requests;
+                if *unseen >= PROGRESS_EVERY || requests == 0 {
+                    progress.add(*unseen);
+                    *unseen = 0;
+                }
+            }
+            Shown::Piece(piece) if requests == 0 => piece.reach(1.0),
+            Shown::Piece(piece) => {
+                let of_limit = 1.0 - self.left as f64 / self.limit as f64;
+                piece.reach(self.source.share_done().unwrap_or(0.0).max(of_limit));
+            }
+        }
+    }
+}
+
+impl TraceSource for Watched<'_> {
+    fn info(&self) -> &TraceInfo {
+        self.source.info()
+    }
+
+    fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
+        batch.clear();
+        if self.is_stopped() {
+            return Err(TraceError::Read { file: self.info().name.clone(), cause: io::ErrorKind::Interrupted.into() });
+        }
+        let limit = self.left.min(limit as u64);
+        if limit > 0 {
+            self.source.fill(batch, limit as usize)?;
+        }
+        let done = batch.len() as u64;
+        self.left -= done;
+        self.show(done);
+        Ok(())
+    }
+
+    fn volume(&self) -> Option<String> {
+        self.source.volume()
+    }
+
+    fn irregularities(&self) -> imbrex::trace::Irregularities {
+        self.source.irregularities()
+    }
+}
