@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use imbrex::layers::{self, Family, LayerInfo};
+use imbrex::recording::Recording;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::case::{Case, Fit, named_drive};
@@ -74,12 +75,14 @@ impl JsonSchema for Families {
     }
 }
 
-/// Layers that are compared on one drive.
+/// The layers of a family that are compared on one drive: all that are for these recordings.
 struct Part {
     family: Family,
+    recordings: &'static [Recording],
     drive: &'static str,
     fit: Fit,
-    layers: &'static [&'static str],
+    /// What they are compared with, which is not of the family or not for these recordings.
+    baselines: &'static [&'static str],
 }
 
 /// A layer that maps every block of its disk gets one that is as large as the workload: of the presets, most of the map
@@ -87,69 +90,62 @@ struct Part {
 const PARTS: &[Part] = &[
     Part {
         family: Family::Shingled,
+        recordings: &[Recording::Zoned, Recording::WholeZones],
         drive: "exos-x18z",
         fit: Fit::Own,
-        layers: &[
-            "conventional",
-            "in-place",
-            "fifo-log",
-            "loop-back",
-            "block-lru",
-            "hashed-zones",
-            "amphisbaena",
-            "dm-zoned",
-        ],
+        baselines: &["conventional"],
     },
-    Part { family: Family::Banded, drive: "st8000as0002", fit: Fit::Own, layers: &["conventional", "skylight"] },
     Part {
         family: Family::Banded,
+        recordings: &[Recording::Banded],
+        drive: "st8000as0002",
+        fit: Fit::Own,
+        baselines: &["conventional"],
+    },
+    Part {
+        family: Family::Banded,
+        recordings: &[Recording::Zoned],
         drive: "exos-x18z",
         fit: Fit::Workload,
-        layers: &[
-            "conventional",
-            "log-greedy",
-            "log-fifo",
-            "log-cost-benefit",
-            "log-choices",
-            "cold-weight",
-            "tuned-weight",
-            "sepbit",
-        ],
+        baselines: &["conventional"],
     },
     Part {
         family: Family::Interlaced,
+        recordings: &[Recording::Interlaced],
         drive: "imr-tracklace",
         fit: Fit::Own,
-        layers: &[
-            "conventional",
-            "seagate",
-            "seagate-two-phase",
-            "track-flipping",
-            "track-caching",
-            "track-mapping",
-            "tracklace",
-        ],
+        baselines: &["conventional"],
     },
-    Part { family: Family::Hybrid, drive: "zonealloy", fit: Fit::Own, layers: &["conventional", "zone-alloy"] },
-    Part { family: Family::Ssd, drive: "ssd-pore", fit: Fit::Workload, layers: &["conventional", "page-ftl"] },
+    Part {
+        family: Family::Hybrid,
+        recordings: &[Recording::Hybrid],
+        drive: "zonealloy",
+        fit: Fit::Own,
+        baselines: &["conventional"],
+    },
     Part {
         family: Family::Ssd,
+        recordings: &[Recording::Flash],
+        drive: "ssd-pore",
+        fit: Fit::Workload,
+        baselines: &["conventional"],
+    },
+    Part {
+        family: Family::Ssd,
+        recordings: &[Recording::Cached],
         drive: "st8000as0002",
         fit: Fit::Own,
-        layers: &["conventional", "skylight", "lru-cache", "static-sets", "pore", "sac"],
+        baselines: &["conventional", "skylight"],
     },
 ];
 
 impl Part {
-    /// The layers that are named, and those that were added and are for the same family and recording.
+    /// The baselines, and the layers in the order in which they are listed.
     fn layers(&self) -> Result<Vec<&'static LayerInfo>> {
-        let named = self.layers.iter().map(|name| layers::find(name)).collect::<Result<Vec<_>, _>>()?;
-        let is_of = |info: &LayerInfo| info.family == Some(self.family);
-        let joins = |added: &LayerInfo| {
-            is_of(added) && named.iter().any(|info| is_of(info) && info.recording == added.recording)
-        };
-        let added = layers::known().skip(layers::ALL.len()).filter(|added| joins(added));
-        Ok(named.iter().copied().chain(added).collect())
+        let baselines = self.baselines.iter().map(|name| layers::find(name)).collect::<Result<Vec<_>, _>>()?;
+        let is_compared =
+            |info: &&LayerInfo| info.family == Some(self.family) && self.recordings.contains(&info.recording);
+        Ok(baselines.into_iter().chain(layers::known().filter(is_compared)).collect())
     }
 }
 

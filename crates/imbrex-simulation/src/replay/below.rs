@@ -9,7 +9,7 @@ use super::error::Fault;
 use super::metrics::Totals;
 use super::outcome::Below;
 use super::simulation::Simulation;
-use super::stacked::Stacked;
+use super::stack_device::StackDevice;
 use imbrex_core::block::{Access, Pba, Request};
 
 impl Device {
@@ -17,11 +17,11 @@ impl Device {
     /// [`Pba::DISK`](imbrex_core::block::Pba::DISK). Their blocks are equally long; there is at least one.
     #[must_use]
     pub fn stack(below: Vec<Simulation>) -> Self {
-        Self::of(below.into_iter().map(|device| Box::new(device) as Box<dyn Stacked>).collect())
+        Self::of(below.into_iter().map(|device| Box::new(device) as Box<dyn StackDevice>).collect())
     }
 }
 
-impl Stacked for Simulation {
+impl StackDevice for Simulation {
     fn capacity(&self) -> u64 {
         self.layer.capacity()
     }

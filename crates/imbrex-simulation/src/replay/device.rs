@@ -3,7 +3,7 @@
 
 use super::error::Fault;
 use super::scheduler::Access;
-use super::stacked::Stacked;
+use super::stack_device::StackDevice;
 use imbrex_core::block::{self, Extent, Pba};
 use imbrex_core::media::{Illegal, Joined, Media};
 use imbrex_core::plan::Unit;
@@ -70,7 +70,7 @@ pub struct Device {
 enum Work {
     Drive(Box<dyn Timing>),
     /// Requests of the devices, numbered from [`Pba::DISK`].
-    Stack(Vec<Box<dyn Stacked>>),
+    Stack(Vec<Box<dyn StackDevice>>),
 }
 
 impl Device {
@@ -81,7 +81,7 @@ impl Device {
     }
 
     /// A stack of these devices, numbered from [`Pba::DISK`]. Their blocks are equally long; there is at least one.
-    pub(super) fn of(below: Vec<Box<dyn Stacked>>) -> Self {
+    pub(super) fn of(below: Vec<Box<dyn StackDevice>>) -> Self {
         let media = Joined::new(below.iter().map(|device| device.capacity()));
         let block_bytes = below.first().map_or(SECTOR_BYTES, |device| device.block_bytes());
         debug_assert!(below.iter().all(|device| device.block_bytes() == block_bytes));
@@ -111,7 +111,7 @@ impl Device {
     }
 
     /// The devices below, if this is a stack.
-    pub(super) fn below(&self) -> &[Box<dyn Stacked>] {
+    pub(super) fn below(&self) -> &[Box<dyn StackDevice>] {
         match &self.work {
             Work::Drive(_) => &[],
             Work::Stack(below) => below,
@@ -119,7 +119,7 @@ impl Device {
     }
 
     /// The devices below, if this is a stack.
-    pub(super) fn below_mut(&mut self) -> &mut [Box<dyn Stacked>] {
+    pub(super) fn below_mut(&mut self) -> &mut [Box<dyn StackDevice>] {
         match &mut self.work {
             Work::Drive(_) => &mut [],
             Work::Stack(below) => below,
@@ -270,7 +270,7 @@ impl Device {
 }
 
 /// Lets a device of a stack serve an access as a request.
-fn ask(below: &mut [Box<dyn Stacked>], at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Box<Fault>> {
+fn ask(below: &mut [Box<dyn StackDevice>], at: Extent<Pba>, now_ns: u64, write: bool) -> Result<u64, Box<Fault>> {
     let index = usize::from(at.start.device() - Pba::DISK);
     let at = Extent::new(block::Lba(at.start.block()), at.blocks);
     let access = if write { block::Access::Write } else { block::Access::Read };

@@ -14,7 +14,7 @@ use super::journal::{Effect, Journal, is_staged};
 use super::metrics::Counters;
 use super::padding::Padding;
 use super::queue::What;
-use super::scheduled::Scheduled;
+use super::queue_state::QueueState;
 use imbrex_core::block::{Extent, Lba, Pba};
 use imbrex_core::layer::{Freed, TranslationLayer};
 use imbrex_core::media::Illegal;
@@ -33,7 +33,7 @@ pub(super) struct Machine {
     /// What every block holds, when verifying.
     pub content: Option<Content>,
     /// The disk's queue, if a scheduler orders it.
-    pub scheduled: Option<Box<Scheduled>>,
+    pub scheduled: Option<Box<QueueState>>,
     /// What the read being performed delivers, when verifying without a queue.
     delivery: Delivery,
     pub journal: Option<Journal>,

@@ -14,15 +14,15 @@ use super::bands::Looks;
 use super::content::{Content, Host};
 use super::device::Device;
 use super::error::{Fault, Moment, ReplayError};
-use super::growing::Growing;
+use super::growth_state::GrowthState;
 use super::journal::{self, Journal};
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
 use super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
 use super::options::ReplayOptions;
 use super::outcome::{Below, Outcome, Times};
+use super::queue_state::QueueState;
 use super::room::survives;
-use super::scheduled::Scheduled;
 use super::series::Series;
 use super::{Observer, ServedRequest};
 use imbrex_core::block::{Access, Extent, Lba, Request};
@@ -52,7 +52,7 @@ pub struct Simulation {
     /// Complete requests that the observer has not been told of, if it is to be told of each.
     pub(super) told: Option<Vec<ServedRequest>>,
     /// The space that is asked for, if some is.
-    pub(super) growing: Option<Growing>,
+    pub(super) growing: Option<GrowthState>,
     /// When bands are looked at, if they are.
     looks: Option<Looks>,
     /// When the warm-up ended, or 0: what is measured begins there. None while the simulation warms up.
@@ -93,7 +93,7 @@ impl Simulation {
             idle: Cleaning::default(),
             series: options.window.map(|window| Series::new(window, options.warm_up.is_some())),
             told: options.each_request.then(Vec::new),
-            growing: options.extend.map(Growing::new),
+            growing: options.extend.map(GrowthState::new),
             looks: options.bands.as_deref().map(Looks::new),
             measured_from_ns: options.warm_up.is_none().then_some(0),
             last_arrival_ns: None,
@@ -103,7 +103,7 @@ impl Simulation {
         simulation.prefill().map_err(|fault| simulation.error(Moment::Prefill, fault))?;
         simulation.machine.disk.set_free_of_charge(false);
         simulation.forget_counts();
-        simulation.machine.scheduled = Scheduled::new(options.scheduler, options.scheduler_depth);
+        simulation.machine.scheduled = QueueState::new(options.scheduler, options.scheduler_depth);
         Ok(simulation)
     }
 

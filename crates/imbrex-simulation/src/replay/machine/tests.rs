@@ -34,7 +34,7 @@ fn swap(journal: Option<Journal>, scheduler: Scheduler) -> Vec<(u64, u64, bool)>
     let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
     let mut layer = find("conventional").unwrap().build(&space, &toml::Table::new()).unwrap();
     let mut machine = Machine::new(disk, 1, journal, Some(Content::new(Pba::DISK, Unwritten::Zeros)));
-    machine.scheduled = Scheduled::new(scheduler, 32);
+    machine.scheduled = QueueState::new(scheduler, 32);
     let mut plan = Plan::new();
     let (a, b, ram) = (Place::At(Pba::disk(50)), Place::At(Pba::disk(60)), Place::At(Pba::ram(0)));
     plan.copy(a, ram, 1, Why::Swap);
@@ -66,7 +66,7 @@ fn hybrid(scheduler: Scheduler) -> (Machine, Realms) {
     let disk = disk(&DrivePreset::named("tiny-hybrid").unwrap(), Recording::Hybrid).unwrap();
     let realms = disk.media().realms().unwrap();
     let mut machine = Machine::new(disk, 1, None, Some(Content::new(Pba::DISK, Unwritten::Zeros)));
-    machine.scheduled = Scheduled::new(scheduler, 32);
+    machine.scheduled = QueueState::new(scheduler, 32);
     (machine, realms)
 }
 

@@ -6,7 +6,7 @@ use super::outcome::Below;
 use imbrex_core::block::Request;
 
 /// A device of a stack, a layer on a drive of its own.
-pub(super) trait Stacked: Send {
+pub(super) trait StackDevice: Send {
     /// Blocks that it offers.
     fn capacity(&self) -> u64;
 

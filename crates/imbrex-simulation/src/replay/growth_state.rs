@@ -5,7 +5,7 @@ use super::options::Extension;
 
 /// A growth that is asked for or under way.
 #[derive(Debug)]
-pub(super) struct Growing {
+pub(super) struct GrowthState {
     pub extension: Extension,
     /// When it was asked for, and how many blocks the host saw before.
     pub begun: Option<(u64, u64)>,
@@ -17,7 +17,7 @@ pub(super) struct Growing {
     pub longest_delay_ns: u64,
 }
 
-impl Growing {
+impl GrowthState {
     pub fn new(extension: Extension) -> Self {
         Self {
             extension,

@@ -1,4 +1,4 @@
-//! Growing during a replay: when the layer is asked to, how long it takes, and which requests wait for it.
+//! GrowthState during a replay: when the layer is asked to, how long it takes, and which requests wait for it.
 //!
 //! The steps of a growth are made in idle time, from its first moment on, whether the layer is to be cleaned in it or
 //! not. A request that arrives during one waits for its end. A layer that holds everybody up until it has grown

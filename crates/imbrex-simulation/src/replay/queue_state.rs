@@ -6,14 +6,14 @@ use super::queue::{Operation, Owner, Queue, What};
 use super::scheduler::Scheduler;
 
 /// The queue of the disk, and what each operation in it is for.
-pub(super) struct Scheduled {
+pub(super) struct QueueState {
     pub queue: Queue,
     pub flights: InFlight,
     /// The request whose operation is being performed: the one that a fault is about.
     pub serving: Option<u64>,
 }
 
-impl Scheduled {
+impl QueueState {
     /// An empty queue; none for requests that are served as they come.
     pub(super) fn new(scheduler: Scheduler, depth: u32) -> Option<Box<Self>> {
         let new = || Self { queue: Queue::new(scheduler, depth), flights: InFlight::new(depth), serving: None };

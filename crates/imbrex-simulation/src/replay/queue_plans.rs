@@ -142,7 +142,7 @@ impl Machine {
 mod tests {
     use super::*;
     use crate::replay::content::{Content, Host};
-    use crate::replay::scheduled::Scheduled;
+    use crate::replay::queue_state::QueueState;
     use crate::replay::{Device, ReplayOptions, Scheduler, Timing, space};
     use imbrex_core::block::{Access, Extent, Lba, Pba, Request};
     use imbrex_core::layer::Unwritten;
@@ -168,7 +168,7 @@ mod tests {
         let space = space(&disk, 0, &ReplayOptions::default()).unwrap();
         let mut layer = find("conventional").unwrap().build(&space, &toml::Table::new()).unwrap();
         let mut machine = Machine::new(disk, 0, None, Some(Content::new(Pba::DISK, Unwritten::Zeros)));
-        machine.scheduled = Scheduled::new(Scheduler::CLook, 8);
+        machine.scheduled = QueueState::new(Scheduler::CLook, 8);
         if ignore_conflicts {
             machine.scheduled.as_mut().unwrap().queue.ignore_conflicts();
         }
