@@ -29,13 +29,6 @@ pub enum RowError {
     },
 }
 
-/// For callers whose own errors are lines of text.
-impl From<RowError> for String {
-    fn from(why: RowError) -> Self {
-        why.to_string()
-    }
-}
-
 /// The schemas that a page knows more of than their names, and their versions.
 const KNOWN: [(&str, &str, Kind); 3] =
     [("imbrex.run/", "3", Kind::Run), ("imbrex.series/", "2", Kind::Window), ("imbrex.claim/", "1", Kind::Claim)];

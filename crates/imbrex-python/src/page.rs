@@ -1,7 +1,7 @@
 //! The page that shows results.
 
 use imbrex::replay::QUANTILES;
-use imbrex_page::Report;
+use imbrex_page::{Report, RowError};
 use pyo3::prelude::*;
 use serde_json::Value;
 
@@ -22,12 +22,12 @@ pub fn page(title: &str, made_by: &str, rows: Vec<(Bound<'_, PyAny>, Option<Boun
     let mut report = Report::new(title, concat!("imbrex ", env!("CARGO_PKG_VERSION")), &QUANTILES);
     report.made_by(made_by.to_owned());
     for (row, drawn) in rows {
-        add(&mut report, json_of(&row)?, drawn.as_ref().map(Bound::get)).map_err(Error::new_err)?;
+        add(&mut report, json_of(&row)?, drawn.as_ref().map(Bound::get)).map_err(|e| Error::new_err(e.to_string()))?;
     }
     Ok(report.html())
 }
 
-fn add(report: &mut Report, row: Value, drawn: Option<&Drawn>) -> Result<(), String> {
+fn add(report: &mut Report, row: Value, drawn: Option<&Drawn>) -> Result<(), RowError> {
     report.add(vec![row])?;
     let Some(drawn) = drawn else { return Ok(()) };
     let run = Some(report.runs() - 1);
