@@ -69,7 +69,7 @@ fn a_wrong_sample_is_an_error_that_names_it() {
 }
 
 #[test]
-fn what_does_not_suit_beside_the_fields_before_it_has_its_default() {
+fn a_sample_that_does_not_suit_the_fields_before_it_is_left_out() {
     let fields = [field("a", &["1"]), field("b", &["1"]), field("c", &["1"])];
     let not_together = |one: &'static str, other: &'static str| {
         move |config: &toml::Table| {

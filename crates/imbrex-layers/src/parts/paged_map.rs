@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_no_more_takes_no_array() {
+    fn pages_without_values_take_no_array() {
         let mut map = PagedMap::new(3 * PAGE as u64);
         (0..2 * PAGE as u64).for_each(|at| map.set(at, 2 * at));
         map.set(2 * PAGE as u64 + 7, 7);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_size_mends_is_said() {
+    fn a_fault_that_no_size_mends_is_an_error() {
         let preset = DrivePreset::named("exos-x18z").unwrap();
         let layer = layers::find("log-greedy").unwrap();
         let refused = |config: &str| {

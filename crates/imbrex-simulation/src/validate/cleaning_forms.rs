@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn hot_blocks_apart_give_the_published_value_and_equal_ones_that_of_one_kind() {
+    fn separate_hot_blocks_give_the_published_value_and_equal_blocks_the_undivided_one() {
         let (amplification, weight) = apart(1.25, 0.2, 0.8);
         assert!((amplification - 1.998).abs() < 1e-3 && (weight - 0.527).abs() < 1e-3, "{amplification}, {weight}");
         let (amplification, weight) = apart(1.25, 0.2, 0.2);

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_followed_are_spread_evenly() {
+    fn followed_blocks_are_spread_evenly() {
         let mut counts = [0; 8];
         (0..8000).for_each(|stretch| counts[(followed(64, stretch).0 % 64 / 8) as usize] += 1);
         assert!(counts.iter().all(|count| (990..1010).contains(count)), "{counts:?}");

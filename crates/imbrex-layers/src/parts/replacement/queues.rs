@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_wrong_is_noticed() {
+    fn a_check_finds_wrong_lists() {
         let made = || {
             let mut queues = Queues::new(2, 4, true);
             (0..3).for_each(|slot| queues.push(0, slot));

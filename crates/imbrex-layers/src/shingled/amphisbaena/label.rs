@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_are_the_bytes_that_were_announced_unless_blocks_are_asked_for() {
+    fn announced_bytes_count_unless_blocks_are_asked_for() {
         let labels = |sizes| {
             let mut label = Label::new(10, sizes, false);
             // The second touches two blocks with fewer bytes, the third one block with more than the mean.

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_victims_the_appended_and_then_the_older_one_leaves() {
+    fn ties_go_to_the_appended_and_then_to_the_older_victim() {
         let zone = |numerator, span, appends, since| Candidate {
             native: 0,
             weight: Weight { numerator, span, appends },

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_known_no_more() {
+    fn blocks_that_are_gone_are_forgotten() {
         let (mut uses, mut frames) = dirty();
         assert_eq!(uses.next_out_of_date(), Some(0));
         assert!(uses.gone(0) && !uses.gone(1));

@@ -67,7 +67,7 @@ fn sizes_are_rounded_down() {
 }
 
 #[test]
-fn whoever_watches_can_stop() {
+fn the_watch_can_stop_it() {
     let sequence = sequence(&[1, 2, 1]);
     let mut seen = 0;
     let mut count = |more| {
