@@ -11,7 +11,6 @@ mod compare;
 mod comparison;
 mod explore;
 mod list;
-mod live;
 mod replay;
 mod report;
 mod story;
@@ -46,18 +45,18 @@ enum Command {
     List(list::List),
     Validate(validate::Validate),
     Explore(explore::Explore),
-    Format(live::format::Format),
-    Serve(live::serve::Serve),
+    Format(imbrex_volumes::format::Format),
+    Serve(imbrex_volumes::serve::Serve),
     #[cfg(feature = "web")]
-    Web(live::web::Web),
-    Status(live::status::Show),
-    Top(live::top::Top),
-    Clean(live::clean::Clean),
-    Grow(live::grow::Grow),
-    Check(live::check::Check),
-    Scrub(live::scrub::Scrub),
-    Inspect(live::inspect::Inspect),
-    Dump(live::dump::Dump),
+    Web(imbrex_volumes::web::Web),
+    Status(imbrex_volumes::status::Show),
+    Top(imbrex_volumes::top::Top),
+    Clean(imbrex_volumes::clean::Clean),
+    Grow(imbrex_volumes::grow::Grow),
+    Check(imbrex_volumes::check::Check),
+    Scrub(imbrex_volumes::scrub::Scrub),
+    Inspect(imbrex_volumes::inspect::Inspect),
+    Dump(imbrex_volumes::dump::Dump),
     /// Measure lookups, replays, memory and trace decoding in one run
     Bench(bench::Args),
 }
@@ -117,7 +116,7 @@ fn exit_code(done: Result<()>) -> ExitCode {
         }
         Err(e) => {
             say::note(format_args!("error: {}", say::one_line(&e.to_string())));
-            e.downcast_ref::<live::check::Found>().map_or(ExitCode::FAILURE, |found| found.status.into())
+            e.downcast_ref::<imbrex_volumes::check::Found>().map_or(ExitCode::FAILURE, |found| found.status.into())
         }
     }
 }

@@ -17,7 +17,7 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 18] = [
+const CRATES: [&str; 19] = [
     "imbrex",
     "imbrex-core",
     "imbrex-layers",
@@ -34,6 +34,7 @@ const CRATES: [&str; 18] = [
     "imbrex-pictures",
     "imbrex-runs",
     "imbrex-papers",
+    "imbrex-volumes",
     "imbrex-cli",
     "imbrex-python",
 ];

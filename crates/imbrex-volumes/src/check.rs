@@ -45,6 +45,7 @@ pub const DAMAGED: u8 = 4;
 /// A volume is or was damaged; with the program's status for that.
 #[derive(Debug)]
 pub struct Found {
+    /// The exit status of the program.
     pub status: u8,
     what: String,
 }
@@ -77,6 +78,10 @@ struct Report {
 }
 
 impl Check {
+    /// Checks the volume.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or when something is wrong: then a [`Found`].
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         let volume = if self.repair { volume_to_write(&self.stores)? } else { volume_to_read(&self.stores)? };

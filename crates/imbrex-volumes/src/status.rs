@@ -33,6 +33,10 @@ enum Form {
 }
 
 impl Show {
+    /// Shows the status.
+    ///
+    /// # Errors
+    /// When no server answers.
     pub fn run(self) -> Result<()> {
         let question = if self.format == Form::Prometheus { Question::Metrics } else { Question::Status };
         let reply = control::ask(&socket::control_of(&self.socket), question)?;

@@ -55,6 +55,10 @@ pub struct Web {
 }
 
 impl Web {
+    /// Shows the page and the metrics over HTTP until it is asked to stop.
+    ///
+    /// # Errors
+    /// When the address cannot be used, or no server answers.
     pub fn run(self) -> Result<()> {
         if !self.child {
             self.at.check(self.insecure)?;

@@ -35,6 +35,10 @@ pub struct Clean {
 }
 
 impl Clean {
+    /// Asks for cleaning.
+    ///
+    /// # Errors
+    /// When no server answers, or it refuses.
     pub fn run(self) -> Result<()> {
         let control = socket::control_of(&self.socket);
         let mut last = None;

@@ -15,7 +15,7 @@ use imbrex_live::threads;
 use imbrex_terminal::say::note;
 
 use super::Said;
-use crate::live::address::Addresses;
+use crate::address::Addresses;
 
 /// How long it is waited before it is started again, which also spares a machine where it always ends at once.
 const REST: Duration = Duration::from_secs(1);

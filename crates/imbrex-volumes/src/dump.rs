@@ -60,6 +60,10 @@ struct Item {
 }
 
 impl Dump {
+    /// Shows what is asked for.
+    ///
+    /// # Errors
+    /// When the volume cannot be read.
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         let volume = volume_to_read(&self.stores)?;

@@ -21,6 +21,10 @@ pub struct Grow {
 }
 
 impl Grow {
+    /// Asks for more space.
+    ///
+    /// # Errors
+    /// When no server answers, or the layer cannot grow.
     pub fn run(self) -> Result<()> {
         let control = socket::control_of(&self.socket);
         match control::ask(&control, Question::Grow { bytes: self.bytes })? {

@@ -107,6 +107,10 @@ struct Member {
 }
 
 impl Format {
+    /// Formats the stores.
+    ///
+    /// # Errors
+    /// When a store cannot be used, or the layer does not fit.
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         let images = self.stores.iter().filter(|store| !store_path::is_device(store)).count();

@@ -1,4 +1,6 @@
-//! The commands for volumes that are served.
+//! The commands for volumes: how one is formatted, served, watched, cleaned, grown, checked and looked into.
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod address;
 pub mod check;

@@ -74,7 +74,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::live::status::sample;
+    use crate::status::sample;
 
     #[test]
     fn what_is_kept_is_bounded_and_of_one_server() {

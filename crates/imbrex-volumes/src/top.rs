@@ -31,6 +31,10 @@ pub struct Top {
 }
 
 impl Top {
+    /// Shows the status again and again.
+    ///
+    /// # Errors
+    /// When no server answers.
     pub fn run(self) -> Result<()> {
         if !io::stdout().is_terminal() {
             bail!("this draws on a terminal; in a pipe `imbrex status` says the same once");
@@ -226,7 +230,7 @@ mod tests {
     fn status(uptime: f64, writes: u64) -> Status {
         let times = |count: u64| json!({ "count": count, "mean_ms": 2.0, "p50_ms": 1.0, "p99_ms": 8.0, "p999_ms": 9.0, "max_ms": 9.5 });
         let latency = json!({ "all": times(writes), "beside_cleaning": times(0) });
-        let text = crate::live::status::sample(uptime, &json!({ "write": latency }));
+        let text = crate::status::sample(uptime, &json!({ "write": latency }));
         serde_json::from_value(text).expect("a status")
     }
 

@@ -107,6 +107,10 @@ struct Records {
 }
 
 impl Inspect {
+    /// Shows what lies on the stores.
+    ///
+    /// # Errors
+    /// When they cannot be read.
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         let volume = volume_to_read(&self.stores)?;

@@ -60,6 +60,10 @@ struct Report {
 }
 
 impl Scrub {
+    /// Reads everything that has a checksum.
+    ///
+    /// # Errors
+    /// When the volume cannot be opened, or when something is damaged.
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         stop::on_ctrl_c();

@@ -138,6 +138,10 @@ enum Tls {
 }
 
 impl Serve {
+    /// Serves the volume until it is asked to stop.
+    ///
+    /// # Errors
+    /// When it cannot be served.
     pub fn run(self) -> Result<()> {
         self.told.check(self.insecure)?;
         self.pidfile.as_deref().map_or(Ok(()), check_pidfile)?;
