@@ -6,7 +6,6 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bands;
-mod bench;
 mod compare;
 mod comparison;
 mod explore;
@@ -58,7 +57,7 @@ enum Command {
     Inspect(imbrex_volumes::inspect::Inspect),
     Dump(imbrex_volumes::dump::Dump),
     /// Measure lookups, replays, memory and trace decoding in one run
-    Bench(bench::Args),
+    Bench(imbrex_bench::Args),
 }
 
 /// The library that the program is made from, so that a layer needs no other dependency.
@@ -98,7 +97,7 @@ impl Command {
             Self::Scrub(command) => command.run(),
             Self::Inspect(command) => command.run(),
             Self::Dump(command) => command.run(),
-            Self::Bench(args) => bench::run(&args),
+            Self::Bench(args) => imbrex_bench::run(&args),
         }
     }
 }

@@ -17,7 +17,7 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 19] = [
+const CRATES: [&str; 20] = [
     "imbrex",
     "imbrex-core",
     "imbrex-layers",
@@ -35,6 +35,7 @@ const CRATES: [&str; 19] = [
     "imbrex-runs",
     "imbrex-papers",
     "imbrex-volumes",
+    "imbrex-bench",
     "imbrex-cli",
     "imbrex-python",
 ];

@@ -4,6 +4,9 @@
 //! others use too. What is measured is repeated, in turns with what it is compared to, and the best of the repetitions
 //! counts: noise only ever slows down.
 
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod against;
 mod array_log;
 mod decoding;
