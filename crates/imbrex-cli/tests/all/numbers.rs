@@ -69,11 +69,11 @@ const NUMBERS: [(Place, &[Statement]); 24] = [
     (("checks/soak.py", "os.environ.get(\"SOAK_SECONDS\", "), &[("CONTRIBUTING.md", "{} seconds by default")]),
     ((".ci/run", "SOAK_SECONDS="), &[("CONTRIBUTING.md", "`SOAK_SECONDS={} make soak`")]),
     (
-        ("crates/imbrex-cli/src/live/serve.rs", "\"N\", default_value_t = "),
+        ("crates/imbrex-volumes/src/serve.rs", "\"N\", default_value_t = "),
         &[("docs/serving.md", "| `--threads` | {}, "), ("docs/serving.md", "at a time: {}, or `--threads`")],
     ),
     (
-        ("crates/imbrex-cli/src/live/scrub.rs", "default_value_t = "),
+        ("crates/imbrex-volumes/src/scrub.rs", "default_value_t = "),
         &[("docs/serving.md", "that `--throttle` allows: {} %")],
     ),
     (
@@ -104,18 +104,18 @@ const NUMBERS: [(Place, &[Statement]); 24] = [
         &[("docs/serving.md", "has {} seconds to send its question"), ("SECURITY.md", "{} seconds to send a question")],
     ),
     (
-        ("crates/imbrex-cli/src/live/web/server.rs", "pub const MOST_CONNECTIONS: usize = "),
+        ("crates/imbrex-volumes/src/web/server.rs", "pub const MOST_CONNECTIONS: usize = "),
         &[
             ("docs/serving.md", "keeps {} connections of an address"),
             ("SECURITY.md", "keeps {} connections of an address"),
         ],
     ),
     (
-        ("crates/imbrex-cli/src/live/web/server.rs", "const HEADERS_WITHIN: Duration = Duration::from_secs("),
+        ("crates/imbrex-volumes/src/web/server.rs", "const HEADERS_WITHIN: Duration = Duration::from_secs("),
         &[("docs/serving.md", "a client {} seconds for its headers"), ("SECURITY.md", "{} seconds for its headers")],
     ),
     (
-        ("crates/imbrex-cli/src/live/web/server.rs", "const ENDS_WITHIN: Duration = Duration::from_secs("),
+        ("crates/imbrex-volumes/src/web/server.rs", "const ENDS_WITHIN: Duration = Duration::from_secs("),
         &[("docs/serving.md", "and {} for everything"), ("SECURITY.md", "and {} for everything")],
     ),
 ];

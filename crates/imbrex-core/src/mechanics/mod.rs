@@ -10,7 +10,7 @@
 //!
 //! Tracks are skewed so that steps 1 and 2 fit in the gap between two pieces. Caches, read-ahead and the bus are not
 //! modelled: what a host sees of a drive without them is this and nothing else. The mechanism is that of DiskSim's
-//! detailed disk model, against whose numbers [`imbrex_simulation::validate`] holds it.
+//! detailed disk model, against whose numbers `imbrex-simulation` holds it.
 //!
 //! Flash has no moving parts; its times are in [`FlashTimes`].
 //!
