@@ -52,7 +52,7 @@ pub struct Explore {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Do not keep ordering rule R, from 1 to 10 but for 6 and 7 (5 only for interlaced disks): the explorer should
-    /// find what that breaks
+    /// find what that breaks. Only programs built with the feature rule-switches can
     #[arg(long, value_name = "R", value_parser = rule)]
     without: Option<u8>,
     #[command(flatten)]

@@ -74,7 +74,7 @@ pub struct Options {
     stretch_bytes: Option<u64>,
     /// The length of a row of the series
     window: Option<Moment>,
-    /// When somebody looked at what lies where, beside the end
+    /// When what lies where was looked at, beside the end
     bands: Option<Vec<Moment>>,
     /// Space that was asked for
     extend: Option<Extension>,
@@ -128,9 +128,9 @@ pub struct Outcome {
     latency_ms: LatencyMs,
     /// Written blocks that updated a buffered block
     write_hit_blocks: u64,
-    /// The same, of all written blocks
+    /// Written blocks that updated a buffered block, of all written blocks
     write_hit_ratio: f64,
-    /// Writes all of whose blocks did, of all writes
+    /// Writes all of whose blocks updated buffered blocks, of all writes
     write_hit_ratio_requests: f64,
     /// Blocks read from the buffer
     read_hit_blocks: u64,
@@ -207,9 +207,9 @@ impl JsonSchema for ByReason {
 struct LatencyMs {
     #[schemars(flatten)]
     all: Latency,
-    /// Of reads
+    /// Latencies of reads
     read: Latency,
-    /// Of writes
+    /// Latencies of writes
     write: Latency,
 }
 
@@ -258,7 +258,7 @@ struct BandSums {
     dead_blocks: u64,
     /// Logical blocks that lie there
     live_blocks: u64,
-    /// Of these, the ones overwritten since they were last moved; null where no heat is kept
+    /// Live blocks overwritten since they were last moved; null where no heat is kept
     hot_blocks: Option<u64>,
 }
 
