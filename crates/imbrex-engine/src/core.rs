@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::fatal::Fatal;
 use super::losses::Losses;
-use super::progress::{Steps, Tally};
+use super::progress::{Planned, Steps};
 use super::{Counts, Failure, Io, IoKind, Reply, Request, Setup};
 use imbrex_core::block::Pba;
 use imbrex_core::layer::Facts;
@@ -32,7 +32,7 @@ pub(super) struct Core {
     pub counts: Counts,
     /// Epochs in a row that ended before their first commit was durable.
     pub failed_starts: u32,
-    pub tally: Tally,
+    pub tally: Planned,
     /// Requests that have begun.
     pub steps: Steps,
     /// The bound that steps have, whatever the epoch of the layer.
@@ -76,7 +76,7 @@ impl Core {
             losses: Losses::default(),
             counts: Counts::default(),
             failed_starts: 0,
-            tally: Tally::default(),
+            tally: Planned::default(),
             steps: Steps::default(),
             step_bound: None,
             facts,

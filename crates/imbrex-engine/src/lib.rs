@@ -58,7 +58,7 @@ pub use fatal::Fatal;
 use imbrex_core::block::Pba;
 use imbrex_core::layer::{CannotGrow, Facts, Pressure, Standing, TranslationLayer, UnitReport, Violation};
 pub use memory::RunnerMemory;
-pub use progress::{Counts, Offered, Progress, Steps, Tally};
+pub use progress::{Counts, Offered, Planned, Progress, Steps};
 pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
 use recover::{NewEpoch, Recovery};

@@ -21,12 +21,12 @@ pub struct Counts {
 
 /// What plans were made of, added up.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub struct Tally {
+pub struct Planned {
     events: [u64; Event::COUNT],
     moved: [u64; Why::ALL.len()],
 }
 
-impl Tally {
+impl Planned {
     /// Adds a plan.
     pub(super) fn add(&mut self, plan: &Plan) {
         for op in plan.ops() {
@@ -66,7 +66,7 @@ pub enum Offered {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Progress {
     /// What its plans were made of.
-    pub tally: Tally,
+    pub tally: Planned,
     /// The layer's own counters.
     pub counters: &'static [Counter],
     /// Blocks of the journal that recovery would read.
@@ -114,7 +114,7 @@ mod tests {
             let mut plan = Plan::new();
             plan.count(event, 3);
             plan.copy(Place::Host(0), Place::At(Pba::disk(0)), 5, why);
-            let mut tally = Tally::default();
+            let mut tally = Planned::default();
             tally.add(&plan);
             tally.add(&plan);
             assert_eq!(tally.events(ALL).nth(number), Some((event.name(ALL), 6)));

@@ -21,7 +21,7 @@ const CRC_AT: usize = 40;
 
 /// What a frame is of: what it begins with, and the newest format version that is known of it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Kind {
+pub struct FrameKind {
     /// What it begins with.
     pub magic: [u8; 8],
     /// The newest version. Older ones are known, too.
@@ -58,7 +58,7 @@ pub enum FrameError {
 impl Frame {
     /// The bytes, `len` of them with zeros at the end. None if they do not fit.
     #[must_use]
-    pub fn encode(&self, kind: Kind, len: usize) -> Option<Vec<u8>> {
+    pub fn encode(&self, kind: FrameKind, len: usize) -> Option<Vec<u8>> {
         let text = self.text.as_bytes();
         let mut bytes = Vec::with_capacity(len);
         bytes.extend(kind.magic);
@@ -79,7 +79,7 @@ impl Frame {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn decode(bytes: &[u8], Kind { magic, newest }: Kind) -> Result<Self, FrameError> {
+    pub fn decode(bytes: &[u8], FrameKind { magic, newest }: FrameKind) -> Result<Self, FrameError> {
         if bytes.get(..8) != Some(&magic) {
             return Err(FrameError::NoMagic(String::from_utf8_lossy(&magic).into_owned()));
         }
@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    const KIND: Kind = Kind { magic: *b"IMBREXT1", newest: 2 };
+    const KIND: FrameKind = FrameKind { magic: *b"IMBREXT1", newest: 2 };
 
     fn frame(sequence: u64) -> Frame {
         Frame { version: 2, uuid: Uuid::from_u128(7), sequence, text: "key = 'value'".to_owned() }

@@ -5,11 +5,11 @@ use imbrex::space::SUPERBLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::frame::{Frame, FrameError, Kind};
+use crate::frame::{Frame, FrameError, FrameKind};
 use crate::sums::Checksums;
 
 /// What a superblock is framed as. Since version 2 the records of journals are compact.
-const KIND: Kind = Kind { magic: *b"IMBREXS1", newest: VERSION };
+const KIND: FrameKind = FrameKind { magic: *b"IMBREXS1", newest: VERSION };
 /// The format version of what is formatted.
 pub const VERSION: u32 = 2;
 

@@ -16,7 +16,7 @@ use imbrex_live::store::Store;
 use imbrex_live::store_path::{self, Prepared};
 use imbrex_live::sums::Checksums;
 use imbrex_live::superblock::{Layered, Superblock};
-use imbrex_live::volume::{self, FormatOptions, Machine, Members, MemoryPart, ServerMemory, Volume, VolumeError};
+use imbrex_live::volume::{self, FormatOptions, MachineMemory, Members, MemoryPart, ServerMemory, Volume, VolumeError};
 use imbrex_runs::case::named_drive;
 use imbrex_runs::settings::{Setting, setting};
 use imbrex_runs::values::{layer, size};
@@ -136,7 +136,7 @@ impl Format {
 
     /// Refuses what this machine has no memory for, unless that is accepted.
     fn fits(&self, memory: &ServerMemory) -> Result<()> {
-        match Machine::this().and_then(|machine| lacks(memory, machine)) {
+        match MachineMemory::this().and_then(|machine| lacks(memory, machine)) {
             Some(lack) if !self.any_memory => bail!(lack),
             _ => Ok(()),
         }
@@ -228,7 +228,7 @@ impl Format {
 }
 
 /// What to say if a machine has less memory than a server may take.
-fn lacks(memory: &ServerMemory, machine: Machine) -> Option<String> {
+fn lacks(memory: &ServerMemory, machine: MachineMemory) -> Option<String> {
     let part = |part: &MemoryPart| format!("{} for {}", bytes(part.most_bytes), part.name);
     (machine.bytes < memory.most_bytes).then(|| {
         let (most, has) = (bytes(memory.most_bytes), bytes(machine.bytes));
@@ -292,7 +292,7 @@ mod tests {
         let part = |name: &str, most_bytes| MemoryPart { name: name.to_owned(), empty_bytes: 0, most_bytes };
         let parts = vec![part("maps", 3 << 30), part("cleaning", 1 << 30)];
         let memory = ServerMemory { empty_bytes: 1 << 20, most_bytes: 4 << 30, parts };
-        let machine = |bytes| Machine { bytes, available: bytes / 2 };
+        let machine = |bytes| MachineMemory { bytes, available: bytes / 2 };
         assert_eq!(lacks(&memory, machine(4 << 30)), None);
         let lack = lacks(&memory, machine((4 << 30) - 1)).unwrap_or_default();
         for said in ["may take 4 GiB", "3 GiB for maps, 1 GiB for cleaning", "--any-memory"] {

@@ -20,12 +20,12 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Blocks lie where their numbers say and are overwritten in place.",
     recording: Recording::Conventional,
     buffered: false,
-    fields: Config::FIELDS,
+    fields: ConventionalConfig::FIELDS,
     make: &|space, config| Ok(Box::new(Conventional::new(space, config)?)),
 };
 
 #[derive(Configuration)]
-struct Config {}
+struct ConventionalConfig {}
 
 struct Conventional {
     first: Pba,
@@ -34,7 +34,7 @@ struct Conventional {
 
 impl Conventional {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let Config {} = INFO.read(config)?;
+        let ConventionalConfig {} = INFO.read(config)?;
         if space.conventional_blocks == 0 {
             let reason = "it needs conventional blocks and the drive has none".to_owned();
             return Err(ConfigError::Space { layer: INFO.name, reason });

@@ -12,7 +12,7 @@ use imbrex::plan::{Op, Place, Plan};
 use super::intake::Queued;
 use super::machine::Shared;
 use super::streams::Arrival;
-use super::{Engine, Kind, streams, work};
+use super::{Engine, RequestKind, streams, work};
 use crate::store::Written;
 
 /// The most blocks of one request to the runner.
@@ -27,7 +27,7 @@ impl Engine {
     /// # Errors
     /// When they lie beyond the device or cannot be read.
     pub fn read_bytes(&self, client: u32, offset: u64, into: &mut [u8]) -> Result<(), Failure> {
-        self.shared.timed(Kind::Read, || self.read(client, offset, into))
+        self.shared.timed(RequestKind::Read, || self.read(client, offset, into))
     }
 
     fn read(&self, client: u32, offset: u64, into: &mut [u8]) -> Result<(), Failure> {
@@ -61,7 +61,7 @@ impl Engine {
     /// # Errors
     /// When they lie beyond the device or cannot be written.
     pub fn write_bytes(&self, client: u32, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
-        self.shared.timed(Kind::Write, || self.write(client, offset, bytes))
+        self.shared.timed(RequestKind::Write, || self.write(client, offset, bytes))
     }
 
     fn write(&self, client: u32, offset: u64, bytes: &[u8]) -> Result<(), Failure> {
@@ -107,7 +107,7 @@ impl Engine {
     /// # Errors
     /// When they lie beyond the device or cannot be written.
     pub fn zero_bytes(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
-        self.shared.timed(Kind::Write, || self.zero(client, offset, len))
+        self.shared.timed(RequestKind::Write, || self.zero(client, offset, len))
     }
 
     /// Whether zeros in whole blocks take no room and less time than content does: what is trimmed reads so.
@@ -146,7 +146,7 @@ impl Engine {
     /// # Errors
     /// When they lie beyond the device or it fails.
     pub fn trim_bytes(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
-        self.shared.timed(Kind::Trim, || self.trim(client, offset, len))
+        self.shared.timed(RequestKind::Trim, || self.trim(client, offset, len))
     }
 
     fn trim(&self, client: u32, offset: u64, len: u64) -> Result<(), Failure> {
@@ -199,7 +199,7 @@ impl Engine {
     /// # Errors
     /// When that failed: what was written since the last flush may be lost.
     pub fn flush(&self, client: u32) -> Result<(), Failure> {
-        self.shared.timed(Kind::Flush, || self.call(client, Request::Flush).map(drop))
+        self.shared.timed(RequestKind::Flush, || self.call(client, Request::Flush).map(drop))
     }
 
     /// The blocks of the next request for `len` bytes from `offset` on, and how many bytes of the first lie before

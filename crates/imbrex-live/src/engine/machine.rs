@@ -21,7 +21,7 @@ use super::room::Room;
 use super::streams::{Carriers, Streams};
 use super::traffic::Counters;
 use super::turns::{Place, Turns};
-use super::watch::{Ended, Kind, Latencies, StepClock};
+use super::watch::{Ended, Latencies, RequestKind, StepClock};
 use crate::volume::Members;
 
 /// Threads that wait look again after so long, whatever happens.
@@ -358,7 +358,7 @@ impl Shared {
     }
 
     /// Does something that a client asked for, and measures how long that takes.
-    pub fn timed<T>(&self, kind: Kind, work: impl FnOnce() -> T) -> T {
+    pub fn timed<T>(&self, kind: RequestKind, work: impl FnOnce() -> T) -> T {
         let (since, steps, _asking) = (Instant::now(), self.steps_now(), self.asking());
         let result = work();
         let took = since.elapsed();

@@ -45,7 +45,7 @@ pub use room::KEPT;
 pub use standing::Standing;
 pub use streams::{Carriers, InOrder};
 pub use traffic::Traffic;
-pub use watch::{Kind, StepTimes};
+pub use watch::{RequestKind, StepTimes};
 
 /// The client number under which the engine itself flushes at the end. It comes late, so a loss is reported to it only
 /// if no other client got the report.
@@ -172,7 +172,7 @@ impl Engine {
         let _asking = self.shared.asking();
         let epoch = self.shared.machine().stack.counts().rebuilds;
         work()?;
-        self.shared.timed(Kind::Flush, || self.call(client, Request::Fua { epoch }).map(drop))
+        self.shared.timed(RequestKind::Flush, || self.call(client, Request::Fua { epoch }).map(drop))
     }
 
     /// Says that writes which were acknowledged before this start may be lost, and that clients which do not know it
@@ -227,7 +227,7 @@ impl Engine {
 
     /// How long requests of a kind took, in nanoseconds: all of them, and those during which cleaning was under way.
     #[must_use]
-    pub fn latencies(&self, kind: Kind) -> (Histogram<u64>, Histogram<u64>) {
+    pub fn latencies(&self, kind: RequestKind) -> (Histogram<u64>, Histogram<u64>) {
         (self.shared.latencies.get(kind), self.shared.beside_cleaning.get(kind))
     }
 

@@ -13,7 +13,7 @@ const DIGITS: u8 = 2;
 
 /// The kinds of requests.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum RequestKind {
     /// Reads.
     Read,
     /// Writes.
@@ -24,7 +24,7 @@ pub enum Kind {
     Flush,
 }
 
-impl Kind {
+impl RequestKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
 
@@ -41,19 +41,19 @@ impl Kind {
 }
 
 /// How long requests of each kind took, in nanoseconds.
-pub(super) struct Latencies([Mutex<Histogram<u64>>; Kind::ALL.len()]);
+pub(super) struct Latencies([Mutex<Histogram<u64>>; RequestKind::ALL.len()]);
 
 impl Latencies {
     pub fn new() -> Self {
-        Self(Kind::ALL.map(|_| Mutex::new(histogram())))
+        Self(RequestKind::ALL.map(|_| Mutex::new(histogram())))
     }
 
-    pub fn record(&self, kind: Kind, took: Duration) {
+    pub fn record(&self, kind: RequestKind, took: Duration) {
         let mut histogram = self.0[kind as usize].lock().unwrap_or_else(PoisonError::into_inner);
         histogram.saturating_record(nanoseconds(took));
     }
 
-    pub fn get(&self, kind: Kind) -> Histogram<u64> {
+    pub fn get(&self, kind: RequestKind) -> Histogram<u64> {
         self.0[kind as usize].lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -37,7 +37,7 @@ use uuid::Uuid;
 
 use crate::active;
 use crate::backing::{Backing, Nowhere};
-use crate::frame::{self, Frame, FrameError, Kind};
+use crate::frame::{self, Frame, FrameError, FrameKind};
 use crate::store::{Store, StoreError, Written};
 use ahead::Ahead;
 pub use copies::Metadata;
@@ -45,7 +45,7 @@ use table::{COPIES, data_at, entry_at, read_table};
 use unit_table::{Broken, Entry};
 
 /// What the header is framed as.
-const KIND: Kind = Kind { magic: *b"IMBREXI1", newest: VERSION };
+const KIND: FrameKind = FrameKind { magic: *b"IMBREXI1", newest: VERSION };
 /// The format version of what is made.
 const VERSION: u32 = 1;
 /// Bytes of a copy of the header.

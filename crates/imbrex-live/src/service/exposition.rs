@@ -8,7 +8,7 @@ pub(super) struct Exposition(String);
 
 /// What a metric is.
 #[derive(Copy, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     Counter,
     Gauge,
     Histogram,
@@ -18,7 +18,7 @@ pub(super) enum Kind {
 pub(super) struct Family<'a> {
     pub name: &'a str,
     pub help: &'a str,
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// What tells its values apart.
     pub label: &'a str,
 }
@@ -45,13 +45,13 @@ impl Exposition {
 
     /// A counter without labels.
     pub fn counter(&mut self, name: &str, help: &str, value: u64) {
-        let name = self.family(name, help, Kind::Counter);
+        let name = self.family(name, help, MetricKind::Counter);
         self.sample(&name, "", value);
     }
 
     /// A gauge without labels.
     pub fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
-        let name = self.family(name, help, Kind::Gauge);
+        let name = self.family(name, help, MetricKind::Gauge);
         self.sample(&name, "", value);
     }
 
@@ -77,11 +77,11 @@ impl Exposition {
     }
 
     /// Begins a metric: its whole name.
-    fn family(&mut self, name: &str, help: &str, kind: Kind) -> String {
+    fn family(&mut self, name: &str, help: &str, kind: MetricKind) -> String {
         let (suffix, kind) = match kind {
-            Kind::Counter => ("_total", "counter"),
-            Kind::Gauge => ("", "gauge"),
-            Kind::Histogram => ("", "histogram"),
+            MetricKind::Counter => ("_total", "counter"),
+            MetricKind::Gauge => ("", "gauge"),
+            MetricKind::Histogram => ("", "histogram"),
         };
         let name = format!("imbrex_{name}{suffix}");
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -109,11 +109,11 @@ mod tests {
         let mut told = Exposition::default();
         told.counter("host_read_bytes", "Bytes", 7);
         told.gauge("limit_seconds", "Time", 0.1);
-        let events = Family { name: "events", help: "What happened", kind: Kind::Counter, label: "event" };
+        let events = Family { name: "events", help: "What happened", kind: MetricKind::Counter, label: "event" };
         told.labelled(&events, [("rmw".to_owned(), 2)]);
         let buckets = vec![Bucket { bound: 0.25, count: 1 }, Bucket { bound: 1.0, count: 2 }];
         let times = Times { sum: 1.5, count: 3, buckets };
-        let requests = Family { name: "request_seconds", help: "How long", kind: Kind::Histogram, label: "kind" };
+        let requests = Family { name: "request_seconds", help: "How long", kind: MetricKind::Histogram, label: "kind" };
         told.histograms(&requests, [("read", times)]);
         let expected = "\
 # HELP imbrex_host_read_bytes_total Bytes

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::exposition::{Bucket, Exposition, Family, Kind, Times};
+use super::exposition::{Bucket, Exposition, Family, MetricKind, Times};
 use super::{Service, ServiceStatus, Status};
 use crate::engine;
 
@@ -30,8 +30,8 @@ impl Service {
 
     fn requests(&self, told: &mut Exposition) {
         let latencies: Vec<_> =
-            engine::Kind::ALL.into_iter().map(|kind| (kind.name(), self.engine().latencies(kind))).collect();
-        let histogram = |name, help| Family { name, help, kind: Kind::Histogram, label: "kind" };
+            engine::RequestKind::ALL.into_iter().map(|kind| (kind.name(), self.engine().latencies(kind))).collect();
+        let histogram = |name, help| Family { name, help, kind: MetricKind::Histogram, label: "kind" };
         let family = histogram("request_seconds", "How long requests took");
         told.histograms(&family, latencies.iter().map(|(kind, (all, _))| (*kind, times(all))));
         let family =
@@ -148,12 +148,12 @@ fn services(told: &mut Exposition, status: &Status) {
 
 /// A counter with a label.
 fn counter<'a>(name: &'a str, help: &'a str, label: &'a str) -> Family<'a> {
-    Family { name, help, kind: Kind::Counter, label }
+    Family { name, help, kind: MetricKind::Counter, label }
 }
 
 /// A gauge with a label.
 fn gauge<'a>(name: &'a str, help: &'a str, label: &'a str) -> Family<'a> {
-    Family { name, help, kind: Kind::Gauge, label }
+    Family { name, help, kind: MetricKind::Gauge, label }
 }
 
 /// A histogram in nanoseconds as buckets that each count the shorter ones too.

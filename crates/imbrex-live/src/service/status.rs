@@ -12,7 +12,7 @@ use super::Service;
 use super::scrub::ScrubStatus;
 use super::services::ServiceStatus;
 use crate::carriers;
-use crate::engine::{Cleaning, Engine, Kind, Pacing, Standing, Traffic};
+use crate::engine::{Cleaning, Engine, Pacing, RequestKind, Standing, Traffic};
 use crate::store::Summed;
 use crate::volume::ServerMemory;
 
@@ -272,7 +272,7 @@ impl Service {
             runners: Vec::new(),
             cleaning: cleaning(engine, &standing),
             growth: progress.first().and_then(|top| top.growth).map(|growth| growing(&growth, engine.block_bytes())),
-            latency: Kind::ALL.into_iter().map(|kind| latency(engine, kind)).collect(),
+            latency: RequestKind::ALL.into_iter().map(|kind| latency(engine, kind)).collect(),
             commits: counts.commits,
             checkpoints: counts.checkpoints,
             entries_read: counts.entries_read,
@@ -356,7 +356,7 @@ fn growing(growth: &Growth, block_bytes: u32) -> GrowthStatus {
     }
 }
 
-fn latency(engine: &Engine, kind: Kind) -> (String, Latency) {
+fn latency(engine: &Engine, kind: RequestKind) -> (String, Latency) {
     let (all, beside) = engine.latencies(kind);
     (kind.name().to_owned(), Latency { all: Times::of(&all), beside_cleaning: Times::of(&beside) })
 }

@@ -107,14 +107,14 @@ pub fn memory(
 
 /// The memory of a machine.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Machine {
+pub struct MachineMemory {
     /// Bytes that it has, or that this process may have.
     pub bytes: u64,
     /// Bytes that are to be had now.
     pub available: u64,
 }
 
-impl Machine {
+impl MachineMemory {
     /// What the system says of this one, if it does.
     #[must_use]
     pub fn this() -> Option<Self> {
@@ -142,11 +142,11 @@ mod tests {
     #[test]
     fn a_machine_is_read_as_the_system_says_it() {
         let figures = "MemTotal:       24000000 kB\nMemFree:  100 kB\nMemAvailable:   20000000 kB\n";
-        let machine = Machine { bytes: 24_000_000 << 10, available: 20_000_000 << 10 };
-        assert_eq!(Machine::read(figures, None), Some(machine));
-        assert_eq!(Machine::read(figures, Some("max\n")), Some(machine));
-        let limited = Machine { bytes: 1 << 30, available: 1 << 30 };
-        assert_eq!(Machine::read(figures, Some("1073741824\n")), Some(limited));
-        assert_eq!(Machine::read("MemFree: 100 kB\n", None), None);
+        let machine = MachineMemory { bytes: 24_000_000 << 10, available: 20_000_000 << 10 };
+        assert_eq!(MachineMemory::read(figures, None), Some(machine));
+        assert_eq!(MachineMemory::read(figures, Some("max\n")), Some(machine));
+        let limited = MachineMemory { bytes: 1 << 30, available: 1 << 30 };
+        assert_eq!(MachineMemory::read(figures, Some("1073741824\n")), Some(limited));
+        assert_eq!(MachineMemory::read("MemFree: 100 kB\n", None), None);
     }
 }

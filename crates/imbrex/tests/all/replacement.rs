@@ -6,13 +6,13 @@ use std::path::Path;
 
 use crate::fixture::policies::plain;
 use imbrex::block::Lba;
-use imbrex::parts::replacement::{Kind, Shares, Size};
+use imbrex::parts::replacement::{PolicyKind, Shares, Size};
 use imbrex::trace::Workload;
 use imbrex::trace::statistics::caches::{MissRatios, Sequence};
 use test_material::beside;
 
 /// The policy of the library in a cache that is always full; how many of the accesses hit.
-fn hits(kind: Kind, accesses: &[u64], capacity: u32, shares: Shares) -> u64 {
+fn hits(kind: PolicyKind, accesses: &[u64], capacity: u32, shares: Shares) -> u64 {
     let mut order = kind.policy(&Size { slots: capacity, capacity, holds: false, shares });
     let (mut cached, mut blocks, mut hits) = (HashMap::new(), Vec::new(), 0);
     for &block in accesses {
@@ -39,7 +39,7 @@ fn hits(kind: Kind, accesses: &[u64], capacity: u32, shares: Shares) -> u64 {
     hits
 }
 
-fn plain_hits(kind: Kind, accesses: &[u64], capacity: u32, shares: Shares) -> u64 {
+fn plain_hits(kind: PolicyKind, accesses: &[u64], capacity: u32, shares: Shares) -> u64 {
     let mut order = plain(kind, capacity as usize, shares);
     let (mut cached, mut hits) = (BTreeSet::new(), 0);
     for &block in accesses {
@@ -110,7 +110,7 @@ fn accesses(workload: &Workload, most: usize) -> Vec<u64> {
 
 fn compare(name: &str, accesses: &[u64], capacities: &[u32]) {
     let odd = Shares { s3_small: 0.35, lirs_hir: 0.2, lirs_ghosts: 0.3 };
-    for kind in Kind::ALL {
+    for kind in PolicyKind::ALL {
         for &capacity in capacities {
             for shares in [Shares::default(), odd] {
                 let (ours, plain) =
@@ -121,12 +121,14 @@ fn compare(name: &str, accesses: &[u64], capacities: &[u32]) {
         }
     }
     for &capacity in capacities {
-        let clock = hits(Kind::Clock, accesses, capacity, Shares::default());
+        let clock = hits(PolicyKind::Clock, accesses, capacity, Shares::default());
         assert_eq!(clock, hits_of_a_clock(accesses, capacity as usize), "{name}, a clock of {capacity}");
     }
     for percent in [1.0, 10.0] {
         let found = by_statistics(accesses, percent);
-        for (kind, ratio) in [(Kind::Lru, found.lru), (Kind::Arc, found.arc), (Kind::Sieve, found.sieve)] {
+        for (kind, ratio) in
+            [(PolicyKind::Lru, found.lru), (PolicyKind::Arc, found.arc), (PolicyKind::Sieve, found.sieve)]
+        {
             let hits = hits(kind, accesses, found.entries, Shares::default());
             let ours = (accesses.len() as u64 - hits) as f64 / accesses.len() as f64;
             assert!((ours - ratio).abs() < 1e-12, "{name}, {kind:?} at {percent} %: {ours} and {ratio}");
@@ -154,8 +156,9 @@ fn policies_hit_as_often_as_they_are_described_to() {
     let accesses = mixed(60_000);
     compare("a mix", &accesses, &[1, 2, 3, 10, 100, 500]);
     // They are different policies: none of them hits as often as another.
-    let all: BTreeSet<u64> = Kind::ALL.iter().map(|&kind| hits(kind, &accesses, 100, Shares::default())).collect();
-    assert_eq!(all.len(), Kind::ALL.len(), "{all:?}");
+    let all: BTreeSet<u64> =
+        PolicyKind::ALL.iter().map(|&kind| hits(kind, &accesses, 100, Shares::default())).collect();
+    assert_eq!(all.len(), PolicyKind::ALL.len(), "{all:?}");
 }
 
 #[test]
@@ -173,6 +176,6 @@ fn policies_hit_as_often_as_they_are_described_to_on_real_traces() {
 fn a_loop_that_does_not_fit_is_kept_by_lirs_and_not_by_lru() {
     let accesses: Vec<u64> = (0..10_100).map(|at| at % 101).collect();
     let of = |kind| hits(kind, &accesses, 100, Shares::default());
-    assert_eq!((of(Kind::Lru), of(Kind::Clock)), (0, 0));
-    assert!(of(Kind::Lirs) > 9700, "{}", of(Kind::Lirs));
+    assert_eq!((of(PolicyKind::Lru), of(PolicyKind::Clock)), (0, 0));
+    assert!(of(PolicyKind::Lirs) > 9700, "{}", of(PolicyKind::Lirs));
 }

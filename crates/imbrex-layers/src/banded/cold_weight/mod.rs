@@ -6,7 +6,7 @@
 use imbrex_core::config::Configuration;
 use imbrex_core::recording::Recording;
 
-use super::log_structured::{Config, HeatConfig, LogStructured, SOURCE, Score, Weights, wrong};
+use super::log_structured::{HeatConfig, LogConfig, LogStructured, SOURCE, Score, Weights, wrong};
 use crate::{ConfigError, Family, LayerInfo};
 
 pub(crate) const INFO: LayerInfo = LayerInfo {
@@ -37,7 +37,7 @@ pub(super) struct WeightConfig {
     #[field(flatten)]
     pub heat: HeatConfig,
     #[field(flatten)]
-    pub log: Config,
+    pub log: LogConfig,
 }
 
 impl WeightConfig {

@@ -8,7 +8,7 @@
 use imbrex_core::config::Configuration;
 use imbrex_core::recording::Recording;
 
-use super::log_structured::{Config, Draw, HeatConfig, LogStructured, Score, wrong};
+use super::log_structured::{Draw, HeatConfig, LogConfig, LogStructured, Score, wrong};
 use crate::{ConfigError, Family, LayerInfo};
 
 pub(crate) const INFO: LayerInfo = LayerInfo {
@@ -40,7 +40,7 @@ struct DrawConfig {
     #[field(default = 1, samples = [1, 2])]
     pub seed: u64,
     #[field(flatten)]
-    pub log: Config,
+    pub log: LogConfig,
 }
 
 impl DrawConfig {

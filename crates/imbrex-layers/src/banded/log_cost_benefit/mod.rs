@@ -7,7 +7,7 @@
 use imbrex_core::config::Configuration;
 use imbrex_core::recording::Recording;
 
-use super::log_structured::{Age, Config, HeatConfig, LogStructured, Score};
+use super::log_structured::{Age, HeatConfig, LogConfig, LogStructured, Score};
 use crate::{Family, LayerInfo};
 
 pub(crate) const INFO: LayerInfo = LayerInfo {
@@ -34,5 +34,5 @@ struct AgeConfig {
     #[field(default = "block", samples = ["block", "mean", "live", "band"])]
     pub age: Age,
     #[field(flatten)]
-    pub log: Config,
+    pub log: LogConfig,
 }

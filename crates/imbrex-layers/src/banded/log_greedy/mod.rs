@@ -3,7 +3,7 @@
 use imbrex_core::config::Configuration;
 use imbrex_core::recording::Recording;
 
-use super::log_structured::{Config, LogStructured, SOURCE, Score};
+use super::log_structured::{LogConfig, LogStructured, SOURCE, Score};
 use crate::{Family, LayerInfo};
 
 pub(crate) const INFO: LayerInfo = LayerInfo {
@@ -13,6 +13,6 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Everything is appended; the bands with the fewest live blocks are compacted.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: Config::FIELDS,
+    fields: LogConfig::FIELDS,
     make: &|space, table| LogStructured::plain(&INFO, Score::Greedy, space, table),
 };

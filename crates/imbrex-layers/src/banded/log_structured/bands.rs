@@ -2,7 +2,7 @@
 
 mod content;
 
-use super::config::{Config, Cooling, HeatConfig, Weights};
+use super::config::{Cooling, HeatConfig, LogConfig, Weights};
 use super::known::{Asked, Known};
 use super::score::{Closed, Score};
 use super::separation::{COLD, MOST_STREAMS, Separation};
@@ -61,7 +61,7 @@ impl Bands {
 
     /// Bands for `capacity` logical blocks, of which at most `roles` are victims or copying. What is on them is to be
     /// said.
-    pub fn new(zones: Zones, score: Score, config: &Config, heat: &HeatConfig, roles: usize, capacity: u64) -> Self {
+    pub fn new(zones: Zones, score: Score, config: &LogConfig, heat: &HeatConfig, roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
         let separation = Separation::of(heat.open_bands, score.is_of_lives());
         let asked = Asked { age: score.reads(), counts_hot: score.counts_hot(), separation };

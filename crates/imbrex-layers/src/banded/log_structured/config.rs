@@ -98,7 +98,7 @@ impl Weights {
 
 /// The fields of every log.
 #[derive(Clone, Debug, Configuration)]
-pub struct Config {
+pub struct LogConfig {
     /// share of the bands' blocks that the host does not get
     #[field(default = 0.15, samples = [0.15, 0.3, 0.5, 0.0])]
     pub spare_fraction: f64,
@@ -157,7 +157,7 @@ pub fn wrong(layer: &'static str, reason: String) -> Result<(), ConfigError> {
     Err(ConfigError::Field { layer, reason })
 }
 
-impl Config {
+impl LogConfig {
     /// Whether something but the score depends on heat.
     pub fn heeds_heat(&self) -> bool {
         self.buffer_bands > 0 || self.sequence == Sequence::Heat

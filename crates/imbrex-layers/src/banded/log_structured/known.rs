@@ -3,7 +3,7 @@
 //! All of it is soft state, and follows the blocks from band to band.
 
 use super::ages::Ages;
-use super::config::{Age, Config, Cooling, HeatConfig};
+use super::config::{Age, Cooling, HeatConfig, LogConfig};
 use super::lives::{Lives, SHORT};
 use super::separation::{COLD, Separation};
 use super::temperatures::Temperatures;
@@ -42,7 +42,7 @@ impl Known {
     }
 
     /// Nothing is known yet of `bands` bands and `capacity` blocks.
-    pub fn new(asked: &Asked, config: &Config, heat: &HeatConfig, bands: u32, capacity: u64) -> Self {
+    pub fn new(asked: &Asked, config: &LogConfig, heat: &HeatConfig, bands: u32, capacity: u64) -> Self {
         let Asked { age, separation, .. } = *asked;
         let by_life = separation == Separation::Life;
         let by_block = by_life || age.is_some_and(Ages::asks_for_blocks);

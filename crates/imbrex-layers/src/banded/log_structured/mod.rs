@@ -107,7 +107,7 @@ use crate::{ConfigError, LayerInfo};
 use bands::{Bands, Streams};
 use buffer::WriteBuffer;
 use compact::Compaction;
-pub(super) use config::{Age, Config, HeatConfig, Weights, wrong};
+pub(super) use config::{Age, HeatConfig, LogConfig, Weights, wrong};
 use imbrex_core::block::{Address, Extent, Lba, Pba, Request};
 use imbrex_core::contents::Contents;
 use imbrex_core::layer::{
@@ -127,7 +127,7 @@ const READ_THROUGH: u32 = 64;
 /// A log over bands, of which a layer gives the score and the fields.
 pub(super) struct LogStructured {
     name: &'static str,
-    config: Config,
+    config: LogConfig,
     heat: HeatConfig,
     step: StepSize,
     bands: Bands,
@@ -154,7 +154,7 @@ impl LogStructured {
         name: &'static str,
         score: Score,
         space: &Space,
-        config: Config,
+        config: LogConfig,
         heat: HeatConfig,
     ) -> Result<Self, ConfigError> {
         let (zones, capacity) = config.fit(name, space)?;
@@ -176,7 +176,7 @@ impl LogStructured {
         space: &Space,
         table: &toml::Table,
     ) -> Result<Box<dyn TranslationLayer>, ConfigError> {
-        let config: Config = info.read(table)?;
+        let config: LogConfig = info.read(table)?;
         config.check(info.name)?;
         Ok(Box::new(Self::new(info.name, score, space, config, HeatConfig::default())?))
     }
@@ -189,7 +189,14 @@ impl LogStructured {
     }
 
     /// A log of `capacity` blocks over `zones`, which leave enough.
-    fn over(name: &'static str, score: Score, zones: Zones, capacity: u64, config: Config, heat: HeatConfig) -> Self {
+    fn over(
+        name: &'static str,
+        score: Score,
+        zones: Zones,
+        capacity: u64,
+        config: LogConfig,
+        heat: HeatConfig,
+    ) -> Self {
         let band = zones.zone_blocks;
         let roles = (config.spare_bands + config.compact_bands) as usize + separation::MOST_STREAMS;
         Self {

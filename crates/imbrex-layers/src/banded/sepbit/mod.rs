@@ -9,7 +9,7 @@
 use imbrex_core::config::Configuration;
 use imbrex_core::recording::Recording;
 
-use super::log_structured::{Config, LogStructured, Score};
+use super::log_structured::{LogConfig, LogStructured, Score};
 use crate::{Family, LayerInfo};
 
 pub(crate) const INFO: LayerInfo = LayerInfo {
@@ -19,6 +19,6 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Everything is appended; blocks are apart by how long others lived, and old bands with many dead ones compacted.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: Config::FIELDS,
+    fields: LogConfig::FIELDS,
     make: &|space, table| LogStructured::plain(&INFO, Score::Closed, space, table),
 };

@@ -26,7 +26,7 @@ pub enum Gather {
 }
 
 #[derive(Clone, Debug, Configuration)]
-pub struct Config {
+pub struct SkylightConfig {
     /// a band is written to the scratch band before it is written in place
     #[field(default = true, samples = [true, false])]
     pub scratch: bool,
@@ -60,7 +60,7 @@ const LEAST_ENTRIES: u32 = 4;
 impl Skylight {
     /// An empty layer on `space`.
     pub fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Config = super::INFO.read(config)?;
+        let config: SkylightConfig = super::INFO.read(config)?;
         if config.steps.step_blocks == 0 || config.stream_blocks == 0 || config.map_entries < LEAST_ENTRIES {
             let reason = "step_blocks and stream_blocks must be at least 1 and map_entries at least 4".to_owned();
             return Err(ConfigError::Field { layer: NAME, reason });

@@ -68,7 +68,7 @@ use crate::parts::step_size::StepSize;
 use crate::{Family, LayerInfo};
 use cache::Cache;
 use clean::Job;
-use config::Config;
+use config::SkylightConfig;
 use home::Home;
 use imbrex_core::block::{Address, Extent, Lba, Pba, Request};
 use imbrex_core::config::Configuration;
@@ -89,12 +89,12 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Fixed places in bands behind a persistent cache, which is cleaned band by band from its tail.",
     recording: Recording::Banded,
     buffered: false,
-    fields: Config::FIELDS,
+    fields: SkylightConfig::FIELDS,
     make: &|space, config| Ok(Box::new(Skylight::new(space, config)?)),
 };
 
 struct Skylight {
-    config: Config,
+    config: SkylightConfig,
     step: StepSize,
     cache: Cache,
     blocks: BufferedBlocks,

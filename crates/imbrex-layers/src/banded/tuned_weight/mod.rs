@@ -5,7 +5,7 @@ use imbrex_core::config::Configuration;
 use imbrex_core::recording::Recording;
 
 use super::cold_weight::WeightConfig;
-use super::log_structured::{Config, HeatConfig, LogStructured, SOURCE, Score, wrong};
+use super::log_structured::{HeatConfig, LogConfig, LogStructured, SOURCE, Score, wrong};
 use crate::{ConfigError, Family, LayerInfo};
 
 pub(crate) const INFO: LayerInfo = LayerInfo {
@@ -35,7 +35,7 @@ struct TuneConfig {
     #[field(flatten)]
     pub heat: HeatConfig,
     #[field(flatten)]
-    pub log: Config,
+    pub log: LogConfig,
 }
 
 impl TuneConfig {

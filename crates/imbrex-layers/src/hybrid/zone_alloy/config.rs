@@ -26,7 +26,7 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug, Configuration)]
-pub(super) struct Config {
+pub(super) struct ZoneAlloyConfig {
     /// share of the realms that are sequential at first, the innermost; one is in any case
     #[field(default = 0.0, samples = [0.0, 0.4, 0.8, 1.0])]
     converted: f64,
@@ -50,7 +50,7 @@ pub(super) struct Config {
     buffer: BufferConfig,
 }
 
-impl Config {
+impl ZoneAlloyConfig {
     fn buffer(&self) -> BufferConfig {
         // Spare zones are for swaps and growth.
         BufferConfig { trimming: Trimming { empty_trimmed: false }, ..self.buffer.clone() }
@@ -58,7 +58,7 @@ impl Config {
 }
 
 pub(super) fn build(space: &Space, config: &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError> {
-    let mut config: Config = INFO.read(config)?;
+    let mut config: ZoneAlloyConfig = INFO.read(config)?;
     let Some(realms) = space.realms else {
         let reason = "it needs realms that can be activated; choose a hybrid drive such as zonealloy".to_owned();
         return Err(ConfigError::Space { layer: INFO.name, reason });
@@ -78,7 +78,7 @@ pub(super) fn build(space: &Space, config: &toml::Table) -> Result<Box<dyn Trans
 fn made<P: Policy + 'static>(
     space: &Space,
     realms: &Realms,
-    config: &Config,
+    config: &ZoneAlloyConfig,
     policy: impl FnOnce(u32, &ZoneMap) -> P,
 ) -> Result<Box<dyn TranslationLayer>, ConfigError> {
     let wrong = |reason: String| ConfigError::Field { layer: INFO.name, reason };
@@ -107,7 +107,7 @@ fn made<P: Policy + 'static>(
 }
 
 /// How many realms are sequential at first, and how many zones the host sees.
-fn zones_at_first(realms: &Realms, config: &Config) -> Result<(u32, u32), ConfigError> {
+fn zones_at_first(realms: &Realms, config: &ZoneAlloyConfig) -> Result<(u32, u32), ConfigError> {
     let misfit = |reason: String| ConfigError::Space { layer: INFO.name, reason };
     if !(0.0..=1.0).contains(&config.converted) {
         let reason = format!("converted = {} is no share; give one between 0 and 1", config.converted);

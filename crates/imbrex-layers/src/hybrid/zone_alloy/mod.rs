@@ -68,7 +68,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "A disk that is conventional at first and becomes shingled, realm by realm, as more space is wanted.",
     recording: Recording::Hybrid,
     buffered: true,
-    fields: config::Config::FIELDS,
+    fields: config::ZoneAlloyConfig::FIELDS,
     make: &config::build,
 };
 

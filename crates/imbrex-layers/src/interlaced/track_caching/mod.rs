@@ -32,10 +32,10 @@ use imbrex_core::tracks::Side;
 const SUMMARY: &str = "Bottom tracks that are updated have a copy on a reserved top track, until others need it.";
 
 pub(crate) const INFO: LayerInfo =
-    info("track-caching", SUMMARY, Config::FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
+    info("track-caching", SUMMARY, TrackCachingConfig::FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
 
 #[derive(Debug, Configuration)]
-struct Config {
+struct TrackCachingConfig {
     #[field(flatten)]
     in_place: InPlaceConfig,
     /// one of this many top tracks is reserved; a power of two
@@ -49,7 +49,7 @@ struct Config {
     zone_tracks: u32,
 }
 
-impl Config {
+impl TrackCachingConfig {
     fn check(&self) -> Result<(), ConfigError> {
         let wrong = |reason: String| Err(ConfigError::Field { layer: INFO.name, reason });
         if !self.reserved.is_power_of_two() || self.reserved > 1 << 16 {
@@ -71,7 +71,7 @@ impl Config {
 }
 
 fn build(space: &Space, table: &toml::Table) -> Result<MappedTracks<Caching>, ConfigError> {
-    let config: Config = INFO.read(table)?;
+    let config: TrackCachingConfig = INFO.read(table)?;
     config.check()?;
     let cells = Cells::new(&INFO, &config.order(), true, space, &config.in_place)?;
     let zone_tracks = if config.zone_tracks == 0 { u32::MAX } else { config.zone_tracks };

@@ -28,10 +28,10 @@ use imbrex_core::tracks::{Side, Track};
 const SUMMARY: &str = "A bottom track that is updated again and again changes places with the top track beside it.";
 
 pub(crate) const INFO: LayerInfo =
-    info("track-flipping", SUMMARY, Config::FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
+    info("track-flipping", SUMMARY, TrackFlippingConfig::FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
 
 #[derive(Debug, Configuration)]
-struct Config {
+struct TrackFlippingConfig {
     #[field(flatten)]
     in_place: InPlaceConfig,
     /// updates of a bottom track, with no write of its top track between, of which the last exchanges the two
@@ -40,7 +40,7 @@ struct Config {
 }
 
 fn build(space: &Space, table: &toml::Table) -> Result<MappedTracks<Flipping>, ConfigError> {
-    let Config { in_place, flip_after } = INFO.read(table)?;
+    let TrackFlippingConfig { in_place, flip_after } = INFO.read(table)?;
     if flip_after == 0 {
         let reason = "flip_after is 0; choose 1 or more".to_owned();
         return Err(ConfigError::Field { layer: INFO.name, reason });

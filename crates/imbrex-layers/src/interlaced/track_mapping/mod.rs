@@ -28,10 +28,10 @@ use imbrex_core::tracks::Side;
 const SUMMARY: &str = "Within a zone the hottest bottom track changes places with the coldest top track, at intervals.";
 
 pub(crate) const INFO: LayerInfo =
-    info("track-mapping", SUMMARY, Config::FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
+    info("track-mapping", SUMMARY, TrackMappingConfig::FIELDS, &|space, table| Ok(Box::new(build(space, table)?)));
 
 #[derive(Debug, Configuration)]
-struct Config {
+struct TrackMappingConfig {
     #[field(flatten)]
     in_place: InPlaceConfig,
     /// tracks of a zone, of both kinds, within which cells are exchanged
@@ -43,7 +43,7 @@ struct Config {
 }
 
 fn build(space: &Space, table: &toml::Table) -> Result<MappedTracks<Mapping>, ConfigError> {
-    let Config { in_place, zone_tracks, interval } = INFO.read(table)?;
+    let TrackMappingConfig { in_place, zone_tracks, interval } = INFO.read(table)?;
     if zone_tracks < 2 || interval == 0 {
         let reason = format!("zone_tracks is {zone_tracks}, interval {interval}; choose 2 and 1 or more");
         return Err(ConfigError::Field { layer: INFO.name, reason });

@@ -43,7 +43,7 @@ pub(super) enum Valid {
 }
 
 #[derive(Clone, Debug, Configuration)]
-pub(super) struct Config {
+pub(super) struct TracklaceConfig {
     #[field(flatten)]
     pub tracks: TracksConfig,
     /// phases of the order of tracks: bottom tracks, then half of the top tracks that are left, and again
@@ -86,7 +86,7 @@ pub(super) struct Config {
     pub valid: Valid,
 }
 
-impl Config {
+impl TracklaceConfig {
     /// Looks at every value that the type does not.
     pub fn check(&self, layer: &'static str) -> Result<(), ConfigError> {
         let wrong = |reason: String| Err(ConfigError::Field { layer, reason });
@@ -140,7 +140,7 @@ mod tests {
             skew_blocks: 0,
             overlap: Overlap::Angle,
         };
-        TrackOrder::new(tracks, &Config { phases, ..Config::default() }.order())
+        TrackOrder::new(tracks, &TracklaceConfig { phases, ..TracklaceConfig::default() }.order())
     }
 
     /// TrackLace §3.1 and §4.1.3: where phases end, and which way they go.

@@ -68,7 +68,7 @@ use crate::parts::block_map::BlockMap;
 use crate::parts::lost::LostBlocks;
 use crate::{ConfigError, Family, LayerInfo};
 use cold::Cold;
-use config::{Config, Valid};
+use config::{TracklaceConfig, Valid};
 use forget::Forgotten;
 use frames::{Frames, from_start};
 use imbrex_core::block::{Address, Extent, Lba, Pba, Request};
@@ -95,7 +95,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Free top tracks buffer bottom updates, and hot bottom blocks change places with cold top blocks.",
     recording: Recording::Interlaced,
     buffered: false,
-    fields: Config::FIELDS,
+    fields: TracklaceConfig::FIELDS,
     make: &|space, config| Ok(Box::new(TrackLace::new(space, config)?)),
 };
 
@@ -110,7 +110,7 @@ struct Swaps {
 }
 
 struct TrackLace {
-    config: Config,
+    config: TracklaceConfig,
     places: Places,
     frames: Frames,
     moved: Relocations,
@@ -136,7 +136,7 @@ struct Ram {
 
 impl TrackLace {
     fn new(space: &Space, table: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Config = INFO.read(table)?;
+        let config: TracklaceConfig = INFO.read(table)?;
         config.check(INFO.name)?;
         let mut places = Places::new(&INFO, &config.order(), space, &config.tracks, None)?;
         places.ruled = config.valid == Valid::Allocated;

@@ -38,7 +38,7 @@ use queues::Queues;
 /// The policies there are.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum PolicyKind {
     /// Least recently used.
     Lru,
     /// CLOCK (Corbató, 1968): one bit says that a block was used since the hand came by.
@@ -53,7 +53,7 @@ pub enum Kind {
     Sieve,
 }
 
-impl Kind {
+impl PolicyKind {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::Lru, Self::Clock, Self::Lirs, Self::Arc, Self::S3Fifo, Self::Sieve];
 

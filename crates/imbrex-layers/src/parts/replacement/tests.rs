@@ -41,7 +41,7 @@ struct Cache {
 }
 
 impl Cache {
-    fn new(kind: Kind, size: &Size) -> Self {
+    fn new(kind: PolicyKind, size: &Size) -> Self {
         Self { order: kind.policy(size), slots: BTreeMap::new(), held: BTreeSet::new() }
     }
 
@@ -118,7 +118,7 @@ impl Cache {
 proptest! {
     #[test]
     fn policies_keep_their_invariants(acts in prop::collection::vec(act(), 1..400), capacity in SLOTS / 2..=SLOTS) {
-        for kind in Kind::ALL {
+        for kind in PolicyKind::ALL {
             let mut cache = Cache::new(kind, &size(capacity, true));
             for &act in &acts {
                 cache.act(act);
@@ -134,7 +134,7 @@ proptest! {
         blocks in prop::collection::vec(prop_oneof![0u64..8, 0u64..40], 1..400),
         held in prop::collection::vec(any::<bool>(), 400),
     ) {
-        for kind in Kind::ALL {
+        for kind in PolicyKind::ALL {
             let mut plain = Cache::new(kind, &size(SLOTS, false));
             let mut sorted = Cache::new(kind, &size(SLOTS, true));
             for (&block, &hold) in blocks.iter().zip(&held) {

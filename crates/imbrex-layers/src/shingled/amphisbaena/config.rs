@@ -124,7 +124,7 @@ impl RoleRules {
 }
 
 #[derive(Clone, Debug, Configuration)]
-pub(super) struct Config {
+pub(super) struct AmphisbaenaConfig {
     #[field(flatten)]
     spare: Spare,
     #[field(flatten)]
@@ -223,7 +223,7 @@ pub(super) struct Config {
     trimming: Trimming,
 }
 
-impl Config {
+impl AmphisbaenaConfig {
     /// Refuses values that mean nothing.
     pub fn check(&self) -> Result<(), ConfigError> {
         let shares = [self.lambda, self.hot_start, self.hot_most];

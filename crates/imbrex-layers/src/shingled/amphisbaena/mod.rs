@@ -46,8 +46,8 @@ use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
 use crate::zone_buffer::{Goal, Policy, ZoneBuffer};
 use crate::{ConfigError, Family, LayerInfo};
-use chunks::{Chunks, Kind, Split};
-use config::Config;
+use chunks::{ChunkKind, Chunks, Split};
+use config::AmphisbaenaConfig;
 use imbrex_core::block::{Extent, Lba, Request};
 use imbrex_core::config::Configuration;
 use imbrex_core::event::Counter;
@@ -68,12 +68,12 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Blocks that are soon written again lie in a hot buffer, others in a cold one that leaves by chunks of a zone.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: Config::FIELDS,
+    fields: AmphisbaenaConfig::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 struct Amphisbaena {
-    config: Config,
+    config: AmphisbaenaConfig,
     label: Label,
     roles: Roles,
     chunks: Chunks,
@@ -96,10 +96,10 @@ struct Amphisbaena {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<Amphisbaena>, ConfigError> {
-    let config: Config = INFO.read(config)?;
+    let config: AmphisbaenaConfig = INFO.read(config)?;
     config.check()?;
     ZoneBuffer::new(&INFO, space, config.buffer(), |slots, zones| {
-        let Config { chunk_blocks, hot_start, hot_most, hot_most_is, .. } = config;
+        let AmphisbaenaConfig { chunk_blocks, hot_start, hot_most, hot_most_is, .. } = config;
         let split = Split::new(slots, chunk_blocks, hot_start, hot_most, hot_most_is);
         let rules = config.role_rules();
         Amphisbaena {
@@ -271,7 +271,7 @@ impl Policy for Amphisbaena {
                 return Err(Violation(format!("slot {slot} has a role and no hot block, or the other way round")));
             }
             live += u32::from(is_live_hot);
-            hot += u32::from(self.chunks.kind(slot) != Kind::Cold);
+            hot += u32::from(self.chunks.kind(slot) != ChunkKind::Cold);
         }
         debug_assert!(hot % blocks == 0);
         self.roles.check(hot, live)

@@ -7,7 +7,7 @@ use imbrex_core::memory::Memory;
 
 /// Why a block is remembered.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum GhostKind {
     /// It was evicted from the hot buffer.
     Ghost,
     /// It was refused.
@@ -81,9 +81,9 @@ impl Remembered {
     }
 
     #[inline]
-    pub fn find(&self, lba: Lba) -> Option<(u32, Kind)> {
+    pub fn find(&self, lba: Lba) -> Option<(u32, GhostKind)> {
         let number = self.index.get(lba)?;
-        let kind = if self.blocks[number as usize] & 1 == 1 { Kind::Shadow } else { Kind::Ghost };
+        let kind = if self.blocks[number as usize] & 1 == 1 { GhostKind::Shadow } else { GhostKind::Ghost };
         Some((number, kind))
     }
 
@@ -93,13 +93,13 @@ impl Remembered {
     }
 
     /// Adds a block that is not remembered, and returns its number. Room is made, whatever the limit says.
-    pub fn add(&mut self, lba: Lba, kind: Kind) -> u32 {
+    pub fn add(&mut self, lba: Lba, kind: GhostKind) -> u32 {
         if self.unused == NONE {
             self.widen(2 * self.room().max(1));
         }
         let number = self.unused as u32;
         self.unused = self.blocks[number as usize];
-        self.blocks[number as usize] = 2 * lba.0 + u64::from(kind == Kind::Shadow);
+        self.blocks[number as usize] = 2 * lba.0 + u64::from(kind == GhostKind::Shadow);
         self.index.set(lba, number);
         self.order.push(number);
         number

@@ -5,7 +5,7 @@
 //! behind the slots.
 
 use super::config::{DemoteTo, DemoteWhen, RoleRules};
-use super::remembered::{Kind, Remembered};
+use super::remembered::{GhostKind, Remembered};
 use crate::parts::recency::RecencyList;
 use imbrex_core::block::Lba;
 use imbrex_core::layer::Violation;
@@ -112,7 +112,7 @@ impl Roles {
         }
         self.recent.push(slot);
         match known {
-            Some((_, Kind::Ghost)) => {
+            Some((_, GhostKind::Ghost)) => {
                 self.sup += 1;
                 if self.rules.demote_when != DemoteWhen::Literal && self.sup > self.most_sup {
                     self.demote_bottom();
@@ -120,7 +120,7 @@ impl Roles {
                 return true;
             }
             None if self.sup < self.most_sup => self.sup += 1,
-            Some((_, Kind::Shadow)) | None => {
+            Some((_, GhostKind::Shadow)) | None => {
                 self.filter.push(slot);
                 self.prune();
             }
@@ -133,7 +133,7 @@ impl Roles {
     pub fn refuse(&mut self, lba: Lba) {
         if self.sup > 0
             && !self.is_remembered(lba)
-            && let Some(number) = self.remember(lba, Kind::Shadow)
+            && let Some(number) = self.remember(lba, GhostKind::Shadow)
         {
             self.recent.push(self.slots + number);
         }
@@ -158,7 +158,7 @@ impl Roles {
         if !self.recent.contains(slot) {
             return;
         }
-        match self.remember(lba, Kind::Ghost) {
+        match self.remember(lba, GhostKind::Ghost) {
             Some(number) => self.recent.replace(slot, self.slots + number),
             None => self.recent.remove(slot),
         }
@@ -229,7 +229,7 @@ impl Roles {
         }
     }
 
-    fn remember(&mut self, lba: Lba, kind: Kind) -> Option<u32> {
+    fn remember(&mut self, lba: Lba, kind: GhostKind) -> Option<u32> {
         if self.remembered.limit() == 0 {
             return None;
         }

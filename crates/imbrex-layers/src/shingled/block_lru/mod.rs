@@ -46,7 +46,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Blocks are buffered anywhere; the zone of the least recently written one is evicted.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: Config::FIELDS,
+    fields: BlockLruConfig::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
@@ -61,7 +61,7 @@ enum Allocate {
 }
 
 #[derive(Debug, Configuration)]
-struct Config {
+struct BlockLruConfig {
     #[field(flatten)]
     buffer: BufferConfig,
     /// "first-fit" or "lowest": which free slots a run takes
@@ -72,7 +72,7 @@ struct Config {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<BlockLru>, ConfigError> {
-    let Config { buffer, allocate, reads } = INFO.read(config)?;
+    let BlockLruConfig { buffer, allocate, reads } = INFO.read(config)?;
     let runs = if allocate == Allocate::FirstFit { RUNS } else { 1 };
     ZoneBuffer::new(&INFO, space, buffer, |slots, _| BlockLru { runs, ..BlockLru::new(slots, reads.reads_count) })
 }

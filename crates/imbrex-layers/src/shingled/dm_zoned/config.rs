@@ -16,7 +16,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Whole conventional zones buffer sequential ones and take first writes; reclaim moves zone by zone.",
     recording: Recording::WholeZones,
     buffered: false,
-    fields: Config::FIELDS,
+    fields: DmZonedConfig::FIELDS,
     make: &|space, config| Ok(Box::new(DmZoned::new(space, config)?)),
 };
 
@@ -30,7 +30,7 @@ pub(super) enum Until {
 
 impl Until {
     /// The highest percentage of free zones at which reclaim goes on.
-    pub fn percent(self, config: &Config) -> u32 {
+    pub fn percent(self, config: &DmZonedConfig) -> u32 {
         match self {
             Self::Low => config.reclaim_low,
             Self::High => config.reclaim_high.saturating_sub(1).max(config.reclaim_low),
@@ -54,7 +54,7 @@ enum MetadataZones {
 }
 
 #[derive(Clone, Debug, Configuration)]
-pub(super) struct Config {
+pub(super) struct DmZonedConfig {
     #[field(flatten)]
     pub steps: Steps,
     /// percent of conventional zones free at or below which reclaim starts though the disk is busy
@@ -90,7 +90,7 @@ pub(super) struct Config {
 const MAP_ENTRIES: u64 = 4096 / 8;
 const BITS: u64 = 4096 * 8;
 
-impl Config {
+impl DmZonedConfig {
     pub fn read(table: &toml::Table) -> Result<Self, ConfigError> {
         let config: Self = INFO.read(table)?;
         let wrong = |reason: &str| Err(ConfigError::Field { layer: INFO.name, reason: reason.to_owned() });

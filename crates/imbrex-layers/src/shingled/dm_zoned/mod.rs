@@ -74,7 +74,7 @@ use imbrex_core::space::Space;
 pub(crate) use config::INFO;
 
 use chunks::{ChunkMap, Role};
-use config::{Config, InUse};
+use config::{DmZonedConfig, InUse};
 use recency::ZoneRecency;
 use reclaim::Job;
 use records::owner;
@@ -82,7 +82,7 @@ use write::Obstacle;
 use zones::{NONE, ZonePool};
 
 struct DmZoned {
-    config: Config,
+    config: DmZonedConfig,
     step: StepSize,
     pool: ZonePool,
     chunks: ChunkMap,
@@ -97,7 +97,7 @@ struct DmZoned {
 
 impl DmZoned {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let config = Config::read(config)?;
+        let config = DmZonedConfig::read(config)?;
         let (pool, chunks) = config.divide(space)?;
         let chunks = ChunkMap::new(chunks, pool.zone_blocks());
         let recency = ZoneRecency::new(&pool);

@@ -3,7 +3,7 @@
 use super::DmZoned;
 use super::chunks::Role;
 use super::records::{owned, owner};
-use super::zones::{Kind, NONE};
+use super::zones::{NONE, ZoneKind};
 use imbrex_core::layer::Step;
 use imbrex_core::plan::{Event, Place, Plan, Record, Why};
 
@@ -99,7 +99,7 @@ impl DmZoned {
     fn way(&mut self, chunk: u32) -> Result<Way, Progress> {
         let Some(data) = self.chunks.zone(chunk, Role::Data) else { return Err(Progress::Nothing) };
         if self.pool.is_conventional(data) {
-            return match self.pool.take(Kind::Sequential).or_else(|| self.pool.take(Kind::Reserved)) {
+            return match self.pool.take(ZoneKind::Sequential).or_else(|| self.pool.take(ZoneKind::Reserved)) {
                 Some(target) => Ok(Way::ToSequential(target)),
                 None if self.pool.sequential_is_coming() => Err(Progress::Waits),
                 None => Err(Progress::Nothing),

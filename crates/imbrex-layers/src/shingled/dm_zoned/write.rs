@@ -4,7 +4,7 @@ use super::DmZoned;
 use super::chunks::Role;
 use super::config::InUse;
 use super::records::owner;
-use super::zones::Kind;
+use super::zones::ZoneKind;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::plan::{Event, Place, Plan, Record, Why};
 
@@ -44,7 +44,7 @@ impl DmZoned {
         match self.chunks.zone(chunk, self.target(chunk, offset)) {
             Some(zone) if self.pool.is_usable(zone) => None,
             Some(_) => Some(Obstacle::BadZone),
-            None if self.pool.has_free(Kind::Conventional) => None,
+            None if self.pool.has_free(ZoneKind::Conventional) => None,
             None => Some(Obstacle::NoZone),
         }
     }
@@ -55,7 +55,7 @@ impl DmZoned {
             return Some(zone);
         }
         self.reclaiming |= self.is_low(self.config.reclaim_low);
-        let zone = self.pool.take(Kind::Conventional)?;
+        let zone = self.pool.take(ZoneKind::Conventional)?;
         self.change(Record::Unit { unit: self.pool.unit(zone), is: owner(chunk, role) }, plan);
         Some(zone)
     }

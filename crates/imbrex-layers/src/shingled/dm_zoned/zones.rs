@@ -13,7 +13,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// A list of free zones.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum ZoneKind {
     Conventional,
     Sequential,
     /// Sequential, and used only when no other is free.
@@ -160,11 +160,11 @@ impl ZonePool {
         Occupancy { used: blocks(owned), blocks: blocks(self.usable_conventional) }
     }
 
-    pub fn has_free(&self, kind: Kind) -> bool {
+    pub fn has_free(&self, kind: ZoneKind) -> bool {
         !self.free[kind as usize].is_empty()
     }
 
-    pub fn take(&mut self, kind: Kind) -> Option<u32> {
+    pub fn take(&mut self, kind: ZoneKind) -> Option<u32> {
         let zone = self.free[kind as usize].pop_front()?;
         self.is_free[zone as usize] = false;
         Some(zone)
@@ -172,7 +172,7 @@ impl ZonePool {
 
     /// Whether a conventional zone has been given up and will be free once that has taken effect.
     pub fn conventional_is_coming(&self) -> bool {
-        self.unowned_conventional as usize > self.free[Kind::Conventional as usize].len()
+        self.unowned_conventional as usize > self.free[ZoneKind::Conventional as usize].len()
     }
 
     /// Whether a reserved zone has no owner, free already or not.
@@ -209,9 +209,9 @@ impl ZonePool {
 
     fn put(&mut self, zone: u32) {
         let kind = match (self.is_conventional(zone), self.reserved.contains(&zone)) {
-            (true, _) => Kind::Conventional,
-            (false, false) => Kind::Sequential,
-            (false, true) => Kind::Reserved,
+            (true, _) => ZoneKind::Conventional,
+            (false, false) => ZoneKind::Sequential,
+            (false, true) => ZoneKind::Reserved,
         };
         self.is_free[zone as usize] = true;
         self.free[kind as usize].push_back(zone);

@@ -62,7 +62,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Zones are hashed to buffer zones, which are appended to and written back whole when full.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: Config::FIELDS,
+    fields: HashedZonesConfig::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
@@ -71,7 +71,7 @@ const DEFAULT_PART: u32 = 16;
 const DEFAULT_LEAST: u32 = 256;
 
 #[derive(Debug, Configuration)]
-struct Config {
+struct HashedZonesConfig {
     #[field(flatten, without(clean_for))]
     buffer: BufferConfig,
     /// blocks of a buffer zone at least; 0: 1/16 of the buffer, 256 or more
@@ -80,7 +80,7 @@ struct Config {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<HashedZones>, ConfigError> {
-    let Config { buffer, zone_slots } = INFO.read(config)?;
+    let HashedZonesConfig { buffer, zone_slots } = INFO.read(config)?;
     ZoneBuffer::new(&INFO, space, buffer, |slots, zones| {
         let default = (slots / DEFAULT_PART).max(DEFAULT_LEAST);
         let least = if zone_slots == 0 { default } else { zone_slots };

@@ -62,7 +62,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "No buffer: every write that is not at a write pointer rewrites its zone.",
     recording: Recording::Zoned,
     buffered: false,
-    fields: Config::FIELDS,
+    fields: InPlaceZonesConfig::FIELDS,
     make: &|space, config| Ok(Box::new(InPlace::new(space, config)?)),
 };
 
@@ -81,7 +81,7 @@ enum Gather {
 }
 
 #[derive(Clone, Debug, Configuration)]
-struct Config {
+struct InPlaceZonesConfig {
     #[field(flatten)]
     spare: Spare,
     #[field(flatten)]
@@ -104,7 +104,7 @@ struct Rewrite {
 }
 
 struct InPlace {
-    config: Config,
+    config: InPlaceZonesConfig,
     step: StepSize,
     zones: ZoneMap,
     lost: LostBlocks,
@@ -115,7 +115,7 @@ struct InPlace {
 
 impl InPlace {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Config = INFO.read(config)?;
+        let config: InPlaceZonesConfig = INFO.read(config)?;
         if config.steps.step_blocks == 0 {
             let reason = "step_blocks must be at least 1".to_owned();
             return Err(ConfigError::Field { layer: INFO.name, reason });

@@ -64,7 +64,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "A circular log whose tail appends blocks of hot zones again instead of evicting them.",
     recording: Recording::Zoned,
     buffered: true,
-    fields: Config::FIELDS,
+    fields: LoopBackConfig::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
@@ -73,7 +73,7 @@ const RESERVE_PART: u32 = 64;
 const RESERVE_MOST: u32 = 128;
 
 #[derive(Debug, Configuration)]
-struct Config {
+struct LoopBackConfig {
     #[field(flatten)]
     buffer: BufferConfig,
     #[field(flatten)]
@@ -91,7 +91,7 @@ pub(crate) struct LoopConfig {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<LoopBack>, ConfigError> {
-    let Config { buffer, again } = INFO.read(config)?;
+    let LoopBackConfig { buffer, again } = INFO.read(config)?;
     let step_blocks = buffer.steps.step_blocks;
     ZoneBuffer::new(&INFO, space, buffer, |slots, zones| LoopBack::configured(slots, zones, &again, step_blocks))
 }

@@ -53,12 +53,12 @@ pub const INFO: LayerInfo = LayerInfo {
     summary: "Blocks are cached on flash; the least recently used one leaves, or whom another policy chooses.",
     recording: Recording::Cached,
     buffered: true,
-    fields: Config::FIELDS,
+    fields: LruCacheConfig::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 #[derive(Debug, Configuration)]
-struct Config {
+struct LruCacheConfig {
     #[field(flatten)]
     replaced: ReplacedConfig,
     #[field(flatten)]
@@ -66,7 +66,7 @@ struct Config {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Replaced<Undivided>>, ConfigError> {
-    let Config { replaced, .. } = INFO.read(config)?;
+    let LruCacheConfig { replaced, .. } = INFO.read(config)?;
     replaced.check(&INFO)?;
     FlashCache::new(&INFO, space, replaced.cache.clone(), |frames| Replaced::new(&replaced, frames, Undivided))
 }

@@ -67,12 +67,12 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
     summary: "Pages are mapped one by one; the erase block with the fewest live pages is collected.",
     recording: Recording::Flash,
     buffered: false,
-    fields: Config::FIELDS,
+    fields: PageFtlConfig::FIELDS,
     make: &|space, config| Ok(Box::new(PageFtl::new(space, config)?)),
 };
 
 #[derive(Clone, Debug, Configuration)]
-struct Config {
+struct PageFtlConfig {
     /// share of the pages that the host does not see
     #[field(default = 0.07, samples = [0.07, 0.4])]
     over_provisioning: f64,
@@ -91,7 +91,7 @@ struct Frontier {
 }
 
 struct PageFtl {
-    config: Config,
+    config: PageFtlConfig,
     step: StepSize,
     units: Zones,
     map: FullMap,
@@ -106,7 +106,7 @@ struct PageFtl {
 
 impl PageFtl {
     fn new(space: &Space, config: &toml::Table) -> Result<Self, ConfigError> {
-        let config: Config = INFO.read(config)?;
+        let config: PageFtlConfig = INFO.read(config)?;
         if !(0.0..1.0).contains(&config.over_provisioning) || config.spare_units == 0 || config.steps.step_blocks == 0 {
             let reason = "over_provisioning must be a part below 1, spare_units and step_blocks at least 1".to_owned();
             return Err(ConfigError::Field { layer: INFO.name, reason });

@@ -62,12 +62,12 @@ pub const INFO: LayerInfo = LayerInfo {
     summary: "Blocks are cached on flash; for a period at a time dirty ones leave for a part of the disk only.",
     recording: Recording::Cached,
     buffered: true,
-    fields: Config::FIELDS,
+    fields: PoreConfig::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 #[derive(Debug, Configuration)]
-struct Config {
+struct PoreConfig {
     /// blocks of a region unit, about as many as the disk's shortest band has
     #[field(default = 5120, samples = [5120, 1, 10, 64])]
     region_blocks: u32,
@@ -93,8 +93,8 @@ struct Config {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Replaced<Regions>>, ConfigError> {
-    let config: Config = INFO.read(config)?;
-    let Config { replaced, region_blocks, period_blocks, period_counts, select, evict, .. } = config;
+    let config: PoreConfig = INFO.read(config)?;
+    let PoreConfig { replaced, region_blocks, period_blocks, period_counts, select, evict, .. } = config;
     replaced.check(&INFO)?;
     let wrong = |reason: String| Err(ConfigError::Field { layer: INFO.name, reason });
     let blocks = space.home.map_or(0, |home| home.blocks);

@@ -67,12 +67,12 @@ pub const INFO: LayerInfo = LayerInfo {
     summary: "Blocks are cached on flash; whether clean or dirty ones leave is weighed by what that costs the disk.",
     recording: Recording::Cached,
     buffered: true,
-    fields: Config::FIELDS,
+    fields: SacConfig::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 #[derive(Clone, Debug, Configuration)]
-struct Config {
+struct SacConfig {
     /// blocks of a unit that is written home whole, about as many as the disk's shortest band has
     #[field(default = 5120, samples = [5120, 1, 10, 64])]
     region_blocks: u32,
@@ -106,7 +106,7 @@ struct Config {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<Sac>, ConfigError> {
-    let config: Config = INFO.read(config)?;
+    let config: SacConfig = INFO.read(config)?;
     let wrong = |reason: String| Err(ConfigError::Field { layer: INFO.name, reason });
     let blocks = space.home.map_or(0, |home| home.blocks);
     if config.region_blocks == 0 || blocks.div_ceil(config.region_blocks.into()) > MOST_UNITS {
@@ -134,7 +134,7 @@ enum Phase {
 
 /// Any block takes any frame; clean blocks or units of dirty ones leave, whichever costs less.
 struct Sac {
-    config: Config,
+    config: SacConfig,
     free: FreeSlots,
     /// Frames of clean blocks, from the least to the most recently used one.
     clean: RecencyList,
@@ -144,7 +144,7 @@ struct Sac {
 }
 
 impl Sac {
-    fn new(mut config: Config, blocks: u64, frames: u32) -> Self {
+    fn new(mut config: SacConfig, blocks: u64, frames: u32) -> Self {
         if config.clean_blocks == 0 {
             config.clean_blocks = (frames / 80).max(1);
         }

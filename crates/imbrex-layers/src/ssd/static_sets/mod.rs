@@ -50,12 +50,12 @@ pub const INFO: LayerInfo = LayerInfo {
     summary: "Bands are mapped to sets of flash frames; a set that is full of dirty blocks is written home whole.",
     recording: Recording::Cached,
     buffered: true,
-    fields: Config::FIELDS,
+    fields: StaticSetsConfig::FIELDS,
     make: &|space, config| Ok(Box::new(build(space, config)?)),
 };
 
 #[derive(Debug, Configuration)]
-struct Config {
+struct StaticSetsConfig {
     #[field(flatten)]
     cache: CacheConfig,
     /// sets the cache is cut into, at most one for each frame
@@ -69,7 +69,7 @@ struct Config {
 }
 
 fn build(space: &Space, config: &toml::Table) -> Result<FlashCache<StaticSets>, ConfigError> {
-    let Config { cache, sets, band_blocks, .. } = INFO.read(config)?;
+    let StaticSetsConfig { cache, sets, band_blocks, .. } = INFO.read(config)?;
     if sets == 0 || band_blocks == 0 {
         let reason = "sets and band_blocks must be at least 1".to_owned();
         return Err(ConfigError::Field { layer: INFO.name, reason });

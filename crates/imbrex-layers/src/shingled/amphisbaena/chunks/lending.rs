@@ -1,6 +1,6 @@
 //! Chunks that the cold buffer lends to the hot one.
 
-use super::{Chunks, Kind, NOTE_CHUNKS};
+use super::{ChunkKind, Chunks, NOTE_CHUNKS};
 use imbrex_core::block::Lba;
 
 impl Chunks {
@@ -8,7 +8,7 @@ impl Chunks {
     pub fn lend(&mut self) -> Option<(u32, u64)> {
         let (at, _) = self.free_chunks.first_fit(1, 1)?;
         self.free_chunks.remove(at);
-        self.chunks[at as usize].kind = Kind::Hot;
+        self.chunks[at as usize].kind = ChunkKind::Hot;
         self.hot += 1;
         self.slots_of(at).for_each(|slot| self.free_slots.insert(slot));
         Some(self.flip_loan(at))
@@ -40,10 +40,10 @@ impl Chunks {
     /// Nothing comes into a hot chunk any more.
     pub fn retire(&mut self, at: u32) {
         let chunk = &mut self.chunks[at as usize];
-        if chunk.kind == Kind::Leaving {
+        if chunk.kind == ChunkKind::Leaving {
             return;
         }
-        chunk.kind = Kind::Leaving;
+        chunk.kind = ChunkKind::Leaving;
         self.pending_hot -= chunk.used - chunk.live;
         self.hot -= 1;
         self.slots_of(at).for_each(|slot| self.free_slots.remove(slot));
@@ -60,7 +60,7 @@ impl Chunks {
         if chunk.used > 0 {
             return None;
         }
-        chunk.kind = Kind::Cold;
+        chunk.kind = ChunkKind::Cold;
         self.free_chunks.insert(at);
         Some(self.flip_loan(at))
     }

@@ -25,7 +25,7 @@ const LOOKS: u64 = 4;
 const NOTE_CHUNKS: u32 = 64;
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum ChunkKind {
     Hot,
     /// Hot, and to be cold when it is empty: no block comes in.
     Leaving,
@@ -35,7 +35,7 @@ pub(super) enum Kind {
 /// A chunk of the buffer.
 #[derive(Copy, Clone, Debug)]
 struct Chunk {
-    kind: Kind,
+    kind: ChunkKind,
     /// The chunk of a zone that a cold one holds.
     holds: u64,
     /// How many had come when it did.
@@ -46,7 +46,7 @@ struct Chunk {
 }
 
 /// A cold chunk that holds nothing.
-const NO_CHUNK: Chunk = Chunk { kind: Kind::Cold, holds: NOTHING, came: 0, live: 0, used: 0 };
+const NO_CHUNK: Chunk = Chunk { kind: ChunkKind::Cold, holds: NOTHING, came: 0, live: 0, used: 0 };
 
 /// The slot that a cold block may be put into.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -141,13 +141,13 @@ impl Chunks {
     }
 
     #[inline]
-    pub fn kind(&self, slot: u32) -> Kind {
+    pub fn kind(&self, slot: u32) -> ChunkKind {
         self.chunks[self.of(slot).0 as usize].kind
     }
 
     #[inline]
     pub fn is_cold(&self, slot: u32) -> bool {
-        self.kind(slot) == Kind::Cold
+        self.kind(slot) == ChunkKind::Cold
     }
 
     /// The chunk of a zone that a block is in, and the block's place in it.
@@ -259,7 +259,7 @@ impl Chunks {
         let chunk = &mut self.chunks[(slot / self.split.chunk_blocks) as usize];
         chunk.live += 1;
         chunk.used += 1;
-        if chunk.kind != Kind::Cold {
+        if chunk.kind != ChunkKind::Cold {
             self.free_slots.remove(slot);
         }
     }
@@ -270,8 +270,8 @@ impl Chunks {
         let (at, _) = self.of(slot);
         let chunk = &mut self.chunks[at as usize];
         chunk.live -= 1;
-        self.pending_hot += u32::from(chunk.kind == Kind::Hot);
-        let is_empty = chunk.kind == Kind::Cold && chunk.live == 0;
+        self.pending_hot += u32::from(chunk.kind == ChunkKind::Hot);
+        let is_empty = chunk.kind == ChunkKind::Cold && chunk.live == 0;
         if is_empty {
             self.index.remove(Lba(chunk.holds));
             chunk.holds = NOTHING;
@@ -291,15 +291,15 @@ impl Chunks {
         let chunk = &mut self.chunks[at as usize];
         chunk.used -= 1;
         match chunk.kind {
-            Kind::Hot => {
+            ChunkKind::Hot => {
                 self.pending_hot -= 1;
                 self.free_slots.insert(slot);
             }
-            Kind::Cold if chunk.holds == NOTHING && chunk.used == 0 => {
+            ChunkKind::Cold if chunk.holds == NOTHING && chunk.used == 0 => {
                 self.pending_chunks -= 1;
                 self.free_chunks.insert(at);
             }
-            Kind::Cold | Kind::Leaving => {}
+            ChunkKind::Cold | ChunkKind::Leaving => {}
         }
     }
 

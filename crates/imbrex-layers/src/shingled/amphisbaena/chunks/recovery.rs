@@ -1,6 +1,6 @@
 //! What lies where, from the loans and the slots alone: after a crash, and to verify it.
 
-use super::{Chunks, Kind, NO_CHUNK, NOTHING, Split};
+use super::{ChunkKind, Chunks, NO_CHUNK, NOTHING, Split};
 use imbrex_core::block::Lba;
 use imbrex_core::layer::{Corrupt, Violation};
 
@@ -22,7 +22,7 @@ impl Chunks {
                 if is_hot { self.free_slots.insert(slot) } else { self.free_slots.remove(slot) }
             }
             if is_hot {
-                self.chunks[at as usize].kind = Kind::Hot;
+                self.chunks[at as usize].kind = ChunkKind::Hot;
                 self.free_chunks.remove(at);
                 self.hot += 1;
             } else {
@@ -39,7 +39,7 @@ impl Chunks {
         for slot in 0..self.split.slots() {
             let Some(lba) = self.table.owner(slot) else { continue };
             let (at, place) = self.of(slot);
-            if self.chunks[at as usize].kind == Kind::Cold {
+            if self.chunks[at as usize].kind == ChunkKind::Cold {
                 let (chunk, expected) = self.chunk_of(lba);
                 let holds = self.chunks[at as usize].holds;
                 if holds == NOTHING && self.index.get(Lba(chunk)).is_none() {
@@ -69,23 +69,23 @@ impl Chunks {
             if (live, used) != (chunk.live, chunk.used) {
                 return wrong(format!("chunk {at} has {live} live slots of {used} in use, but {chunk:?}"));
             }
-            hot += u32::from(chunk.kind == Kind::Hot);
-            pending_hot += if chunk.kind == Kind::Hot { used - live } else { 0 };
-            let is_free = |slot: u32| chunk.kind == Kind::Hot && self.table.is_free(slot);
+            hot += u32::from(chunk.kind == ChunkKind::Hot);
+            pending_hot += if chunk.kind == ChunkKind::Hot { used - live } else { 0 };
+            let is_free = |slot: u32| chunk.kind == ChunkKind::Hot && self.table.is_free(slot);
             if self.slots_of(at).any(|slot| self.free_slots.contains(slot) != is_free(slot)) {
                 return wrong(format!("the free slots of chunk {at} are listed wrongly"));
             }
             let holds = chunk.holds != NOTHING;
-            let is_empty = chunk.kind == Kind::Cold && !holds;
+            let is_empty = chunk.kind == ChunkKind::Cold && !holds;
             pending_chunks += u32::from(is_empty && used > 0);
-            if holds != (chunk.kind == Kind::Cold && live > 0)
+            if holds != (chunk.kind == ChunkKind::Cold && live > 0)
                 || self.free_chunks.contains(at) != (is_empty && used == 0)
                 || self.arrivals.contains(at) != holds
                 || (holds && self.index.get(Lba(chunk.holds)) != Some(at))
             {
                 return wrong(format!("chunk {at} is listed wrongly: {chunk:?}"));
             }
-            for slot in self.slots_of(at).filter(|_| chunk.kind == Kind::Cold) {
+            for slot in self.slots_of(at).filter(|_| chunk.kind == ChunkKind::Cold) {
                 if self.table.owner(slot).is_some_and(|lba| self.chunk_of(lba) != (chunk.holds, self.of(slot).1)) {
                     return wrong(format!("slot {slot} of cold chunk {at} holds a block of another chunk or place"));
                 }

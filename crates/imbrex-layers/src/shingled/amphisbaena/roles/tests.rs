@@ -64,7 +64,7 @@ impl Buffer {
         let remembered: BTreeMap<u32, String> = (0..1 << 10)
             .filter_map(|block| {
                 let (number, kind) = roles.remembered.find(Lba(block))?;
-                let letter = if kind == Kind::Ghost { 'G' } else { 'H' };
+                let letter = if kind == GhostKind::Ghost { 'G' } else { 'H' };
                 Some((roles.slots + number, format!("{block}{letter}")))
             })
             .collect();

@@ -1,6 +1,6 @@
 //! The fields of caches in which a replacement policy says which block leaves.
 
-use crate::parts::replacement::{Kind, Shares};
+use crate::parts::replacement::{PolicyKind, Shares};
 use crate::ssd::flash_cache::config::CacheConfig;
 use crate::{ConfigError, LayerInfo};
 use imbrex_core::config::Configuration;
@@ -10,7 +10,7 @@ use imbrex_core::config::Configuration;
 pub struct ReplacedConfig {
     /// which block leaves: "lru", "clock", "lirs", "arc", "s3-fifo" or "sieve"
     #[field(default = "lru", samples = ["lru", "clock", "lirs", "arc", "s3-fifo", "sieve"])]
-    pub replacement: Kind,
+    pub replacement: PolicyKind,
     #[field(flatten)]
     pub cache: CacheConfig,
     #[field(flatten)]
