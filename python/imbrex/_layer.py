@@ -47,7 +47,7 @@ class Facts:
     looks_at_waiting: bool = False
     """Whether `clean` looks at the requests that wait."""
     records: int = 0
-    """The most records that a checkpoint takes: those of all parts that `restate` says."""
+    """The most records that a checkpoint takes: those of all parts that `checkpoint` says."""
     redo_blocks: int = 0
     """The most blocks that the redo copies of one plan write."""
     loses_flushed: str | None = None
@@ -134,7 +134,7 @@ class Layer:
         reset what a power cut left behind.
         """
 
-    def restate(self, cursor: int, plan: Plan) -> int | None:
+    def checkpoint(self, cursor: int, plan: Plan) -> int | None:
         """Says the records of a part of the state again, at most 512, and where the next part begins; 0 is the first,
         and `None` the end.
         """

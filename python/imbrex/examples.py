@@ -143,7 +143,7 @@ class ZoneCopy(Layer):
             else:
                 self.give_up(zone, plan)
 
-    def restate(self, cursor: int, plan: Plan) -> int | None:
+    def checkpoint(self, cursor: int, plan: Plan) -> int | None:
         native, offset = divmod(cursor, self.size)
         if offset == 0:
             plan.record(UnitRole(self.zones.unit(self.place[native]), native))

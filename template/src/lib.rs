@@ -299,13 +299,13 @@ impl TranslationLayer for Front {
         self.zones.recovered(units, plan)
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        let start = match self.zones.restate(from, plan) {
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        let start = match self.zones.checkpoint(from, plan) {
             ControlFlow::Break(next) => return Some(next),
             ControlFlow::Continue(start) => start,
         };
         let region = Extent::between(start, self.lost.region_end(start, self.capacity()));
-        self.lost.restate(region, plan);
+        self.lost.checkpoint(region, plan);
         let is_last = region.end().0 == self.capacity();
         (!is_last).then(|| u64::from(self.zones.most_natives()) + region.end().0)
     }

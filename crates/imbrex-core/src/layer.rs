@@ -371,7 +371,7 @@ pub trait TranslationLayer: Send {
 
     /// Re-emits the records that describe the region beginning at the opaque cursor `from` (0 is the first) and returns
     /// the next region's cursor. A region of logical blocks starts with its Unmap. At most [`REGION_RECORDS`] records.
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64>;
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64>;
 
     /// What lies on the parts of its device, if it says so: a log of its bands, a layer on interlaced tracks of its
     /// tracks, a layer with a buffer before zones of these. Slow: for looking at now and then.
@@ -399,5 +399,5 @@ pub fn within(record: &Record, capacity: u64) -> Result<(), Corrupt> {
     }
 }
 
-/// The most records one call of [`TranslationLayer::restate`] emits: a region is in one commit of the journal.
+/// The most records one call of [`TranslationLayer::checkpoint`] emits: a region is in one commit of the journal.
 pub const REGION_RECORDS: usize = 512;

@@ -398,7 +398,7 @@ impl Running {
         if !core.setup.rules.keeps(Rule::FlushWaits) {
             return Flushed::Answered(Ok(Bytes::new()));
         }
-        if self.epoch.awaits_space() || self.epoch.is_restating() {
+        if self.epoch.awaits_space() || self.epoch.is_checkpointing() {
             return Flushed::Waits { moved: false };
         }
         let flush = |layer: &mut dyn TranslationLayer, plan: &mut Plan| (layer.flush(plan), !plan.is_empty());

@@ -103,7 +103,7 @@
 //!     fn recovered(&mut self, _: &UnitReport, _: &mut Plan) -> Result<(), Corrupt> {
 //!         Ok(())
 //!     }
-//!     fn restate(&self, _: u64, _: &mut Plan) -> Option<u64> {
+//!     fn checkpoint(&self, _: u64, _: &mut Plan) -> Option<u64> {
 //!         None
 //!     }
 //!     fn check(&self) -> Result<(), Violation> {

@@ -27,7 +27,7 @@ impl Audit {
         for record in records {
             folded.apply(record).map_err(|e| Violation(format!("a record does not fold: {e}")))?;
         }
-        let (folded, planned) = (restated(folded.as_ref()), restated(layer));
+        let (folded, planned) = (checkpoint(folded.as_ref()), checkpoint(layer));
         if folded != planned {
             return Err(Violation(format!("the fold of the records is {folded:?}, the layer's state {planned:?}")));
         }
@@ -36,11 +36,11 @@ impl Audit {
 }
 
 /// The records that describe a layer's whole durable state.
-fn restated(layer: &dyn TranslationLayer) -> Vec<Op> {
+fn checkpoint(layer: &dyn TranslationLayer) -> Vec<Op> {
     let mut plan = Plan::new();
     let mut next = Some(0);
     while let Some(from) = next {
-        next = layer.restate(from, &mut plan);
+        next = layer.checkpoint(from, &mut plan);
     }
     plan.ops().to_vec()
 }

@@ -31,7 +31,7 @@ use imbrex_core::plan::{Op, Plan, Record};
 pub(super) const OPERATIONS_LIMIT: usize = 1024;
 
 /// Records of a checkpoint that are in memory at a time.
-fn most_restated(setup: &Setup) -> usize {
+fn longest_checkpoint_part(setup: &Setup) -> usize {
     setup.gather * setup.entry_blocks
 }
 
@@ -266,14 +266,14 @@ impl Epoch {
         let has_ended = ended.is_some();
         ended.into_iter().for_each(|items| self.committed(core, items));
         if self.commits.want_more() {
-            let (records, completes) = self.restate_some(most_restated(&core.setup));
+            let (records, completes) = self.checkpoint_some(longest_checkpoint_part(&core.setup));
             self.commits.write_more(core, &records, completes)?;
         }
         Ok(has_ended)
     }
 
     /// Whether more is added to a commit that is under way, so that nothing may be planned.
-    pub fn is_restating(&self) -> bool {
+    pub fn is_checkpointing(&self) -> bool {
         self.commits.are_open()
     }
 
@@ -294,7 +294,7 @@ impl Epoch {
     /// Adds regions of a checkpoint when the ring fills up or a checkpoint was asked for. Where the checkpoint began, if
     /// this was its last region.
     fn add_checkpoint(&mut self, setup: &Setup, due: Due) -> Option<u64> {
-        let most = most_restated(setup);
+        let most = longest_checkpoint_part(setup);
         let goal = match due {
             Due::Nothing => return None,
             Due::Part => 2 * self.commits.items().records(),
@@ -303,7 +303,7 @@ impl Epoch {
             Due::Share => 4 * setup.gather,
             Due::Rest => most,
         };
-        let (records, completes) = self.restate_some(goal);
+        let (records, completes) = self.checkpoint_some(goal);
         if !records.is_empty() {
             self.queue(What::Region(records));
         }
@@ -311,29 +311,29 @@ impl Epoch {
     }
 
     /// Goes on with a checkpoint for a little more than `goal` records. Where it began, if the last one is among them.
-    fn restate_some(&mut self, goal: usize) -> (Vec<Record>, Option<u64>) {
+    fn checkpoint_some(&mut self, goal: usize) -> (Vec<Record>, Option<u64>) {
         let Checkpoint { start, mut region } = self.commits.ring_mut().resume_checkpoint();
-        let mut restated = Vec::new();
+        let mut checkpoint = Vec::new();
         loop {
-            let (records, next) = self.restate(region);
+            let (records, next) = self.checkpoint(region);
             records.iter().for_each(|record| self.audit.remember(*record));
-            restated.extend(records);
+            checkpoint.extend(records);
             let Some(next) = next else {
                 self.commits.ring_mut().checkpoint_planned();
-                return (restated, Some(start));
+                return (checkpoint, Some(start));
             };
-            if restated.len() > goal {
+            if checkpoint.len() > goal {
                 self.commits.ring_mut().keep_checkpoint(Checkpoint { start, region: next });
-                return (restated, None);
+                return (checkpoint, None);
             }
             region = next;
         }
     }
 
     /// The records of a region of the layer's map, and the next region.
-    fn restate(&self, region: u64) -> (Vec<Record>, Option<u64>) {
+    fn checkpoint(&self, region: u64) -> (Vec<Record>, Option<u64>) {
         let mut plan = Plan::new();
-        let next = self.layer.restate(region, &mut plan);
+        let next = self.layer.checkpoint(region, &mut plan);
         let record = |op: &Op| if let Op::Record { record, .. } = op { Some(*record) } else { None };
         (plan.ops().iter().filter_map(record).collect(), next)
     }

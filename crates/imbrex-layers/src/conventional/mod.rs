@@ -84,7 +84,7 @@ impl TranslationLayer for Conventional {
         Ok(())
     }
 
-    fn restate(&self, _from: u64, _plan: &mut Plan) -> Option<u64> {
+    fn checkpoint(&self, _from: u64, _plan: &mut Plan) -> Option<u64> {
         None
     }
 

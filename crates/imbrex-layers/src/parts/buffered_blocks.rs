@@ -261,9 +261,9 @@ impl BufferedBlocks {
     }
 
     /// Restates what is lost and what is buffered of the region that starts at `start`, and says where it ends.
-    pub fn restate(&self, start: Lba, plan: &mut Plan) -> Lba {
+    pub fn checkpoint(&self, start: Lba, plan: &mut Plan) -> Lba {
         let region = Extent::between(start, self.region_end(start));
-        self.lost.restate(region, plan);
+        self.lost.checkpoint(region, plan);
         let mut maps = MapRuns::default();
         for (lba, slot) in self.map.range(region) {
             maps.push(Extent::new(lba, 1), self.place_of(slot), plan);
@@ -341,16 +341,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_restated_folds_to_the_same() {
+    fn a_checkpoint_folds_to_the_same() {
         let (blocks, slots) =
             begun(&[map(5, 3, 102), map(6, 1, 100), Record::Lost(run(7, 2)), Record::Unmap(run(8, 1))]);
         assert_eq!(blocks.map.range(run(0, 99)).collect::<Vec<_>>(), [(Lba(5), 2), (Lba(6), 0)]);
         assert_eq!((slots.live(), slots.pending()), (2, 2));
         let mut plan = Plan::new();
-        assert_eq!(blocks.restate(Lba(0), &mut plan), Lba(1000));
-        let restated = records(&plan);
-        assert_eq!(restated, [Record::Unmap(run(0, 1000)), Record::Lost(run(7, 1)), map(5, 1, 102), map(6, 1, 100)]);
-        let again = begun(&restated).0;
+        assert_eq!(blocks.checkpoint(Lba(0), &mut plan), Lba(1000));
+        let checkpoint = records(&plan);
+        assert_eq!(checkpoint, [Record::Unmap(run(0, 1000)), Record::Lost(run(7, 1)), map(5, 1, 102), map(6, 1, 100)]);
+        let again = begun(&checkpoint).0;
         assert!(again.lost.any(run(7, 1)) && again.map.mapped() == 2);
     }
 

@@ -42,7 +42,7 @@ impl FullMap {
     }
 
     /// Restates a region of the map that begins at `start`, and returns its end.
-    pub fn restate(&self, start: Lba, lost: &LostBlocks, zones: &Zones, plan: &mut Plan) -> Lba {
+    pub fn checkpoint(&self, start: Lba, lost: &LostBlocks, zones: &Zones, plan: &mut Plan) -> Lba {
         let region = Extent::between(start, lost.region_end(start, self.capacity()));
         let mut runs = 0;
         let mut end = region.end();
@@ -54,7 +54,7 @@ impl FullMap {
             runs <= RUNS
         });
         let region = Extent::between(start, end);
-        lost.restate(region, plan);
+        lost.checkpoint(region, plan);
         self.runs(region, |at, place| {
             plan.record(Record::Map { at, to: zones.block(0, 0).plus(place) });
             true

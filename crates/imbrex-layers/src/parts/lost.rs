@@ -109,7 +109,7 @@ impl LostBlocks {
     }
 
     /// Re-emits the records of a region: that nothing in it is mapped or lost, and then what is lost.
-    pub fn restate(&self, region: Extent<Lba>, plan: &mut Plan) {
+    pub fn checkpoint(&self, region: Extent<Lba>, plan: &mut Plan) {
         plan.record(Record::Unmap(region));
         self.runs(region, |at, lost| {
             if lost {
@@ -159,7 +159,7 @@ mod tests {
         lost.remove(Extent::new(Lba(0), 9));
         assert!(!lost.any(Extent::new(Lba(0), 9)) && lost.any(Extent::new(Lba(9), 5)));
         let mut plan = Plan::new();
-        lost.restate(Extent::new(Lba(0), 20), &mut plan);
+        lost.checkpoint(Extent::new(Lba(0), 20), &mut plan);
         assert_eq!(plan.ops().len(), 2);
         assert_eq!(lost.region_end(Lba(0), 20), Lba(20));
     }

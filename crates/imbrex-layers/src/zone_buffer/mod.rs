@@ -151,7 +151,7 @@ impl<P: Policy> ZoneBuffer<P> {
     }
 
     /// Restates the policy's notes from `key` on, which the cursor `from` stands for.
-    fn restate_notes(&self, from: u64, key: u32, plan: &mut Plan) -> Option<u64> {
+    fn checkpoint_notes(&self, from: u64, key: u32, plan: &mut Plan) -> Option<u64> {
         let keys = self.policy.note_keys();
         let end = keys.min(key + REGION_RECORDS as u32);
         for key in key..end {
@@ -294,16 +294,16 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
         self.policy.begin(&self.zones)
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        let start = match self.zones.restate(from, plan) {
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        let start = match self.zones.checkpoint(from, plan) {
             ControlFlow::Break(next) => return Some(next),
             ControlFlow::Continue(start) => start,
         };
         let capacity = self.zones.most_capacity();
         if start.0 >= capacity {
-            return self.restate_notes(from, (start.0 - capacity) as u32, plan);
+            return self.checkpoint_notes(from, (start.0 - capacity) as u32, plan);
         }
-        let end = self.blocks.restate(start, plan);
+        let end = self.blocks.checkpoint(start, plan);
         let notes = (self.policy.note_keys() > 0).then(|| u64::from(self.zones.most_natives()) + capacity);
         self.zones.cursor_after(end).or(notes)
     }

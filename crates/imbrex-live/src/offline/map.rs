@@ -32,7 +32,7 @@ impl Mapped {
     #[must_use]
     pub fn of(state: &mut LayerState) -> Self {
         // A cache may plan to keep what it is asked for; what it has recorded is then what counts.
-        if state.member.is_none() { restated(state.layer.as_ref()) } else { asked(state.layer.as_ref()) }
+        if state.member.is_none() { checkpoint(state.layer.as_ref()) } else { asked(state.layer.as_ref()) }
     }
 
     /// Blocks that lie somewhere.
@@ -84,11 +84,11 @@ fn asked(layer: &dyn TranslationLayer) -> Mapped {
 }
 
 /// What a checkpoint would say.
-fn restated(layer: &dyn TranslationLayer) -> Mapped {
+fn checkpoint(layer: &dyn TranslationLayer) -> Mapped {
     let (mut mapped, mut plan, mut next) = (Mapped::default(), Plan::new(), Some(0));
     while let Some(from) = next {
         plan.clear();
-        next = layer.restate(from, &mut plan);
+        next = layer.checkpoint(from, &mut plan);
         for op in plan.ops() {
             match *op {
                 Op::Record { record: Record::Map { at, to }, .. } => mapped.add(at.start, Extent::new(to, at.blocks)),

@@ -258,8 +258,8 @@ impl TranslationLayer for Adapter {
         })
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        self.planned("restate", plan, None, |object, own| object.call_method1("restate", (from, own))?.extract())
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.planned("checkpoint", plan, None, |object, own| object.call_method1("checkpoint", (from, own))?.extract())
     }
 
     fn check(&self) -> Result<(), Violation> {

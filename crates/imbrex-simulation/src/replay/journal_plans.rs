@@ -68,9 +68,9 @@ impl Machine {
         let (mut records, mut from) = (0, Some(0));
         let mut entry = self.journal.as_mut().map_or_else(|| Draft::new(Coding::Compact), Journal::take_checkpoint);
         while let Some(region) = from {
-            self.restated.clear();
-            from = layer.restate(region, &mut self.restated);
-            for op in self.restated.ops() {
+            self.checkpoint.clear();
+            from = layer.checkpoint(region, &mut self.checkpoint);
+            for op in self.checkpoint.ops() {
                 if let Op::Record { record, .. } = op {
                     records += 1;
                     entry.push(record);
@@ -80,7 +80,7 @@ impl Machine {
         let Some(journal) = &self.journal else { return Ok(()) };
         let most = journal.most_records;
         if records > most {
-            return Err(Violation(format!("restating takes {records} records, and {most} were said to do")).into());
+            return Err(Violation(format!("a checkpoint takes {records} records, and {most} were said to do")).into());
         }
         self.write_ring(journal.checkpoint_blocks(&entry))?;
         if let Some(journal) = &mut self.journal {

@@ -39,7 +39,7 @@ pub(super) struct Machine {
     pub journal: Option<Journal>,
     /// Resets and frees that have taken effect.
     pub given_back: u64,
-    pub restated: Plan,
+    pub checkpoint: Plan,
 }
 
 impl Machine {
@@ -58,7 +58,7 @@ impl Machine {
             delivery: Delivery::default(),
             journal,
             given_back: 0,
-            restated: Plan::new(),
+            checkpoint: Plan::new(),
         }
     }
 

@@ -93,7 +93,7 @@ impl TranslationLayer for Scripted {
     fn recovered(&mut self, _units: &UnitReport, _plan: &mut Plan) -> Result<(), Corrupt> {
         Ok(())
     }
-    fn restate(&self, _from: u64, plan: &mut Plan) -> Option<u64> {
+    fn checkpoint(&self, _from: u64, plan: &mut Plan) -> Option<u64> {
         plan.record(Record::Note { key: 0, value: 0 });
         None
     }

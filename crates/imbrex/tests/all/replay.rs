@@ -223,7 +223,7 @@ impl TranslationLayer for Faulty {
     fn recovered(&mut self, _units: &UnitReport, _plan: &mut Plan) -> Result<(), Corrupt> {
         Ok(())
     }
-    fn restate(&self, _from: u64, _plan: &mut Plan) -> Option<u64> {
+    fn checkpoint(&self, _from: u64, _plan: &mut Plan) -> Option<u64> {
         None
     }
     fn check(&self) -> Result<(), Violation> {

@@ -93,8 +93,8 @@ impl TranslationLayer for Bounded {
     fn recovered(&mut self, units: &UnitReport, plan: &mut Plan) -> Result<(), Corrupt> {
         self.layer.recovered(units, plan)
     }
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        self.layer.restate(from, plan)
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.layer.checkpoint(from, plan)
     }
     fn check(&self) -> Result<(), Violation> {
         self.layer.check()

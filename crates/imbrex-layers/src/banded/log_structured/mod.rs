@@ -361,8 +361,8 @@ impl TranslationLayer for LogStructured {
         self.begin_life(units, plan)
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        self.restate_region(from, plan)
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.checkpoint_region(from, plan)
     }
 
     fn contents(&self) -> Option<Contents> {

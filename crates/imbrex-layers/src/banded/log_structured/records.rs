@@ -100,27 +100,27 @@ impl LogStructured {
         self.config.spare_bands + u32::from(self.bands.separation().streams())
     }
 
-    pub(super) fn restate_region(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+    pub(super) fn checkpoint_region(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         let copies = self.cursors_of_copies();
         match from.checked_sub(1) {
-            None => self.restate_roles(plan),
-            Some(part) if part < copies => self.restate_copies(part, plan),
+            None => self.checkpoint_roles(plan),
+            Some(part) if part < copies => self.checkpoint_copies(part, plan),
             Some(_) => {
                 let start = Lba(from - 1 - copies);
-                let end = self.bands.map.restate(start, &self.lost, self.bands.zones(), plan);
+                let end = self.bands.map.checkpoint(start, &self.lost, self.bands.zones(), plan);
                 return (end.0 < self.bands.map.capacity()).then_some(1 + copies + end.0);
             }
         }
         Some(from + 1)
     }
 
-    fn restate_roles(&self, plan: &mut Plan) {
+    fn checkpoint_roles(&self, plan: &mut Plan) {
         let mut is = |band: u32, is: u32| plan.record(Record::Unit { unit: self.bands.unit(band), is });
         self.bands.copying.iter().for_each(|&band| is(band, becomes::copying(self.bands.copies(band))));
         self.bands.victims.iter().for_each(|&band| is(band, becomes::VICTIM));
     }
 
-    fn restate_copies(&self, part: u64, plan: &mut Plan) {
+    fn checkpoint_copies(&self, part: u64, plan: &mut Plan) {
         let parts = u64::from(self.bands.blocks().div_ceil(COPIES));
         let Some(&band) = self.bands.copying.get((part / parts) as usize) else { return };
         let from = (part % parts) as u32 * COPIES;

@@ -273,14 +273,14 @@ impl TranslationLayer for Skylight {
     }
 
     /// Cursor 0 is the scratch band; the region of logical blocks from `n` on has the cursor `n + 1`.
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         let Some(start) = from.checked_sub(1).map(Lba) else {
             if let (Some(band), Some(scratch)) = (self.home.displaced(), self.home.scratch()) {
                 plan.record(self.home.moved(band, scratch));
             }
             return Some(1);
         };
-        let end = self.blocks.restate(start, plan);
+        let end = self.blocks.checkpoint(start, plan);
         (end.0 < self.capacity()).then_some(end.0 + 1)
     }
 

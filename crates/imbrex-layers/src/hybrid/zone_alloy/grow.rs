@@ -70,7 +70,7 @@ impl Elastic {
     }
 
     /// Restates it.
-    pub fn restate(&self, plan: &mut Plan) {
+    pub fn checkpoint(&self, plan: &mut Plan) {
         if self.wanted != self.at_first {
             plan.record(Record::Note { key: WANTED, value: self.wanted.into() });
         }

@@ -280,12 +280,12 @@ impl<P: Policy> TranslationLayer for ZoneAlloy<P> {
         Ok(())
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         if from == ELASTIC_REGION {
-            self.elastic.restate(plan);
+            self.elastic.checkpoint(plan);
             return None;
         }
-        Some(self.buffer.restate(from, plan).unwrap_or(ELASTIC_REGION))
+        Some(self.buffer.checkpoint(from, plan).unwrap_or(ELASTIC_REGION))
     }
 
     fn contents(&self) -> Option<Contents> {

@@ -114,7 +114,7 @@ impl Filled {
     }
 
     /// Restates `most` groups from one on. The next one, if that is not all.
-    pub fn restate(&self, from: u64, most: usize, plan: &mut Plan) -> Option<u64> {
+    pub fn checkpoint(&self, from: u64, most: usize, plan: &mut Plan) -> Option<u64> {
         let mut next = from;
         for _ in 0..most {
             let group = self.filled.next(next * GROUP, self.count())? / GROUP;
@@ -167,13 +167,13 @@ mod tests {
     }
 
     #[test]
-    fn records_say_all_of_a_group_and_are_restated() {
+    fn records_say_all_of_a_group_and_are_in_checkpoints() {
         let mut filled = Filled::new(TRACKS, 1);
         let missing: Vec<Stretch> = [0, 3, 15].map(|track| filled.missing(top(track / 8, track % 8), 0, 20)).concat();
         missing.iter().for_each(|stretch| filled.fill(*stretch));
         let (mut plan, mut next) = (Plan::new(), Some(0));
         while let Some(from) = next {
-            next = filled.restate(from, 1, &mut plan);
+            next = filled.checkpoint(from, 1, &mut plan);
         }
         let mut again = Filled::new(TRACKS, 1);
         for op in plan.ops() {

@@ -263,14 +263,14 @@ impl TranslationLayer for InPlaceTracks {
         Ok(())
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         let capacity = self.places.capacity;
         if from >= capacity {
-            let next = self.places.filled.as_ref()?.restate(from - capacity, REGION_RECORDS, plan);
+            let next = self.places.filled.as_ref()?.checkpoint(from - capacity, REGION_RECORDS, plan);
             return next.map(|group| capacity + group);
         }
         let region = Extent::between(Lba(from), self.lost.region_end(Lba(from), capacity));
-        self.lost.restate(region, plan);
+        self.lost.checkpoint(region, plan);
         Some(region.end().0).filter(|end| *end < capacity || self.places.filled.is_some())
     }
 

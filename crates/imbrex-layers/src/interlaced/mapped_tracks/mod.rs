@@ -295,8 +295,8 @@ impl<P: Policy> TranslationLayer for MappedTracks<P> {
         self.cells.recovered()
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        self.cells.restate(Lba(from), plan)
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.cells.checkpoint(Lba(from), plan)
     }
 
     fn contents(&self) -> Option<Contents> {

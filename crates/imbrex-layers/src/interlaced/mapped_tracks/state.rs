@@ -144,9 +144,9 @@ impl Cells {
         needed
     }
 
-    pub(super) fn restate(&self, start: Lba, plan: &mut Plan) -> Option<u64> {
+    pub(super) fn checkpoint(&self, start: Lba, plan: &mut Plan) -> Option<u64> {
         if start.0 >= self.places.capacity {
-            let next = self.places.filled.as_ref()?.restate(start.0 - self.places.capacity, REGION_RECORDS, plan);
+            let next = self.places.filled.as_ref()?.checkpoint(start.0 - self.places.capacity, REGION_RECORDS, plan);
             return next.map(|group| self.places.capacity + group);
         }
         let mut end = self.lost.region_end(start, self.places.capacity);

@@ -343,8 +343,8 @@ impl TranslationLayer for TrackLace {
         self.begin_life()
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        self.restate_region(Lba(from), plan)
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.checkpoint_region(Lba(from), plan)
     }
 
     fn contents(&self) -> Option<Contents> {

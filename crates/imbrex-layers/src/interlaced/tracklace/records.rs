@@ -219,7 +219,7 @@ impl TrackLace {
         self.moved.check(&self.frames).map_err(|violation| Corrupt(format!("the records do not agree: {violation}")))
     }
 
-    pub(super) fn restate_region(&self, start: Lba, plan: &mut Plan) -> Option<u64> {
+    pub(super) fn checkpoint_region(&self, start: Lba, plan: &mut Plan) -> Option<u64> {
         let end = self.region_end(start);
         let region = Extent::between(start, end);
         plan.record(Record::Unmap(region));

@@ -74,7 +74,7 @@ impl ZoneMap {
 
     /// Restates a region of zones, if the cursor `from` is among them: breaks with the next cursor. Cursors of regions
     /// of logical blocks follow; there it continues with the region's first block.
-    pub fn restate(&self, from: u64, plan: &mut Plan) -> ControlFlow<u64, Lba> {
+    pub fn checkpoint(&self, from: u64, plan: &mut Plan) -> ControlFlow<u64, Lba> {
         let most = u64::from(self.most);
         if from >= most {
             return ControlFlow::Continue(Lba(from - most));

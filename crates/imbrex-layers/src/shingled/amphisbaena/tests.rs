@@ -155,13 +155,13 @@ fn after_a_crash_loans_stay_and_roles_begin_anew() {
     let mut checkpoint = Plan::new();
     let mut from = Some(0);
     while let Some(cursor) = from {
-        from = before.layer.restate(cursor, &mut checkpoint);
+        from = before.layer.checkpoint(cursor, &mut checkpoint);
     }
-    let restated = checkpoint.ops().iter().filter_map(|op| match op {
+    let checkpoint = checkpoint.ops().iter().filter_map(|op| match op {
         Op::Record { record, .. } => Some(*record),
         _ => None,
     });
-    for records in [before.records.clone(), restated.collect()] {
+    for records in [before.records.clone(), checkpoint.collect()] {
         let mut after = Run::new(40, config);
         after.recover(&records, &before.report()).unwrap();
         after.layer.check().unwrap();

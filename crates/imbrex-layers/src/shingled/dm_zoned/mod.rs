@@ -284,8 +284,8 @@ impl TranslationLayer for DmZoned {
         self.pool.recovered(units, plan)
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        let next = self.restate_region(Lba(from), plan);
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        let next = self.checkpoint_region(Lba(from), plan);
         (next.0 < self.capacity()).then_some(next.0)
     }
 

@@ -145,7 +145,7 @@ impl DmZoned {
     }
 
     /// Restates the region that begins at block `from` and says where the next begins.
-    pub(super) fn restate_region(&self, from: Lba, plan: &mut Plan) -> Lba {
+    pub(super) fn checkpoint_region(&self, from: Lba, plan: &mut Plan) -> Lba {
         let (chunk, offset) = self.chunks.chunk_of(from);
         let zone_blocks = u64::from(self.pool.zone_blocks());
         let unmapped = u64::from(self.chunks.unmapped_run(chunk));
@@ -157,7 +157,7 @@ impl DmZoned {
         };
         let end = self.whole_words(self.lost.region_end(from, end), end);
         let region = Extent::between(from, end);
-        self.lost.restate(region, plan);
+        self.lost.checkpoint(region, plan);
         for role in Role::BOTH {
             if let Some(zone) = self.chunks.zone(chunk, role) {
                 plan.record(Record::Unit { unit: self.pool.unit(zone), is: owner(chunk, role) });
@@ -165,7 +165,7 @@ impl DmZoned {
         }
         for role in Role::BOTH {
             if self.chunks.zone(chunk, role).is_some() {
-                self.restate_valid(chunk, role, offset, offset + region.blocks, plan);
+                self.checkpoint_valid(chunk, role, offset, offset + region.blocks, plan);
             }
         }
         end
@@ -178,7 +178,7 @@ impl DmZoned {
     }
 
     /// Restates which blocks of the chunk between two offsets, the first of which begins a word, are valid in one zone.
-    fn restate_valid(&self, chunk: u32, role: Role, from: u32, to: u32, plan: &mut Plan) {
+    fn checkpoint_valid(&self, chunk: u32, role: Role, from: u32, to: u32, plan: &mut Plan) {
         let Some(zone) = self.chunks.zone(chunk, role) else { return };
         let mut whole = Extent::new(self.chunks.lba(chunk, from), 0);
         let emit = |whole: Extent<Lba>, plan: &mut Plan| {

@@ -357,13 +357,13 @@ impl TranslationLayer for InPlace {
         self.zones.recovered(units, plan)
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        let start = match self.zones.restate(from, plan) {
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        let start = match self.zones.checkpoint(from, plan) {
             ControlFlow::Break(next) => return Some(next),
             ControlFlow::Continue(start) => start,
         };
         let region = Extent::between(start, self.lost.region_end(start, self.capacity()));
-        self.lost.restate(region, plan);
+        self.lost.checkpoint(region, plan);
         self.zones.cursor_after(region.end())
     }
 

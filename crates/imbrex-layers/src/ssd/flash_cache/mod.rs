@@ -347,8 +347,8 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
         Ok(())
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        self.restate_region(from, plan)
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        self.checkpoint_region(from, plan)
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -71,10 +71,10 @@ impl<P: Policy> FlashCache<P> {
         self.lost.remove(at);
     }
 
-    pub(super) fn restate_region(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+    pub(super) fn checkpoint_region(&self, from: u64, plan: &mut Plan) -> Option<u64> {
         let end = self.region_end(Lba(from));
         let region = Extent::between(Lba(from), end);
-        self.lost.restate(region, plan);
+        self.lost.checkpoint(region, plan);
         let mut maps = MapRuns::default();
         for (lba, frame) in self.dirty(region) {
             maps.push(Extent::new(lba, 1), self.frame_place(frame), plan);

@@ -276,8 +276,8 @@ impl TranslationLayer for PageFtl {
         Ok(())
     }
 
-    fn restate(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        let end = self.map.restate(Lba(from), &self.lost, &self.units, plan);
+    fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
+        let end = self.map.checkpoint(Lba(from), &self.lost, &self.units, plan);
         (end.0 < self.capacity()).then_some(end.0)
     }
 

@@ -104,8 +104,8 @@ impl TranslationLayer for Notes {
     fn recovered(&mut self, _units: &UnitReport, _plan: &mut Plan) -> Result<(), Corrupt> {
         self.differ().map_or(Ok(()), |why| Err(Corrupt(why)))
     }
-    fn restate(&self, _from: u64, plan: &mut Plan) -> Option<u64> {
-        self.lost.restate(Extent::new(Lba(0), self.blocks as u32), plan);
+    fn checkpoint(&self, _from: u64, plan: &mut Plan) -> Option<u64> {
+        self.lost.checkpoint(Extent::new(Lba(0), self.blocks as u32), plan);
         for (key, &value) in (0..).zip(&self.values) {
             plan.record(Record::Note { key, value });
         }

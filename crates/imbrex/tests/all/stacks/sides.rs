@@ -132,13 +132,13 @@ impl TranslationLayer for Sides {
     fn recovered(&mut self, units: &UnitReport, _plan: &mut Plan) -> Result<(), Corrupt> {
         if units.devices.len() == 3 { Ok(()) } else { Err(Corrupt("there are two devices".to_owned())) }
     }
-    fn restate(&self, _from: u64, plan: &mut Plan) -> Option<u64> {
+    fn checkpoint(&self, _from: u64, plan: &mut Plan) -> Option<u64> {
         plan.record(Record::Unmap(Extent::new(Lba(0), self.side.len() as u32)));
         for (block, &side) in self.side.iter().enumerate() {
             let at = Extent::new(Lba(block as u64), 1);
             plan.record(Record::Map { at, to: self.place(block, side) });
         }
-        self.lost.restate(Extent::new(Lba(0), self.side.len() as u32), plan);
+        self.lost.checkpoint(Extent::new(Lba(0), self.side.len() as u32), plan);
         None
     }
     fn check(&self) -> Result<(), Violation> {

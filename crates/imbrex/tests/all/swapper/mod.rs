@@ -214,7 +214,7 @@ impl TranslationLayer for Swapper {
         Ok(())
     }
 
-    fn restate(&self, _from: u64, plan: &mut Plan) -> Option<u64> {
+    fn checkpoint(&self, _from: u64, plan: &mut Plan) -> Option<u64> {
         plan.record(Record::Unmap(Extent::new(Lba(0), self.place.len() as u32)));
         for (lba, place) in (0..).map(Lba).zip(&self.place) {
             if *place != self.identity(lba) {
