@@ -176,7 +176,7 @@ mod tests {
     }
 
     /// An operation of a kind at a place of a small drive.
-    fn touching((kind, block, blocks): (u8, u64, u32), media: &Shingled) -> Footprint {
+    fn touching(kind: u8, block: u64, blocks: u32, media: &Shingled) -> Footprint {
         let at = |block| Place::At(Pba::disk(block));
         match kind {
             0 => Footprint::of_move(at(block), Place::At(Pba::ram(block % 97)), blocks, media),
@@ -199,7 +199,7 @@ mod tests {
             for end in ends {
                 // Close to each other, so that they meet.
                 if let Some((kind, block, blocks)) = planned.next() {
-                    let footprint = touching((kind, block / 20_000 * 20_000 + block % 300, blocks), &media);
+                    let footprint = touching(kind, block / 20_000 * 20_000 + block % 300, blocks, &media);
                     left.insert(next, footprint.clone());
                     if order.add(next, footprint) {
                         started.insert(next);

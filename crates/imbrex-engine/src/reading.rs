@@ -60,7 +60,7 @@ impl JournalState {
             }
             for part in parts {
                 match read(part) {
-                    Some(data) => scan.read(part.start, &data, (setup.identity, setup.block_bytes)),
+                    Some(data) => scan.read(part.start, &data, setup.identity, setup.block_bytes),
                     None => scan.failed(part.start),
                 }
             }

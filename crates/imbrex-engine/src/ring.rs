@@ -149,7 +149,7 @@ pub(super) struct Ring {
 
 impl Ring {
     /// The ring that recovery found.
-    pub fn new(slots: Slots, reserve: u64, chain: &Chain, (media, units): (&dyn Media, &UnitReport)) -> Self {
+    pub fn new(slots: Slots, reserve: u64, chain: &Chain, media: &dyn Media, units: &UnitReport) -> Self {
         let Chain { head: end, tail, epoch, .. } = *chain;
         Self {
             epoch,

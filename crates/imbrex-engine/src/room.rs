@@ -172,7 +172,7 @@ impl JournalLength {
                 (Ok(layer), _) => layer,
                 (Err(error), None) => return Err(error),
                 (Err(error), Some((at, need))) => {
-                    let (have, full) = (longest((at, blocks), make), Some(error.to_string()));
+                    let (have, full) = (longest(at, blocks, make), Some(error.to_string()));
                     return Err(JournalTooShort { need: Box::new(need), have: have.into(), full }.into());
                 }
             };
@@ -189,7 +189,7 @@ impl JournalLength {
 }
 
 /// The longest journal beside which a layer can be made: one of the first length can, of the second none.
-fn longest<T, E>((mut fits, mut too_long): (u32, u32), mut make: impl FnMut(u32) -> Result<T, E>) -> u32 {
+fn longest<T, E>(mut fits: u32, mut too_long: u32, mut make: impl FnMut(u32) -> Result<T, E>) -> u32 {
     while too_long - fits > 1 {
         let between = fits + (too_long - fits) / 2;
         *(if make(between).is_ok() { &mut fits } else { &mut too_long }) = between;

@@ -87,7 +87,7 @@ impl Scan {
         while ring.div_ceil(stretch) > STRETCHES {
             stretch *= DIVISIONS;
         }
-        Self::of_stretches(copies, (stretch, PART_BLOCKS), BTreeMap::new())
+        Self::of_stretches(copies, stretch, PART_BLOCKS, BTreeMap::new())
     }
 
     /// A scan of every copy of a journal that lies in sequential zones, of which as much is `written` as said.
@@ -97,10 +97,10 @@ impl Scan {
             (0..copy.blocks).step_by(zone_blocks as usize).map(move |at| start.plus(at.into()))
         };
         let written = copies.iter().flat_map(starts).map(|at| (at, written(at))).collect();
-        Self::of_stretches(copies, (zone_blocks, zone_blocks), written)
+        Self::of_stretches(copies, zone_blocks, zone_blocks, written)
     }
 
-    fn of_stretches(copies: &[Extent<Pba>], (stretch, shortest): (u32, u32), written: BTreeMap<Pba, u32>) -> Self {
+    fn of_stretches(copies: &[Extent<Pba>], stretch: u32, shortest: u32, written: BTreeMap<Pba, u32>) -> Self {
         let ring = copies.first().map_or(0, |copy| copy.blocks);
         let mut scan = Self {
             copies: copies.to_vec(),
@@ -243,7 +243,7 @@ impl Scan {
     }
 
     /// The blocks from `start` on have been read; those of the store `identity` are kept.
-    pub fn read(&mut self, start: Pba, data: &Bytes, (identity, block_bytes): (u64, usize)) {
+    pub fn read(&mut self, start: Pba, data: &Bytes, identity: u64, block_bytes: usize) {
         self.under_way.remove(&start);
         for (at, i) in (0..).zip(0..data.len() / block_bytes) {
             let raw = data.slice(i * block_bytes..(i + 1) * block_bytes);
@@ -359,7 +359,7 @@ mod tests {
                 read += part.blocks;
                 let copy = copies.iter().find(|copy| copy.contains(part.start)).unwrap();
                 let data: Vec<Bytes> = part.iter().map(|block| content(block.since(copy.start))).collect();
-                scan.read(part.start, &data.concat().into(), (1, 512));
+                scan.read(part.start, &data.concat().into(), 1, 512);
             }
         }
     }

@@ -14,16 +14,16 @@ const OLD_MAGIC: u64 = 0x1b_12e5_01d0_cafe;
 /// A block's content: version `version` of `lba`.
 #[must_use]
 pub fn block(lba: Lba, version: u64, block_bytes: usize) -> Bytes {
-    marked(MAGIC, (lba.0, version), block_bytes)
+    marked(MAGIC, lba.0, version, block_bytes)
 }
 
 /// What was on the drive before the layer's first epoch: version `version` of what was called `block` then.
 #[must_use]
 pub fn old(block: u64, version: u64, block_bytes: usize) -> Bytes {
-    marked(OLD_MAGIC, (block, version), block_bytes)
+    marked(OLD_MAGIC, block, version, block_bytes)
 }
 
-fn marked(magic: u64, (number, version): (u64, u64), block_bytes: usize) -> Bytes {
+fn marked(magic: u64, number: u64, version: u64, block_bytes: usize) -> Bytes {
     let mut bytes = vec![0; block_bytes];
     for (i, sector) in bytes.chunks_mut(SECTOR).enumerate() {
         for (at, value) in [(0, magic ^ i as u64), (8, number), (16, version), (SECTOR - 8, version)] {

@@ -37,7 +37,7 @@ pub(super) fn build(core: &mut Core, found: Found) -> Result<NewEpoch, Fatal> {
     let media = core.setup.media.as_ref();
     let reserve = core.setup.journal_need(&core.facts.journal).reserve();
     let slots = Slots::new(&core.setup.journal, media);
-    let mut ring = Ring::new(slots, reserve, &journal.chain, (media, &units));
+    let mut ring = Ring::new(slots, reserve, &journal.chain, media, &units);
     if journal.is_thin {
         ring.ask_for_whole_checkpoint();
     }

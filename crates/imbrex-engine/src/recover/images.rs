@@ -51,7 +51,11 @@ impl Replay {
 
 impl Stage for Replay {
     fn ask(&mut self, setup: &Setup) -> Asked {
-        if self.failed { Asked::new() } else { self.next_images(setup).into_iter().map(block_write).collect() }
+        if self.failed {
+            Asked::new()
+        } else {
+            self.next_images(setup).into_iter().map(|(at, content)| block_write(at, content)).collect()
+        }
     }
 
     fn answered(&mut self, core: &mut Core, number: u64, result: IoResult) {

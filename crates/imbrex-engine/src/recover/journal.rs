@@ -108,7 +108,7 @@ impl Stage for Read {
     fn answered(&mut self, core: &mut Core, number: u64, result: IoResult) {
         let start = Pba::from_raw(number);
         let IoResult::Data(data) = result else { return self.scan.failed(start) };
-        self.scan.read(start, &data, (core.setup.identity, core.setup.block_bytes));
+        self.scan.read(start, &data, core.setup.identity, core.setup.block_bytes);
     }
 
     fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
@@ -118,7 +118,11 @@ impl Stage for Read {
         let lacking = copies::lacking(&found, &chain, &setup.journal);
         let is_sequential = slots(setup).are_sequential();
         let journal = Journal { chain, is_thin: is_sequential && !lacking.is_empty() };
-        let writes = if is_sequential { Asked::new() } else { lacking.into_iter().map(block_write).collect() };
+        let writes = if is_sequential {
+            Asked::new()
+        } else {
+            lacking.into_iter().map(|(at, content)| block_write(at, content)).collect()
+        };
         Ok(Next::stage(Mend { suspects: self.suspects, journal, writes }))
     }
 }

@@ -19,7 +19,7 @@ pub(super) const DURABLE: &str = "to make durable what was written";
 pub(super) const ZONES: &str = "to say how its zones stand";
 
 /// The write of a block, under its place's number.
-pub(super) fn block_write((at, content): (Pba, Bytes)) -> (u64, IoKind) {
+pub(super) fn block_write(at: Pba, content: Bytes) -> (u64, IoKind) {
     (at.to_raw(), IoKind::Write(Extent::new(at, 1), content))
 }
 

@@ -170,8 +170,10 @@ impl Store {
     }
 
     fn reset(&mut self, unit: Unit) {
-        if let Some((realms, of)) = self.media.realms().and_then(|realms| Some((realms, realms.activated_by(unit)?))) {
-            return self.activate(&realms, of);
+        if let Some(realms) = self.media.realms()
+            && let Some((realm, sequential)) = realms.activated_by(unit)
+        {
+            return self.activate(&realms, realm, sequential);
         }
         let space = self.media.extent_of(unit);
         self.unreadable.retain(|block| !space.contains(*block));

@@ -33,7 +33,7 @@ fn zones_of(realms: &Realms, realm: u32) -> impl Iterator<Item = Unit> {
 
 impl Store {
     /// The media has activated a span of a realm.
-    pub(super) fn activate(&mut self, realms: &Realms, (realm, sequential): (u32, bool)) {
+    pub(super) fn activate(&mut self, realms: &Realms, realm: u32, sequential: bool) {
         let mut cells = BTreeMap::new();
         for block in realms.conventional(realm).iter() {
             let mut versions = self.cells.remove(&block).unwrap_or_else(|| vec![self.before(block)]);
