@@ -40,10 +40,12 @@ serve() {
 
 # Serves $store, or /dev/$disk, as /dev/ublkb0, without nbdkit. A device that a killed server left is taken over.
 serve_ublk() {
+    # What the last server said would be taken for what this one says, which is not there yet.
+    rm -f /tmp/served
     imbrex serve --ublk=0 "${store:-/dev/$disk}" --control /tmp/control "$@" > /tmp/served 2>> /tmp/log &
     server=$!
     tries=0
-    until grep -q '^recovery read' /tmp/served; do
+    until grep -qs '^recovery read' /tmp/served; do
         tries=$((tries + 1))
         kill -0 "$server" && [ $tries -lt 1200 ] || { cat /tmp/served /tmp/log; finish "failed: the volume is not served over ublk"; }
         sleep 0.1
