@@ -1,7 +1,7 @@
 //! What overlapped tracks cost, in one table: for each kind of disk a naive and the best layer on one workload.
 //!
-//! Which layers these are was measured. [`KINDS`] has everything that was tried, every layer of a family that runs on
-//! the kind's drive; a test runs all of it and notices when another one would be the best, or the most naive.
+//! Which layers these are was measured. [`KINDS`] names them; a test runs every layer of the family that fits on the
+//! drive, and notices when another one would be the best, or the most naive.
 
 use std::env;
 use std::num::NonZeroU64;
@@ -31,7 +31,7 @@ const WORKLOAD_IS: &str = "modelled on the published figures of a server's syste
 /// Half a day of it. The naive layer of a host-managed disk takes most of the time that it is replayed for.
 pub const REQUESTS: NonZeroU64 = NonZeroU64::new(300_000).unwrap();
 
-/// A kind of disk, and what was tried on it.
+/// A kind of disk, and the two layers that tell its story.
 struct Kind {
     family: Family,
     /// The drive and, for one that is to be as full as the layers' settings say, its size.
@@ -39,32 +39,18 @@ struct Kind {
     capacity: Option<&'static str>,
     /// The persistent buffer, or the flash.
     buffer: &'static str,
-    tried: &'static [Variant],
+    /// The worst of the kind, and the best.
+    naive: Variant,
+    best: Variant,
 }
 
-/// A layer as it was tried.
+/// A layer with settings.
 struct Variant {
     layer: &'static str,
     /// Settings, written as for `--set`.
     settings: &'static [&'static str],
     /// What is special about it, in words.
     with: &'static str,
-    role: Role,
-}
-
-/// What a layer has to say in the story.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Role {
-    /// The worst of the kind.
-    Naive,
-    /// The best of it.
-    Best,
-    /// Something between the two: not shown.
-    Between,
-}
-
-const fn tried(layer: &'static str, role: Role) -> Variant {
-    Variant { layer, settings: &[], with: "", role }
 }
 
 const KINDS: [Kind; 4] = [
@@ -74,66 +60,24 @@ const KINDS: [Kind; 4] = [
         capacity: None,
         // Less than is written again and again, so that it has to be cleaned.
         buffer: "64MiB",
-        tried: &[
-            tried("in-place", Role::Naive),
-            tried("fifo-log", Role::Between),
-            tried("loop-back", Role::Between),
-            tried("block-lru", Role::Between),
-            tried("hashed-zones", Role::Between),
-            tried("amphisbaena", Role::Between),
-            tried("dm-zoned", Role::Best),
-        ],
+        naive: Variant { layer: "in-place", settings: &[], with: "" },
+        best: Variant { layer: "dm-zoned", settings: &[], with: "" },
     },
     Kind {
         family: Family::Banded,
         drive: "st8000as0002",
         capacity: None,
         buffer: "1%",
-        tried: &[
-            Variant {
-                layer: "skylight",
-                settings: &["skylight.cache_blocks=256"],
-                with: "cache of 1 MiB",
-                role: Role::Naive,
-            },
-            Variant {
-                layer: "skylight",
-                settings: &["skylight.cache_blocks=2048"],
-                with: "cache of 8 MiB",
-                role: Role::Between,
-            },
-            Variant { layer: "skylight", settings: &[], with: "cache of 20 GiB", role: Role::Best },
-        ],
+        naive: Variant { layer: "skylight", settings: &["skylight.cache_blocks=256"], with: "cache of 1 MiB" },
+        best: Variant { layer: "skylight", settings: &[], with: "cache of 20 GiB" },
     },
     Kind {
         family: Family::Ssd,
         drive: "st8000as0002",
         capacity: None,
         buffer: "256MiB",
-        tried: &[
-            Variant { layer: "lru-cache", settings: &[], with: "keeps what is read", role: Role::Naive },
-            Variant { layer: "static-sets", settings: &[], with: "keeps what is read", role: Role::Between },
-            Variant {
-                layer: "static-sets",
-                settings: &["static-sets.read_allocate=false"],
-                with: "keeps writes",
-                role: Role::Between,
-            },
-            Variant {
-                layer: "lru-cache",
-                settings: &["lru-cache.read_allocate=false"],
-                with: "keeps writes",
-                role: Role::Best,
-            },
-            // As good, since so few blocks are written that none has to leave.
-            Variant {
-                layer: "pore",
-                settings: &["pore.read_allocate=false"],
-                with: "keeps writes",
-                role: Role::Between,
-            },
-            Variant { layer: "sac", settings: &["sac.read_allocate=false"], with: "keeps writes", role: Role::Between },
-        ],
+        naive: Variant { layer: "lru-cache", settings: &[], with: "keeps what is read" },
+        best: Variant { layer: "lru-cache", settings: &["lru-cache.read_allocate=false"], with: "keeps writes" },
     },
     Kind {
         family: Family::Interlaced,
@@ -141,31 +85,13 @@ const KINDS: [Kind; 4] = [
         // Of which 60 % are the range of the workload.
         capacity: Some("24GiB"),
         buffer: "1%",
-        tried: &[
-            Variant { layer: "seagate-two-phase", settings: &[], with: "disk full", role: Role::Naive },
-            Variant { layer: "seagate", settings: &[], with: "disk full", role: Role::Between },
-            Variant { layer: "track-flipping", settings: &[], with: "disk full", role: Role::Between },
-            Variant { layer: "track-caching", settings: &[], with: "disk full", role: Role::Between },
-            Variant { layer: "track-mapping", settings: &[], with: "disk full", role: Role::Between },
-            Variant { layer: "tracklace", settings: &[], with: "disk full", role: Role::Best },
-            Variant {
-                layer: "seagate-two-phase",
-                settings: &["seagate-two-phase.utilisation=0.6"],
-                with: "60 % in use",
-                role: Role::Between,
-            },
-            Variant {
-                layer: "seagate",
-                settings: &["seagate.utilisation=0.6"],
-                with: "60 % in use",
-                role: Role::Between,
-            },
-        ],
+        naive: Variant { layer: "seagate-two-phase", settings: &[], with: "disk full" },
+        best: Variant { layer: "tracklace", settings: &[], with: "disk full" },
     },
 ];
 
 /// The conventional layer, once for each drive.
-const YARDSTICK: Variant = tried("conventional", Role::Between);
+const BASELINE: Variant = Variant { layer: "conventional", settings: &[], with: "" };
 
 /// A run and what it stands for.
 pub struct Told<'a> {
@@ -179,18 +105,18 @@ pub struct Told<'a> {
 
 /// Replays what is shown of every kind, each drive after its baseline.
 pub fn runs<'a>(workload: &'a Known, options: &ReplayOptions, jobs: usize, is_seen: bool) -> Result<Vec<Told<'a>>> {
-    let mut shown: Vec<(&Kind, &Variant)> = Vec::new();
+    let mut shown: Vec<(&Kind, &Variant, &str)> = Vec::new();
     for kind in &KINDS {
-        if shown.last().is_none_or(|(last, _)| last.drive != kind.drive) {
-            shown.push((kind, &YARDSTICK));
+        if shown.last().is_none_or(|(last, ..)| last.drive != kind.drive) {
+            shown.push((kind, &BASELINE, ""));
         }
-        shown.extend(kind.tried.iter().filter(|variant| variant.role != Role::Between).map(|variant| (kind, variant)));
+        shown.extend([(kind, &kind.naive, "naive: "), (kind, &kind.best, "best: ")]);
     }
     let progress = Progress::new("replaying", workload.range.requests * shown.len() as u64);
-    parallel::each(jobs, &shown, |(kind, variant)| {
-        let (row, seen) = kind.replay(variant, (workload, is_seen), options, &progress)?;
+    parallel::each(jobs, &shown, |(kind, variant, role)| {
+        let (row, seen) = kind.replay(variant, workload, is_seen, options, &progress)?;
         let disk = format!("{}: {} of {}", kind.disk(), row.drive, row.drive_size());
-        Ok(Told { row, seen, name: variant.name(), disk })
+        Ok(Told { row, seen, name: format!("{role}{}", variant.name()), disk })
     })
 }
 
@@ -214,7 +140,8 @@ impl Kind {
     fn replay<'a>(
         &self,
         variant: &Variant,
-        (workload, is_seen): (&'a Known, bool),
+        workload: &'a Known,
+        is_seen: bool,
         options: &ReplayOptions,
         progress: &Progress,
     ) -> Result<(Row, Seen<'a>)> {
@@ -226,13 +153,8 @@ impl Kind {
 
 impl Variant {
     fn name(&self) -> String {
-        let role = match self.role {
-            Role::Naive => "naive: ",
-            Role::Best => "best: ",
-            Role::Between => "",
-        };
         let with = if self.with.is_empty() { String::new() } else { format!(", {}", self.with) };
-        format!("{role}{}{with}", self.layer)
+        format!("{}{with}", self.layer)
     }
 }
 
@@ -271,7 +193,7 @@ const NEXT: &str = "compare --family shingled";
 #[cfg(test)]
 mod tests {
     use imbrex::layers::LayerInfo;
-    use imbrex::replay;
+    use imbrex::replay::Configured;
     use imbrex::trace::Workload;
 
     use super::*;
@@ -282,43 +204,64 @@ mod tests {
         Known::survey(workload, Some(REQUESTS), None, &Progress::of_pieces("", 1)).unwrap()
     }
 
+    /// Settings that make something else of a layer, by their kind.
+    const ALSO: [(Family, Variant); 6] = [
+        (Family::Banded, also("skylight", &["skylight.cache_blocks=2048"])),
+        (Family::Ssd, also("static-sets", &["static-sets.read_allocate=false"])),
+        // As good, since so few blocks are written that none has to leave.
+        (Family::Ssd, also("pore", &["pore.read_allocate=false"])),
+        (Family::Ssd, also("sac", &["sac.read_allocate=false"])),
+        (Family::Interlaced, also("seagate-two-phase", &["seagate-two-phase.utilisation=0.6"])),
+        (Family::Interlaced, also("seagate", &["seagate.utilisation=0.6"])),
+    ];
+
+    const fn also(layer: &'static str, settings: &'static [&'static str]) -> Variant {
+        Variant { layer, settings, with: "" }
+    }
+
+    /// Everything that may be better than the best or worse than the naive one: each layer of the family that fits on
+    /// the drive, as it is and with the settings above.
+    fn others(kind: &Kind) -> Vec<Variant> {
+        let drive = kind.drive().unwrap();
+        let (none, options) = (toml::Table::new(), ReplayOptions::default());
+        let fits = |info: &&LayerInfo| {
+            Configured { layer: info, config: &none, buffer_blocks: 1024 }.capacity(&drive, &options).is_ok()
+        };
+        let is_named = |info: &&LayerInfo| {
+            [&kind.naive, &kind.best].iter().any(|named| named.layer == info.name && named.settings.is_empty())
+        };
+        let family = layers::ALL.iter().filter(|info| info.family == Some(kind.family));
+        let plain = family.filter(fits).filter(|info| !is_named(info)).map(|info| also(info.name, &[]));
+        let further = ALSO.into_iter().filter(|(family, _)| *family == kind.family).map(|(_, variant)| variant);
+        plain.chain(further).collect()
+    }
+
     /// The mean latency of every variant of a kind; of one that cannot keep up, how long its workload took.
     #[test]
     fn no_other_layer_is_better_than_the_best_or_worse_than_the_naive_one() {
         let (workload, options, progress) = (workload(), ReplayOptions::default(), Progress::new("", 0));
-        let all: Vec<_> = KINDS.iter().flat_map(|kind| kind.tried.iter().map(move |variant| (kind, variant))).collect();
+        let tried: Vec<_> = KINDS.iter().map(|kind| (kind, others(kind))).collect();
+        let all: Vec<_> = tried
+            .iter()
+            .flat_map(|(kind, others)| {
+                [&kind.naive, &kind.best].into_iter().chain(others).map(move |variant| (*kind, variant))
+            })
+            .collect();
         let rows = parallel::each(parallel::cores(), &all, |(kind, variant)| {
-            Ok(kind.replay(variant, (&workload, false), &options, &progress)?.0)
+            Ok(kind.replay(variant, &workload, false, &options, &progress)?.0)
         });
         let rows = rows.unwrap();
-        for kind in &KINDS {
-            let means = all.iter().zip(&rows).filter(|((of, _), _)| of.family == kind.family);
-            let means: Vec<_> = means.map(|((_, is), row)| (is, row.outcome.latency_ms.all.mean)).collect();
-            let of = |role| means.iter().find(|(is, _)| is.role == role).unwrap().1;
-            let (naive, best) = (of(Role::Naive), of(Role::Best));
-            for (variant, mean) in &means {
+        let mut rest = all.iter().zip(&rows).map(|((_, variant), row)| (variant, row.outcome.latency_ms.all.mean));
+        for (kind, others) in &tried {
+            let [(_, naive), (_, best)] = [(); 2].map(|()| rest.next().unwrap());
+            for (variant, mean) in rest.by_ref().take(others.len()) {
                 // A cache that is just large enough is as good as a larger one, and a little nearer to what it caches.
-                let is_as_good = *mean >= 0.99 * best;
-                assert!(is_as_good || variant.role == Role::Best, "{} is better: {mean} ms", variant.name());
-                assert!(*mean <= naive, "{} is worse than the naive one: {mean} ms", variant.name());
+                assert!(mean >= 0.99 * best, "{} is better: {mean} ms", variant.name());
+                assert!(mean <= naive, "{} is worse than the naive one: {mean} ms", variant.name());
             }
             assert!(naive > 3.0 * best, "{}: {naive} ms and {best} ms make no story", kind.disk());
         }
         let mut in_place = rows.iter().filter(|row| row.behind().is_some()).map(|row| row.layer);
         assert_eq!((in_place.next(), in_place.next()), (Some("in-place"), None), "all others keep up");
-    }
-
-    #[test]
-    fn every_layer_that_runs_on_the_drive_of_its_kind_was_tried() {
-        let is_tried = |kind: &Kind, info: &LayerInfo| kind.tried.iter().any(|variant| variant.layer == info.name);
-        for kind in &KINDS {
-            let drive = kind.drive().unwrap();
-            let runs = |info: &&LayerInfo| {
-                replay::fits(&drive, info, &toml::Table::new(), 1024, &ReplayOptions::default()).is_ok()
-            };
-            for info in layers::ALL.iter().filter(|info| info.family == Some(kind.family)).filter(runs) {
-                assert!(is_tried(kind, info), "{} was not tried on {}", info.name, kind.drive);
-            }
-        }
     }
 }
