@@ -56,6 +56,8 @@ pub(super) struct Frames {
     begins: u64,
     /// Whose block each slot holds, counted from 1; 0 for none. Zeros are memory that the system has not given yet.
     owners: Vec<u64>,
+    /// Slots that hold a block.
+    held: u64,
 }
 
 impl Frames {
@@ -81,6 +83,7 @@ impl Frames {
             begun: Vec::new(),
             begins: 0,
             owners: Vec::new(),
+            held: 0,
         };
         let mut unallocated: Vec<Vec<(u64, u64)>> = vec![Vec::new(); all.div_ceil(width) as usize];
         for group in 0..tracks.groups {
@@ -167,7 +170,8 @@ impl Frames {
     /// A slot holds a block, or none.
     #[inline]
     pub fn set_owner(&mut self, slot: u32, owner: Option<Lba>) {
-        self.owners[slot as usize] = owner.map_or(0, |lba| lba.0 + 1);
+        let before = std::mem::replace(&mut self.owners[slot as usize], owner.map_or(0, |lba| lba.0 + 1));
+        self.held = self.held + u64::from(owner.is_some()) - u64::from(before != 0);
     }
 
     /// The next slots of the log of `frame`.
@@ -230,6 +234,10 @@ impl Frames {
 
     /// After the records were applied: each log begins behind its longest run of tracks without blocks.
     pub fn recovered(&mut self) {
+        // An empty disk has nothing to look for, and its owners would become memory that is looked at.
+        if self.held == 0 {
+            return;
+        }
         for frame in 0..self.logs.len() {
             let log = &self.logs[frame];
             let (first, tracks) = (log.first, log.tracks);
