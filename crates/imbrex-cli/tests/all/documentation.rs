@@ -141,9 +141,15 @@ fn shorten(arguments: &mut Vec<String>) {
     }
 }
 
-/// The README's two commands, which build what is under test and run this test, and one that takes long and whose rows
-/// tests/results.rs looks at.
-const RUN_ELSEWHERE: [&str; 3] = ["cargo run --release -- compare", "make test", "imbrex validate"];
+/// The README's two commands, which build what is under test and run this test, and what takes long and is run by the
+/// tests that look at its rows, in results.rs, tables.rs and bench.rs.
+const RUN_ELSEWHERE: [&str; 5] = [
+    "cargo run --release -- compare",
+    "make test",
+    "imbrex validate",
+    "imbrex validate --disksim DIR",
+    "imbrex bench --quick",
+];
 
 /// What is shown in a document is run in a folder of its own, in the order in which it is shown: what one command makes
 /// another one uses.
