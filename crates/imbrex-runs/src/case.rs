@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use imbrex::drive::{DrivePreset, MediaSpec};
 use imbrex::layers::LayerInfo;
-use imbrex::replay::{self, BufferSize, ReplayError, ReplayOptions, Setup, Simulation};
+use imbrex::replay::{BufferSize, Configured, ReplayError, ReplayOptions, Setup, Simulation};
 use imbrex::trace::Workload;
 
 use crate::values::Capacity;
@@ -50,25 +50,17 @@ impl Case {
                 return Ok((self.drive.clone(), simulation));
             }
         }
-        let drive = self.sized(config, (needed, buffer_blocks), options)?;
+        let drive = self.configured(config, buffer_blocks).sized(&self.drive, needed, options)?;
         let simulation = on(&drive)?;
         Ok((drive, simulation))
     }
 
-    /// The drive in the size on which the layer offers `needed` blocks.
-    pub(crate) fn sized(
-        &self,
-        config: &toml::Table,
-        (needed, buffer_blocks): (u64, u64),
-        options: &ReplayOptions,
-    ) -> Result<DrivePreset, ReplayError> {
-        replay::sized(&self.drive, (self.layer, config), (needed, in_blocks(buffer_blocks)), options)
+    /// The layer with these fields. A buffer that is too large for any layer is as large as can be said, so that the
+    /// layer refuses it.
+    pub(crate) fn configured<'a>(&self, config: &'a toml::Table, buffer_blocks: u64) -> Configured<'a> {
+        let buffer_blocks = u32::try_from(buffer_blocks).unwrap_or(u32::MAX);
+        Configured { layer: self.layer, config, buffer_blocks }
     }
-}
-
-/// A buffer's size, for what may say that it is too large.
-pub(crate) fn in_blocks(buffer_blocks: u64) -> u32 {
-    u32::try_from(buffer_blocks).unwrap_or(u32::MAX)
 }
 
 /// How large the drive is.

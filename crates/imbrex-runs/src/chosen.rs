@@ -2,10 +2,10 @@
 
 use anyhow::{Error, Result, anyhow};
 use imbrex::layers::LayerInfo;
-use imbrex::replay::{self, BufferSize, Observer, ReplayError, ReplayOptions};
+use imbrex::replay::{BufferSize, Observer, ReplayError, ReplayOptions};
 use imbrex_terminal::progress::Progress;
 
-use crate::case::{Case, Fit, in_blocks};
+use crate::case::{Case, Fit};
 use crate::row::Row;
 use crate::settings::{Setting, setting};
 use crate::setup::Setup;
@@ -66,12 +66,12 @@ impl Chosen {
             BufferSize::Percent(_) => 1,
         };
         let config = self.config(case.layer);
+        let configured = case.configured(&config, buffer_blocks);
         if case.fit == Fit::Workload {
-            case.sized(&config, (1, buffer_blocks), &self.options)?;
+            configured.sized(&case.drive, 1, &self.options).map(drop)
         } else {
-            replay::fits(&case.drive, case.layer, &config, in_blocks(buffer_blocks), &self.options)?;
+            configured.capacity(&case.drive, &self.options).map(drop)
         }
-        Ok(())
     }
 
     /// Replays `workload` on the layer of `case`.

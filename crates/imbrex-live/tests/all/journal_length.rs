@@ -7,7 +7,7 @@ use imbrex::buffer_size::BufferSize;
 use imbrex::drive::DrivePreset;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::recording::Recording;
-use imbrex::replay::{self, ReplayError, ReplayOptions};
+use imbrex::replay::{Configured, ReplayError, ReplayOptions};
 use imbrex_live::backing::Nowhere;
 use imbrex_live::image::Image;
 use imbrex_live::volume::{self, FormatOptions, Members, VolumeError};
@@ -38,7 +38,7 @@ fn drive(recording: Recording) -> DrivePreset {
 fn simulated(info: &LayerInfo, config: &toml::Table, journal_blocks: u32) -> Result<(), ReplayError> {
     let options = ReplayOptions { as_live: true, journal_blocks: Some(journal_blocks), ..ReplayOptions::default() };
     let buffer = if info.buffered { BUFFER } else { 0 };
-    replay::fits(&drive(info.recording), info, config, buffer, &options).map(drop)
+    Configured { layer: info, config, buffer_blocks: buffer }.capacity(&drive(info.recording), &options).map(drop)
 }
 
 fn formatted(info: &'static LayerInfo, config: &toml::Table, journal_blocks: u32) -> Result<(), VolumeError> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use imbrex::drive::DrivePreset;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::recording::Recording;
-use imbrex::replay::{self, ReplayOptions};
+use imbrex::replay::{Configured, ReplayOptions};
 use imbrex_live::backing::Nowhere;
 use imbrex_live::image::Image;
 use imbrex_live::sums::Checksums;
@@ -59,7 +59,8 @@ fn every_layer_is_formatted_on_real_drives() {
             formatted(info, &drive, None).unwrap_or_else(|e| panic!("{what}: {e}"));
             if info.recording == Recording::Interlaced {
                 let options = ReplayOptions { as_live: true, ..ReplayOptions::default() };
-                let simulated = replay::fits(&drive, info, &toml::Table::new(), 0, &options);
+                let simulated = Configured { layer: info, config: &toml::Table::new(), buffer_blocks: 0 }
+                    .capacity(&drive, &options);
                 simulated.unwrap_or_else(|e| panic!("{what}, simulated: {e}"));
                 let sums = Some(Checksums::default());
                 formatted(info, &drive, sums).unwrap_or_else(|e| panic!("{what}, with checksums: {e}"));

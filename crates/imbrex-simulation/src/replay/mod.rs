@@ -22,6 +22,7 @@
 mod bands;
 mod below;
 mod cleaning;
+mod configured;
 mod content;
 mod device;
 mod dispatch;
@@ -45,7 +46,6 @@ mod scheduler;
 mod series;
 mod setup;
 mod simulation;
-mod sizing;
 mod stack_device;
 mod sums;
 mod sweep;
@@ -54,6 +54,7 @@ mod watched;
 use std::ops::ControlFlow;
 
 pub use bands::BandsLook;
+pub use configured::Configured;
 pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
 pub use imbrex_core::buffer_size::{BadBufferSize, BufferSize};
@@ -67,7 +68,6 @@ pub use scheduler::Scheduler;
 pub use series::WindowOutcome;
 pub use setup::{Setup, replay};
 pub use simulation::Simulation;
-pub use sizing::{fits, sized};
 pub use sums::{BandSums, SideSums, TrackSums, ZoneSums};
 
 /// A request that is complete.

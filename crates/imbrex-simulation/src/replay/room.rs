@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::bands;
+use super::configured::Configured;
 use super::device::{Device, NoTime, Timing};
 use super::error::ReplayError;
 use super::options::ReplayOptions;
@@ -59,17 +60,16 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
     Ok(Device::new(media, timing, drive.block_bytes))
 }
 
-/// The drive with conventional blocks for the journal of `layer` under `as_live`, as a volume is formatted on it.
+/// The drive with conventional blocks for the journal of the layer under `as_live`, as a volume is formatted on it.
 ///
 /// # Errors
 /// When the layer cannot be made on it, whatever the journal takes.
 pub(super) fn roomy<'a>(
     drive: &'a DrivePreset,
-    layer: &LayerInfo,
-    config: &toml::Table,
-    buffer_blocks: u32,
+    configured: &Configured<'_>,
     options: &ReplayOptions,
 ) -> Result<Cow<'a, DrivePreset>, ReplayError> {
+    let Configured { layer, config, buffer_blocks } = *configured;
     if !options.as_live || layer.recording != Recording::Interlaced {
         return Ok(Cow::Borrowed(drive));
     }

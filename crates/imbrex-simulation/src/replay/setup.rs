@@ -4,15 +4,16 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::bands::BandsLook;
+use super::configured::{self, Configured};
 use super::device::Device;
 use super::error::ReplayError;
 use super::options::ReplayOptions;
 use super::outcome::Outcome;
+use super::room;
 use super::scheduler::Scheduler;
 use super::series::WindowOutcome;
 use super::simulation::Simulation;
 use super::{Observer, ServedRequest};
-use super::{room, sizing};
 use imbrex_core::buffer_size::BufferSize;
 use imbrex_core::drive::DrivePreset;
 use imbrex_core::recording::Recording;
@@ -53,14 +54,15 @@ impl Setup<'_> {
     /// When the set-up makes no sense or the layer or the drive refuses.
     pub fn simulation(&self, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
         let buffer_blocks = self.buffer_blocks()?;
+        let configured = Configured { layer: self.layer, config: self.config, buffer_blocks };
         let recording = self.layer.recording;
-        let drive = room::roomy(self.drive, self.layer, self.config, buffer_blocks, options)?;
+        let drive = room::roomy(self.drive, &configured, options)?;
         let disk = match recording {
-            Recording::Cached => stack(self, buffer_blocks, options)?,
+            Recording::Cached => stack(self, &configured, options)?,
             _ if options.untimed => room::untimed(&drive, recording)?,
             _ => room::disk(&drive, recording)?,
         };
-        Simulation::of((self.layer, self.config), buffer_blocks, disk, options)
+        configured.simulation(disk, options)
     }
 
     fn buffer_blocks(&self) -> Result<u32, ReplayError> {
@@ -81,9 +83,9 @@ impl Setup<'_> {
 
 /// The devices under `setup.layer`, filled and ready: flash on which the layer there leaves room for the cache and for
 /// the journal, and the disk.
-fn stack(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Result<Device, ReplayError> {
+fn stack(setup: &Setup<'_>, cache: &Configured<'_>, options: &ReplayOptions) -> Result<Device, ReplayError> {
     let below = BelowConfig::read(setup.layer, setup.config)?;
-    let flash = sizing::flash(setup.layer, setup.config, &below, setup.drive, cache_blocks, options)?;
+    let flash = configured::flash(cache, &below, setup.drive, options)?;
     let (flash_layer, disk_layer) = (layers::find(&below.flash_layer)?, layers::find(&below.disk_layer)?);
     let flash = Setup {
         drive: &flash,
@@ -93,7 +95,7 @@ fn stack(setup: &Setup<'_>, cache_blocks: u32, options: &ReplayOptions) -> Resul
         buffer: BufferSize::Bytes(0),
         workload: setup.workload,
     };
-    let options = sizing::below_journal(options);
+    let options = configured::below_journal(options);
     let options =
         ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, each_request: false, ..options };
     let disk = Setup { layer: disk_layer, config: &below.disk_config, buffer: below.disk_buffer, ..*setup };
@@ -138,20 +140,5 @@ impl Simulation {
         let mut watch = Stopwatch { observer, begun: Instant::now() };
         let outcome = self.run(source, &mut watch)?;
         Ok(outcome.timed(watch.begun.elapsed().as_secs_f64()))
-    }
-
-    /// A layer of the library as configured, with a buffer of `buffer_blocks` blocks, on an empty `disk`.
-    ///
-    /// # Errors
-    /// When the layer or the disk refuses.
-    pub fn of(
-        (layer, config): (&LayerInfo, &toml::Table),
-        buffer_blocks: u32,
-        disk: Device,
-        options: &ReplayOptions,
-    ) -> Result<Self, ReplayError> {
-        let whole = room::whole(&disk, buffer_blocks);
-        let (built, journal_blocks) = room::build(layer, config, &whole, disk.block_bytes(), options)?;
-        Self::new(layer.name, built, disk, &ReplayOptions { journal_blocks, ..options.clone() })
     }
 }

@@ -63,7 +63,8 @@ pub struct Simulation {
 
 impl Simulation {
     /// Puts `layer`, made for the [`space`](super::space) of an empty `disk`, on that disk, lets it begin and fills the
-    /// disk as the options say. A journal has the length that they say; [`Simulation::of`] finds one.
+    /// disk as the options say. A journal has the length that they say;
+    /// [`Configured::simulation`](super::Configured::simulation) finds one.
     ///
     /// # Errors
     /// When an option makes no sense, or the layer or the disk refuses.

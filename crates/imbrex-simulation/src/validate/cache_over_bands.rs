@@ -15,7 +15,7 @@ use super::drive_managed::skylight;
 use super::watch::{Totals, Watch};
 use super::writes::{BLOCK, Writes};
 use super::{Comparison, Numbers, ValidateError};
-use crate::replay::{Device, NoTime, ReplayError, ReplayOptions, Simulation, Window};
+use crate::replay::{Configured, Device, NoTime, ReplayError, ReplayOptions, Simulation, Window};
 use imbrex_core::bands::BandRun;
 use imbrex_core::block::Pba;
 use imbrex_core::media::Conventional;
@@ -101,10 +101,12 @@ fn stack(
 ) -> Result<Simulation, ReplayError> {
     let options = ReplayOptions { idle: false, ..ReplayOptions::default() };
     let flash = Device::new(Box::new(Conventional::new(Pba::DISK, frames.into())), Box::new(NoTime), BLOCK);
-    let flash = Simulation::of((layers::find("conventional")?, &toml::Table::new()), 0, flash, &options)?;
+    let conventional =
+        Configured { layer: layers::find("conventional")?, config: &toml::Table::new(), buffer_blocks: 0 };
+    let flash = conventional.simulation(flash, &options)?;
     let stack = Device::stack(vec![flash, disk(cache, bands, &options)?]);
     let options = ReplayOptions { window: Some(Window::Requests(window)), ..options };
-    Simulation::of((layers::find(layer)?, config), frames, stack, &options)
+    Configured { layer: layers::find(layer)?, config, buffer_blocks: frames }.simulation(stack, &options)
 }
 
 /// Blocks rewritten in place for each that left the cache of a stack.

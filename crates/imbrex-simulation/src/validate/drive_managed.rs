@@ -11,7 +11,7 @@ use super::cleaning_forms::root;
 use super::watch::{Totals, Watch};
 use super::writes::{BLOCK, Writes};
 use super::{Comparison, Numbers, ValidateError};
-use crate::replay::{Device, NoTime, Outcome, ReplayError, ReplayOptions, Simulation, Window};
+use crate::replay::{Configured, Device, NoTime, Outcome, ReplayError, ReplayOptions, Simulation, Window};
 use imbrex_core::bands::BandRun;
 use imbrex_core::block::Pba;
 use imbrex_core::media::Banded;
@@ -176,7 +176,7 @@ pub(super) fn skylight(
     if are_writes {
         config.insert("entries".to_owned(), "writes".into());
     }
-    Simulation::of((layers::find("skylight")?, &config), 0, disk, options)
+    Configured { layer: layers::find("skylight")?, config: &config, buffer_blocks: 0 }.simulation(disk, options)
 }
 
 #[cfg(test)]

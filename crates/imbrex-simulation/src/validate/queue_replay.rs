@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, Sender};
 
 use super::disk_folder::{DiskFolder, Run, Served};
-use crate::replay::{Access, Device, MAX_SCHEDULER_DEPTH, ReplayError, ReplayOptions, Scheduler, Simulation, Timing};
+use crate::replay::{Access, Configured, Device, MAX_SCHEDULER_DEPTH, ReplayError, ReplayOptions, Scheduler, Timing};
 use imbrex_core::block::{self, Extent, Pba};
 use imbrex_core::mechanics::{Mechanics, SECTOR_BYTES};
 use imbrex_core::media::Conventional;
@@ -74,8 +74,9 @@ pub(super) fn replay(disk: &DiskFolder, run: &Run, scheduler: Scheduler) -> Resu
     let timing = Noted { mechanics: disk.mechanics.clone(), accesses: sender };
     let media = Conventional::new(Pba::DISK, disk.mechanics.sectors());
     let device = Device::new(Box::new(media), Box::new(timing), SECTOR_BYTES);
-    let layer = (layers::find("conventional")?, &toml::Table::new());
-    let simulation = Simulation::of(layer, 0, device, &options)?;
+    let conventional =
+        Configured { layer: layers::find("conventional")?, config: &toml::Table::new(), buffer_blocks: 0 };
+    let simulation = conventional.simulation(device, &options)?;
     // No format of its own: what matters of it is the name.
     let info = TraceInfo {
         name: run.name.clone(),

@@ -8,7 +8,7 @@ use imbrex::layer::{Step, UnitReport};
 use imbrex::layers;
 use imbrex::media::{Media, Shingled, ZonedSpec};
 use imbrex::plan::{Plan, Why};
-use imbrex::replay::{BufferSize, Device, NoTime, Outcome, ReplayOptions, Setup, Simulation, replay};
+use imbrex::replay::{BufferSize, Configured, Device, NoTime, Outcome, ReplayOptions, Setup, replay};
 use imbrex::trace::Workload;
 use imbrex::trace::synthetic::{ArrivalSpec, Pattern, SizeShare, StreamSpec, SyntheticSpec};
 
@@ -95,8 +95,8 @@ fn moved_in_the_example(config: &str) -> u64 {
     let disk = Device::new(Box::new(Shingled::new(Pba::DISK, spec)), Box::new(NoTime), 4096);
     let config = format!("spare_fraction = 0.5\ncompact_bands = 1\n{config}").parse().unwrap();
     let options = ReplayOptions { verify: true, prefill: 0.0, ..ReplayOptions::default() };
-    let layer = (layers::find("cold-weight").unwrap(), &config);
-    let simulation = Simulation::of(layer, 0, disk, &options).unwrap();
+    let layer = layers::find("cold-weight").unwrap();
+    let simulation = Configured { layer, config: &config, buffer_blocks: 0 }.simulation(disk, &options).unwrap();
     assert_eq!(simulation.capacity(), 16);
     let mostly_cold = 0..8;
     let mostly_dead = [0, 8, 9, 10, 11, 12, 13, 14];
@@ -133,8 +133,10 @@ fn blocks_that_are_known_to_be_hot_stay_hot_when_they_are_moved() {
         let spec = ZonedSpec { zones: 20, zone_blocks: 16, conventional_zones: 0, max_open: 0, max_active: 0 };
         let disk = Device::new(Box::new(Shingled::new(Pba::DISK, spec)), Box::new(NoTime), 4096);
         let config = format!("spare_fraction = 0.3\noracle = 0.25\n{config}").parse().unwrap();
-        let layer = (layers::find("cold-weight").unwrap(), &config);
-        let simulation = Simulation::of(layer, 0, disk, &ReplayOptions::default()).unwrap();
+        let layer = layers::find("cold-weight").unwrap();
+        let simulation = Configured { layer, config: &config, buffer_blocks: 0 }
+            .simulation(disk, &ReplayOptions::default())
+            .unwrap();
         assert_eq!(simulation.capacity(), 224);
         // Three of four writes go to the hot quarter.
         let block = |n: u64| if n.is_multiple_of(4) { 56 + n * 29 % 168 } else { n * n * 13 % 56 };

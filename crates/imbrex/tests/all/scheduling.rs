@@ -6,7 +6,7 @@ use crate::fixture::{Flat, Listed, SECTOR_NS, SEEK_NS, request, simulate};
 use imbrex::block::{Access, Pba};
 use imbrex::layers::find;
 use imbrex::media::Conventional;
-use imbrex::replay::{Device, Outcome, ReplayError, ReplayOptions, Scheduler, Simulation, Timing};
+use imbrex::replay::{Configured, Device, Outcome, ReplayError, ReplayOptions, Scheduler, Timing};
 use imbrex::trace::TraceRequest;
 
 const READ: Access = Access::Read;
@@ -32,8 +32,9 @@ fn served(options: &ReplayOptions, trace: Vec<TraceRequest>) -> (Vec<u64>, Outco
     let order = Arc::new(Mutex::new(Vec::new()));
     let media = Box::new(Conventional::new(Pba::DISK, 512));
     let disk = Device::new(media, Box::new(Noted(Flat::default(), Arc::clone(&order))), 4096);
-    let layer = (find("conventional").unwrap(), &toml::Table::new());
-    let simulation = Simulation::of(layer, 0, disk, options).unwrap();
+    let layer = find("conventional").unwrap();
+    let simulation =
+        Configured { layer, config: &toml::Table::new(), buffer_blocks: 0 }.simulation(disk, options).unwrap();
     let outcome = simulation.run(&mut Listed::new(trace), &mut ()).unwrap();
     let order = order.lock().unwrap().clone();
     (order, outcome)

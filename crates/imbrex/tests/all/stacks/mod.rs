@@ -15,7 +15,7 @@ use imbrex::explore::{Options, explore};
 use imbrex::layers;
 use imbrex::media::Conventional;
 use imbrex::perform::rules::Rules;
-use imbrex::replay::{Device, Outcome, ReplayError, ReplayOptions, Scheduler, Simulation, space};
+use imbrex::replay::{Configured, Device, Outcome, ReplayError, ReplayOptions, Scheduler, Simulation, space};
 use proptest::prelude::*;
 use test_material::cases;
 
@@ -29,7 +29,8 @@ fn below(layer: &str, options: &ReplayOptions) -> Simulation {
 }
 
 fn on(layer: &str, device: Device, options: &ReplayOptions) -> Simulation {
-    Simulation::of((layers::find(layer).unwrap(), &toml::Table::new()), BUFFER, device, options).unwrap()
+    let layer = layers::find(layer).unwrap();
+    Configured { layer, config: &toml::Table::new(), buffer_blocks: BUFFER }.simulation(device, options).unwrap()
 }
 
 fn stack(below: Vec<Simulation>, options: &ReplayOptions) -> Result<Simulation, ReplayError> {

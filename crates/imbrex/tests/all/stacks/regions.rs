@@ -3,7 +3,7 @@
 use imbrex::block::Access;
 use imbrex::layers;
 use imbrex::recording::Recording;
-use imbrex::replay::{Device, ReplayOptions, Simulation};
+use imbrex::replay::{Configured, Device, ReplayOptions};
 
 use super::{BUFFER, below, request, run};
 use crate::fixture::{ZONE_BLOCKS, simulate};
@@ -17,7 +17,9 @@ fn every_disk_may_lie_behind_regions() {
             let config = format!("region_blocks = 16\nperiod_blocks = 8\nevict = '{evict}'").parse().unwrap();
             let device = Device::stack(vec![below("page-ftl", &options), below(disk.name, &options)]);
             let pore = layers::find("pore").unwrap();
-            let simulation = Simulation::of((pore, &config), BUFFER, device, &options).unwrap();
+            let simulation = Configured { layer: pore, config: &config, buffer_blocks: BUFFER }
+                .simulation(device, &options)
+                .unwrap();
             let capacity = simulation.capacity();
             let place = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
             let requests = (1..3000).map(|number| {
@@ -46,7 +48,8 @@ fn a_region_over_bare_bands_has_each_band_rewritten_once() {
         let in_place = layers::find("in-place").unwrap();
         let disk = simulate(in_place, &format!("gather = '{gather}'"), BUFFER, &options).unwrap();
         let device = Device::stack(vec![below("page-ftl", &options), disk]);
-        let simulation = Simulation::of((pore, &config), BUFFER, device, &options).unwrap();
+        let simulation =
+            Configured { layer: pore, config: &config, buffer_blocks: BUFFER }.simulation(device, &options).unwrap();
         let (zone_blocks, zones) = (u64::from(ZONE_BLOCKS), simulation.capacity() / u64::from(ZONE_BLOCKS));
         let place = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let block = |number: u64| place(number) % zones * zone_blocks + place(number + 7) % (zone_blocks / 2) * 2;

@@ -13,7 +13,7 @@ use imbrex::block::{Access, Pba};
 use imbrex::layers;
 use imbrex::media::{Shingled, ZonedSpec};
 use imbrex::plan::Why;
-use imbrex::replay::{Device, NoTime, ReplayOptions, Simulation};
+use imbrex::replay::{Configured, Device, NoTime, ReplayOptions, Simulation};
 use imbrex::trace::derived::dense::{Dense, Numbering};
 use imbrex::trace::{TraceRequest, Workload};
 use test_material::beside;
@@ -49,7 +49,8 @@ impl Case {
         let disk = Device::new(media, Box::new(NoTime), self.block_bytes);
         let options =
             ReplayOptions { verify: true, prefill: self.prefill, flush: self.flush, ..ReplayOptions::default() };
-        Simulation::of((layers::find(layer).unwrap(), config), 0, disk, &options).unwrap()
+        let layer = layers::find(layer).unwrap();
+        Configured { layer, config, buffer_blocks: 0 }.simulation(disk, &options).unwrap()
     }
 
     /// What a layer and its model count, which is the same. `requests` are those for a capacity in bytes.

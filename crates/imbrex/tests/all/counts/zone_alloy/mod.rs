@@ -13,7 +13,7 @@ use imbrex::layers;
 use imbrex::media::Hybrid;
 use imbrex::plan::{Unit, Why};
 use imbrex::recording::Recording;
-use imbrex::replay::{BufferSize, Device, Extension, Outcome, ReplayOptions, Setup, Simulation, TraceMoment, replay};
+use imbrex::replay::{BufferSize, Configured, Device, Extension, Outcome, ReplayOptions, Setup, TraceMoment, replay};
 use imbrex::space::{RealmTimes, Realms};
 use imbrex::trace::TraceRequest;
 use test_material::cases;
@@ -256,7 +256,9 @@ fn run_replay(seed: u64) -> [Seen; 2] {
     };
     let disk = Device::new(Box::new(hybrid(shape)), Box::new(Flat::default()), 4096);
     let info = layers::find("zone-alloy").expect("a layer");
-    let simulation = Simulation::of((info, &config), slots as u32, disk, &options).expect("it fits");
+    let simulation = Configured { layer: info, config: &config, buffer_blocks: slots as u32 }
+        .simulation(disk, &options)
+        .expect("it fits");
     let outcome = simulation.run(&mut Listed::new(trace.clone()), &mut ()).expect("it replays");
     [outcome_seen(&outcome, capacity), replayed(model, shape, &trace, &options, &config)]
 }
