@@ -3,16 +3,15 @@
 use imbrex::drive::DrivePreset;
 use imbrex::layers::below::BelowConfig;
 use imbrex::layers::{self, LayerInfo};
-use imbrex::perform::{GATHER, JournalLength};
+use imbrex::perform::{GATHER, drive_with_room};
 use imbrex::recording::Recording;
-use imbrex::space::{Space, superblock_blocks};
+use imbrex::space::Space;
 
 use super::{FormatOptions, VolumeError};
 use crate::sums::Checksums;
 
-/// The drive for member number `member` of a volume, with conventional blocks for what a volume keeps there: on an
-/// interlaced disk top tracks stay empty for them, as [`DrivePreset::with_conventional`] says. Any other drive, and one
-/// that can not have that many, is left as it is.
+/// The drive for member number `member` of a volume, with conventional blocks for what a volume keeps there, as
+/// [`drive_with_room`] says.
 ///
 /// # Errors
 /// When the layer cannot be made on the drive, however long its journal is.
@@ -41,13 +40,11 @@ fn beside(
     journal_blocks: Option<u32>,
     checksums: Option<Checksums>,
 ) -> Result<DrivePreset, VolumeError> {
-    let is_interlaced = [layer.recording, drive.recording()] == [Recording::Interlaced; 2];
-    let Some(Ok(media)) = is_interlaced.then(|| drive.media(Recording::Interlaced)) else { return Ok(drive.clone()) };
-    let (whole, block_bytes) = (Space::of(media.as_ref(), 0), drive.block_bytes);
-    let length = JournalLength::chosen(journal_blocks, whole.conventional_blocks);
-    let ample = Space { spares_ram: true, ..whole.ample() };
-    let make = |_| layer.build(&ample, config).map_err(VolumeError::from);
-    let (journal, _) = length.settle(block_bytes, GATHER, make)?;
-    let sums = checksums.map_or(0, |checksums| checksums.blocks(drive.blocks(), block_bytes));
-    Ok(drive.with_conventional(Space::beside_one(superblock_blocks(block_bytes), journal) + sums))
+    if layer.recording != Recording::Interlaced {
+        return Ok(drive.clone());
+    }
+    let sums = checksums.map_or(0, |checksums| checksums.blocks(drive.blocks(), drive.block_bytes));
+    drive_with_room(drive, journal_blocks, GATHER, sums, |space| {
+        Ok(layer.build(&Space { spares_ram: true, ..space }, config)?)
+    })
 }

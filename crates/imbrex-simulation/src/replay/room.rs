@@ -12,7 +12,7 @@ use imbrex_core::layer::{TranslationLayer, Unsafe};
 use imbrex_core::mechanics::{FlashTimes, Mechanics};
 use imbrex_core::recording::Recording;
 use imbrex_core::space::{Space, superblock_blocks};
-use imbrex_engine::JournalLength;
+use imbrex_engine::{JournalLength, drive_with_room};
 use imbrex_layers::LayerInfo;
 
 impl Timing for Mechanics {
@@ -73,12 +73,8 @@ pub(super) fn roomy<'a>(
     if !options.as_live || layer.recording != Recording::Interlaced {
         return Ok(Cow::Borrowed(drive));
     }
-    let whole = Space::of(drive.media(layer.recording)?.as_ref(), buffer_blocks);
-    let length = JournalLength::chosen(options.journal_blocks, whole.conventional_blocks);
-    let ample = whole.ample();
-    let make = |_| layer.build(&ample, config).map_err(ReplayError::from);
-    let (journal, _) = length.settle(drive.block_bytes, options.gather, make)?;
-    Ok(Cow::Owned(drive.with_conventional(Space::beside_one(superblock_blocks(drive.block_bytes), journal))))
+    let make = |space| Ok(layer.build(&Space { buffer_blocks, ..space }, config)?);
+    Ok(Cow::Owned(drive_with_room::<ReplayError>(drive, options.journal_blocks, options.gather, 0, make)?))
 }
 
 /// The device of `drive`, with accesses that take no time.
