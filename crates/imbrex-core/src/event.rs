@@ -130,8 +130,13 @@ pub struct Counted(Vec<(Counter, u64)>);
 
 impl Counted {
     /// The counts of the declared counters, by their numbers.
+    ///
+    /// # Panics
+    /// With debug assertions, if something was counted that is not declared.
     #[must_use]
     pub fn new(declared: &[Counter], counts: &[u64]) -> Self {
+        let lost = counts.iter().skip(declared.len()).position(|count| *count > 0);
+        debug_assert_eq!(lost, None, "a counter behind the last of {declared:?} was counted");
         Self(declared.iter().copied().zip(counts.iter().copied()).collect())
     }
 
@@ -160,5 +165,25 @@ impl Serialize for Counted {
             map.serialize_entry(counter.key, count)?;
         }
         map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECLARED: &[Counter] = &[Counter { key: "stolen_zones", unit: "zones", meaning: "taken" }];
+
+    #[test]
+    fn what_is_declared_is_found_by_its_name() {
+        let counted = Counted::new(DECLARED, &[3, 0]);
+        assert_eq!((counted.get("stolen_zones"), counted.get("others")), (Some(3), None));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "a counter behind the last")]
+    fn what_is_not_declared_is_not_lost_silently() {
+        Counted::new(DECLARED, &[3, 1]);
     }
 }
