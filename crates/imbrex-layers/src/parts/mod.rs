@@ -1,31 +1,26 @@
-//! What layers are built from. Each part has its tests beside it and knows no layer.
+//! What layers are built from. Each part has its tests beside it and knows no layer. One that has a single user lies in
+//! the folder of that user instead.
 
 pub mod bitmap;
 pub mod block_map;
 pub mod buffered_blocks;
 pub mod circular_log;
-pub mod count_buckets;
 pub mod dense_set;
 pub mod free_slots;
 pub mod full_map;
 mod full_map_plans;
 pub mod heat;
-pub mod least_first;
 pub mod lines;
 pub mod lost;
 pub mod map_runs;
 pub mod needed_blocks;
 pub mod paged_map;
-mod place_table;
 pub mod recency;
 pub mod replacement;
 pub mod slot_table;
 pub mod sparse_bitmap;
-pub mod sparse_map;
 pub mod step_size;
 pub mod track_order;
-pub mod trimmed_runs;
 pub mod unit_pool;
-pub mod victim_index;
 pub mod zone_map;
 pub mod zone_pass;

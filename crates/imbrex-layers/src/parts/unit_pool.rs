@@ -3,13 +3,15 @@
 //! A unit that is given up is *pending* until its reset has taken effect: durable records may still name what lies
 //! there.
 
+mod victim_index;
+
 use super::bitmap::Bitmap;
 use super::dense_set::DenseSet;
 use super::full_map::FullMap;
 use super::recency::RecencyList;
-use super::victim_index::VictimIndex;
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
+use victim_index::VictimIndex;
 
 /// What a unit is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -6,14 +6,16 @@
 //! nothing is written, as it does at the end of an eviction, and what is buffered of it leaves the buffer after that.
 //! What clients have given up is not durable: an epoch that begins knows of none.
 
+mod runs;
+
 use std::collections::BTreeSet;
 
 use super::{Policy, ZoneBuffer};
-use crate::parts::trimmed_runs::TrimmedRuns;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::{Pressure, Step};
 use imbrex_core::memory::Memory;
 use imbrex_core::plan::Plan;
+use runs::TrimmedRuns;
 
 /// Runs that are remembered for each native zone, and for all of few zones.
 const RUNS_OF_ZONE: usize = 4;

@@ -1,5 +1,7 @@
 //! The write buffer: blocks in RAM that are written to bands by temperature.
 
+mod sparse_map;
+
 use std::cmp::Ordering;
 
 use super::LogStructured;
@@ -10,11 +12,11 @@ use super::times::Written;
 use crate::parts::free_slots::FreeSlots;
 use crate::parts::heat::HeatOrder;
 use crate::parts::recency::RecencyList;
-use crate::parts::sparse_map::SparseMap;
 use imbrex_core::block::{Address, Extent, Lba, Pba};
 use imbrex_core::layer::{Step, Violation};
 use imbrex_core::memory::Memory;
 use imbrex_core::plan::{Event, Place, Plan, Record, Why};
+use sparse_map::SparseMap;
 
 /// Which block lies in which slot of RAM, and which are to be written next.
 pub(super) struct WriteBuffer {

@@ -1,9 +1,11 @@
 //! Which top block is exchanged for a hot one: the blocks, one after the other, of a track drawn at random among those
 //! that were written least (TrackLace §5.1).
 
+mod count_buckets;
+
 use super::frames::Frames;
 use crate::interlaced::in_place_tracks::Places;
-use crate::parts::count_buckets::CountBuckets;
+use count_buckets::CountBuckets;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;

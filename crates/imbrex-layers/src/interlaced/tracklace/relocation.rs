@@ -4,12 +4,14 @@
 //! keeps who the two are, and no place. Records speak of single blocks, and a checkpoint may name one of a pair long
 //! before the other: until the records are all applied, a pair may be half.
 
+mod least_first;
+
 use super::frames::Frames;
 use crate::parts::block_map::BlockMap;
-use crate::parts::least_first::LeastFirst;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
+use least_first::LeastFirst;
 
 /// Where a block lies that is not at home.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

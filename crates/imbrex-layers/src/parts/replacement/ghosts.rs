@@ -1,10 +1,12 @@
 //! Blocks that left a cache and are remembered for a while, by number only: *ghosts*.
 
+mod place_table;
+
 use super::queues::Queues;
-use crate::parts::place_table::{PLACE_BITS, PlaceTable};
 use imbrex_core::block::Lba;
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
+use place_table::{PLACE_BITS, PlaceTable};
 
 /// Ghosts in queues, from the one that left first. They are numbered, and a number is given again.
 pub struct Ghosts {

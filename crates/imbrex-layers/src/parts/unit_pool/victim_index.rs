@@ -5,7 +5,7 @@
 //! through one bucket. Of units with equally few live blocks, the one that came to their bucket first is chosen, which
 //! for units of fewer than 1024 blocks is the one that came to that number first.
 
-use super::bitmap::Bitmap;
+use crate::parts::bitmap::Bitmap;
 use imbrex_core::memory::Memory;
 
 /// The most buckets there are.
@@ -31,7 +31,7 @@ struct Bucket {
 
 /// Units by their number of live blocks.
 #[derive(Clone, Debug)]
-pub struct VictimIndex {
+pub(super) struct VictimIndex {
     entries: Vec<Entry>,
     /// By how many bits the number of live blocks is shifted to get the number of the bucket.
     shift: u32,
@@ -42,14 +42,12 @@ pub struct VictimIndex {
 
 impl VictimIndex {
     /// The memory that it takes.
-    #[must_use]
     pub fn memory(&self) -> Memory {
         let (units, buckets) = (self.entries.len() as u64, self.buckets.len() as u64);
         Memory::of::<Entry>(units) + Memory::of::<Bucket>(buckets) + self.used.memory()
     }
 
     /// An empty index of units below `units`, of at most `most` live blocks each.
-    #[must_use]
     pub fn new(units: u32, most: u32) -> Self {
         let shift = (most / BUCKETS + 1).next_power_of_two().trailing_zeros();
         let buckets = (most >> shift) + 1;
@@ -63,19 +61,16 @@ impl VictimIndex {
 
     /// Whether `unit` is in the index.
     #[inline]
-    #[must_use]
     pub fn contains(&self, unit: u32) -> bool {
         self.entries[unit as usize].live != ABSENT
     }
 
     /// The live blocks of `unit` as the index knows them.
-    #[must_use]
     pub fn live(&self, unit: u32) -> Option<u32> {
         Some(self.entries[unit as usize].live).filter(|&live| live != ABSENT)
     }
 
     /// The unit with the fewest live blocks, and how many these are.
-    #[must_use]
     pub fn lowest(&self) -> Option<(u32, u32)> {
         let bucket = self.used.next(0, self.buckets.len() as u64)?;
         let mut next = self.buckets[bucket as usize].first;

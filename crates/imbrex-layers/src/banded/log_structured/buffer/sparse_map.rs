@@ -21,7 +21,7 @@ struct Page {
 
 /// Where each mapped block lies.
 #[derive(Clone, Debug)]
-pub struct SparseMap {
+pub(super) struct SparseMap {
     /// For each group the number of its page, counted from 1; 0 if it has none.
     groups: Vec<u32>,
     pages: Vec<Page>,
@@ -37,7 +37,6 @@ fn locate(lba: Lba) -> (usize, usize) {
 
 impl SparseMap {
     /// The memory that it takes with at most `most` blocks in it.
-    #[must_use]
     pub fn memory(&self, most: u64) -> Memory {
         let groups = self.groups.len() as u64;
         let pages = groups.min(most);
@@ -45,20 +44,17 @@ impl SparseMap {
     }
 
     /// An empty map of blocks below `capacity`.
-    #[must_use]
     pub fn new(capacity: u64) -> Self {
         Self { groups: vec![0; capacity.div_ceil(GROUP) as usize], pages: Vec::new(), free: Vec::new() }
     }
 
     /// How many blocks are mapped.
-    #[must_use]
     pub fn mapped(&self) -> u64 {
         self.pages.iter().map(|page| u64::from(page.mapped.count_ones())).sum()
     }
 
     /// Where the block lies.
     #[inline]
-    #[must_use]
     pub fn get(&self, lba: Lba) -> Option<u32> {
         let (group, block) = locate(lba);
         let page = self.page(group)?;
@@ -102,7 +98,6 @@ impl SparseMap {
 
     /// The first mapped block in `[from, end)`, and its place.
     #[inline]
-    #[must_use]
     pub fn next(&self, from: Lba, end: Lba) -> Option<(Lba, u32)> {
         let mut from = from;
         while from < end {

@@ -7,7 +7,7 @@ use imbrex_core::memory::Memory;
 
 /// Runs that do not touch each other.
 #[derive(Clone, Debug)]
-pub struct TrimmedRuns {
+pub(super) struct TrimmedRuns {
     /// Where each ends, by where it begins.
     runs: BTreeMap<u64, u64>,
     most: usize,
@@ -15,13 +15,11 @@ pub struct TrimmedRuns {
 
 impl TrimmedRuns {
     /// None yet, and at most `most`.
-    #[must_use]
     pub fn new(most: usize) -> Self {
         Self { runs: BTreeMap::new(), most }
     }
 
     /// The memory that it takes.
-    #[must_use]
     pub fn memory(&self) -> Memory {
         Memory::tree::<(u64, u64)>(self.most as u64 + 1)
     }
@@ -33,7 +31,6 @@ impl TrimmedRuns {
 
     /// Whether there is none.
     #[inline]
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -63,7 +60,6 @@ impl TrimmedRuns {
     }
 
     /// Whether all blocks from `from` to before `to` are among them.
-    #[must_use]
     pub fn covers(&self, from: u64, to: u64) -> bool {
         from >= to || self.runs.range(..=from).next_back().is_some_and(|(_, end)| *end >= to)
     }

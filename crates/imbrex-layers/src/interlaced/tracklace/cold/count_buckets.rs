@@ -13,7 +13,7 @@ const ASIDE: usize = BUCKETS;
 
 /// The numbers below a limit.
 #[derive(Clone, Debug)]
-pub struct CountBuckets {
+pub(super) struct CountBuckets {
     counts: Vec<u32>,
     /// The bucket of each number, or that it is set aside.
     buckets: Vec<u8>,
@@ -32,14 +32,12 @@ fn bucket_of(count: u32) -> usize {
 
 impl CountBuckets {
     /// The memory that it takes.
-    #[must_use]
     pub fn memory(&self) -> Memory {
         let count = self.counts.len() as u64;
         Memory::room::<u32>(count) + Memory::of::<[u32; 2]>(count) + Memory::room::<u8>(count)
     }
 
     /// Numbers below `limit`, each with a count of 0.
-    #[must_use]
     pub fn new(limit: u32) -> Self {
         let mut starts = [limit; BUCKETS + 2];
         starts[0] = 0;
@@ -72,7 +70,6 @@ impl CountBuckets {
     }
 
     /// The members of the lowest bucket that has any.
-    #[must_use]
     pub fn lowest(&self) -> &[u32] {
         let ends = self.starts[1..=BUCKETS].iter();
         let bucket = self.starts.iter().zip(ends).find(|(start, end)| start < end);
@@ -80,7 +77,6 @@ impl CountBuckets {
     }
 
     /// Whether `number` is set aside.
-    #[must_use]
     pub fn is_aside(&self, number: u32) -> bool {
         usize::from(self.buckets[number as usize]) == ASIDE
     }

@@ -8,7 +8,7 @@ const ABSENT: u32 = u32::MAX;
 
 /// Numbers below a limit. All memory is taken at the beginning.
 #[derive(Clone, Debug)]
-pub struct LeastFirst<K> {
+pub(super) struct LeastFirst<K> {
     /// A tree in an array: the children of place `n` are at `2n + 1` and `2n + 2`.
     heap: Vec<(K, u32)>,
     /// By number.
@@ -17,20 +17,17 @@ pub struct LeastFirst<K> {
 
 impl<K: Copy + Ord> LeastFirst<K> {
     /// The memory that it takes.
-    #[must_use]
     pub fn memory(&self) -> Memory {
         let limit = self.places.len() as u64;
         Memory::room::<(K, u32)>(limit) + Memory::of::<u32>(limit)
     }
 
     /// No number below `limit` has a key.
-    #[must_use]
     pub fn new(limit: u32) -> Self {
         Self { heap: Vec::with_capacity(limit as usize), places: vec![ABSENT; limit as usize] }
     }
 
     /// The number with the least key.
-    #[must_use]
     pub fn least(&self) -> Option<u32> {
         self.heap.first().map(|&(_, number)| number)
     }
