@@ -3,11 +3,14 @@
 //! A layer never does I/O, never reads a clock and never knows which runner drives it. It answers requests by appending
 //! to a [`Plan`], and cleans one bounded step at a time.
 
+mod units;
+
 use crate::block::{Extent, Lba, Pba, Request};
 use crate::contents::Contents;
 use crate::event::Counter;
 use crate::memory::Memory;
-use crate::plan::{Plan, Record, Unit};
+use crate::plan::{Plan, Record};
+pub use units::{Condition, UnitReport, UnitState};
 
 /// Why the runner calls [`TranslationLayer::clean`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -43,45 +46,6 @@ pub enum Step {
     Wait,
     /// Under idle pressure, or when asked: clean enough. Under blocked pressure: the device is full.
     Nothing,
-}
-
-/// The state a drive reports for one of its units.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct UnitState {
-    /// What may be done with it.
-    pub condition: Condition,
-    /// Blocks from the unit's start that have been written; the unit's whole length where no pointer rules.
-    pub pointer: u32,
-}
-
-/// What may be done with a unit.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Condition {
-    /// Written anywhere, in place.
-    Conventional,
-    /// Sequential and readable up to its pointer, writable at it.
-    Sequential,
-    /// Readable up to its pointer; no write and no reset succeeds.
-    ReadOnly,
-    /// Nothing succeeds.
-    Offline,
-    /// A zone of a realm whose other span is active: nothing succeeds until its own is activated.
-    Inactive,
-}
-
-/// The state of every unit of every device, as the drives report it. A layer only mirrors it.
-#[derive(Clone, Debug, Default)]
-pub struct UnitReport {
-    /// One list for each device, by device number; RAM's is empty.
-    pub devices: Vec<Vec<UnitState>>,
-}
-
-impl UnitReport {
-    /// The state of `unit`, if the drives know it.
-    #[must_use]
-    pub fn unit(&self, unit: Unit) -> Option<UnitState> {
-        self.devices.get(usize::from(unit.device))?.get(unit.index as usize).copied()
-    }
 }
 
 /// What a block reads as that the host never wrote. It is the same each time, until the block is written or trimmed,
