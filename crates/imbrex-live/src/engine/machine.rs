@@ -2,18 +2,17 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, Thread};
+use std::sync::{Arc, Condvar};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use imbrex::block::{Extent, Lba};
 use imbrex::layer::TranslationLayer;
-use imbrex::perform::{Failure, Io, Reply, Request, Stack};
+use imbrex::perform::{Io, Reply, Stack};
 use imbrex::plan::Plan;
 
 use super::EngineOptions;
 use super::admission::Admission;
+use super::caller::Caller;
 use super::held::{self, Lock};
 use super::intake::Intake;
 use super::pace::Pace;
@@ -134,47 +133,6 @@ impl Drop for Asking<'_> {
     }
 }
 
-/// A thread that waits for a request.
-pub(super) struct Caller {
-    thread: Thread,
-    /// The blocks that the request changes.
-    changes: Option<Extent<Lba>>,
-    /// Whether there is an operation for it.
-    called: AtomicBool,
-    result: Mutex<Option<Result<Bytes, Failure>>>,
-}
-
-impl Caller {
-    pub fn of(request: &Request) -> Arc<Self> {
-        let changes = match request {
-            Request::Write(at, _) | Request::Merged { at, .. } | Request::Trim(at) | Request::Zero(at) => Some(*at),
-            Request::Read(_) | Request::Flush | Request::Fua { .. } => None,
-        };
-        let (called, result) = (AtomicBool::new(false), Mutex::new(None));
-        Arc::new(Self { thread: thread::current(), changes, called, result })
-    }
-
-    pub fn take(&self) -> Option<Result<Bytes, Failure>> {
-        self.result.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Whether it has been called since the last look.
-    pub fn is_called(&self) -> bool {
-        self.called.swap(false, Ordering::Relaxed)
-    }
-
-    /// Makes its thread carry out an operation that is for its request.
-    fn call(&self) {
-        self.called.store(true, Ordering::Relaxed);
-        self.thread.unpark();
-    }
-
-    fn give(&self, result: Result<Bytes, Failure>) {
-        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        self.thread.unpark();
-    }
-}
-
 impl Machine {
     pub fn new(mut stack: Stack, options: &EngineOptions) -> Self {
         let pace = options.step_limit.zip(stack.step_blocks()).map(|(limit, most)| Pace::new(limit, most));
@@ -251,7 +209,7 @@ impl Machine {
 
     /// Whether a request that has not been answered changes some of the blocks, or a part of them.
     pub fn is_changing(&self, at: Extent<Lba>) -> bool {
-        let mut changes = self.callers.values().filter_map(|caller| caller.changes);
+        let mut changes = self.callers.values().filter_map(|caller| caller.changes());
         self.is_merging(at) || changes.any(|run| run.overlaps(&at))
     }
 

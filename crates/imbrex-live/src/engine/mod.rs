@@ -7,6 +7,7 @@
 
 mod admission;
 mod bytes;
+mod caller;
 mod cleaner;
 mod extents;
 mod growing;

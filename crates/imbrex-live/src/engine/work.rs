@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use imbrex::perform::{Failure, Io, IoKind, IoResult, Request};
 
-use super::machine::{Caller, Cleaning, Held, Machine, Shared};
+use super::caller::Caller;
+use super::machine::{Cleaning, Held, Machine, Shared};
 use super::streams::Arrival;
 use crate::panics;
 
