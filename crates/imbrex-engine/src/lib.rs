@@ -7,7 +7,8 @@
 //!
 //! | file | ordering rules |
 //! |---|---|
-//! | `running.rs` | 1 (one clean plan at a time), 8 (flush), 10 (failures) |
+//! | `running.rs` | 1 (one clean plan at a time), 10 (failures) |
+//! | `running/flushing.rs` | 8 (flush) |
 //! | `epoch/` | 1 (plans in order), 4 (resets and frees after records), 10 (failures) |
 //! | `order.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
 //! | `items.rs`, `joint.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
@@ -32,7 +33,6 @@ mod fatal;
 mod items;
 mod joint;
 pub mod journal;
-mod located;
 mod losses;
 mod memory;
 mod operations;
