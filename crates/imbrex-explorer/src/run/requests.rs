@@ -1,0 +1,162 @@
+//! What clients ask for, and what the answers must be.
+
+use bytes::Bytes;
+
+use super::Run;
+use crate::clients::FlushMust;
+use crate::content::{self, BLOCK};
+use crate::defect::Defect;
+use crate::model::{Covered, Expected};
+use imbrex_core::block::{Extent, Lba};
+use imbrex_engine::{Failure, Request};
+
+/// Blocks of a request at most.
+const LONGEST: u32 = 6;
+/// Blocks of a long trim: twice the longest zone of a drive in memory.
+const LONG_TRIM: u64 = 48;
+
+/// A request that has not been answered.
+pub(super) enum Asked {
+    /// What each block may read as, and the first version that was begun later.
+    Read(Vec<Expected>, u64),
+    Write(Extent<Lba>, u64),
+    Trim(Extent<Lba>),
+    Flush {
+        covered: Covered,
+        must: FlushMust,
+        /// The client to which the flush reports what was lost, and what it had to give before anything else went
+        /// wrong.
+        reports: Option<(u32, FlushMust)>,
+        /// Blocks that the host saw when it asked: as many are there for good when it succeeds.
+        capacity: u64,
+    },
+}
+
+impl Run {
+    /// Submits a request.
+    pub(super) fn ask(&mut self) {
+        let id = self.next_id;
+        self.next_id += 1;
+        let client = self.client();
+        let kind = self.dice.below(100);
+        let at = self.place(kind < 30);
+        let free = !at.iter().any(|lba| self.model.busy.contains(&lba));
+        let (asked, request) = match kind {
+            0..75 if free => {
+                self.model.write_begins(at, id + 1);
+                let data: Vec<Bytes> = at.iter().map(|lba| content::block(lba, id + 1, BLOCK)).collect();
+                (Asked::Write(at, id + 1), Request::Write(at, data.concat().into()))
+            }
+            // Elsewhere zeros are content like any other.
+            78..80 if free && self.performer.top().layer().is_some_and(|layer| layer.facts().trims_to_zeros) => {
+                let at = self.trimmed(at);
+                self.model.zeros_begin(at, id + 1);
+                (Asked::Write(at, id + 1), Request::Zero(at))
+            }
+            75..80 if free => {
+                let at = self.trimmed(at);
+                self.model.trim_begins(at);
+                (Asked::Trim(at), Request::Trim(at))
+            }
+            80..86 => {
+                let (covered, must) = (self.model.flush_begins(), self.clients.flushes(client));
+                let capacity = self.seen_capacity();
+                (Asked::Flush { covered, must, reports: Some((client, must)), capacity }, Request::Flush)
+            }
+            86..88 => {
+                let (covered, ended) = (self.model.flush_begins(), u64::from(self.dice.one_in(4)));
+                let epoch = self.seen.rebuilds.saturating_sub(ended);
+                let must = if epoch < self.seen.rebuilds { FlushMust::Fails } else { FlushMust::Succeeds };
+                (Asked::Flush { covered, must, reports: None, capacity: 0 }, Request::Fua { epoch })
+            }
+            _ => (Asked::Read(at.iter().map(|lba| self.model.expect(lba)).collect(), id + 1), Request::Read(at)),
+        };
+        self.clients.asks(client);
+        self.asked.insert(id, asked);
+        self.performer.submit(client, id, request);
+    }
+
+    /// Who asks next.
+    fn client(&mut self) -> u32 {
+        let asked = &self.asked;
+        let waits = |client| {
+            let reports =
+                |asked: &Asked| matches!(asked, Asked::Flush { reports: Some((whom, _)), .. } if *whom == client);
+            asked.values().any(reports)
+        };
+        let (client, gone) = self.clients.next(waits, &mut self.dice);
+        gone.into_iter().for_each(|gone| self.performer.forget(gone));
+        client
+    }
+
+    /// Where the next request goes: on from the last sequential one, or anywhere, more often near the front.
+    fn place(&mut self, sequential: bool) -> Extent<Lba> {
+        let blocks = self.dice.between(1, LONGEST.into()).min(self.capacity);
+        let start = if sequential {
+            self.cursor
+        } else {
+            let range = if self.dice.one_in(3) { self.capacity } else { self.capacity.div_ceil(4) };
+            self.dice.below(range)
+        };
+        let start = if start + blocks > self.capacity { 0 } else { start };
+        if sequential {
+            self.cursor = start + blocks;
+        }
+        Extent::new(Lba(start), blocks as u32)
+    }
+
+    /// What a client trims who writes `at`: that, or for the longest ones all of a zone and more, which has layers
+    /// empty it. Those of disks that grow empty none.
+    fn trimmed(&self, at: Extent<Lba>) -> Extent<Lba> {
+        if self.grows || at.blocks < LONGEST {
+            return at;
+        }
+        let start = at.start.0.saturating_sub(LONG_TRIM / 2);
+        let end = self.capacity.min(start + LONG_TRIM);
+        let long = Extent::new(Lba(start), (end - start) as u32);
+        if long.iter().any(|lba| self.model.busy.contains(&lba)) { at } else { long }
+    }
+
+    /// Holds an answer against what it must be.
+    pub(super) fn answered(&mut self, asked: Asked, result: Result<Bytes, Failure>) -> Result<(), Defect> {
+        if let Err(failure @ (Failure::OutOfRange | Failure::Dead(_) | Failure::Stopped)) = &result {
+            return Err(Defect::Request(failure.clone()));
+        }
+        if result == Err(Failure::Full) && !self.worn_out {
+            return Err(Defect::Full);
+        }
+        match asked {
+            Asked::Read(expected, begun) => match result {
+                Ok(data) => {
+                    let mut blocks = expected.iter().zip(data.chunks(BLOCK));
+                    blocks.try_for_each(|(expected, block)| self.model.check_read(expected, begun, Some(block)))
+                }
+                Err(_) if self.fault_rate > 0 => Ok(()),
+                Err(e) => Err(Defect::Read(e)),
+            },
+            Asked::Write(at, version) => {
+                self.model.write_ends(at, version, result.is_ok());
+                Ok(())
+            }
+            Asked::Trim(at) => {
+                self.model.trim_ends(at);
+                Ok(())
+            }
+            Asked::Flush { covered, must, reports, capacity } => match result {
+                Ok(_) if must == FlushMust::Fails => Err(Defect::FlushSucceeded),
+                Ok(_) => {
+                    self.model.flush_ends(&covered);
+                    self.capacity = self.capacity.max(capacity);
+                    Ok(())
+                }
+                // The disk is worn out; any other was found out above. Being full reports nothing of what was lost.
+                Err(Failure::Full) => Ok(()),
+                Err(_) if must > FlushMust::Succeeds => {
+                    reports.iter().for_each(|_| self.clients.reported());
+                    Ok(())
+                }
+                Err(e) => Err(Defect::FlushFailed(e)),
+            },
+        }
+    }
+}
