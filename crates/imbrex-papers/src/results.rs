@@ -223,14 +223,18 @@ impl Results {
         Measured { value: mean(&all), note: note.join(", ") }
     }
 
+    /// A number of each workload, the largest first; nothing before it is known of all.
+    fn ranked(&self, of: impl Fn(&'static str) -> Option<f64>) -> Option<Vec<(&'static str, f64)>> {
+        let numbers = self.within(Scope::All).map(|workload| Some((workload, of(workload)?)));
+        let mut all = numbers.collect::<Option<Vec<_>>>()?;
+        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        Some(all)
+    }
+
     /// The reduction for one pair of variants: the mean over workloads, the largest, or how many are above zero. It is
     /// not known before it is known of all.
     fn against(&self, metric: Metric, pair: (&str, &str), taken: Taken) -> Measured {
-        let of = |workload| Some((workload, self.reduction_of(metric, workload, pair)?));
-        let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
-            return Measured { value: None, note: "not every workload gives a number".to_owned() };
-        };
-        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let Some(all) = self.ranked(|workload| self.reduction_of(metric, workload, pair)) else { return unranked() };
         let percents: Vec<_> = all.iter().map(|(_, percent)| *percent).collect();
         let value = match taken {
             Taken::Mean => mean(&percents),
@@ -250,25 +254,18 @@ impl Results {
 
     /// How many times it is, on the workload where that is most.
     fn most_times(&self, metric: Metric, pair: (&str, &str)) -> Measured {
-        let of = |workload| Some((workload, self.times(metric, workload, pair)?));
-        let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
-            return Measured { value: None, note: "not every workload gives a number".to_owned() };
-        };
-        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let Some(all) = self.ranked(|workload| self.times(metric, workload, pair)) else { return unranked() };
         let note = all.iter().map(|(name, times)| format!("{name} {times:.2}")).collect::<Vec<_>>().join(", ");
         Measured { value: all.first().map(|(_, times)| *times), note }
     }
 
     /// By how many percentage points a ratio is below that of another variant, where that is most.
     fn most_lost(&self, metric: Metric, (variant, against): (&str, &str)) -> Measured {
-        let of = |workload| {
+        let lost = |workload| {
             let [own, other] = [variant, against].map(|variant| self.value(workload, variant, metric));
-            Some((workload, 100.0 * (other? - own?)))
+            Some(100.0 * (other? - own?))
         };
-        let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
-            return Measured { value: None, note: "not every workload gives a number".to_owned() };
-        };
-        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let Some(all) = self.ranked(lost) else { return unranked() };
         let note = all.iter().map(|(name, lost)| format!("{name} {lost:.1}")).collect::<Vec<_>>().join(", ");
         Measured { value: all.first().map(|(_, lost)| *lost), note }
     }
@@ -390,6 +387,11 @@ impl Results {
         let note = all.iter().map(|(workload, value)| format!("{workload} {}", metric.shown(Some(*value))));
         Measured { value: Some(hits as f64), note: note.collect::<Vec<_>>().join(", ") }
     }
+}
+
+/// The result where a workload does not tell.
+fn unranked() -> Measured {
+    Measured { value: None, note: "not every workload gives a number".to_owned() }
 }
 
 /// The result where a sweep does not tell.
