@@ -5,6 +5,7 @@
 
 mod by_hand;
 mod model;
+mod moving;
 mod swaps;
 
 use imbrex::block::Access;

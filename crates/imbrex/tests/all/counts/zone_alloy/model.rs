@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use imbrex::plan::Why;
 
+use super::moving::Moving;
 use super::swaps::{Choice, Swaps};
 use crate::counts::model::{Buffer, Buffered, Counts, Disk};
 
@@ -50,16 +51,6 @@ pub struct Seen {
 pub enum Place {
     Conventional(u64),
     Sequential(u64),
-}
-
-/// A zone on its way to an empty sequential one.
-struct Moving {
-    zone: u64,
-    target: u64,
-    batch: u64,
-    read: u64,
-    written: u64,
-    is_writing: bool,
 }
 
 pub struct ZoneAlloy {
@@ -379,27 +370,7 @@ impl ZoneAlloy {
             return false;
         };
         let target = self.empty.pop().expect("some are kept");
-        self.moving = Some(Moving { zone: zone as u64, target, batch: 0, read: 0, written: 0, is_writing: false });
+        self.moving = Some(Moving::new(zone as u64, target));
         true
-    }
-}
-
-impl Moving {
-    /// One access: how many blocks are read, and how many written.
-    fn step(&mut self, zone_blocks: u64, settings: &Settings) -> (u64, u64) {
-        if self.is_writing {
-            let blocks = settings.quantum.min(self.read - self.written);
-            self.written += blocks;
-            self.is_writing = self.written < self.read;
-            if !self.is_writing {
-                self.batch = self.read;
-            }
-            return (0, blocks);
-        }
-        let end = zone_blocks.min(self.batch + settings.batch);
-        let blocks = settings.quantum.min(end - self.read);
-        self.read += blocks;
-        self.is_writing = self.read == end;
-        (blocks, 0)
     }
 }
