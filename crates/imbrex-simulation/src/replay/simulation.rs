@@ -10,6 +10,8 @@
 //! With a scheduler, plans are queued and `dispatch` says what else differs. A queue that holds one operation gives the
 //! same outcome as none.
 
+mod measuring;
+
 use super::bands::Looks;
 use super::content::{Content, Host};
 use super::device::Device;
@@ -18,15 +20,14 @@ use super::growth_state::GrowthState;
 use super::journal::{self, Journal};
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
-use super::metrics::{Cleaning, Counters, HostTotals, Latencies, Totals};
+use super::metrics::{Cleaning, HostTotals, Latencies};
 use super::options::ReplayOptions;
-use super::outcome::{Below, Outcome, Times};
+use super::outcome::Outcome;
 use super::queue_state::QueueState;
 use super::room::survives;
 use super::series::Series;
 use super::{Observer, ServedRequest};
 use imbrex_core::block::{Access, Extent, Lba, Request};
-use imbrex_core::event::Counted;
 use imbrex_core::layer::{Facts, TranslationLayer, Unwritten, Write};
 use imbrex_core::plan::{Event, Plan, Unit};
 use imbrex_engine::JournalNeed;
@@ -202,42 +203,6 @@ impl Simulation {
         Ok(())
     }
 
-    /// The first request after the warm-up begins: what is complete by now is left out of all figures.
-    fn end_warm_up(&mut self) {
-        let (now_ns, totals) = (self.machine.now_ns, self.totals());
-        if let Some(series) = &mut self.series {
-            series.end_warm_up(now_ns, totals);
-        }
-        self.measure_from(now_ns);
-    }
-
-    /// The trace is over, and no request after the warm-up came to its turn: there is none, or reads let past a blocked
-    /// write were all.
-    fn measure_nothing(&mut self, ahead: &Lookahead<'_>) -> Result<(), ReplayError> {
-        if !ahead.is_after_warm_up(ahead.requests()) {
-            return Err(self.options.all_warm_up(ahead.requests()));
-        }
-        self.end_warm_up();
-        Ok(())
-    }
-
-    /// Counts from `now_ns` on, here and in the devices of a stack. A drive may have been given something to do until
-    /// later, which was counted when it was asked.
-    pub(super) fn measure_from(&mut self, now_ns: u64) {
-        self.forget_counts();
-        let is_stack = self.machine.disk.is_stack();
-        self.measured_from_ns = Some(if is_stack { now_ns } else { now_ns.max(self.machine.latest_ns()) });
-        self.machine.disk.below_mut().iter_mut().for_each(|device| device.measure_from(now_ns));
-    }
-
-    /// Counts anew.
-    fn forget_counts(&mut self) {
-        self.machine.counters = Counters::default();
-        self.machine.disk.forget_work();
-        (self.host, self.latencies) = (HostTotals::default(), Latencies::new());
-        (self.blocked, self.idle) = (Cleaning::default(), Cleaning::default());
-    }
-
     /// When verifying, checks the layer after every `check_every` requests.
     pub(super) fn check_now_and_then(&self, requests: u64) -> Result<(), Box<Fault>> {
         let every = self.options.check_every;
@@ -360,31 +325,6 @@ impl Simulation {
     fn begin(&mut self) -> Result<(), Box<Fault>> {
         self.layer.recovered(&self.machine.disk.media().unit_report(), &mut self.plan)?;
         self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)
-    }
-
-    /// Everything counted so far. In a stack the media are those of the devices below.
-    pub(super) fn totals(&self) -> Totals {
-        let mut media = self.machine.counters;
-        if self.machine.disk.is_stack() {
-            media.forget_blocks();
-        }
-        self.machine.disk.below().iter().for_each(|device| media.add_below(&device.totals().media));
-        Totals { media, host: self.host }
-    }
-
-    pub(super) fn outcome(&self) -> Outcome {
-        let devices: Vec<Below> = self.machine.disk.below().iter().map(|device| device.measured()).collect();
-        let below: u64 = devices.iter().map(|device| device.outcome.seek_cylinders).sum();
-        let seek_cylinders = below + self.machine.disk.travelled();
-        let measured_from_ns = self.measured_from_ns.unwrap_or(0);
-        // A device of a stack may have been asked nothing since the warm-up.
-        let measured_ns = self.machine.latest_ns().saturating_sub(measured_from_ns);
-        let arrival_ns = self.last_arrival_ns.map(|ns| ns.saturating_sub(measured_from_ns));
-        let times = Times { measured_ns, busy_ns: self.machine.disk.busy_ns() };
-        let totals = self.totals();
-        let outcome = Outcome::new(&totals, &self.latencies, &self.blocked, &self.idle, times, devices);
-        let (counters, growth) = (Counted::new(self.facts.counters, totals.media.own()), self.growth_outcome());
-        Outcome { counters, arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), seek_cylinders, growth, ..outcome }
     }
 
     /// The error of a request; with a queue the fault may be about one planned before it.
