@@ -132,7 +132,7 @@ fn the_series_has_a_row_for_each_window_with_requests() {
 }
 
 #[test]
-fn whoever_watches_can_stop() {
+fn an_observer_can_stop_a_replay() {
     let trace = (0..70_000).map(|i| request(0, READ, i % 512, 1)).collect();
     let simulation = simulate(find("conventional").unwrap(), "", 0, &ReplayOptions::default()).unwrap();
     let stopped = simulation.run(&mut Listed::new(trace), &mut Watch { stop: true, ..Watch::default() });
