@@ -63,7 +63,7 @@ pub use protocol::{Failure, Io, IoKind, IoResult, Reply, Request};
 pub use reading::{JournalEntry, JournalState};
 use recover::{NewEpoch, Recovery};
 use ring::Slots;
-pub use room::{GATHER, JournalLength, JournalNeed, JournalTooShort, drive_with_room};
+pub use room::{GATHER, JournalLength, JournalNeed, JournalTooShort};
 use running::{End, Running};
 pub use setup::Setup;
 pub use stack::{Stack, StackSetup};

@@ -6,10 +6,7 @@
 use std::fmt;
 
 use super::journal::{self, Coding};
-use imbrex_core::drive::DrivePreset;
 use imbrex_core::layer::{JournalFacts, REGION_RECORDS, TranslationLayer};
-use imbrex_core::recording::Recording;
-use imbrex_core::space::{Space, superblock_blocks};
 
 /// Records gathered before a commit starts of its own accord, unless a number is chosen.
 pub const GATHER: usize = 1024;
@@ -189,27 +186,6 @@ impl JournalLength {
             };
         }
     }
-}
-
-/// `drive` with conventional blocks for what a volume keeps beside the layer that `make` makes in a space: superblocks, a
-/// journal with `gather` records gathered before a commit, and `sums` blocks of checksums. An interlaced disk leaves top
-/// tracks empty for them, as [`DrivePreset::with_conventional`] says. Any other drive, and one that cannot have that many,
-/// is left as it is.
-///
-/// # Errors
-/// When the layer cannot be made on the drive, however long its journal is.
-pub fn drive_with_room<E: From<JournalTooShort> + fmt::Display>(
-    drive: &DrivePreset,
-    journal_blocks: Option<u32>,
-    gather: usize,
-    sums: u64,
-    make: impl Fn(Space) -> Result<Box<dyn TranslationLayer>, E>,
-) -> Result<DrivePreset, E> {
-    let Ok(media) = drive.media(Recording::Interlaced) else { return Ok(drive.clone()) };
-    let (whole, block_bytes) = (Space::of(media.as_ref(), 0), drive.block_bytes);
-    let length = JournalLength::chosen(journal_blocks, whole.conventional_blocks);
-    let (journal, _) = length.settle(block_bytes, gather, |_| make(whole.clone().ample()))?;
-    Ok(drive.with_conventional(Space::beside_one(superblock_blocks(block_bytes), journal) + sums))
 }
 
 /// The longest journal beside which a layer can be made: one of the first length can, of the second none.

@@ -7,6 +7,8 @@ use super::interlaced;
 use super::sizing::with_units;
 use super::{DriveError, DrivePreset, MediaSpec, TimingSpec};
 use crate::mechanics::GeometryError;
+use crate::recording::Recording;
+use crate::space::{Space, superblock_blocks};
 
 /// What of a drive is to be another than its preset says.
 #[derive(Copy, Clone, PartialEq, Default, Debug)]
@@ -89,6 +91,18 @@ impl DrivePreset {
             _ => None,
         };
         Self { media: media.unwrap_or_else(|| self.media.clone()), ..self.clone() }
+    }
+
+    /// This disk with conventional blocks for what a volume of one layer keeps beside the layer's own: superblocks,
+    /// journals of the length that `journal` finds for the whole disk, and `sums` blocks of checksums. Any disk that is
+    /// not an interlaced one stays as it is.
+    ///
+    /// # Errors
+    /// What `journal` fails with.
+    pub fn with_room<E>(&self, sums: u64, journal: impl FnOnce(&Space) -> Result<u32, E>) -> Result<Self, E> {
+        let Ok(media) = self.media(Recording::Interlaced) else { return Ok(self.clone()) };
+        let journal_blocks = journal(&Space::of(media.as_ref(), 0))?;
+        Ok(self.with_conventional(Space::beside_one(superblock_blocks(self.block_bytes), journal_blocks) + sums))
     }
 
     /// This drive with another capacity, as [`DrivePreset::with_capacity`] says, and other zones. Zones of another

@@ -3,7 +3,7 @@
 use imbrex::drive::DrivePreset;
 use imbrex::layers::below::BelowConfig;
 use imbrex::layers::{self, LayerInfo};
-use imbrex::perform::{GATHER, drive_with_room};
+use imbrex::perform::{GATHER, JournalLength};
 use imbrex::recording::Recording;
 use imbrex::space::Space;
 
@@ -11,7 +11,7 @@ use super::{FormatOptions, VolumeError};
 use crate::sums::Checksums;
 
 /// The drive for member number `member` of a volume, with conventional blocks for what a volume keeps there, as
-/// [`drive_with_room`] says.
+/// [`DrivePreset::with_room`] says.
 ///
 /// # Errors
 /// When the layer cannot be made on the drive, however long its journal is.
@@ -44,7 +44,11 @@ fn beside(
         return Ok(drive.clone());
     }
     let sums = checksums.map_or(0, |checksums| checksums.blocks(drive.blocks(), drive.block_bytes));
-    drive_with_room(drive, journal_blocks, GATHER, sums, |space| {
-        Ok(layer.build(&Space { spares_ram: true, ..space }, config)?)
+    drive.with_room(sums, |whole| {
+        let ample = Space { spares_ram: true, ..whole.clone().ample() };
+        let length = JournalLength::chosen(journal_blocks, whole.conventional_blocks);
+        let (journal, _) =
+            length.settle(drive.block_bytes, GATHER, |_| layer.build(&ample, config).map_err(VolumeError::from))?;
+        Ok(journal)
     })
 }

@@ -1,15 +1,18 @@
 //! A layer as configured: whether it can be made on a drive, how large the drive must be, and how it is simulated.
 
+use std::borrow::Cow;
+
 use super::bands;
 use super::device::Device;
 use super::error::ReplayError;
 use super::options::ReplayOptions;
-use super::room::{build, disk, roomy, whole};
+use super::room::{build, disk, whole};
 use super::simulation::Simulation;
 use imbrex_core::block::Pba;
 use imbrex_core::drive::DrivePreset;
 use imbrex_core::recording::Recording;
 use imbrex_core::space::{Home, METADATA_COPIES, Space};
+use imbrex_engine::JournalLength;
 use imbrex_layers::below::BelowConfig;
 use imbrex_layers::{self as layers, ConfigError, LayerInfo};
 
@@ -36,7 +39,7 @@ impl Configured<'_> {
     pub fn capacity(&self, drive: &DrivePreset, options: &ReplayOptions) -> Result<u64, ReplayError> {
         let Self { layer, config, buffer_blocks } = *self;
         if layer.recording != Recording::Cached {
-            let drive = roomy(drive, self, options)?;
+            let drive = self.roomy(drive, options)?;
             let space = whole(&disk(&drive, layer.recording)?, buffer_blocks);
             return Ok(build(layer, config, &space, drive.block_bytes, options)?.0.capacity());
         }
@@ -80,6 +83,28 @@ impl Configured<'_> {
         }
         let reason = format!("no size of {} leaves room for {needed} blocks", preset.name);
         Err(last.unwrap_or(ConfigError::Space { layer: self.layer.name, reason }.into()))
+    }
+
+    /// The drive with conventional blocks for the layer's journal under `as_live`, as a volume is formatted on it.
+    ///
+    /// # Errors
+    /// When the layer cannot be made on it, whatever the journal takes.
+    pub(super) fn roomy<'d>(
+        &self,
+        drive: &'d DrivePreset,
+        options: &ReplayOptions,
+    ) -> Result<Cow<'d, DrivePreset>, ReplayError> {
+        let Self { layer, config, buffer_blocks } = *self;
+        if !options.as_live || layer.recording != Recording::Interlaced {
+            return Ok(Cow::Borrowed(drive));
+        }
+        let roomy = drive.with_room(0, |whole| {
+            let ample = Space { buffer_blocks, ..whole.clone().ample() };
+            let length = JournalLength::chosen(options.journal_blocks, whole.conventional_blocks);
+            let make = |_| layer.build(&ample, config).map_err(ReplayError::from);
+            length.settle(drive.block_bytes, options.gather, make).map(|(journal, _)| journal)
+        });
+        roomy.map(Cow::Owned)
     }
 
     /// The layer on an empty `disk`.

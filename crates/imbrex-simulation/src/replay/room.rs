@@ -1,9 +1,6 @@
 //! The drive of a preset, the space that a layer may use there, and the layer in it.
 
-use std::borrow::Cow;
-
 use super::bands;
-use super::configured::Configured;
 use super::device::{Device, NoTime, Timing};
 use super::error::ReplayError;
 use super::options::ReplayOptions;
@@ -12,7 +9,7 @@ use imbrex_core::layer::{TranslationLayer, Unsafe};
 use imbrex_core::mechanics::{FlashTimes, Mechanics};
 use imbrex_core::recording::Recording;
 use imbrex_core::space::{Space, superblock_blocks};
-use imbrex_engine::{JournalLength, drive_with_room};
+use imbrex_engine::JournalLength;
 use imbrex_layers::LayerInfo;
 
 impl Timing for Mechanics {
@@ -58,23 +55,6 @@ pub fn disk(drive: &DrivePreset, recording: Recording) -> Result<Device, DriveEr
         DriveTiming::Flash(times) => Box::new(times),
     };
     Ok(Device::new(media, timing, drive.block_bytes))
-}
-
-/// The drive with conventional blocks for the journal of the layer under `as_live`, as a volume is formatted on it.
-///
-/// # Errors
-/// When the layer cannot be made on it, whatever the journal takes.
-pub(super) fn roomy<'a>(
-    drive: &'a DrivePreset,
-    configured: &Configured<'_>,
-    options: &ReplayOptions,
-) -> Result<Cow<'a, DrivePreset>, ReplayError> {
-    let Configured { layer, config, buffer_blocks } = *configured;
-    if !options.as_live || layer.recording != Recording::Interlaced {
-        return Ok(Cow::Borrowed(drive));
-    }
-    let make = |space| Ok(layer.build(&Space { buffer_blocks, ..space }, config)?);
-    Ok(Cow::Owned(drive_with_room::<ReplayError>(drive, options.journal_blocks, options.gather, 0, make)?))
 }
 
 /// The device of `drive`, with accesses that take no time.

@@ -56,7 +56,7 @@ impl Setup<'_> {
         let buffer_blocks = self.buffer_blocks()?;
         let configured = Configured { layer: self.layer, config: self.config, buffer_blocks };
         let recording = self.layer.recording;
-        let drive = room::roomy(self.drive, &configured, options)?;
+        let drive = configured.roomy(self.drive, options)?;
         let disk = match recording {
             Recording::Cached => stack(self, &configured, options)?,
             _ if options.untimed => room::untimed(&drive, recording)?,
