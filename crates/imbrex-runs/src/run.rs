@@ -13,7 +13,6 @@ use crate::case::Case;
 use crate::plan::Plan;
 use crate::row::Row;
 use crate::seen::Seen;
-use crate::series;
 use crate::specification::Specification;
 use crate::workload::Known;
 
@@ -53,23 +52,18 @@ fn run(
     progress: &Progress,
 ) -> Result<Run> {
     let looks = || Looks::new(&workload.info, case.layer.name, case.drive.block_bytes);
-    let mut watching = Watching {
-        windows: Vec::new(),
-        looks: specification.contents.is_some().then(looks),
-        seen: Seen::new(&workload.info, case.layer),
-    };
+    let mut watching =
+        Watching { looks: specification.contents.is_some().then(looks), seen: Seen::new(&workload.info, case.layer) };
     let row = plan.chosen_for(workload, case)?.replay(workload, case, progress, &mut watching)?;
-    let point = |row| serde_json::to_value(series::point(&workload.info, case.layer.name, row));
     Ok(Run {
         row,
-        series: watching.windows.iter().map(point).collect::<Result<_, _>>()?,
+        series: watching.seen.windows()?,
         contents: watching.looks.map_or_else(|| Ok(Vec::new()), |looks| looks.rows())?,
         units: watching.seen.units(),
     })
 }
 
 struct Watching<'a> {
-    windows: Vec<WindowOutcome>,
     /// Every part of it, which is much more than a page draws.
     looks: Option<Looks<'a>>,
     seen: Seen<'a>,
@@ -77,7 +71,7 @@ struct Watching<'a> {
 
 impl Observer for Watching<'_> {
     fn row(&mut self, row: &WindowOutcome) {
-        self.windows.push(row.clone());
+        self.seen.row(row);
     }
 
     fn bands(&mut self, look: &BandsLook) {
