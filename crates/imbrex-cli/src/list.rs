@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use imbrex::drive::DrivePreset;
+use imbrex::event::Counter;
 use imbrex::layers;
 use imbrex::trace::profiles::{Profile, Volume};
 use imbrex::trace::workloads::built_in;
@@ -47,20 +48,13 @@ struct Layer {
     summary: &'static str,
     buffered: bool,
     fields: Vec<Field>,
-    counters: Vec<Counter>,
+    counters: &'static [Counter],
 }
 
 #[derive(Serialize)]
 struct Field {
     key: &'static str,
     default: &'static str,
-    meaning: &'static str,
-}
-
-#[derive(Serialize)]
-struct Counter {
-    key: &'static str,
-    unit: &'static str,
     meaning: &'static str,
 }
 
@@ -117,11 +111,9 @@ impl List {
 fn list_layers(output: Output) -> Result<()> {
     let layer = |info: &layers::LayerInfo| {
         let fields = info.fields.iter().map(|f| Field { key: f.key, default: f.default, meaning: f.meaning }).collect();
-        let counters =
-            info.counters().iter().map(|c| Counter { key: c.key, unit: c.unit, meaning: c.meaning }).collect();
         let layers::LayerInfo { name, source, summary, buffered, .. } = *info;
         let family = Families::of(info.family).name();
-        Layer { name, family, source, summary, buffered, fields, counters }
+        Layer { name, family, source, summary, buffered, fields, counters: info.counters() }
     };
     let layers: Vec<_> = layers::known().map(layer).collect();
     output.write(&layers, || {

@@ -81,7 +81,7 @@ impl Event {
 pub const MOST_COUNTERS: usize = 16;
 
 /// A counter that one layer declares, in [`crate::layer::Facts::counters`]. Results have it as `counters.<key>`.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Counter {
     /// Its name in results, in snake case.
     pub key: &'static str,
