@@ -154,7 +154,7 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
     Setting::check(&args.settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
     if let Some(load) = args.alone {
         let [case] = cases.as_slice() else { bail!("--alone takes one layer") };
-        let row = measure((case, &configured(case, args)), load, scale)?;
+        let row = measure(case, &configured(case, args), load, scale)?;
         return print_line(serde_json::to_string(&row)?);
     }
     let mut earlier = args.against.as_deref().map(|file| Earlier::read(file, args.quick)).transpose()?;
@@ -225,9 +225,8 @@ fn in_a_process(case: &Case, load: Load, args: &Args) -> Result<Measured> {
     serde_json::from_slice(&output.stdout).with_context(what).map_err(one_message)
 }
 
-fn measure(subject: (&Case, &toml::Table), load: Load, scale: Scale) -> Result<Measured> {
-    let (case, config) = subject;
-    let pilot = replay(subject, load, (2 * PILOT, PILOT), true)?;
+fn measure(case: &Case, config: &toml::Table, load: Load, scale: Scale) -> Result<Measured> {
+    let pilot = replay(case, config, load, 2 * PILOT, PILOT, true)?;
     let requests = ((PILOT as f64 / pilot.seconds * SECONDS) as u64).clamp(PILOT, scale.requests - scale.lead_in);
     // What was buffered or mapped in the lead-in is written again; and a disk without a buffer has used up its spare
     // space, unless it rewrites from the first block on.
@@ -254,7 +253,7 @@ fn measure(subject: (&Case, &toml::Table), load: Load, scale: Scale) -> Result<M
     };
     for _ in 0..scale.repetitions.div_ceil(2) {
         for prefetch in [false, true] {
-            let run = replay(subject, load, (lead_in + requests, lead_in), prefetch)?;
+            let run = replay(case, config, load, lead_in + requests, lead_in, prefetch)?;
             let written = run.outcome.media_write_blocks.total();
             let media = written + run.outcome.media_read_blocks.total();
             let host = requests as f64 / run.seconds;
@@ -285,12 +284,7 @@ struct Run {
 }
 
 /// Replays uniform writes of single blocks; the clock starts after the lead-in, and what is counted does.
-fn replay(
-    (case, config): (&Case, &toml::Table),
-    load: Load,
-    (requests, lead_in): (u64, u64),
-    prefetch: bool,
-) -> Result<Run> {
+fn replay(case: &Case, config: &toml::Table, load: Load, requests: u64, lead_in: u64, prefetch: bool) -> Result<Run> {
     let range_bytes = load.footprint_gib() << 30;
     let spec = requests::spec(Pattern::Uniform, range_bytes, requests);
     let stream = requests::generate(&spec)?;
@@ -302,7 +296,7 @@ fn replay(
     let buffer_blocks = (blocks_of(load) * BUFFER_PERCENT / 100).max(room);
     let workload = Workload::Synthetic(spec);
     let before = memory::status_bytes("VmRSS:").ok();
-    let (_, simulation) = case.simulation(config, &workload, (range_bytes, buffer_blocks), &options)?;
+    let (_, simulation) = case.simulation(config, &workload, range_bytes, buffer_blocks, &options)?;
     let mapped_blocks = if case.layer.buffered { buffer_blocks } else { simulation.capacity() };
     let mut clock = Clock { lead_in, begun: Instant::now(), resident: None };
     let outcome = simulation.run(&mut InMemory::new(stream), &mut clock)?;

@@ -50,6 +50,14 @@ struct Log {
     amplification: f64,
 }
 
+/// What is compared in a regime.
+struct Logs {
+    /// A log on arrays.
+    straight: Log,
+    /// The layers, replayed.
+    replayed: [Log; LAYERS.len()],
+}
+
 /// Adds the rates of layers and of arrays, and their ratios.
 pub fn measure(scale: Scale, report: &mut Report) -> anyhow::Result<()> {
     let mut measured = Vec::new();
@@ -59,7 +67,7 @@ pub fn measure(scale: Scale, report: &mut Report) -> anyhow::Result<()> {
         add_rates(regime, &logs, report);
         measured.push((regime.name, logs));
     }
-    for (regime, (straight, replayed)) in measured {
+    for (regime, Logs { straight, replayed }) in measured {
         for (layer, log) in LAYERS.iter().zip(replayed) {
             let name = format!("{layer} untimed / straight line log, {regime}");
             report.add(name, log.rate.0 / straight.rate.0, "x", "with prefetching; by blocks of the host");
@@ -75,8 +83,7 @@ fn drive() -> anyhow::Result<DrivePreset> {
     Ok(DrivePreset { block_bytes: BLOCK_BYTES as u32, media, ..DrivePreset::named(DRIVE)? })
 }
 
-/// The straight line, and the layers.
-fn logs(regime: &Regime, scale: Scale) -> anyhow::Result<(Log, [Log; LAYERS.len()])> {
+fn logs(regime: &Regime, scale: Scale) -> anyhow::Result<Logs> {
     let map_blocks = (f64::from(BANDS * BAND_BLOCKS) * (1.0 - SPARE_FRACTION)) as u32;
     let (lead_in, timed) = (scale.lead_in * regime.lead_in, scale.requests - scale.lead_in);
     let spec = requests::spec(Pattern::Uniform, u64::from(map_blocks) * BLOCK_BYTES, lead_in + timed);
@@ -103,7 +110,7 @@ fn logs(regime: &Regime, scale: Scale) -> anyhow::Result<(Log, [Log; LAYERS.len(
             log.amplification = outcome.write_amplification;
         }
     }
-    Ok((straight, replayed))
+    Ok(Logs { straight, replayed })
 }
 
 fn write(log: &mut ArrayLog, requests: &[TraceRequest]) {
@@ -123,7 +130,8 @@ fn replay(
     Ok(setup.simulation(options)?.run_timed(&mut InMemory::new(stream), &mut ())?)
 }
 
-fn add_rates(regime: &Regime, (straight, replayed): &(Log, [Log; LAYERS.len()]), report: &mut Report) {
+fn add_rates(regime: &Regime, logs: &Logs, report: &mut Report) {
+    let Logs { straight, replayed } = logs;
     let written = |log: &Log| format!("{:.2} blocks written for each of the host's", log.amplification);
     let name = format!("straight line log, {}", regime.name);
     report.add(name, straight.rate.0, "blocks/s", format!("greedy cleaning on arrays; {}", written(straight)));

@@ -10,6 +10,8 @@ use clap::Args;
 use imbrex::contents::Contents;
 use imbrex::replay::BandsLook;
 use imbrex::trace::TraceInfo;
+#[cfg(feature = "pictures")]
+use imbrex_pictures::Panel;
 use imbrex_runs::bands::Looks;
 use imbrex_runs::moment::Moment;
 #[cfg(feature = "pictures")]
@@ -115,16 +117,15 @@ fn picture(looks: &Looks<'_>) -> Result<Vec<u8>> {
     let all = || looks.all().iter();
     match looks.all().first().map(|look| &look.contents) {
         Some(Contents::Tracks(_)) => {
-            let panels: Vec<_> = all().map(|look| (caption(look), look.contents.tracks())).collect();
-            imbrex_pictures::tracks(&title, &panels)
+            let panel = |look| Panel { caption: caption(look), units: look.contents.tracks() };
+            imbrex_pictures::tracks(&title, &all().map(panel).collect::<Vec<_>>())
         }
         Some(Contents::Zones(_)) => {
-            let panels: Vec<_> = all().map(|look| (caption(look), look.contents.zones())).collect();
-            imbrex_pictures::zones(&title, &panels)
+            let panel = |look| Panel { caption: caption(look), units: look.contents.zones() };
+            imbrex_pictures::zones(&title, &all().map(panel).collect::<Vec<_>>())
         }
         _ => {
-            let bands = |look: &BandsLook| look.contents.bands().to_vec();
-            let panel = |look| imbrex_pictures::BandsPanel { caption: caption(look), bands: bands(look) };
+            let panel = |look| Panel { caption: caption(look), units: look.contents.bands() };
             imbrex_pictures::bands(&title, &all().map(panel).collect::<Vec<_>>())
         }
     }

@@ -51,7 +51,7 @@ impl Compare {
         drop(reading);
         let progress = Progress::new("replaying", plan.requests(&known));
         let is_seen = page.is_some();
-        let run = |workload, case: &_| seen::replay(is_seen, &plan.chosen, (workload, case), &progress);
+        let run = |workload, case: &_| seen::replay(is_seen, &plan.chosen, workload, case, &progress);
         let (rows, seen): (Vec<_>, Vec<_>) = plan.each(&known, run)?.into_iter().unzip();
         drop(progress);
         if let Some(page) = page {

@@ -147,7 +147,7 @@ impl Kind {
     ) -> Result<(Row, Seen<'a>)> {
         let case = Case { layer: layers::find(variant.layer)?, drive: self.drive()?, fit: Fit::Given };
         let chosen = Chosen::new(self.buffer.parse()?, options.clone(), variant.settings)?;
-        seen::replay(is_seen, &chosen, (workload, &case), progress)
+        seen::replay(is_seen, &chosen, workload, &case, progress)
     }
 }
 

@@ -81,6 +81,20 @@ pub enum Data {
     Mixed,
 }
 
+/// What a measurement rests on.
+#[derive(Copy, Clone)]
+pub struct Replayed {
+    /// What was replayed.
+    pub data: Data,
+    /// Requests of it.
+    pub requests: u64,
+}
+
+impl Replayed {
+    /// Before any run.
+    pub const NOTHING: Self = Self { data: Data::Real, requests: 0 };
+}
+
 impl Verdict {
     /// The word for it.
     pub fn name(self) -> &'static str {
@@ -137,8 +151,9 @@ impl<M: Described> Claim<M> {
     }
 
     /// The claim beside a measurement.
-    pub fn finding(&self, paper: &'static str, measured: Measured, (data, requests): (Data, u64)) -> Finding {
+    pub fn finding(&self, paper: &'static str, measured: Measured, replayed: Replayed) -> Finding {
         let Measured { value, note } = measured;
+        let Replayed { data, requests } = replayed;
         Finding {
             schema: SCHEMA,
             paper,

@@ -45,7 +45,7 @@ fn bars(results: &Results, study: &Study, figure: &Figure) -> Vec<Bar> {
     for workload in study.workloads(results.paper) {
         for (variant, metric) in study.variants.iter().flat_map(|name| figure.metrics.iter().map(move |m| (*name, *m)))
         {
-            bars.extend(bar(results, (study, figure), workload, variant, metric));
+            bars.extend(bar(results, study, figure, workload, variant, metric));
         }
     }
     bars
@@ -53,7 +53,8 @@ fn bars(results: &Results, study: &Study, figure: &Figure) -> Vec<Bar> {
 
 fn bar(
     results: &Results,
-    (study, figure): (&Study, &Figure),
+    study: &Study,
+    figure: &Figure,
     workload: &'static str,
     variant: &'static str,
     metric: Metric,

@@ -2,6 +2,7 @@
 //! takes longer than in the run in which nothing is asked for.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 
 use anyhow::{Result, anyhow};
 use imbrex::drive::DrivePreset;
@@ -19,7 +20,7 @@ use imbrex_terminal::progress::Progress;
 use imbrex_terminal::table::{bytes, count, milliseconds, number, seconds, table};
 use serde::Serialize;
 
-use super::claim::Data;
+use super::claim::{Data, Replayed};
 use super::measure::Grown;
 use super::paper::{Asked, Growth, Paper};
 
@@ -130,7 +131,7 @@ pub fn runs(
         watch.requests.sort_unstable_by_key(|request| request.number);
         Ok((asked, row, watch))
     })?;
-    let shown = shown_s(&watched);
+    let shown_s = shown_s(&watched);
     let rate = bytes_per_second(&drive)?;
     let mut runs = Vec::new();
     let mut without = None;
@@ -139,19 +140,19 @@ pub fn runs(
             without = Some(watch);
         }
         let without = without.unwrap_or(watch);
-        let sums = Sums::of(asked.name, growth.workload, (row, rate), &increases(watch, without));
-        runs.push(Run { name: asked.name, sums, dots: dots(asked.name, watch, without, shown) });
+        let sums = Sums::of(asked.name, growth.workload, row, rate, &increases(watch, without));
+        runs.push(Run { name: asked.name, sums, dots: dots(asked.name, watch, without, &shown_s) });
     }
     Ok(runs)
 }
 
 /// The time that pictures show, in seconds. A run that holds everybody up does not say how long.
-fn shown_s(watched: &[(&Asked, Row, Watch)]) -> (f64, f64) {
+fn shown_s(watched: &[(&Asked, Row, Watch)]) -> Range<f64> {
     let paced = watched.iter().filter(|(asked, ..)| asked.bound_ms != Some(BLOCKING_MS));
     let grown = paced.filter_map(|(_, row, _)| row.outcome.growth);
     let begun_s = grown.clone().map(|growth| growth.begun_s).fold(f64::INFINITY, f64::min);
     let end_s = grown.map(|growth| growth.begun_s + growth.seconds).fold(0.0, f64::max);
-    (begun_s - AROUND_S, end_s + AROUND_S)
+    begun_s - AROUND_S..end_s + AROUND_S
 }
 
 /// The disk of a run.
@@ -207,10 +208,10 @@ fn increase_ms(one: &ServedRequest, other: &ServedRequest) -> f64 {
 }
 
 /// The slowest of each group of requests, of those that arrive in the time shown.
-fn dots(run: &'static str, watch: &Watch, without: &Watch, (from_s, to_s): (f64, f64)) -> Vec<Dot> {
+fn dots(run: &'static str, watch: &Watch, without: &Watch, shown_s: &Range<f64>) -> Vec<Dot> {
     let arrival_s = |request: &ServedRequest| request.arrival_ns as f64 / 1e9;
     let pairs = watch.requests.iter().zip(&without.requests);
-    let shown: Vec<_> = pairs.filter(|(one, _)| (from_s..to_s).contains(&arrival_s(one))).collect();
+    let shown: Vec<_> = pairs.filter(|(one, _)| shown_s.contains(&arrival_s(one))).collect();
     let slowest = |group: &[(&ServedRequest, &ServedRequest)]| {
         let (one, other) = *group.iter().max_by_key(|(one, _)| one.latency_ns)?;
         let arrival_s = arrival_s(one);
@@ -227,7 +228,7 @@ fn dots(run: &'static str, watch: &Watch, without: &Watch, (from_s, to_s): (f64,
 }
 
 impl Sums {
-    fn of(run: &'static str, workload: &'static str, (row, rate): (&Row, f64), increases: &[Increase]) -> Self {
+    fn of(run: &'static str, workload: &'static str, row: &Row, rate: f64, increases: &[Increase]) -> Self {
         let outcome = &row.outcome;
         let growth = outcome.growth.unwrap_or_default();
         let end_s = growth.begun_s + growth.seconds;
@@ -329,7 +330,7 @@ pub fn write(growth: &Growth, runs: &[Run], folder: &NewFolder) -> Result<()> {
 }
 
 /// What the runs are made from.
-pub fn data(runs: &[Run]) -> (Data, u64) {
-    let Some(first) = runs.first() else { return (Data::of(0, 0), 0) };
-    (Data::of(usize::from(first.sums.synthetic), 1), first.sums.requests)
+pub fn replayed(runs: &[Run]) -> Replayed {
+    let Some(first) = runs.first() else { return Replayed::NOTHING };
+    Replayed { data: Data::of(usize::from(first.sums.synthetic), 1), requests: first.sums.requests }
 }

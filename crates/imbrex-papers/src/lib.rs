@@ -228,7 +228,7 @@ impl Reproduce {
             named.push((name, Known::survey(workload, self.requests, None, &progress)?));
         }
         let drive = named_drive(paper.drive)?;
-        turnover::points(figure, &named, (&drive, paper.prefill), jobs)
+        turnover::points(figure, &named, &drive, paper.prefill, jobs)
     }
 
     /// The workloads, and how they write if the paper shows it.
@@ -269,8 +269,8 @@ fn write_studies(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>,
     if !results.paper.sweeps.is_empty() {
         sweep::write(&results.sweeps, folder)?;
     }
-    if let Some(numbers) = results.paper.locality {
-        locality::write(&results.localities, numbers, folder)?;
+    if let Some(figures) = results.paper.locality {
+        locality::write(&results.localities, figures, folder)?;
     }
     #[cfg(feature = "pictures")]
     pictures::write(results, folder)?;

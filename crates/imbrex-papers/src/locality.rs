@@ -14,6 +14,8 @@ use imbrex_terminal::output::csv;
 use imbrex_terminal::progress::Progress;
 use serde::Serialize;
 
+use super::paper::LocalityFigures;
+
 /// Where writes are shown, as many are picked, evenly.
 const SHOWN_WRITES: usize = 4000;
 /// Requests read at a time.
@@ -104,7 +106,8 @@ struct ShownWrite {
 }
 
 /// Writes the data of both figures.
-pub fn write(localities: &[Locality], (periods, ranges): (&str, &str), folder: &NewFolder) -> Result<()> {
+pub fn write(localities: &[Locality], figures: LocalityFigures, folder: &NewFolder) -> Result<()> {
+    let LocalityFigures { periods, ranges } = figures;
     let of_workload = |locality: &Locality| {
         let Locality { workload, synthetic, ref periods, .. } = *locality;
         let (schema, buffer_blocks) = (PERIODS, periods.buffer_blocks);

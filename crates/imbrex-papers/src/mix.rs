@@ -16,7 +16,7 @@ use imbrex_terminal::progress::Progress;
 use imbrex_terminal::table::{grid, number, percent};
 use serde::Serialize;
 
-use super::claim::Data;
+use super::claim::{Data, Replayed};
 use super::measure::Part;
 use super::paper::{Mix, Variant};
 
@@ -121,7 +121,7 @@ pub fn points(
         let mut from_request = 0;
         let points = rows.0.iter().map(|window| {
             let half = usize::from(from_request >= first);
-            let point = Point::of(variant.name, (half, mix.halves[half]), (from_request, window), row.block_bytes);
+            let point = Point::of(variant.name, half, mix.halves[half], from_request, window, row.block_bytes);
             from_request += window.requests;
             Point { synthetic: matches!(workloads[half], Workload::Profile(_)), ..point }
         });
@@ -144,8 +144,10 @@ fn followed(workloads: &[Workload], writes: u64) -> Result<(Known, u64)> {
 impl Point {
     fn of(
         variant: &'static str,
-        (half, workload): (usize, &'static str),
-        (from_request, row): (u64, &WindowOutcome),
+        half: usize,
+        workload: &'static str,
+        from_request: u64,
+        row: &WindowOutcome,
         block_bytes: u32,
     ) -> Self {
         let mut point = Self {
@@ -227,9 +229,10 @@ pub fn write(points: &[Point], folder: &NewFolder) -> Result<()> {
 }
 
 /// What the points are made from.
-pub fn data(points: &[Point]) -> (Data, u64) {
-    let Some(first) = points.first() else { return (Data::of(0, 0), 0) };
+pub fn replayed(points: &[Point]) -> Replayed {
+    let Some(first) = points.first() else { return Replayed::NOTHING };
     let own: Vec<_> = points.iter().filter(|point| point.variant == first.variant).collect();
     let synthetic = own.iter().filter(|point| point.synthetic).count();
-    (Data::of(synthetic, own.len()), own.iter().map(|point| point.requests).sum())
+    let requests = own.iter().map(|point| point.requests).sum();
+    Replayed { data: Data::of(synthetic, own.len()), requests }
 }

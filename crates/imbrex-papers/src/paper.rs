@@ -27,8 +27,8 @@ pub struct Paper {
     pub readings: Option<&'static str>,
     /// The volumes; each is a profile too.
     pub workloads: &'static [&'static str],
-    /// The numbers of the figures that show how soon its workloads write blocks again, and where they write; if any do.
-    pub locality: Option<(&'static str, &'static str)>,
+    /// The figures that show its workloads themselves, if any do.
+    pub locality: Option<LocalityFigures>,
     /// Every configuration that takes part. The first is what the paper proposes.
     pub variants: &'static [Variant],
     /// The comparisons of them, each with tables and pictures of its own.
@@ -43,6 +43,15 @@ pub struct Paper {
     pub sweeps: &'static [Sweep],
     /// What the paper says.
     pub claims: &'static [Claim],
+}
+
+/// The numbers of the figures that show how workloads write.
+#[derive(Copy, Clone)]
+pub struct LocalityFigures {
+    /// Of the one that shows how soon they write blocks again.
+    pub periods: &'static str,
+    /// Of the one that shows where they write.
+    pub ranges: &'static str,
 }
 
 /// A layer in a configuration.

@@ -95,7 +95,7 @@ fn workloads(results: &Results) -> String {
 
 fn bars(results: &Results, study: &Study, figure: &Figure) -> String {
     let workloads = study.workloads(results.paper);
-    let cell = |workload: &str, variant: &str| bar(results, (study, figure), workload, variant);
+    let cell = |workload: &str, variant: &str| bar(results, study, figure, workload, variant);
     if study.variants.len() > MOST_COLUMNS {
         let headings: Vec<_> = workloads.iter().map(|workload| format!(">{}", named(results, workload))).collect();
         let rows = study.variants.iter().map(|variant| {
@@ -121,7 +121,7 @@ fn named(results: &Results, workload: &str) -> String {
 }
 
 /// A bar in numbers: its parts from the bottom, or what it is and over what the first variant's is.
-fn bar(results: &Results, (study, figure): (&Study, &Figure), workload: &str, variant: &str) -> String {
+fn bar(results: &Results, study: &Study, figure: &Figure, workload: &str, variant: &str) -> String {
     let behind = results.row(workload, variant).and_then(Row::behind);
     if let (Some(behind), [metric]) = (behind, figure.metrics)
         && metric.is_latency()

@@ -4,7 +4,7 @@ mod measuring;
 
 use imbrex_runs::row::Row;
 
-use super::claim::{Claim, Data, Finding};
+use super::claim::{Claim, Data, Finding, Replayed};
 use super::locality::Locality;
 use super::measure::Scope;
 use super::metric::Metric;
@@ -70,22 +70,22 @@ impl Results {
     /// Every claim beside what was measured.
     pub fn findings(&self) -> Vec<Finding> {
         let finding = |claim: &'static Claim| {
-            let data = match claim.measure.sweep() {
-                Some(sweep) => sweep::data(&self.sweeps, sweep),
-                None if claim.measure.is_of_the_mix() => mix::data(&self.mix),
-                None if claim.measure.is_of_the_growth() => growth::data(&self.growth),
-                None => self.data(claim.measure.scope()),
+            let replayed = match claim.measure.sweep() {
+                Some(sweep) => sweep::replayed(&self.sweeps, sweep),
+                None if claim.measure.is_of_the_mix() => mix::replayed(&self.mix),
+                None if claim.measure.is_of_the_growth() => growth::replayed(&self.growth),
+                None => self.replayed(claim.measure.scope()),
             };
-            claim.finding(self.paper.name, self.measured(&claim.measure), data)
+            claim.finding(self.paper.name, self.measured(&claim.measure), replayed)
         };
         self.paper.claims.iter().map(finding).collect()
     }
 
     /// What these workloads are, and how many requests they have in all.
-    fn data(&self, scope: Scope) -> (Data, u64) {
+    fn replayed(&self, scope: Scope) -> Replayed {
         let rows: Vec<_> = self.within(scope).filter_map(|workload| self.row(workload, self.subject())).collect();
-        let synthetic = rows.iter().filter(|row| row.synthetic).count();
-        (Data::of(synthetic, rows.len()), rows.iter().map(|row| row.outcome.requests).sum())
+        let data = Data::of(rows.iter().filter(|row| row.synthetic).count(), rows.len());
+        Replayed { data, requests: rows.iter().map(|row| row.outcome.requests).sum() }
     }
 
     fn within(&self, scope: Scope) -> impl Iterator<Item = &'static str> {

@@ -24,7 +24,7 @@ use imbrex_terminal::progress::Progress;
 use imbrex_terminal::table::{bytes, count, milliseconds, number, table};
 use serde::Serialize;
 
-use super::claim::Data;
+use super::claim::{Data, Replayed};
 
 /// The version of [`Point`].
 const SCHEMA: &str = "imbrex.sweep/1";
@@ -218,7 +218,7 @@ pub fn points(
         let settings: Vec<_> = settings.iter().map(String::as_str).collect();
         let chosen = Chosen::new(BufferSize::Blocks(sizes.blocks(sizes.cache)), options, &settings)?;
         let row = chosen.replay(&known, &case, &progress, &mut ())?;
-        Ok(Point::of(sweep, curve, (value, &sizes), &row))
+        Ok(Point::of(sweep, curve, value, &sizes, &row))
     })
 }
 
@@ -233,7 +233,7 @@ fn uniform(sizes: &Sizes, seed: Option<u64>) -> Result<Known> {
 }
 
 impl Point {
-    fn of(sweep: &Sweep, curve: &Curve, (value, sizes): (f64, &Sizes), row: &Row) -> Self {
+    fn of(sweep: &Sweep, curve: &Curve, value: f64, sizes: &Sizes, row: &Row) -> Self {
         let outcome = &row.outcome;
         let home = outcome.devices.last().map(|disk| &disk.outcome);
         let (rewritten, taken) =
@@ -285,8 +285,9 @@ pub fn write(points: &[Point], folder: &NewFolder) -> Result<()> {
 }
 
 /// What the points of a sweep are made from.
-pub fn data(points: &[Point], sweep: &str) -> (Data, u64) {
+pub fn replayed(points: &[Point], sweep: &str) -> Replayed {
     let of: Vec<_> = points.iter().filter(|point| point.sweep == sweep).collect();
     let synthetic = of.iter().filter(|point| point.synthetic).count();
-    (Data::of(synthetic, of.len()), of.iter().map(|point| point.requests).sum())
+    let requests = of.iter().map(|point| point.requests).sum();
+    Replayed { data: Data::of(synthetic, of.len()), requests }
 }

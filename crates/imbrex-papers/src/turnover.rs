@@ -53,7 +53,8 @@ type Run<'a> = (&'a (&'static str, Known), u64, (&'static str, &'static [&'stati
 pub fn points(
     figure: &Turnover,
     workloads: &[(&'static str, Known)],
-    (drive, prefill): (&DrivePreset, f64),
+    drive: &DrivePreset,
+    prefill: f64,
     jobs: usize,
 ) -> Result<Vec<Point>> {
     let reading = Progress::new("counting writes", workloads.iter().map(|(_, known)| known.range.requests).sum());

@@ -9,7 +9,7 @@ use imbrex_terminal::table::count;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::{COLOURS, FONT, LEGEND, WIDTH, legend};
+use crate::{COLOURS, FONT, LEGEND, Panel, WIDTH, legend};
 
 /// The height of a panel, and of the title above all.
 const PANEL: u32 = 300;
@@ -22,22 +22,14 @@ const COLD: (&str, RGBColor) = ("cold", COLOURS[0]);
 const LIVE: (&str, RGBColor) = ("live (heat is not kept)", COLOURS[4]);
 const FREE: (&str, RGBColor) = ("free: dead or not written", COLOURS[2]);
 
-/// The bands at a moment.
-pub struct BandsPanel {
-    /// When that is.
-    pub caption: String,
-    /// What they hold.
-    pub bands: Vec<BandContent>,
-}
-
 /// A panel for each moment, one below the other, as SVG.
-pub fn bands(title: &str, panels: &[BandsPanel]) -> Result<Vec<u8>> {
+pub fn bands(title: &str, panels: &[Panel<'_, BandContent>]) -> Result<Vec<u8>> {
     let mut text = String::new();
     draw(title, panels, &mut text).map_err(|e| anyhow!("cannot draw the bands: {e}"))?;
     Ok(text.into_bytes())
 }
 
-fn draw(title: &str, panels: &[BandsPanel], text: &mut String) -> Result<()> {
+fn draw(title: &str, panels: &[Panel<'_, BandContent>], text: &mut String) -> Result<()> {
     let height = TITLE + PANEL * panels.len() as u32;
     let whole = SVGBackend::with_string(text, (WIDTH, height)).into_drawing_area();
     whole.fill(&WHITE)?;
@@ -45,16 +37,16 @@ fn draw(title: &str, panels: &[BandsPanel], text: &mut String) -> Result<()> {
     for (panel, part) in panels.iter().zip(area.split_evenly((panels.len().max(1), 1))) {
         draw_panel(panel, &part)?;
     }
-    let is_told_apart = panels.iter().flat_map(|panel| &panel.bands).all(|band| band.hot.is_some());
+    let is_told_apart = panels.iter().flat_map(|panel| panel.units).all(|band| band.hot.is_some());
     legend(&whole, if is_told_apart { vec![HOT, COLD, FREE] } else { vec![LIVE, FREE] })?;
     whole.present()?;
     Ok(())
 }
 
-fn draw_panel(panel: &BandsPanel, area: &DrawingArea<SVGBackend, Shift>) -> Result<()> {
-    let bars = bars(&panel.bands);
-    let blocks = panel.bands.iter().map(|band| band.live + band.free()).max().unwrap_or(0);
-    let sums = BandSums::of(&panel.bands);
+fn draw_panel(panel: &Panel<'_, BandContent>, area: &DrawingArea<SVGBackend, Shift>) -> Result<()> {
+    let bars = bars(panel.units);
+    let blocks = panel.units.iter().map(|band| band.live + band.free()).max().unwrap_or(0);
+    let sums = BandSums::of(panel.units);
     let mixed = sums.mixed.map_or(String::new(), |mixed| format!(", {} of them mixed", count(mixed)));
     let caption = format!("{}: {} bands{mixed}", panel.caption, count(sums.bands));
     let mut chart = ChartBuilder::on(area)
@@ -63,7 +55,7 @@ fn draw_panel(panel: &BandsPanel, area: &DrawingArea<SVGBackend, Shift>) -> Resu
         .margin_right(LEGEND)
         .x_label_area_size(36)
         .y_label_area_size(70)
-        .build_cartesian_2d(0.0..panel.bands.len().max(1) as f64, 0.0..f64::from(blocks.max(1)))?;
+        .build_cartesian_2d(0.0..panel.units.len().max(1) as f64, 0.0..f64::from(blocks.max(1)))?;
     let number = |value: &f64| format!("{value}");
     let mut mesh = chart.configure_mesh();
     mesh.disable_mesh().label_style((FONT, 12)).x_label_formatter(&number).y_label_formatter(&number);

@@ -11,7 +11,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-pub use bands::{BandsPanel, bands};
+pub use bands::bands;
 pub use tracks::tracks;
 pub use zones::zones;
 
@@ -37,6 +37,14 @@ pub const COLOURS: [RGBColor; 6] = [
     RGBColor(213, 94, 0),
 ];
 
+/// What lies where at a moment, as a picture shows it.
+pub struct Panel<'a, T> {
+    /// What stands above it.
+    pub caption: String,
+    /// What each band, track or zone holds.
+    pub units: &'a [T],
+}
+
 /// The colour of a number; colours repeat.
 pub fn colour(at: usize) -> RGBColor {
     COLOURS[at % COLOURS.len()]
@@ -51,8 +59,10 @@ pub fn highest(values: impl Iterator<Item = f64>) -> f64 {
 /// Panels that are `height` pixels high, one below the other, beside names and their colours, as SVG. `what` they show
 /// says an error.
 fn stacked<T>(
-    (title, what): (&str, &str),
-    (panels, height): (&[T], u32),
+    title: &str,
+    what: &str,
+    panels: &[T],
+    height: u32,
     names: impl IntoIterator<Item = (&'static str, RGBColor)>,
     draw: impl Fn(&T, &DrawingArea<SVGBackend, Shift>) -> Result<()>,
 ) -> Result<Vec<u8>> {

@@ -7,7 +7,7 @@ use imbrex_terminal::table::count;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::{COLOURS, FONT, LEGEND, stacked};
+use crate::{COLOURS, FONT, LEGEND, Panel, stacked};
 
 /// The height of a panel.
 const PANEL: u32 = 300;
@@ -27,12 +27,13 @@ const PARTS: [Part; 5] = [
 ];
 
 /// A panel with a caption for each moment, one below the other, as SVG.
-pub fn tracks(title: &str, panels: &[(String, &[TrackContent])]) -> Result<Vec<u8>> {
+pub fn tracks(title: &str, panels: &[Panel<'_, TrackContent>]) -> Result<Vec<u8>> {
     let names = PARTS.map(|(name, colour, _)| (name, colour));
-    stacked((title, "tracks"), (panels, PANEL), names, draw_panel)
+    stacked(title, "tracks", panels, PANEL, names, draw_panel)
 }
 
-fn draw_panel((caption, all): &(String, &[TrackContent]), area: &DrawingArea<SVGBackend, Shift>) -> Result<()> {
+fn draw_panel(panel: &Panel<'_, TrackContent>, area: &DrawingArea<SVGBackend, Shift>) -> Result<()> {
+    let Panel { caption, units: all } = panel;
     let longest = |side| all.iter().filter(|track| track.side == side).map(|track| track.blocks).max().unwrap_or(1);
     let (down, up) = (-f64::from(longest(Side::Bottom)), f64::from(longest(Side::Top)));
     let mut chart = ChartBuilder::on(area)

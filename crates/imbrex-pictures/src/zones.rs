@@ -6,7 +6,7 @@ use imbrex_terminal::table::count;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::{COLOURS, FONT, LEGEND, stacked};
+use crate::{COLOURS, FONT, LEGEND, Panel, stacked};
 
 /// The height of a panel.
 const PANEL: u32 = 240;
@@ -20,12 +20,13 @@ type Part = (&'static str, RGBColor, fn(&ZoneContent) -> u32);
 const PARTS: [Part; 2] = [("at home", COLOURS[0], |zone| zone.home), ("buffered", COLOURS[1], |zone| zone.buffered)];
 
 /// A panel with a caption for each moment, one below the other, as SVG.
-pub fn zones(title: &str, panels: &[(String, &[ZoneContent])]) -> Result<Vec<u8>> {
+pub fn zones(title: &str, panels: &[Panel<'_, ZoneContent>]) -> Result<Vec<u8>> {
     let names = PARTS.map(|(name, colour, _)| (name, colour));
-    stacked((title, "zones"), (panels, PANEL), names, draw_panel)
+    stacked(title, "zones", panels, PANEL, names, draw_panel)
 }
 
-fn draw_panel((caption, all): &(String, &[ZoneContent]), area: &DrawingArea<SVGBackend, Shift>) -> Result<()> {
+fn draw_panel(panel: &Panel<'_, ZoneContent>, area: &DrawingArea<SVGBackend, Shift>) -> Result<()> {
+    let Panel { caption, units: all } = panel;
     let tallest = all.iter().map(|zone| zone.blocks).max().unwrap_or(1);
     let mut chart = ChartBuilder::on(area)
         .caption(format!("{caption}: {} zones", count(all.len() as u64)), (FONT, 13))

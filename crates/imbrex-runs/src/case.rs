@@ -36,7 +36,8 @@ impl Case {
         &self,
         config: &toml::Table,
         workload: &Workload,
-        (range_bytes, buffer_blocks): (u64, u64),
+        range_bytes: u64,
+        buffer_blocks: u64,
         options: &ReplayOptions,
     ) -> Result<(DrivePreset, Simulation), ReplayError> {
         let block_bytes = u64::from(self.drive.block_bytes);

@@ -6,7 +6,7 @@ use imbrex::replay::{BufferSize, Observer, ReplayError, ReplayOptions};
 use imbrex_terminal::progress::Progress;
 
 use crate::case::{Case, Fit};
-use crate::row::Row;
+use crate::row::{Disk, Row};
 use crate::settings::{Setting, setting};
 use crate::setup::Setup;
 use crate::workload::Known;
@@ -93,8 +93,8 @@ impl Chosen {
         let options = ReplayOptions { stretch_bytes, ..self.options.clone() };
         let mut run = || -> Result<_, ReplayError> {
             options.check_warm_up(&workload.range)?;
-            let size = (range_bytes, buffer_blocks);
-            let (drive, simulation) = case.simulation(&config, workload.workload(), size, &options)?;
+            let (drive, simulation) =
+                case.simulation(&config, workload.workload(), range_bytes, buffer_blocks, &options)?;
             let capacity_blocks = simulation.capacity();
             let mut source = workload.open(progress)?;
             let outcome = simulation.run_timed(&mut source, observer)?;
@@ -108,8 +108,8 @@ impl Chosen {
                 Error::new(e).context(said)
             }
         })?;
-        let (drive, buffer) = ((&drive, capacity_blocks), (self.buffer, buffer_blocks));
-        Ok(Row::new(workload, (layer, config), drive, buffer, (&options, outcome)))
+        let disk = Disk { drive: &drive, capacity_blocks, buffer: self.buffer, buffer_blocks };
+        Ok(Row::new(workload, layer, config, &disk, &options, outcome))
     }
 
     fn config(&self, layer: &LayerInfo) -> toml::Table {

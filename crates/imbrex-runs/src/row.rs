@@ -70,6 +70,18 @@ pub struct Row {
     pub outcome: Outcome,
 }
 
+/// The disk that a layer made of a drive, and what was left to its buffer.
+pub(crate) struct Disk<'a> {
+    /// The drive in the size that was taken.
+    pub drive: &'a DrivePreset,
+    /// Blocks that the layer offers the host.
+    pub capacity_blocks: u64,
+    /// The persistent buffer as it was asked for.
+    pub buffer: BufferSize,
+    /// Blocks of it.
+    pub buffer_blocks: u64,
+}
+
 /// What a reader mended and what it left out beside `volume`, in words, if anything.
 pub fn mended(irregularities: &Irregularities, volume: Option<&str>) -> Option<String> {
     let Irregularities { out_of_order, zero_size, without_data, reordered, other_volumes, unwritten } = *irregularities;
@@ -96,11 +108,13 @@ pub fn called(name: &str, synthetic: bool) -> String {
 impl Row {
     pub(crate) fn new(
         workload: &Known,
-        (layer, config): (&LayerInfo, toml::Table),
-        (drive, capacity_blocks): (&DrivePreset, u64),
-        (buffer, buffer_blocks): (BufferSize, u64),
-        (options, outcome): (&ReplayOptions, Outcome),
+        layer: &LayerInfo,
+        config: toml::Table,
+        disk: &Disk<'_>,
+        options: &ReplayOptions,
+        outcome: Outcome,
     ) -> Self {
+        let Disk { drive, capacity_blocks, buffer, buffer_blocks } = *disk;
         let (zone_blocks, conventional_zones) = match drive.media {
             MediaSpec::Zoned { zone_blocks, conventional_zones, .. } => (Some(zone_blocks), Some(conventional_zones)),
             MediaSpec::Hybrid(hybrid) => (Some(hybrid.zone_blocks), Some(hybrid.fixed_zones)),

@@ -42,13 +42,14 @@ pub fn runs(
     let reading = Progress::told_of_pieces(reading, plan.pieces(workloads.len()));
     let known = plan.read(workloads, &reading)?;
     let progress = Progress::told(replaying, plan.requests(&known));
-    plan.each(&known, |workload, case| run(&plan, specification, (workload, case), &progress))
+    plan.each(&known, |workload, case| run(&plan, specification, workload, case, &progress))
 }
 
 fn run(
     plan: &Plan<'_>,
     specification: &Specification,
-    (workload, case): (&Known, &Case),
+    workload: &Known,
+    case: &Case,
     progress: &Progress,
 ) -> Result<Run> {
     let looks = || Looks::new(&workload.info, case.layer.name, case.drive.block_bytes);

@@ -8,6 +8,7 @@ use imbrex::trace::{TraceInfo, TraceRange};
 use imbrex_terminal::progress::Progress;
 use serde_json::{Map, Value, json};
 
+use crate::bands::At;
 use crate::case::Case;
 use crate::chosen::Chosen;
 use crate::row::Row;
@@ -36,7 +37,8 @@ pub fn watched(options: &ReplayOptions, range: &TraceRange, has_contents: bool) 
 pub fn replay<'a>(
     is_wanted: bool,
     chosen: &Chosen,
-    (workload, case): (&'a Known, &Case),
+    workload: &'a Known,
+    case: &Case,
     progress: &Progress,
 ) -> Result<(Row, Seen<'a>)> {
     let mut seen = Seen::new(&workload.info, case.layer);
@@ -54,8 +56,7 @@ pub struct Seen<'a> {
     workload: &'a TraceInfo,
     layer: &'static str,
     rows: Vec<WindowOutcome>,
-    /// After how many requests, whether that was the end, and what was seen.
-    looks: Vec<(u64, bool, Bars)>,
+    looks: Vec<(At, Bars)>,
 }
 
 impl<'a> Seen<'a> {
@@ -77,11 +78,11 @@ impl<'a> Seen<'a> {
     /// The looks as a page draws them, if there are any.
     #[must_use]
     pub fn units(&self) -> Option<Value> {
-        let (_, _, first) = self.looks.first()?;
+        let (_, first) = self.looks.first()?;
         let names: Vec<_> = first.made_of.iter().map(|(name, _)| *name).collect();
-        let look = |(requests, is_end, bars): &(u64, bool, Bars)| {
+        let look = |(at, bars): &(At, Bars)| {
             let parts: Map<_, _> = bars.made_of.iter().map(|(name, sums)| ((*name).to_owned(), json!(sums))).collect();
-            json!({ "requests": requests, "is_end": is_end, "parts": parts })
+            json!({ "requests": at.requests, "is_end": at.is_end, "parts": parts })
         };
         let looks: Vec<_> = self.looks.iter().map(look).collect();
         Some(json!({
@@ -102,6 +103,6 @@ impl Observer for Seen<'_> {
     }
 
     fn bands(&mut self, look: &BandsLook) {
-        self.looks.push((look.requests, look.at.is_none(), look.contents.bars(BARS)));
+        self.looks.push((At::of(look), look.contents.bars(BARS)));
     }
 }

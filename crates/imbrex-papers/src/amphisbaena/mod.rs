@@ -6,7 +6,7 @@ mod variants;
 
 use imbrex_runs::case::Fit;
 
-use super::paper::{Paper, Turnover};
+use super::paper::{LocalityFigures, Paper, Turnover};
 
 /// Its evaluation, sections 6.2 to 6.4, and studies that the paper leaves out: what each mechanism is worth, what the
 /// interpretations of its text change, and how often the buffer may turn over.
@@ -24,7 +24,7 @@ pub const PAPER: Paper = Paper {
     prefill: 0.0,
     readings: None,
     workloads: &["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"],
-    locality: Some(("2", "3")),
+    locality: Some(LocalityFigures { periods: "2", ranges: "3" }),
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
     turnover: Some(&TURNOVER),

@@ -10,48 +10,50 @@ const BANDS: f64 = 5.0;
 /// Every trace with every prepopulation.
 const CASES: f64 = 10.0;
 
-const PROJECT: usize = 0;
-const SOURCE_1: usize = 1;
-
 pub const CLAIMS: &[Claim<Measure>] = &[
-    saving("J1a", "up to 45 % fewer blocks are moved", 44.73, (SOURCE_1, 100), Counted::All),
-    saving("J1b", "the same, by the trace alone", 44.73, (SOURCE_1, 100), Counted::Trace),
+    saving("J1a", "up to 45 % fewer blocks are moved", 44.73, source_1(100), Counted::All),
+    saving("J1b", "the same, by the trace alone", 44.73, source_1(100), Counted::Trace),
     cases("J2a", "some weight is better than Empty for every trace and level", Measure::Wins { counted: Counted::All }),
     cases("J2b", "the same, by the trace alone", Measure::Wins { counted: Counted::Trace }),
-    best("J2.P0", "Project, 0 %: the best weight, 0.3, saves 12.45 %", 12.45, (PROJECT, 0)),
-    best("J2.P25", "Project, 25 %: the best weight, 0.3, saves 4.01 %", 4.01, (PROJECT, 25)),
-    best("J2.P50", "Project, 50 %: the best weight, 0.2, saves 8.59 %", 8.59, (PROJECT, 50)),
-    best("J2.P75", "Project, 75 %: the best weight, 0.2, saves 0.13 %", 0.13, (PROJECT, 75)),
-    best("J2.P100", "Project, 100 %: the best weight, 0.1, saves 8.36 %", 8.36, (PROJECT, 100)),
-    best("J2.S0", "Source 1, 0 %: the best weight, 0.5, saves 2.62 %", 2.62, (SOURCE_1, 0)),
-    best("J2.S25", "Source 1, 25 %: the best weight, 0.4, saves 12.86 %", 12.86, (SOURCE_1, 25)),
-    best("J2.S50", "Source 1, 50 %: the best weight, 0.4, saves 3.68 %", 3.68, (SOURCE_1, 50)),
-    best("J2.S75", "Source 1, 75 %: the best weight, 0.5, saves 28.91 %", 28.91, (SOURCE_1, 75)),
-    best("J2.S100", "Source 1, 100 %: the best weight, 0.5, saves 44.73 %", 44.73, (SOURCE_1, 100)),
+    best("J2.P0", "Project, 0 %: the best weight, 0.3, saves 12.45 %", 12.45, project(0)),
+    best("J2.P25", "Project, 25 %: the best weight, 0.3, saves 4.01 %", 4.01, project(25)),
+    best("J2.P50", "Project, 50 %: the best weight, 0.2, saves 8.59 %", 8.59, project(50)),
+    best("J2.P75", "Project, 75 %: the best weight, 0.2, saves 0.13 %", 0.13, project(75)),
+    best("J2.P100", "Project, 100 %: the best weight, 0.1, saves 8.36 %", 8.36, project(100)),
+    best("J2.S0", "Source 1, 0 %: the best weight, 0.5, saves 2.62 %", 2.62, source_1(0)),
+    best("J2.S25", "Source 1, 25 %: the best weight, 0.4, saves 12.86 %", 12.86, source_1(25)),
+    best("J2.S50", "Source 1, 50 %: the best weight, 0.4, saves 3.68 %", 3.68, source_1(50)),
+    best("J2.S75", "Source 1, 75 %: the best weight, 0.5, saves 28.91 %", 28.91, source_1(75)),
+    best("J2.S100", "Source 1, 100 %: the best weight, 0.5, saves 44.73 %", 44.73, source_1(100)),
     cases("J3a", "small weights are better", Measure::SmallIsBest),
     cases("J3b", "weights from 0.7 on move more than Empty", Measure::LargeLoses),
-    times("J3c", "Project, 25 %: weight 0.9 moves 39 times as much as Empty", 38.9, (PROJECT, 25), 90),
-    times("J3d", "Project, 100 %: weight 0.7 moves ten times as much as Empty", 9.8, (PROJECT, 100), 70),
-    few("J4a", "Project, 0 %: fewer than 20 bands are mixed", 19.0, (PROJECT, 0)),
-    few("J4b", "Source 1, 0 %: fewer than 10 bands are mixed", 9.0, (SOURCE_1, 0)),
-    mixed("J5.P25c", "Project, 25 %: 11 bands are mixed with cold-weight", 11.0, (PROJECT, 25), true),
-    mixed("J5.P25e", "Project, 25 %: 17 bands are mixed with Empty", 17.0, (PROJECT, 25), false),
-    mixed("J5.P50c", "Project, 50 %: 19 bands are mixed with cold-weight", 19.0, (PROJECT, 50), true),
-    mixed("J5.P50e", "Project, 50 %: 18 bands are mixed with Empty", 18.0, (PROJECT, 50), false),
-    mixed("J5.P100c", "Project, 100 %: 19 bands are mixed with cold-weight", 19.0, (PROJECT, 100), true),
-    mixed("J5.P100e", "Project, 100 %: 30 bands are mixed with Empty", 30.0, (PROJECT, 100), false),
-    mixed("J5.S50c", "Source 1, 50 %: 11 bands are mixed with cold-weight", 11.0, (SOURCE_1, 50), true),
-    mixed("J5.S50e", "Source 1, 50 %: 11 bands are mixed with Empty", 11.0, (SOURCE_1, 50), false),
-    mixed("J5.S75c", "Source 1, 75 %: 10 bands are mixed with cold-weight", 10.0, (SOURCE_1, 75), true),
-    mixed("J5.S75e", "Source 1, 75 %: 5 bands are mixed with Empty", 5.0, (SOURCE_1, 75), false),
-    mixed("J5.S100c", "Source 1, 100 %: 14 bands are mixed with cold-weight", 14.0, (SOURCE_1, 100), true),
-    mixed("J5.S100e", "Source 1, 100 %: 10 bands are mixed with Empty", 10.0, (SOURCE_1, 100), false),
+    times("J3c", "Project, 25 %: weight 0.9 moves 39 times as much as Empty", 38.9, project(25), 90),
+    times("J3d", "Project, 100 %: weight 0.7 moves ten times as much as Empty", 9.8, project(100), 70),
+    few("J4a", "Project, 0 %: fewer than 20 bands are mixed", 19.0, project(0)),
+    few("J4b", "Source 1, 0 %: fewer than 10 bands are mixed", 9.0, source_1(0)),
+    mixed("J5.P25c", "Project, 25 %: 11 bands are mixed with cold-weight", 11.0, project(25), true),
+    mixed("J5.P25e", "Project, 25 %: 17 bands are mixed with Empty", 17.0, project(25), false),
+    mixed("J5.P50c", "Project, 50 %: 19 bands are mixed with cold-weight", 19.0, project(50), true),
+    mixed("J5.P50e", "Project, 50 %: 18 bands are mixed with Empty", 18.0, project(50), false),
+    mixed("J5.P100c", "Project, 100 %: 19 bands are mixed with cold-weight", 19.0, project(100), true),
+    mixed("J5.P100e", "Project, 100 %: 30 bands are mixed with Empty", 30.0, project(100), false),
+    mixed("J5.S50c", "Source 1, 50 %: 11 bands are mixed with cold-weight", 11.0, source_1(50), true),
+    mixed("J5.S50e", "Source 1, 50 %: 11 bands are mixed with Empty", 11.0, source_1(50), false),
+    mixed("J5.S75c", "Source 1, 75 %: 10 bands are mixed with cold-weight", 10.0, source_1(75), true),
+    mixed("J5.S75e", "Source 1, 75 %: 5 bands are mixed with Empty", 5.0, source_1(75), false),
+    mixed("J5.S100c", "Source 1, 100 %: 14 bands are mixed with cold-weight", 14.0, source_1(100), true),
+    mixed("J5.S100e", "Source 1, 100 %: 10 bands are mixed with Empty", 10.0, source_1(100), false),
     cases("J6", "more hot blocks are left where fewer were moved", Measure::HotLeft),
 ];
 
-/// A trace, and the part of its writes that came before, in percent.
-const fn aged((workload, level): (usize, u32)) -> Aged {
-    Aged { workload, level }
+/// Project behind that part of its writes, in percent.
+const fn project(level: u32) -> Aged {
+    Aged { workload: 0, level }
+}
+
+/// Source 1 behind that part of its own.
+const fn source_1(level: u32) -> Aged {
+    Aged { workload: 1, level }
 }
 
 /// Something holds for every trace with every prepopulation.
@@ -59,43 +61,29 @@ const fn cases(id: &'static str, says: &'static str, measure: Measure) -> Claim<
     Claim { id, says, value: CASES, tolerance: 0.0, bound: Bound::AtLeast, unit: "cases", measure }
 }
 
-const fn saving(
-    id: &'static str,
-    says: &'static str,
-    value: f64,
-    on: (usize, u32),
-    counted: Counted,
-) -> Claim<Measure> {
+const fn saving(id: &'static str, says: &'static str, value: f64, on: Aged, counted: Counted) -> Claim<Measure> {
     let tolerance = if value / 2.0 < POINTS { value / 2.0 } else { POINTS };
-    Claim {
-        id,
-        says,
-        value,
-        tolerance,
-        bound: Bound::About,
-        unit: "%",
-        measure: Measure::Saved { on: aged(on), counted },
-    }
+    Claim { id, says, value, tolerance, bound: Bound::About, unit: "%", measure: Measure::Saved { on, counted } }
 }
 
-const fn best(id: &'static str, says: &'static str, value: f64, on: (usize, u32)) -> Claim<Measure> {
+const fn best(id: &'static str, says: &'static str, value: f64, on: Aged) -> Claim<Measure> {
     saving(id, says, value, on, Counted::All)
 }
 
-const fn times(id: &'static str, says: &'static str, value: f64, on: (usize, u32), weight: u32) -> Claim<Measure> {
-    let measure = Measure::Times { on: aged(on), weight };
+const fn times(id: &'static str, says: &'static str, value: f64, on: Aged, weight: u32) -> Claim<Measure> {
+    let measure = Measure::Times { on, weight };
     Claim { id, says, value, tolerance: value / 2.0, bound: Bound::About, unit: "times", measure }
 }
 
 /// At most `value` bands are mixed, with Empty and with the best weight.
-const fn few(id: &'static str, says: &'static str, value: f64, on: (usize, u32)) -> Claim<Measure> {
-    let measure = Measure::MostMixed { on: aged(on) };
+const fn few(id: &'static str, says: &'static str, value: f64, on: Aged) -> Claim<Measure> {
+    let measure = Measure::MostMixed { on };
     Claim { id, says, value, tolerance: 0.0, bound: Bound::AtMost, unit: "bands", measure }
 }
 
 /// About `value` bands are mixed; fewer are better.
-const fn mixed(id: &'static str, says: &'static str, value: f64, on: (usize, u32), is_best: bool) -> Claim<Measure> {
-    let measure = Measure::Mixed { on: aged(on), is_best };
+const fn mixed(id: &'static str, says: &'static str, value: f64, on: Aged, is_best: bool) -> Claim<Measure> {
+    let measure = Measure::Mixed { on, is_best };
     Claim { id, says, value, tolerance: BANDS, bound: Bound::AtMost, unit: "bands", measure }
 }
 

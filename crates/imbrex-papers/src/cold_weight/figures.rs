@@ -2,10 +2,8 @@
 
 use anyhow::Result;
 #[cfg(feature = "pictures")]
-use imbrex::contents::BandContent;
-#[cfg(feature = "pictures")]
-use imbrex_pictures::BandsPanel;
-use imbrex_runs::bands::{Band, Of};
+use imbrex_pictures::Panel;
+use imbrex_runs::bands::{At, Band, Of};
 #[cfg(feature = "pictures")]
 use imbrex_runs::row::called;
 use imbrex_terminal::new_folder::NewFolder;
@@ -42,7 +40,7 @@ fn bands(cell: &Cell) -> Vec<Band<'_>> {
     let row = &cell.row;
     let requests = row.outcome.requests;
     let of = Of { trace: &row.trace, synthetic: row.synthetic, layer: row.layer, block_bytes: row.block_bytes };
-    Band::all(of, (requests, true), &cell.bands).collect()
+    Band::all(of, At { requests, is_end: true }, &cell.bands).collect()
 }
 
 #[cfg(feature = "pictures")]
@@ -50,11 +48,10 @@ fn picture(number: &str, aged: Aged, pair: &[&Cell]) -> Result<Vec<u8>> {
     let synthetic = pair.first().is_some_and(|cell| cell.row.synthetic);
     let workload = called(WORKLOADS[aged.workload].volume, synthetic);
     let title = format!("Figure {number}: bands at the end, {workload}, {} % prepopulation", aged.level);
-    let panel = |cell: &&Cell| {
+    let panels = pair.iter().map(|cell| {
         let name = cell.weight().map_or("Empty".to_owned(), |weight| format!("cold-weight 0.{}", weight / 10));
         let moved = count(cell.moved(Counted::All));
-        let bands: Vec<BandContent> = cell.bands.clone();
-        BandsPanel { caption: format!("{name}, {moved} blocks moved"), bands }
-    };
-    imbrex_pictures::bands(&title, &pair.iter().map(panel).collect::<Vec<_>>())
+        Panel { caption: format!("{name}, {moved} blocks moved"), units: &cell.bands[..] }
+    });
+    imbrex_pictures::bands(&title, &panels.collect::<Vec<_>>())
 }

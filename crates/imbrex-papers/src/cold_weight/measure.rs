@@ -89,11 +89,11 @@ impl Measure {
             Self::LargeLoses => results.count(&everywhere(), |aged| large_loses(results, aged)),
             Self::Times { on, weight } => times(results, on, weight),
             Self::MostMixed { on } => match both(results, on) {
-                Some((empty, best)) => mixed(empty.sums.mixed.max(best.sums.mixed), (empty, best)),
+                Some((empty, best)) => mixed(empty.sums.mixed.max(best.sums.mixed), empty, best),
                 None => unknown(on),
             },
             Self::Mixed { on, is_best } => match both(results, on) {
-                Some((empty, best)) => mixed(if is_best { best } else { empty }.sums.mixed, (empty, best)),
+                Some((empty, best)) => mixed(if is_best { best } else { empty }.sums.mixed, empty, best),
                 None => unknown(on),
             },
             Self::HotLeft => results.count(&everywhere(), |aged| {
@@ -135,7 +135,7 @@ fn both(results: &Results, aged: Aged) -> Option<(&Cell, &Cell)> {
     Some((results.variants(aged).first()?, best))
 }
 
-fn mixed(value: Option<u64>, (empty, best): (&Cell, &Cell)) -> Measured {
+fn mixed(value: Option<u64>, empty: &Cell, best: &Cell) -> Measured {
     let of = |cell: &Cell| cell.sums.mixed.map_or("-".to_owned(), count);
     let weight = best.weight().map_or(0.0, |weight| f64::from(weight) / 100.0);
     let note = format!("weight {weight} {}, Empty {}, of {} bands", of(best), of(empty), count(empty.sums.bands));

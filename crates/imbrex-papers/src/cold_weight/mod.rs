@@ -44,7 +44,7 @@ pub fn replay(
     arguments: &ColdWeightArguments,
     jobs: usize,
 ) -> Result<Results> {
-    runs::all(workloads, requests, (&arguments.levels(), &arguments.drive()?, arguments.beyond), jobs)
+    runs::all(workloads, requests, &arguments.levels(), &arguments.drive()?, arguments.beyond, jobs)
 }
 
 /// Fills the folder; the claims beside what was measured, and the report.
@@ -62,7 +62,9 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>, Str
 }
 
 fn findings(results: &Results) -> Vec<Finding> {
-    let finding =
-        |claim: &Claim<Measure>| claim.finding(NAME, claim.measure.of(results), results.data(&claim.measure.scope()));
+    let finding = |claim: &Claim<Measure>| {
+        let replayed = results.replayed(&claim.measure.scope());
+        claim.finding(NAME, claim.measure.of(results), replayed)
+    };
     CLAIMS.iter().map(finding).collect()
 }

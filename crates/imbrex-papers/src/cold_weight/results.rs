@@ -5,7 +5,7 @@ use imbrex::replay::BandSums;
 use imbrex_runs::row::Row;
 
 use super::paper::{WEIGHTS, WORKLOADS};
-use crate::claim::Data;
+use crate::claim::{Data, Replayed};
 use crate::measured::Measured;
 
 /// One run.
@@ -132,13 +132,14 @@ impl Results {
 
     /// What these workloads are, and how many requests they have in all. Of a level that was left out the workload at
     /// the others says what it is.
-    pub fn data(&self, of: &[Aged]) -> (Data, u64) {
+    pub fn replayed(&self, of: &[Aged]) -> Replayed {
         let firsts = || self.cells.iter().filter(|cell| cell.variant == 0);
         let workloads = firsts().filter(|cell| of.iter().any(|aged| aged.workload == cell.workload));
         let synthetic = workloads.clone().filter(|cell| cell.row.synthetic).count();
         let data = Data::of(synthetic, workloads.count());
         let is_meant = |cell: &&Cell| of.contains(&Aged { workload: cell.workload, level: cell.level });
-        (data, firsts().filter(is_meant).map(|cell| cell.row.outcome.requests).sum())
+        let requests = firsts().filter(is_meant).map(|cell| cell.row.outcome.requests).sum();
+        Replayed { data, requests }
     }
 }
 

@@ -57,10 +57,12 @@ type Run = (usize, usize);
 pub fn all(
     workloads: &[Workload],
     requests: Option<NonZeroU64>,
-    (levels, drive, beyond): (&[u32], &DrivePreset, bool),
+    levels: &[u32],
+    drive: &DrivePreset,
+    beyond: bool,
     jobs: usize,
 ) -> Result<Results> {
-    let aged = aged(workloads, requests, (levels, drive.block_bytes), jobs)?;
+    let aged = aged(workloads, requests, levels, drive.block_bytes, jobs)?;
     let variants = 1 + WEIGHTS.len() + if beyond { BEYOND.len() } else { 0 };
     let runs: Vec<Run> = (0..aged.len()).flat_map(|at| (0..variants).map(move |variant| (at, variant))).collect();
     let requests = runs.iter().map(|&(at, _)| aged[at].known.range.requests).sum();
@@ -73,7 +75,8 @@ pub fn all(
 fn aged(
     workloads: &[Workload],
     requests: Option<NonZeroU64>,
-    (levels, block_bytes): (&[u32], u32),
+    levels: &[u32],
+    block_bytes: u32,
     jobs: usize,
 ) -> Result<Vec<Aged>> {
     let reading = Progress::of_pieces("reading", workloads.len());

@@ -39,7 +39,7 @@ fn workload(volume: &str) -> Workload {
 
 fn results() -> Results {
     let workloads: Vec<_> = volumes().into_iter().map(workload).collect();
-    runs::all(&workloads, REQUESTS, (&LEVELS, &drive(), true), 2).unwrap()
+    runs::all(&workloads, REQUESTS, &LEVELS, &drive(), true, 2).unwrap()
 }
 
 /// Blocks moved and mixed bands in a run of the whole workload, reads included, that leaves nothing out of its figures.

@@ -18,7 +18,7 @@ pub fn draw(growth: &Growth, runs: &[Run], text: &mut String) -> Result<()> {
     let runs = &runs[..growth.runs.iter().take_while(|asked| asked.disk.is_none()).count().min(runs.len())];
     let whole = SVGBackend::with_string(text, (WIDTH, TITLE + PANEL * runs.len() as u32)).into_drawing_area();
     whole.fill(&WHITE)?;
-    let data = growth::data(runs).0.name();
+    let data = growth::replayed(runs).data.name();
     let title = format!("Figure {}: {} – {} – {data} data", growth.number, growth.workload, growth.title);
     let area = whole.titled(&title, (FONT, 16))?;
     let panels = area.split_evenly((runs.len(), 1));

@@ -19,7 +19,7 @@ type Shown = (&'static str, fn(&Point) -> Option<f64>);
 pub fn draw(mix: &Mix, points: &[Point], text: &mut String) -> Result<()> {
     let whole = SVGBackend::with_string(text, (WIDTH, TITLE + 3 * PANEL)).into_drawing_area();
     whole.fill(&WHITE)?;
-    let data = mix::data(points).0.name();
+    let data = mix::replayed(points).data.name();
     let area = whole.titled(&format!("{} – {data} data", mix.halves.join(", then ")), (FONT, 16))?;
     let panels = area.split_evenly((3, 1));
     let values: [Shown; 3] = [

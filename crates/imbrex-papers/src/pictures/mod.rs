@@ -14,7 +14,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::paper::{Figure, Study};
+use super::paper::{Figure, LocalityFigures, Study};
 use super::results::Results;
 use super::{mix, turnover};
 
@@ -63,7 +63,7 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
             .map_err(|e| anyhow!("cannot draw sweep {}: {e}", sweep.name))?;
         folder.write(&format!("sweep-{}.svg", sweep.name), text.as_bytes())?;
     }
-    if let Some((periods, ranges)) = results.paper.locality {
+    if let Some(LocalityFigures { periods, ranges }) = results.paper.locality {
         let mut text = String::new();
         panels::periods(&results.localities, &mut text).map_err(|e| anyhow!("cannot draw figure {periods}: {e}"))?;
         folder.write(&format!("figure-{periods}-update-periods.svg"), text.as_bytes())?;

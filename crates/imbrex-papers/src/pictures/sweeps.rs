@@ -19,7 +19,7 @@ pub fn draw(sweep: &Sweep, points: &[Point], text: &mut String) -> Result<()> {
     let rewritten = shown.iter().filter_map(|point| point.rewritten);
     let up = span(rewritten.chain(shown.iter().map(|point| point.closed_form)));
     let (low, high) = span(sweep.values.iter().copied());
-    let data = sweep::data(points, sweep.name).0.name();
+    let data = sweep::replayed(points, sweep.name).data.name();
     let mut chart = ChartBuilder::on(&area)
         .caption(format!("{} – {data} data", sweep.title), (FONT, 14))
         .margin(12)

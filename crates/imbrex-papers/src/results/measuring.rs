@@ -32,15 +32,15 @@ impl Results {
             Measure::Reduction { metric, workload, against } => {
                 Measured::alone(self.reduction(metric, workload, against))
             }
-            Measure::Against { metric, variant, against, taken } => self.against(metric, (variant, against), taken),
+            Measure::Against { metric, variant, against, taken } => self.against(metric, variant, against, taken),
             Measure::Saved { metric, workload, variant, against } => {
-                Measured::alone(self.reduction_of(metric, workload, (variant, against)))
+                Measured::alone(self.reduction_of(metric, workload, variant, against))
             }
             Measure::Of { metric, workload, variant } => Measured::alone(self.value(workload, variant, metric)),
             Measure::Times { metric, workload, variant, over } => {
-                Measured::alone(self.times(metric, workload, (variant, over)))
+                Measured::alone(self.times(metric, workload, variant, over))
             }
-            Measure::MostTimes { metric, variant, over } => self.most_times(metric, (variant, over)),
+            Measure::MostTimes { metric, variant, over } => self.most_times(metric, variant, over),
             Measure::Speed { variant, over, part } => {
                 let speed = |variant| mix::of(&self.mix, variant, part).map(|point| point.megabytes_per_second);
                 let value = speed(variant).zip(speed(over)).map(|(own, other)| own / other);
@@ -52,10 +52,10 @@ impl Results {
             Measure::Grown { run, of } => {
                 Measured { value: growth::value(&self.growth, run, of), note: growth::note(&self.growth, run) }
             }
-            Measure::MostLost { metric, variant, against } => self.most_lost(metric, (variant, against)),
+            Measure::MostLost { metric, variant, against } => self.most_lost(metric, variant, against),
             Measure::Rewritten { sweep, curve, over } => self.rewritten(sweep, curve, over),
-            Measure::AtLeast { sweep, curve, at } => self.above_least(sweep, curve, (f64::INFINITY, Some(at))),
-            Measure::Level { sweep, curve, up_to } => self.above_least(sweep, curve, (up_to, None)),
+            Measure::AtLeast { sweep, curve, at } => self.above_least(sweep, curve, f64::INFINITY, Some(at)),
+            Measure::Level { sweep, curve, up_to } => self.above_least(sweep, curve, up_to, None),
             Measure::Rank { metric, workload, against } => self.rank(metric, workload, against),
             Measure::Lead { metric, workload } => self.lead(metric, workload),
             Measure::Saving { metric, workload } => self.saving(metric, workload),
@@ -90,11 +90,11 @@ impl Results {
 
     /// By how many percent the metric is smaller than that of another. Of nothing, nothing can be saved.
     fn reduction(&self, metric: Metric, workload: &str, against: &str) -> Option<f64> {
-        self.reduction_of(metric, workload, (self.subject(), against))
+        self.reduction_of(metric, workload, self.subject(), against)
     }
 
     /// By how many percent the metric of `variant` is smaller than that of `against`.
-    fn reduction_of(&self, metric: Metric, workload: &str, (variant, against): (&str, &str)) -> Option<f64> {
+    fn reduction_of(&self, metric: Metric, workload: &str, variant: &str, against: &str) -> Option<f64> {
         let [own, other] = [variant, against].map(|variant| self.value(workload, variant, metric));
         let (own, other) = (own?, other?);
         match other {
@@ -133,8 +133,10 @@ impl Results {
 
     /// The reduction for one pair of variants: the mean over workloads, the largest, or how many are above zero. It is
     /// not known before it is known of all.
-    fn against(&self, metric: Metric, pair: (&str, &str), taken: Taken) -> Measured {
-        let Some(all) = self.ranked(|workload| self.reduction_of(metric, workload, pair)) else { return unranked() };
+    fn against(&self, metric: Metric, variant: &str, against: &str, taken: Taken) -> Measured {
+        let Some(all) = self.ranked(|workload| self.reduction_of(metric, workload, variant, against)) else {
+            return unranked();
+        };
         let percents: Vec<_> = all.iter().map(|(_, percent)| *percent).collect();
         let value = match taken {
             Taken::Mean => mean(&percents),
@@ -146,21 +148,21 @@ impl Results {
     }
 
     /// How many times the metric of another variant that of one is.
-    fn times(&self, metric: Metric, workload: &str, (variant, over): (&str, &str)) -> Option<f64> {
+    fn times(&self, metric: Metric, workload: &str, variant: &str, over: &str) -> Option<f64> {
         let [own, other] = [variant, over].map(|variant| self.value(workload, variant, metric));
         let other = other.filter(|other| *other > 0.0)?;
         Some(own? / other)
     }
 
     /// How many times it is, on the workload where that is most.
-    fn most_times(&self, metric: Metric, pair: (&str, &str)) -> Measured {
-        let Some(all) = self.ranked(|workload| self.times(metric, workload, pair)) else { return unranked() };
+    fn most_times(&self, metric: Metric, variant: &str, over: &str) -> Measured {
+        let Some(all) = self.ranked(|workload| self.times(metric, workload, variant, over)) else { return unranked() };
         let note = all.iter().map(|(name, times)| format!("{name} {times:.2}")).collect::<Vec<_>>().join(", ");
         Measured { value: all.first().map(|(_, times)| *times), note }
     }
 
     /// By how many percentage points a ratio is below that of another variant, where that is most.
-    fn most_lost(&self, metric: Metric, (variant, against): (&str, &str)) -> Measured {
+    fn most_lost(&self, metric: Metric, variant: &str, against: &str) -> Measured {
         let lost = |workload| {
             let [own, other] = [variant, against].map(|variant| self.value(workload, variant, metric));
             Some(100.0 * (other? - own?))
@@ -185,7 +187,7 @@ impl Results {
     }
 
     /// The most that a layer rewrites at values up to `up_to`, or what it does `at` one of them, over the least.
-    fn above_least(&self, sweep: &str, curve: &str, (up_to, at): (f64, Option<f64>)) -> Measured {
+    fn above_least(&self, sweep: &str, curve: &str, up_to: f64, at: Option<f64>) -> Measured {
         let Some(points) = self.curve(sweep, curve) else { return unswept() };
         let points: Vec<_> = points.into_iter().filter(|(value, _)| *value <= up_to).collect();
         let asked = points.iter().filter(|(value, _)| at.is_none_or(|at| at == *value));

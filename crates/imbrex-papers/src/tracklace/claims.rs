@@ -13,8 +13,8 @@ const PRN: &str = "prn_1";
 const SRC: &str = "src2_2";
 
 pub const CLAIMS: &[Claim] = &[
-    saved("T1a", "prn_1: latency is 31 % below seagate's", 31.0, (PRN, OUR, SEAGATE), Latency),
-    saved("T1b", "prn_1: write amplification is 45 % below", 45.0, (PRN, OUR, SEAGATE), WriteAmplification),
+    saved("T1a", "prn_1: latency is 31 % below seagate's", 31.0, PRN, OUR, SEAGATE, Latency),
+    saved("T1b", "prn_1: write amplification is 45 % below", 45.0, PRN, OUR, SEAGATE, WriteAmplification),
     Claim {
         id: "T2a",
         says: "latency is shorter on six of the seven",
@@ -24,51 +24,55 @@ pub const CLAIMS: &[Claim] = &[
         unit: "workloads",
         measure: Measure::Against { metric: Latency, variant: OUR, against: SEAGATE, taken: Taken::Count },
     },
-    saved("T2b", "proj_2: latency is 3 % above seagate's", -3.0, ("proj_2", OUR, SEAGATE), Latency),
-    hits("T2c", "proj_2: 4.8 % of the bottom writes hit", 0.048, ("proj_2", OUR)),
-    is("T3a", "src2_2: nothing is amplified at 20 %", 1.0, 0.0, (SRC, "our, 20 %"), WriteAmplification),
-    is("T3b", "nor at 40 %", 1.0, 0.0, (SRC, "our, 40 %"), WriteAmplification),
-    is("T3c", "nor by seagate", 1.0, 0.0, (SRC, "seagate, 40 %"), WriteAmplification),
-    near("T3d", "at 40 % latencies differ by less than 0.4 %", (SRC, "our, 40 %", "seagate, 40 %"), 0.004),
+    saved("T2b", "proj_2: latency is 3 % above seagate's", -3.0, "proj_2", OUR, SEAGATE, Latency),
+    hits("T2c", "proj_2: 4.8 % of the bottom writes hit", 0.048, "proj_2", OUR),
+    is("T3a", "src2_2: nothing is amplified at 20 %", 1.0, 0.0, SRC, "our, 20 %", WriteAmplification),
+    is("T3b", "nor at 40 %", 1.0, 0.0, SRC, "our, 40 %", WriteAmplification),
+    is("T3c", "nor by seagate", 1.0, 0.0, SRC, "seagate, 40 %", WriteAmplification),
+    near("T3d", "at 40 % latencies differ by less than 0.4 %", SRC, "our, 40 %", "seagate, 40 %", 0.004),
     times("T4a", "src2_2: seagate's latency is 2.43 times as long at 60 % as at 40 %", 2.43, Latency),
     times("T4b", "and its write amplification 1.8 times", 1.8, WriteAmplification),
-    near("T4c", "ours is as at 40 %", (SRC, "our, 60 %", "our, 40 %"), 0.05),
-    saved("T5a", "src2_2, 99.99 %: latency is 10.3 % below", 10.3, (SRC, "our, 99.99 %", "seagate, 99.99 %"), Latency),
+    near("T4c", "ours is as at 40 %", SRC, "our, 60 %", "our, 40 %", 0.05),
+    saved("T5a", "src2_2, 99.99 %: latency is 10.3 % below", 10.3, SRC, "our, 99.99 %", "seagate, 99.99 %", Latency),
     saved(
         "T5b",
         "and write amplification 2.1 % below",
         2.1,
-        (SRC, "our, 99.99 %", "seagate, 99.99 %"),
+        SRC,
+        "our, 99.99 %",
+        "seagate, 99.99 %",
         WriteAmplification,
     ),
-    saved("T6a", "prn_1: z-a has a latency 2.1 % below sg's", 2.1, (PRN, "z-a", SEAGATE), Latency),
-    saved("T6b", "prn_1: +bf one 33.4 % below z-a's", 33.4, (PRN, "+bf", "z-a"), Latency),
-    saved("T6c", "prn_1: and a write amplification 50.3 % below", 50.3, (PRN, "+bf", "z-a"), WriteAmplification),
-    is("T6d", "prn_1: which is 1.003", 1.003, 0.05, (PRN, "+bf"), WriteAmplification),
-    hits("T6e", "prn_1: 81.1 % of the bottom writes hit", 0.811, (PRN, "+bf")),
-    above("T7a", "src2_2: +bf has a longer latency than z-a", (SRC, "+bf", "z-a")),
-    below("T7b", "src2_2: +ab a shorter one than z-a", (SRC, "+ab", "z-a")),
-    below("T7c", "src2_2: +sw a shorter one than +ab", (SRC, "+sw", "+ab")),
-    above("T7d", "src2_2: +vf a longer one than +sw", (SRC, "+vf", "+sw")),
-    above("T7e", "src2_2: +vf amplifies more than +sw", (SRC, "+vf", "+sw")).by(WriteAmplification),
-    below("T7f", "src2_2: our has a shorter one than +sw", (SRC, OUR, "+sw")),
-    hits("T7g", "src2_2: 4.9 % of the bottom writes hit", 0.049, (SRC, "+bf")),
-    saved("T8a", "5 TB, src2_2: z-a is 20 % faster than sg", 20.0, (SRC, "5 TB, z-a", "5 TB, sg"), Latency),
-    saved("T8b", "5 TB, prn_1: 12 %", 12.0, (PRN, "5 TB, z-a", "5 TB, sg"), Latency),
-    saved("T8c", "5 TB, src2_2: our is 25 % faster than +sw", 25.0, (SRC, "5 TB, our", "5 TB, +sw"), Latency),
-    saved("T8d", "5 TB, prn_1: 72 %", 72.0, (PRN, "5 TB, our", "5 TB, +sw"), Latency),
-    below("T8e", "5 TB, prn_1: +bf amplifies less than z-a", (PRN, "5 TB, +bf", "5 TB, z-a")).by(WriteAmplification),
-    above("T8f", "5 TB, prn_1: and has a longer latency", (PRN, "5 TB, +bf", "5 TB, z-a")),
-    saved("T9a", "stretched, src2_2: 11 %", 11.0, (SRC, "stretched, z-a", "stretched, sg"), Latency),
-    saved("T9b", "stretched, prn_1: 2 %", 2.0, (PRN, "stretched, z-a", "stretched, sg"), Latency),
+    saved("T6a", "prn_1: z-a has a latency 2.1 % below sg's", 2.1, PRN, "z-a", SEAGATE, Latency),
+    saved("T6b", "prn_1: +bf one 33.4 % below z-a's", 33.4, PRN, "+bf", "z-a", Latency),
+    saved("T6c", "prn_1: and a write amplification 50.3 % below", 50.3, PRN, "+bf", "z-a", WriteAmplification),
+    is("T6d", "prn_1: which is 1.003", 1.003, 0.05, PRN, "+bf", WriteAmplification),
+    hits("T6e", "prn_1: 81.1 % of the bottom writes hit", 0.811, PRN, "+bf"),
+    above("T7a", "src2_2: +bf has a longer latency than z-a", SRC, "+bf", "z-a"),
+    below("T7b", "src2_2: +ab a shorter one than z-a", SRC, "+ab", "z-a"),
+    below("T7c", "src2_2: +sw a shorter one than +ab", SRC, "+sw", "+ab"),
+    above("T7d", "src2_2: +vf a longer one than +sw", SRC, "+vf", "+sw"),
+    above("T7e", "src2_2: +vf amplifies more than +sw", SRC, "+vf", "+sw").by(WriteAmplification),
+    below("T7f", "src2_2: our has a shorter one than +sw", SRC, OUR, "+sw"),
+    hits("T7g", "src2_2: 4.9 % of the bottom writes hit", 0.049, SRC, "+bf"),
+    saved("T8a", "5 TB, src2_2: z-a is 20 % faster than sg", 20.0, SRC, "5 TB, z-a", "5 TB, sg", Latency),
+    saved("T8b", "5 TB, prn_1: 12 %", 12.0, PRN, "5 TB, z-a", "5 TB, sg", Latency),
+    saved("T8c", "5 TB, src2_2: our is 25 % faster than +sw", 25.0, SRC, "5 TB, our", "5 TB, +sw", Latency),
+    saved("T8d", "5 TB, prn_1: 72 %", 72.0, PRN, "5 TB, our", "5 TB, +sw", Latency),
+    below("T8e", "5 TB, prn_1: +bf amplifies less than z-a", PRN, "5 TB, +bf", "5 TB, z-a").by(WriteAmplification),
+    above("T8f", "5 TB, prn_1: and has a longer latency", PRN, "5 TB, +bf", "5 TB, z-a"),
+    saved("T9a", "stretched, src2_2: 11 %", 11.0, SRC, "stretched, z-a", "stretched, sg", Latency),
+    saved("T9b", "stretched, prn_1: 2 %", 2.0, PRN, "stretched, z-a", "stretched, sg", Latency),
     saved(
         "T9c",
         "stretched, src2_2: our is 16 % faster than +sw",
         16.0,
-        (SRC, "stretched, our", "stretched, +sw"),
+        SRC,
+        "stretched, our",
+        "stretched, +sw",
         Latency,
     ),
-    saved("T9d", "stretched, prn_1: 9 %", 9.0, (PRN, "stretched, our", "stretched, +sw"), Latency),
+    saved("T9d", "stretched, prn_1: 9 %", 9.0, PRN, "stretched, our", "stretched, +sw", Latency),
     framed(
         "T10a",
         "seek distance grows with the frame",
@@ -84,7 +88,7 @@ pub const CLAIMS: &[Claim] = &[
         "latency is shortest at 32K tracks",
         Measure::Peaks { metric: Latency, study: FRAMES, at: "32K tracks", on: Scope::One(SRC) },
     ),
-    near("T10d", "at 128K it is as without frames", (SRC, "128K tracks", "no frames"), 0.001),
+    near("T10d", "at 128K it is as without frames", SRC, "128K tracks", "no frames", 0.001),
     faster("T11a", "buffer-adapt writes 2.54 MB/s, buffer-no-adapt 2.17", 1.172, NO_ADAPT, Part::Whole),
     faster("T11b", "and z-alloc 0.99", 2.56, Z_ALLOC, Part::Whole),
     faster("T11c", "while blocks do not come again it writes as z-alloc does", 1.0, Z_ALLOC, Part::Half(0)),
@@ -125,7 +129,9 @@ const fn saved(
     id: &'static str,
     says: &'static str,
     value: f64,
-    (workload, variant, against): (&'static str, &'static str, &'static str),
+    workload: &'static str,
+    variant: &'static str,
+    against: &'static str,
     metric: Metric,
 ) -> Claim {
     let tolerance = if value.abs() < 5.0 { 2.0 } else { 10.0 };
@@ -138,7 +144,8 @@ const fn is(
     says: &'static str,
     value: f64,
     tolerance: f64,
-    (workload, variant): (&'static str, &'static str),
+    workload: &'static str,
+    variant: &'static str,
     metric: Metric,
 ) -> Claim {
     let measure = Measure::Of { metric, workload, variant };
@@ -150,7 +157,8 @@ const fn hits(
     id: &'static str,
     says: &'static str,
     value: f64,
-    (workload, variant): (&'static str, &'static str),
+    workload: &'static str,
+    variant: &'static str,
 ) -> Claim {
     let measure = Measure::Of { metric: Metric::UpdateHits, workload, variant };
     Claim { id, says, value, tolerance: 0.05, bound: Bound::About, unit: "of the blocks", measure }
@@ -160,7 +168,9 @@ const fn hits(
 const fn near(
     id: &'static str,
     says: &'static str,
-    (workload, variant, over): (&'static str, &'static str, &'static str),
+    workload: &'static str,
+    variant: &'static str,
+    over: &'static str,
     tolerance: f64,
 ) -> Claim {
     let measure = Measure::Times { metric: Latency, workload, variant, over };
@@ -177,14 +187,22 @@ const fn times(id: &'static str, says: &'static str, value: f64, metric: Metric)
 const fn above(
     id: &'static str,
     says: &'static str,
-    (workload, variant, over): (&'static str, &'static str, &'static str),
+    workload: &'static str,
+    variant: &'static str,
+    over: &'static str,
 ) -> Claim {
     let measure = Measure::Times { metric: Latency, workload, variant, over };
     Claim { id, says, value: 1.0, tolerance: 0.0, bound: Bound::AtLeast, unit: "times", measure }
 }
 
-const fn below(id: &'static str, says: &'static str, pair: (&'static str, &'static str, &'static str)) -> Claim {
-    Claim { bound: Bound::AtMost, ..above(id, says, pair) }
+const fn below(
+    id: &'static str,
+    says: &'static str,
+    workload: &'static str,
+    variant: &'static str,
+    over: &'static str,
+) -> Claim {
+    Claim { bound: Bound::AtMost, ..above(id, says, workload, variant, over) }
 }
 
 const fn framed(id: &'static str, says: &'static str, measure: Measure) -> Claim {

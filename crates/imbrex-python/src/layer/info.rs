@@ -124,7 +124,7 @@ impl Described {
         let counters: &'static [Counter] = Box::leak(self.counters.into_iter().map(counter).collect::<Box<[_]>>());
         let make = move |space: &Space, config: &toml::Table| {
             let config = configured(name, &defaults, config)?;
-            Python::attach(|py| made(name, (class.bind(py), base.bind(py)), (space, &config), counters, &raised))
+            Python::attach(|py| made(name, class.bind(py), base.bind(py), space, &config, counters, &raised))
         };
         Box::leak(Box::new(LayerInfo {
             name,
@@ -184,8 +184,10 @@ fn configured(name: &'static str, defaults: &toml::Table, config: &toml::Table) 
 /// Makes the layer.
 fn made(
     name: &'static str,
-    (class, base): (&Bound<'_, PyType>, &Bound<'_, PyAny>),
-    (space, config): (&Space, &toml::Table),
+    class: &Bound<'_, PyType>,
+    base: &Bound<'_, PyAny>,
+    space: &Space,
+    config: &toml::Table,
     counters: &'static [Counter],
     raised: &Arc<Raised>,
 ) -> Result<Box<dyn TranslationLayer>, ConfigError> {

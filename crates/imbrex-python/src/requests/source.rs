@@ -113,7 +113,7 @@ impl Source {
         for (row, ((&arrival, (&offset_bytes, &size)), &access)) in all.enumerate() {
             let bytes = size as u32;
             if arrival < last || u64::from(bytes) != size || offset_bytes.checked_add(size).is_none() {
-                return Err(Wrong { row, problem: problem(column, (arrival, last), (offset_bytes, size)) });
+                return Err(Wrong { row, problem: problem(column, arrival, last, offset_bytes, size) });
             }
             last = arrival;
             if bytes == 0 {
@@ -145,7 +145,7 @@ fn is_plain(rows: &Rows, last: u64) -> bool {
 
 /// What is wrong with a request that arrives at `arrival` and after one that did at `last`.
 #[cold]
-fn problem(column: &'static str, (arrival, last): (u64, u64), (offset, size): (u64, u64)) -> Problem {
+fn problem(column: &'static str, arrival: u64, last: u64, offset: u64, size: u64) -> Problem {
     if arrival < last {
         Problem::Decreasing { column, value: arrival, before: last }
     } else if u32::try_from(size).is_err() {

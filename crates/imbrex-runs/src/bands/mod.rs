@@ -9,7 +9,7 @@ use imbrex::trace::TraceInfo;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use row::{Band, Of, Track, Zone};
+pub use row::{At, Band, Of, Track, Zone};
 
 /// What was seen of a run.
 pub struct Looks<'a> {
@@ -47,9 +47,9 @@ impl<'a> Looks<'a> {
     /// None that a look can cause.
     pub fn rows(&self) -> Result<Vec<Value>> {
         let rows = |look: &BandsLook| match &look.contents {
-            Contents::Bands(bands) => values(Band::all(self.of, moment_of(look), bands)),
-            Contents::Tracks(tracks) => values(Track::all(self.of, moment_of(look), tracks)),
-            Contents::Zones(zones) => values(Zone::all(self.of, moment_of(look), zones)),
+            Contents::Bands(bands) => values(Band::all(self.of, At::of(look), bands)),
+            Contents::Tracks(tracks) => values(Track::all(self.of, At::of(look), tracks)),
+            Contents::Zones(zones) => values(Zone::all(self.of, At::of(look), zones)),
         };
         let looks = self.looks.iter().map(rows).collect::<Result<Vec<_>>>()?;
         Ok(looks.concat())
@@ -58,9 +58,4 @@ impl<'a> Looks<'a> {
 
 fn values(rows: impl Iterator<Item = impl Serialize>) -> Result<Vec<Value>> {
     Ok(rows.map(serde_json::to_value).collect::<Result<_, _>>()?)
-}
-
-/// After how many requests a look was taken, and whether that was the end.
-fn moment_of(look: &BandsLook) -> (u64, bool) {
-    (look.requests, look.at.is_none())
 }

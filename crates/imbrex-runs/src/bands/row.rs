@@ -1,6 +1,7 @@
 //! What a band or a track holds, as it is written. `docs/json.md` describes every field; the versions change with them.
 
 use imbrex::contents::{BandContent, TrackContent, ZoneContent};
+use imbrex::replay::BandsLook;
 use imbrex::trace::TraceInfo;
 use imbrex::tracks::Side;
 use serde::Serialize;
@@ -33,14 +34,31 @@ impl<'a> Of<'a> {
     }
 }
 
+/// When a look was taken.
+#[derive(Copy, Clone, Serialize)]
+pub struct At {
+    /// Requests that had been served.
+    pub requests: u64,
+    /// Whether these were all.
+    pub is_end: bool,
+}
+
+impl At {
+    /// When this one was.
+    #[must_use]
+    pub fn of(look: &BandsLook) -> Self {
+        Self { requests: look.requests, is_end: look.at.is_none() }
+    }
+}
+
 /// One band at a moment.
 #[derive(Serialize)]
 pub struct Band<'a> {
     schema: &'static str,
     #[serde(flatten)]
     of: Of<'a>,
-    requests: u64,
-    is_end: bool,
+    #[serde(flatten)]
+    at: At,
     band: usize,
     state: &'static str,
     unwritten_blocks: u32,
@@ -57,8 +75,8 @@ pub struct Track<'a> {
     schema: &'static str,
     #[serde(flatten)]
     of: Of<'a>,
-    requests: u64,
-    is_end: bool,
+    #[serde(flatten)]
+    at: At,
     track: usize,
     side: &'static str,
     home_blocks: u32,
@@ -74,8 +92,8 @@ pub struct Zone<'a> {
     schema: &'static str,
     #[serde(flatten)]
     of: Of<'a>,
-    requests: u64,
-    is_end: bool,
+    #[serde(flatten)]
+    at: At,
     zone: usize,
     home_blocks: u32,
     buffered_blocks: u32,
@@ -83,13 +101,12 @@ pub struct Zone<'a> {
 }
 
 impl<'a> Zone<'a> {
-    /// Where the blocks of all zones lie after `requests` requests, in the order of the blocks that are at home there.
-    pub fn all(of: Of<'a>, (requests, is_end): (u64, bool), zones: &[ZoneContent]) -> impl Iterator<Item = Self> {
+    /// Where the blocks of all zones lie, in the order of the blocks that are at home there.
+    pub fn all(of: Of<'a>, at: At, zones: &[ZoneContent]) -> impl Iterator<Item = Self> {
         zones.iter().enumerate().map(move |(zone, content)| Self {
             schema: ZONES,
             of,
-            requests,
-            is_end,
+            at,
             zone,
             home_blocks: content.home,
             buffered_blocks: content.buffered,
@@ -99,15 +116,14 @@ impl<'a> Zone<'a> {
 }
 
 impl<'a> Band<'a> {
-    /// All bands in their order, after `requests` requests and at the end or not.
-    pub fn all(of: Of<'a>, (requests, is_end): (u64, bool), bands: &[BandContent]) -> impl Iterator<Item = Self> {
+    /// All bands in their order.
+    pub fn all(of: Of<'a>, at: At, bands: &[BandContent]) -> impl Iterator<Item = Self> {
         bands.iter().enumerate().map(move |(band, content)| {
             let BandContent { state, unwritten, dead, live, hot } = *content;
             Self {
                 schema: BANDS,
                 of,
-                requests,
-                is_end,
+                at,
                 band,
                 state: state.name(),
                 unwritten_blocks: unwritten,
@@ -122,15 +138,14 @@ impl<'a> Band<'a> {
 }
 
 impl<'a> Track<'a> {
-    /// What all tracks hold after `requests` requests, from the outside inwards.
-    pub fn all(of: Of<'a>, (requests, is_end): (u64, bool), tracks: &[TrackContent]) -> impl Iterator<Item = Self> {
+    /// What all tracks hold, from the outside inwards.
+    pub fn all(of: Of<'a>, at: At, tracks: &[TrackContent]) -> impl Iterator<Item = Self> {
         tracks.iter().enumerate().map(move |(track, content)| {
             let TrackContent { side, home, stale, buffered, swapped, .. } = *content;
             Self {
                 schema: TRACKS,
                 of,
-                requests,
-                is_end,
+                at,
                 track,
                 side: if side == Side::Top { "top" } else { "bottom" },
                 home_blocks: home,
