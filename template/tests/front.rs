@@ -44,7 +44,7 @@ fn checked() -> ReplayOptions {
     ReplayOptions { verify: true, check_every: 1, beyond: Beyond::Wrap, ..ReplayOptions::default() }
 }
 
-fn workload(seed: u64, requests: u64, range_bytes: u64, (write_ratio, kib, pattern): (f64, u32, &str)) -> String {
+fn workload(seed: u64, requests: u64, range_bytes: u64, write_ratio: f64, kib: u32, pattern: &str) -> String {
     format!(
         "name = 'test'\nseed = {seed}\nrequests = {requests}\nrange_bytes = {range_bytes}\n\
          write_ratio = {write_ratio}\n\
@@ -55,8 +55,7 @@ fn workload(seed: u64, requests: u64, range_bytes: u64, (write_ratio, kib, patte
 
 #[test]
 fn the_front_is_written_in_place_and_nothing_else_is() {
-    let outcome =
-        |range, config| replayed(&workload(1, 500, range, (1.0, 64, "'uniform'")), config, &checked()).unwrap();
+    let outcome = |range, config| replayed(&workload(1, 500, range, 1.0, 64, "'uniform'"), config, &checked()).unwrap();
     let front = outcome(CONVENTIONAL, "");
     assert_eq!((front.write_amplification, front.rmw), (1.0, 0));
     // Half of the addresses begin behind the front now, in zones that are full.
@@ -76,7 +75,7 @@ fn a_wrong_field_is_named() {
         ("spare_zones = 0", "at least 1"),
         ("rear = 1", "there is no field rear"),
     ] {
-        let refused = replayed(&workload(1, 1, ZONE, (1.0, 64, "'uniform'")), config, &checked());
+        let refused = replayed(&workload(1, 1, ZONE, 1.0, 64, "'uniform'"), config, &checked());
         let Err(ReplayError::Config(ConfigError::Field { reason: said, .. })) = refused else { panic!("{config}") };
         assert!(said.contains(reason), "{said}");
     }
@@ -112,7 +111,7 @@ proptest! {
         queue_depth in prop::option::of(1u32..40),
     ) {
         let options = ReplayOptions { prefill, as_live, queue_depth, gather: 8, ..checked() };
-        let (workload, config) = (workload(seed, 150, 24 * ZONE, (write_ratio, kib, pattern)), config(&choices));
+        let (workload, config) = (workload(seed, 150, 24 * ZONE, write_ratio, kib, pattern), config(&choices));
         let once = || replayed(&workload, &config, &options).map_err(|e| TestCaseError::fail(format!("{config}: {e}")));
         prop_assert_eq!(once()?, once()?);
     }

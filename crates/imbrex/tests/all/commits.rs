@@ -16,6 +16,14 @@ const WRITES: u64 = 1000;
 /// Requests under way at a time.
 const DEPTH: usize = 32;
 
+/// So many MiB of a drive, of which the journal and the buffer take so many conventional blocks each.
+struct Disk {
+    preset: &'static str,
+    mib: u64,
+    journal: u32,
+    buffer: u32,
+}
+
 /// A layer on a disk that keeps nothing but its zones' state: reads give zeros.
 struct Served {
     performer: Performer,
@@ -26,8 +34,9 @@ struct Served {
 }
 
 impl Served {
-    /// On so many MiB of a drive, of which the journal and the buffer take so many conventional blocks each.
-    fn new(layer: &str, config: &toml::Table, (preset, mib, journal, buffer): (&str, u64, u32, u32)) -> Self {
+    /// On such a disk, with nothing written yet.
+    fn new(layer: &str, config: &toml::Table, disk: &Disk) -> Self {
+        let Disk { preset, mib, journal, buffer } = *disk;
         let layer = layers::find(layer).unwrap();
         let preset = DrivePreset::named(preset).unwrap().with_capacity(mib << 20).unwrap();
         let media = preset.media(preset.recording()).unwrap();
@@ -110,7 +119,8 @@ impl Served {
 }
 
 /// The journal that a bottom update of a whole track needs.
-const INTERLACED: (&str, u64, u32, u32) = ("imrsim", 16 << 10, 16_000, 0);
+const INTERLACED: Disk = Disk { preset: "imrsim", mib: 16 << 10, journal: 16_000, buffer: 0 };
+const SMALL_ZONED: Disk = Disk { preset: "small-zoned", mib: 256, journal: 3000, buffer: 4000 };
 
 /// Blocks of the bottom tracks of a drive, in no order.
 fn scattered() -> impl Iterator<Item = u64> {
@@ -122,7 +132,7 @@ fn bottom_updates_that_have_nothing_in_common_share_commits() {
     for layer in ["seagate", "seagate-two-phase"] {
         let flushes = |updates: &str| {
             let config = format!("updates = \"{updates}\"").parse().unwrap();
-            Served::new(layer, &config, INTERLACED).write(scattered(), 1).0
+            Served::new(layer, &config, &INTERLACED).write(scattered(), 1).0
         };
         assert!(flushes("one") >= WRITES, "{layer}: one flush at least for each update");
         let many = flushes("many");
@@ -133,7 +143,7 @@ fn bottom_updates_that_have_nothing_in_common_share_commits() {
 #[test]
 fn updates_of_the_same_block_come_one_after_the_other() {
     let config = "updates = \"many\"".parse().unwrap();
-    let (flushes, _) = Served::new("seagate", &config, INTERLACED).write((0..50).map(|_| 5), 1);
+    let (flushes, _) = Served::new("seagate", &config, &INTERLACED).write((0..50).map(|_| 5), 1);
     assert!(flushes >= 50, "{flushes} flushes: each reads what the one before wrote back");
 }
 
@@ -147,12 +157,12 @@ fn a_new_volume_that_is_written_in_sequence_writes_little_more_than_that() {
     // One of each family that updates or buffers, on as much of its drive as is written.
     let drives = [
         (INTERLACED, vec!["seagate", "seagate-two-phase", "track-flipping", "track-caching", "track-mapping"]),
-        (("small-zoned", 256, 3000, 4000), vec!["fifo-log", "block-lru", "loop-back", "amphisbaena"]),
+        (SMALL_ZONED, vec!["fifo-log", "block-lru", "loop-back", "amphisbaena"]),
     ];
     for (drive, names) in drives {
         for name in names {
             let layer = layers::find(name).unwrap();
-            let mut served = Served::new(name, &live_defaults::config(layer, &toml::Table::new()), drive);
+            let mut served = Served::new(name, &live_defaults::config(layer, &toml::Table::new()), &drive);
             let (_, written) = served.write(in_sequence(100), 256);
             assert!(written <= 25_600 * 11 / 10, "{name} wrote {written} blocks for 25600");
         }
@@ -161,8 +171,8 @@ fn a_new_volume_that_is_written_in_sequence_writes_little_more_than_that() {
 
 #[test]
 fn as_the_papers_have_it_the_same_is_written_more_than_once() {
-    for (name, drive) in [("seagate", INTERLACED), ("amphisbaena", ("small-zoned", 256, 3000, 4000))] {
-        let (_, written) = Served::new(name, &toml::Table::new(), drive).write(in_sequence(100), 256);
+    for (name, drive) in [("seagate", INTERLACED), ("amphisbaena", SMALL_ZONED)] {
+        let (_, written) = Served::new(name, &toml::Table::new(), &drive).write(in_sequence(100), 256);
         assert!(written >= 25_600 * 3 / 2, "{name} wrote {written} blocks for 25600");
     }
 }

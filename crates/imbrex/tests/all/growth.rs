@@ -40,7 +40,8 @@ impl Observer for All {
 fn served(
     trace: &[TraceRequest],
     extend: Option<Extension>,
-    (bound_ms, haste): (u32, u64),
+    bound_ms: u32,
+    haste: u64,
     scheduler: Scheduler,
 ) -> Vec<ServedRequest> {
     let drive = DrivePreset::named("tiny-hybrid").unwrap();
@@ -69,9 +70,9 @@ fn served(
 }
 
 /// The largest increase of a request's latency by a growth that is asked for at the beginning, in ns.
-fn increase(trace: &[TraceRequest], layer: (u32, u64)) -> i64 {
+fn increase(trace: &[TraceRequest], bound_ms: u32, haste: u64) -> i64 {
     let extension = Extension { bytes: u64::from(GAINED * ZONE) * 4096, at: TraceMoment::Requests(0) };
-    let [with, without] = [Some(extension), None].map(|extend| served(trace, extend, layer, Scheduler::Fcfs));
+    let [with, without] = [Some(extension), None].map(|extend| served(trace, extend, bound_ms, haste, Scheduler::Fcfs));
     let increases = with.iter().zip(&without).map(|(one, other)| {
         assert_eq!((one.number, one.arrival_ns), (other.number, other.arrival_ns));
         one.latency_ns as i64 - other.latency_ns as i64
@@ -123,7 +124,7 @@ proptest! {
 
     #[test]
     fn no_request_takes_longer_by_more_than_the_bound((bound_ms, trace) in cases()) {
-        let increase = increase(&trace, (bound_ms, 1));
+        let increase = increase(&trace, bound_ms, 1);
         prop_assert!(increase <= i64::from(bound_ms) * MS as i64, "{} ms more", increase as f64 / 1e6);
     }
 }
@@ -134,7 +135,7 @@ fn quanta_for_a_drive_twice_as_fast_break_the_bound() {
     for (bound_ms, traces) in [(SHORT_MS, staying().boxed()), (LONG_MS, staying().boxed()), (LONG_MS, sparse().boxed())]
     {
         let result = TestRunner::deterministic().run(&traces, |trace| {
-            prop_assert!(increase(&trace, (bound_ms, 2)) <= i64::from(bound_ms) * MS as i64);
+            prop_assert!(increase(&trace, bound_ms, 2) <= i64::from(bound_ms) * MS as i64);
             Ok(())
         });
         assert!(result.is_err(), "no request waited for the longer quanta");
@@ -145,7 +146,7 @@ fn quanta_for_a_drive_twice_as_fast_break_the_bound() {
 fn the_observer_is_told_of_every_request_once() {
     let trace: Vec<_> = (0..20).map(|i| request(i * MS, Access::Read, (i * 37) % 400, 1)).collect();
     for scheduler in [Scheduler::Fcfs, Scheduler::Sptf] {
-        let mut all = served(&trace, None, (SHORT_MS, 1), scheduler);
+        let mut all = served(&trace, None, SHORT_MS, 1, scheduler);
         assert!((scheduler == Scheduler::Fcfs) == all.is_sorted_by_key(|request| request.number));
         all.sort_by_key(|request| request.number);
         let said: Vec<_> = all.iter().map(|request| (request.number, request.arrival_ns)).collect();

@@ -78,7 +78,8 @@ const CHUNK: u64 = 2 * 60 / 4;
 fn bounded(
     info: &LayerInfo,
     config: &str,
-    (buffer_blocks, bounds): (u32, &[u32]),
+    buffer_blocks: u32,
+    bounds: &[u32],
     options: &ReplayOptions,
 ) -> Result<Simulation, ReplayError> {
     let options = suited(info, options);
@@ -100,7 +101,7 @@ pub fn keeps_them_in_steps_of_any_size(info: &'static LayerInfo) -> Result<(), F
     let input = (any_input(), prop::collection::vec(bound, 1..8));
     for_any(CASES_IN_STEPS, input, |((requests, options, buffer_blocks, choices), bounds)| {
         let (config, options) = configured(info, choices.each(), buffer_blocks, &options);
-        let outcome = bounded(info, &config, (buffer_blocks, &bounds), &options).and_then(|simulation| {
+        let outcome = bounded(info, &config, buffer_blocks, &bounds, &options).and_then(|simulation| {
             let trace = trace_over(simulation.capacity(), &requests);
             simulation.run(&mut Listed::new(trace), &mut ())
         });

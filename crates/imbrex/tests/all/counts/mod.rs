@@ -182,7 +182,7 @@ fn compare(
     prefill: f64,
     config: &str,
 ) -> Counts {
-    compare_at(layer, workload, drive, buffer, (prefill, 1), config)
+    compare_at(layer, workload, drive, buffer, prefill, 1, config)
 }
 
 /// With more than one request outstanding all of them have to be writes: reads overtake.
@@ -191,7 +191,8 @@ fn compare_at(
     workload: &Workload,
     drive: &DrivePreset,
     buffer: BufferSize,
-    (prefill, outstanding): (f64, u32),
+    prefill: f64,
+    outstanding: u32,
     config: &str,
 ) -> Counts {
     let config: toml::Table = config.parse().expect("a TOML table");

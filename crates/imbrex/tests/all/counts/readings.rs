@@ -77,7 +77,7 @@ fn write_uneven() -> PathBuf {
 fn count(workload: &Workload, outstanding: u32, config: &str) -> Counts {
     let drive = DrivePreset::named("small-zoned").expect("a known drive");
     let config = format!("{BASE}\n{config}");
-    compare_at("amphisbaena", workload, &drive, BufferSize::Blocks(310), (0.0, outstanding), &config)
+    compare_at("amphisbaena", workload, &drive, BufferSize::Blocks(310), 0.0, outstanding, &config)
 }
 
 /// Whether chunks went back often enough for a reading of that to show.

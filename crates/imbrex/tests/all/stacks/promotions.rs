@@ -19,7 +19,7 @@ const LAYERS: [(&str, &str); 3] = [
     ("pore", "step_blocks = 4\nregion_blocks = 4"),
 ];
 
-fn cached((layer, config): (&str, &str)) -> Served {
+fn cached(layer: &str, config: &str) -> Served {
     let info = layers::find(layer).unwrap();
     let config: toml::Table = config.parse().unwrap();
     Served::of(setup_of(move |space| info.build(space, &config).unwrap(), BLOCKS))
@@ -51,8 +51,8 @@ fn ask_while_home_fails(served: &mut Served, requests: Vec<Request>) -> Vec<Resu
 }
 
 /// A cache on which home holds its own numbers, and that holds a write which was not flushed.
-fn in_use(layer: (&str, &str)) -> Served {
-    let mut served = cached(layer);
+fn in_use(layer: &str, config: &str) -> Served {
+    let mut served = cached(layer, config);
     for block in 0..u64::from(BLOCKS) {
         served.put(Pba::new(SECOND, block), block as u8);
     }
@@ -70,20 +70,20 @@ fn still_lives(served: &mut Served) {
 
 #[test]
 fn a_read_that_would_promote_fails_alone_and_is_made_good_later() {
-    for layer in LAYERS {
-        let mut served = in_use(layer);
+    for (layer, config) in LAYERS {
+        let mut served = in_use(layer, config);
         assert_eq!(ask_while_home_fails(&mut served, vec![read(4, 4)]), [ERROR]);
         assert_eq!(served.ask(read(4, 4)), content(&[4, 5, 6, 7]));
         let cached = ask_while_home_fails(&mut served, vec![read(4, 4)]);
-        assert_eq!(cached, [content(&[4, 5, 6, 7])], "{layer:?}");
+        assert_eq!(cached, [content(&[4, 5, 6, 7])], "{layer}");
         still_lives(&mut served);
     }
 }
 
 #[test]
 fn reads_of_a_frame_that_waits_for_its_block_fail_too() {
-    for layer in LAYERS {
-        let mut served = in_use(layer);
+    for (layer, config) in LAYERS {
+        let mut served = in_use(layer, config);
         let answers = ask_while_home_fails(&mut served, vec![read(4, 2), read(5, 1), read(20, 1)]);
         assert_eq!(answers, [ERROR, ERROR, content(&[99])]);
         assert_eq!(served.ask(read(5, 1)), content(&[5]));
@@ -93,10 +93,10 @@ fn reads_of_a_frame_that_waits_for_its_block_fail_too() {
 
 #[test]
 fn a_write_to_a_frame_that_waits_for_its_block_counts() {
-    for layer in LAYERS {
-        let mut served = in_use(layer);
+    for (layer, config) in LAYERS {
+        let mut served = in_use(layer, config);
         let answers = ask_while_home_fails(&mut served, vec![read(4, 2), write(5, 55), read(5, 1)]);
-        assert_eq!(answers, [ERROR, DONE, content(&[55])], "{layer:?}");
+        assert_eq!(answers, [ERROR, DONE, content(&[55])], "{layer}");
         assert_eq!(served.ask(read(4, 2)), content(&[4, 55]));
         still_lives(&mut served);
     }

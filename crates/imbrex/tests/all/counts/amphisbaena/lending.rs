@@ -4,6 +4,13 @@ use std::collections::BTreeSet;
 
 use super::{Amphisbaena, Chunk};
 
+/// A slot of a chunk that is lent to hot blocks.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct HotSlot {
+    pub chunk: usize,
+    pub slot: usize,
+}
+
 impl Amphisbaena {
     pub(super) fn reallocate(&mut self) {
         let ghosts = std::mem::take(&mut self.ghosts);
@@ -28,12 +35,13 @@ impl Amphisbaena {
         }
     }
 
-    fn return_unused(&mut self, written: &BTreeSet<(usize, usize)>) {
+    fn return_unused(&mut self, written: &BTreeSet<HotSlot>) {
         let some = self.readings.is("return_if", "some");
         let mut unused: Vec<usize> = (self.first_hot..self.chunks.len())
             .filter(|&at| matches!(self.chunks[at], Chunk::Hot(_)))
             .filter(|&at| {
-                let touched = written.range((at, 0)..(at + 1, 0)).count() as u64;
+                let touched =
+                    written.range(HotSlot { chunk: at, slot: 0 }..HotSlot { chunk: at + 1, slot: 0 }).count() as u64;
                 if some { touched < self.length } else { touched == 0 }
             })
             .collect();

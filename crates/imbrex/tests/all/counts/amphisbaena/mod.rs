@@ -8,6 +8,7 @@ mod roles;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::counts::model::{Counts, Model};
+use lending::HotSlot;
 pub use readings::Readings;
 use roles::Roles;
 
@@ -29,10 +30,10 @@ pub struct Amphisbaena {
     retired: Option<usize>,
     /// Chunks and slots that the request under way has emptied: free for the next, not for itself.
     emptied: BTreeSet<usize>,
-    vacated: BTreeSet<(usize, usize)>,
+    vacated: BTreeSet<HotSlot>,
     /// Which loaned slots were written in this period.
-    written: BTreeSet<(usize, usize)>,
-    hot: HashMap<u64, (usize, usize)>,
+    written: BTreeSet<HotSlot>,
+    hot: HashMap<u64, HotSlot>,
     cold: BTreeSet<u64>,
     /// Chunk of a zone → chunk of the buffer, and when it came.
     at: BTreeMap<u64, (usize, u64)>,
@@ -126,11 +127,12 @@ impl Amphisbaena {
         chunk / self.zone_blocks.div_ceil(self.length)
     }
 
-    fn free_slot(&self) -> Option<(usize, usize)> {
+    fn free_slot(&self) -> Option<HotSlot> {
         self.chunks.iter().enumerate().filter(|(at, _)| self.retired != Some(*at)).find_map(|(at, chunk)| match chunk {
             Chunk::Hot(slots) => {
-                let mut free = (0..slots.len()).filter(|&slot| slots[slot].is_none());
-                free.find(|&slot| !self.vacated.contains(&(at, slot))).map(|slot| (at, slot))
+                let mut free =
+                    (0..slots.len()).filter(|&slot| slots[slot].is_none()).map(|slot| HotSlot { chunk: at, slot });
+                free.find(|slot| !self.vacated.contains(slot))
             }
             Chunk::Cold(_) => None,
         })
@@ -147,15 +149,15 @@ impl Amphisbaena {
         !std::mem::take(&mut self.emptied).is_empty()
     }
 
-    fn put_hot(&mut self, block: u64, (at, slot): (usize, usize)) {
-        let Chunk::Hot(slots) = &mut self.chunks[at] else { panic!("a hot chunk") };
-        slots[slot] = Some(block);
-        self.hot.insert(block, (at, slot));
+    fn put_hot(&mut self, block: u64, free: HotSlot) {
+        let Chunk::Hot(slots) = &mut self.chunks[free.chunk] else { panic!("a hot chunk") };
+        slots[free.slot] = Some(block);
+        self.hot.insert(block, free);
     }
 
     fn take_hot(&mut self, block: u64) {
-        let (at, slot) = self.hot.remove(&block).expect("the block is hot");
-        let Chunk::Hot(slots) = &mut self.chunks[at] else { panic!("a hot chunk") };
+        let HotSlot { chunk, slot } = self.hot.remove(&block).expect("the block is hot");
+        let Chunk::Hot(slots) = &mut self.chunks[chunk] else { panic!("a hot chunk") };
         slots[slot] = None;
     }
 
