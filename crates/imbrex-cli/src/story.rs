@@ -1,7 +1,7 @@
 //! What overlapped tracks cost, in one table: for each kind of disk a naive and the best layer on one workload.
 //!
-//! Which layers these are was measured. [`KINDS`] names them; a test runs every layer of the family that fits on the
-//! drive, and notices when another one would be the best, or the most naive.
+//! Which layer is the best was measured: a test runs every layer of the family that fits on the drive, and notices when
+//! another one would be. The naive one knows nothing of the disk, or has little of what the best one needs.
 
 use std::env;
 use std::num::NonZeroU64;
@@ -39,7 +39,6 @@ struct Kind {
     capacity: Option<&'static str>,
     /// The persistent buffer, or the flash.
     buffer: &'static str,
-    /// The worst of the kind, and the best.
     naive: Variant,
     best: Variant,
 }
@@ -219,8 +218,8 @@ mod tests {
         Variant { layer, settings, with: "" }
     }
 
-    /// Everything that may be better than the best or worse than the naive one: each layer of the family that fits on
-    /// the drive, as it is and with the settings above.
+    /// Everything that may be better than the best: each layer of the family that fits on the drive, as it is and with
+    /// the settings above.
     fn others(kind: &Kind) -> Vec<Variant> {
         let drive = kind.drive().unwrap();
         let (none, options) = (toml::Table::new(), ReplayOptions::default());
@@ -238,7 +237,7 @@ mod tests {
 
     /// The mean latency of every variant of a kind; of one that cannot keep up, how long its workload took.
     #[test]
-    fn no_other_layer_is_better_than_the_best_or_worse_than_the_naive_one() {
+    fn no_other_layer_is_better_than_the_best() {
         let (workload, options, progress) = (workload(), ReplayOptions::default(), Progress::new("", 0));
         let tried: Vec<_> = KINDS.iter().map(|kind| (kind, others(kind))).collect();
         let all: Vec<_> = tried
@@ -257,7 +256,6 @@ mod tests {
             for (variant, mean) in rest.by_ref().take(others.len()) {
                 // A cache that is just large enough is as good as a larger one, and a little nearer to what it caches.
                 assert!(mean >= 0.99 * best, "{} is better: {mean} ms", variant.name());
-                assert!(mean <= naive, "{} is worse than the naive one: {mean} ms", variant.name());
             }
             assert!(naive > 3.0 * best, "{}: {naive} ms and {best} ms make no story", kind.disk());
         }
