@@ -246,6 +246,7 @@ mod tests {
                 [&kind.naive, &kind.best].into_iter().chain(others).map(move |variant| (*kind, variant))
             })
             .collect();
+        assert!(all.len() > 20, "only {} were tried", all.len());
         let rows = parallel::each(parallel::cores(), &all, |(kind, variant)| {
             Ok(kind.replay(variant, &workload, false, &options, &progress)?.0)
         });

@@ -77,3 +77,46 @@ fn an_unknown_goal_is_refused() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), error.contains("there are quick, soak, test")), (Some(1), true), "{error}");
 }
+
+/// What a later goal finds built takes no time there, and says nothing of an empty clone.
+#[test]
+fn the_time_of_a_step_comes_from_the_goal_that_runs_it_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir_all(path("checks")).unwrap();
+    std::fs::create_dir_all(path("target/steps")).unwrap();
+    std::fs::copy(repository().join("checks/steps.py"), path("checks/steps.py")).unwrap();
+    let steps = "[build]\ngoals = [\"test\", \"soak\"]\ncommand = ''\n[soak]\ngoals = [\"soak\"]\ncommand = ''\n";
+    std::fs::write(path("checks/steps.toml"), steps).unwrap();
+    std::fs::write(path("CONTRIBUTING.md"), "| build | all | 1 |\n| soak | more | 1 |\n").unwrap();
+    std::fs::write(path("target/steps/test.json"), r#"{"build": 250}"#).unwrap();
+    std::fs::write(path("target/steps/soak.json"), r#"{"build": 3, "soak": 480}"#).unwrap();
+    for goal in ["test", "soak"] {
+        let mut program = Command::new(path("checks/steps.py"));
+        program.args(["--times", goal]).env("CARGO_TARGET_DIR", path("target"));
+        assert!(program.status().unwrap().success());
+    }
+    let written = std::fs::read_to_string(path("CONTRIBUTING.md")).unwrap();
+    assert_eq!(written, "| build | all | 250 |\n| soak | more | 480 |\n");
+}
+
+/// The programs of tests in a folder `tests`, by name.
+fn programs(crate_folder: &std::path::Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(crate_folder.join("tests")) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let is_program =
+        |path: &std::path::PathBuf| path.extension().is_some_and(|of| of == "rs") || path.join("main.rs").exists();
+    paths.filter(is_program).map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn no_program_of_tests_is_left_out() {
+    let steps = std::fs::read_to_string(repository().join("checks/steps.toml")).unwrap();
+    let words: Vec<_> = steps.split(|of: char| of.is_whitespace() || of == '"').collect();
+    let crates = std::fs::read_dir(repository().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let all: Vec<_> = crates.chain([repository().join("template")]).flat_map(|folder| programs(&folder)).collect();
+    assert!(all.len() > 5, "{all:?}");
+    for name in all {
+        assert!(words.windows(2).any(|pair| pair == ["--test", name.as_str()]), "no step runs {name}");
+    }
+}
