@@ -135,7 +135,7 @@ def check_units(browser):
 def check_claims(browser):
     """A folder of `reproduce` as a page."""
     folder, page = WORK / "paper", WORK / "paper.html"
-    imbrex("reproduce", "zonealloy", "--requests", 200, "--output", folder)
+    imbrex("reproduce", "zonealloy", "--requests", 200, "--seeds", 2, "--output", folder)
     imbrex("report", folder, "-o", page, "--title", "ZoneAlloy")
     browser.open(page.as_uri())
     with open(folder / "claims.csv", newline="") as file:

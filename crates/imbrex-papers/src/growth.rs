@@ -17,7 +17,7 @@ use imbrex_runs::workload::Known;
 use imbrex_terminal::new_folder::NewFolder;
 use imbrex_terminal::output::csv;
 use imbrex_terminal::progress::Progress;
-use imbrex_terminal::table::{bytes, count, milliseconds, number, seconds, table};
+use imbrex_terminal::table::{Sheet, bytes, count, milliseconds, number, seconds};
 use serde::Serialize;
 
 use super::claim::{Data, Replayed};
@@ -291,7 +291,7 @@ pub fn note(runs: &[Run], name: &str) -> String {
 }
 
 /// The runs as a table.
-pub fn shown(runs: &[Run]) -> String {
+pub fn table(runs: &[Run]) -> Sheet {
     let cells = |run: &Run| {
         let sums = &run.sums;
         [
@@ -319,7 +319,7 @@ pub fn shown(runs: &[Run]) -> String {
         ">longer on average",
         ">at most",
     ];
-    table(headings, runs.iter().map(cells))
+    Sheet::new(headings, runs.iter().map(cells))
 }
 
 /// Writes the sums and the figure's data.

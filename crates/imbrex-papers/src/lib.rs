@@ -16,6 +16,7 @@ mod paper;
 #[cfg(feature = "pictures")]
 mod pictures;
 mod pore;
+mod replaying;
 mod report;
 mod results;
 mod sweep;
@@ -29,31 +30,22 @@ mod zonealloy;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, bail};
 use clap::Args;
-use imbrex::buffer_size::BufferSize;
-use imbrex::drive::Shape;
-use imbrex::layers;
-use imbrex::replay::ReplayOptions;
 use imbrex::trace::Workload;
-use imbrex_runs::case::{Case, Fit, named_drive};
-use imbrex_runs::chosen::Chosen;
 use imbrex_runs::page::PageArgument;
 use imbrex_runs::parallel;
-use imbrex_runs::row::Row;
 use imbrex_runs::saved;
-use imbrex_runs::workload::Known;
 use imbrex_terminal::new_folder::NewFolder;
 use imbrex_terminal::output::{Format, Output, csv};
-use imbrex_terminal::progress::Progress;
 use imbrex_terminal::say::note;
 use imbrex_terminal::stop;
 use imbrex_terminal::table::paragraphs;
 
-use claim::Finding;
+use claim::{Finding, over_seeds};
 use cold_weight::ColdWeightArguments;
-use locality::Locality;
-use paper::{Load, Paper, Turnover, Variant};
+use paper::Paper;
+use replaying::Replaying;
 use results::Results;
 
 /// A paper that can be reproduced.
@@ -92,9 +84,15 @@ pub struct Reproduce {
     /// Use the first N requests of a trace and let a profile have N requests; otherwise all
     #[arg(long, value_name = "N")]
     requests: Option<NonZeroU64>,
-    /// The seed of profiles, instead of their own
-    #[arg(long, value_name = "S")]
-    seed: Option<u64>,
+    /// Only this volume of the paper's; may be given several times. What is not of a volume is left out
+    #[arg(long = "workload", value_name = "NAME")]
+    workloads: Vec<String>,
+    /// The first seed of profiles and shuffles
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Judge claims over N seeds, that one and those after it; figures and tables are of the first
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=100))]
+    seeds: u64,
     /// Runs at a time; the default is the number of cores
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -139,15 +137,10 @@ impl Reproduce {
         let folder = NewFolder::create(&path, CLAIMS)?;
         let page = self.page.open(&format!("The claims of {}", self.paper.name()))?;
         let (findings, text) = match self.paper {
-            Reproduced::Studies(paper) => write_studies(&self.replay(paper)?, &folder)?,
-            Reproduced::ColdWeight => {
-                let workloads = self.volumes(&cold_weight::volumes())?;
-                let results = cold_weight::replay(&workloads, self.requests, &self.cold_weight, self.jobs())?;
-                cold_weight::write(&results, &folder)?
-            }
+            Reproduced::Studies(paper) => self.studies(paper, &folder)?,
+            Reproduced::ColdWeight => self.cold_weight(&folder)?,
         };
         folder.write(CLAIMS, &csv(&findings)?)?;
-        folder.write("report.txt", text.as_bytes())?;
         folder.finish()?;
         if let Some(mut page) = page {
             saved::add(&mut page, std::slice::from_ref(&path))?;
@@ -164,97 +157,76 @@ impl Reproduce {
         self.jobs.map_or_else(parallel::cores, NonZeroUsize::get)
     }
 
-    /// The volumes of a paper, of which it says how many are real if a folder was named.
-    fn volumes(&self, names: &[&str]) -> Result<Vec<Workload>> {
-        let workloads = volumes::find(names, self.traces.as_deref(), self.requests, self.seed)?;
+    /// The volumes that are asked for, of those that a paper has.
+    fn named(&self, known: &[&'static str]) -> Result<Vec<&'static str>> {
+        if let Some(unknown) = self.workloads.iter().find(|name| !known.contains(&name.as_str())) {
+            bail!("--workload: {} has no volume {unknown}; it has {}", self.paper.name(), known.join(", "));
+        }
+        let is_asked_for = |name: &&str| self.workloads.is_empty() || self.workloads.iter().any(|asked| asked == name);
+        Ok(known.iter().copied().filter(is_asked_for).collect())
+    }
+
+    /// The seeds, the first one first.
+    fn all_seeds(&self) -> impl Iterator<Item = u64> {
+        (0..self.seeds).map(|nth| self.seed.wrapping_add(nth))
+    }
+
+    /// Says how many volumes are real if a folder was named.
+    fn tell(&self, workloads: &[Workload]) {
         if let Some(folder) = &self.traces {
             let found = workloads.iter().filter(|workload| matches!(workload, Workload::File(_))).count();
             let folder = folder.display();
             note(format_args!("{found} of {} volumes are in {folder}; the others are generated", workloads.len()));
         }
-        Ok(workloads)
     }
 
-    /// Every variant of the paper on every workload.
-    fn replay(&self, paper: &'static Paper) -> Result<Results> {
-        let jobs = self.jobs();
-        let workloads = self.volumes(paper.workloads)?;
-        let (known, localities) = self.read(paper, &workloads, jobs)?;
-        let run = |(workload, variant): (usize, usize)| -> Result<_> {
-            let known = &known[workload];
-            Ok((known, configured(paper, &paper.variants[variant], known.range.range_bytes)?))
+    /// Runs the studies of a paper, and with further seeds what its claims look at.
+    fn studies(&self, paper: &'static Paper, folder: &NewFolder) -> Result<(Vec<Finding>, String)> {
+        let only = self.named(paper.workloads)?;
+        let (requests, jobs) = (self.requests, self.jobs());
+        let replaying = Replaying { paper, traces: self.traces.as_deref(), requests, only: &only, jobs };
+        self.tell(&replaying.volumes(&only, self.seed)?);
+        let first = replaying.first(self.seed)?;
+        let mut of_seeds = vec![first.findings()];
+        if replaying.has_seeds(self.seed)? {
+            for seed in self.all_seeds().skip(1) {
+                of_seeds.push(replaying.again(&first, seed)?.findings());
+            }
+        }
+        let findings = over_seeds(of_seeds);
+        let report = report::of(&first, &findings);
+        write_studies(&first, folder)?;
+        report.write(&findings, folder)?;
+        Ok((findings, report.into_text()))
+    }
+
+    /// Runs the tables of the paper that has a set-up of its own, with each seed.
+    fn cold_weight(&self, folder: &NewFolder) -> Result<(Vec<Finding>, String)> {
+        let only = self.named(&cold_weight::volumes())?;
+        let replay = |seed| {
+            let workloads = volumes::find(&only, self.traces.as_deref(), self.requests, seed)?;
+            if seed == self.seed {
+                self.tell(&workloads);
+            }
+            let places = only.iter().map(|volume| cold_weight::place(volume));
+            let workloads: Vec<_> = places.zip(workloads).collect();
+            cold_weight::replay(&workloads, self.requests, &self.cold_weight, seed, self.jobs())
         };
-        let runs = paper.runs().into_iter().map(run).collect::<Result<Vec<_>>>()?;
-        let requests = runs.iter().map(|(known, _)| known.range.requests).sum();
-        let progress = Progress::new("replaying", requests);
-        let rows = parallel::each(jobs, &runs, |(workload, (chosen, case))| -> Result<Row> {
-            let mut row = chosen.replay(workload, case, &progress, &mut ())?;
-            // How fast this machine is does not belong to the paper.
-            row.outcome = row.outcome.timed(0.0);
-            Ok(row)
-        })?;
-        drop((runs, progress));
-        let mut results = Results::new(paper, rows);
-        if let Some(figure) = paper.turnover {
-            results.turnover = self.turnover(paper, figure, known, jobs)?;
+        let first = replay(self.seed)?;
+        let mut of_seeds = vec![cold_weight::findings(&first)];
+        for seed in self.all_seeds().skip(1) {
+            of_seeds.push(cold_weight::findings(&replay(seed)?));
         }
-        if let Some(mix) = paper.mix {
-            let halves = self.volumes(&mix.halves)?;
-            let configured = |variant: &Variant, range| configured(paper, variant, range);
-            results.mix = mix::points(mix, &halves, self.requests, configured, jobs)?;
-        }
-        if let Some(growth) = paper.growth {
-            let workload = self.volumes(&[growth.workload])?.remove(0);
-            results.growth = growth::runs(paper, growth, workload, self.requests, jobs)?;
-        }
-        results.sweeps = sweep::points(paper.sweeps, paper.drive, self.requests, self.seed, jobs)?;
-        results.localities = localities;
-        Ok(results)
-    }
-
-    /// The points of a figure over turnovers: on the paper's workloads, and on further traces that the folder has.
-    fn turnover(
-        &self,
-        paper: &'static Paper,
-        figure: &'static Turnover,
-        known: Vec<Known>,
-        jobs: usize,
-    ) -> Result<Vec<turnover::Point>> {
-        let all = paper.workloads.iter().copied().zip(known);
-        let mut named: Vec<_> = all.filter(|(name, _)| figure.workloads.contains(name)).collect();
-        let further = volumes::present(figure.further, self.traces.as_deref(), self.requests)?;
-        let progress = Progress::of_pieces("reading", further.len());
-        for (name, workload) in further {
-            named.push((name, Known::survey(workload, self.requests, None, &progress)?));
-        }
-        let drive = named_drive(paper.drive)?;
-        turnover::points(figure, &named, &drive, paper.prefill, jobs)
-    }
-
-    /// The workloads, and how they write if the paper shows it.
-    fn read(&self, paper: &Paper, workloads: &[Workload], jobs: usize) -> Result<(Vec<Known>, Vec<Locality>)> {
-        let shows_locality = paper.locality.is_some();
-        let passes = if shows_locality { 1 + Locality::PASSES } else { 1 };
-        let progress = Progress::of_pieces("reading", passes * workloads.len());
-        let known = parallel::each(jobs, workloads, |workload| {
-            Known::survey(workload.clone(), self.requests, None, &progress)
-        })?;
-        if !shows_locality {
-            return Ok((known, Vec::new()));
-        }
-        let buffer = buffer(paper)?;
-        let named: Vec<_> = workloads.iter().zip(paper.workloads).collect();
-        let localities = parallel::each(jobs, &named, |(workload, name)| {
-            Locality::of(workload, name, buffer, self.requests, &progress)
-        })?;
-        Ok((known, localities))
+        let findings = over_seeds(of_seeds);
+        let report = cold_weight::report(&first, &findings);
+        cold_weight::write(&first, folder)?;
+        report.write(&findings, folder)?;
+        Ok((findings, report.into_text()))
     }
 }
 
-/// Fills the folder; the claims beside what was measured, and the report.
-fn write_studies(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>, String)> {
-    let findings = results.findings();
-    let text = report::shown(results, &findings);
+/// Fills the folder with the data of the figures, and with the figures.
+fn write_studies(results: &Results, folder: &NewFolder) -> Result<()> {
     folder.write("runs.csv", &csv(&results.rows().collect::<Vec<_>>())?)?;
     figures::write(results, folder)?;
     if results.paper.turnover.is_some() {
@@ -274,29 +246,5 @@ fn write_studies(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>,
     }
     #[cfg(feature = "pictures")]
     pictures::write(results, folder)?;
-    Ok((findings, text))
-}
-
-fn buffer(paper: &Paper) -> Result<BufferSize> {
-    paper.buffer.parse().map_err(|e| anyhow!("{e}"))
-}
-
-/// A variant of a paper on its drive, for a workload of this range.
-fn configured(paper: &Paper, variant: &Variant, range_bytes: u64) -> Result<(Chosen, Case)> {
-    let capacity_bytes = variant.disk.map(|disk| disk.bytes);
-    let drive = named_drive(paper.drive)?.shaped(&Shape { capacity_bytes, ..Shape::default() })?;
-    let buffer = variant.buffer.map_or_else(|| buffer(paper), |text| text.parse().map_err(|e| anyhow!("{e}")))?;
-    let blocks = |percent: f64| BufferSize::Percent(percent).blocks(range_bytes, drive.block_bytes);
-    let disk = paper.disk_buffer.map(|percent| sweep::disk_config(variant.layer, blocks(percent)));
-    let sized = variant.sized.iter().map(|(field, percent)| format!("{field}={}", blocks(*percent)));
-    let own = variant.settings.iter().map(|setting| (*setting).to_owned());
-    let settings: Vec<_> = disk.into_iter().chain(sized).chain(own).collect();
-    let queue_depth = (variant.load == Load::OneOutstanding).then_some(1);
-    let options = ReplayOptions { prefill: paper.prefill, queue_depth, ..ReplayOptions::default() };
-    let settings: Vec<_> = settings.iter().map(String::as_str).collect();
-    let fit = variant.disk.map_or(paper.fit, |_| Fit::Given);
-    let case = Case { layer: layers::find(variant.layer)?, drive, fit };
-    let mut chosen = Chosen::new(buffer, options, &settings)?;
-    chosen.stretch = variant.disk.is_some_and(|disk| disk.is_stretched_over);
-    Ok((chosen, case))
+    Ok(())
 }

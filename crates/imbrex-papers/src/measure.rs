@@ -2,6 +2,7 @@
 
 use super::measured::Described;
 use super::metric::Metric;
+use super::paper::Paper;
 
 /// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside
 /// it in its first study.
@@ -164,6 +165,40 @@ impl Measure {
             | Self::Peaks { on, .. }
             | Self::Steady { on, .. }
             | Self::Larger { on, .. } => *on,
+        }
+    }
+
+    /// Whether it is made of what each workload gives by itself: it may be known well enough without some of them.
+    pub fn is_of_each(&self) -> bool {
+        matches!(
+            self,
+            Self::Against { taken: Taken::Most | Taken::Count, .. }
+                | Self::MostTimes { .. }
+                | Self::MostLost { .. }
+                | Self::Best { .. }
+                | Self::BestOther { .. }
+                | Self::Rises { .. }
+                | Self::Falls { .. }
+                | Self::Peaks { .. }
+                | Self::Steady { .. }
+                | Self::Larger { .. }
+        )
+    }
+
+    /// The variants that it looks at beside those of the paper's first study, on each workload of its scope.
+    pub fn variants(&self, paper: &Paper) -> Vec<&'static str> {
+        match *self {
+            Self::Against { variant, against, .. }
+            | Self::Saved { variant, against, .. }
+            | Self::MostLost { variant, against, .. } => vec![variant, against],
+            Self::Times { variant, over, .. } | Self::MostTimes { variant, over, .. } => vec![variant, over],
+            Self::Of { variant, .. } => vec![variant],
+            Self::Rises { study, .. } | Self::Falls { study, .. } => {
+                let variants = paper.variants_of(study);
+                variants.first().into_iter().chain(variants.last()).copied().collect()
+            }
+            Self::Peaks { study, .. } | Self::Steady { study, .. } => paper.variants_of(study).to_vec(),
+            _ => Vec::new(),
         }
     }
 

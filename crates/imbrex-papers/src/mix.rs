@@ -13,7 +13,7 @@ use imbrex_runs::workload::{Known, Watched};
 use imbrex_terminal::new_folder::NewFolder;
 use imbrex_terminal::output::csv;
 use imbrex_terminal::progress::Progress;
-use imbrex_terminal::table::{grid, number, percent};
+use imbrex_terminal::table::{Sheet, number, percent};
 use serde::Serialize;
 
 use super::claim::{Data, Replayed};
@@ -204,7 +204,7 @@ pub fn of(points: &[Point], variant: &str, part: Part) -> Option<Point> {
 }
 
 /// Each variant in both halves and in all.
-pub fn shown(mix: &Mix, points: &[Point]) -> String {
+pub fn table(mix: &Mix, points: &[Point]) -> Sheet {
     let cells = |variant: &Variant| {
         let [first, second, all] =
             [Part::Half(0), Part::Half(1), Part::Whole].map(|part| of(points, variant.name, part));
@@ -219,8 +219,7 @@ pub fn shown(mix: &Mix, points: &[Point]) -> String {
     let mut headings = vec!["variant".to_owned()];
     headings.extend([first, second, "both"].map(|half| format!(">MB/s, {half}")));
     headings.extend(["hits", "let in"].iter().flat_map(|what| [first, second].map(|half| format!(">{what}, {half}"))));
-    let headings: Vec<_> = headings.iter().map(String::as_str).collect();
-    grid(&headings, mix.variants.iter().map(cells))
+    Sheet::new(headings, mix.variants.iter().map(cells))
 }
 
 /// Writes the data.

@@ -190,18 +190,52 @@ impl Growth {
 }
 
 impl Paper {
+    /// What the paper proposes.
+    pub fn subject(&self) -> &'static str {
+        self.variants.first().map_or("", |variant| variant.name)
+    }
+
+    /// What it is compared with.
+    pub fn others(&self) -> Vec<&'static str> {
+        let beside = self.studies.first().map_or(&[][..], |study| study.variants);
+        beside.iter().copied().filter(|name| *name != self.subject()).collect()
+    }
+
+    /// The variants of a study.
+    pub fn variants_of(&self, study: &str) -> &'static [&'static str] {
+        self.studies.iter().find(|known| known.name == study).map_or(&[], |study| study.variants)
+    }
+
     /// Every run that a study shows, and those of the first variant, as the places of its workload and its variant.
     pub fn runs(&self) -> Vec<(usize, usize)> {
-        let is_shown = |workload: &str, variant: &str| {
+        self.those(|workload, variant| {
             let mut studies = self.studies.iter().filter(|study| study.variants.contains(&variant));
             studies.any(|study| study.workloads(self).contains(&workload))
+        })
+    }
+
+    /// Those that the claims look at.
+    pub fn claimed_runs(&self) -> Vec<(usize, usize)> {
+        let others = self.others();
+        let claims = self.claims.iter().map(|claim| &claim.measure).filter(|measure| measure.is_of_runs());
+        let claims: Vec<_> = claims.map(|measure| (measure.scope(), measure.variants(self))).collect();
+        let is_looked_at = |workload: &str, variant: &str| {
+            let mut claims = claims.iter().filter(|(scope, _)| scope.has(workload));
+            claims.any(|(_, variants)| variants.contains(&variant) || others.contains(&variant))
         };
-        let runs = |at: usize| {
-            let own = (0..self.variants.len())
-                .filter(move |&variant| variant == 0 || is_shown(self.workloads[at], self.variants[variant].name));
-            own.map(move |variant| (at, variant))
-        };
-        (0..self.workloads.len()).flat_map(runs).collect()
+        let all = self.runs();
+        self.those(is_looked_at).into_iter().filter(|run| all.contains(run)).collect()
+    }
+
+    /// The runs of the first variant, and of the others where `is_one` says so.
+    fn those(&self, is_one: impl Fn(&str, &str) -> bool) -> Vec<(usize, usize)> {
+        let mut runs = Vec::new();
+        for (at, workload) in self.workloads.iter().enumerate() {
+            let own = self.variants.iter().enumerate();
+            let own = own.filter(|(variant, named)| *variant == 0 || is_one(workload, named.name));
+            runs.extend(own.map(|(variant, _)| (at, variant)));
+        }
+        runs
     }
 }
 

@@ -1,9 +1,13 @@
 //! A reproduction for people: the workloads, a table for each figure, the claims.
 
+use std::fmt::Write;
+
+use anyhow::Result;
 use imbrex_runs::case::Fit;
 use imbrex_runs::row::{Row, called};
 use imbrex_terminal::names::Names;
-use imbrex_terminal::table::{bytes, count, grid, number, paragraphs, percent, table};
+use imbrex_terminal::new_folder::NewFolder;
+use imbrex_terminal::table::{Sheet, bytes, count, number, paragraphs, percent};
 
 use super::claim::{Finding, Verdict};
 use super::figures::relative;
@@ -15,69 +19,111 @@ use super::{growth, mix, sweep, turnover};
 /// More variants than these go below each other.
 const MOST_COLUMNS: usize = 8;
 
-/// All of it.
-pub fn shown(results: &Results, findings: &[Finding]) -> String {
+/// What is said, and tables with names.
+#[derive(Default)]
+pub struct Report {
+    text: String,
+    tables: Vec<(String, Sheet)>,
+}
+
+impl Report {
+    /// A paragraph that begins on the next line.
+    pub fn say(&mut self, text: &str) {
+        self.text += &format!("{}\n", paragraphs(text));
+    }
+
+    /// A table below its title, if it has one.
+    pub fn table(&mut self, name: &str, title: &str, table: Sheet) {
+        if !title.is_empty() {
+            self.text += &format!("\n{}\n", paragraphs(title));
+        }
+        self.text += &format!("\n{}\n", table.text());
+        self.tables.push((name.to_owned(), table));
+    }
+
+    /// The claims, with what stands behind their numbers.
+    pub fn claims(&mut self, findings: &[Finding]) {
+        self.table("claims", "Claims", claims(findings));
+        self.text += &notes(findings);
+    }
+
+    /// Writes the report, each of its tables for a document, and how many of the claims are met.
+    pub fn write(&self, findings: &[Finding], folder: &NewFolder) -> Result<()> {
+        folder.write("report.txt", self.text.as_bytes())?;
+        folder.write("verdicts.md", format!("{}.\n", summary(findings)).as_bytes())?;
+        let mut tables = self.tables.iter();
+        tables.try_for_each(|(name, table)| folder.write(&format!("{name}.md"), table.markdown().as_bytes()))
+    }
+
+    /// All of it, for people.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+}
+
+/// The report of a paper whose evaluation is studies.
+pub fn of(results: &Results, findings: &[Finding]) -> Report {
     let paper = results.paper;
-    let mut text = format!("{}\n", paragraphs(paper.title));
+    let mut report = Report::default();
+    report.say(paper.title);
     if let Some(row) = results.rows().next() {
         let drive = match paper.fit {
             Fit::Workload => format!("drive {}, as large as the workload", row.drive),
             _ => row.on_drive(),
         };
-        let said = format!("{drive}; {}; buffer {}", row.circumstances(), paper.buffer);
-        text += &format!("{}\n", paragraphs(&said));
-        text += &paper.readings.map_or(String::new(), |readings| format!("{}\n", paragraphs(readings)));
+        report.say(&format!("{drive}; {}; buffer {}", row.circumstances(), paper.buffer));
+        paper.readings.into_iter().for_each(|readings| report.say(readings));
     }
-    text += &format!("\n{}\n", workloads(results));
-    for study in paper.studies {
-        text += &format!("\n{}\n", paragraphs(study.title));
+    report.table("workloads", "", workloads(results));
+    for study in paper.studies.iter().filter(|study| results.has_any(study.workloads(paper))) {
+        report.say(&format!("\n{}", study.title));
         for figure in study.figures {
-            text += &format!("\n{}\n{}\n", paragraphs(&figure.title()), bars(results, study, figure));
+            report.table(&figure.file(study), &figure.title(), bars(results, study, figure));
             if !figure.says.is_empty() {
-                text += &format!("{}\n", paragraphs(&format!("The paper: {}", figure.says)));
+                report.say(&format!("The paper: {}", figure.says));
             }
         }
     }
     if let Some(turnover) = paper.turnover {
-        text += &format!("\n{}\n\n{}\n", paragraphs(turnover.title), turnover::shown(&results.turnover));
+        report.table(turnover::FILE, turnover.title, turnover::table(&results.turnover));
     }
     if let Some(mix) = paper.mix {
-        text += &format!("\n{}\n\n{}\n", paragraphs(mix.title), mix::shown(mix, &results.mix));
+        report.table(mix::FILE, mix.title, mix::table(mix, &results.mix));
     }
     if let Some(growth) = paper.growth {
-        text += &format!("\n{}\n\n{}\n", paragraphs(growth.title), growth::shown(&results.growth));
+        report.table(&growth.file(), growth.title, growth::table(&results.growth));
     }
     for sweep in paper.sweeps {
-        text += &format!("\n{}\n\n{}\n", paragraphs(sweep.title), sweep::shown(sweep, &results.sweeps));
+        report.table(&sweep.file(), sweep.title, sweep::table(sweep, &results.sweeps));
     }
-    text += &format!("\nClaims\n\n{}\n{}", claims(findings), notes(findings));
-    text
+    report.claims(findings);
+    report
 }
 
 /// What stands behind the numbers, a paragraph for each.
-pub fn notes(findings: &[Finding]) -> String {
+fn notes(findings: &[Finding]) -> String {
     let noted = findings.iter().filter(|finding| !finding.note.is_empty());
     noted.map(|Finding { id, note, .. }| format!("{}\n", paragraphs(&format!("{id}: {note}")))).collect()
 }
 
 /// How many claims are met.
 pub fn summary(findings: &[Finding]) -> String {
-    let of = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
-    let [met, exceeded] = [Verdict::Met, Verdict::Exceeded].map(of);
-    let [not_met, not_measured] = [Verdict::NotMet, Verdict::NotMeasured].map(of);
     let data = findings.iter().map(|finding| finding.data.name()).collect::<Vec<_>>();
     let data = if data.windows(2).all(|pair| pair[0] == pair[1]) { data.first().copied() } else { Some("mixed") };
-    format!(
-        "{} claims on {} data: {met} met, {exceeded} exceeded, {not_met} not met, {not_measured} not measured",
-        findings.len(),
-        data.unwrap_or("no")
-    )
+    let mut text = format!("{} claims on {} data:", findings.len(), data.unwrap_or("no"));
+    let (all, mut comma) = (&Verdict::ALL, "");
+    for verdict in all {
+        let times = findings.iter().filter(|finding| finding.verdict == *verdict).count();
+        let _ = write!(text, "{comma} {times} {}", verdict.counted());
+        comma = ",";
+    }
+    text
 }
 
-fn workloads(results: &Results) -> String {
+fn workloads(results: &Results) -> Sheet {
     let names = Names::of(results.rows().map(|row| row.trace.as_str()));
     let row = |workload: &&str| {
-        let row = results.row(workload, results.subject())?;
+        let row = results.row(workload, results.paper.subject())?;
         let outcome = &row.outcome;
         Some([
             (*workload).to_owned(),
@@ -90,34 +136,32 @@ fn workloads(results: &Results) -> String {
         ])
     };
     let headings = ["workload", "data", ">requests", ">writes", ">written", ">range", ">buffer"];
-    table(headings, results.paper.workloads.iter().filter_map(row))
+    Sheet::new(headings, results.paper.workloads.iter().filter_map(row))
 }
 
-fn bars(results: &Results, study: &Study, figure: &Figure) -> String {
-    let workloads = study.workloads(results.paper);
+fn bars(results: &Results, study: &Study, figure: &Figure) -> Sheet {
+    let workloads = study.workloads(results.paper).iter().copied().filter(|workload| results.has_any(&[workload]));
     let cell = |workload: &str, variant: &str| bar(results, study, figure, workload, variant);
     if study.variants.len() > MOST_COLUMNS {
-        let headings: Vec<_> = workloads.iter().map(|workload| format!(">{}", named(results, workload))).collect();
+        let headings = workloads.clone().map(|workload| format!(">{}", named(results, workload)));
         let rows = study.variants.iter().map(|variant| {
-            let cells = workloads.iter().map(|workload| cell(workload, variant));
+            let cells = workloads.clone().map(|workload| cell(workload, variant));
             std::iter::once((*variant).to_owned()).chain(cells).collect::<Vec<_>>()
         });
-        return grid(&headed("variant", &headings), rows);
+        return Sheet::new(std::iter::once("variant".to_owned()).chain(headings), rows);
     }
-    let headings: Vec<_> = study.variants.iter().map(|variant| format!(">{variant}")).collect();
-    let rows = workloads.iter().map(|workload| {
+    let headings = study.variants.iter().map(|variant| format!(">{variant}"));
+    let rows = workloads.map(|workload| {
         let cells = study.variants.iter().map(|variant| cell(workload, variant));
         std::iter::once(named(results, workload)).chain(cells).collect::<Vec<_>>()
     });
-    grid(&headed("workload", &headings), rows)
-}
-
-fn headed<'a>(first: &'a str, others: &'a [String]) -> Vec<&'a str> {
-    std::iter::once(first).chain(others.iter().map(String::as_str)).collect()
+    Sheet::new(std::iter::once("workload".to_owned()).chain(headings), rows)
 }
 
 fn named(results: &Results, workload: &str) -> String {
-    results.row(workload, results.subject()).map_or_else(|| workload.to_owned(), |row| called(workload, row.synthetic))
+    results
+        .row(workload, results.paper.subject())
+        .map_or_else(|| workload.to_owned(), |row| called(workload, row.synthetic))
 }
 
 /// A bar in numbers: its parts from the bottom, or what it is and over what the first variant's is.
@@ -143,17 +187,40 @@ fn bar(results: &Results, study: &Study, figure: &Figure, workload: &str, varian
     }
 }
 
-/// The claims and what was measured.
-pub fn claims(findings: &[Finding]) -> String {
+/// The claims and what was measured; of what data, where that differs.
+fn claims(findings: &[Finding]) -> Sheet {
+    let differs = findings.windows(2).any(|pair| pair[0].data != pair[1].data);
     let cells = |finding: &Finding| {
-        [
+        let is_of_seeds = finding.seeds > 1;
+        let mut cells = vec![
             finding.id.to_owned(),
             finding.says.to_owned(),
             format!("{} {}", finding.claimed, finding.unit),
-            finding.measured.map_or("-".to_owned(), |measured| format!("{measured:.1}")),
+            measured(finding),
+            if is_of_seeds { range(finding) } else { String::new() },
+            if is_of_seeds { format!("{} of {}", finding.seeds_met, finding.seeds) } else { String::new() },
             finding.verdict.name().to_owned(),
-            finding.data.name().to_owned(),
-        ]
+        ];
+        cells.extend(differs.then(|| finding.data.name().to_owned()));
+        cells
     };
-    table(["claim", "the paper says", ">number", ">measured", "verdict", "data"], findings.iter().map(cells))
+    let mut headings = vec!["claim", "the paper says", ">number", ">measured", ">over seeds", ">seeds met", "verdict"];
+    headings.extend(differs.then_some("data"));
+    Sheet::new(headings, findings.iter().map(cells))
+}
+
+/// The number, or what is known of it.
+fn measured(finding: &Finding) -> String {
+    match (finding.measured, finding.low, finding.high) {
+        (Some(measured), ..) => number(measured),
+        (None, Some(low), None) => format!("≥ {}", number(low)),
+        (None, None, Some(high)) => format!("≤ {}", number(high)),
+        (None, Some(_), Some(_)) => range(finding),
+        (None, None, None) => "-".to_owned(),
+    }
+}
+
+fn range(finding: &Finding) -> String {
+    let shown = |bound: Option<f64>| bound.map_or("?".to_owned(), number);
+    format!("{} … {}", shown(finding.low), shown(finding.high))
 }

@@ -1,6 +1,7 @@
 //! The runs of a paper, and what they say together.
 
 mod measuring;
+mod ranked;
 
 use imbrex_runs::row::Row;
 
@@ -30,11 +31,11 @@ pub struct Results {
 }
 
 impl Results {
-    /// `runs` are those of [`Paper::runs`]; nothing else is known yet.
-    pub fn new(paper: &'static Paper, runs: Vec<Row>) -> Self {
+    /// Runs by the places of their workload and their variant; nothing else is known yet.
+    pub fn new(paper: &'static Paper, runs: impl IntoIterator<Item = ((usize, usize), Row)>) -> Self {
         let mut rows: Vec<Vec<_>> =
             paper.workloads.iter().map(|_| paper.variants.iter().map(|_| None).collect()).collect();
-        for ((workload, variant), row) in paper.runs().into_iter().zip(runs) {
+        for ((workload, variant), row) in runs {
             rows[workload][variant] = Some(row);
         }
         let (turnover, sweeps, mix, growth, localities) = Default::default();
@@ -51,6 +52,11 @@ impl Results {
         let workload = self.paper.workloads.iter().position(|name| *name == workload)?;
         let variant = self.paper.variants.iter().position(|known| known.name == variant)?;
         self.rows.get(workload)?.get(variant)?.as_ref()
+    }
+
+    /// Whether any of these workloads was run.
+    pub fn has_any(&self, workloads: &[&str]) -> bool {
+        workloads.iter().any(|workload| self.row(workload, self.paper.subject()).is_some())
     }
 
     /// A number of that run, if what the variant is about happened in it.
@@ -83,29 +89,12 @@ impl Results {
 
     /// What these workloads are, and how many requests they have in all.
     fn replayed(&self, scope: Scope) -> Replayed {
-        let rows: Vec<_> = self.within(scope).filter_map(|workload| self.row(workload, self.subject())).collect();
+        let rows: Vec<_> = self.within(scope).filter_map(|workload| self.row(workload, self.paper.subject())).collect();
         let data = Data::of(rows.iter().filter(|row| row.synthetic).count(), rows.len());
         Replayed { data, requests: rows.iter().map(|row| row.outcome.requests).sum() }
     }
 
     fn within(&self, scope: Scope) -> impl Iterator<Item = &'static str> {
         self.paper.workloads.iter().copied().filter(move |workload| scope.has(workload))
-    }
-
-    /// What the paper proposes.
-    pub fn subject(&self) -> &'static str {
-        self.paper.variants.first().map_or("", |variant| variant.name)
-    }
-
-    /// What it is compared with.
-    fn others(&self) -> Vec<&'static str> {
-        let beside = self.paper.studies.first().map_or(&[][..], |study| study.variants);
-        beside.iter().copied().filter(|name| *name != self.subject()).collect()
-    }
-
-    /// The variants of a study.
-    fn variants_of(&self, study: &str) -> Vec<&'static str> {
-        let study = self.paper.studies.iter().find(|known| known.name == study);
-        study.map_or(Vec::new(), |study| study.variants.to_vec())
     }
 }

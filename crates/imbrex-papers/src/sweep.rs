@@ -21,7 +21,7 @@ use imbrex_runs::workload::Known;
 use imbrex_terminal::new_folder::NewFolder;
 use imbrex_terminal::output::csv;
 use imbrex_terminal::progress::Progress;
-use imbrex_terminal::table::{bytes, count, milliseconds, number, table};
+use imbrex_terminal::table::{Sheet, bytes, count, milliseconds, number};
 use serde::Serialize;
 
 use super::claim::{Data, Replayed};
@@ -129,6 +129,11 @@ impl Axis {
 }
 
 impl Sweep {
+    /// The name of its files, without their extension.
+    pub fn file(&self) -> String {
+        format!("sweep-{}", self.name)
+    }
+
     fn sizes(&self, value: f64) -> Sizes {
         let mut sizes = self.shared;
         match self.axis {
@@ -196,7 +201,7 @@ pub fn points(
     sweeps: &'static [Sweep],
     drive: &str,
     requests: Option<NonZeroU64>,
-    seed: Option<u64>,
+    seed: u64,
     jobs: usize,
 ) -> Result<Vec<Point>> {
     let of = |sweep: &'static Sweep| {
@@ -223,12 +228,12 @@ pub fn points(
 }
 
 /// Single blocks written anywhere in the range.
-fn uniform(sizes: &Sizes, seed: Option<u64>) -> Result<Known> {
+fn uniform(sizes: &Sizes, seed: u64) -> Result<Known> {
     let mut workload = Workload::named("uniform")?;
     let Workload::Synthetic(spec) = &mut workload else { bail!("uniform is no synthetic workload") };
     spec.range_bytes = sizes.range_bytes / BLOCK * BLOCK;
     spec.requests = sizes.blocks(sizes.fills());
-    seed.into_iter().for_each(|seed| workload.set_seed(seed));
+    workload.set_seed(seed);
     Known::survey(workload, None, None, &Progress::of_pieces("reading", 1))
 }
 
@@ -261,7 +266,7 @@ impl Point {
 }
 
 /// The points of a sweep as a table.
-pub fn shown(sweep: &Sweep, points: &[Point]) -> String {
+pub fn table(sweep: &Sweep, points: &[Point]) -> Sheet {
     let cells = |point: &Point| {
         [
             format!("{}", point.value),
@@ -276,7 +281,7 @@ pub fn shown(sweep: &Sweep, points: &[Point]) -> String {
     };
     let axis = format!(">{}", sweep.axis.name());
     let headings = [&*axis, "layer", ">disk's buffer", ">cache", ">RMW", ">rewritten", ">closed form", ">mean latency"];
-    table(headings, points.iter().filter(|point| point.sweep == sweep.name).map(cells))
+    Sheet::new(headings, points.iter().filter(|point| point.sweep == sweep.name).map(cells))
 }
 
 /// Writes the data of all sweeps.

@@ -15,7 +15,7 @@ use imbrex_runs::workload::Known;
 use imbrex_terminal::new_folder::NewFolder;
 use imbrex_terminal::output::csv;
 use imbrex_terminal::progress::Progress;
-use imbrex_terminal::table::{count, number, percent, table};
+use imbrex_terminal::table::{Sheet, count, number, percent};
 use serde::Serialize;
 
 use super::metric::Metric;
@@ -111,7 +111,7 @@ impl Point {
 }
 
 /// The points as a table.
-pub fn shown(points: &[Point]) -> String {
+pub fn table(points: &[Point]) -> Sheet {
     let cells = |point: &Point| {
         [
             called(point.workload, point.synthetic),
@@ -125,7 +125,7 @@ pub fn shown(points: &[Point]) -> String {
     };
     let headings =
         ["workload", ">buffer, blocks", ">turnovers", ">RMW", ">RMW of the other", ">ratio", ">chunks that starve"];
-    table(headings, points.iter().map(cells))
+    Sheet::new(headings, points.iter().map(cells))
 }
 
 /// Writes the data of the figure.

@@ -8,12 +8,7 @@ use anyhow::{Result, anyhow, bail};
 use imbrex::trace::Workload;
 
 /// For each of `names` the trace in `folder` that is called so, or else the profile.
-pub fn find(
-    names: &[&str],
-    folder: Option<&Path>,
-    requests: Option<NonZeroU64>,
-    seed: Option<u64>,
-) -> Result<Vec<Workload>> {
+pub fn find(names: &[&str], folder: Option<&Path>, requests: Option<NonZeroU64>, seed: u64) -> Result<Vec<Workload>> {
     let files = folder.map_or(Ok(Vec::new()), files)?;
     let mut workloads = Vec::new();
     for name in names {
@@ -22,7 +17,7 @@ pub fn find(
             None => Workload::named(name)?,
         };
         requests.into_iter().for_each(|requests| workload.set_requests(requests.get()));
-        seed.into_iter().for_each(|seed| workload.set_seed(seed));
+        workload.set_seed(seed);
         workloads.push(workload);
     }
     Ok(workloads)
@@ -81,17 +76,17 @@ mod tests {
         for file in ["hm_0.csv.gz", "hm_01.csv", "README.md"] {
             fs::write(folder.path().join(file), "").unwrap();
         }
-        let found = find(&["hm_0", "hm_1"], Some(folder.path()), None, None).unwrap();
+        let found = find(&["hm_0", "hm_1"], Some(folder.path()), None, 1).unwrap();
         assert!(matches!(&found[0], Workload::File(file) if file.path.ends_with("hm_0.csv.gz")));
         assert!(matches!(&found[1], Workload::Profile(profile) if profile.name == "hm_1"));
         fs::write(folder.path().join("hm_1.parquet"), "").unwrap();
         fs::write(folder.path().join("hm_1.csv"), "").unwrap();
-        let twice = find(&["hm_0", "hm_1"], Some(folder.path()), None, None).unwrap_err().to_string();
+        let twice = find(&["hm_0", "hm_1"], Some(folder.path()), None, 1).unwrap_err().to_string();
         assert!(twice.contains("hm_1.csv and ") && twice.contains("hm_1.parquet are both"), "{twice}");
         let further = present(&["hm_0", "rsrch_1"], Some(folder.path()), None).unwrap();
         assert_eq!(further.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["hm_0"]);
         assert!(present(&["hm_0"], None, None).unwrap().is_empty());
-        let none = find(&["hm_0"], Some(&folder.path().join("none")), None, None).unwrap_err().to_string();
+        let none = find(&["hm_0"], Some(&folder.path().join("none")), None, 1).unwrap_err().to_string();
         assert!(none.starts_with("cannot read the folder of traces"), "{none}");
     }
 }

@@ -18,7 +18,7 @@ use crate::workload::Known;
 const VERSION: &str = "imbrex.run/3";
 
 /// One workload on one layer
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 pub struct Row {
     /// The version of this schema
     pub schema: &'static str,

@@ -2,10 +2,12 @@
 
 mod cells;
 mod fit;
+mod sheet;
 mod text;
 
 pub use cells::{bytes, count, milliseconds, nanoseconds, number, percent, seconds};
 pub use fit::Cell;
+pub use sheet::Sheet;
 pub use text::{paragraphs, width};
 
 use fit::{Column, GAP};

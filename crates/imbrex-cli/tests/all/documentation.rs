@@ -108,10 +108,12 @@ fn arguments(command: &str) -> Vec<String> {
         }
     }
     if arguments.first().is_some_and(|command| command == "reproduce") {
-        if let Some(at) = arguments.iter().position(|argument| argument == "--requests") {
-            arguments.drain(at..at + 2);
+        for (option, few) in [("--requests", "200"), ("--seeds", "1")] {
+            if let Some(at) = arguments.iter().position(|argument| argument == option) {
+                arguments.drain(at..at + 2);
+            }
+            arguments.extend([option, few].map(str::to_owned));
         }
-        arguments.extend(["--requests", "200"].map(str::to_owned));
     }
     shorten(&mut arguments);
     if arguments.first().is_some_and(|command| command == "bench") && !arguments.iter().any(|word| word == "--quick") {

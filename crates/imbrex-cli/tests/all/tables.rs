@@ -18,7 +18,7 @@ const SHOWN: [&str; 25] = [
     "replay zipf --layer lru-cache --drive st8000as0002 --requests 300",
     "replay LONG/one/two.csv --layer conventional",
     "replay zipf --layer zone-alloy --drive zonealloy --requests 2000 --extend 1GiB@10%",
-    "reproduce amphisbaena --requests 100 --output figures",
+    "reproduce amphisbaena --requests 100 --seeds 2 --output figures",
     "trace stat hm_0 LONG/one/two.csv LONG/other/two.csv zipf uniform --requests 300",
     "list layers",
     "list drives",

@@ -1,12 +1,19 @@
 // Claims beside papers, and every other kind of result as a table with a chart of whichever column is asked for.
 
-const VERDICTS = { met: "✓ met", exceeded: "▲ exceeded", "not-met": "✗ not met", "not-measured": "○ not measured" };
+const VERDICTS = { met: "✓ met", exceeded: "▲ exceeded", "not-met": "✗ not met", varies: "◇ varies", "not-measured": "○ not measured" };
+
+/** The least and the most of what was measured; nothing if it is one number. */
+function overSeeds({ low, high }) {
+  const shown = (bound) => (bound === null || bound === undefined ? "?" : number(bound));
+  return shown(low) === shown(high) ? "" : `${shown(low)} … ${shown(high)}`;
+}
 
 function claimsTable(claims, box, shown) {
-  const columns = ["claim", "the paper says", "paper", "here", "unit", "verdict", "data", "note"];
+  const columns = ["claim", "the paper says", "paper", "here", "over seeds", "seeds met", "unit", "verdict", "data", "note"];
   const some = claims.filter((claim) => shown === "all" || claim.verdict === shown);
   const rows = some.map((claim) => [
-    claim.id, claim.says, number(claim.claimed), number(claim.measured), claim.unit,
+    claim.id, claim.says, number(claim.claimed), number(claim.measured), overSeeds(claim),
+    claim.seeds > 1 ? `${claim.seeds_met} of ${claim.seeds}` : "", claim.unit,
     { shown: element("span", { class: `verdict ${claim.verdict}` }, VERDICTS[claim.verdict] ?? claim.verdict) }, claim.data, claim.note,
   ]);
   box.replaceChildren(tableOf(columns, rows, { numeric: (name) => name === "paper" || name === "here" }));
@@ -27,7 +34,7 @@ function claimsSection(claims) {
       xAxis: { type: "log", axisLabel: { formatter: (value) => `${number(value)} ×` } },
       yAxis: { type: "category", inverse: true, data: measured.map((claim) => claim.id), axisLabel: { width: 190, overflow: "truncate" } },
       series: order.map((verdict, at) => ({
-        name: VERDICTS[verdict], type: "scatter", symbol: symbol(at), symbolSize: 10, itemStyle: { color: colour([2, 0, 5, 7][at]) },
+        name: VERDICTS[verdict], type: "scatter", symbol: symbol(at), symbolSize: 10, itemStyle: { color: colour([2, 0, 5, 3, 7][at]) },
         data: measured.flatMap((claim, row) => (claim.verdict === verdict ? [[claim.measured / claim.claimed, row]] : [])),
       })),
     },

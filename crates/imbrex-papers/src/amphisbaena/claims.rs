@@ -15,7 +15,7 @@ pub const CLAIMS: &[Claim] = &[
         says: "on one workload 83.7 % of the updated blocks have short update periods",
         value: 83.7,
         tolerance: 5.0,
-        bound: Bound::AtLeast,
+        bound: Bound::About,
         unit: "%",
         measure: Measure::Periods { is_long: false },
     },
@@ -33,7 +33,7 @@ pub const CLAIMS: &[Claim] = &[
         says: "mean latency is 29.9 % lower on average",
         value: 29.9,
         tolerance: 10.0,
-        bound: Bound::About,
+        bound: Bound::Gain,
         unit: "%",
         measure: Measure::MeanReduction(Metric::Latency),
     },
@@ -42,7 +42,7 @@ pub const CLAIMS: &[Claim] = &[
         says: "on src2_2 it is 82.4 % lower than loop-back's",
         value: 82.4,
         tolerance: 10.0,
-        bound: Bound::About,
+        bound: Bound::Gain,
         unit: "%",
         measure: Measure::Reduction { metric: Metric::Latency, workload: "src2_2", against: LOOP_BACK },
     },
@@ -51,7 +51,7 @@ pub const CLAIMS: &[Claim] = &[
         says: "on src2_0 it is 4.8 % lower than loop-back's",
         value: 4.8,
         tolerance: 10.0,
-        bound: Bound::About,
+        bound: Bound::Gain,
         unit: "%",
         measure: Measure::Reduction { metric: Metric::Latency, workload: "src2_0", against: LOOP_BACK },
     },
@@ -78,7 +78,7 @@ pub const CLAIMS: &[Claim] = &[
         says: "RMWs are 37 % fewer on average",
         value: 37.0,
         tolerance: 10.0,
-        bound: Bound::About,
+        bound: Bound::Gain,
         unit: "%",
         measure: Measure::MeanReduction(Metric::Rmw),
     },
@@ -100,7 +100,7 @@ pub const CLAIMS: &[Claim] = &[
         says: "write amplification is 98.5 % lower on average",
         value: 98.5,
         tolerance: 10.0,
-        bound: Bound::About,
+        bound: Bound::Gain,
         unit: "%",
         measure: Measure::MeanReduction(Metric::WriteAmplification),
     },
@@ -183,7 +183,7 @@ const fn best_other(id: &'static str, says: &'static str, other: &'static str, o
 /// `gb` GB less padding, give or take a quarter.
 const fn saving(id: &'static str, says: &'static str, metric: Metric, workload: &'static str, gb: f64) -> Claim {
     let measure = Measure::Saving { metric, workload };
-    Claim { id, says, value: gb, tolerance: gb / 4.0, bound: Bound::About, unit: "GB", measure }
+    Claim { id, says, value: gb, tolerance: gb / 4.0, bound: Bound::Gain, unit: "GB", measure }
 }
 
 /// Something holds on that many workloads.

@@ -1,6 +1,6 @@
 //! Beyond the paper: what it names as future work, and others' rules, on the same aged disks.
 
-use imbrex_terminal::table::{count, grid};
+use imbrex_terminal::table::{Sheet, count};
 use serde::Serialize;
 
 use super::paper::{TABLES, WEIGHTS, WORKLOADS};
@@ -83,33 +83,32 @@ fn ratios(results: &Results, cell: &Cell) -> (Option<f64>, Option<f64>) {
     (over(papers.first().map(moved)), over(papers.iter().map(moved).min()))
 }
 
-/// For people: a table for each workload, of what was moved and of its ratios to Empty and to the best weight.
-pub fn shown(results: &Results) -> String {
-    let mut text = String::new();
+/// A table for each workload, of what was moved and of its ratios to Empty and to the best weight, with its name and its
+/// title.
+pub fn tables(results: &Results) -> Vec<(String, String, Sheet)> {
+    let mut tables = Vec::new();
     for (workload, named) in WORKLOADS.iter().enumerate() {
-        let levels: Vec<u32> = TABLES
-            .iter()
-            .map(|table| table.level)
-            .filter(|&level| !of_level(results, workload, level).is_empty())
-            .collect();
+        let is_run = |level: &u32| !of_level(results, workload, *level).is_empty();
+        let levels: Vec<u32> = TABLES.iter().map(|table| table.level).filter(is_run).collect();
         if levels.is_empty() {
             continue;
         }
-        let headings: Vec<_> = levels.iter().map(|level| format!(">{level} %")).collect();
-        let headings: Vec<&str> = std::iter::once("").chain(headings.iter().map(String::as_str)).collect();
+        let headings = levels.iter().map(|level| format!(">{level} %"));
         let row = |(at, beyond): (usize, &Beyond)| {
             let cell = |&level: &u32| {
                 of_level(results, workload, level).get(at).map_or("-".to_owned(), |cell| told(results, cell))
             };
             std::iter::once(beyond.name.to_owned()).chain(levels.iter().map(cell)).collect::<Vec<_>>()
         };
-        let table = grid(&headings, BEYOND.iter().enumerate().map(row));
-        text += &format!(
-            "\nBeyond the paper, {}: moved, over Empty, over the best of Empty and the weights\n\n{table}\n",
-            named.volume
-        );
+        let table = Sheet::new(std::iter::once(String::new()).chain(headings), BEYOND.iter().enumerate().map(row));
+        let title = "moved, over Empty, over the best of Empty and the weights";
+        tables.push((
+            format!("beyond-{}", named.volume),
+            format!("Beyond the paper, {}: {title}", named.volume),
+            table,
+        ));
     }
-    text
+    tables
 }
 
 fn of_level(results: &Results, workload: usize, level: u32) -> Vec<&Cell> {

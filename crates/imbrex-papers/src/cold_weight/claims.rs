@@ -63,7 +63,7 @@ const fn cases(id: &'static str, says: &'static str, measure: Measure) -> Claim<
 
 const fn saving(id: &'static str, says: &'static str, value: f64, on: Aged, counted: Counted) -> Claim<Measure> {
     let tolerance = if value / 2.0 < POINTS { value / 2.0 } else { POINTS };
-    Claim { id, says, value, tolerance, bound: Bound::About, unit: "%", measure: Measure::Saved { on, counted } }
+    Claim { id, says, value, tolerance, bound: Bound::Gain, unit: "%", measure: Measure::Saved { on, counted } }
 }
 
 const fn best(id: &'static str, says: &'static str, value: f64, on: Aged) -> Claim<Measure> {
@@ -94,6 +94,7 @@ mod tests {
     use super::*;
     use crate::claim::Verdict;
     use crate::cold_weight::paper::Table;
+    use crate::measured::Measured;
 
     #[test]
     fn claims_say_what_the_tables_do() {
@@ -107,7 +108,12 @@ mod tests {
                     assert!((claim.value - saved).abs() < 0.01, "{}: {saved}", claim.id);
                     let said = format!("the best weight, 0.{}, saves {} %", weight / 10, claim.value);
                     assert!(claim.id.starts_with("J1") || claim.says.ends_with(&said), "{}", claim.says);
-                    assert_eq!(claim.verdict(Some(0.0)), Verdict::NotMet, "{}: nothing saved", claim.id);
+                    assert_eq!(
+                        claim.verdict(&Measured::alone(Some(0.0))),
+                        Verdict::NotMet,
+                        "{}: nothing saved",
+                        claim.id
+                    );
                     savings += 1;
                 }
                 Measure::Times { on, weight } => {

@@ -111,7 +111,7 @@ fn saved(results: &Results, on: Aged, counted: Counted) -> Measured {
     let empty = &results.variants(on)[0];
     let weight = best.weight().map_or(0.0, |weight| f64::from(weight) / 100.0);
     let note = format!("weight {weight} moves {}, Empty {}", count(best.moved(counted)), count(empty.moved(counted)));
-    Measured { value: Some(saved), note }
+    Measured::new(Some(saved), note)
 }
 
 fn large_loses(results: &Results, aged: Aged) -> Option<bool> {
@@ -126,7 +126,7 @@ fn times(results: &Results, on: Aged, weight: u32) -> Measured {
     let Some(saved) = saved else { return unknown(on) };
     let trace = variant.and_then(|variant| results.saved(on, variant, Counted::Trace));
     let note = trace.map(|saved| format!("{} times with the trace's own alone", number(1.0 - saved / 100.0)));
-    Measured { value: Some(1.0 - saved / 100.0), note: note.unwrap_or_default() }
+    Measured::new(Some(1.0 - saved / 100.0), note.unwrap_or_default())
 }
 
 /// Empty and the best weight, where anything was compacted.
@@ -139,5 +139,5 @@ fn mixed(value: Option<u64>, empty: &Cell, best: &Cell) -> Measured {
     let of = |cell: &Cell| cell.sums.mixed.map_or("-".to_owned(), count);
     let weight = best.weight().map_or(0.0, |weight| f64::from(weight) / 100.0);
     let note = format!("weight {weight} {}, Empty {}, of {} bands", of(best), of(empty), count(empty.sums.bands));
-    Measured { value: value.map(|value| value as f64), note }
+    Measured::new(value.map(|value| value as f64), note)
 }

@@ -26,6 +26,7 @@ use super::claim::{Claim, Finding};
 pub use arguments::ColdWeightArguments;
 use claims::CLAIMS;
 use measure::Measure;
+pub use report::of as report;
 use results::Results;
 
 /// The name on the command line.
@@ -37,31 +38,36 @@ pub fn volumes() -> Vec<&'static str> {
     paper::WORKLOADS.iter().map(|workload| workload.volume).collect()
 }
 
-/// Every run on the first `requests` of `workloads`, `jobs` at a time.
-pub fn replay(
-    workloads: &[Workload],
-    requests: Option<NonZeroU64>,
-    arguments: &ColdWeightArguments,
-    jobs: usize,
-) -> Result<Results> {
-    runs::all(workloads, requests, &arguments.levels(), &arguments.drive()?, arguments.beyond, jobs)
+/// The place of a volume among those of the paper.
+pub fn place(volume: &str) -> usize {
+    paper::WORKLOADS.iter().take_while(|workload| workload.volume != volume).count()
 }
 
-/// Fills the folder; the claims beside what was measured, and the report.
-pub fn write(results: &Results, folder: &NewFolder) -> Result<(Vec<Finding>, String)> {
-    let findings = findings(results);
+/// Every run on the first `requests` of `workloads`, each with its place in the paper, `jobs` at a time. What comes
+/// before a workload is shuffled with the seed.
+pub fn replay(
+    workloads: &[(usize, Workload)],
+    requests: Option<NonZeroU64>,
+    arguments: &ColdWeightArguments,
+    seed: u64,
+    jobs: usize,
+) -> Result<Results> {
+    runs::all(workloads, requests, arguments, seed, jobs)
+}
+
+/// Fills the folder with the data of the tables and figures, and with the figures.
+pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
     let cells = results.cells().iter().chain(results.beyond());
     folder.write("runs.csv", &csv(&cells.map(|cell| &cell.row).collect::<Vec<_>>())?)?;
     folder.write("tables.csv", &csv(&tables::lines(results, NAME))?)?;
     if !results.beyond().is_empty() {
         folder.write("beyond.csv", &csv(&beyond::lines(results))?)?;
     }
-    figures::write(results, folder)?;
-    let text = report::shown(results, &findings);
-    Ok((findings, text))
+    figures::write(results, folder)
 }
 
-fn findings(results: &Results) -> Vec<Finding> {
+/// Every claim beside what was measured.
+pub fn findings(results: &Results) -> Vec<Finding> {
     let finding = |claim: &Claim<Measure>| {
         let replayed = results.replayed(&claim.measure.scope());
         claim.finding(NAME, claim.measure.of(results), replayed)

@@ -1,7 +1,7 @@
 //! The reproduction for people: the set-up, the tables, the claims.
 
 use imbrex_runs::row::{Row, called};
-use imbrex_terminal::table::{bytes, count, paragraphs, table};
+use imbrex_terminal::table::{Sheet, bytes, count};
 
 use super::TITLE;
 use super::beyond;
@@ -10,22 +10,27 @@ use super::results::Results;
 use super::runs::READINGS;
 use super::tables;
 use crate::claim::Finding;
-use crate::report::{claims, notes};
+use crate::report::Report;
 
 /// All of it.
-pub fn shown(results: &Results, findings: &[Finding]) -> String {
-    let mut text = format!("{}\n", paragraphs(TITLE));
+pub fn of(results: &Results, findings: &[Finding]) -> Report {
+    let mut report = Report::default();
+    report.say(TITLE);
     if let Some(cell) = results.cells().first() {
-        text += &format!("{}\n", paragraphs(&readings(&cell.row)));
+        report.say(&readings(&cell.row));
     }
-    text += &format!("\n{}\n", workloads(results));
-    for (title, table) in results.aged().into_iter().filter_map(|aged| tables::shown(results, aged)) {
-        text += &format!("\n{}\n\n{table}\n", paragraphs(&title));
+    report.table("workloads", "", workloads(results));
+    for aged in results.aged() {
+        if let Some((title, table)) = tables::shown(results, aged) {
+            report.table(&tables::file(aged), &title, table);
+        }
     }
-    text += &format!("\n{}\n", paragraphs(LEGEND));
-    text += &beyond::shown(results);
-    text += &format!("\nClaims\n\n{}\n{}", claims(findings), notes(findings));
-    text
+    report.say(&format!("\n{LEGEND}"));
+    for (name, title, table) in beyond::tables(results) {
+        report.table(&name, &title, table);
+    }
+    report.claims(findings);
+    report
 }
 
 /// What the columns mean.
@@ -48,7 +53,7 @@ fn readings(row: &Row) -> String {
     )
 }
 
-fn workloads(results: &Results) -> String {
+fn workloads(results: &Results) -> Sheet {
     let row = |cell: &&super::results::Cell| {
         let outcome = &cell.row.outcome;
         [
@@ -62,5 +67,5 @@ fn workloads(results: &Results) -> String {
         ]
     };
     let headings = ["workload", "in the paper", ">before it", ">writes", ">written", ">footprint", ">bands"];
-    table(headings, results.cells().iter().filter(|cell| cell.variant == 0).map(|cell| row(&cell)))
+    Sheet::new(headings, results.cells().iter().filter(|cell| cell.variant == 0).map(|cell| row(&cell)))
 }

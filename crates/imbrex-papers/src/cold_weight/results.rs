@@ -115,19 +115,22 @@ impl Results {
         Some((self.variants(aged).get(variant)?, saved))
     }
 
-    /// On how many of all the aged workloads of the paper something holds, and on which it does not. It is not known
-    /// before it is known of all.
+    /// On how many of all the aged workloads of the paper something holds, and on which it does not. Those that do not
+    /// tell may or may not be among them.
     pub fn count(&self, of: &[Aged], holds: impl Fn(Aged) -> Option<bool>) -> Measured {
-        let mut failing = Vec::new();
+        let (mut holding, mut failing, mut without) = (0, Vec::new(), Vec::new());
         for &aged in of {
             match holds(aged) {
-                Some(true) => {}
+                Some(true) => holding += 1,
                 Some(false) => failing.push(aged.name()),
-                None => return unknown(aged),
+                None => without.push(aged.name()),
             }
         }
-        let note = if failing.is_empty() { String::new() } else { format!("not on {}", failing.join(", ")) };
-        Measured { value: Some((of.len() - failing.len()) as f64), note }
+        let unknown = without.len();
+        let said = [("not on", failing), ("nothing was compacted, or nothing was run, on", without)];
+        let said = said.iter().filter(|(_, cases)| !cases.is_empty());
+        let note = said.map(|(what, cases)| format!("{what} {}", cases.join(", "))).collect::<Vec<_>>().join("; ");
+        Measured::within(f64::from(holding), f64::from(holding) + unknown as f64, note)
     }
 
     /// What these workloads are, and how many requests they have in all. Of a level that was left out the workload at
@@ -145,5 +148,5 @@ impl Results {
 
 /// The result where the runs do not tell.
 pub fn unknown(aged: Aged) -> Measured {
-    Measured { value: None, note: format!("nothing was compacted, or nothing was run, on {}", aged.name()) }
+    Measured::new(None, format!("nothing was compacted, or nothing was run, on {}", aged.name()))
 }

@@ -17,12 +17,11 @@ use imbrex_runs::parallel;
 use imbrex_runs::workload::{Known, Watched};
 use imbrex_terminal::progress::Progress;
 
+use super::ColdWeightArguments;
 use super::beyond::{self, BEYOND};
 use super::paper::WEIGHTS;
 use super::results::{Cell, Results};
 
-/// Shuffles the writes that come before a trace.
-const SEED: u64 = 1;
 /// The layers: Empty, and the paper's own.
 const EMPTY: &str = "log-greedy";
 const COLD_WEIGHT: &str = "cold-weight";
@@ -53,17 +52,17 @@ struct Aged {
 /// One run: a place among the aged workloads, and a place among the variants, of which the first is Empty.
 type Run = (usize, usize);
 
-/// Replays all of it, and `beyond` the paper.
+/// Replays all of it, and what goes beyond the paper if that is asked for.
 pub fn all(
-    workloads: &[Workload],
+    workloads: &[(usize, Workload)],
     requests: Option<NonZeroU64>,
-    levels: &[u32],
-    drive: &DrivePreset,
-    beyond: bool,
+    arguments: &ColdWeightArguments,
+    seed: u64,
     jobs: usize,
 ) -> Result<Results> {
-    let aged = aged(workloads, requests, levels, drive.block_bytes, jobs)?;
-    let variants = 1 + WEIGHTS.len() + if beyond { BEYOND.len() } else { 0 };
+    let drive = &arguments.drive()?;
+    let aged = aged(workloads, requests, &arguments.levels(), drive.block_bytes, seed, jobs)?;
+    let variants = 1 + WEIGHTS.len() + if arguments.beyond { BEYOND.len() } else { 0 };
     let runs: Vec<Run> = (0..aged.len()).flat_map(|at| (0..variants).map(move |variant| (at, variant))).collect();
     let requests = runs.iter().map(|&(at, _)| aged[at].known.range.requests).sum();
     let progress = Progress::new("replaying", requests);
@@ -73,28 +72,28 @@ pub fn all(
 
 /// Each workload at each level. Reads are left out: no count depends on them.
 fn aged(
-    workloads: &[Workload],
+    workloads: &[(usize, Workload)],
     requests: Option<NonZeroU64>,
     levels: &[u32],
     block_bytes: u32,
+    seed: u64,
     jobs: usize,
 ) -> Result<Vec<Aged>> {
     let reading = Progress::of_pieces("reading", workloads.len());
-    let writes = parallel::each(jobs, workloads, |workload| {
+    let writes = parallel::each(jobs, workloads, |(_, workload)| {
         let writes = Writes::of(workload.clone(), &mut Watched::new(workload, requests, &reading)?)?;
         Ok(Workload::Writes(Box::new(writes)))
     })?;
     drop(reading);
-    let cases: Vec<_> =
-        (0..writes.len()).flat_map(|workload| levels.iter().map(move |&level| (workload, level))).collect();
+    let cases: Vec<_> = (0..writes.len()).flat_map(|at| levels.iter().map(move |&level| (at, level))).collect();
     let ageing = Progress::of_pieces("ageing", cases.len() * (1 + Known::passes(Some(block_bytes))));
-    parallel::each(jobs, &cases, |&(workload, level)| {
-        let mut source = Watched::new(&writes[workload], None, &ageing)?;
-        let before = Prepopulation::of(&mut source, f64::from(level) / 100.0, SEED)?;
+    parallel::each(jobs, &cases, |&(at, level)| {
+        let mut source = Watched::new(&writes[at], None, &ageing)?;
+        let before = Prepopulation::of(&mut source, f64::from(level) / 100.0, seed)?;
         let requests = before.requests();
-        let aged = Workload::Prepopulated(Box::new(Prepopulated::new(writes[workload].clone(), before)));
+        let aged = Workload::Prepopulated(Box::new(Prepopulated::new(writes[at].clone(), before)));
         let known = Known::survey(aged, None, Some(block_bytes), &ageing)?;
-        Ok(Aged { workload, level, before: requests, known })
+        Ok(Aged { workload: workloads[at].0, level, before: requests, known })
     })
 }
 

@@ -1,7 +1,7 @@
 //! The tables of the paper beside the runs, as data and for people.
 
 use imbrex_runs::row::called;
-use imbrex_terminal::table::{count, grid};
+use imbrex_terminal::table::{Sheet, count};
 use serde::Serialize;
 
 use super::paper::{Table, WORKLOADS};
@@ -81,8 +81,14 @@ const HEADINGS: [&str; 10] = [
     ">bands",
 ];
 
+/// The name of its files, without their extension.
+pub fn file(aged: Aged) -> String {
+    let number = Table::of(aged.level).map_or("", |table| table.number);
+    format!("table-{number}-{}", WORKLOADS[aged.workload].volume)
+}
+
 /// A half of a table of the paper: what is above it, and the lines.
-pub fn shown(results: &Results, aged: Aged) -> Option<(String, String)> {
+pub fn shown(results: &Results, aged: Aged) -> Option<(String, Sheet)> {
     let (table, cells) = (Table::of(aged.level)?, results.variants(aged));
     let named = &WORKLOADS[aged.workload];
     let workload = called(named.volume, cells.first()?.row.synthetic);
@@ -104,5 +110,5 @@ pub fn shown(results: &Results, aged: Aged) -> Option<(String, String)> {
             count(cell.sums.bands),
         ]
     };
-    Some((title, grid(&HEADINGS, cells.iter().map(row))))
+    Some((title, Sheet::new(HEADINGS, cells.iter().map(row))))
 }

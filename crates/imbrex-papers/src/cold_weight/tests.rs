@@ -14,21 +14,20 @@ use imbrex_terminal::progress::Progress;
 
 use super::paper::WEIGHTS;
 use super::results::{Aged, Cell, Counted, Results};
-use super::runs;
 use super::*;
 
 const REQUESTS: Option<NonZeroU64> = NonZeroU64::new(200_000);
 const LEVELS: [u32; 2] = [0, 100];
 
-/// Bands of 32 blocks of 4 KiB.
-fn drive() -> imbrex::drive::DrivePreset {
+/// Bands of 32 blocks of 4 KiB, and what goes beyond the paper.
+fn arguments() -> ColdWeightArguments {
     #[derive(clap::Parser)]
     struct Arguments {
         #[command(flatten)]
         chosen: ColdWeightArguments,
     }
-    let arguments = ["", "--block-size", "4KiB", "--band-size", "128KiB"];
-    <Arguments as clap::Parser>::try_parse_from(arguments).unwrap().chosen.drive().unwrap()
+    let arguments = ["", "--block-size", "4KiB", "--band-size", "128KiB", "--prepopulation", "0%,100%", "--beyond"];
+    <Arguments as clap::Parser>::try_parse_from(arguments).unwrap().chosen
 }
 
 fn workload(volume: &str) -> Workload {
@@ -38,8 +37,8 @@ fn workload(volume: &str) -> Workload {
 }
 
 fn results() -> Results {
-    let workloads: Vec<_> = volumes().into_iter().map(workload).collect();
-    runs::all(&workloads, REQUESTS, &LEVELS, &drive(), true, 2).unwrap()
+    let workloads: Vec<_> = volumes().into_iter().map(|volume| (place(volume), workload(volume))).collect();
+    replay(&workloads, REQUESTS, &arguments(), 1, 2).unwrap()
 }
 
 /// Blocks moved and mixed bands in a run of the whole workload, reads included, that leaves nothing out of its figures.
@@ -58,7 +57,7 @@ fn moved_among_reads(cell: &Cell) -> (u64, Option<u64>) {
     let options = ReplayOptions { prefill: 0.0, flush: true, bands: Some(Vec::new()), ..ReplayOptions::default() };
     let settings: Vec<_> = settings.iter().map(String::as_str).collect();
     let chosen = Chosen::new(BufferSize::Blocks(0), options, &settings).unwrap();
-    let case = Case { layer: layers::find(layer).unwrap(), drive: drive(), fit: Fit::Workload };
+    let case = Case { layer: layers::find(layer).unwrap(), drive: arguments().drive().unwrap(), fit: Fit::Workload };
     let outcome = chosen.replay(&known, &case, &progress, &mut ()).unwrap().outcome;
     (outcome.media_write_blocks.get(Why::Migrate), outcome.bands.unwrap().mixed)
 }
@@ -114,7 +113,7 @@ fn savings_are_against_empty_and_what_was_not_run_is_not_measured() {
             assert_eq!(cell.row.config[*field].to_string().trim_matches('"'), *value, "{}", what.name);
         }
     }
-    let text = report::shown(&results, &findings);
+    let text = report(&results, &findings).into_text();
     assert!(text.contains("Beyond the paper, src1_1") && text.contains("SepBIT"), "{text}");
     assert!(text.contains("Table VI, Project (proj_1 (synthetic)), 100 % prepopulation"), "{text}");
     for reading in ["blocks of 4096 bytes", "compact_bands = 2", "buffered_heat = true", "buffer_tie = cold"] {

@@ -61,7 +61,7 @@ pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
         let mut text = String::new();
         sweeps::draw(sweep, &results.sweeps, &mut text)
             .map_err(|e| anyhow!("cannot draw sweep {}: {e}", sweep.name))?;
-        folder.write(&format!("sweep-{}.svg", sweep.name), text.as_bytes())?;
+        folder.write(&format!("{}.svg", sweep.file()), text.as_bytes())?;
     }
     if let Some(LocalityFigures { periods, ranges }) = results.paper.locality {
         let mut text = String::new();

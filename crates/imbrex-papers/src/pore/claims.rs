@@ -99,12 +99,12 @@ const fn saved(
     variant: &'static str,
 ) -> Claim {
     let measure = against(metric, variant, Taken::Mean);
-    Claim { id, says, value, tolerance, bound: Bound::About, unit: "%", measure }
+    Claim { id, says, value, tolerance, bound: Bound::Gain, unit: "%", measure }
 }
 
 const fn most(id: &'static str, says: &'static str, value: f64, metric: Metric, variant: &'static str) -> Claim {
     let measure = against(metric, variant, Taken::Most);
-    Claim { id, says, value, tolerance: 5.0, bound: Bound::About, unit: "%", measure }
+    Claim { id, says, value, tolerance: 5.0, bound: Bound::Gain, unit: "%", measure }
 }
 
 const fn never_worse(id: &'static str, says: &'static str, variant: &'static str) -> Claim {

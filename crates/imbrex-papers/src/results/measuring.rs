@@ -1,6 +1,7 @@
 //! How what the claims speak of is measured.
 
 use super::Results;
+use super::ranked::{Ranked, counted, joined, untold};
 use crate::locality::Locality;
 use crate::measure::{Measure, Scope, Taken};
 use crate::measured::Measured;
@@ -9,20 +10,22 @@ use crate::{growth, mix};
 
 impl Results {
     /// Runs that are too short to fill a buffer tell nothing of how it is managed: whatever is never cleaned is alike.
-    pub(super) fn measured(&self, measure: &Measure) -> Measured {
-        if measure.is_of_runs() {
-            let is_idle = |workload: &&str| {
-                let variants = std::iter::once(self.subject()).chain(self.others());
-                let mut write_backs = variants.filter_map(|name| self.value(workload, name, Metric::WriteBacks));
-                !write_backs.any(|count| count > 0.0)
-            };
-            let idle: Vec<_> = self.within(measure.scope()).filter(is_idle).collect();
+    pub fn measured(&self, measure: &Measure) -> Measured {
+        if measure.is_of_runs() && !measure.is_of_each() {
+            let idle: Vec<_> = self.within(measure.scope()).filter(|workload| self.is_idle(workload)).collect();
             if !idle.is_empty() {
                 let note = format!("no buffer was cleaned on {}: more requests are needed", idle.join(", "));
-                return Measured { value: None, note };
+                return Measured::new(None, note);
             }
         }
         self.measure(measure)
+    }
+
+    /// Whether no buffer was cleaned in the runs of a workload.
+    fn is_idle(&self, workload: &str) -> bool {
+        let variants = std::iter::once(self.paper.subject()).chain(self.paper.others());
+        let mut write_backs = variants.filter_map(|name| self.value(workload, name, Metric::WriteBacks));
+        !write_backs.any(|count| count > 0.0)
     }
 
     /// Measures it, whether the runs are long enough to tell or not.
@@ -50,7 +53,7 @@ impl Results {
                 Measured::alone(mix::of(&self.mix, variant, part).and_then(|point| point.enter_ratio))
             }
             Measure::Grown { run, of } => {
-                Measured { value: growth::value(&self.growth, run, of), note: growth::note(&self.growth, run) }
+                Measured::new(growth::value(&self.growth, run, of), growth::note(&self.growth, run))
             }
             Measure::MostLost { metric, variant, against } => self.most_lost(metric, variant, against),
             Measure::Rewritten { sweep, curve, over } => self.rewritten(sweep, curve, over),
@@ -60,10 +63,10 @@ impl Results {
             Measure::Lead { metric, workload } => self.lead(metric, workload),
             Measure::Saving { metric, workload } => self.saving(metric, workload),
             Measure::Best { metric, on } => {
-                self.count(on, |workload| self.is_best(metric, workload, self.subject(), &self.others()))
+                self.count(on, |workload| self.is_best(metric, workload, self.paper.subject(), &self.paper.others()))
             }
             Measure::BestOther { other, metric, on } => {
-                let rest: Vec<_> = self.others().into_iter().filter(|name| *name != other).collect();
+                let rest: Vec<_> = self.paper.others().into_iter().filter(|name| *name != other).collect();
                 self.count(on, |workload| self.is_best(metric, workload, other, &rest))
             }
             Measure::Rises { metric, study, on } => {
@@ -73,14 +76,14 @@ impl Results {
                 self.count(on, |workload| self.ends(metric, study, workload).map(|(first, last)| last < first))
             }
             Measure::Peaks { metric, study, at, on } => {
-                let rest: Vec<_> = self.variants_of(study).into_iter().filter(|name| *name != at).collect();
+                let rest: Vec<_> = self.paper.variants_of(study).iter().copied().filter(|name| *name != at).collect();
                 self.count(on, |workload| self.is_best(metric, workload, at, &rest))
             }
             Measure::Steady { metric, study, within, on } => {
                 self.count(on, |workload| Some(self.spread(metric, study, workload)? <= within))
             }
             Measure::Larger { metric, than, on } => self.count(on, |workload| {
-                let [one, other] = [metric, than].map(|metric| self.value(workload, self.subject(), metric));
+                let [one, other] = [metric, than].map(|metric| self.value(workload, self.paper.subject(), metric));
                 Some(one? > other?)
             }),
             Measure::Smallest { metric, among } => self.smallest(metric, among),
@@ -90,7 +93,7 @@ impl Results {
 
     /// By how many percent the metric is smaller than that of another. Of nothing, nothing can be saved.
     fn reduction(&self, metric: Metric, workload: &str, against: &str) -> Option<f64> {
-        self.reduction_of(metric, workload, self.subject(), against)
+        self.reduction_of(metric, workload, self.paper.subject(), against)
     }
 
     /// By how many percent the metric of `variant` is smaller than that of `against`.
@@ -107,7 +110,7 @@ impl Results {
     /// The mean of that against every other, and what it is against each.
     fn mean_reduction(&self, metric: Metric) -> Measured {
         let (mut all, mut note, mut without) = (Vec::new(), Vec::new(), 0);
-        for other in self.others() {
+        for other in self.paper.others() {
             let every: Vec<_> =
                 self.within(Scope::All).map(|workload| self.reduction(metric, workload, other)).collect();
             let against: Vec<_> = every.iter().copied().flatten().collect();
@@ -120,31 +123,30 @@ impl Results {
         if without > 0 {
             note.push(format!("{without} left out where the other has none"));
         }
-        Measured { value: mean(&all), note: note.join(", ") }
+        Measured::new(mean(&all), note.join(", "))
     }
 
-    /// A number of each workload, the largest first; nothing before it is known of all.
-    fn ranked(&self, of: impl Fn(&'static str) -> Option<f64>) -> Option<Vec<(&'static str, f64)>> {
-        let numbers = self.within(Scope::All).map(|workload| Some((workload, of(workload)?)));
-        let mut all = numbers.collect::<Option<Vec<_>>>()?;
+    /// A number of each workload that gives one, the largest first, and the others.
+    fn ranked(&self, of: impl Fn(&'static str) -> Option<f64>) -> Ranked {
+        let (mut all, mut untold) = (Vec::new(), Vec::new());
+        for workload in self.within(Scope::All) {
+            match Some(workload).filter(|workload| !self.is_idle(workload)).and_then(&of) {
+                Some(number) => all.push((workload, number)),
+                None => untold.push(workload),
+            }
+        }
         all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        Some(all)
+        Ranked { all, untold }
     }
 
-    /// The reduction for one pair of variants: the mean over workloads, the largest, or how many are above zero. It is
-    /// not known before it is known of all.
+    /// The reduction for one pair of variants: the mean over workloads, the largest, or how many are above zero.
     fn against(&self, metric: Metric, variant: &str, against: &str, taken: Taken) -> Measured {
-        let Some(all) = self.ranked(|workload| self.reduction_of(metric, workload, variant, against)) else {
-            return unranked();
-        };
-        let percents: Vec<_> = all.iter().map(|(_, percent)| *percent).collect();
-        let value = match taken {
-            Taken::Mean => mean(&percents),
-            Taken::Most => percents.first().copied(),
-            Taken::Count => Some(percents.iter().filter(|percent| **percent > 0.0).count() as f64),
-        };
-        let note = all.iter().map(|(name, percent)| format!("{name} {percent:.1} %")).collect::<Vec<_>>().join(", ");
-        Measured { value, note }
+        let ranked = self.ranked(|workload| self.reduction_of(metric, workload, variant, against));
+        match taken {
+            Taken::Mean => ranked.mean(" %", 1),
+            Taken::Most => ranked.most(" %", 1),
+            Taken::Count => ranked.positive(" %", 1),
+        }
     }
 
     /// How many times the metric of another variant that of one is.
@@ -156,9 +158,7 @@ impl Results {
 
     /// How many times it is, on the workload where that is most.
     fn most_times(&self, metric: Metric, variant: &str, over: &str) -> Measured {
-        let Some(all) = self.ranked(|workload| self.times(metric, workload, variant, over)) else { return unranked() };
-        let note = all.iter().map(|(name, times)| format!("{name} {times:.2}")).collect::<Vec<_>>().join(", ");
-        Measured { value: all.first().map(|(_, times)| *times), note }
+        self.ranked(|workload| self.times(metric, workload, variant, over)).most("", 2)
     }
 
     /// By how many percentage points a ratio is below that of another variant, where that is most.
@@ -167,9 +167,7 @@ impl Results {
             let [own, other] = [variant, against].map(|variant| self.value(workload, variant, metric));
             Some(100.0 * (other? - own?))
         };
-        let Some(all) = self.ranked(lost) else { return unranked() };
-        let note = all.iter().map(|(name, lost)| format!("{name} {lost:.1}")).collect::<Vec<_>>().join(", ");
-        Measured { value: all.first().map(|(_, lost)| *lost), note }
+        self.ranked(lost).most("", 1)
     }
 
     /// What a layer rewrites at each value of a sweep, if it does so at all of them.
@@ -183,7 +181,7 @@ impl Results {
         let (Some(one), Some(other)) = (self.curve(sweep, curve), self.curve(sweep, over)) else { return unswept() };
         let ratios: Vec<_> = one.iter().zip(&other).map(|((at, one), (_, other))| (at, one / other)).collect();
         let note = ratios.iter().map(|(at, ratio)| format!("{ratio:.1} at {at}")).collect::<Vec<_>>().join(", ");
-        Measured { value: ratios.iter().map(|(_, ratio)| *ratio).min_by(f64::total_cmp), note }
+        Measured::new(ratios.iter().map(|(_, ratio)| *ratio).min_by(f64::total_cmp), note)
     }
 
     /// The most that a layer rewrites at values up to `up_to`, or what it does `at` one of them, over the least.
@@ -194,7 +192,7 @@ impl Results {
         let most = asked.map(|(_, rewritten)| *rewritten).max_by(f64::total_cmp);
         let least = points.iter().map(|(_, rewritten)| *rewritten).min_by(f64::total_cmp);
         let note = points.iter().map(|(at, of)| format!("{of:.1} at {at}")).collect::<Vec<_>>().join(", ");
-        Measured { value: most.zip(least).map(|(most, least)| most / least), note }
+        Measured::new(most.zip(least).map(|(most, least)| most / least), note)
     }
 
     /// The place of a workload by that reduction, the largest first.
@@ -204,27 +202,28 @@ impl Results {
         all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let place = all.iter().position(|(name, _)| *name == workload).map(|place| (place + 1) as f64);
         let note = all.iter().map(|(name, percent)| format!("{name} {percent:.1} %")).collect::<Vec<_>>().join(", ");
-        Measured { value: place, note }
+        Measured::new(place, note)
     }
 
     /// By how many percentage points a ratio is above that of the best other.
     fn lead(&self, metric: Metric, workload: &str) -> Measured {
         let other = |name| Some((name, self.value(workload, name, metric)?));
-        let best = self.others().into_iter().filter_map(other).max_by(|(_, one), (_, other)| one.total_cmp(other));
-        let own = self.value(workload, self.subject(), metric);
+        let best =
+            self.paper.others().into_iter().filter_map(other).max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let own = self.value(workload, self.paper.subject(), metric);
         let lead = own.zip(best).map(|(own, (_, best))| 100.0 * (own - best));
         let note = best.map_or(String::new(), |(name, _)| format!("the best other is {name}"));
-        Measured { value: lead, note }
+        Measured::new(lead, note)
     }
 
     /// By how many 10^9 bytes a volume is below that of the largest other.
     fn saving(&self, metric: Metric, workload: &str) -> Measured {
-        let largest = self.others().into_iter().filter_map(|name| self.value(workload, name, metric));
+        let largest = self.paper.others().into_iter().filter_map(|name| self.value(workload, name, metric));
         let largest = largest.max_by(f64::total_cmp);
-        let own = self.value(workload, self.subject(), metric);
+        let own = self.value(workload, self.paper.subject(), metric);
         let gb = |bytes: f64| bytes / 1e9;
         let note = own.zip(largest).map(|(own, largest)| format!("{:.1} GB against {:.1} GB", gb(own), gb(largest)));
-        Measured { value: own.zip(largest).map(|(own, largest)| gb(largest - own)), note: note.unwrap_or_default() }
+        Measured::new(own.zip(largest).map(|(own, largest)| gb(largest - own)), note.unwrap_or_default())
     }
 
     /// Whether a variant is better than all of `rest`; a tie is not better.
@@ -236,24 +235,23 @@ impl Results {
 
     /// The metric at the beginning and at the end of a study.
     fn ends(&self, metric: Metric, study: &str, workload: &str) -> Option<(f64, f64)> {
-        let variants = self.variants_of(study);
+        let variants = self.paper.variants_of(study);
         let at = |variant: Option<&&str>| self.value(workload, variant?, metric);
         Some((at(variants.first())?, at(variants.last())?))
     }
 
-    /// On how many workloads something holds, and on which it does not. It is not known before it is known of all.
+    /// On how many workloads something holds, and on which it does not.
     fn count(&self, on: Scope, holds: impl Fn(&'static str) -> Option<bool>) -> Measured {
-        let mut failing = Vec::new();
-        let mut holding = 0;
+        let (mut holding, mut failing, mut without) = (0, Vec::new(), Vec::new());
         for workload in self.within(on) {
-            match holds(workload) {
+            match Some(workload).filter(|workload| !self.is_idle(workload)).and_then(&holds) {
                 Some(true) => holding += 1,
                 Some(false) => failing.push(workload),
-                None => return Measured { value: None, note: format!("{workload} gives no number") },
+                None => without.push(workload),
             }
         }
         let note = if failing.is_empty() { String::new() } else { format!("not on {}", failing.join(", ")) };
-        Measured { value: Some(f64::from(holding)), note }
+        counted(holding, without.len(), joined([note, untold(&without)]))
     }
 
     /// The largest share of updated blocks that any workload writes again soon, or late.
@@ -265,12 +263,12 @@ impl Results {
         let mut all: Vec<_> = self.localities.iter().map(share).collect();
         all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         let note = all.iter().map(|(name, share)| format!("{name} {share:.1} %")).collect::<Vec<_>>().join(", ");
-        Measured { value: all.first().map(|(_, share)| *share), note }
+        Measured::new(all.first().map(|(_, share)| *share), note)
     }
 
     /// The difference within a study: percentage points of a ratio, percent of the smallest of anything else.
     fn spread(&self, metric: Metric, study: &str, workload: &str) -> Option<f64> {
-        let values = self.variants_of(study).into_iter().map(|variant| self.value(workload, variant, metric));
+        let values = self.paper.variants_of(study).iter().map(|variant| self.value(workload, variant, metric));
         let values = values.collect::<Option<Vec<_>>>()?;
         let low = values.iter().copied().min_by(f64::total_cmp)?;
         let high = values.iter().copied().max_by(f64::total_cmp)?;
@@ -280,25 +278,20 @@ impl Results {
 
     /// How many of `among` are the workloads with the smallest metric, which are as many.
     fn smallest(&self, metric: Metric, among: &[&str]) -> Measured {
-        let of = |workload| Some((workload, self.value(workload, self.subject(), metric)?));
+        let of = |workload| Some((workload, self.value(workload, self.paper.subject(), metric)?));
         let Some(mut all) = self.within(Scope::All).map(of).collect::<Option<Vec<_>>>() else {
             return Measured::alone(None);
         };
         all.sort_by(|(_, one), (_, other)| one.total_cmp(other));
         let hits = all.iter().take(among.len()).filter(|(workload, _)| among.contains(workload)).count();
         let note = all.iter().map(|(workload, value)| format!("{workload} {}", metric.shown(Some(*value))));
-        Measured { value: Some(hits as f64), note: note.collect::<Vec<_>>().join(", ") }
+        Measured::new(Some(hits as f64), note.collect::<Vec<_>>().join(", "))
     }
-}
-
-/// The result where a workload does not tell.
-fn unranked() -> Measured {
-    Measured { value: None, note: "not every workload gives a number".to_owned() }
 }
 
 /// The result where a sweep does not tell.
 fn unswept() -> Measured {
-    Measured { value: None, note: "nothing was rewritten somewhere: more requests are needed".to_owned() }
+    Measured::new(None, "nothing was rewritten somewhere: more requests are needed".to_owned())
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

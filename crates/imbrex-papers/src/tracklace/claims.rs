@@ -136,7 +136,9 @@ const fn saved(
 ) -> Claim {
     let tolerance = if value.abs() < 5.0 { 2.0 } else { 10.0 };
     let measure = Measure::Saved { metric, workload, variant, against };
-    Claim { id, says, value, tolerance, bound: Bound::About, unit: "%", measure }
+    // To be slower by so much is no gain.
+    let bound = if value > 0.0 { Bound::Gain } else { Bound::About };
+    Claim { id, says, value, tolerance, bound, unit: "%", measure }
 }
 
 const fn is(
@@ -212,8 +214,8 @@ const fn framed(id: &'static str, says: &'static str, measure: Measure) -> Claim
 /// How many times as fast buffer-adapt is as another.
 const fn faster(id: &'static str, says: &'static str, value: f64, over: &'static str, part: Part) -> Claim {
     let measure = Measure::Speed { variant: ADAPT, over, part };
-    let tolerance = if value == 1.0 { 0.03 } else { value / 10.0 };
-    Claim { id, says, value, tolerance, bound: Bound::About, unit: "times", measure }
+    let (tolerance, bound) = if value == 1.0 { (0.03, Bound::About) } else { (value / 10.0, Bound::Gain) };
+    Claim { id, says, value, tolerance, bound, unit: "times", measure }
 }
 
 const fn intro(id: &'static str, says: &'static str, value: f64, metric: Metric) -> Claim {

@@ -18,6 +18,7 @@ pub fn number(value: f64) -> String {
     match value {
         _ if value.abs() < 10.0 => format!("{value:.2}"),
         _ if value.abs() < 100.0 => format!("{value:.1}"),
+        _ if value < 0.0 => format!("-{}", count(-value.round() as u64)),
         _ => count(value.round() as u64),
     }
 }
@@ -74,6 +75,7 @@ mod tests {
     fn numbers_are_shown_as_people_write_them() {
         assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([0.0, 8.756, 87.56, 8756.4].map(number), ["0.00", "8.76", "87.6", "8,756"]);
+        assert_eq!([-8.756, -87.56, -8756.4].map(number), ["-8.76", "-87.6", "-8,756"]);
         assert_eq!([0, 512, 1536, 16 << 30].map(bytes), ["0 B", "512 B", "1.5 KiB", "16 GiB"]);
     }
 
