@@ -1,7 +1,7 @@
 # The README's second command is `make test`: what every change must pass. CI also runs `make soak` (.ci/run), which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak tools fuzz times check-dm-zoned check-device compare-device check-nbd check-pages check-python python-reference
+.PHONY: test quick soak tools fuzz times check-dm-zoned check-device compare-device check-nbd check-pages check-python python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
@@ -45,3 +45,8 @@ python-reference: check-python
 # Each fuzz target for a short while. FUZZ_SECONDS is how long, FUZZ_SEED the seed of all of them.
 fuzz:
 	@checks/fuzz.sh $$(sed -n 's/^name = "\([a-z]*\)"$$/\1/p' fuzz/Cargo.toml)
+
+# The tables of the pages in docs/reproduction, from the commands that they name. It takes about an hour.
+reproduction-pages:
+	@cargo build --release --locked
+	@checks/reproduction.py --write

@@ -9,6 +9,7 @@ mod links;
 mod numbers;
 mod program;
 mod reproduce;
+mod reproduction;
 mod results;
 mod scrub;
 mod tables;

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""The pages of reproduced papers, held to the commands that make them.
+
+A page in docs/reproduction names its command in a comment, and includes tables of the folder that this command fills:
+
+    <!-- tables of: imbrex reproduce zonealloy -->
+    <!-- begin claims.md -->
+    <!-- end -->
+
+The words around them are written by hand. `--write` runs the whole commands and puts their tables into the pages. The
+check runs each command again for one of the paper's volumes, which the commit decides, with all seeds; it fails where a
+number that this tells differs from the page's.
+"""
+
+import argparse
+import hashlib
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "target/release/imbrex"
+COMMAND = re.compile(r"<!-- tables of: imbrex (reproduce .*?) -->")
+INCLUDED = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+VOLUME = re.compile(r"\w+")
+# What stands where a number is not known, or not known to the end.
+UNKNOWN = re.compile(r"^(-|)$|^[≥≤]|…")
+
+
+def command(page):
+    """What makes a page's tables, as the words behind the program's name."""
+    found = COMMAND.search(page)
+    return shlex.split(found[1]) if found else sys.exit("a page does not say which command its tables are of")
+
+
+def run(program, words, folder):
+    """The tables of a run, by the names of their files."""
+    done = subprocess.run([program, *words, "--output", folder], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"imbrex {shlex.join(words)} failed")
+    return {path.name: path.read_text() for path in pathlib.Path(folder).glob("*.md")}
+
+
+def written(page, tables):
+    """The page with its tables anew."""
+    def table(found):
+        if found[2] not in tables:
+            sys.exit(f"no table {found[2]} is made; there are {', '.join(sorted(tables))}")
+        return f"{found[1]}\n{tables[found[2]]}\n{found[3]}"
+
+    return INCLUDED.sub(table, page)
+
+
+def cells(text):
+    """The cells of a table by what stands before their row and above their column; rows of one name are numbered."""
+    lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("|")]
+    lines = [[cell.strip() for cell in line] for line in lines]
+    seen, found = {}, {}
+    for name, *row in lines[2:]:
+        seen[name] = seen.get(name, 0) + 1
+        found.update({(name, seen[name], heading): cell for heading, cell in zip(lines[0][1:], row)})
+    return found
+
+
+def differences(name, shown, made):
+    """Where a table of the page differs from one that a run of some volumes made."""
+    shown, made = cells(shown), cells(made)
+    if name == "claims.md":
+        # A claim about several volumes is not known to the end, and neither is its verdict.
+        told = {key[:2] for key, cell in made.items() if key[2] == "measured" and not UNKNOWN.search(cell)}
+        made = {key: cell for key, cell in made.items() if key[:2] in told}
+    else:
+        made = {key: cell for key, cell in made.items() if not UNKNOWN.search(cell)}
+    said = "{}, {} of {}: the page has {}, its command {}"
+    return [said.format(name, key[2], key[0], shown.get(key, "nothing"), cell)
+            for key, cell in made.items() if shown.get(key) != cell]
+
+
+def miscounted(page):
+    """What is wrong with the sentence that counts verdicts: it must count those of the page's table."""
+    included = {name: text for _, name, text in
+                re.findall(r"(<!-- begin (\S+) -->)\n(.*?)<!-- end -->", page, re.DOTALL)}
+    if not {"claims.md", "verdicts.md"} <= included.keys():
+        return []
+    verdicts = [cell for key, cell in cells(included["claims.md"]).items() if key[2] == "verdict"]
+    words = {"met": "met", "exceeded": "exceeded", "NOT MET": "not met", "VARIES": "met with some seeds only"}
+    counted = [f" {verdicts.count(verdict)} {word}," for verdict, word in words.items()]
+    return [f"verdicts.md does not say{one}" for one in counted if one not in included["verdicts.md"]]
+
+
+def volumes(page):
+    """The volumes that the page's table of workloads names, those with the fewest requests first."""
+    found = re.search(r"<!-- begin workloads.md -->\n(.*?)<!-- end -->", page, re.DOTALL)
+    table = cells(found[1]) if found else sys.exit("a page does not include workloads.md")
+    requests = {key[0]: int(cell.replace(",", "")) for key, cell in table.items() if key[2] in ("requests", "writes")}
+    return sorted({VOLUME.match(name)[0] for name in requests}, key=lambda volume: min(
+        count for name, count in requests.items() if VOLUME.match(name)[0] == volume))
+
+
+def chosen(page, paper, commit):
+    """One of the smaller half of a page's volumes. It depends on the commit, so in time all of them are looked at."""
+    names = volumes(page)
+    names = names[: (len(names) + 1) // 2]
+    return names[int(hashlib.sha256(f"{commit} {paper}".encode()).hexdigest(), 16) % len(names)]
+
+
+def check(path, program, volume, commit):
+    """What is wrong with a page."""
+    page = path.read_text()
+    volume = volume or chosen(page, path.stem, commit)
+    words = [*command(page), "--workload", volume]
+    print(f"{path.stem}: imbrex {shlex.join(words)}", flush=True)
+    with tempfile.TemporaryDirectory() as home:
+        tables = run(program, words, pathlib.Path(home) / "made")
+    found = miscounted(page)
+    for _, name, text in re.findall(r"(<!-- begin (\S+) -->)\n(.*?)<!-- end -->", page, re.DOTALL):
+        if name not in tables:
+            # Of one volume alone some tables have nothing to show.
+            continue
+        if name not in ("verdicts.md", "workloads.md"):
+            found += differences(name, text, tables[name])
+    return [f"{path.name}: {one}" for one in found]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="run the whole commands and write their tables")
+    parser.add_argument("--pages", type=pathlib.Path, default=ROOT / "docs/reproduction", help="where the pages are")
+    parser.add_argument("--program", type=pathlib.Path, default=PROGRAM, help="the program; otherwise a release build")
+    parser.add_argument("--volume", help="check this volume")
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help="these papers; otherwise all")
+    arguments = parser.parse_args()
+    pages = [arguments.pages / f"{paper}.md" for paper in arguments.papers] or sorted(arguments.pages.glob("*.md"))
+    if arguments.write:
+        for path in pages:
+            page = path.read_text()
+            with tempfile.TemporaryDirectory() as home:
+                path.write_text(written(page, run(arguments.program, command(page), pathlib.Path(home) / "made")))
+        return
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.strip()
+    found = [one for path in pages for one in check(path, arguments.program, arguments.volume, commit)]
+    print("\n".join(found) or f"{len(pages)} pages agree with their commands where these were run again")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()

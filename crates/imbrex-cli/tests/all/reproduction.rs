@@ -1,0 +1,57 @@
+//! `checks/reproduction.py`: pages get their tables from their commands, and one that differs is found.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const PAGE: &str = "\
+# A paper
+
+<!-- tables of: imbrex reproduce zonealloy --requests 300 --seeds 2 -->
+
+Words.
+
+<!-- begin workloads.md -->
+<!-- end -->
+
+<!-- begin verdicts.md -->
+<!-- end -->
+
+<!-- begin claims.md -->
+<!-- end -->
+
+<!-- begin figure-6-schemes-latency.md -->
+<!-- end -->
+";
+
+fn run(pages: &Path, options: &str) -> Output {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../checks/reproduction.py");
+    let mut command = Command::new("python3");
+    command.arg(script).arg("--pages").arg(pages).arg("--program").arg(env!("CARGO_BIN_EXE_imbrex"));
+    command.args(options.split_whitespace()).output().expect("Python is there")
+}
+
+#[test]
+fn a_page_that_differs_from_its_command_is_found() {
+    let home = tempfile::tempdir().unwrap();
+    let page = home.path().join("paper.md");
+    fs::write(&page, PAGE).unwrap();
+    let output = run(home.path(), "--write");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let made = fs::read_to_string(&page).unwrap();
+    assert!(made.contains("| hm_0 (synthetic) |") && made.contains("20 claims on synthetic data"), "{made}");
+    let said = |page_now: &str| {
+        fs::write(&page, page_now).unwrap();
+        let output = run(home.path(), "--volume hm_0 paper");
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (agrees, text) = said(&made);
+    assert!(agrees && text.contains("1 pages agree"), "{text}");
+    let row = made.lines().rev().find(|line| line.starts_with("| hm_0")).unwrap();
+    let (agrees, text) = said(&made.replace(row, &row.replacen(" ms", " s", 1)));
+    assert!(!agrees && text.contains("paper.md: figure-6-schemes-latency.md, improved-lru of hm_0"), "{text}");
+    let (agrees, text) = said(&made.replacen(" not met,", "1 not met,", 1));
+    assert!(!agrees && text.contains("verdicts.md does not say"), "{text}");
+    let other = made.lines().rev().find(|line| line.starts_with("| web_0")).unwrap();
+    assert!(said(&made.replace(other, "| web_0 |")).0, "that volume was not looked at");
+}
