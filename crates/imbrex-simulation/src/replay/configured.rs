@@ -6,7 +6,7 @@ use super::bands;
 use super::device::Device;
 use super::error::ReplayError;
 use super::options::ReplayOptions;
-use super::room::{build, disk, whole};
+use super::room::{build, disk, space, whole};
 use super::simulation::Simulation;
 use imbrex_core::block::Pba;
 use imbrex_core::drive::DrivePreset;
@@ -114,7 +114,10 @@ impl Configured<'_> {
     pub fn simulation(&self, disk: Device, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
         let whole = whole(&disk, self.buffer_blocks);
         let (built, journal_blocks) = build(self.layer, self.config, &whole, disk.block_bytes(), options)?;
-        Simulation::new(self.layer.name, built, disk, &ReplayOptions { journal_blocks, ..options.clone() })
+        drop(built);
+        let options = ReplayOptions { journal_blocks, ..options.clone() };
+        let space = space(&disk, self.buffer_blocks, &options)?;
+        Simulation::new(self.layer.name, &|| self.layer.build(&space, self.config), disk, &options)
     }
 }
 

@@ -32,6 +32,7 @@ use imbrex_core::layer::{Facts, TranslationLayer, Unwritten, Write};
 use imbrex_core::plan::{Event, Plan, Unit};
 use imbrex_engine::JournalNeed;
 use imbrex_engine::journal::Coding;
+use imbrex_layers::ConfigError;
 use imbrex_trace::TraceSource;
 
 /// A layer on a disk, ready to serve.
@@ -63,19 +64,23 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Puts `layer`, made for the [`space`](super::space) of an empty `disk`, on that disk, lets it begin and fills the
-    /// disk as the options say. A journal has the length that they say;
+    /// Puts the layer that `make` makes, for the [`space`](super::space) of an empty `disk`, on that disk, lets it begin
+    /// and fills the disk as the options say. A journal has the length that they say;
     /// [`Configured::simulation`](super::Configured::simulation) finds one.
+    ///
+    /// What fills the disk says what lies where, and is no history: the layer is then made again from its records, as
+    /// after a restart. So it has seen no write when the first request comes.
     ///
     /// # Errors
     /// When an option makes no sense, or the layer or the disk refuses.
     pub fn new(
         name: &str,
-        layer: Box<dyn TranslationLayer>,
+        make: &dyn Fn() -> Result<Box<dyn TranslationLayer>, ConfigError>,
         disk: Device,
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
         options.check(&disk)?;
+        let layer = make()?;
         let journal = options.as_live.then(|| journal_for(&*layer, options, disk.block_bytes())).transpose()?;
         let facts = layer.facts();
         let content = options.verify.then(|| used(&disk, facts.unwritten));
@@ -102,7 +107,13 @@ impl Simulation {
         };
         simulation.machine.disk.set_free_of_charge(true);
         simulation.begin().map_err(|fault| simulation.error(Moment::Start, fault))?;
-        simulation.prefill().map_err(|fault| simulation.error(Moment::Prefill, fault))?;
+        let records = simulation.prefill().map_err(|fault| simulation.error(Moment::Prefill, fault))?;
+        if let Some(records) = records {
+            // One after the other: two of them might need more memory than there is.
+            drop(simulation.layer);
+            simulation.layer = make()?;
+            simulation.begin_again(&records).map_err(|fault| simulation.error(Moment::Prefill, fault))?;
+        }
         simulation.machine.disk.set_free_of_charge(false);
         simulation.forget_counts();
         simulation.machine.scheduled = QueueState::new(options.scheduler, options.scheduler_depth);
@@ -322,7 +333,8 @@ impl Simulation {
         Ok(())
     }
 
-    fn begin(&mut self) -> Result<(), Box<Fault>> {
+    pub(super) fn begin(&mut self) -> Result<(), Box<Fault>> {
+        self.plan.clear();
         self.layer.recovered(&self.machine.disk.media().unit_report(), &mut self.plan)?;
         self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)
     }

@@ -7,6 +7,7 @@ use imbrex_core::bands::Bands;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::Step;
 use imbrex_core::media::Media;
+use imbrex_core::plan::{Op, Record};
 use imbrex_core::random::Random;
 use imbrex_core::space::Space;
 
@@ -18,18 +19,41 @@ const TRIMMED_BYTES: u32 = 1 << 20;
 impl Simulation {
     /// Fills the disk, so that nothing of that is left in a buffer: whole zones, each with a write that covers it, are
     /// what mechanisms let past their buffers, and what a layer keeps in RAM is flushed. In a stack the devices below
-    /// are full already.
-    pub(super) fn prefill(&mut self) -> Result<(), Box<Fault>> {
-        if self.machine.disk.is_stack() {
-            return Ok(());
+    /// are full already. Returns the records of what lies where then, if anything was written.
+    pub(super) fn prefill(&mut self) -> Result<Option<Vec<Record>>, Box<Fault>> {
+        if self.machine.disk.is_stack() || (self.options.prefill == 0.0 && self.options.trimmed == 0.0) {
+            return Ok(None);
         }
         let (capacity, unit) = (self.layer.capacity(), unit_blocks(self.machine.disk.media()));
         let wanted = (capacity as f64 * self.options.prefill) as u64;
         let blocks = if wanted < capacity { wanted - wanted % u64::from(unit) } else { capacity };
         let block_bytes = u64::from(self.machine.disk.block_bytes());
         sweep(blocks, unit, |at| self.write(at, u64::from(at.blocks) * block_bytes, None))?;
-        self.flush()?;
+        let is_on_media = self.flush()?;
         self.trim_pieces()?;
+        if self.options.verify {
+            self.layer.check()?;
+        }
+        self.machine.commit(&mut *self.layer)?;
+        Ok(is_on_media.then(|| self.records()))
+    }
+
+    /// The records that a checkpoint of everything has.
+    fn records(&mut self) -> Vec<Record> {
+        let (mut records, mut from) = (Vec::new(), Some(0));
+        while let Some(region) = from {
+            self.plan.clear();
+            from = self.layer.checkpoint(region, &mut self.plan);
+            let recorded = |op: &Op| if let Op::Record { record, .. } = op { Some(*record) } else { None };
+            records.extend(self.plan.ops().iter().filter_map(recorded));
+        }
+        records
+    }
+
+    /// Lets a layer that was just made begin with these records.
+    pub(super) fn begin_again(&mut self, records: &[Record]) -> Result<(), Box<Fault>> {
+        records.iter().try_for_each(|record| self.layer.apply(record))?;
+        self.begin()?;
         if self.options.verify { Ok(self.layer.check()?) } else { Ok(()) }
     }
 
@@ -50,11 +74,11 @@ impl Simulation {
     pub(super) fn flush_at_end(&mut self) -> Result<(), Box<Fault>> {
         self.machine.drain()?;
         self.machine.scheduled = None;
-        self.flush()
+        self.flush().map(drop)
     }
 
-    /// Lets the layer move what lies in RAM to the media, as far as there is room.
-    fn flush(&mut self) -> Result<(), Box<Fault>> {
+    /// Lets the layer move what lies in RAM to the media, as far as there is room. Says whether there was.
+    fn flush(&mut self) -> Result<bool, Box<Fault>> {
         loop {
             self.plan.clear();
             let given_back = self.machine.given_back;
@@ -62,7 +86,8 @@ impl Simulation {
             self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
             match step {
                 Step::More | Step::Hold => {}
-                Step::Done | Step::Nothing => return Ok(()),
+                Step::Done => return Ok(true),
+                Step::Nothing => return Ok(false),
                 Step::Wait => {
                     if !self.machine.give_back(&mut *self.layer, given_back)? {
                         return Err(Fault::Stuck.into());

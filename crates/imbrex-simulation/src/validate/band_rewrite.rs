@@ -70,7 +70,7 @@ fn clean_ms(part: f64, dirty: u32, among: u32, scratch: bool) -> Result<f64, Rep
     let device = disk(&drive, layer.recording)?;
     let space = space(&device, 0, &options)?;
     let config = toml::Table::from_iter([("scratch".to_owned(), scratch.into())]);
-    let simulation = Simulation::new(layer.name, layer.build(&space, &config)?, device, &options)?;
+    let simulation = Simulation::new(layer.name, &|| layer.build(&space, &config), device, &options)?;
     let capacity = simulation.capacity();
     let band = space.bands.and_then(|bands| {
         let (band, _) = bands.locate(Pba::disk(bands.start() + (part * capacity as f64) as u64))?;

@@ -179,12 +179,13 @@ impl Point {
                 Shingled::new(Pba::DISK, ZonedSpec { zones: self.bands, zone_blocks: self.band_blocks, ..BARE });
             let disk = Device::new(Box::new(media), Box::new(NoTime), BLOCK_BYTES);
             let options = ReplayOptions::default();
-            let layer = layers::find(self.layer())?.build(&space(&disk, 0, &options)?, config)?;
-            let blocks = layer.capacity();
+            let (layer, space) = (layers::find(self.layer())?, space(&disk, 0, &options)?);
+            let make = || layer.build(&space, config);
+            let blocks = make()?.capacity();
             let options = ReplayOptions { window: Some(Window::Requests(LEAD_IN * blocks)), ..options };
             let mut source = Generator::new(&self.writes(blocks))?;
             let mut last = Last::default();
-            Simulation::new(self.layer(), layer, disk, &options)?.run(&mut source, &mut last)?;
+            Simulation::new(self.layer(), &make, disk, &options)?.run(&mut source, &mut last)?;
             Ok(last.0)
         };
         run().map_err(|source: ReplayError| ValidateError::Replay {

@@ -46,9 +46,10 @@ fn measured(config: &str) -> Result<f64, ValidateError> {
     let run = || {
         let disk = Device::new(Box::new(Shingled::new(Pba::DISK, ZONES)), Box::new(NoTime), BLOCK);
         let options = ReplayOptions::default();
-        let layer = layers::find(LAYER)?.build(&space(&disk, SLOTS, &options)?, &config.parse().unwrap_or_default())?;
+        let (layer, space) = (layers::find(LAYER)?, space(&disk, SLOTS, &options)?);
+        let make = || layer.build(&space, &config.parse().unwrap_or_default());
         let mut writes = Writes::new((0..ROUNDS * LOOP).map(|number| (number, number % LOOP)));
-        Simulation::new(LAYER, layer, disk, &options)?.run(&mut writes, &mut ())
+        Simulation::new(LAYER, &make, disk, &options)?.run(&mut writes, &mut ())
     };
     let outcome = run().map_err(|source: ReplayError| ValidateError::Replay {
         disk: LAYER.into(),

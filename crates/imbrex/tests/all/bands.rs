@@ -212,10 +212,14 @@ fn looked(layer: &str, config: &str, at: &[TraceMoment]) -> (Vec<BandsLook>, Vec
     let options = ReplayOptions { prefill: 0.0, flush: true, bands: Some(at.to_vec()), ..ReplayOptions::default() };
     let disk = disk(zoned());
     let space = space(&disk, 0, &options).unwrap();
-    let layer = layers::find(layer).unwrap().build(&space, &config.parse().unwrap()).unwrap();
-    let (counts, requests) = (Arc::default(), writes(layer.capacity(), 1000));
-    let counted = Counted { layer, count: Count::default(), counts: Arc::clone(&counts) };
-    let simulation = Simulation::new("counted", Box::new(counted), disk, &options).unwrap();
+    let (layer, config) = (layers::find(layer).unwrap(), config.parse().unwrap());
+    let counts = Arc::default();
+    let make = || {
+        let layer = layer.build(&space, &config)?;
+        Ok(Box::new(Counted { layer, count: Count::default(), counts: Arc::clone(&counts) }) as _)
+    };
+    let simulation = Simulation::new("counted", &make, disk, &options).unwrap();
+    let requests = writes(simulation.capacity(), 1000);
     let mut looked = Looked::default();
     let outcome = simulation.run(&mut Listed::new(requests), &mut looked).unwrap();
     let counts = std::mem::take(&mut *counts.lock().unwrap());

@@ -104,10 +104,10 @@ impl TranslationLayer for Scripted {
 
 fn run(steps: &[Step], trace: Vec<TraceRequest>, options: &ReplayOptions) -> (Vec<Call>, Outcome) {
     let calls = Arc::new(Mutex::new(Vec::new()));
-    let layer = Scripted { steps: steps.to_vec(), calls: Arc::clone(&calls) };
+    let make = || Ok(Box::new(Scripted { steps: steps.to_vec(), calls: Arc::clone(&calls) }) as _);
     let options = ReplayOptions { prefill: 0.0, ..options.clone() };
     let disk = disk(Conventional::new(Pba::DISK, 512));
-    let simulation = Simulation::new("scripted", Box::new(layer), disk, &options).unwrap();
+    let simulation = Simulation::new("scripted", &make, disk, &options).unwrap();
     let outcome = simulation.run(&mut Listed::new(trace), &mut ()).unwrap();
     let calls = calls.lock().unwrap().clone();
     (calls, outcome)

@@ -59,9 +59,8 @@ fn served(
     let times = &mut space.realms.as_mut().unwrap().times;
     (times.positioning_ns, times.block_ns) = (times.positioning_ns / haste, times.block_ns / haste);
     let config = toml::Table::from_iter([("bound_ms".to_owned(), f64::from(bound_ms).into())]);
-    let made = layer.build(&space, &config).unwrap();
-    assert_eq!(made.capacity(), u64::from(ZONES * ZONE));
-    let simulation = Simulation::new(layer.name, made, disk, &options).unwrap();
+    let simulation = Simulation::new(layer.name, &|| layer.build(&space, &config), disk, &options).unwrap();
+    assert_eq!(simulation.capacity(), u64::from(ZONES * ZONE));
     let mut all = All::default();
     let outcome = simulation.run(&mut Listed::new(trace.to_vec()), &mut all).unwrap();
     assert_eq!((outcome.rmw, outcome.requests), (0, trace.len() as u64));

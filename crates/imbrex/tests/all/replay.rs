@@ -235,7 +235,7 @@ impl TranslationLayer for Faulty {
 fn fault(wrong: Wrong) -> Result<(), Fault> {
     let options = ReplayOptions { prefill: 0.0, verify: true, ..ReplayOptions::default() };
     let media = disk(Conventional::new(Pba::DISK, 256));
-    let simulation = Simulation::new("faulty", Box::new(Faulty(wrong)), media, &options).unwrap();
+    let simulation = Simulation::new("faulty", &|| Ok(Box::new(Faulty(wrong))), media, &options).unwrap();
     let trace = vec![request(0, WRITE, 20, 4), request(0, READ, 20, 4)];
     match simulation.run(&mut Listed::new(trace), &mut ()) {
         Ok(_) => Ok(()),
@@ -268,7 +268,8 @@ fn a_layer_that_gets_nowhere_is_an_error() {
 #[test]
 fn an_illegal_write_is_an_error() {
     let options = ReplayOptions { prefill: 0.0, ..ReplayOptions::default() };
-    let simulation = Simulation::new("faulty", Box::new(Faulty(Wrong::Nothing)), disk(zoned()), &options).unwrap();
+    let simulation =
+        Simulation::new("faulty", &|| Ok(Box::new(Faulty(Wrong::Nothing))), disk(zoned()), &options).unwrap();
     let trace = vec![request(0, WRITE, 0, 1), request(0, WRITE, 129, 1)];
     let error = simulation.run(&mut Listed::new(trace), &mut ()).unwrap_err();
     assert!(error.to_string().starts_with("layer faulty, request 2: write of"), "{error}");

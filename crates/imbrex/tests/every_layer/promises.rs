@@ -84,15 +84,20 @@ fn bounded(
 ) -> Result<Simulation, ReplayError> {
     let options = suited(info, options);
     let disk = disk_for(info, &below(&options))?;
+    let config = config.parse().unwrap();
     let beside = |blocks| {
         let options = ReplayOptions { journal_blocks: Some(blocks), ..options.clone() };
-        Ok::<_, ReplayError>(info.build(&space(&disk, buffer_blocks, &options)?, &config.parse().unwrap())?)
+        Ok::<_, ReplayError>(info.build(&space(&disk, buffer_blocks, &options)?, &config)?)
     };
-    let (blocks, layer) = JournalLength::AtLeast(0).settle(4096, options.gather, beside)?;
+    let (blocks, _) = JournalLength::AtLeast(0).settle(4096, options.gather, beside)?;
     let options = ReplayOptions { journal_blocks: Some(blocks), ..options.clone() };
+    let space = space(&disk, buffer_blocks, &options)?;
     let at_least = if info.fields.iter().any(|field| field.key == "chunk_blocks") { CHUNK } else { 0 };
-    let layer = Bounded { layer, bounds: bounds.to_vec(), at_least, cleaned: 0 };
-    Simulation::new(info.name, Box::new(layer), disk, &options)
+    let make = || {
+        let layer = info.build(&space, &config)?;
+        Ok(Box::new(Bounded { layer, bounds: bounds.to_vec(), at_least, cleaned: 0 }) as _)
+    };
+    Simulation::new(info.name, &make, disk, &options)
 }
 
 /// Whatever bound steps are given, also in the middle of a job, they keep it, and the layer its promises.

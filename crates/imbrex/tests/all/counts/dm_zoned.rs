@@ -80,7 +80,16 @@ impl DmZoned {
         for first in (0..blocks).step_by(piece as usize) {
             self.write(first, piece.min(blocks - first));
         }
-        self.counts = Counts::default();
+        self.forget();
+    }
+
+    /// It begins again with what lies where: nothing is under way, and zones are as old as the numbers of their chunks.
+    fn forget(&mut self) {
+        if let Some(Job { way: Way::ToSequential { reserved, .. }, .. }) = self.job.take() {
+            self.free[usize::from(reserved)] += 1;
+        }
+        (self.reclaiming, self.credit, self.counts) = (false, 0, Counts::default());
+        self.recent.iter_mut().for_each(|list| list.sort_unstable());
     }
 
     fn percent_free(&self) -> u64 {

@@ -36,8 +36,8 @@ fn on(layer: &str, device: Device, options: &ReplayOptions) -> Simulation {
 fn stack(below: Vec<Simulation>, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
     let device = Device::stack(below);
     let options = &ReplayOptions { journal_blocks: Some(JOURNAL), ..options.clone() };
-    let layer = sides::Sides::new(&space(&device, BUFFER, options)?);
-    Simulation::new("sides", Box::new(layer), device, options)
+    let space = space(&device, BUFFER, options)?;
+    Simulation::new("sides", &|| Ok(Box::new(sides::Sides::new(&space))), device, options)
 }
 
 fn run(simulation: Simulation, requests: Vec<imbrex::trace::TraceRequest>) -> Outcome {

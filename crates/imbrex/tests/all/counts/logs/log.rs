@@ -105,6 +105,24 @@ impl Log {
         }
     }
 
+    /// It begins again with what lies where: as if nothing had been written at any time. Of the bands that are not full
+    /// those with the most room are open.
+    pub fn forget(&mut self) {
+        (self.written, self.lives, self.counts) = (0, Lives::default(), Counts::default());
+        self.times.fill(0);
+        self.overwrites.fill(0);
+        let mut begun: Vec<usize> = self.open.iter_mut().filter_map(Option::take).collect();
+        begun.sort_unstable_by_key(|&band| (self.bands[band].blocks.len(), band));
+        let streams = if self.set.layer == "sepbit" { STREAMS } else { self.set.open_bands as usize };
+        self.closed.extend(begun.drain(streams.min(begun.len())..));
+        self.open.iter_mut().zip(begun).for_each(|(open, band)| *open = Some(band));
+        self.closed.sort_unstable();
+        for band in &mut self.bands {
+            self.events += 1;
+            (band.youngest, band.since, band.stream, band.opened, band.closed) = (0, self.events, 1, 0, 0);
+        }
+    }
+
     /// The blocks of a band that count, in order.
     pub fn live(&self, band: usize) -> impl Iterator<Item = u64> + Clone {
         let blocks = self.bands[band].blocks.iter().copied().enumerate();

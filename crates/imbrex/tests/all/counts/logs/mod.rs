@@ -100,7 +100,7 @@ impl Case {
         let filled = (model.places.len() as f64 * self.prefill) as u64;
         (0..filled).for_each(|lba| model.write(lba));
         model.flush();
-        model.counts = Counts::default();
+        model.forget();
         for request in requests {
             for lba in request.blocks(self.block_bytes).iter() {
                 match request.access {

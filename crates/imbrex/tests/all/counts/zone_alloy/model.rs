@@ -131,6 +131,7 @@ impl ZoneAlloy {
     pub fn forget(&mut self) {
         self.seen = Seen::default();
         self.buffered.disk.counts = Counts::default();
+        self.swaps.forget();
     }
 
     pub fn write(&mut self, first: u64, blocks: u64) {

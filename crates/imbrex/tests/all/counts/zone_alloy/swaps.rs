@@ -45,6 +45,13 @@ impl Swaps {
         Self { choice, slots, laps: 0, candidates, partners, last, writes: 0, listed_at: 0, read_more }
     }
 
+    /// It begins again, and has seen no write and no read.
+    pub fn forget(&mut self) {
+        (self.writes, self.listed_at) = (0, 0);
+        self.last.fill(0);
+        self.read_more.fill(0);
+    }
+
     /// So many blocks of a zone, one after another, were written.
     pub fn written(&mut self, zone: u64, blocks: u64) {
         self.writes += 1;
