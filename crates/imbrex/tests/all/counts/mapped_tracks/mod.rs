@@ -45,6 +45,15 @@ impl Rule {
             Self::Mapping { zone_tracks, interval } => format!("zone_tracks = {zone_tracks}\ninterval = {interval}"),
         }
     }
+
+    /// Updates of which the last may bring a change.
+    fn updates(self) -> u32 {
+        match self {
+            Self::Flipping { flip_after: updates }
+            | Self::Caching { cache_after: updates, .. }
+            | Self::Mapping { interval: updates, .. } => updates,
+        }
+    }
 }
 
 fn replayed(workload: &Workload, tracks: Tracks, layer: &str, config: &str) -> Outcome {
@@ -77,6 +86,10 @@ fn compare(tracks: Tracks, rule: Rule, utilisation: f64, update_blocks: u32) -> 
     assert_eq!(outcome.media_read_blocks.get(Why::Neighbour), model.counts.rewritten);
     assert_eq!(outcome.media_read_blocks.get(Why::Swap), model.counts.exchanged);
     assert_eq!(outcome.evicted_blocks, model.counts.returned);
+    // A change moves two cells at most, and comes after so many updates of a block or more.
+    let Counts { host, exchanged, copied, returned, .. } = model.counts;
+    let most = host / u64::from(rule.updates()) * 2 * u64::from(tracks.top_blocks);
+    assert!(exchanged + copied + returned <= most, "{config} on {tracks:?}: {:?}", model.counts);
     model.counts
 }
 
