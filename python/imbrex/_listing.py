@@ -31,6 +31,8 @@ class FieldInfo:
     type: str
     """`integer`, `float`, `boolean`, `string`, `array` or `table`."""
     default: Any
+    paper: Any
+    """What `preset="paper"` sets it to; `None` if it leaves the default."""
     meaning: str
 
 

@@ -55,6 +55,8 @@ struct Layer {
 struct Field {
     key: &'static str,
     default: &'static str,
+    /// What the preset "paper" sets it to, if it does.
+    paper: Option<&'static str>,
     meaning: &'static str,
 }
 
@@ -110,7 +112,8 @@ impl List {
 
 fn list_layers(output: Output) -> Result<()> {
     let layer = |info: &layers::LayerInfo| {
-        let fields = info.fields.iter().map(|f| Field { key: f.key, default: f.default, meaning: f.meaning }).collect();
+        let field = |f: &layers::Field| Field { key: f.key, default: f.default, paper: f.paper, meaning: f.meaning };
+        let fields = info.fields.iter().map(field).collect();
         let layers::LayerInfo { name, source, summary, buffered, .. } = *info;
         let family = Families::of(info.family).name();
         Layer { name, family, source, summary, buffered, fields, counters: info.counters() }
@@ -119,9 +122,12 @@ fn list_layers(output: Output) -> Result<()> {
     output.write(&layers, || {
         let own = |l: &Layer| [l.name, l.family, l.source, l.summary].map(str::to_owned);
         let fields = layers.iter().flat_map(|l| {
-            l.fields.iter().map(|f| [format!("{}.{}", l.name, f.key), f.default.to_owned(), f.meaning.to_owned()])
+            l.fields.iter().map(|f| {
+                let name = format!("{}.{}", l.name, f.key);
+                [name, f.default.to_owned(), f.paper.unwrap_or_default().to_owned(), f.meaning.to_owned()]
+            })
         });
-        let fields = table(["set with --set", "default", "meaning"], fields);
+        let fields = table(["set with --set", "default", "preset=paper", "meaning"], fields);
         let counters = layers
             .iter()
             .flat_map(|l| l.counters.iter().map(|c| [l.name, c.key, c.unit, c.meaning].map(str::to_owned)));

@@ -16,7 +16,15 @@ pub struct Field {
     /// Values worth trying on tiny disks, as they would be written, for the crash explorer and the property tests; none
     /// if it is not to be varied. One with which the layer does not survive power loss is left to the latter.
     pub samples: &'static [&'static str],
+    /// What the source of the layer has, as it would be written, where that is not the default everywhere.
+    pub paper: Option<&'static str>,
 }
+
+/// The key that stands for fields of a layer which are set together: `preset = "paper"`.
+pub const PRESET: &str = "preset";
+
+/// The preset that sets every [`Field::paper`].
+pub const PAPER: &str = "paper";
 
 /// Why a layer cannot be made.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -70,7 +78,8 @@ pub enum ConfigError {
 /// It is derived for a struct that states each field once: the member's name is the key, its doc comment is the meaning,
 /// and the attribute has the default and the samples as they are written in TOML. Members may be of any type that serde
 /// reads. A group is a struct of its own, whose fields stand in the table where the group stands in the struct. One that
-/// it is used `without` keeps its default.
+/// it is used `without` keeps its default. `paper` is what the source of the layer has, where a user is better off with
+/// the default; a group may be used with others.
 ///
 /// ```
 /// # extern crate imbrex_core as imbrex;
@@ -79,7 +88,7 @@ pub enum ConfigError {
 /// #[derive(Debug, Configuration)]
 /// struct Steps {
 ///     /// blocks one cleaning step moves at most
-///     #[field(default = 4096, samples = [1, 3, 7, 64])]
+///     #[field(default = 4096, samples = [1, 3, 7, 64], paper = 1)]
 ///     step_blocks: u32,
 ///     /// reads may be served between the steps
 ///     #[field(default = true)]
@@ -91,13 +100,14 @@ pub enum ConfigError {
 ///     /// "log" or "band": the order in which blocks are read
 ///     #[field(default = "log", samples = ["log", "band"])]
 ///     gather: String,
-///     #[field(flatten, without(interruptible))]
+///     #[field(flatten, without(interruptible), paper(step_blocks = 2))]
 ///     steps: Steps,
 /// }
 ///
 /// let keys: Vec<&str> = Config::FIELDS.iter().map(|field| field.key).collect();
 /// assert_eq!(keys, ["gather", "step_blocks"]);
 /// assert_eq!(Config::default().steps.step_blocks, 4096);
+/// assert_eq!((Steps::FIELDS[0].paper, Config::FIELDS[1].paper), (Some("1"), Some("2")));
 /// ```
 pub trait Configuration: Default {
     /// The fields, in the order in which they are listed.
@@ -131,7 +141,7 @@ mod tests {
         /// which slots are taken
         #[field(default = "lowest", samples = ["first-fit", "lowest"])]
         order: Order,
-        #[field(flatten, without(limit))]
+        #[field(flatten, without(limit), paper(below = {}))]
         inner: Inner,
         /// a part
         #[field(default = 0.25, samples = [1.0])]
@@ -141,7 +151,7 @@ mod tests {
     #[derive(PartialEq, Debug, Configuration)]
     struct Inner {
         /// blocks
-        #[field(default = 70_000)]
+        #[field(default = 70_000, paper = 5)]
         blocks: u32,
         /// a limit
         #[field(default = inf, samples = [0.5, inf])]
@@ -198,6 +208,22 @@ mod tests {
         let set = LAYER.read::<Outer>(&table).unwrap();
         assert_eq!((set.order, set.inner.blocks, set.part), (Order::FirstFit, 3, 0.25));
         assert_eq!(set.inner.innermost.below, toml::toml! { a = 1 });
+    }
+
+    #[test]
+    fn a_preset_is_what_the_paper_has_and_what_is_set_beside_it_goes_before() {
+        let settled = |text: &str| LAYER.settled(&text.parse().unwrap()).map(std::borrow::Cow::into_owned);
+        for (given, settled_as) in [
+            ("part = 0.5", "part = 0.5"),
+            ("preset = 'paper'", "blocks = 5\nbelow = {}"),
+            ("preset = 'paper'\npart = 1.0\nblocks = 3", "blocks = 3\nbelow = {}\npart = 1.0"),
+        ] {
+            assert_eq!(settled(given), Ok(settled_as.parse().unwrap()), "{given}");
+        }
+        for wrong in ["\"papers\"", "true"] {
+            let reason = format!("there is no preset {wrong}; known is \"paper\"");
+            assert_eq!(settled(&format!("preset = {wrong}")), Err(ConfigError::Field { layer: "nested", reason }));
+        }
     }
 
     #[test]

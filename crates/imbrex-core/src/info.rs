@@ -1,6 +1,8 @@
 //! What is known of a layer before one is made.
 
-use crate::config::{ConfigError, Configuration, Field};
+use std::borrow::Cow;
+
+use crate::config::{ConfigError, Configuration, Field, PAPER, PRESET, derived};
 use crate::event::Counter;
 use crate::layer::TranslationLayer;
 use crate::recording::Recording;
@@ -70,7 +72,25 @@ impl LayerInfo {
     /// # Errors
     /// [`ConfigError`] names the field or the missing space.
     pub fn build(&self, space: &Space, config: &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError> {
-        (self.make)(space, config)
+        let config = self.settled(config)?;
+        (self.make)(space, &config)
+    }
+
+    /// What a configuration sets, field by field: a preset is what it stands for, and what is set beside it goes before.
+    /// Who keeps a configuration keeps this one, since presets may change.
+    ///
+    /// # Errors
+    /// [`ConfigError::Field`] if there is no such preset.
+    pub fn settled<'c>(&self, config: &'c toml::Table) -> Result<Cow<'c, toml::Table>, ConfigError> {
+        let Some(preset) = config.get(PRESET) else { return Ok(Cow::Borrowed(config)) };
+        if preset.as_str() != Some(PAPER) {
+            let reason = format!("there is no preset {preset}; known is \"{PAPER}\"");
+            return Err(ConfigError::Field { layer: self.name, reason });
+        }
+        let of_paper =
+            self.fields.iter().filter_map(|field| Some((field.key.to_owned(), derived::default(field.paper?))));
+        let own = config.iter().filter(|(key, _)| *key != PRESET).map(|(key, value)| (key.clone(), value.clone()));
+        Ok(Cow::Owned(of_paper.chain(own).collect()))
     }
 
     /// Reads what `table` sets of the layer's fields, which are those of `C`. The others have their defaults.

@@ -4,8 +4,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
 use syn::meta::ParseNestedMeta;
+use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, Token, Type, bracketed, parenthesized};
+use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, Token, Type, bracketed, parenthesized, token};
 
 use crate::text::Value;
 
@@ -16,9 +17,9 @@ pub struct Member {
 
 pub enum Kind {
     /// A field, whose default is the first value.
-    Field { key: String, default: Value, meaning: String, samples: Vec<Value> },
-    /// A group, of which the fields `without` are left out.
-    Group { of: Type, without: Vec<String> },
+    Field { key: String, default: Value, meaning: String, samples: Vec<Value>, paper: Option<Value> },
+    /// A group, of which the fields `without` are left out, and of some of which the paper has other values.
+    Group { of: Type, without: Vec<String>, paper: Vec<(String, Value)> },
 }
 
 /// What the attribute says.
@@ -27,6 +28,9 @@ struct Said {
     default: Option<Value>,
     samples: Option<Vec<Value>>,
     without: Option<Vec<String>>,
+    /// The value of a field, or those of a group.
+    paper: Option<Value>,
+    papers: Option<Vec<(String, Value)>>,
     is_group: bool,
 }
 
@@ -35,18 +39,20 @@ impl Member {
         let Some(name) = field.ident.clone() else { unreachable!("the fields have names") };
         let wrong = |reason: &str| Err(syn::Error::new(name.span(), reason));
         let kind = match Said::of(&field.attrs)? {
-            Said { is_group: true, default: None, samples: None, without } => {
-                Kind::Group { of: field.ty.clone(), without: without.unwrap_or_default() }
+            Said { is_group: true, default: None, samples: None, paper: None, without, papers } => {
+                let (without, paper) = (without.unwrap_or_default(), papers.unwrap_or_default());
+                Kind::Group { of: field.ty.clone(), without, paper }
             }
-            Said { is_group: true, .. } => return wrong("flatten beside a default or samples"),
+            Said { is_group: true, .. } => return wrong("flatten beside a default, samples or a value of the paper"),
+            Said { papers: Some(_), .. } => return wrong("paper(...) is said of a group, and here without flatten"),
             Said { without: Some(_), .. } => return wrong("without(...) is said of a group, and here without flatten"),
             Said { default: None, .. } => return wrong("a field has a default: #[field(default = ...)]"),
-            Said { default: Some(default), samples, .. } => {
+            Said { default: Some(default), samples, paper, .. } => {
                 let (key, meaning) = (name.unraw().to_string(), meaning(&field.attrs));
                 if meaning.is_empty() {
                     return wrong("the doc comment of a field is its meaning, and is missing");
                 }
-                Kind::Field { key, default, meaning, samples: samples.unwrap_or_default() }
+                Kind::Field { key, default, meaning, samples: samples.unwrap_or_default(), paper }
             }
         };
         Ok(Self { name, kind })
@@ -55,20 +61,31 @@ impl Member {
     /// Its part of the table.
     pub fn part(&self) -> TokenStream {
         match &self.kind {
-            Kind::Field { key, default, meaning, samples } => quote! {
-                ::imbrex::config::derived::Part::Field(::imbrex::config::Field {
-                    key: #key,
-                    default: #default,
-                    meaning: #meaning,
-                    samples: &[#(#samples),*],
-                })
-            },
-            Kind::Group { of, without } => quote! {
-                ::imbrex::config::derived::Part::Group {
-                    fields: <#of as ::imbrex::config::Configuration>::FIELDS,
-                    without: &[#(#without),*],
+            Kind::Field { key, default, meaning, samples, paper } => {
+                let paper = paper.as_ref().map_or_else(
+                    || quote!(::core::option::Option::None),
+                    |value| quote!(::core::option::Option::Some(#value)),
+                );
+                quote! {
+                    ::imbrex::config::derived::Part::Field(::imbrex::config::Field {
+                        key: #key,
+                        default: #default,
+                        meaning: #meaning,
+                        samples: &[#(#samples),*],
+                        paper: #paper,
+                    })
                 }
-            },
+            }
+            Kind::Group { of, without, paper } => {
+                let paper = paper.iter().map(|(key, value)| quote!((#key, #value)));
+                quote! {
+                    ::imbrex::config::derived::Part::Group {
+                        fields: <#of as ::imbrex::config::Configuration>::FIELDS,
+                        without: &[#(#without),*],
+                        paper: &[#(#paper),*],
+                    }
+                }
+            }
         }
     }
 
@@ -108,12 +125,30 @@ impl Said {
             parenthesized!(list in meta.input);
             let keys = Punctuated::<Ident, Token![,]>::parse_terminated(&list)?;
             self.without.replace(keys.iter().map(|key| key.unraw().to_string()).collect()).is_none()
+        } else if meta.path.is_ident("paper") && meta.input.peek(token::Paren) {
+            let list;
+            parenthesized!(list in meta.input);
+            let values = Punctuated::<Valued, Token![,]>::parse_terminated(&list)?;
+            self.papers.replace(values.into_iter().map(|Valued(key, value)| (key, value)).collect()).is_none()
+        } else if meta.path.is_ident("paper") {
+            self.paper.replace(meta.value()?.parse()?).is_none()
         } else if meta.path.is_ident("flatten") {
             !std::mem::replace(&mut self.is_group, true)
         } else {
-            return Err(meta.error("expected default, samples, flatten or without"));
+            return Err(meta.error("expected default, samples, paper, flatten or without"));
         };
         if is_new { Ok(()) } else { Err(meta.error("said twice")) }
+    }
+}
+
+/// A key and its value.
+struct Valued(String, Value);
+
+impl Parse for Valued {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let key = input.call(Ident::parse_any)?.unraw().to_string();
+        input.parse::<Token![=]>()?;
+        Ok(Self(key, input.parse()?))
     }
 }
 

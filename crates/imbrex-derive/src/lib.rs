@@ -105,7 +105,10 @@ mod tests {
             ("/// blocks\n #[field(default = 1, default = 2)] size: u32", "said twice"),
             ("/// blocks\n #[field(default = 1, sample = [1])] size: u32", "expected"),
             ("/// blocks\n #[field(default = 1, without(a))] size: u32", "without flatten"),
+            ("/// blocks\n #[field(default = 1, paper(a = 1))] size: u32", "without flatten"),
+            ("/// blocks\n #[field(default = 1, paper = many)] size: u32", "a value as TOML has it"),
             ("#[field(flatten, default = 1)] sizes: Sizes", "flatten beside"),
+            ("#[field(flatten, paper = 1)] sizes: Sizes", "flatten beside"),
             ("#[field(flatten, samples = [1])] sizes: Sizes", "flatten beside"),
         ] {
             let said = refused(&format!("struct Config {{ {body} }}"));
@@ -125,13 +128,19 @@ mod tests {
     fn what_is_right_is_taken() {
         let input = "struct Config {
             /// blocks
-            #[field(default = 250_000, samples = [1, 0.5, -2, inf, true, \"a\", {}])]
+            #[field(default = 250_000, samples = [1, 0.5, -2, inf, true, \"a\", {}], paper = 7_000)]
             r#type: u32,
-            #[field(flatten, without(a, b))]
+            #[field(flatten, without(a, b), paper(c = \"c\", type = 3))]
             sizes: Sizes,
         }";
         let made = implementation(&syn::parse_str(input).unwrap()).unwrap().to_string();
-        for part in ["key : \"type\"", "default : \"250000\"", "\"-2\" , \"inf\" , \"true\" , \"\\\"a\\\"\" , \"{}\""] {
+        assert!(made.contains("paper : & [(\"c\" , \"\\\"c\\\"\") , (\"type\" , \"3\")]"), "{made}");
+        for part in [
+            "Some (\"7000\")",
+            "key : \"type\"",
+            "default : \"250000\"",
+            "\"-2\" , \"inf\" , \"true\" , \"\\\"a\\\"\" , \"{}\"",
+        ] {
             assert!(made.contains(part), "{part}: {made}");
         }
     }

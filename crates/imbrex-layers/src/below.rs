@@ -20,7 +20,7 @@ pub struct BelowConfig {
     #[field(default = "ssd-pore")]
     pub flash_drive: String,
     /// the layer on the flash
-    #[field(default = "page-ftl")]
+    #[field(default = "page-ftl", paper = "conventional")]
     pub flash_layer: String,
     /// the fields of that layer, as a table
     #[field(default = {})]
@@ -43,6 +43,7 @@ impl BelowConfig {
     /// [`ConfigError::Field`] names what is wrong.
     pub fn read(layer: &LayerInfo, config: &toml::Table) -> Result<Self, ConfigError> {
         let is_below = |key: &str| Self::FIELDS.iter().any(|field| field.key == key);
+        let config = layer.settled(config)?;
         let below = config.iter().filter(|(key, _)| is_below(key));
         layer.read(&below.map(|(key, value)| (key.clone(), value.clone())).collect())
     }

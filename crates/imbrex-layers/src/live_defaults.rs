@@ -85,6 +85,7 @@ mod tests {
                 let field = info.fields.iter().find(|field| field.key == default.key).unwrap();
                 assert!(field.default != default.value || info.name == "tracklace", "{} {default:?}", info.name);
                 assert!(default.value.parse::<toml::Value>().is_ok(), "{default:?}");
+                assert!(field.paper.is_some(), "{} as its paper has it is a volume too: {default:?}", info.name);
                 met += 1;
             }
         }

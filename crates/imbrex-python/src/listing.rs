@@ -20,11 +20,12 @@ pub fn layers_known(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 fn layer<'py>(py: Python<'py>, info: &LayerInfo) -> PyResult<Bound<'py, PyDict>> {
     let fields = info.fields.iter().map(|field| {
         let dict = PyDict::new(py);
-        let default = field.default.parse::<toml::Value>();
-        let default = default.unwrap_or_else(|_| toml::Value::String(field.default.to_owned()));
+        let value = |text: &str| text.parse().unwrap_or_else(|_| toml::Value::String(text.to_owned()));
+        let default: toml::Value = value(field.default);
         dict.set_item("key", field.key)?;
         dict.set_item("type", default.type_str())?;
         dict.set_item("default", object(py, default)?)?;
+        dict.set_item("paper", field.paper.map(|paper| object(py, value(paper))).transpose()?)?;
         dict.set_item("meaning", field.meaning)?;
         Ok(dict)
     });

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use anyhow::Result;
+use imbrex::config::PRESET;
 use imbrex::layers::{self, LayerInfo};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
@@ -69,7 +70,7 @@ pub fn setting(text: &str) -> Result<Setting, String> {
         return Err("write it as LAYER.FIELD=VALUE, such as fifo-log.spare_zones=2".to_owned());
     };
     let layer = layers::find(layer).map_err(|e| e.to_string())?;
-    if !layer.fields.iter().any(|known| known.key == field) {
+    if field != PRESET && !layer.fields.iter().any(|known| known.key == field) {
         let known = layer.fields.iter().map(|field| field.key).collect::<Vec<_>>().join(", ");
         let known = if known.is_empty() { "none".to_owned() } else { known };
         return Err(format!("layer {} has no field {field}; its fields are: {known}", layer.name));

@@ -161,6 +161,7 @@ impl Format {
     fn config(&self) -> Result<(toml::Table, Vec<Chosen>)> {
         Setting::check(&self.settings, |layer| layer.name == self.layer.name)?;
         let named = Setting::config(&self.settings, self.layer);
+        let named = self.layer.settled(&named)?;
         let chosen =
             |LiveDefault { key, value, why }| Chosen { field: format!("{}.{key}", self.layer.name), value, why };
         let chosen = live_defaults::of(self.layer, &named).map(chosen).collect();

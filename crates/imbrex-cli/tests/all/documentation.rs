@@ -262,6 +262,19 @@ fn every_counter_of_a_layer_is_described() {
 }
 
 #[test]
+fn what_a_paper_has_otherwise_is_described() {
+    let row = |info: &LayerInfo| {
+        let of_paper = info.fields.iter().filter_map(|field| Some(format!("`{} = {}`", field.key, field.paper?)));
+        let of_paper: Vec<String> = of_paper.collect();
+        (!of_paper.is_empty()).then(|| format!("| `{}` | {} |", info.name, of_paper.join(", ")))
+    };
+    let page = read(&root().join("docs/simulation.md"));
+    let (_, table) = page.split_once("`preset=paper` sets |\n|---|---|\n").expect("a table");
+    let described: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(described, layers::ALL.iter().filter_map(row).collect::<Vec<_>>());
+}
+
+#[test]
 fn every_layer_and_its_fields_are_described() {
     let named = |file: PathBuf| (file.file_name().unwrap_or_default().to_string_lossy().into_owned(), read(&file));
     let pages: Vec<(String, String)> = files("docs/layers").map(named).collect();

@@ -16,6 +16,8 @@ pub enum Part {
         fields: &'static [Field],
         /// The keys left out.
         without: &'static [&'static str],
+        /// What the paper has of some, whatever the group says.
+        paper: &'static [(&'static str, &'static str)],
     },
 }
 
@@ -26,7 +28,7 @@ pub const fn count(parts: &[Part]) -> usize {
     while i < parts.len() {
         fields += match &parts[i] {
             Part::Field(_) => 1,
-            Part::Group { fields, without } => fields.len() - without.len(),
+            Part::Group { fields, without, .. } => fields.len() - without.len(),
         };
         i += 1;
     }
@@ -36,22 +38,28 @@ pub const fn count(parts: &[Part]) -> usize {
 /// The table that these parts are.
 ///
 /// # Panics
-/// So that it does not compile, if two fields have the same key, or one is left out that is not there.
+/// So that it does not compile, if two fields have the same key, or one is left out or has a value of the paper that is
+/// not there.
 #[must_use]
 pub const fn joined<const N: usize>(parts: &[Part]) -> [Field; N] {
-    let mut table = Table { fields: [Field { key: "", default: "", meaning: "", samples: &[] }; N], length: 0 };
+    let mut table = Table { fields: [NOTHING; N], length: 0 };
     let mut i = 0;
     while i < parts.len() {
         match &parts[i] {
             Part::Field(field) => table.push(field),
-            Part::Group { fields, without } => {
-                let mut j = 0;
+            Part::Group { fields, without, paper } => {
+                let (mut j, mut said) = (0, 0);
                 while j < fields.len() {
-                    if !has(without, fields[j].key) {
-                        table.push(&fields[j]);
+                    let mut field = fields[j];
+                    if let Some(value) = of(paper, field.key) {
+                        (field.paper, said) = (Some(value), said + 1);
+                    }
+                    if !has(without, field.key) {
+                        table.push(&field);
                     }
                     j += 1;
                 }
+                assert!(said == paper.len(), "the paper has a field that a group does not");
             }
         }
         i += 1;
@@ -77,6 +85,21 @@ impl<const N: usize> Table<N> {
         self.fields[self.length] = *field;
         self.length += 1;
     }
+}
+
+/// No field.
+const NOTHING: Field = Field { key: "", default: "", meaning: "", samples: &[], paper: None };
+
+/// What the paper has of a key.
+const fn of(paper: &[(&'static str, &'static str)], key: &str) -> Option<&'static str> {
+    let mut i = 0;
+    while i < paper.len() {
+        if is_same(paper[i].0, key) {
+            return Some(paper[i].1);
+        }
+        i += 1;
+    }
+    None
 }
 
 const fn has(keys: &[&str], key: &str) -> bool {
@@ -126,28 +149,38 @@ mod tests {
     use super::*;
 
     const fn field(key: &'static str) -> Field {
-        Field { key, default: "", meaning: "", samples: &[] }
+        Field { key, ..NOTHING }
     }
 
     const GROUP: &[Field] = &[field("a"), field("b")];
 
+    const fn group(without: &'static [&'static str], paper: &'static [(&'static str, &'static str)]) -> Part {
+        Part::Group { fields: GROUP, without, paper }
+    }
+
     #[test]
     fn the_fields_of_a_group_stand_where_it_stands() {
-        let parts = [Part::Field(field("c")), Part::Group { fields: GROUP, without: &["a"] }, Part::Field(field("bb"))];
+        let parts = [Part::Field(field("c")), group(&["a"], &[("b", "2")]), Part::Field(field("bb"))];
         assert_eq!(count(&parts), 3);
-        assert_eq!(joined::<3>(&parts).map(|field| field.key), ["c", "b", "bb"]);
+        let fields = joined::<3>(&parts).map(|field| (field.key, field.paper));
+        assert_eq!(fields, [("c", None), ("b", Some("2")), ("bb", None)]);
     }
 
     #[test]
     #[should_panic(expected = "two fields have the same key")]
     fn no_two_fields_have_the_same_key() {
-        let _ = joined::<3>(&[Part::Group { fields: GROUP, without: &[] }, Part::Field(field("b"))]);
+        let _ = joined::<3>(&[group(&[], &[]), Part::Field(field("b"))]);
     }
 
     #[test]
     #[should_panic(expected = "without a field that it does not have")]
     fn only_a_field_that_is_there_is_left_out() {
-        let parts = [Part::Group { fields: GROUP, without: &["c"] }, Part::Field(field("d"))];
-        let _ = joined::<2>(&parts);
+        let _ = joined::<2>(&[group(&["c"], &[]), Part::Field(field("d"))]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the paper has a field that a group does not")]
+    fn only_a_field_that_is_there_has_a_value_of_the_paper() {
+        let _ = joined::<2>(&[group(&[], &[("c", "1")])]);
     }
 }

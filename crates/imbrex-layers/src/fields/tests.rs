@@ -22,7 +22,7 @@ fn every_layer_names_a_field_that_it_does_not_know() {
 }
 
 const fn field(key: &'static str, samples: &'static [&'static str]) -> Field {
-    Field { key, default: "", meaning: "", samples }
+    Field { key, default: "", meaning: "", samples, paper: None }
 }
 
 /// The configuration of a layer in which every field has its last sample.
@@ -46,6 +46,22 @@ fn a_layer_takes_each_of_its_samples() {
             }
         }
     }
+}
+
+#[test]
+fn every_layer_can_be_made_as_its_paper_has_it() {
+    let made = |info: &LayerInfo, config: toml::Table| info.build(&ample_space(), &config).map(|layer| layer.facts());
+    for info in ALL {
+        let of_paper = info.fields.iter().filter_map(|field| Some((field.key, field.paper?)));
+        let one_by_one: String = of_paper.map(|(key, value)| format!("{key} = {value}\n")).collect();
+        let by_name = made(info, toml::toml! { preset = "paper" }).unwrap();
+        assert_eq!(by_name, made(info, one_by_one.parse().unwrap()).unwrap(), "{}", info.name);
+        let refused = made(info, toml::toml! { preset = "other" }).unwrap_err().to_string();
+        assert_eq!(refused, format!("layer {}: there is no preset \"other\"; known is \"paper\"", info.name));
+    }
+    let facts = |config: &str| made(find("log-greedy").unwrap(), config.parse().unwrap()).unwrap();
+    assert_ne!(facts("preset = \"paper\""), facts(""));
+    assert_eq!(facts("preset = \"paper\"\nbuffer_bands = 0").ram_blocks, facts("spare_bands = 0").ram_blocks);
 }
 
 #[test]

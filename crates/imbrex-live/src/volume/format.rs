@@ -275,8 +275,8 @@ fn with_journal(
     block_bytes: u32,
     mut try_with: impl FnMut(&mut Layered) -> Result<Setup, VolumeError>,
 ) -> Result<Layered, VolumeError> {
-    let mut layered =
-        Layered { layer: layer.name.to_owned(), buffer_blocks: 0, journal_blocks: 0, config: config.clone() };
+    let config = layer.settled(config)?.into_owned();
+    let mut layered = Layered { layer: layer.name.to_owned(), buffer_blocks: 0, journal_blocks: 0, config };
     journal.settle(block_bytes, GATHER, |blocks| {
         layered.journal_blocks = blocks;
         let setup = try_with(&mut layered)?;

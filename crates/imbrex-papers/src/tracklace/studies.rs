@@ -1,6 +1,6 @@
 //! What is shown side by side.
 
-use super::variants::{CONVENTIONAL, EIGHT, OUR, SEAGATE};
+use super::variants::{CONVENTIONAL, DEFAULTS, OUR, SEAGATE};
 use crate::metric::Metric;
 use crate::paper::{Figure, Study};
 
@@ -108,7 +108,7 @@ pub const STUDIES: &[Study] = &[
         name: "phases",
         title: "More phases, so that every frame has top tracks that are not allocated (not in the paper)",
         workloads: &[],
-        variants: &[SEAGATE, OUR, EIGHT],
+        variants: &[SEAGATE, OUR, DEFAULTS],
         figures: ELEMENTS,
     },
     Study {

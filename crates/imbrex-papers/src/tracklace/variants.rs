@@ -5,7 +5,7 @@ use crate::paper::{Disk, Load, Variant};
 pub const OUR: &str = "our";
 pub const SEAGATE: &str = "seagate";
 pub const CONVENTIONAL: &str = "no overlap";
-pub const EIGHT: &str = "eight phases";
+pub const DEFAULTS: &str = "by default";
 
 /// The group of §6.4 that is larger than the traces need.
 const LARGE: u64 = 5_000_000_000_000;
@@ -13,17 +13,22 @@ const LARGE: u64 = 5_000_000_000_000;
 /// What makes `tracklace` the layer that a name of Fig. 6 stands for, and further settings.
 macro_rules! element {
     ("z-a" $(, $own:literal)*) => {
-        &["tracklace.phases=3", "tracklace.frame_tracks=0", "tracklace.buffer_percent=0" $(, $own)*]
+        paper!("tracklace.phases=3", "tracklace.frame_tracks=0", "tracklace.buffer_percent=0" $(, $own)*)
     };
     ("+bf" $(, $own:literal)*) => {
-        &["tracklace.phases=3", "tracklace.frame_tracks=0", "tracklace.swap=false", "tracklace.slowest=1" $(, $own)*]
+        paper!("tracklace.phases=3", "tracklace.frame_tracks=0", "tracklace.swap=false", "tracklace.slowest=1" $(, $own)*)
     };
     ("+ab" $(, $own:literal)*) => {
-        &["tracklace.phases=3", "tracklace.frame_tracks=0", "tracklace.swap=false" $(, $own)*]
+        paper!("tracklace.phases=3", "tracklace.frame_tracks=0", "tracklace.swap=false" $(, $own)*)
     };
-    ("+sw" $(, $own:literal)*) => { &["tracklace.phases=3", "tracklace.frame_tracks=0" $(, $own)*] };
-    ("+vf" $(, $own:literal)*) => { &["tracklace.phases=3" $(, $own)*] };
-    ("our" $(, $own:literal)*) => { &[$($own),*] };
+    ("+sw" $(, $own:literal)*) => { paper!("tracklace.phases=3", "tracklace.frame_tracks=0" $(, $own)*) };
+    ("+vf" $(, $own:literal)*) => { paper!("tracklace.phases=3" $(, $own)*) };
+    ("our" $(, $own:literal)*) => { paper!($($own),*) };
+}
+
+/// The paper's settings, and others beside them.
+macro_rules! paper {
+    ($($own:literal),*) => { &["tracklace.preset=paper" $(, $own)*] };
 }
 
 /// Both at a utilisation.
@@ -31,7 +36,7 @@ macro_rules! pair {
     ($percent:literal, $part:literal) => {
         [
             seagate(concat!("seagate, ", $percent), &[concat!("seagate.utilisation=", $part)]),
-            own(concat!("our, ", $percent), &[concat!("tracklace.utilisation=", $part)]),
+            own(concat!("our, ", $percent), &["tracklace.preset=paper", concat!("tracklace.utilisation=", $part)]),
         ]
     };
 }
@@ -47,7 +52,7 @@ pub const VARIANTS: &[Variant] = &{
     let [s98, o98] = pair!("98 %", "0.98");
     let [s9999, o9999] = pair!("99.99 %", "0.9999");
     [
-        own(OUR, &[]),
+        own(OUR, paper!()),
         seagate(SEAGATE, &[]),
         Variant { layer: "conventional", ..own(CONVENTIONAL, &[]) },
         own("z-a", element!("z-a")),
@@ -85,18 +90,18 @@ pub const VARIANTS: &[Variant] = &{
         stretched("stretched, +sw", TRACKLACE, element!("+sw", "tracklace.utilisation=0.8")),
         stretched("stretched, +vf", TRACKLACE, element!("+vf", "tracklace.utilisation=0.8")),
         stretched("stretched, our", TRACKLACE, element!("our", "tracklace.utilisation=0.8")),
-        own("2K tracks", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=2000"]),
-        own("4K tracks", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=4000"]),
-        own("8K tracks", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=8000"]),
-        own("16K tracks", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=16000"]),
-        own("32K tracks", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=32000"]),
-        own("64K tracks", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=64000"]),
-        own("128K tracks", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=128000"]),
-        own("no frames", &["tracklace.utilisation=0.95", "tracklace.frame_tracks=0"]),
-        own(EIGHT, &["tracklace.phases=8"]),
-        own("swaps replaced", &["tracklace.when_full=replace"]),
-        own("swaps for gain", &["tracklace.when_full=gain"]),
-        own("appended hits", &["tracklace.hits=append"]),
+        own("2K tracks", paper!("tracklace.utilisation=0.95", "tracklace.frame_tracks=2000")),
+        own("4K tracks", paper!("tracklace.utilisation=0.95", "tracklace.frame_tracks=4000")),
+        own("8K tracks", paper!("tracklace.utilisation=0.95", "tracklace.frame_tracks=8000")),
+        own("16K tracks", paper!("tracklace.utilisation=0.95", "tracklace.frame_tracks=16000")),
+        own("32K tracks", paper!("tracklace.utilisation=0.95", "tracklace.frame_tracks=32000")),
+        own("64K tracks", paper!("tracklace.utilisation=0.95", "tracklace.frame_tracks=64000")),
+        own("128K tracks", paper!("tracklace.utilisation=0.95", "tracklace.frame_tracks=128000")),
+        own("no frames", paper!("tracklace.utilisation=0.95", "tracklace.frame_tracks=0")),
+        own(DEFAULTS, &[]),
+        own("swaps replaced", paper!("tracklace.when_full=replace")),
+        own("swaps for gain", paper!("tracklace.when_full=gain")),
+        own("appended hits", paper!("tracklace.hits=append")),
         outstanding("seagate, outstanding", "seagate", &[]),
         outstanding("z-a, outstanding", TRACKLACE, element!("z-a")),
         outstanding("+bf, outstanding", TRACKLACE, element!("+bf")),

@@ -114,6 +114,7 @@ impl Described {
             default: leaked(default.to_string()),
             meaning: leaked(meaning),
             samples: Box::leak(samples.iter().map(|sample| leaked(sample.to_string())).collect::<Box<[_]>>()),
+            paper: None,
         };
         let defaults = self.fields.iter().map(|(key, default, ..)| (key.clone(), default.clone())).collect();
         let counter = |[key, unit, meaning]: [String; 3]| Counter {

@@ -103,16 +103,16 @@ pub struct LogConfig {
     #[field(default = 0.15, samples = [0.15, 0.3, 0.5, 0.0])]
     pub spare_fraction: f64,
     /// empty bands kept to compact into; 0: victims wait in RAM, as in the paper
-    #[field(default = 1, samples = [1, 2, 0])]
+    #[field(default = 1, samples = [1, 2, 0], paper = 0)]
     pub spare_bands: u32,
     /// bands compacted together at most, if their live blocks fit the spare bands
     #[field(default = 2, samples = [1, 2, 3])]
     pub compact_bands: u32,
     /// size of the write buffer in RAM, in bands; 0: none, the paper has 2
-    #[field(default = 0, samples = [0, 0, 1, 2])]
+    #[field(default = 0, samples = [0, 0, 1, 2], paper = 2)]
     pub buffer_bands: u32,
     /// whether the write buffer is lost with the power, so that older copies on bands stay live; the paper's is not
-    #[field(default = true, samples = [true, false])]
+    #[field(default = true, samples = [true, false], paper = false)]
     pub buffer_volatile: bool,
     /// whether overwriting a block in the write buffer makes it hotter
     #[field(default = true, samples = [true, false])]
@@ -121,7 +121,7 @@ pub struct LogConfig {
     #[field(default = "cold", samples = ["cold", "hot"])]
     pub buffer_tie: Tie,
     /// "place" or "heat": the order in which compaction writes; the paper has heat
-    #[field(default = "place", samples = ["place", "heat"])]
+    #[field(default = "place", samples = ["place", "heat"], paper = "heat")]
     pub sequence: Sequence,
     /// empty bands, beside the spare ones, that are compacted for in idle time, if there are spare ones; 0: none
     #[field(default = 0, samples = [0, 2])]

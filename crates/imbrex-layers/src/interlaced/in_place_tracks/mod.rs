@@ -72,7 +72,7 @@ pub(super) struct TracksConfig {
     update_blocks: u32,
     /// bottom updates whose neighbours are in RAM at a time: "one", and others wait for it, or as many as there is room
     /// for ("many")
-    #[field(default = "one", samples = ["one", "many"])]
+    #[field(default = "one", samples = ["one", "many"], paper = "one")]
     updates: Updates,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct InPlaceConfig {
     #[field(flatten)]
     pub tracks: TracksConfig,
     /// what is to be saved of a new disk: all that is allocated, or of top tracks what was written (written)
-    #[field(default = "allocated", samples = ["allocated", "written"])]
+    #[field(default = "allocated", samples = ["allocated", "written"], paper = "allocated")]
     valid: Valid,
 }
 

@@ -85,16 +85,15 @@ impl TrackLace {
             self.dismiss(frame, first);
             return false;
         }
-        if self.is_hot(first) && self.swap_victims(frame, first, plan) {
+        let (run, is_hot) = self.judged(frame, first);
+        if is_hot && self.swap_victims(frame, first, run, plan) {
             return true;
         }
+        self.job.next += run.blocks as usize;
         if self.frames.logs[frame as usize].is_virtual {
-            self.job.next += 1;
-            self.dismiss(frame, first);
+            (first..self.job.next).for_each(|victim| self.dismiss(frame, victim));
             return false;
         }
-        let run = self.neighbours(frame, first, false);
-        self.job.next += run.blocks as usize;
         self.send_home(first, run, plan);
         true
     }
@@ -117,13 +116,13 @@ impl TrackLace {
         }
     }
 
-    /// The blocks from a victim on that follow each other on one bottom track and are as hot as it is taken for.
-    pub(super) fn neighbours(&self, frame: u32, first: usize, hot: bool) -> Extent<Lba> {
+    /// The blocks from a victim on that follow each other on one bottom track, as long as they are `like` it.
+    pub(super) fn neighbours(&self, frame: u32, first: usize, like: impl Fn(usize) -> bool) -> Extent<Lba> {
         let (start, _) = self.job.victims[first];
         let most = self.places.run(Extent::new(start, self.places.update_blocks)).0;
         let behind = (first + 1..self.job.victims.len()).zip(most.iter().skip(1));
         let goes_along = |&(victim, lba): &(usize, Lba)| {
-            self.job.victims[victim].0 == lba && self.is_there(frame, victim) && self.is_hot(victim) == hot
+            self.job.victims[victim].0 == lba && self.is_there(frame, victim) && like(victim)
         };
         most.first(1 + behind.take_while(goes_along).count() as u32)
     }

@@ -34,6 +34,14 @@ pub(super) enum WhenFull {
     Gain,
 }
 
+/// What lets all requests in again, and keeps them from being held off.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Opens {
+    Hit,
+    Gain,
+}
+
 /// What is needed of a disk on which nothing was written yet.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -47,7 +55,7 @@ pub(super) struct TracklaceConfig {
     #[field(flatten)]
     pub tracks: TracksConfig,
     /// phases of the order of tracks: bottom tracks, then half of the top tracks that are left, and again
-    #[field(default = 6, samples = [3, 2, 4])]
+    #[field(default = 8, samples = [3, 2, 4], paper = 6)]
     pub phases: u32,
     /// which way phases go: every second one outwards, or all inwards (inwards)
     #[field(default = "zig-zag", samples = ["inwards", "zig-zag"])]
@@ -62,13 +70,21 @@ pub(super) struct TracklaceConfig {
     /// at least one of this many requests is buffered while that does not pay; a power of two, 1: all
     #[field(default = 128, samples = [1, 2, 4])]
     pub slowest: u32,
+    /// what lets in all requests: one write of a buffered block (hit), or half as many as blocks were let in lately, with
+    /// which buffering writes less than updates in place (gain)
+    #[field(default = "hit", samples = ["gain", "hit"])]
+    pub opens: Opens,
     /// whether hot bottom blocks are exchanged with cold top blocks when the disk is nearly full
     #[field(default = true, samples = [true, false])]
     pub swap: bool,
     /// when the map has no room for a swap: none is made (end), the pair written longest ago is exchanged back
-    /// (replace), or only for a block that was written more (gain)
-    #[field(default = "end", samples = ["replace", "gain", "end"])]
+    /// (replace), or only for blocks that were written more (gain)
+    #[field(default = "gain", samples = ["replace", "end", "gain"], paper = "end")]
     pub when_full: WhenFull,
+    /// on a full disk, the part of the updates so far that is watched before it is decided which blocks are swapped, at
+    /// most buffer_percent of the disk; 1: that much
+    #[field(default = 0.5, samples = [0.5, 0.0, 1.0], paper = 1.0)]
+    pub watched: f64,
     /// tracks of a virtual frame, within which blocks are moved; 0: no frames
     #[field(default = 32_000, samples = [0, 3, 7])]
     pub frame_tracks: u64,
@@ -79,10 +95,10 @@ pub(super) struct TracklaceConfig {
     #[field(default = 1, samples = [1, 7])]
     pub seed: u64,
     /// whether blocks that were trimmed are saved no more; costs a record of the map for each 64 blocks
-    #[field(default = true, samples = [true, false])]
+    #[field(default = true, samples = [true, false], paper = false)]
     pub trim: bool,
     /// what is to be saved of a new disk: all that is allocated, or what was written (written)
-    #[field(default = "allocated", samples = ["written", "allocated"])]
+    #[field(default = "allocated", samples = ["written", "allocated"], paper = "allocated")]
     pub valid: Valid,
 }
 
@@ -95,6 +111,9 @@ impl TracklaceConfig {
         }
         if !(0.0..=100.0).contains(&self.buffer_percent) {
             return wrong(format!("buffer_percent is {}; choose from 0 to 100", self.buffer_percent));
+        }
+        if !(0.0..=1.0).contains(&self.watched) {
+            return wrong(format!("watched is {}; choose from 0 to 1", self.watched));
         }
         if !self.slowest.is_power_of_two() {
             return wrong(format!("slowest is {}; choose a power of two", self.slowest));

@@ -8,6 +8,7 @@
 //! which blocks would be buffered.
 
 use super::admission::Admission;
+use super::config::TracklaceConfig;
 use crate::interlaced::in_place_tracks::Places;
 use imbrex_core::block::{Address, Extent, Lba, Pba};
 use imbrex_core::memory::Memory;
@@ -58,6 +59,8 @@ pub(super) struct Frames {
     owners: Vec<u64>,
     /// Slots that hold a block.
     held: u64,
+    /// The part of the tracks that a virtual log has begun that it may have at a time.
+    watched: f64,
 }
 
 impl Frames {
@@ -67,9 +70,10 @@ impl Frames {
         lists + Memory::room::<u64>(self.begun.len() as u64) + Memory::room::<u64>(self.owners.len() as u64)
     }
 
-    /// Frames of `width` tracks, or one of all for 0. Each log has at most `most` tracks that are not allocated;
-    /// where there are none, `virtually` percent of its frame.
-    pub fn new(places: &Places, width: u64, most: u64, virtually: Option<f64>, slowest: u32) -> Self {
+    /// The frames that are configured. Each log has at most `most` tracks that are not allocated; where there are none,
+    /// `virtually` percent of its frame.
+    pub fn new(places: &Places, config: &TracklaceConfig, most: u64, virtually: Option<f64>) -> Self {
+        let width = config.frame_tracks;
         let tracks = *places.order.tracks();
         let group_tracks = u64::from(tracks.bottom_tracks) + u64::from(tracks.top_tracks);
         let all = u64::from(tracks.groups) * group_tracks;
@@ -84,6 +88,7 @@ impl Frames {
             begins: 0,
             owners: Vec::new(),
             held: 0,
+            watched: config.watched,
         };
         let mut unallocated: Vec<Vec<(u64, u64)>> = vec![Vec::new(); all.div_ceil(width) as usize];
         for group in 0..tracks.groups {
@@ -101,7 +106,8 @@ impl Frames {
             of_frame.sort_unstable_by_key(|&(_, place)| place);
             let first = frames.places.len() as u32;
             frames.places.extend(of_frame.iter().map(|&(_, place)| place));
-            frames.logs.push(Log::new(first, of_frame.len() as u32, slowest));
+            let admission = Admission::new(config.slowest, config.opens);
+            frames.logs.push(Log::new(first, of_frame.len() as u32, admission));
         }
         if let Some(percent) = virtually {
             let of_frame = width as f64 / 2.0 * (f64::from(tracks.bottom_blocks) + f64::from(tracks.top_blocks));
@@ -181,7 +187,7 @@ impl Frames {
             let slot = self.slots_of(log.head()).start + log.filled;
             return Room::Slots(slot, self.track_slots - log.filled);
         }
-        if log.used == log.tracks {
+        if log.used == log.tracks || (log.is_virtual && log.used >= log.watched(self.watched)) {
             return Room::None;
         }
         let next = log.first + (log.tail + log.used) % log.tracks;
@@ -273,9 +279,14 @@ impl Frames {
 }
 
 impl Log {
-    fn new(first: u32, tracks: u32, slowest: u32) -> Self {
-        let admission = Admission::new(slowest);
+    fn new(first: u32, tracks: u32, admission: Admission) -> Self {
         Self { first, tracks, is_virtual: false, admission, tail: 0, used: 0, filled: 0, turns: 0, cleaned: 0 }
+    }
+
+    /// Tracks that hold something at most, if that is `part` of those begun so far.
+    fn watched(&self, part: f64) -> u32 {
+        let begun = u64::from(self.turns) * u64::from(self.tracks) + u64::from(self.cleaned + self.used);
+        (begun as f64 * part).clamp(1.0, f64::from(u32::MAX)) as u32
     }
 
     /// The track that is being filled.

@@ -147,7 +147,7 @@ impl TrackLace {
             config.swap && (unallocated as f64) < tracks.interlaced_blocks() as f64 * config.buffer_percent / 100.0;
         let virtually = swaps.then_some(config.buffer_percent);
         let most = budget / u64::from(tracks.top_blocks);
-        let frames = Frames::new(&places, config.frame_tracks, most, virtually, config.slowest);
+        let frames = Frames::new(&places, &config, most, virtually);
         let (slots, all_slots) = frames.slots();
         let pairs = if swaps { (budget.saturating_sub(slots) / 2).min(u64::from(u32::MAX)) as u32 } else { 0 };
         let moved = Relocations::new(places.capacity, slots, pairs, budget);

@@ -34,31 +34,48 @@ struct Exchange {
 }
 
 impl TrackLace {
-    /// Whether a victim is to be swapped.
-    pub(super) fn is_hot(&self, victim: usize) -> bool {
+    /// The neighbours from a victim on that go the same way, and whether they are to be swapped. For `gain` all of them
+    /// go together, by what they were written on average: what is cut apart is updated piece by piece, which costs more
+    /// than a swap saves.
+    pub(super) fn judged(&self, frame: u32, first: usize) -> (Extent<Lba>, bool) {
+        if self.swaps.is_some() && self.job.room_for == Some(self.job.victims[first].0) {
+            return (self.neighbours(frame, first, |_| false), true);
+        }
+        if self.config.when_full == WhenFull::Gain {
+            let run = self.neighbours(frame, first, |_| true);
+            return (run, self.pays(first, run));
+        }
+        let is_hot = self.is_recent(first);
+        (self.neighbours(frame, first, |victim| self.is_recent(victim) == is_hot), is_hot)
+    }
+
+    /// Whether a victim was written no longer ago than all pairs, and there may be another pair.
+    fn is_recent(&self, victim: usize) -> bool {
         let Some(swaps) = &self.swaps else { return false };
-        let (lba, slot) = self.job.victims[victim];
-        if self.job.room_for == Some(lba) {
-            return true;
-        }
         let is_full = self.moved.pairs() >= self.moved.most_pairs;
-        let oldest = self.moved.oldest().map(|pair| *self.moved.pair(pair));
-        let is_recent = oldest.is_none_or(|pair| swaps.written[slot as usize] >= pair.last_write);
-        let hits = swaps.hits[slot as usize];
-        match self.config.when_full {
-            WhenFull::End => is_recent && !is_full,
-            WhenFull::Replace => is_recent,
-            WhenFull::Gain if !is_full => hits >= PAYS,
-            WhenFull::Gain => oldest.is_some_and(|pair| {
-                let turn = self.frames.logs[self.frame(pair.hot) as usize].turns;
-                hits >= pair.weight(turn).saturating_add(PAYS_INSTEAD)
-            }),
-        }
+        let written = swaps.written[self.job.victims[victim].1 as usize];
+        let oldest = self.moved.oldest().map(|pair| self.moved.pair(pair).last_write);
+        oldest.is_none_or(|oldest| written >= oldest) && (!is_full || self.config.when_full == WhenFull::Replace)
+    }
+
+    /// Whether the writes of a run of victims, one after the other, are as many as it costs to swap them.
+    fn pays(&self, first: usize, run: Extent<Lba>) -> bool {
+        let Some(swaps) = &self.swaps else { return false };
+        let victims = &self.job.victims[first..first + run.blocks as usize];
+        let hits: u64 = victims.iter().map(|&(_, slot)| u64::from(swaps.hits[slot as usize])).sum();
+        let each = if self.moved.pairs() < self.moved.most_pairs {
+            PAYS
+        } else {
+            let Some(pair) = self.moved.oldest().map(|pair| self.moved.pair(pair)) else { return false };
+            let turn = self.frames.logs[self.frame(pair.hot) as usize].turns;
+            pair.weight(turn).saturating_add(PAYS_INSTEAD)
+        };
+        hits >= u64::from(each) * u64::from(run.blocks)
     }
 
     /// Swaps hot victims that are neighbours, or first makes room for one. False if there is no block to exchange it
     /// with.
-    pub(super) fn swap_victims(&mut self, frame: u32, first: usize, plan: &mut Plan) -> bool {
+    pub(super) fn swap_victims(&mut self, frame: u32, first: usize, run: Extent<Lba>, plan: &mut Plan) -> bool {
         let room = self.moved.most_pairs - self.moved.pairs();
         if room == 0 {
             let Some(oldest) = self.moved.oldest().filter(|&pair| !self.holds_lost(pair)) else { return false };
@@ -66,7 +83,7 @@ impl TrackLace {
             self.job.room_for = Some(self.job.victims[first].0);
             return true;
         }
-        let hot = self.neighbours(frame, first, true).first(room.min(self.most_swapped()));
+        let hot = run.first(room.min(self.most_swapped()));
         let Self { moved, lost, trimmed, places, swaps, .. } = self;
         let Some(swaps) = swaps else { return false };
         let is_free = |lba: Lba| moved.lies(lba).is_none() && !lost.any(Extent::new(lba, 1)) && !trimmed.contains(lba);

@@ -226,6 +226,7 @@ impl TrackLace {
         };
         let run = run.first(slots.min(entries));
         self.frames.take(frame, run.blocks);
+        self.frames.logs[frame as usize].admission.took(run.blocks);
         plan.copy(Place::Host(host), Place::At(self.frames.place_of(slot)), run.blocks, Why::Host);
         self.hold_run(run, slot, plan);
         self.remembered(run, false, plan);

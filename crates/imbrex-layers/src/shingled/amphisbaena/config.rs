@@ -132,10 +132,10 @@ pub(super) struct AmphisbaenaConfig {
     #[field(flatten)]
     interrupts: Interrupts,
     /// what goes past the buffer: "zone": writes that fill an empty zone; "pointer": whatever is at a write pointer
-    #[field(default = "zone", samples = ["zone", "pointer"])]
+    #[field(default = "zone", samples = ["zone", "pointer"], paper = "zone")]
     pub bypass: Bypass,
     /// blocks of a chunk, at most a quarter of the buffer
-    #[field(default = 16, samples = [1, 2, 3, 16])]
+    #[field(default = 16, samples = [1, 2, 3, 16], paper = 16)]
     pub chunk_blocks: u32,
     /// write requests whose mean size is the threshold
     #[field(default = 1024, samples = [1, 5, 1024])]
@@ -166,7 +166,7 @@ pub(super) struct AmphisbaenaConfig {
     #[field(default = true, samples = [true, false])]
     pub cold_known: bool,
     /// ghosts and shadows for each slot of the hot buffer, at most; inf: no limit
-    #[field(default = 2.0, samples = [2.0, 0.0, 0.3, inf])]
+    #[field(default = 2.0, samples = [2.0, 0.0, 0.3, inf], paper = inf)]
     pub most_remembered: f64,
     /// share of the buffer that is hot at first and at least
     #[field(default = 0.25, samples = [0.25, 0.5, 0.0])]

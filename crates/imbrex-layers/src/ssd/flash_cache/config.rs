@@ -21,10 +21,10 @@ pub struct CacheConfig {
     #[field(flatten)]
     pub interrupts: Interrupts,
     /// whether the cache takes a copy of what is read from home
-    #[field(default = true, samples = [true, false])]
+    #[field(default = true, samples = [true, false], paper = false)]
     pub read_allocate: bool,
     /// whether blocks that are trimmed leave the cache; for dirty ones zeros are written home
-    #[field(default = false, samples = [false, true])]
+    #[field(default = false, samples = [false, true], paper = false)]
     pub trim: bool,
 }
 

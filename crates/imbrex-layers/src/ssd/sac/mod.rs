@@ -97,11 +97,11 @@ struct SacConfig {
     /// what each of its blocks adds to that, in microseconds
     #[field(default = 728, samples = [728, 0, 30_000])]
     write_us: u32,
-    #[field(flatten)]
+    #[field(flatten, paper(read_allocate = true))]
     cache: CacheConfig,
     #[field(flatten)]
     reads: Reads,
-    #[field(flatten)]
+    #[field(flatten, paper(flash_layer = "page-ftl"))]
     below: BelowConfig,
 }
 

@@ -33,7 +33,9 @@ pub struct Frame {
     pub cleaned: usize,
     pub halvings: u32,
     refused: u32,
-    pub is_hit: bool,
+    /// Hits, and blocks that were let in, since the last cleaning.
+    pub hits: u64,
+    pub let_in: u64,
     /// Top tracks from the outside, and how often each was written.
     tops: Vec<Track>,
     writes: Vec<u32>,
@@ -91,11 +93,18 @@ impl Frame {
         true
     }
 
-    /// Slots that can be taken in a row.
-    pub fn room(&self, track_blocks: usize) -> usize {
+    /// Whether buffering is worth it by what happened since the last cleaning.
+    pub fn pays(&self, opens: &str) -> bool {
+        if opens == "hit" { self.hits > 0 } else { self.hits > 0 && 2 * self.hits >= self.let_in }
+    }
+
+    /// Slots that can be taken in a row, if a virtual log has a part of the tracks that were begun at most.
+    pub fn room(&self, track_blocks: usize, watched: f64) -> usize {
+        let part = ((self.cleaned + self.begun.len()) as f64 * watched) as usize;
+        let most = if self.is_virtual { self.most.min(part.max(1)) } else { self.most };
         match self.begun.back() {
             Some(last) if last.slots.len() < track_blocks => track_blocks - last.slots.len(),
-            _ if self.begun.len() < self.most => track_blocks,
+            _ if self.begun.len() < most => track_blocks,
             _ => 0,
         }
     }

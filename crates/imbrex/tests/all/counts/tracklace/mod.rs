@@ -83,15 +83,22 @@ fn trimming(range_bytes: u64, seed: u64) -> Workload {
     Workload::File(path.into())
 }
 
+/// On a disk that was never written, and on a full one: filling it is no history, and makes all of it needed.
 fn compare(workload: &Workload, tracks: Tracks, settings: &Settings) -> Counts {
+    compare_filled(workload, tracks, settings, 1.0);
+    compare_filled(workload, tracks, settings, 0.0)
+}
+
+fn compare_filled(workload: &Workload, tracks: Tracks, settings: &Settings, prefill: f64) -> Counts {
     let mut drive = DrivePreset::named("tiny-interlaced").expect("a preset");
     drive.media = MediaSpec::Interlaced(tracks);
     let config = settings.config();
-    let options = ReplayOptions { verify: true, check_every: 64, prefill: 0.0, ..ReplayOptions::default() };
+    let options = ReplayOptions { verify: true, check_every: 64, prefill, ..ReplayOptions::default() };
     let layer = layers::find("tracklace").expect("a layer");
     let setup = Setup { drive: &drive, layer, config: &config, buffer: BufferSize::Bytes(0), workload };
     let outcome = replay(&setup, &options, &mut ()).expect("it replays");
-    let mut model = Model::new(tracks, settings.clone());
+    let unwritten = settings.unwritten || prefill > 0.0;
+    let mut model = Model::new(tracks, Settings { unwritten, ..settings.clone() });
     for request in requests(workload) {
         let at = request.blocks(4096);
         match request.access {
@@ -100,7 +107,7 @@ fn compare(workload: &Workload, tracks: Tracks, settings: &Settings) -> Counts {
             Access::Trim => model.trim(at.start.0, u64::from(at.blocks)),
         }
     }
-    assert_eq!(counted(&outcome), model.counts, "{config} on {tracks:?}");
+    assert_eq!(counted(&outcome), model.counts, "{config} on {tracks:?}, filled to {prefill}");
     assert_eq!(outcome.media_read_blocks.get(Why::Neighbour), model.counts.rewritten);
     model.counts
 }
@@ -159,6 +166,8 @@ fn every_reading_agrees() {
         (1.0, ["end", "replace", "gain"].map(|when_full| Settings { when_full, percent: 8.0, ..our(1.0) })),
         (0.95, ["end", "replace", "gain"].map(|when_full| Settings { when_full, frame_tracks: 0, ..our(0.95) })),
         (0.95, [3, 40, 200].map(|halve_after| Settings { halve_after, ..our(0.95) })),
+        (0.9, [0, 7, 11].map(|frame_tracks| Settings { opens: "gain", frame_tracks, ..our(0.9) })),
+        (1.0, [0.0, 0.25, 1.0].map(|watched| Settings { watched, percent: 40.0, frame_tracks: 0, ..our(1.0) })),
         (0.85, [1, 3, 7].map(|update_blocks| Settings { update_blocks, append: true, ..our(0.85) })),
         (0.75, [4, 6, 9].map(|frame_tracks| Settings { frame_tracks, percent: 9.0, ..our(0.75) })),
     ] {

@@ -9,8 +9,10 @@ pub struct Settings {
     pub percent: f64,
     pub append: bool,
     pub slowest: u32,
+    pub opens: &'static str,
     pub swap: bool,
     pub when_full: &'static str,
+    pub watched: f64,
     pub frame_tracks: u32,
     pub halve_after: u64,
     pub seed: u64,
@@ -29,8 +31,10 @@ impl Default for Settings {
             percent: 0.0,
             append: false,
             slowest: 128,
+            opens: "hit",
             swap: false,
             when_full: "end",
+            watched: 0.5,
             frame_tracks: 0,
             halve_after: 0,
             seed: 1,
@@ -46,11 +50,12 @@ impl Settings {
         let hits = if self.append { "append" } else { "place" };
         let valid = if self.unwritten { "allocated" } else { "written" };
         let Self { utilisation, update_blocks, phases, percent, slowest, .. } = self;
-        let Self { swap, when_full, frame_tracks, halve_after, seed, trim, .. } = self;
+        let Self { opens, swap, when_full, watched, frame_tracks, halve_after, seed, trim, .. } = self;
         let text = format!(
             "utilisation = {utilisation:?}\nupdate_blocks = {update_blocks}\nphases = {phases}\n\
              direction = '{direction}'\nbuffer_percent = {percent:?}\nhits = '{hits}'\nslowest = {slowest}\n\
-             swap = {swap}\nwhen_full = '{when_full}'\nframe_tracks = {frame_tracks}\n\
+             opens = '{opens}'\nswap = {swap}\nwhen_full = '{when_full}'\nwatched = {watched:?}\n\
+             frame_tracks = {frame_tracks}\n\
              halve_after = {halve_after}\nseed = {seed}\ntrim = {trim}\nvalid = '{valid}'"
         );
         text.parse().expect("TOML")

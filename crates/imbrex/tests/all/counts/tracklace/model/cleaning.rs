@@ -36,19 +36,19 @@ impl Model {
                 at += 1;
                 continue;
             }
-            if self.is_hot(victim) {
-                let swapped = self.swap(&victims[at..], frame, is_virtual);
+            let (mut run, is_hot) = self.judged(&victims[at..], is_virtual);
+            if is_hot {
+                let swapped = self.swap(&victims[at..], &mut run, frame, is_virtual);
                 at += swapped;
                 if swapped > 0 {
                     continue;
                 }
             }
             if is_virtual {
-                at += 1;
+                at += run;
                 continue;
             }
             let home = self.disk.home(victim.lba);
-            let run = self.neighbours(&victims[at..], false, false);
             victims[at..at + run].iter().for_each(|slot| self.unbuffer(slot.lba));
             self.bring_along(home, run as u64, &[]);
             self.counts.destaged += run as u64;
@@ -58,13 +58,26 @@ impl Model {
         let of_frame = &mut self.frames[frame];
         of_frame.begun.pop_front();
         of_frame.cleaned += 1;
-        if !std::mem::take(&mut of_frame.is_hit) {
+        if !of_frame.pays(self.set.opens) {
             of_frame.halvings = (of_frame.halvings + 1).min(self.set.slowest.trailing_zeros());
         }
+        let counts_still = if self.set.opens == "hit" { 0 } else { 2 };
+        of_frame.hits = of_frame.hits.checked_div(counts_still).unwrap_or(0);
+        of_frame.let_in = of_frame.let_in.checked_div(counts_still).unwrap_or(0);
     }
 
-    /// How many victims from the front are neighbours on a bottom track, the others as hot as is asked for.
-    fn neighbours(&self, victims: &[Slot], hot: bool, is_virtual: bool) -> usize {
+    /// How many victims from the front go the same way, and whether they are swapped: for `gain` by their mean.
+    fn judged(&self, victims: &[Slot], is_virtual: bool) -> (usize, bool) {
+        if self.set.when_full == "gain" {
+            let run = self.neighbours(victims, is_virtual, |_| true);
+            return (run, self.pays(&victims[..run]));
+        }
+        let is_hot = self.is_recent(victims[0]);
+        (self.neighbours(victims, is_virtual, |slot| self.is_recent(slot) == is_hot), is_hot)
+    }
+
+    /// How many victims from the front are neighbours on a bottom track, the others as is asked for.
+    fn neighbours(&self, victims: &[Slot], is_virtual: bool, like: impl Fn(Slot) -> bool) -> usize {
         let track = self.disk.home(victims[0].lba).0;
         let follows = |&i: &usize| {
             let (lba, behind) = (victims[i].lba, i as u64);
@@ -72,7 +85,7 @@ impl Model {
                 && self.disk.home(lba).0 == track
                 && self.piece(behind + 1) == behind + 1
                 && (!is_virtual || self.is_there(lba))
-                && self.is_hot(victims[i]) == hot
+                && like(victims[i])
         };
         1 + (1..victims.len()).take_while(follows).count()
     }
@@ -86,34 +99,35 @@ impl Model {
         (0..self.pairs.len()).min_by_key(|&pair| (self.pairs[pair].written, self.pairs[pair].hot))
     }
 
-    fn is_hot(&self, victim: Slot) -> bool {
-        if self.most_pairs == 0 {
-            return false;
-        }
+    fn is_recent(&self, victim: Slot) -> bool {
         let is_full = self.pairs.len() == self.most_pairs;
         let oldest = self.oldest().map(|pair| &self.pairs[pair]);
-        let is_recent = oldest.is_none_or(|pair| victim.written >= pair.written);
-        match self.set.when_full {
-            "end" => is_recent && !is_full,
-            "replace" => is_recent,
-            _ if !is_full => victim.hits >= 1,
-            _ => oldest.is_some_and(|pair| {
-                let turn = self.frames[self.frame(pair.hot)].turns();
-                victim.hits >= pair.weight(turn) + 3
-            }),
-        }
+        let may = !is_full || self.set.when_full == "replace";
+        self.most_pairs > 0 && may && oldest.is_none_or(|pair| victim.written >= pair.written)
+    }
+
+    fn pays(&self, victims: &[Slot]) -> bool {
+        let mean = victims.iter().map(|slot| f64::from(slot.hits)).sum::<f64>() / victims.len() as f64;
+        let least = match self.oldest() {
+            _ if self.most_pairs == 0 => return false,
+            Some(pair) if self.pairs.len() == self.most_pairs => {
+                let pair = &self.pairs[pair];
+                pair.weight(self.frames[self.frame(pair.hot)].turns()) + 3
+            }
+            _ => 1,
+        };
+        mean >= f64::from(least)
     }
 
     /// Swaps victims from the front with as many cold blocks, for which a pair is exchanged back if there are as many
     /// as may be. How many.
-    fn swap(&mut self, victims: &[Slot], frame: usize, is_virtual: bool) -> usize {
-        let mut run = self.neighbours(victims, true, is_virtual);
+    fn swap(&mut self, victims: &[Slot], hot: &mut usize, frame: usize, is_virtual: bool) -> usize {
         if self.pairs.len() == self.most_pairs {
             let oldest = self.oldest().expect("there are pairs");
             self.swap_back(oldest, 1);
-            run = 1;
+            *hot = 1;
         }
-        run = run.min(self.most_pairs - self.pairs.len()).min(self.most_swapped());
+        let run = (*hot).min(self.most_pairs - self.pairs.len()).min(self.most_swapped());
         let (pairs, nothing) = (&self.pairs, &self.disk.nothing);
         let is_free = |lba: u64| pairs.iter().all(|pair| pair.cold != lba) && !nothing.contains(&lba);
         let Some(cold) = self.frames[frame].choose(&self.disk, &mut self.random, run, is_free) else { return 0 };

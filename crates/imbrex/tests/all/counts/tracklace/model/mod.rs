@@ -187,13 +187,16 @@ impl Model {
 
     fn write_buffered(&mut self, lba: u64) -> u64 {
         let (frame, slots) = (self.frame(lba), self.slots());
-        if self.set.append && self.frames[frame].room(slots) == 0 {
+        if self.set.append && self.frames[frame].room(slots, self.set.watched) == 0 {
             self.clean(frame, false);
             return 0;
         }
         self.counts.hits += 1;
         let of_frame = &mut self.frames[frame];
-        (of_frame.halvings, of_frame.is_hit) = (0, true);
+        of_frame.hits += 1;
+        if of_frame.pays(self.set.opens) {
+            of_frame.halvings = 0;
+        }
         let (found, _) = of_frame.find(lba).expect("it is buffered");
         let slot = found.as_mut().expect("it is held");
         (slot.written, slot.hits) = (self.clock, slot.hits + 1);
@@ -249,7 +252,7 @@ impl Model {
         let can_buffer = !is_past && !of_frame.is_virtual && of_frame.most > 0;
         if can_buffer && *is_admitted.get_or_insert_with(|| of_frame.admits()) {
             let left = self.budget - self.entries();
-            let taken = (run as usize).min(left).min(self.frames[frame].room(slots)) as u64;
+            let taken = (run as usize).min(left).min(self.frames[frame].room(slots, self.set.watched)) as u64;
             if taken == 0 {
                 self.clean(frame, left == 0);
             }
@@ -271,6 +274,7 @@ impl Model {
 
     fn buffer(&mut self, lba: u64, frame: usize) {
         let (slot, slots) = (Slot { lba, written: self.clock, hits: 0 }, self.slots());
+        self.frames[frame].let_in += 1;
         let place = self.frames[frame].take(slot, slots, &mut self.begins).expect("a log with places");
         self.disk.holds.insert(place, lba);
         self.buffered.insert(lba, place);
@@ -283,7 +287,7 @@ impl Model {
             (slot.written, slot.hits) = (clock, slot.hits + 1);
             return true;
         }
-        if self.frames[frame].room(slots) == 0 {
+        if self.frames[frame].room(slots, self.set.watched) == 0 {
             return false;
         }
         self.frames[frame].take(Slot { lba, written: clock, hits: 0 }, slots, &mut self.begins);
