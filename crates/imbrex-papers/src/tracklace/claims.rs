@@ -26,6 +26,15 @@ pub const CLAIMS: &[Claim] = &[
     },
     saved("T2b", "proj_2: latency is 3 % above seagate's", -3.0, "proj_2", OUR, SEAGATE, Latency),
     hits("T2c", "proj_2: 4.8 % of the bottom writes hit", 0.048, "proj_2", OUR),
+    Claim {
+        id: "T2d",
+        says: "and write amplification lower",
+        value: 6.0,
+        tolerance: 0.0,
+        bound: Bound::AtLeast,
+        unit: "workloads",
+        measure: Measure::Against { metric: WriteAmplification, variant: OUR, against: SEAGATE, taken: Taken::Count },
+    },
     is("T3a", "src2_2: nothing is amplified at 20 %", 1.0, 0.0, SRC, "our, 20 %", WriteAmplification),
     is("T3b", "nor at 40 %", 1.0, 0.0, SRC, "our, 40 %", WriteAmplification),
     is("T3c", "nor by seagate", 1.0, 0.0, SRC, "seagate, 40 %", WriteAmplification),
@@ -33,6 +42,16 @@ pub const CLAIMS: &[Claim] = &[
     times("T4a", "src2_2: seagate's latency is 2.43 times as long at 60 % as at 40 %", 2.43, Latency),
     times("T4b", "and its write amplification 1.8 times", 1.8, WriteAmplification),
     near("T4c", "ours is as at 40 %", SRC, "our, 60 %", "our, 40 %", 0.05),
+    below("T4d", "80 %: latency has increased less than seagate's", SRC, "our, 80 %", "seagate, 80 %"),
+    below("T4e", "90 %", SRC, "our, 90 %", "seagate, 90 %"),
+    below("T4f", "95 %", SRC, "our, 95 %", "seagate, 95 %"),
+    below("T4g", "98 %", SRC, "our, 98 %", "seagate, 98 %"),
+    below("T4h", "99 %", SRC, OUR, SEAGATE),
+    below("T4i", "80 %: and write amplification", SRC, "our, 80 %", "seagate, 80 %").by(WriteAmplification),
+    below("T4j", "90 %", SRC, "our, 90 %", "seagate, 90 %").by(WriteAmplification),
+    below("T4k", "95 %", SRC, "our, 95 %", "seagate, 95 %").by(WriteAmplification),
+    below("T4l", "98 %", SRC, "our, 98 %", "seagate, 98 %").by(WriteAmplification),
+    below("T4m", "99 %", SRC, OUR, SEAGATE).by(WriteAmplification),
     saved("T5a", "src2_2, 99.99 %: latency is 10.3 % below", 10.3, SRC, "our, 99.99 %", "seagate, 99.99 %", Latency),
     saved(
         "T5b",
@@ -48,6 +67,10 @@ pub const CLAIMS: &[Claim] = &[
     saved("T6c", "prn_1: and a write amplification 50.3 % below", 50.3, PRN, "+bf", "z-a", WriteAmplification),
     is("T6d", "prn_1: which is 1.003", 1.003, 0.05, PRN, "+bf", WriteAmplification),
     hits("T6e", "prn_1: 81.1 % of the bottom writes hit", 0.811, PRN, "+bf"),
+    near("T6f", "prn_1: with +ab latency is nearly the same as with +bf", PRN, "+ab", "+bf", NEARLY),
+    near("T6g", "with +sw", PRN, "+sw", "+bf", NEARLY),
+    near("T6h", "with +vf", PRN, "+vf", "+bf", NEARLY),
+    near("T6i", "with our", PRN, OUR, "+bf", NEARLY),
     above("T7a", "src2_2: +bf has a longer latency than z-a", SRC, "+bf", "z-a"),
     below("T7b", "src2_2: +ab a shorter one than z-a", SRC, "+ab", "z-a"),
     below("T7c", "src2_2: +sw a shorter one than +ab", SRC, "+sw", "+ab"),
@@ -55,12 +78,25 @@ pub const CLAIMS: &[Claim] = &[
     above("T7e", "src2_2: +vf amplifies more than +sw", SRC, "+vf", "+sw").by(WriteAmplification),
     below("T7f", "src2_2: our has a shorter one than +sw", SRC, OUR, "+sw"),
     hits("T7g", "src2_2: 4.9 % of the bottom writes hit", 0.049, SRC, "+bf"),
+    near("T7h", "src2_2: z-a does not change latency much", SRC, "z-a", SEAGATE, NEARLY),
     saved("T8a", "5 TB, src2_2: z-a is 20 % faster than sg", 20.0, SRC, "5 TB, z-a", "5 TB, sg", Latency),
     saved("T8b", "5 TB, prn_1: 12 %", 12.0, PRN, "5 TB, z-a", "5 TB, sg", Latency),
     saved("T8c", "5 TB, src2_2: our is 25 % faster than +sw", 25.0, SRC, "5 TB, our", "5 TB, +sw", Latency),
     saved("T8d", "5 TB, prn_1: 72 %", 72.0, PRN, "5 TB, our", "5 TB, +sw", Latency),
     below("T8e", "5 TB, prn_1: +bf amplifies less than z-a", PRN, "5 TB, +bf", "5 TB, z-a").by(WriteAmplification),
     above("T8f", "5 TB, prn_1: and has a longer latency", PRN, "5 TB, +bf", "5 TB, z-a"),
+    below("T8g", "5 TB, prn_1: +ab amplifies less than z-a", PRN, "5 TB, +ab", "5 TB, z-a").by(WriteAmplification),
+    above("T8h", "5 TB, prn_1: and has a longer latency", PRN, "5 TB, +ab", "5 TB, z-a"),
+    below("T8i", "5 TB, prn_1: +sw amplifies less than z-a", PRN, "5 TB, +sw", "5 TB, z-a").by(WriteAmplification),
+    above("T8j", "5 TB, prn_1: and has a longer latency", PRN, "5 TB, +sw", "5 TB, z-a"),
+    below("T8k", "5 TB, src2_2: +bf amplifies less than z-a", SRC, "5 TB, +bf", "5 TB, z-a").by(WriteAmplification),
+    above("T8l", "5 TB, src2_2: and has a longer latency", SRC, "5 TB, +bf", "5 TB, z-a"),
+    below("T8m", "5 TB, src2_2: +ab amplifies less than z-a", SRC, "5 TB, +ab", "5 TB, z-a").by(WriteAmplification),
+    above("T8n", "5 TB, src2_2: and has a longer latency", SRC, "5 TB, +ab", "5 TB, z-a"),
+    below("T8o", "5 TB, src2_2: +sw amplifies less than z-a", SRC, "5 TB, +sw", "5 TB, z-a").by(WriteAmplification),
+    above("T8p", "5 TB, src2_2: and has a longer latency", SRC, "5 TB, +sw", "5 TB, z-a"),
+    below("T8q", "5 TB, prn_1: our has a shorter latency than z-a", PRN, "5 TB, our", "5 TB, z-a"),
+    below("T8r", "5 TB, src2_2: and so it has there", SRC, "5 TB, our", "5 TB, z-a"),
     saved("T9a", "stretched, src2_2: 11 %", 11.0, SRC, "stretched, z-a", "stretched, sg", Latency),
     saved("T9b", "stretched, prn_1: 2 %", 2.0, PRN, "stretched, z-a", "stretched, sg", Latency),
     saved(
@@ -89,9 +125,17 @@ pub const CLAIMS: &[Claim] = &[
         Measure::Peaks { metric: Latency, study: FRAMES, at: "32K tracks", on: Scope::One(SRC) },
     ),
     near("T10d", "at 128K it is as without frames", SRC, "128K tracks", "no frames", 0.001),
+    near("T10e", "and so is write amplification", SRC, "128K tracks", "no frames", 0.001).by(WriteAmplification),
     faster("T11a", "buffer-adapt writes 2.54 MB/s, buffer-no-adapt 2.17", 1.172, NO_ADAPT, Part::Whole),
     faster("T11b", "and z-alloc 0.99", 2.56, Z_ALLOC, Part::Whole),
     faster("T11c", "while blocks do not come again it writes as z-alloc does", 1.0, Z_ALLOC, Part::Half(0)),
+    Claim {
+        bound: Bound::AtMost,
+        measure: Measure::Speed { variant: NO_ADAPT, over: Z_ALLOC, part: Part::Half(0) },
+        ..faster("T11f", "where buffer-no-adapt is slower than z-alloc", 1.0, Z_ALLOC, Part::Half(0))
+    },
+    faster("T11g", "where they come again it writes as buffer-no-adapt does", 1.0, NO_ADAPT, Part::Half(1)),
+    Claim { bound: Bound::AtLeast, ..faster("T11h", "and far faster than z-alloc", 1.0, Z_ALLOC, Part::Half(1)) },
     Claim {
         id: "T11d",
         says: "and lets in a fifth",
@@ -113,6 +157,9 @@ pub const CLAIMS: &[Claim] = &[
     intro("T12a", "an interlaced disk amplifies 2.6-fold at worst", 2.6, WriteAmplification),
     intro("T12b", "and is four times as slow", 4.0, Latency),
 ];
+
+/// What nearly the same is: a tenth more or less.
+const NEARLY: f64 = 0.1;
 
 impl Claim {
     /// This claim for another metric.
