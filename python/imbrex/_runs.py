@@ -53,7 +53,7 @@ def replay(
     event: str | None = None,
     window: int | str | None = None,
     contents: bool | Sequence[int | str] = False,
-    extend: str | None = None,
+    extend: str | Sequence[str] | None = None,
     watch: bool = False,
     progress: Progress = None,
 ) -> Result:
@@ -195,7 +195,7 @@ def _specified(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _seen(
-    window: int | str | None, contents: bool | Sequence[int | str], extend: str | None, watch: bool
+    window: int | str | None, contents: bool | Sequence[int | str], extend: str | Sequence[str] | None, watch: bool
 ) -> dict[str, Any]:
     moments = [] if isinstance(contents, bool) else list(contents)
     fields = {"window": window, "contents": None if contents is False else moments, "extend": extend, "watch": watch}

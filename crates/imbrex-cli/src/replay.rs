@@ -256,10 +256,10 @@ fn tracks(sums: TrackSums) -> String {
 /// What became of space that was asked for, as rows of a table.
 fn grown(growth: &GrowthOutcome, block_bytes: u32) -> [(&'static str, String); 9] {
     [
-        ("asked for after", seconds(growth.begun_s)),
+        ("asked for first after", seconds(growth.begun_s)),
         ("space gained", bytes(growth.gained_blocks * u64::from(block_bytes))),
         ("zones converted", count(growth.converted_zones)),
-        ("until all was there", seconds(growth.seconds)),
+        ("until it was there", seconds(growth.seconds)),
         ("steps that were not interrupted", count(growth.steps)),
         ("all of them together", seconds(growth.step_seconds)),
         ("longest step", milliseconds(growth.longest_step_ms)),

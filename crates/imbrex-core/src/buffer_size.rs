@@ -95,6 +95,17 @@ impl fmt::Display for BufferSize {
     }
 }
 
+/// A number of bytes in the unit in which `like` is a whole number, rounded down; as it is where little would be left.
+#[must_use]
+pub fn size_as(like: u64, bytes: u64) -> String {
+    let is_whole = |(_, unit): &&(&str, u64)| like >= *unit && like % unit == 0;
+    let (suffix, unit) = UNITS.iter().filter(is_whole).max_by_key(|(_, unit)| *unit).unwrap_or(&UNITS[8]);
+    match u128::from(bytes) * 1000 / u128::from(*unit) {
+        thousandths if thousandths >= 100 || bytes == 0 => format!("{}{suffix}", thousandths as f64 / 1e3),
+        _ => BufferSize::Bytes(bytes).to_string(),
+    }
+}
+
 impl Serialize for BufferSize {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -139,5 +150,17 @@ mod tests {
         assert_eq!(BufferSize::Percent(1.0).blocks(0, 4096), 1);
         assert_eq!(BufferSize::Bytes(4097).blocks(0, 4096), 2);
         assert_eq!(BufferSize::Blocks(4097).blocks(1, 512), 4097);
+    }
+
+    #[test]
+    fn a_size_is_told_in_the_unit_of_another_and_rounded_down() {
+        let told = [
+            (8 << 30, (24 << 30) + (1 << 28)),
+            (2_000_000_000_000, 1_999_999_999_999),
+            (1 << 40, 1 << 24),
+            (4097, 512),
+        ];
+        assert_eq!(told.map(|(like, bytes)| size_as(like, bytes)), ["24.25GiB", "1.999TB", "16MiB", "512B"]);
+        assert_eq!(size_as(1 << 30, 0), "0GiB");
     }
 }

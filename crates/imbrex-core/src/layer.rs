@@ -6,6 +6,7 @@
 mod units;
 
 use crate::block::{Extent, Lba, Pba, Request};
+use crate::buffer_size::size_as;
 use crate::contents::Contents;
 use crate::event::Counter;
 use crate::memory::Memory;
@@ -115,17 +116,32 @@ pub struct InOrder {
 
 /// Why a layer cannot grow as asked.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct CannotGrow(pub String);
+pub enum CannotGrow {
+    /// It is a layer without [`TranslationLayer::growing`].
+    #[error("the layer has all of the drive's space already; choose one that converts zones, on a hybrid drive")]
+    Never,
+    /// There is not so much.
+    #[error("no more than {most} blocks can be added until {until}; ask for at most those")]
+    TooMuch {
+        /// Blocks that can be added.
+        most: u64,
+        /// What is the case then.
+        until: &'static str,
+    },
+}
 
 impl CannotGrow {
-    /// Said of a layer without [`TranslationLayer::growing`].
+    /// The same to somebody who asked for bytes, in the unit that was asked in.
     #[must_use]
-    pub fn never() -> Self {
-        Self(
-            "the layer has all of the drive's space already; choose one that converts zones, on a hybrid drive"
-                .to_owned(),
-        )
+    pub fn to_bytes(&self, asked: u64, block_bytes: u32) -> String {
+        match self {
+            Self::Never => self.to_string(),
+            Self::TooMuch { most: 0, until } => format!("nothing can be added any more: {until}"),
+            Self::TooMuch { most, until } => {
+                let [asked, most] = [asked, most * u64::from(block_bytes)].map(|bytes| size_as(asked, bytes));
+                format!("{asked} cannot be added: {most} are left until {until}; ask for at most those")
+            }
+        }
     }
 }
 

@@ -311,7 +311,7 @@ impl Running {
         may.then(|| {
             self.epoch.plan(core, Serves::Cleaning, |layer, plan| match layer.growing() {
                 Some(growing) => growing.grow(blocks, plan),
-                None => Err(CannotGrow::never()),
+                None => Err(CannotGrow::Never),
             })
         })
     }

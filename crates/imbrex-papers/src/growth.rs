@@ -169,7 +169,7 @@ fn chosen(paper: &Paper, growth: &Growth, asked: &Asked, requests: u64) -> Resul
     let at = TraceMoment::Requests((requests as f64 * growth.after) as u64);
     let options = ReplayOptions {
         prefill: paper.prefill,
-        extend: asked.bound_ms.map(|_| Extension { bytes: growth.bytes, at }),
+        extend: asked.bound_ms.iter().map(|_| Extension { bytes: growth.bytes, at }).collect(),
         each_request: true,
         window: Some(Window::Ns(1_000_000_000)),
         ..ReplayOptions::default()

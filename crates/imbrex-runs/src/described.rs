@@ -77,7 +77,7 @@ pub struct Options {
     /// When what lies where was looked at, beside the end
     bands: Option<Vec<Moment>>,
     /// Space that was asked for
-    extend: Option<Extension>,
+    extend: Vec<Extension>,
 }
 
 /// A number of requests, or of nanoseconds
@@ -308,9 +308,9 @@ struct Growth {
     gained_blocks: u64,
     /// Zones whose space was made into others
     converted_zones: u64,
-    /// When it was asked for, in seconds of simulated time
+    /// When it was asked for first, in seconds of simulated time
     begun_s: f64,
-    /// How long it took until all was there
+    /// How long space that had been asked for was missing
     seconds: f64,
     /// Steps that were not interrupted
     steps: u64,

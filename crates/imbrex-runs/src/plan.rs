@@ -91,8 +91,9 @@ impl<'a> Plan<'a> {
         let mut options = self.chosen.options.clone();
         options.bands = self.moments(range);
         options.check_bands(range)?;
-        options.extend = self.specification.growth.extend.map(|extend| extend.of(range));
-        options.check_extension(range)?;
+        let extensions = self.specification.growth.extend.iter().flatten();
+        options.extend = extensions.map(|extension| extension.of(range)).collect();
+        options.check_extensions(range)?;
         if self.specification.watch {
             options = watched(&options, range, self.chosen.says_contents(case));
         }

@@ -78,11 +78,12 @@ pub struct Specification {
 #[derive(Clone, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Growth {
-    /// Ask the layer for SIZE more space after PERCENT of the requests, after N of them or at a TIME, such as 25GiB@10%
+    /// Ask the layer for SIZE more space after PERCENT of the requests, after N of them or at a TIME, such as 25GiB@10%;
+    /// may be repeated
     #[arg(long, value_name = "SIZE@PERCENT|N|TIME", value_parser = SpaceAt::read)]
-    #[serde(with = "written::optional")]
-    #[schemars(with = "Option<String>")]
-    pub extend: Option<SpaceAt>,
+    #[serde(with = "written::several")]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub extend: Option<Vec<SpaceAt>>,
 }
 
 impl Default for Specification {
@@ -192,12 +193,13 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let fields = json!({
-            "family": "banded", "capacity": "fit", "warm_up": 7, "window": 1000, "extend": "25GiB@10%",
+            "family": "banded", "capacity": "fit", "warm_up": 7, "window": 1000, "extend": ["25GiB@10%", "1MiB@7"],
             "contents": ["25%", 1000, "2h"], "watch": true, "untimed": true,
         });
         let written = read(fields).unwrap();
+        assert_eq!(read(json!({ "extend": "7GiB@3" })).unwrap()["extend"], json!(["7GiB@3"]), "one is a list of one");
         assert_eq!(written["contents"], json!(["25%", "1000", "7200000ms"]));
-        assert_eq!((&written["window"], &written["extend"]), (&json!("1000req"), &json!("25GiB@10%")));
+        assert_eq!((&written["window"], &written["extend"]), (&json!("1000req"), &json!(["25GiB@10%", "1MiB@7"])));
         assert_eq!(read(written.clone()).unwrap(), written);
         assert_eq!(read(json!({})).unwrap(), serde_json::to_value(Specification::default()).unwrap());
     }

@@ -109,6 +109,7 @@ pub mod optional {
 
 /// Lists of values that may be missing.
 pub mod several {
+    use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::{Value, Written};
@@ -122,13 +123,18 @@ pub mod several {
         values.serialize(serializer)
     }
 
-    /// Reads one.
+    /// Reads one, or a single value in place of a list of one.
     ///
     /// # Errors
     /// When one of its values is none.
     pub fn deserialize<'de, T: Written, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<T>>, D::Error> {
-        let values = Option::<Vec<Value<T>>>::deserialize(deserializer)?;
-        Ok(values.map(|values| values.into_iter().map(|value| value.0).collect()))
+        let values = match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::Null => return Ok(None),
+            serde_json::Value::Array(values) => values,
+            value => vec![value],
+        };
+        let read = |value| Value::deserialize(value).map(|value: Value<T>| value.0).map_err(D::Error::custom);
+        values.into_iter().map(read).collect::<Result<_, _>>().map(Some)
     }
 }
 

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::services::{CONTROL, WEB};
 use super::{Service, ServiceStatus, Status};
-use crate::engine::Cleaning;
+use crate::engine::{Cleaning, NotGrowing};
 use crate::panics::{self, contained};
 use crate::threads;
 
@@ -311,9 +311,11 @@ fn reply(question: Question, service: &Service) -> Answer {
         }
         Question::Throttle { percent } => engine.set_throttle(percent),
         Question::Grow { bytes } => {
-            let (block_bytes, blocks) = (engine.block_bytes(), bytes.div_ceil(engine.block_bytes().into()));
-            if let Err(why) = engine.grow(blocks) {
-                return Answer::Error(format!("{why} (asked for {blocks} blocks of {block_bytes} bytes)"));
+            let block_bytes = engine.block_bytes();
+            match engine.grow(bytes.div_ceil(block_bytes.into())) {
+                Ok(()) => {}
+                Err(NotGrowing::Layer(why)) => return Answer::Error(why.to_bytes(bytes, block_bytes)),
+                Err(why) => return Answer::Error(why.to_string()),
             }
         }
     }

@@ -47,12 +47,13 @@ fn growth(engine: &Engine) -> Option<Growth> {
     engine.progress().0[0].growth
 }
 
-fn await_growth(engine: &Engine) {
+fn await_growth(engine: &Engine, capacity: u64) {
     let since = Instant::now();
-    while growth(engine).is_some() || engine.capacity() < AT_LAST {
+    while growth(engine).is_some() || engine.capacity() < capacity {
         assert!(since.elapsed() < PATIENCE, "it does not come to an end: {:?}", growth(engine));
         thread::sleep(Duration::from_millis(2));
     }
+    assert_eq!(engine.capacity(), capacity);
 }
 
 fn byte(block: u64) -> u8 {
@@ -76,8 +77,7 @@ fn it_grows_as_soon_as_nobody_asks_for_anything_and_is_as_large_when_it_is_serve
     assert_eq!(engine.capacity(), AT_FIRST);
     (0..AT_FIRST).step_by(61).for_each(|block| write(&engine, block));
     engine.grow(AT_LAST - AT_FIRST).unwrap();
-    await_growth(&engine);
-    assert_eq!(engine.capacity(), AT_LAST);
+    await_growth(&engine, AT_LAST);
     (AT_FIRST..AT_LAST).step_by(61).for_each(|block| write(&engine, block));
     assert!(engine.write_bytes(1, AT_LAST * 4096 - 512, &[0; 1024]).is_err());
     engine.stop().unwrap();
@@ -102,7 +102,7 @@ fn a_growth_that_was_asked_for_goes_on_when_the_volume_is_served_again() {
     std::mem::forget(engine);
     let engine = serve(members, 100);
     assert_eq!(growth(&engine).map(|growth| growth.capacity), Some(AT_LAST));
-    await_growth(&engine);
+    await_growth(&engine, AT_LAST);
 }
 
 /// Writers that never pause, to zones that are converted first, so that most writes rewrite a zone to find room.
@@ -144,4 +144,19 @@ fn cleaning_that_is_asked_for_again_and_again_does_not_hold_a_growth_up() {
         thread::yield_now();
         assert!(since.elapsed() < PATIENCE, "{:?}", growth(&engine));
     }
+}
+
+/// The second time while the first is under way, and the third when all of that is there.
+#[test]
+fn it_grows_as_often_as_it_is_asked_to() {
+    let engine = serve(members(512), 100);
+    engine.set_cleaning(Cleaning::Paused);
+    engine.grow(3 * ZONE).unwrap();
+    assert_eq!(growth(&engine).map(|growth| growth.capacity), Some(AT_FIRST + 3 * ZONE));
+    engine.grow(2 * ZONE).unwrap();
+    assert_eq!(growth(&engine).map(|growth| growth.capacity), Some(AT_FIRST + 5 * ZONE));
+    engine.set_cleaning(Cleaning::WhenIdle);
+    await_growth(&engine, AT_FIRST + 5 * ZONE);
+    engine.grow(AT_LAST - AT_FIRST - 5 * ZONE).unwrap();
+    await_growth(&engine, AT_LAST);
 }

@@ -133,10 +133,7 @@ fn every_question_has_an_answer_and_nonsense_an_error() {
         line
     };
     assert!(said("{\"ask\":\"status\"}\n").starts_with("{\"ok\":{\"status\":{\"schema\":\"imbrex.status/1\""));
-    assert!(
-        said("{\"ask\":\"grow\",\"bytes\":4097}\n")
-            .contains("choose one that converts zones, on a hybrid drive (asked for 2 blocks")
-    );
+    assert!(said("{\"ask\":\"grow\",\"bytes\":4097}\n").contains("choose one that converts zones, on a hybrid drive"));
     assert!(said("{\"ask\":\"weather\"}\n").starts_with("{\"error\":\"that is no question"));
     assert!(said("nonsense\n").starts_with("{\"error\""));
 

@@ -23,7 +23,7 @@ fn rows() -> Vec<Value> {
         json!({ "workloads": ["zipf"], "layers": ["amphisbaena"], "warm_up": 50, "window": "100req", "queue_depth": 2 }),
         json!({ "workloads": ["zipf"], "layers": ["lru-cache"], "drive": "st8000as0002", "warm_up": "1ms" }),
         json!({ "workloads": ["zipf"], "layers": ["fifo-log"], "contents": ["50%"], "config": { "fifo-log": { "spare_zones": 2 } } }),
-        json!({ "workloads": ["zipf"], "layers": ["zone-alloy"], "drive": "zonealloy", "extend": "1GiB@10%" }),
+        json!({ "workloads": ["zipf"], "layers": ["zone-alloy"], "drive": "zonealloy", "extend": ["1GiB@10%", "1GiB@20%"] }),
         json!({ "workloads": ["zipf"], "layers": ["tracklace"], "drive": "imr-tracklace", "contents": [] }),
         json!({ "workloads": ["zipf"], "layers": ["log-greedy"], "capacity": "fit", "contents": [100, "10%"], "window": "1h" }),
     ];

@@ -155,7 +155,7 @@ pub(super) fn home(below: &BelowConfig, disk: &DrivePreset, options: &ReplayOpti
 
 /// The options of the devices below: the length of a journal is chosen for the cache, as in `format`.
 pub(super) fn below_journal(options: &ReplayOptions) -> ReplayOptions {
-    ReplayOptions { journal_blocks: None, bands: None, extend: None, ..options.clone() }
+    ReplayOptions { journal_blocks: None, bands: None, extend: Vec::new(), ..options.clone() }
 }
 
 /// The space of a cache of `cache_blocks` blocks before a disk that offers `home`.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::drive::DriveError;
-use imbrex_core::layer::{CannotGrow, Corrupt, Violation};
+use imbrex_core::layer::{Corrupt, Violation};
 use imbrex_core::media::{Illegal, Tag};
 use imbrex_core::plan::Op;
 use imbrex_engine::JournalTooShort;
@@ -109,7 +109,7 @@ pub enum Fault {
     Violation(#[from] Violation),
     /// The layer cannot grow as it was asked to.
     #[error("{0}")]
-    CannotGrow(#[from] CannotGrow),
+    CannotGrow(String),
     /// The layer does not accept the drive's report.
     #[error("{0}")]
     Corrupt(#[from] Corrupt),
@@ -197,4 +197,4 @@ macro_rules! boxed {
     };
 }
 
-boxed!(Illegal, Violation, CannotGrow, Corrupt);
+boxed!(Illegal, Violation, Corrupt);

@@ -1,4 +1,4 @@
-//! GrowthState during a replay: when the layer is asked to, how long it takes, and which requests wait for it.
+//! Growth during a replay: when the layer is asked to, how long it takes, and which requests wait for it.
 //!
 //! The steps of a growth are made in idle time, from its first moment on, whether the layer is to be cleaned in it or
 //! not. A request that arrives during one waits for its end. A layer that holds everybody up until it has grown
@@ -15,14 +15,23 @@ use imbrex_core::plan::Event;
 impl Simulation {
     /// Asks for the space that is to be asked for before `next`.
     pub(super) fn grow_when_due(&mut self, next: &Pending) -> Result<(), Box<Fault>> {
-        let Some(growing) = self.growing.as_mut().filter(|growing| growing.is_due(next)) else { return Ok(()) };
-        let blocks = growing.extension.bytes.div_ceil(u64::from(self.machine.disk.block_bytes()));
-        let now_ns = self.machine.latest_ns().max(next.arrival_ns);
-        growing.begun = Some((now_ns, self.layer.capacity()));
-        growing.ended_ns = now_ns;
+        while let Some(extension) = self.growing.as_mut().and_then(|growing| growing.due(next)) {
+            self.ask_for(extension.bytes, next.arrival_ns)?;
+        }
+        Ok(())
+    }
+
+    fn ask_for(&mut self, bytes: u64, arrival_ns: u64) -> Result<(), Box<Fault>> {
+        let now_ns = self.machine.latest_ns().max(arrival_ns);
+        let is_growing = self.is_growing();
+        if let Some(growing) = &mut self.growing {
+            growing.asked(now_ns, self.layer.capacity(), is_growing);
+        }
         self.plan.clear();
-        let Some(layer) = self.layer.growing() else { return Err(Box::new(CannotGrow::never().into())) };
-        layer.grow(blocks, &mut self.plan)?;
+        let block_bytes = self.machine.disk.block_bytes();
+        let blocks = bytes.div_ceil(block_bytes.into());
+        let asked = self.layer.growing().ok_or(CannotGrow::Never).and_then(|layer| layer.grow(blocks, &mut self.plan));
+        asked.map_err(|why| Fault::CannotGrow(why.to_bytes(bytes, block_bytes)))?;
         self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
         self.machine.now_ns = now_ns;
         self.grow_held(now_ns)
@@ -59,7 +68,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// What became of the extension, if one was asked for.
+    /// What became of the space that was asked for, if some was.
     pub(super) fn growth_outcome(&self) -> Option<GrowthOutcome> {
         let growing = self.growing.as_ref()?;
         let (begun_ns, capacity) = growing.begun?;
@@ -67,7 +76,7 @@ impl Simulation {
             gained_blocks: self.layer.capacity() - capacity,
             converted_zones: self.machine.counters.event(Event::Converted),
             begun_s: begun_ns as f64 / 1e9,
-            seconds: (growing.ended_ns - begun_ns) as f64 / 1e9,
+            seconds: growing.missing_ns() as f64 / 1e9,
             steps: growing.steps,
             step_seconds: growing.step_ns as f64 / 1e9,
             longest_step_ms: growing.longest_step_ns as f64 / 1e6,

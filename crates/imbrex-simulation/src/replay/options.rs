@@ -68,8 +68,8 @@ pub struct ReplayOptions {
     pub window: Option<Window>,
     /// When a layer that has bands is asked what they hold, beside the end, if it is. Default never.
     pub bands: Option<Vec<TraceMoment>>,
-    /// Space that the layer is asked for during the replay. Default none.
-    pub extend: Option<Extension>,
+    /// Space that the layer is asked for during the replay, each time as soon as its moment has come. Default none.
+    pub extend: Vec<Extension>,
     /// Whether the observer is told of every request that is complete. Default no.
     #[serde(skip_serializing_if = "is_off")]
     pub each_request: bool,
@@ -109,7 +109,7 @@ impl Default for ReplayOptions {
             stretch_bytes: None,
             window: None,
             bands: None,
-            extend: None,
+            extend: Vec::new(),
             each_request: false,
         }
     }
@@ -138,12 +138,12 @@ impl ReplayOptions {
         if is_reached { Ok(()) } else { Err(Self::late_bands(range.requests)) }
     }
 
-    /// Whether a workload goes on after the moment at which space is asked for.
+    /// Whether a workload goes on after the moments at which space is asked for.
     ///
     /// # Errors
     /// When it does not.
-    pub fn check_extension(&self, range: &TraceRange) -> Result<(), ReplayError> {
-        if self.extend.is_none_or(|extension| extension.at.is_reached(range)) {
+    pub fn check_extensions(&self, range: &TraceRange) -> Result<(), ReplayError> {
+        if self.extend.iter().all(|extension| extension.at.is_reached(range)) {
             return Ok(());
         }
         let reason = format!("it comes after the {} requests of the trace; choose an earlier moment", range.requests);

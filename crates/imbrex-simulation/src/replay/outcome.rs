@@ -112,9 +112,9 @@ pub struct GrowthOutcome {
     pub gained_blocks: u64,
     /// Zones whose space was made into others.
     pub converted_zones: u64,
-    /// When it was asked for, in seconds of simulated time.
+    /// When space was asked for first, in seconds of simulated time.
     pub begun_s: f64,
-    /// How long it took until all of it was there.
+    /// How long space that had been asked for was missing.
     pub seconds: f64,
     /// Steps that were not interrupted.
     pub steps: u64,

@@ -100,7 +100,7 @@ impl Simulation {
             idle: Cleaning::default(),
             series: options.window.map(|window| Series::new(window, options.warm_up.is_some())),
             told: options.each_request.then(Vec::new),
-            growing: options.extend.map(GrowthState::new),
+            growing: (!options.extend.is_empty()).then(|| GrowthState::new(&options.extend)),
             looks: options.bands.as_deref().map(Looks::new),
             measured_from_ns: options.warm_up.is_none().then_some(0),
             last_arrival_ns: None,

@@ -39,7 +39,7 @@ impl Observer for All {
 /// Replays a trace on a layer that takes the drive for `haste` times as fast as it is.
 fn served(
     trace: &[TraceRequest],
-    extend: Option<Extension>,
+    extend: &[Extension],
     bound_ms: u32,
     haste: u64,
     scheduler: Scheduler,
@@ -47,7 +47,7 @@ fn served(
     let drive = DrivePreset::named("tiny-hybrid").unwrap();
     let layer = find("zone-alloy").unwrap();
     let options = ReplayOptions {
-        extend,
+        extend: extend.to_vec(),
         scheduler,
         each_request: true,
         verify: true,
@@ -64,14 +64,16 @@ fn served(
     let mut all = All::default();
     let outcome = simulation.run(&mut Listed::new(trace.to_vec()), &mut all).unwrap();
     assert_eq!((outcome.rmw, outcome.requests), (0, trace.len() as u64));
-    assert_eq!(outcome.growth.map(|growth| growth.gained_blocks), extend.map(|_| u64::from(GAINED * ZONE)));
+    let gained: u64 = extend.iter().map(|extension| extension.bytes / 4096).sum();
+    assert_eq!(outcome.growth.map_or(0, |growth| growth.gained_blocks), gained);
     all.0
 }
 
 /// The largest increase of a request's latency by a growth that is asked for at the beginning, in ns.
 fn increase(trace: &[TraceRequest], bound_ms: u32, haste: u64) -> i64 {
     let extension = Extension { bytes: u64::from(GAINED * ZONE) * 4096, at: TraceMoment::Requests(0) };
-    let [with, without] = [Some(extension), None].map(|extend| served(trace, extend, bound_ms, haste, Scheduler::Fcfs));
+    let [with, without]: [&[Extension]; 2] = [&[extension], &[]];
+    let [with, without] = [with, without].map(|extend| served(trace, extend, bound_ms, haste, Scheduler::Fcfs));
     let increases = with.iter().zip(&without).map(|(one, other)| {
         assert_eq!((one.number, one.arrival_ns), (other.number, other.arrival_ns));
         one.latency_ns as i64 - other.latency_ns as i64
@@ -141,11 +143,20 @@ fn quanta_for_a_drive_twice_as_fast_break_the_bound() {
     }
 }
 
+/// While some is made, and when all of it is there.
+#[test]
+fn space_is_given_as_often_as_it_is_asked_for() {
+    let zones = u64::from(GAINED) / 3;
+    let asked = [0, 1, 90].map(|at| Extension { bytes: zones * u64::from(ZONE) * 4096, at: TraceMoment::Requests(at) });
+    let trace: Vec<_> = (0..100).map(|i| request(i * PAUSE_MS * MS, Access::Read, i % 100, 1)).collect();
+    assert_eq!(served(&trace, &asked, LONG_MS, 1, Scheduler::Fcfs).len(), 100);
+}
+
 #[test]
 fn the_observer_is_told_of_every_request_once() {
     let trace: Vec<_> = (0..20).map(|i| request(i * MS, Access::Read, (i * 37) % 400, 1)).collect();
     for scheduler in [Scheduler::Fcfs, Scheduler::Sptf] {
-        let mut all = served(&trace, None, SHORT_MS, 1, scheduler);
+        let mut all = served(&trace, &[], SHORT_MS, 1, scheduler);
         assert!((scheduler == Scheduler::Fcfs) == all.is_sorted_by_key(|request| request.number));
         all.sort_by_key(|request| request.number);
         let said: Vec<_> = all.iter().map(|request| (request.number, request.arrival_ns)).collect();

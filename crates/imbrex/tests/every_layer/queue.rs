@@ -43,7 +43,7 @@ impl Case<'_> {
 /// growth is asked for: an idle step may come before a request behind it that would come after it without a queue.
 pub fn sees_no_queue_of_one(info: &'static LayerInfo) -> Result<(), Failed> {
     for_any(CASES, any_input(200), |(requests, options, buffer_blocks, choices)| {
-        let options = ReplayOptions { extend: None, ..options };
+        let options = ReplayOptions { extend: Vec::new(), ..options };
         let (config, options) = configured(info, choices.each(), buffer_blocks, &options);
         let case = Case { info, config, buffer_blocks, requests: &requests };
         let run = |scheduler| case.outcome(&ReplayOptions { scheduler, scheduler_depth: 1, ..options.clone() });
@@ -60,7 +60,7 @@ pub fn sees_no_queue_of_one(info: &'static LayerInfo) -> Result<(), Failed> {
 /// and no cleaning looks at what waits.
 pub fn counts_the_same_under_any_scheduler(info: &'static LayerInfo) -> Result<(), Failed> {
     for_any(CASES, any_input(200), |(requests, options, buffer_blocks, choices)| {
-        let options = ReplayOptions { idle: false, extend: None, ..options };
+        let options = ReplayOptions { idle: false, extend: Vec::new(), ..options };
         let (config, options) = configured(info, whatever_the_time(&choices), buffer_blocks, &options);
         let case = Case { info, config, buffer_blocks, requests: &requests };
         let run = |scheduler| Ok(counts(&case.outcome(&ReplayOptions { scheduler, ..options.clone() })?));

@@ -53,7 +53,7 @@ pub fn leaves_a_warm_up_out(info: &'static LayerInfo) -> Result<(), Failed> {
     for_any(CASES, input, |(requests, share, options, buffer_blocks, choices)| {
         let first = 1 + ((requests.len() - 1) as f64 * share) as usize;
         // A growth under way at the end of the shorter replay would be completed there.
-        let options = ReplayOptions { queue_depth: Some(1), check_every: 0, extend: None, ..options };
+        let options = ReplayOptions { queue_depth: Some(1), check_every: 0, extend: Vec::new(), ..options };
         let (config, options) = configured(info, choices.each(), buffer_blocks, &options);
         let run = |length: usize, warm_up| {
             let options = ReplayOptions { warm_up, ..options.clone() };

@@ -90,9 +90,8 @@ impl<P: Policy> ZoneAlloy<P> {
         let left = self.most_natives().saturating_sub(natives);
         let more = u32::try_from(blocks.div_ceil(zone_blocks)).ok().filter(|more| *more <= left);
         let Some(more) = more else {
-            let left = u64::from(left) * zone_blocks;
-            let text = "blocks that can be added until all realms are sequential that can be";
-            return Err(CannotGrow(format!("{text}: {left}; ask for at most those")));
+            let until = "all realms are sequential that can be";
+            return Err(CannotGrow::TooMuch { most: u64::from(left) * zone_blocks, until });
         };
         if more == 0 {
             return Ok(());

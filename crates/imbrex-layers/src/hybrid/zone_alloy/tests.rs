@@ -227,13 +227,16 @@ fn conventional_zones_that_are_free_are_given_first_and_then_sequential_ones() {
 fn more_than_the_disk_has_is_refused_with_what_would_do() {
     let mut run = blocking(6, "");
     assert_eq!(run.zones(), 10);
-    let refused = run.grow(6).unwrap_err().to_string();
-    assert!(refused.contains(": 40;"), "{refused}");
+    let refused = run.grow(6).unwrap_err();
+    assert!(refused.to_string().starts_with("no more than 40 blocks can be added"), "{refused}");
+    assert!(refused.to_bytes(1 << 20, 4 << 20).starts_with("1MiB cannot be added: 160MiB are left until"));
+    assert!(refused.to_bytes(3 << 30, 4 << 20).contains("0.156GiB are left"), "rounded down");
     assert_eq!((run.zones(), run.layer.standing().growth), (10, None));
     run.grow(5).unwrap();
     run.grow_to_the_end();
     assert_eq!(run.zones(), 15);
-    assert!(run.grow(1).unwrap_err().0.contains(": 0;"));
+    let refused = run.grow(1).unwrap_err();
+    assert!(refused.to_bytes(1 << 30, 4096).starts_with("nothing can be added any more"), "{refused}");
 }
 
 /// Four conventional native zones and three sequential ones, all of them full.
@@ -340,7 +343,10 @@ fn realms_with_a_broken_zone_stay_as_they_are() {
         let mut media = Hybrid::new(realms(4));
         media.fail(realms(4).zones().unit(zone), condition);
         let mut run = Run::new(media, "bound_ms = 0.0");
-        assert!(run.grow(3).unwrap_err().0.contains(": 16;"), "two realms are left to convert");
+        assert!(
+            run.grow(3).is_err_and(|why| matches!(why, CannotGrow::TooMuch { most: 16, .. })),
+            "two realms are left to convert"
+        );
         run.grow(2).unwrap();
         run.grow_to_the_end();
         assert_eq!((run.zones(), run.count(Event::Converted)), (8, 4));

@@ -250,7 +250,7 @@ fn run_replay(seed: u64) -> [Seen; 2] {
     let options = ReplayOptions {
         prefill: [1.0, 0.4, 0.0][random.below(3) as usize],
         queue_depth: Some(1),
-        extend: (blocks > 0).then_some(Extension { bytes: blocks * 4096, at }),
+        extend: (blocks > 0).then_some(Extension { bytes: blocks * 4096, at }).into_iter().collect(),
         verify: true,
         check_every: 1,
         ..ReplayOptions::default()
@@ -303,7 +303,7 @@ fn replayed(
     model.write(0, filled);
     model.forget();
     for (number, request) in (0..).zip(trace) {
-        if let Some(extension) = options.extend.filter(|extension| extension.at == TraceMoment::Requests(number)) {
+        for extension in options.extend.iter().filter(|extension| extension.at == TraceMoment::Requests(number)) {
             assert!(model.grow(extension.bytes.div_ceil(4096)), "there is room");
             let mut steps = if is_blocking { u64::MAX } else { 1 };
             while steps > 0 && model.is_growing() {
@@ -348,7 +348,7 @@ fn counts_agree_on_a_drive() {
     for (bound, more) in [("0.0", ""), ("100.0", "partner = 'nearest'"), ("60.0", "requeue_blocks = 20")] {
         let config = format!("converted = 0.85\nswap_above = 0.02\nbound_ms = {bound}\n{more}").parse().expect("TOML");
         let extension = Extension { bytes: 8 << 20, at: TraceMoment::Requests(100_000) };
-        let options = ReplayOptions { queue_depth: Some(1), extend: Some(extension), ..ReplayOptions::default() };
+        let options = ReplayOptions { queue_depth: Some(1), extend: vec![extension], ..ReplayOptions::default() };
         let layer = layers::find("zone-alloy").expect("a layer");
         let buffer = BufferSize::Blocks(slots);
         let setup = Setup { drive: &drive, layer, config: &config, buffer, workload: &workload };
