@@ -30,6 +30,7 @@
 //! - *Zone-Swap's threshold* (`swap_above`) and *the partner* (`partner`): the least recently written, or the nearest.
 //!   A candidate with a partner leaves the buffer even if its zone is hot; one without is a zone like all others. No
 //!   zones are swapped while the space grows.
+//! - *How long a zone is listed* (`first_epoch`, `keep_partners`, `keep_candidates`): the paper says only when zones are.
 //! - Beyond the paper: zones that are read are not swapped (`veto_reads`), off by default.
 
 mod config;

@@ -26,6 +26,14 @@ pub(super) enum Partner {
     Nearest,
 }
 
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum FirstEpoch {
+    /// What was written before the log took its first block, such as what a disk is filled with, is of no epoch.
+    Log,
+    Disk,
+}
+
 /// What Zone-Swap goes by.
 #[derive(Copy, Clone, Debug, Configuration)]
 pub(super) struct SwapConfig {
@@ -41,6 +49,15 @@ pub(super) struct SwapConfig {
     /// a zone read more than written in an epoch is no candidate
     #[field(default = false, samples = [false, true])]
     pub veto_reads: bool,
+    /// "log" or "disk": what the first epoch begins with, the first block in the buffer or the first write of all
+    #[field(default = "log", samples = ["log", "disk"])]
+    pub first_epoch: FirstEpoch,
+    /// whether a conventional zone stays listed when it is written again before its turn
+    #[field(default = false, samples = [false, true])]
+    pub keep_partners: bool,
+    /// whether a zone that found no partner is a candidate in the epochs after, until it finds one
+    #[field(default = false, samples = [false, true])]
+    pub keep_candidates: bool,
 }
 
 /// The candidates, what they follow from, and the swap under way.
@@ -62,6 +79,8 @@ pub(super) struct Swap {
     /// Writes of the host so far, and when the epoch began.
     now: u64,
     begun: u64,
+    /// Whether the first epoch has begun.
+    has_begun: bool,
 }
 
 impl Swap {
@@ -84,12 +103,18 @@ impl Swap {
             reads: vec![0; reads as usize],
             now: 0,
             begun: 0,
+            has_begun: config.first_epoch == FirstEpoch::Disk,
         }
     }
 
     /// A new epoch: nothing is known.
     pub fn recovered(&mut self) {
         *self = Self::new(self.config, self.written.len() as u32);
+    }
+
+    /// Whether a native zone was not written since the epoch began.
+    fn is_idle(&self, native: u32) -> bool {
+        self.written[native as usize] <= self.begun
     }
 
     /// The host has written `blocks` blocks of a native zone.
@@ -116,23 +141,25 @@ impl<P: Policy> ZoneAlloy<P> {
 
     /// Lists the candidates anew if the log has been gone round.
     pub(super) fn note_epoch(&mut self) {
+        if !self.swap.has_begun {
+            self.swap.has_begun = self.buffer.policy.table().live() > 0;
+            self.swap.begun = if self.swap.has_begun { self.swap.begun } else { self.swap.now };
+        }
         let lap = self.buffer.policy.laps();
         if !self.swap.config.swap || lap == self.swap.lap {
             return;
         }
         self.swap.lap = lap;
-        let is_candidate = |native: u32, blocks: u32| {
-            let zones = &self.buffer.zones;
-            let share = f64::from(blocks) / f64::from(self.buffer.policy.table().slots());
-            let vetoed = self.swap.reads.get(native as usize).is_some_and(|reads| *reads > 0);
-            share > self.swap.config.swap_above && !vetoed && !zones.is_conventional(zones.physical(native))
-        };
-        let candidates: BTreeSet<u32> = self
-            .buffered_blocks()
-            .into_iter()
-            .filter(|(native, blocks)| is_candidate(*native, *blocks))
-            .map(|(native, _)| native)
-            .collect();
+        let mut candidates = std::mem::take(&mut self.swap.candidates);
+        if !self.swap.config.keep_candidates {
+            candidates.clear();
+        }
+        let slots = f64::from(self.buffer.policy.table().slots());
+        let is_large = |blocks: u32| f64::from(blocks) / slots > self.swap.config.swap_above;
+        candidates.extend(self.buffered_blocks().into_iter().filter(|(_, blocks)| is_large(*blocks)).map(|of| of.0));
+        let zones = &self.buffer.zones;
+        let is_vetoed = |native: u32| self.swap.reads.get(native as usize).is_some_and(|reads| *reads > 0);
+        candidates.retain(|native| !is_vetoed(*native) && !zones.is_conventional(zones.physical(*native)));
         self.swap.candidates = candidates;
         self.swap.partners = self.idle_conventional();
         self.swap.reads.fill(0);
@@ -156,8 +183,7 @@ impl<P: Policy> ZoneAlloy<P> {
     fn idle_conventional(&self) -> Vec<u32> {
         let zones = &self.buffer.zones;
         let conventional = (0..self.realms.all_conventional()).filter_map(|zone| zones.owner(zone));
-        let mut idle: Vec<u32> =
-            conventional.filter(|native| self.swap.written[*native as usize] <= self.swap.begun).collect();
+        let mut idle: Vec<u32> = conventional.filter(|native| self.swap.is_idle(*native)).collect();
         idle.sort_by_key(|native| self.swap.written[*native as usize]);
         idle
     }
@@ -172,13 +198,15 @@ impl<P: Policy> ZoneAlloy<P> {
     }
 
     /// Begins to exchange a zone whose turn to leave the buffer has come: its partner starts to move. Without a partner,
-    /// or an empty zone for it, the zone is one like all others from now on.
+    /// or an empty zone for it, the zone is one like all others for now.
     pub(super) fn begin_swap(&mut self, native: u32, plan: &mut Plan) -> Step {
-        self.swap.candidates.remove(&native);
         // A zone that a swap left vacant lacks among the empty ones until it is taken: a conversion can do without one.
         let has_vacant = self.buffer.zones.has_vacant();
         let partner = if has_vacant { None } else { self.take_partner(native) };
         let target = partner.and_then(|_| self.buffer.zones.take_spare());
+        if target.is_some() || !self.swap.config.keep_candidates {
+            self.swap.candidates.remove(&native);
+        }
         self.put_apart();
         match (partner, target) {
             (Some(partner), Some(target)) => {
@@ -186,23 +214,31 @@ impl<P: Policy> ZoneAlloy<P> {
                 self.begin_relocation(Relocation::new(partner, target, true));
                 self.swap_on(plan)
             }
-            _ => Step::More,
+            _ => {
+                self.buffer.apart.remove(&native);
+                Step::More
+            }
         }
     }
 
-    /// Takes the conventional zone to exchange `native` with off the list, unless it has been written since or lies in
-    /// a conventional zone no more.
+    /// Takes the conventional zone to exchange `native` with off the list. One that lies in a conventional zone no more
+    /// is listed in vain, and so is one that has been written since if that counts.
     fn take_partner(&mut self, native: u32) -> Option<u32> {
-        let still_idle: Vec<u32> = self.idle_conventional();
-        self.swap.partners.retain(|partner| still_idle.contains(partner));
         let zones = &self.buffer.zones;
+        let mut partners = std::mem::take(&mut self.swap.partners);
+        partners.retain(|partner| {
+            let is_partner = self.swap.config.keep_partners || self.swap.is_idle(*partner);
+            is_partner && zones.is_conventional(zones.physical(*partner))
+        });
         let realm = |native: u32| self.realms.realm_of(zones.physical(native));
         let distance = |partner: &u32| realm(*partner).abs_diff(realm(native));
         let at = match self.swap.config.partner {
-            Partner::Oldest => (!self.swap.partners.is_empty()).then_some(0),
-            Partner::Nearest => (0..self.swap.partners.len()).min_by_key(|i| distance(&self.swap.partners[*i])),
+            Partner::Oldest => (!partners.is_empty()).then_some(0),
+            Partner::Nearest => (0..partners.len()).min_by_key(|i| distance(&partners[*i])),
         };
-        at.map(|at| self.swap.partners.remove(at))
+        let partner = at.map(|at| partners.remove(at));
+        self.swap.partners = partners;
+        partner
     }
 
     /// Plans the next step of a swap: of the partner's way, or the first of the candidate's.

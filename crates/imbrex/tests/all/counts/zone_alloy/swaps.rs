@@ -11,6 +11,10 @@ pub struct Choice {
     pub above: f64,
     pub nearest: bool,
     pub veto_reads: bool,
+    /// Whether what is written before the first block is buffered counts.
+    pub from_disk: bool,
+    pub keep_partners: bool,
+    pub keep_candidates: bool,
 }
 
 pub struct Swaps {
@@ -23,6 +27,8 @@ pub struct Swaps {
     last: Vec<u64>,
     writes: u64,
     listed_at: u64,
+    /// Whether a block was buffered yet.
+    has_begun: bool,
     /// By native zone, blocks read less blocks written since the lists were made.
     read_more: Vec<i64>,
 }
@@ -42,7 +48,8 @@ impl Swaps {
     pub fn new(choice: Choice, slots: u64, zones: u64) -> Self {
         let (last, read_more) = (vec![0; zones as usize], vec![0; zones as usize]);
         let (candidates, partners) = (BTreeSet::new(), Vec::new());
-        Self { choice, slots, laps: 0, candidates, partners, last, writes: 0, listed_at: 0, read_more }
+        let has_begun = choice.from_disk;
+        Self { choice, slots, laps: 0, candidates, partners, last, writes: 0, listed_at: 0, has_begun, read_more }
     }
 
     /// It begins again, and has seen no write and no read.
@@ -66,6 +73,10 @@ impl Swaps {
 
     /// Makes the lists if the head has gone round since; `buffered` says how many blocks of a zone are.
     pub fn note(&mut self, laps: u64, place: &[Place], buffered: impl Fn(u64) -> u64) {
+        self.has_begun = self.has_begun || (0..place.len() as u64).any(|zone| buffered(zone) > 0);
+        if !self.has_begun {
+            self.listed_at = self.writes;
+        }
         if !self.choice.swap || laps == self.laps {
             return;
         }
@@ -73,9 +84,11 @@ impl Swaps {
         let is_candidate = |zone: u64| {
             let is_vetoed = self.choice.veto_reads && self.read_more[zone as usize] > 0;
             let share = buffered(zone) as f64 / self.slots as f64;
-            matches!(place[zone as usize], Place::Sequential(_)) && share > self.choice.above && !is_vetoed
+            let is_large = buffered(zone) > 0 && share > self.choice.above;
+            let is_kept = self.choice.keep_candidates && self.candidates.contains(&zone);
+            matches!(place[zone as usize], Place::Sequential(_)) && (is_large || is_kept) && !is_vetoed
         };
-        self.candidates = (0..place.len() as u64).filter(|zone| buffered(*zone) > 0 && is_candidate(*zone)).collect();
+        self.candidates = (0..place.len() as u64).filter(|zone| is_candidate(*zone)).collect();
         self.partners = self.idle(place);
         self.listed_at = self.writes;
         self.read_more.fill(0);
@@ -101,16 +114,22 @@ impl Swaps {
         if self.partners.is_empty() { BTreeSet::new() } else { self.candidates.clone() }
     }
 
-    /// The turn of a candidate has come: its partner, if one is still idle. Neither is listed any more.
+    /// The turn of a candidate has come: its partner, if one is there. Those that are swapped are listed no more.
     pub fn take_partner(&mut self, zone: u64, place: &[Place], shape: &Shape) -> Option<u64> {
-        self.candidates.remove(&zone);
         let idle = self.idle(place);
-        self.partners.retain(|partner| idle.contains(partner));
+        let is_partner = |partner: &u64| match self.choice.keep_partners {
+            true => matches!(place[*partner as usize], Place::Conventional(_)),
+            false => idle.contains(partner),
+        };
+        self.partners.retain(is_partner);
         let distance = |partner: &u64| place[*partner as usize].distance(place[zone as usize], shape);
         let partner = match self.choice.nearest {
             true => self.partners.iter().copied().min_by_key(distance),
             false => self.partners.first().copied(),
         };
+        if partner.is_some() || !self.choice.keep_candidates {
+            self.candidates.remove(&zone);
+        }
         self.partners.retain(|other| Some(*other) != partner);
         partner
     }
