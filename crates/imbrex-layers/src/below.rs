@@ -49,9 +49,30 @@ impl BelowConfig {
     }
 }
 
+/// Refuses a cache of `blocks` blocks that is larger than the `home` blocks behind it. Volumes that exist are served
+/// whatever their cache has.
+///
+/// # Errors
+/// [`ConfigError::Space`] says how large it may be.
+pub fn check_cache(layer: &LayerInfo, blocks: u32, home: u64) -> Result<(), ConfigError> {
+    if u64::from(blocks) <= home {
+        return Ok(());
+    }
+    let reason = format!("a cache of {blocks} blocks is larger than the disk behind it, which has {home}");
+    Err(ConfigError::Space { layer: layer.name, reason: format!("{reason}; choose a smaller one with --buffer") })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cache_may_be_as_large_as_the_disk_and_no_larger() {
+        let layer = crate::find("lru-cache").unwrap();
+        assert!(check_cache(layer, 100, 100).is_ok());
+        let refused = check_cache(layer, 101, 100).unwrap_err().to_string();
+        assert!(refused.contains("101 blocks is larger than the disk behind it, which has 100;"), "{refused}");
+    }
 
     #[test]
     fn the_layers_below_are_chosen_by_these_keys() {

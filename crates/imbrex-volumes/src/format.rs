@@ -46,7 +46,7 @@ pub struct Format {
     #[arg(long = "capacity", value_name = "SIZE", value_parser = size)]
     capacities: Vec<u64>,
     /// The persistent buffer, or the cache: a size, blocks such as 4096blocks, or a percentage of the drive; without it
-    /// all the room there is
+    /// all the room there is, of a cache no more than the disk has
     #[arg(long, value_name = "SIZE|BLOCKS|PERCENT")]
     buffer: Option<BufferSize>,
     /// Blocks of each copy of the journal; without it as many as the layer needs, or more where the drive has room

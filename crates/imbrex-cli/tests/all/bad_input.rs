@@ -45,6 +45,8 @@ const WRONG: &[(&str, i32, &str)] = &[
     ("--drive conventional-7200", 1, "layer in-place does not fit the drive: it needs sequential zones"),
     ("--buffer 1e300%", 1, "more than a buffer holds; choose a smaller one"),
     ("--buffer 4TiB", 1, "a buffer of 1073741824 blocks must be at least 1 and fit the"),
+    ("--layers pore --drive small-banded --buffer 1GiB", 1, "blocks is larger than the disk behind it, which has"),
+    ("--drive tiny-zoned --layers log-greedy --set log-greedy.buffer_bands=90", 1, "blocks, and the host has"),
     ("--drive tiny-zoned", 1, "ends beyond the layer's capacity"),
     ("--drive tiny-zoned --as-live --beyond wrap", 1, "superblocks of"),
     ("nonsense", 1, "there is no file and no built-in workload nonsense"),
@@ -164,6 +166,12 @@ fn other_commands_refuse_too() {
     refused("trace stat zipf --cache 101%", 2, "write a percentage of the distinct offsets, such as 10%");
     refused("trace stat zipf --buffer much", 2, "'much' is no buffer size");
     refused("simulate", 2, "unrecognized subcommand");
+    let replay = "replay uniform --drive small-hybrid --buffer 8MiB --beyond wrap --requests 100";
+    let grown = |asked: &str, message: &str| refused(&format!("{replay} --layer zone-alloy {asked}"), 1, message);
+    grown("--extend 1GiB@1", "1GiB cannot be added: 76MiB are left until all realms are sequential that can be");
+    grown("--extend 40MiB@1 --extend 40MiB@50", "40MiB cannot be added: 36MiB are left until");
+    grown("--extend 76MiB@1 --extend 4MiB@50", "nothing can be added any more: all realms are sequential");
+    grown("--extend 4MiB@1 --extend 4MiB@100", "it comes after the 100 requests of the trace");
 }
 
 /// A Python that cannot be started, and one that finds nothing.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use imbrex::buffer_size::BufferSize;
 use imbrex::layer::Condition;
-use imbrex::layers::below::{BelowConfig, DISK_LAYER, FLASH_LAYER};
+use imbrex::layers::below::{BelowConfig, DISK_LAYER, FLASH_LAYER, check_cache};
 use imbrex::layers::{self, LayerInfo};
 use imbrex::media::Media;
 use imbrex::perform::{GATHER, JournalLength, Setup, Stack};
@@ -28,7 +28,7 @@ pub struct FormatOptions<'a> {
     /// The fields of its configuration.
     pub config: &'a toml::Table,
     /// Its persistent buffer, as a size or as a part of the drive; all the room there is if nothing is said. For a
-    /// cache, this is the cache.
+    /// cache, this is the cache, and no more than the disk has.
     pub buffer: Option<BufferSize>,
     /// Blocks of each copy of the journal; as many as the map needs if nothing is said.
     pub journal_blocks: Option<u32>,
@@ -226,7 +226,8 @@ fn layered(
     let journal = JournalLength::chosen(*journal_blocks, 0);
     let above = with_journal(layer, config, journal, block_bytes, |layered| {
         let left = capacities[0].saturating_sub(COPIES as u64 * u64::from(layered.journal_blocks));
-        layered.buffer_blocks = blocks(wanted.unwrap_or(left))?;
+        layered.buffer_blocks = blocks(wanted.unwrap_or(left.min(capacities[1])))?;
+        check_cache(layer, layered.buffer_blocks, capacities[1])?;
         setup::above_all(layered, &capacities, block_bytes, identity)
     })?;
     Ok((vec![on_flash, on_disk], Some(above)))

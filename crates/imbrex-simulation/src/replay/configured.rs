@@ -13,7 +13,7 @@ use imbrex_core::drive::DrivePreset;
 use imbrex_core::recording::Recording;
 use imbrex_core::space::{Home, METADATA_COPIES, Space};
 use imbrex_engine::JournalLength;
-use imbrex_layers::below::BelowConfig;
+use imbrex_layers::below::{BelowConfig, check_cache};
 use imbrex_layers::{self as layers, ConfigError, LayerInfo};
 
 /// How often a drive is enlarged before it is given up to find one that is large enough.
@@ -46,6 +46,7 @@ impl Configured<'_> {
         let below = BelowConfig::read(layer, config)?;
         flash(self, &below, drive, options)?;
         let home = home(&below, drive, options)?;
+        check_cache(layer, buffer_blocks, home)?;
         let built = layer.build(&cache_space(buffer_blocks, home), config)?;
         bands::check(layer, &*built, options)?;
         Ok(built.capacity())
@@ -113,6 +114,9 @@ impl Configured<'_> {
     /// When the layer or the disk refuses.
     pub fn simulation(&self, disk: Device, options: &ReplayOptions) -> Result<Simulation, ReplayError> {
         let whole = whole(&disk, self.buffer_blocks);
+        if let Some(home) = whole.home {
+            check_cache(self.layer, self.buffer_blocks, home.blocks)?;
+        }
         let (built, journal_blocks) = build(self.layer, self.config, &whole, disk.block_bytes(), options)?;
         drop(built);
         let options = ReplayOptions { journal_blocks, ..options.clone() };

@@ -197,6 +197,14 @@ impl LogConfig {
         if capacity == 0 {
             return misfit(format!("{physical} blocks leave none for the host; choose a smaller spare_fraction"));
         }
+        let buffered = u64::from(self.buffer_bands) * band;
+        if buffered > capacity {
+            return misfit(format!(
+                "buffer_bands = {} are {buffered} blocks, and the host has {capacity}; choose at most {}",
+                self.buffer_bands,
+                capacity / band
+            ));
+        }
         Ok((zones, capacity))
     }
 }
