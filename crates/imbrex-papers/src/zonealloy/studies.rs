@@ -40,6 +40,13 @@ pub const STUDIES: &[Study] = &[
         figures: &[shown("latency", Metric::Latency), REWRITES, SWAPS],
     },
     Study {
+        name: "readings",
+        title: "Zones that are busy because the disk was filled, and such that stay listed (not in the paper)",
+        workloads: &["proj_0", "prn_1", "src1_0"],
+        variants: &[LOOP_BACK, ZONE_ALLOY, "filling counts", "partners stay", "candidates stay"],
+        figures: &[REWRITES, SWAPS],
+    },
+    Study {
         name: "reads",
         title: "Zone-Swap on a volume that is mostly read (not in the paper)",
         workloads: READ,
