@@ -193,7 +193,11 @@ impl FullMap {
     /// Forgets where the blocks of `at` lie; `changed` as in [`FullMap::assign`].
     pub fn remove(&mut self, at: Extent<Lba>, mut changed: impl FnMut(u32, u32)) {
         self.leave(at, &mut changed);
-        self.places.set_run(at.start.0, at.blocks, NONE);
+        if at.blocks == 1 {
+            self.places.set(at.start.0, NONE);
+        } else {
+            self.places.set_run(at.start.0, at.blocks, NONE);
+        }
     }
 
     /// Counts the blocks of `at` off the units they lie in.

@@ -145,10 +145,11 @@ impl PagedMap {
     #[inline]
     pub fn set(&mut self, at: u64, value: u64) {
         let (page, offset) = place(at);
-        if let Page::Each(values) = &mut self.pages[page]
-            && value != NONE
-        {
+        if let Page::Each(values) = &mut self.pages[page] {
             values.set(offset, value);
+            if values.set == 0 {
+                self.pages[page] = Page::Empty;
+            }
         } else {
             self.set_run(at, 1, value);
         }

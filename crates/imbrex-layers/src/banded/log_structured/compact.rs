@@ -9,7 +9,7 @@ use super::READ_THROUGH;
 use super::bands::{Role, Streams};
 use super::config::Sequence;
 use super::roles::becomes;
-use super::separation::MOST_STREAMS;
+use super::separation::{COLD, MOST_STREAMS};
 use super::times::Written;
 use crate::parts::full_map::TOGETHER;
 use crate::parts::heat::HeatOrder;
@@ -144,6 +144,15 @@ impl Compaction {
     }
 }
 
+/// How many of these blocks, at most `most`, lay behind each other, follow each other and go to one stream.
+fn run(moving: &[Moving], most: u32) -> u32 {
+    let first = moving[0];
+    let follows = |(i, m): &(u32, &Moving)| {
+        m.offset == first.offset + i && m.lba.0 == first.lba.0 + u64::from(*i) && m.stream == first.stream
+    };
+    (0..).zip(moving).take(most as usize).take_while(follows).count() as u32
+}
+
 impl LogStructured {
     /// Begins a compaction while the host waits; it goes on in the host's open bands.
     pub(super) fn begin_pressed(&mut self, plan: &mut Plan) -> bool {
@@ -207,13 +216,14 @@ impl LogStructured {
         }
         let (bands, map, cooling) = (&self.bands, &self.bands.map, self.heat.cooling);
         let by_heat = self.config.sequence == Sequence::Heat;
+        let is_apart = bands.separation().streams() > 1;
         let (first, moving) = (map.place(band, 0), &mut self.compaction.moving);
         let before = number * self.bands.blocks();
         let known = |lba| bands.known.prefetch(lba);
         map.holders(first, self.bands.written(band), known, |lba, slot| {
             if map.get(lba) == Some(slot) {
                 let heat = if by_heat { bands.known.heat(lba) } else { 0 };
-                let stream = bands.stream_of_moved(lba, band, cooling);
+                let stream = if is_apart { bands.stream_of_moved(lba, band, cooling) } else { COLD };
                 moving.push(Moving { lba, slot, offset: before + (slot - first) as u32, heat, stream });
             }
         });
@@ -255,12 +265,12 @@ impl LogStructured {
         let ram = self.ram_of(self.compaction.moving[self.compaction.done]);
         let Compaction { moving, done, window, .. } = &mut self.compaction;
         let first = moving[*done];
-        let band = self.bands.map.locate(first.slot).0;
+        let band = self.bands.blocks();
+        let band_end = (first.offset / band + 1) * band;
         let mut last = first;
         let mut read = 1;
         for next in &moving[*done + 1..window.end] {
-            let is_of_one = self.bands.map.locate(next.slot).0 == band;
-            if !is_of_one || next.offset - last.offset > READ_THROUGH || next.offset - first.offset >= most {
+            if next.offset >= band_end || next.offset - last.offset > READ_THROUGH || next.offset - first.offset >= most {
                 break;
             }
             last = *next;
@@ -299,17 +309,15 @@ impl LogStructured {
         let Some(target) = self.open_target(first.stream, plan) else { return 0 };
         let (slot, room) = self.bands.room(target);
         let rest = &self.compaction.moving[self.compaction.done..self.compaction.window.end];
-        let follows = |(i, m): &(u32, &Moving)| {
-            m.offset == first.offset + i && m.lba.0 == first.lba.0 + u64::from(*i) && m.stream == first.stream
-        };
-        let run = (0..).zip(rest).take(most.min(room) as usize).take_while(follows).count() as u32;
+        let run = run(rest, most.min(room));
         self.compaction.done += run as usize;
         let (at, to) = (Extent::new(first.lba, run), self.bands.block(slot));
         plan.copy(Place::At(self.ram_of(first)), Place::At(to), run, Why::Migrate);
         plan.record(Record::Map { at, to });
         if self.without_spare() {
-            self.map(at, slot, Written::Before(self.compaction.youngest));
+            // While they lie nowhere no band counts them as hot ones.
             self.bands.cool(at, self.heat.cooling);
+            self.map(at, slot, Written::Before(self.compaction.youngest));
         } else {
             self.bands.wrote(at, slot);
         }
@@ -339,10 +347,12 @@ impl LogStructured {
 
     /// Plans that the victims are reset while their blocks are in RAM.
     fn empty_victims(&mut self, plan: &mut Plan) {
-        for i in 0..self.compaction.moving.len() {
-            let at = Extent::new(self.compaction.moving[i].lba, 1);
+        let mut rest = &self.compaction.moving[..];
+        while let Some(first) = rest.first() {
+            let at = Extent::new(first.lba, run(rest, u32::MAX));
             plan.record(Record::Unmap(at));
             self.bands.remove(at);
+            rest = &rest[at.blocks as usize..];
         }
         self.abandon_victims(plan);
     }
