@@ -9,7 +9,7 @@ use super::series::Standing;
 use super::simulation::Simulation;
 
 /// Requests between two calls of the observer; a power of two.
-const PROGRESS_EVERY: u64 = 1 << 16;
+const PROGRESS_EVERY: u64 = 1 << 12;
 
 impl Simulation {
     /// Tells the observer what there is to tell after `served`.

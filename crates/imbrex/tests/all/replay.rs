@@ -136,7 +136,7 @@ fn an_observer_can_stop_a_replay() {
     let trace = (0..70_000).map(|i| request(0, READ, i % 512, 1)).collect();
     let simulation = simulate(find("conventional").unwrap(), "", 0, &ReplayOptions::default()).unwrap();
     let stopped = simulation.run(&mut Listed::new(trace), &mut Watch { stop: true, ..Watch::default() });
-    assert!(matches!(stopped, Err(ReplayError::Stopped { requests: 65_536 })));
+    assert!(matches!(stopped, Err(ReplayError::Stopped { requests: 4096 })));
 }
 
 /// What a wrong layer does wrong.

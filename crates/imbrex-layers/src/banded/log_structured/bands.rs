@@ -4,7 +4,7 @@ mod content;
 
 use super::config::{Cooling, HeatConfig, LogConfig, Weights};
 use super::known::{Asked, Known};
-use super::score::{Closed, Score};
+use super::score::{Closed, Needed, Score};
 use super::separation::{COLD, MOST_STREAMS, Separation};
 use super::times::Written;
 use crate::parts::full_map::FullMap;
@@ -267,15 +267,14 @@ impl Bands {
         }
     }
 
-    /// The candidate to compact next, if compacting candidates can gain a slot at all; if it `must_gain`, one whose
-    /// compaction does, where the score looks at that.
-    pub fn best(&mut self, must_gain: bool) -> Option<u32> {
+    /// The candidate to compact next, if that gains what is needed.
+    pub fn best(&mut self, needed: Needed) -> Option<u32> {
         let (pool, map, full) = (&self.pool, &self.map, self.zones.zone_blocks);
         let Known { ages, times, .. } = &mut self.known;
         if let Some(ages) = ages {
             pool.by_age().for_each(|band| ages.refresh(band, full, map, times));
         }
-        self.score.best(&Closed { pool, map, known: &self.known, full, must_gain })
+        self.score.best(&Closed { pool, map, known: &self.known, full, needed })
     }
 
     /// The live blocks of the closed band with the fewest, where they are kept by that. A disk without closed bands gains

@@ -9,6 +9,7 @@ use super::READ_THROUGH;
 use super::bands::{Role, Streams};
 use super::config::Sequence;
 use super::roles::becomes;
+use super::score::Needed;
 use super::separation::{COLD, MOST_STREAMS};
 use super::times::Written;
 use crate::parts::full_map::TOGETHER;
@@ -191,7 +192,7 @@ impl LogStructured {
         let room = if self.without_spare() { u64::MAX } else { u64::from(spare) * u64::from(self.bands.blocks()) };
         let mut live = 0;
         while self.compaction.victims.len() < self.config.compact_bands as usize
-            && let Some(band) = self.bands.best(self.must_gain())
+            && let Some(band) = self.bands.best(self.needed())
         {
             live += u64::from(self.bands.live(band));
             if live > room {
@@ -202,11 +203,16 @@ impl LogStructured {
         }
     }
 
-    /// Whether the next victim must have a dead block: with spare bands each, and else the last if no other has.
-    fn must_gain(&self) -> bool {
+    /// What the next victim has to gain: with spare bands each gains something, and else one of them does.
+    fn needed(&self) -> Needed {
         let victims = &self.compaction.victims;
         let is_last = victims.len() + 1 == self.config.compact_bands as usize;
-        !self.without_spare() || is_last && victims.iter().all(|&band| self.bands.live(band) == self.bands.blocks())
+        match victims.iter().any(|&band| self.bands.live(band) < self.bands.blocks()) {
+            _ if !self.without_spare() => Needed::Own,
+            true => Needed::Nothing,
+            false if is_last => Needed::Own,
+            false => Needed::Any,
+        }
     }
 
     /// Adds the live blocks of a band, the `number`-th victim.
@@ -270,7 +276,8 @@ impl LogStructured {
         let mut last = first;
         let mut read = 1;
         for next in &moving[*done + 1..window.end] {
-            if next.offset >= band_end || next.offset - last.offset > READ_THROUGH || next.offset - first.offset >= most {
+            if next.offset >= band_end || next.offset - last.offset > READ_THROUGH || next.offset - first.offset >= most
+            {
                 break;
             }
             last = *next;

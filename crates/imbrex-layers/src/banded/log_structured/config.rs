@@ -38,6 +38,18 @@ pub enum Equal {
     Lowest,
 }
 
+/// Which of two bands with equally few live blocks `log-greedy` takes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fewest {
+    /// The one that came to that number first; of large bands, to nearly that number.
+    First,
+    /// The one closed longest ago.
+    Oldest,
+    /// The lower number, as `cold-weight` with a weight of 0 does.
+    Lowest,
+}
+
 /// What compaction leaves of the heat of the blocks that it moves.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -140,6 +152,9 @@ pub struct HeatConfig {
     /// ones and for those that were hot until they were compacted
     #[field(default = 1, samples = [1, 2, 3])]
     pub open_bands: u8,
+    /// overwrites since it was last compacted that make a block hot; the paper has 1
+    #[field(default = 1, samples = [1, 2])]
+    pub hot_from: u16,
     /// "reset" or "halve": what compaction does to the heat of blocks; the paper resets it
     #[field(default = "reset", samples = ["reset", "halve"])]
     pub cooling: Cooling,
@@ -212,9 +227,11 @@ impl LogConfig {
 impl HeatConfig {
     /// Refuses what no log can do.
     pub fn check(&self, layer: &'static str) -> Result<(), ConfigError> {
-        if !(1..=3).contains(&self.open_bands) || !(0.0..=1.0).contains(&self.oracle) {
-            let reason =
-                format!("open_bands is {}, oracle {}; choose 1 to 3, and 0 to 1", self.open_bands, self.oracle);
+        let Self { open_bands, hot_from, oracle, .. } = *self;
+        if !(1..=3).contains(&open_bands) || hot_from == 0 || !(0.0..=1.0).contains(&oracle) {
+            let reason = format!(
+                "open_bands is {open_bands}, hot_from {hot_from}, oracle {oracle}; choose 1 to 3, 1 or more, and 0 to 1"
+            );
             return wrong(layer, reason);
         }
         Ok(())

@@ -52,7 +52,7 @@ impl Known {
         Self {
             times: Times::new(by_block.then_some(capacity)),
             ages: age.map(|age: Age| Ages::new(age, bands)),
-            temperatures: (by_heat || counted > 0).then(|| Temperatures::new(capacity, hot, counted)),
+            temperatures: (by_heat || counted > 0).then(|| Temperatures::new(capacity, hot, heat.hot_from, counted)),
             lives: by_life.then(|| Lives::new(bands)),
         }
     }

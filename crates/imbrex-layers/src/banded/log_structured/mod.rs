@@ -55,8 +55,9 @@
 //!   the same bands moves no more but reads them apart later. The host goes on in the last band written.
 //! - *Reading a victim*: dead stretches of less than [`READ_THROUGH`] blocks between live ones are read along; the head
 //!   has to pass them anyway.
-//! - *Ties*: the band that came to its number of live blocks first, for large bands to its bucket of the index; under
-//!   cost–benefit the lowest number. An empty band of the lowest number is opened first.
+//! - *Ties*: the band that came to its number of live blocks first, for large bands to its bucket of the index, unless
+//!   greedy's `equal` says otherwise; under cost–benefit the lowest number. An empty band of the lowest number is opened
+//!   first.
 //! - *Draws* (`choices`, `seed`): each is from all closed bands, also those drawn before for the same victim, as in Van
 //!   Houdt's model, where a victim has i live blocks or more with the d-th power of the share of bands that do. It takes
 //!   no memory, and where d bands are many of all there are they may still miss the best one. Of equals the first drawn
@@ -64,6 +65,8 @@
 //! - *Bands without a dead block* are drawn like others, as in the model, and compacting one gains nothing. Only if the
 //!   last victim was such a band and all that are drawn are, the next in the list that has a dead block is taken
 //!   instead: so a write waits for a number of compactions that is limited, and not just probably so.
+//! - *How many bands*: without spare ones always `compact_bands`, if so many are closed: if fewer have a dead block, others
+//!   are taken too, as the paper says that so many are read.
 //! - *Bands of cold live blocks alone* may count for more than others with a dead block. With spare bands they are left
 //!   alone, since compacting them gains nothing; in the paper's set-up they are compacted, as its large weights ask for,
 //!   but one of those compacted together gains something. Which of equals: `equal`.
@@ -75,6 +78,7 @@
 //!   block's stream, and so does compaction; while the host waits they share it, and else compaction, ahead in idle
 //!   time, has one of its own, which the host goes on with. Compaction that finds no empty band for a stream goes on in
 //!   another's, and so does the host when compaction can gain nothing.
+//! - *Heat* (`hot_from`): in the paper one overwrite makes a block hot, so that one of two writes alone counts as hot.
 //! - *Cooling* (`cooling`): the paper resets heat; halving it is decay, its §6 again. `oracle` is for bounds: heat is known.
 //! - *Idle time* is not used by default; with `idle_bands`, bands are compacted until that many are empty beside the
 //!   spare ones, as long as there are as many dead blocks as a band has. Asked for, that goes on to the end. What is in
@@ -107,7 +111,7 @@ use crate::{ConfigError, LayerInfo};
 use bands::{Bands, Streams};
 use buffer::WriteBuffer;
 use compact::Compaction;
-pub(super) use config::{Age, HeatConfig, LogConfig, Weights, wrong};
+pub(super) use config::{Age, Equal, Fewest, HeatConfig, LogConfig, Weights, wrong};
 use imbrex_core::block::{Address, Extent, Lba, Pba, Request};
 use imbrex_core::contents::Contents;
 use imbrex_core::layer::{

@@ -31,8 +31,18 @@ pub(super) struct Closed<'a> {
     pub known: &'a Known,
     /// Blocks of a band.
     pub full: u32,
-    /// Whether a band without a dead block will not do.
-    pub must_gain: bool,
+    pub needed: Needed,
+}
+
+/// What compacting the next band has to gain.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Needed {
+    /// The band has a dead block, where the score looks at that.
+    Own,
+    /// It or another closed one has.
+    Any,
+    /// Nothing: another victim has one.
+    Nothing,
 }
 
 impl Score {
@@ -74,13 +84,15 @@ impl Score {
     pub(super) fn best(&mut self, closed: &Closed<'_>) -> Option<u32> {
         match self {
             Self::Fifo => closed.oldest(),
-            Self::Greedy => closed.pool.least_live().map(|(band, _)| band).filter(|&band| closed.gains(band)),
+            Self::Greedy => closed.pool.least_live().map(|(band, _)| band).filter(|&band| closed.will_do(band)),
             Self::CostBenefit(_) => {
                 closed.highest(|band, live| benefit_per_cost(live, closed.full, closed.age(band, live)))
             }
             Self::ColdWeight(weights, equal) => closed.coldest(*weights, *equal),
             Self::Closed => closed.highest(|band, live| dead_per_live(live, closed.full, closed.closed_for(band))),
-            Self::Choices(draw) => draw.best(closed.pool.drawn_from(), closed.full, |band| closed.map.live(band)),
+            Self::Choices(draw) => {
+                draw.best(closed.pool.drawn_from(), closed.needed, |band| (closed.map.live(band), closed.gains(band)))
+            }
         }
     }
 
@@ -95,6 +107,16 @@ impl Score {
 impl Closed<'_> {
     fn gains(&self, band: u32) -> bool {
         self.map.live(band) < self.full
+    }
+
+    /// Whether a band gains what is needed, where one that has no dead block is the best only if all others are such.
+    fn will_do(&self, band: u32) -> bool {
+        self.needed == Needed::Nothing || self.gains(band)
+    }
+
+    /// Whether compaction gains something, whichever band is the next.
+    fn can_gain(&self) -> bool {
+        self.needed == Needed::Nothing || self.pool.by_age().any(|band| self.gains(band))
     }
 
     fn age(&self, band: u32, live: u32) -> u64 {
@@ -113,7 +135,8 @@ impl Closed<'_> {
             let cold = live - self.known.temperatures.as_ref().map_or(0, |temperatures| temperatures.hot(band));
             (weights.score(self.full - live, cold), live)
         };
-        let candidates = (0u32..).zip(self.pool.by_age()).filter(|&(_, band)| !self.must_gain || self.gains(band));
+        let candidates =
+            (0u32..).zip(self.pool.by_age()).filter(|&(_, band)| self.needed != Needed::Own || self.gains(band));
         let valued = candidates.map(|(place, band)| (value(band), place, band));
         let best = valued.max_by(|((a, live_a), place_a, band_a), ((b, live_b), place_b, band_b)| {
             a.cmp(b).then_with(|| match equal {
@@ -122,20 +145,19 @@ impl Closed<'_> {
                 Equal::Lowest => band_b.cmp(band_a),
             })
         });
-        let can_gain = self.must_gain || self.pool.by_age().any(|band| self.gains(band));
-        best.filter(|_| can_gain).map(|(_, _, band)| band)
+        best.filter(|_| self.can_gain()).map(|(_, _, band)| band)
     }
 
     /// The band closed longest ago. It may have no dead block, but then another must.
     fn oldest(&self) -> Option<u32> {
         let oldest = self.pool.by_age().next()?;
-        self.pool.by_age().any(|band| self.gains(band)).then_some(oldest)
+        self.can_gain().then_some(oldest)
     }
 
     /// The band with the highest `value`, which is given its number and its live blocks. Only bands that have a dead
-    /// block count; of equals the lowest number is taken.
+    /// block count, unless nothing is needed; of equals the lowest number is taken.
     fn highest(&self, value: impl Fn(u32, u32) -> f64) -> Option<u32> {
-        let gaining = self.pool.by_age().filter(|&band| self.gains(band));
+        let gaining = self.pool.by_age().filter(|&band| self.will_do(band));
         let valued = gaining.map(|band| (band, value(band, self.map.live(band))));
         valued.max_by(|(a, of_a), (b, of_b)| of_a.total_cmp(of_b).then(b.cmp(a))).map(|(band, _)| band)
     }
@@ -170,19 +192,19 @@ impl Draw {
     }
 
     /// Draws bands from `closed` and takes the one with the fewest live blocks, of equals the first drawn. Nothing if
-    /// every closed band has `full` live blocks. If all drawn have and the last victim had, takes the next band in
-    /// order that has a dead block.
-    fn best(&mut self, closed: &[u32], full: u32, live: impl Fn(u32) -> u32) -> Option<u32> {
+    /// no closed band `gains`, though that is needed. If none drawn does and the last victim did not, takes the next band
+    /// in order that does. `of` gives the live blocks of a band, and whether it gains.
+    fn best(&mut self, closed: &[u32], needed: Needed, of: impl Fn(u32) -> (u32, bool)) -> Option<u32> {
         if closed.is_empty() {
             return None;
         }
         let drawn = (0..self.choices).map(|_| self.random.below(closed.len() as u64) as usize);
-        let best = drawn.min_by_key(|&place| live(closed[place]))?;
-        if live(closed[best]) < full {
+        let best = drawn.min_by_key(|&place| of(closed[place]).0)?;
+        if needed == Needed::Nothing || of(closed[best]).1 {
             return Some(closed[best]);
         }
         let mut in_turn = closed[best..].iter().chain(&closed[..best]).copied();
-        let gaining = in_turn.find(|&band| live(band) < full)?;
+        let gaining = in_turn.find(|&band| of(band).1)?;
         Some(if self.in_vain { gaining } else { closed[best] })
     }
 
@@ -204,12 +226,16 @@ mod tests {
         LIVE[band as usize]
     }
 
+    fn of(band: u32) -> (u32, bool) {
+        (live(band), live(band) < FULL)
+    }
+
     /// How often each band is the best.
     fn chosen(choices: u32) -> [f64; 6] {
         let mut draw = Draw::new(choices, 1);
         let mut counts = [0.0; 6];
         for _ in 0..60_000 {
-            counts[draw.best(&CLOSED, FULL, live).unwrap() as usize] += 1.0 / 60_000.0;
+            counts[draw.best(&CLOSED, Needed::Any, of).unwrap() as usize] += 1.0 / 60_000.0;
         }
         counts
     }
@@ -235,14 +261,15 @@ mod tests {
         let mut draw = Draw::new(1, 1);
         let mut in_vain = 0;
         for _ in 0..1000 {
-            let band = draw.best(&CLOSED, FULL, live).unwrap();
+            let band = draw.best(&CLOSED, Needed::Any, of).unwrap();
             let has_dead = live(band) < FULL;
             assert!(has_dead || in_vain == 0, "band {band}");
             in_vain = u32::from(!has_dead);
             draw.took(has_dead);
         }
-        assert_eq!(draw.best(&[1, 5, 3], FULL, live), None);
-        assert_eq!(draw.best(&[], FULL, live), None);
+        assert_eq!(draw.best(&[1, 5, 3], Needed::Any, of), None);
+        assert!(draw.best(&[1, 5, 3], Needed::Nothing, of).is_some(), "another victim gains");
+        assert_eq!(draw.best(&[], Needed::Nothing, of), None);
     }
 
     #[test]

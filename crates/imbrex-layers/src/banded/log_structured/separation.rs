@@ -16,7 +16,8 @@
 //!   closed band has a dead block the stream takes the open band of the first stream that has one.
 //! - Bands that compaction fills are closed when it ends, in the order in which it began to write to them. Without
 //!   spare bands each is closed when its stream goes on with another, and the last ones at the end, stream by stream.
-//! - No band is taken as a victim, be it the first or a further one, unless one of those closed has a dead block.
+//! - No band is taken as a victim unless one of those closed has a dead block, or a victim does and there are no spare
+//!   bands.
 
 use super::lives;
 

@@ -16,6 +16,8 @@ pub(super) struct Temperatures {
     /// The blocks below this one are hot and all others cold, whatever the host writes; 0 if it is not known which are
     /// hot.
     known: u64,
+    /// Overwrites that leave a block cold.
+    cold: u32,
     /// How many hot blocks live on each band; empty if that is not needed.
     hot: Vec<u32>,
 }
@@ -26,28 +28,29 @@ impl Temperatures {
         self.heat.memory() + Memory::room::<u32>(self.hot.len() as u64)
     }
 
-    /// All of `capacity` blocks are cold, or those from the first `known` ones on if these are known to be hot.
-    /// `counted` bands have their hot blocks counted, none or all.
-    pub fn new(capacity: u64, known: u64, counted: u32) -> Self {
-        Self { heat: Heat::new(capacity), known, hot: vec![0; counted as usize] }
+    /// All of `capacity` blocks are cold, or those from the first `known` ones on if these are known to be hot. As many
+    /// overwrites as `hot_from` make one hot. `counted` bands have their hot blocks counted, none or all.
+    pub fn new(capacity: u64, known: u64, hot_from: u16, counted: u32) -> Self {
+        let cold = u32::from(hot_from.saturating_sub(1));
+        Self { heat: Heat::new(capacity), known, cold, hot: vec![0; counted as usize] }
     }
 
-    /// How often the block was overwritten since it was cooled.
+    /// How often the block was overwritten since it was cooled, beyond what leaves it cold.
     #[inline]
     pub fn of(&self, lba: Lba) -> u32 {
-        if self.known > 0 { u32::from(lba.0 < self.known) } else { self.heat.get(lba.0) }
+        if self.known > 0 { u32::from(lba.0 < self.known) } else { self.heat.get(lba.0).saturating_sub(self.cold) }
     }
 
     /// What `cooling` leaves of that: everything if it is known.
     pub fn left(&self, lba: Lba, cooling: Cooling) -> u32 {
-        let heat = self.of(lba);
-        if self.known > 0 { heat } else { cooling.leaves(heat) }
+        if self.known > 0 { self.of(lba) } else { cooling.leaves(self.heat.get(lba.0)).saturating_sub(self.cold) }
     }
 
     /// Whether a write by the host leaves the block hot: it overwrites one that `map` knows.
     #[inline]
     pub fn will_be_hot(&self, lba: Lba, map: &FullMap) -> bool {
-        self.of(lba) > 0 || self.known == 0 && map.get(lba).is_some()
+        let is_overwritten = || self.known == 0 && map.get(lba).is_some() && self.heat.get(lba.0) + 1 > self.cold;
+        self.of(lba) > 0 || is_overwritten()
     }
 
     /// Reads how hot a block is, for the effect on the cache.
@@ -67,7 +70,7 @@ impl Temperatures {
         if self.known > 0 {
             return;
         }
-        if self.of(lba) == 0
+        if self.heat.get(lba.0) == self.cold
             && let Some(hot) = self.count_of(lba, map)
         {
             *hot += 1;
@@ -85,8 +88,8 @@ impl Temperatures {
             {
                 *hot -= 1;
             }
-            if left < heat {
-                self.heat.cool(lba.0, left);
+            if self.known == 0 {
+                self.heat.cool(lba.0, cooling.leaves(self.heat.get(lba.0)));
             }
         }
     }
@@ -150,8 +153,26 @@ mod tests {
     }
 
     #[test]
+    fn a_block_is_hot_from_so_many_overwrites_on() {
+        let (mut map, mut temperatures) = (FullMap::new(4, 1, 4), Temperatures::new(4, 0, 3, 1));
+        map.set(at(0, 4), 0, |_, _| {});
+        let heats = (0..5).map(|_| {
+            let (will, counted) = (temperatures.will_be_hot(Lba(1), &map), temperatures.hot(0));
+            temperatures.raise(Lba(1), &map);
+            temperatures.check(&map).expect("counts are kept in step");
+            (will, counted, temperatures.of(Lba(1)))
+        });
+        let heats: Vec<_> = heats.collect();
+        assert_eq!(heats, [(false, 0, 0), (false, 0, 0), (true, 0, 1), (true, 1, 2), (true, 1, 3)]);
+        temperatures.cool(at(0, 4), &map, Cooling::Halve);
+        assert_eq!((temperatures.of(Lba(1)), temperatures.hot(0)), (0, 0), "two overwrites are left of five");
+        temperatures.raise(Lba(1), &map);
+        assert_eq!((temperatures.of(Lba(1)), temperatures.hot(0)), (1, 1));
+    }
+
+    #[test]
     fn hot_blocks_are_counted_where_they_live() {
-        let (mut map, mut temperatures) = (FullMap::new(8, 2, 4), Temperatures::new(8, 0, 2));
+        let (mut map, mut temperatures) = (FullMap::new(8, 2, 4), Temperatures::new(8, 0, 1, 2));
         let mut put = |temperatures: &mut Temperatures, blocks: Extent<Lba>, slot: u64| {
             temperatures.relocate(blocks, &map, Some(map.locate(slot).0));
             map.set(blocks, slot, |_, _| {});

@@ -15,53 +15,58 @@ impl Log {
         }
     }
 
-    fn gains(&self, band: usize) -> bool {
+    pub fn gains(&self, band: usize) -> bool {
         self.bands[band].live < self.band_blocks
     }
 
-    /// The best closed band, if one of them has a dead block; `must_gain` if it must itself, where the layer's rule does
-    /// not see to that.
-    pub fn best(&mut self, must_gain: bool) -> Option<usize> {
-        if !self.closed.iter().any(|&band| self.gains(band)) {
-            return None;
-        }
-        Some(match self.set.layer {
+    /// The best closed band; `must_gain` if it must have a dead block, where the layer's rule does not see to that, and
+    /// `has_gained` if another victim has one, so that any will do.
+    pub fn best(&mut self, must_gain: bool, has_gained: bool) -> usize {
+        match self.set.layer {
             "log-fifo" => self.closed[0],
             "log-greedy" => self.fewest_live(),
-            "log-cost-benefit" => self.most_benefit(),
-            "log-choices" => self.drawn(),
+            "log-cost-benefit" => self.most_benefit(has_gained),
+            "log-choices" => self.drawn(has_gained),
             "cold-weight" | "tuned-weight" => self.most_weight(must_gain),
-            "sepbit" => self.most_dead_for_long(),
+            "sepbit" => self.most_dead_for_long(has_gained),
             other => panic!("{other} has no model"),
-        })
+        }
     }
 
     fn fewest_live(&self) -> usize {
-        let tie = |band: usize| if self.set.equal == "lowest" { band as u64 } else { self.bands[band].since };
-        let by_live = |&band: &usize| (self.bands[band].live, tie(band));
-        self.closed.iter().copied().min_by_key(by_live).expect("a band is closed")
+        let by_live = |&(closed, &band): &(usize, &usize)| {
+            let tie = match self.set.equal.as_str() {
+                "lowest" => band as u64,
+                "oldest" => closed as u64,
+                _ => self.bands[band].since,
+            };
+            (self.bands[band].live, tie)
+        };
+        let fewest = self.closed.iter().enumerate().min_by_key(by_live);
+        fewest.map(|(_, &band)| band).expect("a band is closed")
     }
 
     /// The most (1 − u)·age / (1 + u); the lower number of two.
-    fn most_benefit(&self) -> usize {
-        self.most(|band| {
+    fn most_benefit(&self, all: bool) -> usize {
+        self.most(all, |band| {
             let (live, age) = (self.bands[band].live, self.written - self.time(band));
             ((self.band_blocks - live) as f64) * age as f64 / ((self.band_blocks + live) as f64)
         })
     }
 
     /// The most (1 − u)/u · √age since it was closed, without end if nothing lives there; the lower number of two.
-    fn most_dead_for_long(&self) -> usize {
-        self.most(|band| {
+    fn most_dead_for_long(&self, all: bool) -> usize {
+        self.most(all, |band| {
             let (live, age) = (self.bands[band].live, self.written - self.bands[band].closed);
             let dead = self.band_blocks - live;
             if live == 0 { f64::INFINITY } else { dead as f64 / live as f64 * (age as f64).sqrt() }
         })
     }
 
-    /// Of those with a dead block that of the highest value; the lower number of two.
-    fn most(&self, value: impl Fn(usize) -> f64) -> usize {
-        let candidates = self.closed.iter().copied().filter(|&band| self.gains(band)).map(|band| (value(band), band));
+    /// Of those with a dead block, or of all, that of the highest value; the lower number of two.
+    fn most(&self, all: bool, value: impl Fn(usize) -> f64) -> usize {
+        let candidates = self.closed.iter().copied().filter(|&band| all || self.gains(band));
+        let candidates = candidates.map(|band| (value(band), band));
         let best = candidates.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         best.expect("a band has a dead block").1
     }
@@ -86,12 +91,12 @@ impl Log {
 
     /// The fewest live blocks of some drawn at random, the first drawn of two. If none of them has a dead block, and
     /// the last victim had none, the next that has one.
-    fn drawn(&mut self) -> usize {
+    fn drawn(&mut self, has_gained: bool) -> usize {
         let closed = self.closed.clone();
         let drawn: Vec<usize> =
             (0..self.set.choices).map(|_| self.random.below(closed.len() as u64) as usize).collect();
         let place = drawn.into_iter().min_by_key(|&place| self.bands[closed[place]].live).expect("one is drawn");
-        if self.gains(closed[place]) || self.last_gained {
+        if has_gained || self.gains(closed[place]) || self.last_gained {
             return closed[place];
         }
         let mut in_turn = closed[place..].iter().chain(&closed[..place]).copied();

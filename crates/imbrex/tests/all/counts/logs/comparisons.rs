@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::log::Counts;
-use super::settings::Settings;
 use super::{CASE, Case, mixed, real_trace};
 
 const LAYERS: [&str; 5] = ["log-fifo", "log-greedy", "log-cost-benefit", "log-choices", "cold-weight"];
@@ -66,16 +65,32 @@ fn every_weight_and_every_tie_of_it_agrees() {
     assert_eq!(moved("cold_weight = 0.65\nhot_weight = 0.5", "lowest"), moved("cold_weight = 0.3", "lowest"));
 }
 
-/// `log-greedy` takes of two bands the one that came to as few live blocks first, which no tie of `cold-weight` is.
-/// Where the model of greedy cleaning takes the lower number they are the same.
+/// Of two bands with equally few live blocks the one that came to that number first is none of those that `cold-weight`
+/// can take; with the lower number a weight of 0 is the same as greedy cleaning.
 #[test]
-fn a_weight_of_nothing_is_greedy_but_for_ties() {
-    let greedy = compare("log-greedy", "").moved;
-    for equal in ["fewest", "lowest"] {
-        let config: toml::Table = format!("cold_weight = 0.0\nequal = '{equal}'").parse().unwrap();
-        let settings = Settings { equal: "lowest".to_owned(), ..Settings::new("log-greedy", &config) };
-        let moved = CASE.compare_with("cold-weight", &config, settings, mixed).moved;
-        assert!(moved != greedy && moved.abs_diff(greedy) * 50 < greedy, "{moved} and {greedy}");
+fn every_tie_of_greedy_cleaning_agrees_and_a_weight_of_nothing_is_one_of_them() {
+    for set_up in ["", "spare_bands = 2\ncompact_bands = 4", PAPER] {
+        let moved = |equal: &str| compare("log-greedy", &format!("equal = '{equal}'\n{set_up}")).moved;
+        let by_tie = ["first", "oldest", "lowest"].map(moved);
+        assert!(all_differ(&by_tie), "{by_tie:?}");
+        assert!(by_tie.iter().all(|moved| moved.abs_diff(by_tie[0]) * 25 < by_tie[0]), "{by_tie:?}");
+        for equal in ["fewest", "lowest"] {
+            let weightless = compare("cold-weight", &format!("cold_weight = 0.0\nequal = '{equal}'\n{set_up}")).moved;
+            assert_eq!(weightless, by_tie[2], "{set_up}");
+        }
+        assert_eq!(compare("log-greedy", set_up).moved, by_tie[0]);
+    }
+}
+
+/// Where victims wait in RAM as many as were asked for are read, though only one of them may have a dead block.
+#[test]
+fn without_spare_bands_always_as_many_are_compacted() {
+    for layer in LAYERS.into_iter().chain(["sepbit"]) {
+        for config in ["", "buffer_bands = 2\nbuffer_volatile = false\nsequence = 'heat'"] {
+            let config = format!("spare_bands = 0\ncompact_bands = 4\nspare_fraction = 0.003\n{config}");
+            let counts = compare(layer, &config);
+            assert!(counts.resets > 400 && counts.resets.is_multiple_of(4), "{layer}: {counts:?}");
+        }
     }
 }
 

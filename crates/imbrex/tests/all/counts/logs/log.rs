@@ -130,16 +130,26 @@ impl Log {
     }
 
     pub fn heat(&self, lba: u64) -> u32 {
-        if self.known_hot > 0 { u32::from(lba < self.known_hot) } else { self.overwrites[lba as usize] }
+        if self.known_hot > 0 {
+            u32::from(lba < self.known_hot)
+        } else {
+            self.beyond_cold(self.overwrites[lba as usize])
+        }
+    }
+
+    /// How much of so many overwrites is heat.
+    fn beyond_cold(&self, overwrites: u32) -> u32 {
+        overwrites.saturating_sub(self.set.hot_from as u32 - 1)
+    }
+
+    /// What compaction leaves of overwrites.
+    fn overwrites_left(&self, lba: u64) -> u32 {
+        if self.set.halve { self.overwrites[lba as usize] / 2 } else { 0 }
     }
 
     /// What compaction leaves of that.
     pub fn heat_left(&self, lba: u64) -> u32 {
-        match self.heat(lba) {
-            known if self.known_hot > 0 => known,
-            heat if self.set.halve => heat / 2,
-            _ => 0,
-        }
+        if self.known_hot > 0 { self.heat(lba) } else { self.beyond_cold(self.overwrites_left(lba)) }
     }
 
     /// The copy of a block on the disk, if there is one, is dead.
@@ -317,8 +327,13 @@ impl Log {
         while victims.len() < self.set.together {
             // Where victims wait in RAM as many as were asked for are taken, one of which at least has a dead block.
             let is_last = victims.len() + 1 == self.set.together;
-            let must_gain = self.set.spare > 0 || is_last && live == victims.len() * self.band_blocks;
-            let Some(victim) = self.best(must_gain) else { break };
+            let has_gained = self.set.spare == 0 && live < victims.len() * self.band_blocks;
+            let must_gain = self.set.spare > 0 || is_last && !has_gained;
+            let can_gain = has_gained || self.closed.iter().any(|&band| self.gains(band));
+            if !can_gain || self.closed.is_empty() {
+                break;
+            }
+            let victim = self.best(must_gain, has_gained);
             live += self.bands[victim].live;
             if self.set.spare > 0 && live > room {
                 break;
@@ -360,7 +375,7 @@ impl Log {
             let time = if self.set.age == "live" { youngest } else { self.times[lba as usize] };
             self.put(lba, target, time);
             self.bands[target].youngest = youngest;
-            self.overwrites[lba as usize] = self.heat_left(lba);
+            self.overwrites[lba as usize] = self.overwrites_left(lba);
             self.counts.moved += 1;
         }
         if self.set.spare > 0 {

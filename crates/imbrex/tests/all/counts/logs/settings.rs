@@ -23,6 +23,8 @@ pub struct Settings {
     pub hottest_first: bool,
     /// Streams of blocks by their heat.
     pub open_bands: u64,
+    /// Overwrites that make a block hot.
+    pub hot_from: u64,
     /// Whether compaction leaves half of the heat.
     pub halve: bool,
     /// The share of blocks that are known to be hot.
@@ -60,6 +62,7 @@ impl Settings {
             hot_at_tie: word("buffer_tie", "cold") == "hot",
             hottest_first: word("sequence", "place") == "heat",
             open_bands: number("open_bands", 1),
+            hot_from: number("hot_from", 1),
             halve: word("cooling", "reset") == "halve",
             oracle: config.get("oracle").map_or(0.0, |value| value.as_float().expect("a share")),
             sample: number("sample", 64) as usize,

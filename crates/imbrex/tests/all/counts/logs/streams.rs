@@ -56,7 +56,8 @@ impl Log {
         } else if self.known_hot > 0 {
             self.stream_of_heat(self.heat(lba) > 0)
         } else {
-            self.stream_of_heat(self.places[lba as usize].is_some())
+            let overwrites = u64::from(self.overwrites[lba as usize]) + 1;
+            self.stream_of_heat(self.places[lba as usize].is_some() && overwrites >= self.set.hot_from)
         }
     }
 
