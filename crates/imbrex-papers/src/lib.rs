@@ -203,6 +203,12 @@ impl Reproduce {
     /// Runs the tables of the paper that has a set-up of its own, with each seed.
     fn cold_weight(&self, folder: &NewFolder) -> Result<(Vec<Finding>, String)> {
         let only = self.named(&cold_weight::volumes())?;
+        let extent = |seed| cold_weight::Extent {
+            arguments: &self.cold_weight,
+            requests: self.requests,
+            is_first: seed == self.seed,
+            jobs: self.jobs(),
+        };
         let replay = |seed| {
             let workloads = volumes::find(&only, self.traces.as_deref(), self.requests, seed)?;
             if seed == self.seed {
@@ -210,7 +216,7 @@ impl Reproduce {
             }
             let places = only.iter().map(|volume| cold_weight::place(volume));
             let workloads: Vec<_> = places.zip(workloads).collect();
-            cold_weight::replay(&workloads, self.requests, &self.cold_weight, seed, self.jobs())
+            cold_weight::replay(&workloads, seed, &extent(seed))
         };
         let first = replay(self.seed)?;
         let mut of_seeds = vec![cold_weight::findings(&first)];

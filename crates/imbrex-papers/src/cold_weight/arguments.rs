@@ -25,7 +25,13 @@ pub struct ColdWeightArguments {
     /// cold-weight: run what goes beyond the paper too: a weight that is found, hot blocks apart, decay, other rules
     #[arg(long)]
     pub beyond: bool,
+    /// cold-weight: stop a run when it has moved N times as many blocks as Empty, the greedy baseline
+    #[arg(long, value_name = "N", value_parser = times)]
+    stop_at: Option<f64>,
 }
+
+/// Beyond the largest number of times in the paper, 39, and its tolerance.
+const STOP_AT: f64 = 60.0;
 
 #[derive(Copy, Clone, ValueEnum)]
 enum BlockSize {
@@ -43,6 +49,11 @@ fn level(text: &str) -> Result<u32, String> {
     level.ok_or_else(|| "the paper has 0%, 25%, 50%, 75% and 100%".to_owned())
 }
 
+fn times(text: &str) -> Result<f64, String> {
+    let times = text.parse().ok().filter(|times| *times >= 1.0);
+    times.ok_or_else(|| "choose a number from 1 on".to_owned())
+}
+
 impl ColdWeightArguments {
     /// Refuses them for another paper.
     pub fn refuse(&self, paper: &str) -> Result<()> {
@@ -51,6 +62,7 @@ impl ColdWeightArguments {
             ("--band-size", self.band_size.is_some()),
             ("--prepopulation", self.prepopulation.is_some()),
             ("--beyond", self.beyond),
+            ("--stop-at", self.stop_at.is_some()),
         ];
         match chosen.iter().find(|(_, is)| *is) {
             Some((option, _)) => bail!("{option}: {paper} has none; it is an option of cold-weight"),
@@ -64,13 +76,19 @@ impl ColdWeightArguments {
         TABLES.iter().map(|table| table.level).filter(is_chosen).collect()
     }
 
-    /// The drive of the paper with these blocks and bands; its size follows from the workload.
-    pub fn drive(&self) -> Result<DrivePreset> {
+    /// How many times the blocks of Empty a run moves before it is stopped.
+    pub fn stop_at(&self) -> f64 {
+        self.stop_at.unwrap_or(STOP_AT)
+    }
+
+    /// The drive of the paper with these blocks, and with bands `times` as long; its size follows from the workload.
+    pub fn drive(&self, times: u64) -> Result<DrivePreset> {
         let mut drive = named_drive(DRIVE)?;
         let MediaSpec::Zoned { zone_blocks, .. } = &mut drive.media else {
             return Err(Error::msg(format!("{DRIVE} has no bands")));
         };
         let band_bytes = self.band_size.unwrap_or(u64::from(*zone_blocks) * u64::from(drive.block_bytes));
+        let band_bytes = band_bytes.saturating_mul(times);
         drive.block_bytes = match self.block_size.unwrap_or(BlockSize::Page) {
             BlockSize::Sector => 512,
             BlockSize::Page => 4096,

@@ -4,10 +4,11 @@ use imbrex_terminal::table::{Sheet, count};
 use serde::Serialize;
 
 use super::paper::{TABLES, WEIGHTS, WORKLOADS};
-use super::results::{Aged, Cell, Counted, Results};
+use super::results::{Cell, Counted, Results};
+use super::runs::{COLD_WEIGHT, EMPTY};
 
 /// The version of [`Line`].
-const SCHEMA: &str = "imbrex.beyond/1";
+const SCHEMA: &str = "imbrex.beyond/2";
 
 /// A layer with settings beside those of the paper's set-up.
 pub struct Beyond {
@@ -17,7 +18,18 @@ pub struct Beyond {
 }
 
 /// What is run.
-pub const BEYOND: [Beyond; 7] = [
+pub const BEYOND: [Beyond; 11] = [
+    Beyond { name: "Empty, four bands at once", layer: EMPTY, fields: &[("compact_bands", "4"), ("equal", "lowest")] },
+    Beyond {
+        name: "0.3, hot from two overwrites",
+        layer: COLD_WEIGHT,
+        fields: &[("cold_weight", "0.3"), ("hot_from", "2")],
+    },
+    Beyond {
+        name: "0.5, hot from two overwrites",
+        layer: COLD_WEIGHT,
+        fields: &[("cold_weight", "0.5"), ("hot_from", "2")],
+    },
     Beyond { name: "cost-benefit", layer: "log-cost-benefit", fields: &[] },
     Beyond { name: "tuned", layer: "tuned-weight", fields: &[] },
     Beyond { name: "tuned, hot apart", layer: "tuned-weight", fields: &[("open_bands", "2")] },
@@ -29,6 +41,7 @@ pub const BEYOND: [Beyond; 7] = [
         fields: &[("open_bands", "2"), ("cooling", "halve")],
     },
     Beyond { name: "SepBIT", layer: "sepbit", fields: &[] },
+    Beyond { name: "SepBIT, four bands at once", layer: "sepbit", fields: &[("compact_bands", "4")] },
 ];
 
 /// What a variant is, if it is none of the paper's.
@@ -46,6 +59,7 @@ pub struct Line {
     name: &'static str,
     layer: &'static str,
     fields: String,
+    stopped: bool,
     moved_blocks: u64,
     moved_by_trace_blocks: u64,
     of_empty: Option<f64>,
@@ -61,11 +75,12 @@ pub fn lines(results: &Results) -> Vec<Line> {
         Line {
             schema: SCHEMA,
             workload: WORKLOADS[cell.workload].volume,
-            synthetic: cell.row.synthetic,
+            synthetic: cell.end.as_ref().is_some_and(|end| end.row.synthetic),
             prepopulation_percent: cell.level,
             name: beyond.name,
             layer: beyond.layer,
             fields: fields.join(" "),
+            stopped: cell.end.is_none(),
             moved_blocks: cell.moved(Counted::All),
             moved_by_trace_blocks: cell.moved(Counted::Trace),
             of_empty,
@@ -77,7 +92,7 @@ pub fn lines(results: &Results) -> Vec<Line> {
 
 /// The blocks that a run moves over those of Empty, and over those of the best of Empty and the paper's weights.
 fn ratios(results: &Results, cell: &Cell) -> (Option<f64>, Option<f64>) {
-    let papers = results.variants(Aged { workload: cell.workload, level: cell.level });
+    let papers = results.variants(cell.aged());
     let moved = |cell: &Cell| cell.moved(Counted::All);
     let over = |blocks: Option<u64>| blocks.filter(|blocks| *blocks > 0).map(|of| moved(cell) as f64 / of as f64);
     (over(papers.first().map(moved)), over(papers.iter().map(moved).min()))
@@ -118,5 +133,5 @@ fn of_level(results: &Results, workload: usize, level: u32) -> Vec<&Cell> {
 fn told(results: &Results, cell: &Cell) -> String {
     let number = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
     let (of_empty, of_best) = ratios(results, cell);
-    format!("{} {} {}", count(cell.moved(Counted::All)), number(of_empty), number(of_best))
+    format!("{}{} {} {}", cell.at_least(), count(cell.moved(Counted::All)), number(of_empty), number(of_best))
 }

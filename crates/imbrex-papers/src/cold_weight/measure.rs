@@ -1,14 +1,19 @@
 //! How the claims are measured.
 
+use std::ops::RangeInclusive;
+
 use imbrex_terminal::table::{count, number};
 
 use super::paper::{TABLES, WEIGHTS, WORKLOADS};
-use super::results::{Aged, Cell, Counted, Results, unknown};
+use super::results::{Aged, Cell, Counted, Results, best, unknown};
 use crate::measured::{Described, Measured};
 
 /// Weights from this one on are too large, says the paper; up to the other one are small.
 const LARGE: u32 = 70;
-const SMALL: u32 = 50;
+pub const SMALL: u32 = 50;
+
+/// Points by which what is saved with bands of two lengths may differ, to be similar.
+const SIMILAR: f64 = 5.0;
 
 /// A number that the runs give together.
 #[derive(Copy, Clone)]
@@ -23,18 +28,26 @@ pub enum Measure {
     LargeLoses,
     /// How many times as much as Empty a weight moves.
     Times { on: Aged, weight: u32 },
-    /// Mixed bands at the end, the more of Empty and the best weight.
+    /// Aged disks of a workload on which the best weight is in this range.
+    BestWithin { workload: usize, low: u32, high: u32 },
+    /// The share of mixed bands at the end, the more of Empty and the best weight.
     MostMixed { on: Aged },
-    /// Mixed bands at the end, of Empty or of the best weight.
+    /// The share of mixed bands at the end, of Empty or of the best weight.
     Mixed { on: Aged, is_best: bool },
     /// Aged workloads on which more hot blocks are left by the one of Empty and the best weight that moves less.
     HotLeft,
+    /// Those on which the best small weight saves about as much on bands that are twice as long.
+    Wide,
+}
+
+/// A trace of the paper with every prepopulation.
+fn levels(workload: usize) -> Vec<Aged> {
+    TABLES.iter().map(|table| Aged { workload, level: table.level }).collect()
 }
 
 /// Every trace of the paper with every prepopulation.
 fn everywhere() -> Vec<Aged> {
-    let of = |workload| TABLES.iter().map(move |table| Aged { workload, level: table.level });
-    (0..WORKLOADS.len()).flat_map(of).collect()
+    (0..WORKLOADS.len()).flat_map(levels).collect()
 }
 
 impl Counted {
@@ -62,7 +75,16 @@ impl Described for Measure {
             Self::MostMixed { on } => format!("mixed bands, the more of Empty and the best weight, on {}", on.name()),
             Self::Mixed { on, is_best: false } => format!("mixed bands with Empty on {}", on.name()),
             Self::Mixed { on, is_best: true } => format!("mixed bands with the best weight on {}", on.name()),
+            Self::BestWithin { workload, low, high } => {
+                let volume = WORKLOADS[*workload].volume;
+                format!("the best weight on {volume} is from 0.{} to 0.{}; of {}", low / 10, high / 10, TABLES.len())
+            }
             Self::HotLeft => format!("more hot blocks are left where fewer were moved; of {all}"),
+            Self::Wide => format!(
+                "what the best weight up to 0.{} saves differs by at most {SIMILAR} points with bands twice as long; \
+                 of {all}",
+                SMALL / 10
+            ),
         }
     }
 }
@@ -74,7 +96,8 @@ impl Measure {
             Self::Saved { on, .. } | Self::Times { on, .. } | Self::MostMixed { on } | Self::Mixed { on, .. } => {
                 vec![on]
             }
-            Self::Wins { .. } | Self::SmallIsBest | Self::LargeLoses | Self::HotLeft => everywhere(),
+            Self::BestWithin { workload, .. } => levels(workload),
+            Self::Wins { .. } | Self::SmallIsBest | Self::LargeLoses | Self::HotLeft | Self::Wide => everywhere(),
         }
     }
 
@@ -89,16 +112,25 @@ impl Measure {
             Self::LargeLoses => results.count(&everywhere(), |aged| large_loses(results, aged)),
             Self::Times { on, weight } => times(results, on, weight),
             Self::MostMixed { on } => match both(results, on) {
-                Some((empty, best)) => mixed(empty.sums.mixed.max(best.sums.mixed), empty, best),
+                Some((empty, best)) => {
+                    let both = [empty, best].map(Cell::mixed_percent);
+                    mixed(both.into_iter().flatten().max_by(f64::total_cmp), empty, best)
+                }
                 None => unknown(on),
             },
             Self::Mixed { on, is_best } => match both(results, on) {
-                Some((empty, best)) => mixed(if is_best { best } else { empty }.sums.mixed, empty, best),
+                Some((empty, best)) => mixed(if is_best { best } else { empty }.mixed_percent(), empty, best),
                 None => unknown(on),
             },
+            Self::BestWithin { workload, low, high } => best_within(results, workload, low..=high),
+            Self::Wide => results.count(&everywhere(), |aged| {
+                let [narrow, wide] = [results.small(aged), results.wide(aged)].map(|cells| best(cells, Counted::All));
+                Some((narrow?.1 - wide?.1).abs() <= SIMILAR)
+            }),
             Self::HotLeft => results.count(&everywhere(), |aged| {
                 let (empty, best) = both(results, aged)?;
-                let is_right = |more: &Cell, fewer: &Cell| fewer.sums.hot_blocks > more.sums.hot_blocks;
+                let hot = |cell: &Cell| cell.end.as_ref().and_then(|end| end.sums.hot_blocks);
+                let is_right = |more: &Cell, fewer: &Cell| hot(fewer) > hot(more);
                 let best_moves_less = best.moved(Counted::All) < empty.moved(Counted::All);
                 Some(if best_moves_less { is_right(empty, best) } else { is_right(best, empty) })
             }),
@@ -114,6 +146,17 @@ fn saved(results: &Results, on: Aged, counted: Counted) -> Measured {
     Measured::new(Some(saved), note)
 }
 
+fn best_within(results: &Results, workload: usize, range: RangeInclusive<u32>) -> Measured {
+    let best = |aged| results.best(aged, Counted::All)?.0.weight();
+    let mut measured = results.count(&levels(workload), |aged| Some(range.contains(&best(aged)?)));
+    let weights = levels(workload).into_iter().map(|aged| {
+        let weight = best(aged).map_or("-".to_owned(), |weight| format!("0.{}", weight / 10));
+        format!("{weight} with {} %", aged.level)
+    });
+    measured.note = format!("the best are {}", weights.collect::<Vec<_>>().join(", "));
+    measured
+}
+
 fn large_loses(results: &Results, aged: Aged) -> Option<bool> {
     let large = (1..).zip(WEIGHTS).filter(|(_, weight)| *weight >= LARGE);
     let mut saved = large.map(|(variant, _)| results.saved(aged, variant, Counted::All));
@@ -121,12 +164,16 @@ fn large_loses(results: &Results, aged: Aged) -> Option<bool> {
 }
 
 fn times(results: &Results, on: Aged, weight: u32) -> Measured {
-    let variant = WEIGHTS.iter().position(|known| *known == weight).map(|at| at + 1);
-    let saved = variant.and_then(|variant| results.saved(on, variant, Counted::All));
-    let Some(saved) = saved else { return unknown(on) };
-    let trace = variant.and_then(|variant| results.saved(on, variant, Counted::Trace));
-    let note = trace.map(|saved| format!("{} times with the trace's own alone", number(1.0 - saved / 100.0)));
-    Measured::new(Some(1.0 - saved / 100.0), note.unwrap_or_default())
+    let variant = WEIGHTS.iter().position(|known| *known == weight).map_or(0, |at| at + 1);
+    let Some(saved) = results.saved(on, variant, Counted::All) else { return unknown(on) };
+    let times = |saved: f64| 1.0 - saved / 100.0;
+    match results.saved(on, variant, Counted::Trace) {
+        Some(trace) => {
+            let note = format!("{} times with the trace's own alone", number(times(trace)));
+            Measured::new(Some(times(saved)), note)
+        }
+        None => Measured::within(times(saved), f64::INFINITY, "the run was stopped there".to_owned()),
+    }
 }
 
 /// Empty and the best weight, where anything was compacted.
@@ -135,9 +182,12 @@ fn both(results: &Results, aged: Aged) -> Option<(&Cell, &Cell)> {
     Some((results.variants(aged).first()?, best))
 }
 
-fn mixed(value: Option<u64>, empty: &Cell, best: &Cell) -> Measured {
-    let of = |cell: &Cell| cell.sums.mixed.map_or("-".to_owned(), count);
+fn mixed(value: Option<f64>, empty: &Cell, best: &Cell) -> Measured {
+    let of = |cell: &Cell| {
+        let sums = cell.end.as_ref().map(|end| end.sums);
+        let mixed = sums.and_then(|sums| Some(format!("{} of {}", count(sums.mixed?), count(sums.bands))));
+        mixed.unwrap_or_else(|| "-".to_owned())
+    };
     let weight = best.weight().map_or(0.0, |weight| f64::from(weight) / 100.0);
-    let note = format!("weight {weight} {}, Empty {}, of {} bands", of(best), of(empty), count(empty.sums.bands));
-    Measured::new(value.map(|value| value as f64), note)
+    Measured::new(value, format!("weight {weight} {}, Empty {} bands", of(best), of(empty)))
 }

@@ -15,8 +15,6 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::num::NonZeroU64;
-
 use anyhow::Result;
 use imbrex::trace::Workload;
 use imbrex_terminal::new_folder::NewFolder;
@@ -28,6 +26,7 @@ use claims::CLAIMS;
 use measure::Measure;
 pub use report::of as report;
 use results::Results;
+pub use runs::Extent;
 
 /// The name on the command line.
 pub const NAME: &str = "cold-weight";
@@ -43,22 +42,14 @@ pub fn place(volume: &str) -> usize {
     paper::WORKLOADS.iter().take_while(|workload| workload.volume != volume).count()
 }
 
-/// Every run on the first `requests` of `workloads`, each with its place in the paper, `jobs` at a time. What comes
-/// before a workload is shuffled with the seed.
-pub fn replay(
-    workloads: &[(usize, Workload)],
-    requests: Option<NonZeroU64>,
-    arguments: &ColdWeightArguments,
-    seed: u64,
-    jobs: usize,
-) -> Result<Results> {
-    runs::all(workloads, requests, arguments, seed, jobs)
+/// The runs on `workloads`, each with its place in the paper. What comes before one is shuffled with the seed.
+pub fn replay(workloads: &[(usize, Workload)], seed: u64, extent: &Extent<'_>) -> Result<Results> {
+    runs::all(workloads, seed, extent)
 }
 
 /// Fills the folder with the data of the tables and figures, and with the figures.
 pub fn write(results: &Results, folder: &NewFolder) -> Result<()> {
-    let cells = results.cells().iter().chain(results.beyond());
-    folder.write("runs.csv", &csv(&cells.map(|cell| &cell.row).collect::<Vec<_>>())?)?;
+    folder.write("runs.csv", &csv(&results.ends().map(|end| &end.row).collect::<Vec<_>>())?)?;
     folder.write("tables.csv", &csv(&tables::lines(results, NAME))?)?;
     if !results.beyond().is_empty() {
         folder.write("beyond.csv", &csv(&beyond::lines(results))?)?;

@@ -4,6 +4,7 @@ use imbrex::contents::BandContent;
 use imbrex::replay::BandSums;
 use imbrex_runs::row::Row;
 
+use super::measure::SMALL;
 use super::paper::{WEIGHTS, WORKLOADS};
 use crate::claim::{Data, Replayed};
 use crate::measured::Measured;
@@ -15,13 +16,21 @@ pub struct Cell {
     pub level: u32,
     /// 0 is Empty; the others are the weights in their order, and then what goes beyond the paper.
     pub variant: usize,
-    pub row: Row,
-    /// Blocks moved by the trace itself.
+    /// Whether bands are twice as long as in the paper's tables.
+    pub is_wide: bool,
+    /// Blocks moved by the trace itself; at least so many, if the run was stopped.
     pub moved: u64,
     /// Blocks moved by what came before.
     pub moved_before: u64,
+    /// What there was at its end, unless it was stopped before.
+    pub end: Option<End>,
+}
+
+/// The end of a run.
+pub struct End {
+    pub row: Row,
     pub sums: BandSums,
-    /// The bands at the end.
+    /// The bands.
     pub bands: Vec<BandContent>,
 }
 
@@ -44,10 +53,26 @@ pub struct Aged {
 /// All runs, in the order of workloads, prepopulations and variants.
 pub struct Results {
     cells: Vec<Cell>,
+    wide: Vec<Cell>,
     beyond: Vec<Cell>,
 }
 
 impl Cell {
+    pub fn aged(&self) -> Aged {
+        Aged { workload: self.workload, level: self.level }
+    }
+
+    /// What stands before its numbers: they are larger if it was stopped.
+    pub fn at_least(&self) -> &'static str {
+        if self.end.is_none() { "≥ " } else { "" }
+    }
+
+    /// The bands at its end that hold at least one hot, one cold and one free block, in percent of all.
+    pub fn mixed_percent(&self) -> Option<f64> {
+        let sums = self.end.as_ref()?.sums;
+        Some(100.0 * sums.mixed? as f64 / sums.bands as f64)
+    }
+
     pub fn moved(&self, counted: Counted) -> u64 {
         match counted {
             Counted::All => self.moved + self.moved_before,
@@ -69,9 +94,11 @@ impl Aged {
 }
 
 impl Results {
-    pub fn new(cells: Vec<Cell>) -> Self {
+    pub fn new(mut cells: Vec<Cell>) -> Self {
+        cells.sort_by_key(|cell| (cell.workload, cell.level, cell.variant));
+        let (wide, cells): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| cell.is_wide);
         let (cells, beyond) = cells.into_iter().partition(|cell| cell.variant <= WEIGHTS.len());
-        Self { cells, beyond }
+        Self { cells, wide, beyond }
     }
 
     /// The runs of the paper.
@@ -84,35 +111,45 @@ impl Results {
         &self.beyond
     }
 
+    /// The ends of all runs that were not stopped.
+    pub fn ends(&self) -> impl Iterator<Item = &End> {
+        self.cells.iter().chain(&self.wide).chain(&self.beyond).filter_map(|cell| cell.end.as_ref())
+    }
+
     /// The runs on an aged workload, Empty first; none if it was left out.
     pub fn variants(&self, aged: Aged) -> &[Cell] {
-        let is_of = |cell: &Cell| cell.workload == aged.workload && cell.level == aged.level;
-        let from = self.cells.iter().position(is_of).unwrap_or(self.cells.len());
-        let rest = &self.cells[from..];
-        &rest[..rest.iter().take_while(|cell| is_of(cell)).count()]
+        of(&self.cells, aged)
+    }
+
+    /// Empty and the small weights.
+    pub fn small(&self, aged: Aged) -> &[Cell] {
+        let cells = self.variants(aged);
+        let small = |cell: &&Cell| cell.weight() <= Some(SMALL);
+        &cells[..cells.iter().take_while(small).count()]
+    }
+
+    /// The same on bands that are twice as long.
+    pub fn wide(&self, aged: Aged) -> &[Cell] {
+        of(&self.wide, aged)
     }
 
     /// The aged workloads, in the order of the runs.
     pub fn aged(&self) -> Vec<Aged> {
         let aged = self.cells.iter().filter(|cell| cell.variant == 0);
-        aged.map(|cell| Aged { workload: cell.workload, level: cell.level }).collect()
+        aged.map(Cell::aged).collect()
     }
 
-    /// By how many percent a variant moves less than Empty. Where that moves nothing, nothing was compacted, and the
-    /// run tells nothing.
+    /// By how many percent a variant moves less than Empty, at most if it was stopped; by the trace alone that says
+    /// nothing then. Where Empty moves nothing, nothing was compacted, and the run tells nothing.
     pub fn saved(&self, aged: Aged, variant: usize, counted: Counted) -> Option<f64> {
         let cells = self.variants(aged);
-        let [empty, own] = [0, variant].map(|at| cells.get(at).map(|cell| cell.moved(counted)));
-        let (empty, own) = (empty?, own?);
-        (empty > 0).then(|| 100.0 * (1.0 - own as f64 / empty as f64))
+        let own = cells.get(variant).filter(|own| own.end.is_some() || counted == Counted::All)?;
+        saved(cells.first()?, own, counted)
     }
 
     /// The variant that saves most, and how much; the smallest weight of several.
     pub fn best(&self, aged: Aged, counted: Counted) -> Option<(&Cell, f64)> {
-        let saved = |variant| Some((variant, self.saved(aged, variant, counted)?));
-        let all = (1..self.variants(aged).len()).rev().filter_map(saved);
-        let (variant, saved) = all.max_by(|one, other| one.1.total_cmp(&other.1))?;
-        Some((self.variants(aged).get(variant)?, saved))
+        best(self.variants(aged), counted)
     }
 
     /// On how many of all the aged workloads of the paper something holds, and on which it does not. Those that do not
@@ -138,12 +175,39 @@ impl Results {
     pub fn replayed(&self, of: &[Aged]) -> Replayed {
         let firsts = || self.cells.iter().filter(|cell| cell.variant == 0);
         let workloads = firsts().filter(|cell| of.iter().any(|aged| aged.workload == cell.workload));
-        let synthetic = workloads.clone().filter(|cell| cell.row.synthetic).count();
-        let data = Data::of(synthetic, workloads.count());
-        let is_meant = |cell: &&Cell| of.contains(&Aged { workload: cell.workload, level: cell.level });
-        let requests = firsts().filter(is_meant).map(|cell| cell.row.outcome.requests).sum();
+        let rows = workloads.filter_map(|cell| Some(&cell.end.as_ref()?.row));
+        let data = Data::of(rows.clone().filter(|row| row.synthetic).count(), rows.count());
+        let is_meant = |cell: &&Cell| of.contains(&cell.aged());
+        let requests =
+            firsts().filter(is_meant).filter_map(|cell| cell.end.as_ref()).map(|end| end.row.outcome.requests).sum();
         Replayed { data, requests }
     }
+}
+
+/// Those of the cells that are on an aged workload.
+fn of(cells: &[Cell], aged: Aged) -> &[Cell] {
+    let is_of = |cell: &Cell| cell.aged() == aged;
+    let from = cells.iter().position(is_of).unwrap_or(cells.len());
+    let rest = &cells[from..];
+    &rest[..rest.iter().take_while(|cell| is_of(cell)).count()]
+}
+
+/// By how many percent `own` moves less than `empty`.
+pub fn saved(empty: &Cell, own: &Cell, counted: Counted) -> Option<f64> {
+    let (empty, own) = (empty.moved(counted), own.moved(counted));
+    (empty > 0).then(|| 100.0 * (1.0 - own as f64 / empty as f64))
+}
+
+/// The one of the cells behind the first, Empty, that saves most, and how much; the smallest weight of several. A run
+/// that was stopped is not the best one, but must have moved more than that by then.
+pub fn best(cells: &[Cell], counted: Counted) -> Option<(&Cell, f64)> {
+    let (empty, others) = cells.split_first()?;
+    let best = others.iter().filter(|cell| cell.end.is_some()).min_by_key(|cell| cell.moved(counted))?;
+    let is_less = |cell: &Cell| cell.end.is_none() && cell.moved(Counted::All) < best.moved(Counted::All);
+    if others.iter().any(is_less) {
+        return None;
+    }
+    Some((best, saved(empty, best, counted)?))
 }
 
 /// The result where the runs do not tell.

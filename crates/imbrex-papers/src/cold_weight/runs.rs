@@ -1,6 +1,7 @@
 //! The runs: every weight, and Empty, on the same aged disks.
 
 use std::num::NonZeroU64;
+use std::ops::ControlFlow;
 
 use anyhow::{Result, anyhow};
 use imbrex::contents::BandContent;
@@ -19,12 +20,14 @@ use imbrex_terminal::progress::Progress;
 
 use super::ColdWeightArguments;
 use super::beyond::{self, BEYOND};
+use super::claims::looks_at;
+use super::measure::SMALL;
 use super::paper::WEIGHTS;
-use super::results::{Cell, Results};
+use super::results::{Cell, Counted, End, Results};
 
 /// The layers: Empty, and the paper's own.
-const EMPTY: &str = "log-greedy";
-const COLD_WEIGHT: &str = "cold-weight";
+pub const EMPTY: &str = "log-greedy";
+pub const COLD_WEIGHT: &str = "cold-weight";
 
 /// The paper's set-up, and every interpretation of its text that moves a count, though most of these are defaults.
 pub const READINGS: [(&str, &str); 8] = [
@@ -37,8 +40,16 @@ pub const READINGS: [(&str, &str); 8] = [
     ("buffer_tie", "cold"),
     ("sequence", "heat"),
 ];
-/// Of `cold-weight` alone.
+/// Of `cold-weight` alone, and for Empty what is the same with a weight of 0.
 const TIE: &str = "equal=fewest";
+const TIE_OF_EMPTY: &str = "equal=lowest";
+
+/// With further seeds, a run is stopped at so many times the blocks that Empty moves, unless a claim looks at more: a
+/// weight that is so bad is not the best one.
+const STOP_AGAIN_AT: f64 = 2.0;
+
+/// Requests between two looks at how many blocks were moved.
+const LOOK_EVERY: u64 = 1 << 12;
 
 /// A workload behind some of its writes.
 struct Aged {
@@ -49,25 +60,60 @@ struct Aged {
     known: Known,
 }
 
-/// One run: a place among the aged workloads, and a place among the variants, of which the first is Empty.
-type Run = (usize, usize);
+/// Which runs there are, and how far they go.
+pub struct Extent<'a> {
+    pub arguments: &'a ColdWeightArguments,
+    pub requests: Option<NonZeroU64>,
+    /// Whether all that the paper shows is run, and not only what its claims look at.
+    pub is_first: bool,
+    /// Runs at a time.
+    pub jobs: usize,
+}
 
-/// Replays all of it, and what goes beyond the paper if that is asked for.
-pub fn all(
-    workloads: &[(usize, Workload)],
-    requests: Option<NonZeroU64>,
-    arguments: &ColdWeightArguments,
-    seed: u64,
-    jobs: usize,
-) -> Result<Results> {
-    let drive = &arguments.drive()?;
-    let aged = aged(workloads, requests, &arguments.levels(), drive.block_bytes, seed, jobs)?;
-    let variants = 1 + WEIGHTS.len() + if arguments.beyond { BEYOND.len() } else { 0 };
-    let runs: Vec<Run> = (0..aged.len()).flat_map(|at| (0..variants).map(move |variant| (at, variant))).collect();
-    let requests = runs.iter().map(|&(at, _)| aged[at].known.range.requests).sum();
-    let progress = Progress::new("replaying", requests);
-    let cells = parallel::each(jobs, &runs, |&(at, variant)| aged[at].replay(variant, drive, &progress))?;
+/// One run: a place among the aged workloads, and one among the variants, of which the first is Empty.
+#[derive(Copy, Clone)]
+struct Run {
+    at: usize,
+    variant: usize,
+    /// Whether bands are twice as long.
+    is_wide: bool,
+    /// Moved blocks at which it is stopped.
+    stop_at: u64,
+}
+
+/// Replays all of it: Empty first, since it decides when the others are stopped.
+pub fn all(workloads: &[(usize, Workload)], seed: u64, extent: &Extent<'_>) -> Result<Results> {
+    let arguments = extent.arguments;
+    let drives = [arguments.drive(1)?, arguments.drive(2)?];
+    let aged = aged(workloads, extent.requests, &arguments.levels(), drives[0].block_bytes, seed, extent.jobs)?;
+    let small = WEIGHTS.iter().filter(|weight| **weight <= SMALL).count();
+    let beyond = if arguments.beyond && extent.is_first { BEYOND.len() } else { 0 };
+    let variants = |is_wide| if is_wide { 1..=small } else { 1..=WEIGHTS.len() + beyond };
+    let runs = [false, true].map(|is_wide| 1 + variants(is_wide).count() as u64).iter().sum::<u64>();
+    let progress = Progress::new("replaying", runs * aged.iter().map(|aged| aged.known.range.requests).sum::<u64>());
+    let replay = |run: &Run| aged[run.at].replay(*run, &drives[usize::from(run.is_wide)], &progress);
+    let empties =
+        (0..aged.len()).flat_map(|at| [false, true].map(|is_wide| Run { at, variant: 0, is_wide, stop_at: u64::MAX }));
+    let empties: Vec<_> = empties.collect();
+    let mut cells = parallel::each(extent.jobs, &empties, replay)?;
+    let others = empties.iter().zip(&cells).flat_map(|(run, empty)| {
+        variants(run.is_wide).map(|variant| Run { variant, stop_at: stop_at(empty, variant, extent), ..*run })
+    });
+    let others: Vec<_> = others.collect();
+    cells.extend(parallel::each(extent.jobs, &others, replay)?);
     Ok(Results::new(cells))
+}
+
+/// When a variant is stopped.
+fn stop_at(empty: &Cell, variant: usize, extent: &Extent<'_>) -> u64 {
+    let is_small = variant.checked_sub(1).and_then(|at| WEIGHTS.get(at)).is_some_and(|weight| *weight <= SMALL);
+    let moved = empty.moved(Counted::All);
+    if is_small || moved == 0 {
+        return u64::MAX;
+    }
+    let is_shown = extent.is_first || looks_at(empty.aged(), variant);
+    let times = if is_shown { extent.arguments.stop_at() } else { STOP_AGAIN_AT };
+    (moved as f64 * times) as u64
 }
 
 /// Each workload at each level. Reads are left out: no count depends on them.
@@ -98,7 +144,8 @@ fn aged(
 }
 
 impl Aged {
-    fn replay(&self, variant: usize, drive: &DrivePreset, progress: &Progress) -> Result<Cell> {
+    fn replay(&self, run: Run, drive: &DrivePreset, progress: &Progress) -> Result<Cell> {
+        let Run { variant, is_wide, stop_at, .. } = run;
         let layer = match beyond::of(variant) {
             Some(beyond) => beyond.layer,
             None if variant == 0 => EMPTY,
@@ -106,14 +153,21 @@ impl Aged {
         };
         let case = Case { layer: layers::find(layer)?, drive: drive.clone(), fit: Fit::Workload };
         let chosen = self.chosen(layer, variant)?;
-        let mut watch = Watch::default();
-        let mut row = chosen.replay(&self.known, &case, progress, &mut watch)?;
-        // How fast this machine is does not belong to the paper.
-        row.outcome = row.outcome.timed(0.0);
-        let moved = row.outcome.media_write_blocks.get(Why::Migrate);
-        let sums = row.outcome.bands.ok_or_else(|| anyhow!("{layer} did not say what its bands hold"))?;
-        let (workload, level) = (self.workload, self.level);
-        Ok(Cell { workload, level, variant, row, moved, moved_before: watch.moved_before, sums, bands: watch.bands })
+        let mut watch = Watch { moved_before: 0, moved: 0, stop_at, stopped_after: None, bands: Vec::new() };
+        let replayed = chosen.replay(&self.known, &case, progress, &mut watch);
+        let Watch { moved_before, moved, stopped_after, bands, .. } = watch;
+        let end = if let Some(requests) = stopped_after {
+            progress.add(self.known.range.requests.saturating_sub(requests));
+            None
+        } else {
+            let mut row = replayed?;
+            // How fast this machine is does not belong to the paper.
+            row.outcome = row.outcome.timed(0.0);
+            let sums = row.outcome.bands.ok_or_else(|| anyhow!("{layer} did not say what its bands hold"))?;
+            Some(End { row, sums, bands })
+        };
+        let moved = end.as_ref().map_or(moved, |end| end.row.outcome.media_write_blocks.get(Why::Migrate));
+        Ok(Cell { workload: self.workload, level: self.level, variant, is_wide, moved, moved_before, end })
     }
 
     fn chosen(&self, layer: &str, variant: usize) -> Result<Chosen> {
@@ -123,14 +177,15 @@ impl Aged {
         } else if let Some(weight) = variant.checked_sub(1).map(|at| WEIGHTS[at]) {
             settings.push(format!("{layer}.cold_weight={}", f64::from(weight) / 100.0));
             settings.push(format!("{layer}.{TIE}"));
+        } else {
+            settings.push(format!("{layer}.{TIE_OF_EMPTY}"));
         }
         let options = ReplayOptions {
             prefill: 0.0,
             flush: true,
             untimed: true,
             warm_up: (self.before > 0).then_some(WarmUp::Requests(self.before)),
-            // One row for what comes before, one for the rest.
-            window: Some(Window::Requests(self.known.range.requests)),
+            window: Some(Window::Requests(LOOK_EVERY)),
             bands: Some(Vec::new()),
             ..ReplayOptions::default()
         };
@@ -139,17 +194,28 @@ impl Aged {
 }
 
 /// What is seen of a run beside its outcome.
-#[derive(Default)]
 struct Watch {
     moved_before: u64,
+    moved: u64,
+    /// Moved blocks at which it is stopped.
+    stop_at: u64,
+    /// The requests after which it was.
+    stopped_after: Option<u64>,
     bands: Vec<BandContent>,
 }
 
 impl Observer for Watch {
-    fn row(&mut self, row: &WindowOutcome) {
-        if row.warm_up {
-            self.moved_before += row.media_write_blocks.get(Why::Migrate);
+    fn progress(&mut self, requests: u64) -> ControlFlow<()> {
+        if self.moved_before + self.moved < self.stop_at {
+            return ControlFlow::Continue(());
         }
+        self.stopped_after = Some(requests);
+        ControlFlow::Break(())
+    }
+
+    fn row(&mut self, row: &WindowOutcome) {
+        let moved = if row.warm_up { &mut self.moved_before } else { &mut self.moved };
+        *moved += row.media_write_blocks.get(Why::Migrate);
     }
 
     fn bands(&mut self, look: &BandsLook) {
