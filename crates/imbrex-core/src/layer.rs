@@ -186,6 +186,9 @@ pub struct Facts {
     pub counters: &'static [Counter],
     /// Why a power cut may lose what was flushed, if it may. Such a layer is simulated but not served.
     pub loses_flushed: Option<Unsafe>,
+    /// Whether the devices of a stack write what lies in their RAM to the media before blocks are given up. Where power
+    /// loss matters they always do; without it they do if this says so.
+    pub flushes_below: bool,
 }
 
 /// What the journal of a layer needs room for.

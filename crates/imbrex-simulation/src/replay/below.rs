@@ -10,6 +10,7 @@ use super::metrics::Totals;
 use super::outcome::Below;
 use super::simulation::Simulation;
 use super::stack_device::StackDevice;
+use super::sweep::Flushed;
 use imbrex_core::block::{Access, Pba, Request};
 
 impl Device {
@@ -36,6 +37,10 @@ impl StackDevice for Simulation {
 
     fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>> {
         self.serve_from(request, now_ns).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
+    }
+
+    fn flush_above(&mut self, now_ns: u64) -> Result<u64, Box<Fault>> {
+        self.flush_from(now_ns).map_err(|fault| Fault::Below { layer: self.name.clone(), fault }.into())
     }
 
     fn busy_ns(&self) -> u64 {
@@ -88,5 +93,17 @@ impl Simulation {
         self.served(&request, bytes, done_ns - now_ns);
         self.check_now_and_then(self.host.requests())?;
         Ok(done_ns)
+    }
+
+    /// The layer above waits for that as for a write that is blocked.
+    fn flush_from(&mut self, now_ns: u64) -> Result<u64, Box<Fault>> {
+        self.arrive(now_ns)?;
+        let begun_ns = self.machine.now_ns;
+        let Flushed { steps, .. } = self.flush()?;
+        self.machine.now_ns = self.machine.disk.flush(self.machine.now_ns)?;
+        self.blocked.episodes += u64::from(steps > 0);
+        self.blocked.steps += steps;
+        self.blocked.ns = self.blocked.ns.saturating_add(self.machine.now_ns - begun_ns);
+        Ok(self.machine.now_ns)
     }
 }

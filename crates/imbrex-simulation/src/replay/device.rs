@@ -249,6 +249,11 @@ impl Device {
         Ok(done)
     }
 
+    /// Has the devices of a stack write what lies in their RAM to the media; when that is done.
+    pub(super) fn flush(&mut self, now_ns: u64) -> Result<u64, Box<Fault>> {
+        self.below_mut().iter_mut().try_fold(now_ns, |done, device| Ok(done.max(device.flush_above(now_ns)?)))
+    }
+
     fn sectors(&self, at: Extent<Pba>) -> (u64, u64) {
         (at.start.block() * self.sectors_per_block, u64::from(at.blocks) * self.sectors_per_block)
     }

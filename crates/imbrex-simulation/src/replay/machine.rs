@@ -37,6 +37,8 @@ pub(super) struct Machine {
     /// What the read being performed delivers, when verifying without a queue.
     delivery: Delivery,
     pub journal: Option<Journal>,
+    /// Whether the devices of a stack are flushed before blocks are given up.
+    pub flushes_below: bool,
     /// Resets and frees that have taken effect.
     pub given_back: u64,
     pub checkpoint: Plan,
@@ -57,6 +59,7 @@ impl Machine {
             scheduled: None,
             delivery: Delivery::default(),
             journal,
+            flushes_below: false,
             given_back: 0,
             checkpoint: Plan::new(),
         }
@@ -296,7 +299,12 @@ impl Machine {
     /// complete. That is asked of the queue whether or not anybody verifies, so that verifying changes no times.
     pub(super) fn take_effect(&mut self, layer: &mut dyn TranslationLayer, effect: Effect) -> Result<(), Box<Fault>> {
         let space = match effect {
-            Effect::Free(space) => space,
+            Effect::Free(space) => {
+                if self.flushes_below {
+                    self.now_ns = self.disk.flush(self.now_ns)?;
+                }
+                space
+            }
             Effect::Reset(unit) => self.disk.unit(unit)?,
         };
         match (&mut self.scheduled, effect) {

@@ -84,7 +84,8 @@ impl Simulation {
         let journal = options.as_live.then(|| journal_for(&*layer, options, disk.block_bytes())).transpose()?;
         let facts = layer.facts();
         let content = options.verify.then(|| used(&disk, facts.unwritten));
-        let machine = Machine::new(disk, facts.ram_blocks, journal, content);
+        let mut machine = Machine::new(disk, facts.ram_blocks, journal, content);
+        machine.flushes_below = facts.flushes_below;
         let mut simulation = Self {
             name: name.to_owned(),
             layer,

@@ -19,6 +19,9 @@ pub(super) trait StackDevice: Send {
     /// Serves a request of the layer above that comes at `now_ns`; when it is complete.
     fn serve_above(&mut self, request: Request, now_ns: u64) -> Result<u64, Box<Fault>>;
 
+    /// Writes what its layer, and those below, have in RAM to the media, from `now_ns` on; when that is done.
+    fn flush_above(&mut self, now_ns: u64) -> Result<u64, Box<Fault>>;
+
     /// How long its drive has been busy since that was last forgotten.
     fn busy_ns(&self) -> u64;
 

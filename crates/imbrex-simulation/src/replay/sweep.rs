@@ -16,6 +16,14 @@ const RUN_BLOCKS: u32 = 1 << 16;
 /// Bytes of a piece that is trimmed or not.
 const TRIMMED_BYTES: u32 = 1 << 20;
 
+/// What became of a flush.
+pub(super) struct Flushed {
+    /// Plans that it took.
+    pub steps: u64,
+    /// Whether there was room for everything.
+    is_on_media: bool,
+}
+
 impl Simulation {
     /// Fills the disk, so that nothing of that is left in a buffer: whole zones, each with a write that covers it, are
     /// what mechanisms let past their buffers, and what a layer keeps in RAM is flushed. In a stack the devices below
@@ -29,7 +37,7 @@ impl Simulation {
         let blocks = if wanted < capacity { wanted - wanted % u64::from(unit) } else { capacity };
         let block_bytes = u64::from(self.machine.disk.block_bytes());
         sweep(blocks, unit, |at| self.write(at, u64::from(at.blocks) * block_bytes, None))?;
-        let is_on_media = self.flush()?;
+        let Flushed { is_on_media, .. } = self.flush()?;
         self.trim_pieces()?;
         if self.options.verify {
             self.layer.check()?;
@@ -77,17 +85,18 @@ impl Simulation {
         self.flush().map(drop)
     }
 
-    /// Lets the layer move what lies in RAM to the media, as far as there is room. Says whether there was.
-    fn flush(&mut self) -> Result<bool, Box<Fault>> {
+    /// Lets the layer move what lies in RAM to the media, as far as there is room.
+    pub(super) fn flush(&mut self) -> Result<Flushed, Box<Fault>> {
+        let mut steps = 0;
         loop {
             self.plan.clear();
             let given_back = self.machine.given_back;
             let step = self.layer.flush(&mut self.plan);
+            steps += u64::from(!self.plan.is_empty());
             self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
             match step {
                 Step::More | Step::Hold => {}
-                Step::Done => return Ok(true),
-                Step::Nothing => return Ok(false),
+                Step::Done | Step::Nothing => return Ok(Flushed { steps, is_on_media: step == Step::Done }),
                 Step::Wait => {
                     if !self.machine.give_back(&mut *self.layer, given_back)? {
                         return Err(Fault::Stuck.into());

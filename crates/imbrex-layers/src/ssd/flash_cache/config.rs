@@ -26,6 +26,9 @@ pub struct CacheConfig {
     /// whether blocks that are trimmed leave the cache; for dirty ones zeros are written home
     #[field(default = false, samples = [false, true], paper = false)]
     pub trim: bool,
+    /// whether the disk behind writes what it gathered in RAM before frames are given up, as it does on a live volume
+    #[field(default = false, samples = [false, true])]
+    pub flush_home: bool,
 }
 
 impl<P: Policy> FlashCache<P> {

@@ -255,6 +255,7 @@ impl<P: Policy> TranslationLayer for FlashCache<P> {
             // What is not cached is read from its home.
             unwritten: Unwritten::OldContent,
             journal: JournalFacts { records: self.record_limit(), ..JournalFacts::default() },
+            flushes_below: self.config.flush_home,
             ..Facts::default()
         }
     }

@@ -64,3 +64,32 @@ fn a_region_over_bare_bands_has_each_band_rewritten_once() {
     assert_eq!(once, flushes - 1);
     assert!(once * 3 < run_by_run * 2);
 }
+
+/// What leaves at two times shares a rewrite if it is for one zone, unless the disk is flushed in between.
+#[test]
+fn a_zone_is_rewritten_for_each_flush_of_a_region_if_home_is_flushed() {
+    let options = ReplayOptions { verify: true, prefill: 1.0, check_every: 1, ..ReplayOptions::default() };
+    let (pore, in_place) = (layers::find("pore").unwrap(), layers::find("in-place").unwrap());
+    let run_with = |flush_home: bool| {
+        let config = format!(
+            "region_blocks = {ZONE_BLOCKS}\nperiod_blocks = 1\nevict = 'region'\nselect = 'most-dirty'\n\
+             read_allocate = false\nflush_home = {flush_home}"
+        );
+        let disk = simulate(in_place, "gather = 'zone'", BUFFER, &options).unwrap();
+        let device = Device::stack(vec![below("conventional", &options), disk]);
+        let config = config.parse().unwrap();
+        let simulation =
+            Configured { layer: pore, config: &config, buffer_blocks: 4 }.simulation(device, &options).unwrap();
+        // All writes are to one zone, and most of the time all that is cached is of it.
+        let requests = (1..200).map(|number| request(number * 2_000_000_000, Access::Write, number * 7 % 31, 1));
+        let outcome = run(simulation, requests.collect());
+        let home = &outcome.devices[1].outcome;
+        (home.rmw, outcome.blocked_cleaning, home.blocked_cleaning, outcome.evicted_blocks)
+    };
+    let (merged, flushes, .., evicted) = run_with(false);
+    assert_eq!((merged, evicted), (0, 196), "the zone is open to the end");
+    let (rewritten, same, at_home, _) = run_with(true);
+    assert_eq!((rewritten, same.episodes), (flushes.episodes, flushes.episodes));
+    assert_eq!(at_home.episodes, rewritten, "each is counted as cleaning of the disk");
+    assert!(same.total_ns > flushes.total_ns + at_home.total_ns / 2, "who waits for the frames waits for the rewrite");
+}
