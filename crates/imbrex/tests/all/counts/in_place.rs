@@ -51,7 +51,7 @@ impl InPlace {
         self.disk.counts.rmw += 1;
     }
 
-    fn rewrite_open(&mut self) {
+    pub fn rewrite_open(&mut self) {
         let newer = std::mem::take(&mut self.disk.buffered);
         if let Some(block) = newer.first() {
             self.rewrite(block / self.disk.zone_blocks, &newer);

@@ -215,4 +215,8 @@ impl Model for Costs {
     fn counts(&self) -> &Counts {
         &self.counts
     }
+
+    fn dirty(&self) -> BTreeSet<u64> {
+        self.cached.iter().filter(|(_, block)| block.is_dirty).map(|(&number, _)| number).collect()
+    }
 }

@@ -3,13 +3,14 @@
 //!
 //! The models know no frame, no plan and no record, only which blocks are in the cache and which of them are dirty.
 
+mod bare_bands;
 mod costs;
 mod readings;
 mod regions;
 mod replaced;
 mod sets;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use imbrex::block::{Access, Extent, Lba};
 use imbrex::layers::LayerInfo;
@@ -34,6 +35,7 @@ trait Model {
     fn write(&mut self, first: u64, blocks: u64);
     fn read(&mut self, first: u64, blocks: u64);
     fn counts(&self) -> &Counts;
+    fn dirty(&self) -> BTreeSet<u64>;
 }
 
 /// A dirty block goes home.

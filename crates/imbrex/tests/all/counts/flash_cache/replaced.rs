@@ -233,4 +233,8 @@ impl Model for Replaced {
     fn counts(&self) -> &Counts {
         &self.counts
     }
+
+    fn dirty(&self) -> BTreeSet<u64> {
+        self.dirty.clone()
+    }
 }

@@ -83,4 +83,8 @@ impl Model for Sets {
     fn counts(&self) -> &Counts {
         &self.counts
     }
+
+    fn dirty(&self) -> BTreeSet<u64> {
+        self.sets.iter().flat_map(|set| &set.dirty).copied().collect()
+    }
 }
