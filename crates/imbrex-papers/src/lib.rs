@@ -19,6 +19,7 @@ mod pore;
 mod replaying;
 mod report;
 mod results;
+mod search;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -235,6 +236,9 @@ impl Reproduce {
 fn write_studies(results: &Results, folder: &NewFolder) -> Result<()> {
     folder.write("runs.csv", &csv(&results.rows().collect::<Vec<_>>())?)?;
     figures::write(results, folder)?;
+    if let Some(search) = results.paper.search {
+        search::write(search, results, folder)?;
+    }
     if results.paper.turnover.is_some() {
         turnover::write(&results.turnover, folder)?;
     }

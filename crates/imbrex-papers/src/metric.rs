@@ -23,10 +23,6 @@ pub enum Metric {
     Reclaims,
     /// How long each of these took, on average, in milliseconds.
     Migration,
-    /// How long a band took that the disk behind a cache rewrote while a write waited, on average, in milliseconds.
-    BandTime,
-    /// Blocks that a cache wrote home.
-    Evicted,
     /// The part of the time in which the flash of a cache was busy.
     FlashBusy,
     /// How far the head travelled, in cylinders.
@@ -84,8 +80,6 @@ impl Metric {
             Self::Longest => "longest latency",
             Self::Reclaims => "reclaims",
             Self::Migration => "mean migration time",
-            Self::BandTime => "mean time of a band's rewrite",
-            Self::Evicted => "blocks written home",
             Self::FlashBusy => "flash busy",
             Self::SeekDistance => "seek distance",
             Self::RelocationDistance => "relocation distance",
@@ -122,7 +116,7 @@ impl Metric {
             Self::Rmw | Self::RmwFree | Self::WriteBacks => "zones",
             Self::Swaps => "pairs",
             Self::Padding | Self::PaddingAgain => "bytes",
-            Self::VictimSize | Self::ChunkUse | Self::Evicted => "blocks",
+            Self::VictimSize | Self::ChunkUse => "blocks",
             _ => "chunks",
         }
     }
@@ -145,12 +139,12 @@ impl Metric {
     /// Whether it is how long something took.
     pub fn is_time(self) -> bool {
         let is_latency = matches!(self, Self::Latency | Self::ReadLatency | Self::WriteLatency);
-        is_latency || matches!(self, Self::P99 | Self::P999 | Self::Longest | Self::Migration | Self::BandTime)
+        is_latency || matches!(self, Self::P99 | Self::P999 | Self::Longest | Self::Migration)
     }
 
     /// Whether it grows with the workload where a layer cannot keep up with it.
     pub fn is_latency(self) -> bool {
-        self.is_time() && !matches!(self, Self::Migration | Self::BandTime)
+        self.is_time() && self != Self::Migration
     }
 
     /// The number, if the run gives one.
@@ -169,8 +163,6 @@ impl Metric {
             Self::Longest => Some(outcome.latency_ms.all.max),
             Self::Reclaims => Some(outcome.blocked_cleaning.episodes as f64),
             Self::Migration => each_ms(&outcome.blocked_cleaning),
-            Self::BandTime => outcome.devices.last().and_then(|disk| each_ms(&disk.outcome.blocked_cleaning)),
-            Self::Evicted => Some(outcome.evicted_blocks as f64),
             Self::FlashBusy => outcome.devices.first().map(|flash| flash.outcome.disk_busy_ratio),
             Self::SeekDistance => Some(outcome.seek_cylinders as f64),
             Self::RelocationDistance => per(own("relocated_tracks"), own("relocated_blocks")),

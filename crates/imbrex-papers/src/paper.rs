@@ -27,12 +27,16 @@ pub struct Paper {
     pub readings: Option<&'static str>,
     /// The volumes; each is a profile too.
     pub workloads: &'static [&'static str],
+    /// How many requests a generated workload has, at most, where nobody says.
+    pub requests: Option<u64>,
     /// The figures that show its workloads themselves, if any do.
     pub locality: Option<LocalityFigures>,
     /// Every configuration that takes part. The first is what the paper proposes.
     pub variants: &'static [Variant],
     /// The comparisons of them, each with tables and pictures of its own.
     pub studies: &'static [Study],
+    /// Settings that the paper leaves open, if they are searched.
+    pub search: Option<&'static Search>,
     /// What is shown over how often the buffer turns over, if anything is.
     pub turnover: Option<&'static Turnover>,
     /// Two of its volumes written one after the other, if it shows that.
@@ -76,13 +80,13 @@ pub struct Variant {
     pub reaches: Option<Metric>,
 }
 
-/// A disk of a size of its own.
+/// A disk that is not the paper's.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Disk {
-    /// All bytes of it.
-    pub bytes: u64,
-    /// Whether the workload's addresses are stretched over it.
-    pub is_stretched_over: bool,
+pub enum Disk {
+    /// The paper's, of a size of its own, over which the workload's addresses may be stretched.
+    Sized { bytes: u64, is_stretched_over: bool },
+    /// A zoned one whose zones are all sequential and so long.
+    Zones { drive: &'static str, bytes: u64 },
 }
 
 /// When requests come.
@@ -166,6 +170,20 @@ pub struct Study {
     pub variants: &'static [&'static str],
     /// What is shown of them.
     pub figures: &'static [Figure],
+}
+
+/// Every setting of a baseline beside every setting of what is held against it.
+pub struct Search {
+    /// The study that runs them.
+    pub study: &'static str,
+    /// What is compared.
+    pub title: &'static str,
+    /// What is saved.
+    pub metrics: &'static [Metric],
+    /// The settings of the variants, as headings have them.
+    pub columns: &'static [&'static str],
+    /// A baseline, and the variants that are held against it.
+    pub rows: &'static [(&'static str, &'static [&'static str])],
 }
 
 /// A figure of the paper, or one beside it.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use imbrex::buffer_size::BufferSize;
-use imbrex::drive::Shape;
+use imbrex::drive::{ConventionalZones, Shape};
 use imbrex::layers;
 use imbrex::replay::ReplayOptions;
 use imbrex::trace::Workload;
@@ -18,7 +18,7 @@ use imbrex_terminal::progress::Progress;
 
 use super::locality::Locality;
 use super::measure::Measure;
-use super::paper::{Load, Paper, Turnover, Variant};
+use super::paper::{Disk, Load, Paper, Turnover, Variant};
 use super::results::Results;
 use super::{growth, mix, sweep, turnover, volumes};
 
@@ -67,7 +67,11 @@ impl Replaying<'_> {
 
     /// Volumes by their names.
     pub fn volumes(&self, names: &[&str], seed: u64) -> Result<Vec<Workload>> {
-        volumes::find(names, self.traces, self.requests, seed)
+        let mut workloads = volumes::find(names, self.traces, self.requests, seed)?;
+        if let Some(most) = self.paper.requests.filter(|_| self.requests.is_none()) {
+            workloads.iter_mut().for_each(|workload| volumes::shorten(workload, most));
+        }
+        Ok(workloads)
     }
 
     /// The runs, beside those of the `first` seed.
@@ -170,20 +174,30 @@ fn buffer(paper: &Paper) -> Result<BufferSize> {
 
 /// A variant of a paper on its drive, for a workload of this range.
 pub fn configured(paper: &Paper, variant: &Variant, range_bytes: u64) -> Result<(Chosen, Case)> {
-    let capacity_bytes = variant.disk.map(|disk| disk.bytes);
-    let drive = named_drive(paper.drive)?.shaped(&Shape { capacity_bytes, ..Shape::default() })?;
+    let (named, shape, fit) = match variant.disk {
+        None => (paper.drive, Shape::default(), paper.fit),
+        Some(Disk::Sized { bytes, .. }) => {
+            (paper.drive, Shape { capacity_bytes: Some(bytes), ..Shape::default() }, Fit::Given)
+        }
+        Some(Disk::Zones { drive, bytes }) => {
+            let conventional_zones = Some(ConventionalZones::Count(0));
+            (drive, Shape { zone_bytes: Some(bytes), conventional_zones, ..Shape::default() }, paper.fit)
+        }
+    };
+    let drive = named_drive(named)?.shaped(&shape)?;
     let buffer = variant.buffer.map_or_else(|| buffer(paper), |text| text.parse().map_err(|e| anyhow!("{e}")))?;
     let blocks = |percent: f64| BufferSize::Percent(percent).blocks(range_bytes, drive.block_bytes);
-    let disk = paper.disk_buffer.map(|percent| sweep::disk_config(variant.layer, blocks(percent)));
+    let is_buffered = !matches!(variant.disk, Some(Disk::Zones { .. }));
+    let disk_buffer = paper.disk_buffer.filter(|_| is_buffered);
+    let disk = disk_buffer.map(|percent| sweep::disk_config(variant.layer, blocks(percent)));
     let sized = variant.sized.iter().map(|(field, percent)| format!("{field}={}", blocks(*percent)));
     let own = variant.settings.iter().map(|setting| (*setting).to_owned());
     let settings: Vec<_> = disk.into_iter().chain(sized).chain(own).collect();
     let queue_depth = (variant.load == Load::OneOutstanding).then_some(1);
     let options = ReplayOptions { prefill: paper.prefill, queue_depth, ..ReplayOptions::default() };
     let settings: Vec<_> = settings.iter().map(String::as_str).collect();
-    let fit = variant.disk.map_or(paper.fit, |_| Fit::Given);
     let case = Case { layer: layers::find(variant.layer)?, drive, fit };
     let mut chosen = Chosen::new(buffer, options, &settings)?;
-    chosen.stretch = variant.disk.is_some_and(|disk| disk.is_stretched_over);
+    chosen.stretch = matches!(variant.disk, Some(Disk::Sized { is_stretched_over: true, .. }));
     Ok((chosen, case))
 }

@@ -14,7 +14,7 @@ use super::figures::relative;
 use super::metric::Metric;
 use super::paper::{Figure, Study};
 use super::results::Results;
-use super::{growth, mix, sweep, turnover};
+use super::{growth, mix, search, sweep, turnover};
 
 /// More variants than these go below each other.
 const MOST_COLUMNS: usize = 8;
@@ -82,6 +82,14 @@ pub fn of(results: &Results, findings: &[Finding]) -> Report {
             if !figure.says.is_empty() {
                 report.say(&format!("The paper: {}", figure.says));
             }
+        }
+    }
+    if let Some(search) = paper.search {
+        report.say(&format!("\n{}", search.title));
+        for metric in search.metrics {
+            let title =
+                format!("Percent of {} saved on average, and on how many workloads if not on all", metric.name());
+            report.table(&search::file(*metric), &title, search::table(search, *metric, results));
         }
     }
     if let Some(turnover) = paper.turnover {

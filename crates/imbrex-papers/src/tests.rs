@@ -7,7 +7,7 @@ use imbrex_runs::case::Fit;
 use super::claim::{Bound, Claim, Data, Verdict};
 use super::measure::{Measure, Scope, Taken};
 use super::metric::Metric;
-use super::paper::{Figure, Load, Paper, Study, Turnover, Variant};
+use super::paper::{Figure, Load, Paper, Search, Study, Turnover, Variant};
 use super::replaying::configured;
 use super::sweep::{Axis, Curve, Sizes, Sweep};
 use super::*;
@@ -99,6 +99,14 @@ const SWEEPS: &[Sweep] = &[Sweep {
     ],
 }];
 
+const SEARCH: Search = Search {
+    study: "main",
+    title: "All",
+    metrics: &[Metric::Rmw, Metric::ChunkUse],
+    columns: &["log", "itself"],
+    rows: &[("in place", &["log", "in place"])],
+};
+
 const FIGURES: &[Figure] =
     &[Figure { number: "1", name: "rmw", metrics: &[Metric::Rmw], is_relative: false, says: "fewer" }];
 
@@ -113,6 +121,8 @@ const PAPER: Paper = Paper {
     readings: None,
     workloads: &["zipf", "uniform"],
     locality: None,
+    requests: None,
+    search: Some(&SEARCH),
     variants: VARIANTS,
     studies: &[
         Study { name: "main", title: "Main", workloads: &[], variants: &["log", "in place"], figures: FIGURES },
@@ -227,7 +237,7 @@ fn the_report_says_what_is_not_met() {
     let findings = results.findings();
     let text = report::of(&results, &findings).into_text();
     let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
-    assert!(line("more ").contains("NOT MET") && line("fewer ").contains(" met "));
+    assert!(line("more ").contains("NOT MET") && line("fewer ").contains(" met "), "{text}");
     let rmw = imbrex_terminal::table::count(results.row("zipf", "in place").unwrap().outcome.rmw);
     assert!(line("zipf (synthetic)").ends_with(&rmw), "{text}");
     assert!(text.contains("The paper: fewer"));
@@ -275,6 +285,21 @@ fn sweeps_are_beside_their_closed_forms() {
     assert!((measured("level") - short.max(whole) / short.min(whole)).abs() < 1e-9);
     assert!((measured("least") - long / short.min(whole)).abs() < 1e-9);
     assert!((measured("over") - least).abs() < 1e-9);
+}
+
+#[test]
+fn a_search_shows_what_every_setting_saves() {
+    let results = results(3000);
+    let saved = |workload| {
+        let [log, in_place] = ["log", "in place"].map(|name| results.row(workload, name).unwrap().outcome.rmw as f64);
+        100.0 * (1.0 - log / in_place)
+    };
+    let mean = (saved("zipf") + saved("uniform")) / 2.0;
+    assert!(mean > 10.0);
+    let cells = search::table(&SEARCH, Metric::Rmw, &results).markdown();
+    assert_eq!(cells.lines().last().unwrap(), format!("| in place | {mean:.0} | 0 (0 of 2) |"));
+    let unknown = search::table(&SEARCH, Metric::ChunkUse, &results).markdown();
+    assert_eq!(unknown.lines().last().unwrap(), "| in place | - | - |");
 }
 
 #[test]

@@ -23,6 +23,14 @@ pub fn find(names: &[&str], folder: Option<&Path>, requests: Option<NonZeroU64>,
     Ok(workloads)
 }
 
+/// Lets a workload that is generated have `most` requests at most.
+pub fn shorten(workload: &mut Workload, most: u64) {
+    if let Workload::Profile(profile) = workload {
+        let own = profile.published.requests.or(profile.chosen.requests);
+        profile.shortened = own.filter(|own| *own > most).map(|_| most);
+    }
+}
+
 /// Those of `names` of which `folder` has a trace.
 pub fn present(
     names: &[&'static str],
@@ -69,6 +77,15 @@ fn trace<'a>(name: &str, files: &'a [PathBuf]) -> Result<Option<&'a Path>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_longer_profiles_are_shortened() {
+        for (name, most, requests) in [("rsrch_0", 1000, Some(1000)), ("rsrch_0", 1_000_000_000, None)] {
+            let mut workload = Workload::named(name).unwrap();
+            shorten(&mut workload, most);
+            assert!(matches!(&workload, Workload::Profile(profile) if profile.shortened == requests), "{most}");
+        }
+    }
 
     #[test]
     fn a_trace_is_taken_where_there_is_one_and_a_profile_otherwise() {

@@ -236,7 +236,7 @@ fn sweeps_of_pore_stand_beside_their_closed_form_and_what_cleans_nothing_is_not_
     let (json, summary) = printed(&format!("{} --format json", quick(&two, 2)));
     assert_eq!(files(&one), files(&two), "the number of threads changes nothing");
     assert!(summary.contains("claims on synthetic data"), "{summary}");
-    for said in ["units of 20 MiB", "16 static sets", "The paper: 50.56 % less on average", "hm_0 (synthetic)"] {
+    for said in ["zones of 20 MiB", "16 static sets", "The paper: 50.56 % less on average", "hm_0 (synthetic)"] {
         assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{said}: {report}");
     }
 
@@ -260,14 +260,18 @@ fn sweeps_of_pore_stand_beside_their_closed_form_and_what_cleans_nothing_is_not_
     let claims: Vec<Value> = serde_json::from_str(&json).unwrap();
     let verdict = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap()["verdict"].clone();
     assert_eq!([verdict("R1a"), verdict("R2a"), verdict("B4")], ["not-measured"; 3]);
-    for file in ["figure-4-caches-mean.csv", "figure-5-caches-longest.csv", "figure-6-caches-migration.csv"] {
+    for file in ["figure-4-bare-mean.csv", "figure-5-bare-longest.csv", "figure-6-bare-migration.csv"] {
         let bars = records(&one.join(file));
-        assert_eq!(bars.len(), 14 * 6, "{file}: every competitor on every volume");
+        assert_eq!(bars.len(), 14 * 3, "{file}: every competitor on every volume");
         assert_eq!((&*bars[0]["variant"], &*bars[1]["variant"]), ("static-sets", "pore"), "the yardstick first");
     }
     let documented = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md")).unwrap();
-    assert!(points[0].keys().all(|name| documented.contains(&format!("`{name}`"))));
-    assert!(documented.contains(&points[0]["schema"]));
+    let cells = records(&one.join("search.csv"));
+    assert_eq!(cells.len(), 9 * 5 * 4, "all sizes, and all that is compared");
+    for record in [&points[0], &cells[0]] {
+        assert!(record.keys().all(|name| documented.contains(&format!("`{name}`"))));
+        assert!(documented.contains(&record["schema"]));
+    }
 }
 
 /// The trace is over long before the conversion is, which is then completed.

@@ -25,6 +25,8 @@ pub const PAPER: Paper = Paper {
     readings: None,
     workloads: &["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"],
     locality: Some(LocalityFigures { periods: "2", ranges: "3" }),
+    requests: None,
+    search: None,
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
     turnover: Some(&TURNOVER),

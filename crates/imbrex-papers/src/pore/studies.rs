@@ -1,41 +1,72 @@
 //! What is shown side by side.
 
-use super::variants::{BY_DEFAULT, BY_REGION, LRU, NO_BANDS, PORE, SIMULATED, STATIC_SETS, TIMED, TOGETHER};
+use super::search;
+use super::variants::{
+    ACROSS, BY_DEFAULT, BY_REGION, LONG, LRU, MANAGED, MANAGED_SETS, MERGED, MOST, NO_BANDS, PORE, SAC, STATIC_SETS,
+    TIMED, TOGETHER,
+};
 use crate::metric::Metric;
 use crate::paper::{Figure, Study};
 
 /// Volumes that are short enough to be run in many ways.
 const FEW: &[&str] = &["rsrch_0", "src2_0", "stg_0"];
+/// Two of them, and one whose writes come in long runs.
+const UNLIKE: &[&str] = &["rsrch_0", "src2_2", "stg_0"];
 /// And some more.
 const SOME: &[&str] = &["hm_0", "rsrch_0", "src1_2", "src2_0", "stg_0", "usr_0"];
 
+/// The study of sizes.
+pub const SEARCHED: &str = "search";
+
 pub const STUDIES: &[Study] = &[
     Study {
-        name: "caches",
-        title: "As in the report's simulator, one request outstanding (section 6)",
+        name: "bare",
+        title: "Bare bands, as in the report's simulator, one request outstanding (section 6)",
         workloads: &[],
-        variants: SIMULATED,
+        variants: &[STATIC_SETS, PORE, LONG],
         figures: RESPONSES,
     },
     Study {
-        name: "least",
-        title: "Many blocks leaving together, and that before a disk without shingles: the least there can be (not in \
-                the report)",
+        name: "others",
+        title: "Other caches there (not in the report)",
         workloads: &[],
-        variants: &[STATIC_SETS, PORE, TOGETHER, NO_BANDS],
-        figures: LEAST,
+        variants: &[STATIC_SETS, PORE, SAC, MOST],
+        figures: PARTS,
+    },
+    Study {
+        name: SEARCHED,
+        title: "Sizes of cache, set and period; see below",
+        workloads: UNLIKE,
+        variants: search::NAMES,
+        figures: &[],
+    },
+    Study {
+        name: "rewrites",
+        title: "Whether reclaims that follow each other share a band's rewrite (merged), and sets whose bands lie across \
+                those of the disk (not in the report)",
+        workloads: SOME,
+        variants: &[STATIC_SETS, MERGED[0], ACROSS, PORE, MERGED[1]],
+        figures: PARTS,
+    },
+    Study {
+        name: "managed",
+        title: "Before a drive-managed disk, with sizes as the report's section 4 speaks of them; no bands: before a \
+                disk without shingles, the least there can be (not in the report)",
+        workloads: &[],
+        variants: &[MANAGED_SETS, MANAGED, BY_REGION, LRU, TOGETHER, NO_BANDS],
+        figures: MANAGED_PARTS,
     },
     Study {
         name: "trace-time",
         title: "The same with requests when the trace says (not in the report)",
-        workloads: SOME,
+        workloads: FEW,
         variants: TIMED,
         figures: OTHERWISE,
     },
     Study {
         name: "by-default",
         title: "As the layers are by default: reads take copies, and flash is collected (not in the report)",
-        workloads: SOME,
+        workloads: FEW,
         variants: BY_DEFAULT,
         figures: OTHERWISE,
     },
@@ -45,7 +76,7 @@ pub const STUDIES: &[Study] = &[
         workloads: FEW,
         variants: &[
             LRU,
-            PORE,
+            MANAGED,
             "CLOCK",
             "pore, CLOCK",
             "LIRS",
@@ -63,7 +94,7 @@ pub const STUDIES: &[Study] = &[
         name: "selections",
         title: "How open regions are selected (not in the report)",
         workloads: FEW,
-        variants: &[PORE, "mean popularity", "cold blocks", "most dirty"],
+        variants: &[MANAGED, "mean popularity", "cold blocks", "most dirty"],
         figures: PARTS,
     },
     Study {
@@ -71,11 +102,10 @@ pub const STUDIES: &[Study] = &[
         title: "Readings of what the report leaves open, each alone (not in the report)",
         workloads: FEW,
         variants: &[
-            PORE,
+            MANAGED,
             BY_REGION,
             "periods of written",
             "reads allocate",
-            "reads do not count",
             "64 at a time",
             "flash collected",
             "collected, 28 % spare",
@@ -86,30 +116,14 @@ pub const STUDIES: &[Study] = &[
         name: "periods",
         title: "Length of a period; pore has a fill of the disk's buffer, a quarter of the cache (section 4.2.3)",
         workloads: FEW,
-        variants: &[PORE, "1/8 fill", "1/4 fill", "1/2 fill", "2 fills", "4 fills", "8 fills"],
+        variants: &[MANAGED, "1/8 fill", "1/4 fill", "1/2 fill", "2 fills", "4 fills", "8 fills"],
         figures: PARTS,
     },
     Study {
         name: "regions",
         title: "Length of a region unit; pore has 20 MiB (section 4.2.2)",
         workloads: FEW,
-        variants: &[PORE, "2 MiB", "10 MiB", "30 MiB", "50 MiB", "100 MiB"],
-        figures: PARTS,
-    },
-    Study {
-        name: "sizes",
-        title: "Size of the cache; pore and static-sets have 1 % of the range (not in the report)",
-        workloads: FEW,
-        variants: &[
-            STATIC_SETS,
-            PORE,
-            "static-sets, 0.5 %",
-            "pore, 0.5 %",
-            "static-sets, 2 %",
-            "pore, 2 %",
-            "static-sets, 4 %",
-            "pore, 4 %",
-        ],
+        variants: &[MANAGED, "2 MiB", "10 MiB", "30 MiB", "50 MiB", "100 MiB"],
         figures: PARTS,
     },
 ];
@@ -130,15 +144,17 @@ const RESPONSES: &[Figure] = &[
     },
     shown("reclaims", &[Metric::Reclaims]),
     shown("rewrites", &[Metric::Rmw]),
-    shown("band-time", &[Metric::BandTime]),
-    shown("evicted", &[Metric::Evicted]),
     Figure { is_relative: false, ..shown("hits", &[Metric::Hits]) },
 ];
 
-const LEAST: &[Figure] = &[
+const MANAGED_PARTS: &[Figure] = &[
     shown("mean", &[Metric::Latency]),
-    shown("reads", &[Metric::ReadLatency]),
-    shown("writes", &[Metric::WriteLatency]),
+    shown("p999", &[Metric::P999]),
+    shown("longest", &[Metric::Longest]),
+    shown("migration", &[Metric::Migration]),
+    shown("reclaims", &[Metric::Reclaims]),
+    shown("rewrites", &[Metric::Rmw]),
+    Figure { is_relative: false, ..shown("hits", &[Metric::Hits]) },
 ];
 
 const OTHERWISE: &[Figure] = &[
@@ -151,6 +167,7 @@ const OTHERWISE: &[Figure] = &[
 
 const PARTS: &[Figure] = &[
     shown("mean", &[Metric::Latency]),
+    shown("longest", &[Metric::Longest]),
     shown("rewrites", &[Metric::Rmw]),
     Figure { is_relative: false, ..shown("hits", &[Metric::Hits]) },
 ];

@@ -2,11 +2,13 @@
 
 use imbrex_runs::case::Fit;
 
-use super::variants::{LRU, PORE, STATIC_SETS};
+use super::variants::{PORE, STATIC_SETS};
 use crate::sweep::{Axis, Curve, Sizes, Sweep};
 
 pub const PERIODS: &str = "period";
 pub const RANGES: &str = "range";
+/// The curve without regions.
+pub const PLAIN: &str = "lru-cache";
 
 /// Sizes of a small disk, on which a sweep takes seconds: 64 GiB, 1/1024 of which is the disk's buffer. The cache is
 /// large, so that the longest period is half of it.
@@ -19,7 +21,7 @@ const WHOLE: Sizes =
     Sizes { range_bytes: 0, disk_buffer: 250_000, cache: 4.0, period: 1.0, region: 40.0, fit: Fit::Own };
 
 const REGIONS: Curve = Curve { name: PORE, layer: PORE, has_regions: true };
-const PLAIN: Curve = Curve { name: LRU, layer: LRU, has_regions: false };
+const LRU: Curve = Curve { name: PLAIN, layer: PLAIN, has_regions: false };
 const SETS: Curve = Curve { name: STATIC_SETS, layer: STATIC_SETS, has_regions: false };
 
 pub const SWEEPS: &[Sweep] = &[
@@ -29,7 +31,7 @@ pub const SWEEPS: &[Sweep] = &[
         axis: Axis::Period,
         values: &[0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0],
         shared: SMALL,
-        curves: &[REGIONS, PLAIN],
+        curves: &[REGIONS, LRU],
     },
     Sweep {
         name: "region",
@@ -37,7 +39,7 @@ pub const SWEEPS: &[Sweep] = &[
         axis: Axis::Region,
         values: &[2.0, 10.0, 20.0, 30.0, 50.0, 100.0],
         shared: SMALL,
-        curves: &[REGIONS, PLAIN],
+        curves: &[REGIONS, LRU],
     },
     Sweep {
         name: "cache",
@@ -45,7 +47,7 @@ pub const SWEEPS: &[Sweep] = &[
         axis: Axis::Cache,
         values: &[2.0, 4.0, 8.0, 16.0, 32.0],
         shared: SMALL,
-        curves: &[REGIONS, PLAIN, SETS],
+        curves: &[REGIONS, LRU, SETS],
     },
     Sweep {
         name: RANGES,
@@ -53,6 +55,6 @@ pub const SWEEPS: &[Sweep] = &[
         axis: Axis::Range,
         values: &[56.0, 128.0, 256.0, 512.0, 1000.0],
         shared: WHOLE,
-        curves: &[REGIONS, PLAIN, SETS],
+        curves: &[REGIONS, LRU, SETS],
     },
 ];

@@ -97,7 +97,7 @@ impl Results {
     }
 
     /// By how many percent the metric of `variant` is smaller than that of `against`.
-    fn reduction_of(&self, metric: Metric, workload: &str, variant: &str, against: &str) -> Option<f64> {
+    pub fn reduction_of(&self, metric: Metric, workload: &str, variant: &str, against: &str) -> Option<f64> {
         let [own, other] = [variant, against].map(|variant| self.value(workload, variant, metric));
         let (own, other) = (own?, other?);
         match other {

@@ -21,6 +21,8 @@ pub const PAPER: Paper = Paper {
     readings: Some(READINGS),
     workloads: &["prn_1", "proj_1", "proj_2", "src1_1", "src2_2", "usr_1", "usr_2"],
     locality: None,
+    requests: None,
+    search: None,
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
     turnover: None,

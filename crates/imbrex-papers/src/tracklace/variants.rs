@@ -134,11 +134,11 @@ const fn seagate(name: &'static str, settings: &'static [&'static str]) -> Varia
 }
 
 const fn large(name: &'static str, layer: &'static str, settings: &'static [&'static str]) -> Variant {
-    Variant { layer, disk: Some(Disk { bytes: LARGE, is_stretched_over: false }), ..own(name, settings) }
+    Variant { layer, disk: Some(Disk::Sized { bytes: LARGE, is_stretched_over: false }), ..own(name, settings) }
 }
 
 const fn stretched(name: &'static str, layer: &'static str, settings: &'static [&'static str]) -> Variant {
-    Variant { layer, disk: Some(Disk { bytes: LARGE, is_stretched_over: true }), ..own(name, settings) }
+    Variant { layer, disk: Some(Disk::Sized { bytes: LARGE, is_stretched_over: true }), ..own(name, settings) }
 }
 
 /// With a request as soon as the one before is complete.

@@ -28,6 +28,8 @@ pub const PAPER: Paper = Paper {
     readings: Some(READINGS),
     workloads: WORKLOADS,
     locality: None,
+    requests: None,
+    search: None,
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
     turnover: None,
