@@ -98,7 +98,7 @@ impl fmt::Display for BufferSize {
 /// A number of bytes in the unit in which `like` is a whole number, rounded down; as it is where little would be left.
 #[must_use]
 pub fn size_as(like: u64, bytes: u64) -> String {
-    let is_whole = |(_, unit): &&(&str, u64)| like >= *unit && like % unit == 0;
+    let is_whole = |(_, unit): &&(&str, u64)| like >= *unit && like.is_multiple_of(*unit);
     let (suffix, unit) = UNITS.iter().filter(is_whole).max_by_key(|(_, unit)| *unit).unwrap_or(&UNITS[8]);
     match u128::from(bytes) * 1000 / u128::from(*unit) {
         thousandths if thousandths >= 100 || bytes == 0 => format!("{}{suffix}", thousandths as f64 / 1e3),

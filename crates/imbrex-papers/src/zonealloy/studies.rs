@@ -41,9 +41,9 @@ pub const STUDIES: &[Study] = &[
     },
     Study {
         name: "readings",
-        title: "Zones that are busy because the disk was filled, and such that stay listed (not in the paper)",
+        title: "Zones that stay listed for longer (not in the paper)",
         workloads: &["proj_0", "prn_1", "src1_0"],
-        variants: &[LOOP_BACK, ZONE_ALLOY, "filling counts", "partners stay", "candidates stay"],
+        variants: &[LOOP_BACK, ZONE_ALLOY, "partners stay", "candidates stay"],
         figures: &[REWRITES, SWAPS],
     },
     Study {

@@ -57,7 +57,6 @@ pub const VARIANTS: &[Variant] = &{
         own(VETO, used!("zone-alloy.veto_reads=true")),
         own(NEAREST, used!("zone-alloy.partner=nearest")),
         own("both", used!("zone-alloy.veto_reads=true", "zone-alloy.partner=nearest")),
-        own("filling counts", used!("zone-alloy.first_epoch=disk")),
         own("partners stay", used!("zone-alloy.keep_partners=true")),
         own("candidates stay", used!("zone-alloy.keep_candidates=true")),
         own("above 2 %", used!("zone-alloy.swap_above=0.02")),

@@ -29,7 +29,7 @@ pub(super) enum Partner {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum FirstEpoch {
-    /// What was written before the log took its first block, such as what a disk is filled with, is of no epoch.
+    /// What was written before the log took its first block is of no epoch.
     Log,
     Disk,
 }
