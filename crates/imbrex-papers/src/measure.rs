@@ -2,7 +2,6 @@
 
 use super::measured::Described;
 use super::metric::Metric;
-use super::paper::Paper;
 
 /// A number that many runs give together. What the paper proposes is its first variant; the *others* are those beside
 /// it in its first study.
@@ -186,7 +185,7 @@ impl Measure {
     }
 
     /// The variants that it looks at beside those of the paper's first study, on each workload of its scope.
-    pub fn variants(&self, paper: &Paper) -> Vec<&'static str> {
+    pub fn variants(&self, variants_of: impl Fn(&str) -> &'static [&'static str]) -> Vec<&'static str> {
         match *self {
             Self::Against { variant, against, .. }
             | Self::Saved { variant, against, .. }
@@ -194,10 +193,10 @@ impl Measure {
             Self::Times { variant, over, .. } | Self::MostTimes { variant, over, .. } => vec![variant, over],
             Self::Of { variant, .. } => vec![variant],
             Self::Rises { study, .. } | Self::Falls { study, .. } => {
-                let variants = paper.variants_of(study);
+                let variants = variants_of(study);
                 variants.first().into_iter().chain(variants.last()).copied().collect()
             }
-            Self::Peaks { study, .. } | Self::Steady { study, .. } => paper.variants_of(study).to_vec(),
+            Self::Peaks { study, .. } | Self::Steady { study, .. } => variants_of(study).to_vec(),
             _ => Vec::new(),
         }
     }

@@ -236,7 +236,8 @@ impl Paper {
     pub fn claimed_runs(&self) -> Vec<(usize, usize)> {
         let others = self.others();
         let claims = self.claims.iter().map(|claim| &claim.measure).filter(|measure| measure.is_of_runs());
-        let claims: Vec<_> = claims.map(|measure| (measure.scope(), measure.variants(self))).collect();
+        let claims: Vec<_> =
+            claims.map(|measure| (measure.scope(), measure.variants(|study| self.variants_of(study)))).collect();
         let is_looked_at = |workload: &str, variant: &str| {
             let mut claims = claims.iter().filter(|(scope, _)| scope.has(workload));
             claims.any(|(_, variants)| variants.contains(&variant) || others.contains(&variant))

@@ -109,7 +109,8 @@ impl Replaying<'_> {
         first: Option<&Results>,
     ) -> Result<Vec<(Run, Row)>> {
         let paper = self.paper;
-        let (mut rows, mut left): (Vec<(Run, Row)>, Vec<(Run, &Known)>) = Default::default();
+        let mut rows: Vec<(Run, Row)> = Vec::new();
+        let mut left: Vec<(Run, &Known)> = Vec::new();
         for run @ (workload, variant) in runs {
             let Some(at) = self.only.iter().position(|name| *name == paper.workloads[workload]) else { continue };
             let named = first.map(|first| first.row(paper.workloads[workload], paper.variants[variant].name));
