@@ -3,9 +3,8 @@
 use imbrex_terminal::table::{Sheet, count};
 use serde::Serialize;
 
-use super::paper::{TABLES, WEIGHTS, WORKLOADS};
+use super::paper::{COLD_WEIGHT, EMPTY, TABLES, WEIGHTS, WORKLOADS};
 use super::results::{Cell, Counted, Results};
-use super::runs::{COLD_WEIGHT, EMPTY};
 
 /// The version of [`Line`].
 const SCHEMA: &str = "imbrex.beyond/2";

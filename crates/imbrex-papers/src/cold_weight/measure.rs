@@ -4,13 +4,12 @@ use std::ops::RangeInclusive;
 
 use imbrex_terminal::table::{count, number};
 
-use super::paper::{TABLES, WEIGHTS, WORKLOADS};
+use super::paper::{SMALL, TABLES, WEIGHTS, WORKLOADS};
 use super::results::{Aged, Cell, Counted, Results, best, unknown};
 use crate::measured::{Described, Measured};
 
-/// Weights from this one on are too large, says the paper; up to the other one are small.
+/// Weights from this one on are too large, says the paper.
 const LARGE: u32 = 70;
-pub const SMALL: u32 = 50;
 
 /// Points by which what is saved with bands of two lengths may differ, to be similar.
 const SIMILAR: f64 = 5.0;

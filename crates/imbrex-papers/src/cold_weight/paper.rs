@@ -8,6 +8,13 @@ pub const WORKLOADS: [Named; 2] =
 /// The weights of the tables, in percent.
 pub const WEIGHTS: [u32; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
 
+/// Weights up to this one are small, says the paper.
+pub const SMALL: u32 = 50;
+
+/// The layers: Empty, and the paper's own.
+pub const EMPTY: &str = "log-greedy";
+pub const COLD_WEIGHT: &str = "cold-weight";
+
 /// A trace of the paper.
 pub struct Named {
     /// The volume.

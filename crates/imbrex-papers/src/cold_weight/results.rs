@@ -4,8 +4,7 @@ use imbrex::contents::BandContent;
 use imbrex::replay::BandSums;
 use imbrex_runs::row::Row;
 
-use super::measure::SMALL;
-use super::paper::{WEIGHTS, WORKLOADS};
+use super::paper::{SMALL, WEIGHTS, WORKLOADS};
 use crate::claim::{Data, Replayed};
 use crate::measured::Measured;
 

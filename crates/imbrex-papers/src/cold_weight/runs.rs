@@ -21,13 +21,8 @@ use imbrex_terminal::progress::Progress;
 use super::ColdWeightArguments;
 use super::beyond::{self, BEYOND};
 use super::claims::looks_at;
-use super::measure::SMALL;
-use super::paper::WEIGHTS;
+use super::paper::{COLD_WEIGHT, EMPTY, SMALL, WEIGHTS};
 use super::results::{Cell, Counted, End, Results};
-
-/// The layers: Empty, and the paper's own.
-pub const EMPTY: &str = "log-greedy";
-pub const COLD_WEIGHT: &str = "cold-weight";
 
 /// The paper's set-up, and every interpretation of its text that moves a count, though most of these are defaults.
 pub const READINGS: [(&str, &str); 8] = [

@@ -4,9 +4,8 @@ use imbrex_runs::row::{Row, called};
 use imbrex_terminal::table::{Sheet, count};
 use serde::Serialize;
 
-use super::paper::{Table, WEIGHTS, WORKLOADS};
+use super::paper::{COLD_WEIGHT, EMPTY, Table, WEIGHTS, WORKLOADS};
 use super::results::{Aged, Cell, Counted, Results, best};
-use super::runs::{COLD_WEIGHT, EMPTY};
 
 /// The version of [`Line`].
 const SCHEMA: &str = "imbrex.moved/2";
