@@ -15,9 +15,6 @@ const UNLIKE: &[&str] = &["rsrch_0", "src2_2", "stg_0"];
 /// And some more.
 const SOME: &[&str] = &["hm_0", "rsrch_0", "src1_2", "src2_0", "stg_0", "usr_0"];
 
-/// The study of sizes.
-pub const SEARCHED: &str = "search";
-
 pub const STUDIES: &[Study] = &[
     Study {
         name: "bare",
@@ -34,7 +31,7 @@ pub const STUDIES: &[Study] = &[
         figures: PARTS,
     },
     Study {
-        name: SEARCHED,
+        name: search::STUDY,
         title: "Sizes of cache, set and period; see below",
         workloads: UNLIKE,
         variants: search::NAMES,
