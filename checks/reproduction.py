@@ -31,9 +31,9 @@ UNKNOWN = re.compile(r"^(-|)$|^[≥≤]|…")
 
 
 def command(page):
-    """What makes a page's tables, as the words behind the program's name."""
+    """What makes a page's tables, as the words behind the program's name; none if they are made by hand."""
     found = COMMAND.search(page)
-    return shlex.split(found[1]) if found else sys.exit("a page does not say which command its tables are of")
+    return shlex.split(found[1]) if found else None
 
 
 def run(program, words, folder):
@@ -95,7 +95,8 @@ def volumes(page):
     """The volumes that the page's table of workloads names, those with the fewest requests first."""
     found = re.search(r"<!-- begin workloads.md -->\n(.*?)<!-- end -->", page, re.DOTALL)
     table = cells(found[1]) if found else sys.exit("a page does not include workloads.md")
-    requests = {key[0]: int(cell.replace(",", "")) for key, cell in table.items() if key[2] in ("requests", "writes")}
+    column = "requests" if any(key[2] == "requests" for key in table) else "writes"
+    requests = {key[0]: int(cell.replace(",", "")) for key, cell in table.items() if key[2] == column}
     return sorted({VOLUME.match(name)[0] for name in requests}, key=lambda volume: min(
         count for name, count in requests.items() if VOLUME.match(name)[0] == volume))
 
@@ -134,6 +135,10 @@ def main():
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="these papers; otherwise all")
     arguments = parser.parse_args()
     pages = [arguments.pages / f"{paper}.md" for paper in arguments.papers] or sorted(arguments.pages.glob("*.md"))
+    by_hand = [path for path in pages if command(path.read_text()) is None]
+    for path in by_hand:
+        print(f"{path.stem}: left out, no command makes its tables")
+    pages = [path for path in pages if path not in by_hand]
     if arguments.write:
         for path in pages:
             page = path.read_text()

@@ -31,7 +31,7 @@ pub enum RowError {
 
 /// The schemas that a page knows more of than their names, and their versions.
 const KNOWN: [(&str, &str, Kind); 3] =
-    [("imbrex.run/", "3", Kind::Run), ("imbrex.series/", "2", Kind::Window), ("imbrex.claim/", "1", Kind::Claim)];
+    [("imbrex.run/", "3", Kind::Run), ("imbrex.series/", "2", Kind::Window), ("imbrex.claim/", "2", Kind::Claim)];
 
 /// What a row says of.
 ///

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use serde_json::{Map, Value};
 
 use crate::page::Page;
@@ -14,8 +14,8 @@ use crate::page::Page;
 /// When one of them holds no results.
 pub fn add(page: &mut Page, results: &[PathBuf]) -> Result<()> {
     for path in files(results)? {
-        let named = || path.display().to_string();
-        page.add_values(rows(&path).with_context(named)?).with_context(named)?;
+        // In one message, which says what is wrong with the file too.
+        rows(&path).and_then(|rows| page.add_values(rows)).map_err(|e| anyhow!("{}: {e:#}", path.display()))?;
     }
     Ok(())
 }
@@ -28,7 +28,7 @@ fn files(results: &[PathBuf]) -> Result<Vec<PathBuf>> {
             files.push(path.clone());
             continue;
         }
-        let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let entries = fs::read_dir(path).map_err(|cause| anyhow!("cannot read {}: {cause}", path.display()))?;
         let mut inside: Vec<_> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
         inside.retain(|path| matches!(extension(path), "json" | "csv"));
         if inside.is_empty() {

@@ -174,6 +174,16 @@ fn other_commands_refuse_too() {
     grown("--extend 4MiB@1 --extend 4MiB@100", "it comes after the 100 requests of the trace");
 }
 
+#[test]
+fn what_a_page_cannot_show_is_named_with_the_reason() {
+    let home = tempfile::tempdir().unwrap();
+    let old = home.path().join("old.csv");
+    std::fs::write(&old, "schema,id\nimbrex.claim/0,A1\n").unwrap();
+    let page = home.path().join("page.html");
+    let report = format!("report {} -o {}", old.display(), page.display());
+    refused(&report, 1, "old.csv: imbrex.claim/0: this program reads imbrex.claim/2; make the results again with it");
+}
+
 /// A Python that cannot be started, and one that finds nothing.
 #[test]
 fn a_sweep_without_its_package_is_refused() {
