@@ -46,7 +46,7 @@ const WRONG: &[(&str, i32, &str)] = &[
     ("--buffer 1e300%", 1, "more than a buffer holds; choose a smaller one"),
     ("--buffer 4TiB", 1, "a buffer of 1073741824 blocks must be at least 1 and fit the"),
     ("--layers pore --drive small-banded --buffer 1GiB", 1, "blocks is larger than the disk behind it, which has"),
-    ("--drive tiny-zoned --layers log-greedy --set log-greedy.buffer_bands=90", 1, "blocks, and the host has"),
+    ("--drive tiny-zoned --layers log-greedy --set log-greedy.buffer_bands=1000", 1, "= 1000, and the drive has"),
     ("--drive tiny-zoned", 1, "ends beyond the layer's capacity"),
     ("--drive tiny-zoned --as-live --beyond wrap", 1, "superblocks of"),
     ("nonsense", 1, "there is no file and no built-in workload nonsense"),
@@ -178,7 +178,7 @@ fn other_commands_refuse_too() {
 fn what_a_page_cannot_show_is_named_with_the_reason() {
     let home = tempfile::tempdir().unwrap();
     let old = home.path().join("old.csv");
-    std::fs::write(&old, "schema,id\nimbrex.claim/0,A1\n").unwrap();
+    fs::write(&old, "schema,id\nimbrex.claim/0,A1\n").unwrap();
     let page = home.path().join("page.html");
     let report = format!("report {} -o {}", old.display(), page.display());
     refused(&report, 1, "old.csv: imbrex.claim/0: this program reads imbrex.claim/2; make the results again with it");

@@ -212,12 +212,11 @@ impl LogConfig {
         if capacity == 0 {
             return misfit(format!("{physical} blocks leave none for the host; choose a smaller spare_fraction"));
         }
-        let buffered = u64::from(self.buffer_bands) * band;
-        if buffered > capacity {
+        if self.buffer_bands > zones.count {
+            let Self { buffer_bands, .. } = self;
             return misfit(format!(
-                "buffer_bands = {} are {buffered} blocks, and the host has {capacity}; choose at most {}",
-                self.buffer_bands,
-                capacity / band
+                "buffer_bands = {buffer_bands}, and the drive has {} bands; choose less",
+                zones.count
             ));
         }
         Ok((zones, capacity))
