@@ -89,6 +89,15 @@ impl FullMap {
         self.holder(place).filter(|&lba| self.get(lba) == Some(place))
     }
 
+    /// The holder of a place, and for how many of the `most` places from there on it is seen at once that the blocks
+    /// behind it were written there, or nothing was.
+    #[inline]
+    #[must_use]
+    pub fn held_run(&self, place: u64, most: u32) -> (Option<Lba>, u32) {
+        let (lba, run) = self.holders.run(place, most);
+        ((lba != NONE).then_some(Lba(lba)), run)
+    }
+
     /// How many blocks lie in a unit.
     #[inline]
     #[must_use]

@@ -34,7 +34,9 @@ impl Band {
 
     fn lose(&mut self, time: u64) {
         self.total -= time;
-        self.is_exact &= time < self.youngest;
+        // Nothing is older than the beginning, so a band of its blocks stays as old, whichever of them leave: after a
+        // restart each loss would otherwise have the whole band looked through.
+        self.is_exact &= time < self.youngest || time == 0;
     }
 }
 
@@ -244,6 +246,17 @@ mod tests {
             assert_eq!((all.age(0), all.age(2)), (3, 3), "{reading:?}");
             assert!(all.age(1) < 3, "{reading:?}");
         }
+    }
+
+    /// Or each compaction would look through all bands that have lost a block.
+    #[test]
+    fn a_band_of_the_beginning_is_not_looked_through_when_it_loses_blocks() {
+        let mut all = All::new(Age::Block);
+        all.put(at(0, 4), 0, Written::Before(0));
+        all.write(at(1, 2), 4);
+        assert!(all.ages.bands[0].is_exact && all.ages.bands[1].is_exact);
+        all.write(at(2, 1), 8);
+        assert!(!all.ages.bands[1].is_exact, "its youngest block is gone");
     }
 
     #[test]

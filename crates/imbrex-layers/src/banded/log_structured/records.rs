@@ -49,12 +49,20 @@ impl LogStructured {
         Ok(())
     }
 
-    /// Nothing else lies where `at` is put. The band was emptied in between, which leaves no record.
-    fn displace(&mut self, slot: u64, at: Extent<Lba>) {
-        for (slot, lba) in (slot..).zip(at.iter()) {
-            if let Some(other) = self.bands.map.owner(slot).filter(|&other| other != lba) {
-                self.bands.remove(Extent::new(other, 1));
+    /// Nothing else lies where `at` is put. The band was emptied in between, which leaves no record. Where nothing was
+    /// ever written, as on a disk whose records are read again, there is nothing to look at.
+    fn displace(&mut self, mut slot: u64, at: Extent<Lba>) {
+        let mut rest = at;
+        while !rest.is_empty() {
+            let (holder, run) = self.bands.map.held_run(slot, rest.blocks);
+            if holder.is_some() {
+                for (slot, lba) in (slot..slot + u64::from(run)).zip(rest.iter()) {
+                    if let Some(other) = self.bands.map.owner(slot).filter(|&other| other != lba) {
+                        self.bands.remove(Extent::new(other, 1));
+                    }
+                }
             }
+            (rest, slot) = (rest.skip(run), slot + u64::from(run));
         }
     }
 
