@@ -130,6 +130,16 @@ impl Bitmap {
         words_of(from, end).map(|(word, bits)| u64::from((bits & self.words[word]).count_ones())).sum()
     }
 
+    /// Which of `[from, end)`, 64 numbers at most, are in the set: a bit each, the lowest for `from`.
+    #[must_use]
+    pub fn bits(&self, from: u64, end: u64) -> u64 {
+        debug_assert!(end - from <= 64);
+        words_of(from, end).fold(0, |found, (word, bits)| {
+            let (start, here) = (word as u64 * 64, bits & self.words[word]);
+            found | if start < from { here >> (from - start) } else { here << (start - from) }
+        })
+    }
+
     /// The least number in `[from, end)` that is not in the set, else `end`.
     #[must_use]
     pub fn next_absent(&self, from: u64, end: u64) -> u64 {
@@ -211,6 +221,9 @@ mod tests {
                 prop_assert_eq!(bits.count(from, end), plain.range(from..end).count() as u64);
                 let absent = (from..end).find(|n| !plain.contains(n)).unwrap_or(end);
                 prop_assert_eq!(bits.next_absent(from, end), absent);
+                let word = end.min(from + length % 65);
+                let set = plain.range(from..word).fold(0, |set, at| set | 1 << (at - from));
+                prop_assert_eq!(bits.bits(from, word), set);
                 let end = end.min(from + length / 16);
                 let held = plain.range(from..end).count() as u64;
                 if add {

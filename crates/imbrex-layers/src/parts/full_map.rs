@@ -279,6 +279,19 @@ impl FullMap {
         }
     }
 
+    /// What is wrong with the holders of `place` and behind, if they are not the blocks of `at`.
+    fn not_held(&self, at: Extent<Lba>, mut place: u64) -> Option<String> {
+        let mut rest = at;
+        while !rest.is_empty() {
+            let (holder, run) = self.held_run(place, rest.blocks);
+            if holder != Some(rest.start) {
+                return Some(format!("{:?} is mapped to place {place}, which holds {holder:?}", rest.start));
+            }
+            (rest, place) = (rest.skip(run), place + u64::from(run));
+        }
+        None
+    }
+
     /// Verifies that the map, what places hold and the counts agree.
     ///
     /// # Errors
@@ -288,10 +301,7 @@ impl FullMap {
         let mut wrong = None;
         self.all_runs(|at, place| {
             live[self.locate(place).0 as usize] += at.blocks;
-            let mut blocks = (place..).zip(at.iter());
-            if let Some((place, lba)) = blocks.find(|&(place, lba)| self.holder(place) != Some(lba)) {
-                wrong = Some(format!("{lba:?} is mapped to place {place}, which holds {:?}", self.holder(place)));
-            }
+            wrong = self.not_held(at, place);
             wrong.is_none()
         });
         if let Some(unit) = live.iter().zip(&self.live).position(|(is, counted)| is != counted) {

@@ -93,8 +93,9 @@ impl ChunkMap {
         self.chunks[chunk as usize].weight[role as usize]
     }
 
-    pub fn is_valid(&self, lba: Lba, role: Role) -> bool {
-        self.valid[role as usize].contains(lba.0)
+    /// Which of `blocks`, 64 at most, are valid in the zone: a bit each, the lowest for the first.
+    pub fn valid_word(&self, blocks: Extent<Lba>, role: Role) -> u64 {
+        self.valid[role as usize].bits(blocks.start.0, blocks.end().0)
     }
 
     /// Loads what asking for the block's place would need.

@@ -189,10 +189,7 @@ impl DmZoned {
         };
         for offset in (from..to).step_by(WORD as usize) {
             let blocks = WORD.min(to - offset);
-            let first = self.chunks.lba(chunk, offset);
-            let word = (0..blocks)
-                .filter(|&i| self.chunks.is_valid(Lba(first.0 + u64::from(i)), role))
-                .fold(0, |word, i| word | 1 << i);
+            let word = self.chunks.valid_word(Extent::new(self.chunks.lba(chunk, offset), blocks), role);
             if word == u64::MAX >> (WORD - blocks) {
                 whole.blocks += blocks;
                 continue;
