@@ -71,6 +71,8 @@ pub enum Taken {
     Most,
     /// On how many workloads it is above zero.
     Count,
+    /// On how many it is not below zero.
+    NoWorse,
 }
 
 /// A half of the mix, or both.
@@ -171,7 +173,7 @@ impl Measure {
     pub fn is_of_each(&self) -> bool {
         matches!(
             self,
-            Self::Against { taken: Taken::Most | Taken::Count, .. }
+            Self::Against { taken: Taken::Most | Taken::Count | Taken::NoWorse, .. }
                 | Self::MostTimes { .. }
                 | Self::MostLost { .. }
                 | Self::Best { .. }
@@ -243,6 +245,7 @@ impl Described for Measure {
                     Taken::Mean => format!("{saved}, on average over workloads"),
                     Taken::Most => format!("{saved}, at most"),
                     Taken::Count => format!("workloads with {saved}"),
+                    Taken::NoWorse => format!("workloads without a loss, {saved}"),
                 }
             }
             Self::Saved { metric, workload, variant, against } => {

@@ -67,12 +67,18 @@ const CLAIMS: &[Claim] = &[
     claim("against, mean", 50.0, Bound::AtLeast, against(Taken::Mean)),
     claim("against, most", 50.0, Bound::AtLeast, against(Taken::Most)),
     claim("against, count", 2.0, Bound::AtLeast, against(Taken::Count)),
+    claim("a tie is no win", 0.0, Bound::AtMost, tie(Taken::Count)),
+    claim("a tie is no loss", 2.0, Bound::AtLeast, tie(Taken::NoWorse)),
     claim("hits lost", 0.0, Bound::AtMost, lost("log", "in place")),
     claim("hits lost by none", 0.0, Bound::AtMost, lost("in place", "log")),
 ];
 
 const fn against(taken: Taken) -> Measure {
     Measure::Against { metric: Metric::Rmw, variant: "log", against: "in place", taken }
+}
+
+const fn tie(taken: Taken) -> Measure {
+    Measure::Against { metric: Metric::Rmw, variant: "in place", against: "in place", taken }
 }
 
 const fn lost(variant: &'static str, against: &'static str) -> Measure {

@@ -139,13 +139,14 @@ impl Results {
         Ranked { all, untold }
     }
 
-    /// The reduction for one pair of variants: the mean over workloads, the largest, or how many are above zero.
+    /// The reduction for one pair of variants: the mean over workloads, the largest, or how many are so.
     fn against(&self, metric: Metric, variant: &str, against: &str, taken: Taken) -> Measured {
         let ranked = self.ranked(|workload| self.reduction_of(metric, workload, variant, against));
         match taken {
             Taken::Mean => ranked.mean(" %", 1),
             Taken::Most => ranked.most(" %", 1),
             Taken::Count => ranked.positive(" %", 1),
+            Taken::NoWorse => ranked.not_negative(" %", 1),
         }
     }
 

@@ -26,7 +26,16 @@ impl Ranked {
 
     /// On how many it is above zero.
     pub fn positive(&self, unit: &str, places: usize) -> Measured {
-        let holding = self.all.iter().filter(|(_, number)| *number > 0.0).count();
+        self.holding(|number| number > 0.0, unit, places)
+    }
+
+    /// On how many it is not below zero.
+    pub fn not_negative(&self, unit: &str, places: usize) -> Measured {
+        self.holding(|number| number >= 0.0, unit, places)
+    }
+
+    fn holding(&self, holds: impl Fn(f64) -> bool, unit: &str, places: usize) -> Measured {
+        let holding = self.all.iter().filter(|(_, number)| holds(*number)).count();
         counted(holding, self.untold.len(), self.note(unit, places))
     }
 

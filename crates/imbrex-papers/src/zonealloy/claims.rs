@@ -62,7 +62,7 @@ pub const CLAIMS: &[Claim] = &[
             metric: Metric::Latency,
             variant: ZONE_ALLOY,
             against: LOOP_BACK,
-            taken: Taken::Count,
+            taken: Taken::NoWorse,
         },
     },
     Claim {
