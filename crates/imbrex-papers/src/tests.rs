@@ -7,7 +7,7 @@ use imbrex_runs::case::Fit;
 use super::claim::{Bound, Claim, Data, Verdict};
 use super::measure::{Measure, Scope, Taken};
 use super::metric::Metric;
-use super::paper::{Figure, Load, Paper, Search, Study, Turnover, Variant};
+use super::paper::{Figure, Load, LocalityFigures, Paper, Search, Study, Turnover, Variant};
 use super::replaying::configured;
 use super::sweep::{Axis, Curve, Sizes, Sweep};
 use super::*;
@@ -69,6 +69,7 @@ const CLAIMS: &[Claim] = &[
     claim("against, count", 2.0, Bound::AtLeast, against(Taken::Count)),
     claim("a tie is no win", 0.0, Bound::AtMost, tie(Taken::Count)),
     claim("a tie is no loss", 2.0, Bound::AtLeast, tie(Taken::NoWorse)),
+    claim("periods", 0.0, Bound::AtLeast, Measure::Periods { is_long: true }),
     claim("hits lost", 0.0, Bound::AtMost, lost("log", "in place")),
     claim("hits lost by none", 0.0, Bound::AtMost, lost("in place", "log")),
 ];
@@ -126,7 +127,7 @@ const PAPER: Paper = Paper {
     prefill: 1.0,
     readings: None,
     workloads: &["zipf", "uniform"],
-    locality: None,
+    locality: Some(LocalityFigures { periods: "2", ranges: "3" }),
     requests: None,
     search: Some(&SEARCH),
     variants: VARIANTS,
@@ -209,6 +210,7 @@ fn what_is_said_of_all_needs_all_or_one_counter_example() {
     let bounds = |id: &str| (of(id).measured, of(id).low, of(id).high);
     assert_eq!(bounds("fewest"), (None, Some(1.0), Some(2.0)));
     assert_eq!(bounds("a tie"), (None, Some(0.0), Some(1.0)));
+    assert!(matches!(bounds("periods"), (None, Some(_), None)), "the other may have more");
     assert!(of("fewest").note.contains("no number from uniform"), "{}", of("fewest").note);
     let counter = claim(
         "",

@@ -2,7 +2,6 @@
 
 use super::Results;
 use super::ranked::{Ranked, counted, joined, untold};
-use crate::locality::Locality;
 use crate::measure::{Measure, Scope, Taken};
 use crate::measured::Measured;
 use crate::metric::Metric;
@@ -128,9 +127,14 @@ impl Results {
 
     /// A number of each workload that gives one, the largest first, and the others.
     fn ranked(&self, of: impl Fn(&'static str) -> Option<f64>) -> Ranked {
+        self.ranked_of_all(|workload| Some(workload).filter(|workload| !self.is_idle(workload)).and_then(&of))
+    }
+
+    /// The same, where it is no matter whether a buffer was filled.
+    fn ranked_of_all(&self, of: impl Fn(&'static str) -> Option<f64>) -> Ranked {
         let (mut all, mut untold) = (Vec::new(), Vec::new());
         for workload in self.within(Scope::All) {
-            match Some(workload).filter(|workload| !self.is_idle(workload)).and_then(&of) {
+            match of(workload) {
                 Some(number) => all.push((workload, number)),
                 None => untold.push(workload),
             }
@@ -257,14 +261,12 @@ impl Results {
 
     /// The largest share of updated blocks that any workload writes again soon, or late.
     fn periods(&self, is_long: bool) -> Measured {
-        let share = |locality: &Locality| {
-            let share = if is_long { locality.periods.long } else { locality.periods.short };
-            (locality.workload, 100.0 * share.share)
-        };
-        let mut all: Vec<_> = self.localities.iter().map(share).collect();
-        all.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        let note = all.iter().map(|(name, share)| format!("{name} {share:.1} %")).collect::<Vec<_>>().join(", ");
-        Measured::new(all.first().map(|(_, share)| *share), note)
+        self.ranked_of_all(|workload| {
+            let locality = self.localities.iter().find(|locality| locality.workload == workload)?;
+            let periods = &locality.periods;
+            Some(100.0 * if is_long { periods.long.share } else { periods.short.share })
+        })
+        .most(" %", 1)
     }
 
     /// The difference within a study: percentage points of a ratio, percent of the smallest of anything else.
