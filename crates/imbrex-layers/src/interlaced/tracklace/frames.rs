@@ -180,6 +180,13 @@ impl Frames {
         self.held = self.held + u64::from(owner.is_some()) - u64::from(before != 0);
     }
 
+    /// The slots that hold a block, and which. None is looked at behind the last: on an empty disk they would become
+    /// memory.
+    pub fn holding(&self) -> impl Iterator<Item = (u32, Lba)> {
+        let all = 0..self.owners.len() as u32;
+        all.filter_map(|slot| Some((slot, self.owner(slot)?))).take(self.held as usize)
+    }
+
     /// The next slots of the log of `frame`.
     pub fn room(&self, frame: u32, places: &Places) -> Room {
         let log = &self.logs[frame as usize];
@@ -240,7 +247,7 @@ impl Frames {
 
     /// After the records were applied: each log begins behind its longest run of tracks without blocks.
     pub fn recovered(&mut self) {
-        // An empty disk has nothing to look for, and its owners would become memory that is looked at.
+        // An empty disk has nothing to look for.
         if self.held == 0 {
             return;
         }
@@ -269,7 +276,7 @@ impl Frames {
                 place + 1 < log.used || (place + 1 == log.used && slot % self.track_slots < log.filled)
             })
         };
-        (0..self.owners.len() as u32).find(|&slot| self.owner(slot).is_some() && !inside(slot))
+        self.holding().map(|(slot, _)| slot).find(|&slot| !inside(slot))
     }
 
     /// The places of the tracks of the logs.

@@ -252,10 +252,8 @@ impl Relocations {
             let pairs = self.pairs();
             return wrong(format!("{entries} entries of {budget}, for {buffered} buffered blocks and {pairs} pairs"));
         }
-        let slots = 0..frames.slots().0 as u32;
-        let held = slots.filter_map(|slot| Some((slot, frames.owner(slot)?)));
         let mut count = 0;
-        for (slot, lba) in held {
+        for (slot, lba) in frames.holding() {
             count += 1;
             if self.map.get(lba) != Some(slot) {
                 return wrong(format!("slot {slot} holds {lba:?}, which lies elsewhere"));
