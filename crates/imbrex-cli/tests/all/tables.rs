@@ -14,7 +14,7 @@ const SHOWN: [&str; 25] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
-    "replay zipf --layer amphisbaena --buffer 8MiB --capacity 16GiB --requests 2000 --verify",
+    "replay zipf --layer amphisbaena --buffer 8MiB --capacity 20GiB --requests 2000 --verify",
     "replay zipf --layer lru-cache --drive st8000as0002 --requests 300",
     "replay LONG/one/two.csv --layer conventional",
     "replay zipf --layer zone-alloy --drive zonealloy --requests 2000 --extend 1GiB@10%",
