@@ -9,9 +9,7 @@ A page in docs/reproduction names its command in a comment, and includes tables 
 
 The words around them are written by hand. `--write` runs the whole commands and puts their tables into the pages. The
 check runs each command again for one of the paper's volumes, which the commit decides, with all seeds; it fails where a
-number that this tells differs from the page's. Where one volume takes too long, a page says what more is left out:
-
-    <!-- checked with: --prepopulation 25% -->
+number that this tells differs from the page's.
 """
 
 import argparse
@@ -26,7 +24,6 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "target/release/imbrex"
 COMMAND = re.compile(r"<!-- tables of: imbrex (reproduce .*?) -->")
-RESTRICTED = re.compile(r"<!-- checked with: (.*?) -->")
 INCLUDED = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 VOLUME = re.compile(r"\w+")
 # What stands where a number is not known, or not known to the end.
@@ -107,7 +104,7 @@ def volumes(page):
 def chosen(page, paper, commit):
     """One of the smaller half of a page's volumes. It depends on the commit, so in time all of them are looked at."""
     names = volumes(page)
-    names = names[: max(2, (len(names) + 1) // 2)]
+    names = names[: (len(names) + 1) // 2]
     return names[int(hashlib.sha256(f"{commit} {paper}".encode()).hexdigest(), 16) % len(names)]
 
 
@@ -115,8 +112,7 @@ def check(path, program, volume, commit):
     """What is wrong with a page."""
     page = path.read_text()
     volume = volume or chosen(page, path.stem, commit)
-    restricted = RESTRICTED.search(page)
-    words = [*command(page), "--workload", volume, *(shlex.split(restricted[1]) if restricted else [])]
+    words = [*command(page), "--workload", volume]
     print(f"{path.stem}: imbrex {shlex.join(words)}", flush=True)
     with tempfile.TemporaryDirectory() as home:
         tables = run(program, words, pathlib.Path(home) / "made")

@@ -9,7 +9,7 @@ use imbrex_terminal::names::Names;
 use imbrex_terminal::new_folder::NewFolder;
 use imbrex_terminal::table::{Sheet, bytes, count, number, paragraphs, percent};
 
-use super::claim::{Finding, Verdict};
+use super::claim::{Data, Finding, Verdict};
 use super::figures::relative;
 use super::metric::Metric;
 use super::paper::{Figure, Study};
@@ -116,9 +116,7 @@ fn notes(findings: &[Finding]) -> String {
 
 /// How many claims are met.
 pub fn summary(findings: &[Finding]) -> String {
-    let data = findings.iter().map(|finding| finding.data.name()).collect::<Vec<_>>();
-    let data = if data.windows(2).all(|pair| pair[0] == pair[1]) { data.first().copied() } else { Some("mixed") };
-    let mut text = format!("{} claims on {} data:", findings.len(), data.unwrap_or("no"));
+    let mut text = format!("{} claims on {} data:", findings.len(), data(findings).map_or("no", Data::name));
     let (all, mut comma) = (&Verdict::ALL, "");
     for verdict in all {
         let times = findings.iter().filter(|finding| finding.verdict == *verdict).count();
@@ -195,10 +193,16 @@ fn bar(results: &Results, study: &Study, figure: &Figure, workload: &str, varian
     }
 }
 
-/// The claims and what was measured; of what data, where that differs.
+/// What the claims rest on, those for which anything was replayed.
+fn data(findings: &[Finding]) -> Option<Data> {
+    let mut replayed = findings.iter().filter(|finding| finding.requests > 0).map(|finding| finding.data);
+    let first = replayed.next()?;
+    Some(if replayed.all(|data| data == first) { first } else { Data::Mixed })
+}
+
+/// The claims and what was measured; on what data, where not all of it is of one kind.
 fn claims(findings: &[Finding]) -> Sheet {
-    let data: Vec<_> = findings.iter().filter(|finding| finding.requests > 0).map(|finding| finding.data).collect();
-    let differs = data.windows(2).any(|pair| pair[0] != pair[1]);
+    let is_mixed = data(findings) == Some(Data::Mixed);
     let cells = |finding: &Finding| {
         let is_of_seeds = finding.seeds > 1;
         let mut cells = vec![
@@ -210,11 +214,12 @@ fn claims(findings: &[Finding]) -> Sheet {
             if is_of_seeds { format!("{} of {}", finding.seeds_met, finding.seeds) } else { String::new() },
             finding.verdict.name().to_owned(),
         ];
-        cells.extend(differs.then(|| finding.data.name().to_owned()));
+        let data = if finding.requests > 0 { finding.data.name() } else { "-" };
+        cells.extend(is_mixed.then(|| data.to_owned()));
         cells
     };
     let mut headings = vec!["claim", "the paper says", ">number", ">measured", ">over seeds", ">seeds met", "verdict"];
-    headings.extend(differs.then_some("data"));
+    headings.extend(is_mixed.then_some("data"));
     Sheet::new(headings, findings.iter().map(cells))
 }
 

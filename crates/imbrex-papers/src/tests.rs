@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use imbrex_runs::case::Fit;
 
-use super::claim::{Bound, Claim, Data, Verdict};
+use super::claim::{Bound, Claim, Data, Finding, Verdict};
 use super::measure::{Measure, Scope, Taken};
 use super::metric::Metric;
 use super::paper::{Figure, Load, LocalityFigures, Paper, Search, Study, Turnover, Variant};
@@ -237,6 +237,23 @@ fn further_seeds_run_what_claims_look_at() {
     for (second, again) in second.findings().into_iter().zip(again.findings()) {
         assert_eq!((second.measured, second.verdict, second.note), (again.measured, again.verdict, again.note));
     }
+}
+
+/// A claim for which nothing was replayed rests on no data, whatever the others do.
+#[test]
+fn what_was_not_replayed_is_of_no_kind() {
+    let mut findings = results(300).findings();
+    let said = |findings: &[Finding]| {
+        let mut report = report::Report::default();
+        report.claims(findings);
+        (report::summary(findings), report.into_text())
+    };
+    (findings[0].requests, findings[0].data) = (0, Data::Real);
+    let (summary, table) = said(&findings);
+    assert!(summary.contains("on synthetic data") && !table.contains("synthetic"), "{summary} {table}");
+    findings[1].data = Data::Real;
+    let (summary, table) = said(&findings);
+    assert!(summary.contains("on mixed data") && table.contains("synthetic"), "{summary} {table}");
 }
 
 #[test]

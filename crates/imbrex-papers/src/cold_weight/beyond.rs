@@ -16,7 +16,7 @@ pub struct Beyond {
     pub fields: &'static [(&'static str, &'static str)],
 }
 
-/// Which is better of the paper's two and these differs from rule to rule.
+/// As many bands compacted together, where the paper has two. Which is better differs from rule to rule.
 const FOUR: (&str, &str) = ("compact_bands", "4");
 
 /// What is run.

@@ -143,7 +143,7 @@ impl Results {
         Ranked { all, untold }
     }
 
-    /// The reduction for one pair of variants: the mean over workloads, the largest, or how many are so.
+    /// The reduction for one pair of variants: the mean over workloads, the largest, or how many show a gain or no loss.
     fn against(&self, metric: Metric, variant: &str, against: &str, taken: Taken) -> Measured {
         let ranked = self.ranked(|workload| self.reduction_of(metric, workload, variant, against));
         match taken {

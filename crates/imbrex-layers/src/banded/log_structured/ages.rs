@@ -36,7 +36,7 @@ impl Band {
         self.total -= time;
         // Nothing is older than the beginning, so a band of its blocks stays as old, whichever of them leave: after a
         // restart each loss would otherwise have the whole band looked through.
-        self.is_exact &= time < self.youngest || time == 0;
+        self.is_exact &= time < self.youngest || self.youngest == 0;
     }
 }
 

@@ -180,8 +180,8 @@ impl Frames {
         self.held = self.held + u64::from(owner.is_some()) - u64::from(before != 0);
     }
 
-    /// The slots that hold a block, and which. None is looked at behind the last: on an empty disk they would become
-    /// memory.
+    /// The slots that hold a block, or in a virtual log note one, and which. None is looked at behind the last: on an
+    /// empty disk all of them would become memory.
     pub fn holding(&self) -> impl Iterator<Item = (u32, Lba)> {
         let all = 0..self.owners.len() as u32;
         all.filter_map(|slot| Some((slot, self.owner(slot)?))).take(self.held as usize)
