@@ -201,13 +201,21 @@ impl BufferedBlocks {
         let mut rest = at;
         while !rest.is_empty() {
             let is_newer = |lba: &Lba| !copied.contains(lba.since(at.start));
-            let stays = if stay > 0 { self.map.blocks(rest).find(is_newer) } else { None };
-            let run = Extent::between(rest.start, stays.unwrap_or(rest.end()));
+            let (run, next) = if stay > 0 { self.leaving(rest, overwritten, is_newer) } else { (rest, rest.end()) };
             self.unmap_evicted(run, overwritten, slots, plan);
-            rest = rest.skip((run.blocks + 1).min(rest.blocks));
+            rest = Extent::between(next, at.end());
         }
         self.free_given_up(plan);
         plan.count(Event::Evicted, self.given_up.len() as u32);
+    }
+
+    /// The front of `rest` up to a block that stays, and where the next such run begins. Between blocks that stay there
+    /// is nothing to do, unless it `was_overwritten`: lost blocks may lie there.
+    fn leaving(&self, rest: Extent<Lba>, was_overwritten: bool, stays: impl Fn(&Lba) -> bool) -> (Extent<Lba>, Lba) {
+        let mut blocks = self.map.blocks(rest);
+        let Some(first) = blocks.find(&stays) else { return (rest, rest.end()) };
+        let others = blocks.take_while(|lba| !was_overwritten && stays(lba));
+        (Extent::between(rest.start, first), others.last().unwrap_or(first).plus(1))
     }
 
     /// Plans that no block of `run` is buffered any more, and notes the slots.
