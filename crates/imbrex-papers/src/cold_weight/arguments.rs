@@ -25,13 +25,16 @@ pub struct ColdWeightArguments {
     /// cold-weight: run what goes beyond the paper too: a weight that is found, hot blocks apart, decay, other rules
     #[arg(long)]
     pub beyond: bool,
-    /// cold-weight: stop a run when it has moved N times as many blocks as Empty, the greedy baseline
+    /// cold-weight: stop a run when it has moved N times as many blocks as Empty, the greedy baseline; otherwise twice as
+    /// many times as in the paper, and at least 5
     #[arg(long, value_name = "N", value_parser = times)]
     stop_at: Option<f64>,
 }
 
-/// Beyond the largest number of times in the paper, 39, and its tolerance.
-const STOP_AT: f64 = 60.0;
+/// A run goes on until it has moved this many times as many blocks as Empty...
+const STOP_AT_LEAST_AT: f64 = 5.0;
+/// ...and this many times the paper's number of times, which is beyond the tolerance of its claims.
+const STOP_BEYOND_PAPER: f64 = 2.0;
 
 #[derive(Copy, Clone, ValueEnum)]
 enum BlockSize {
@@ -76,9 +79,9 @@ impl ColdWeightArguments {
         TABLES.iter().map(|table| table.level).filter(is_chosen).collect()
     }
 
-    /// How many times the blocks of Empty a run moves before it is stopped.
-    pub fn stop_at(&self) -> f64 {
-        self.stop_at.unwrap_or(STOP_AT)
+    /// How many times the blocks of Empty a run moves before it is stopped, if it moved `in_paper` times as many there.
+    pub fn stop_at(&self, in_paper: f64) -> f64 {
+        self.stop_at.unwrap_or(STOP_AT_LEAST_AT.max(STOP_BEYOND_PAPER * in_paper))
     }
 
     /// The drive of the paper with these blocks, and with bands `times` as long; its size follows from the workload.

@@ -162,8 +162,13 @@ impl Table {
         if (level, of, variant) == (self.level, workload, at) {
             return printed;
         }
+        100.0 * (1.0 - self.times(workload, at))
+    }
+
+    /// How many times as many blocks as Empty, the first, variant number `at` moves.
+    pub fn times(&self, workload: usize, at: usize) -> f64 {
         let moved = &self.moved[workload];
-        100.0 * (1.0 - moved[at] as f64 / moved[0] as f64)
+        moved[at] as f64 / moved[0] as f64
     }
 
     /// The weight, in percent, that saves most by the paper, and how much.

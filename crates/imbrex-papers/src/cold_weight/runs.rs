@@ -21,7 +21,7 @@ use imbrex_terminal::progress::Progress;
 use super::ColdWeightArguments;
 use super::beyond::{self, BEYOND};
 use super::claims::looks_at;
-use super::paper::{COLD_WEIGHT, EMPTY, SMALL, WEIGHTS};
+use super::paper::{COLD_WEIGHT, EMPTY, SMALL, Table, WEIGHTS};
 use super::results::{Cell, Counted, End, Results};
 
 /// The paper's set-up, and every interpretation of its text that moves a count, though most of these are defaults.
@@ -41,7 +41,7 @@ const TIE_OF_EMPTY: &str = "equal=lowest";
 
 /// With further seeds, a run is stopped at so many times the blocks that Empty moves, unless a claim looks at more: a
 /// weight that is so bad is not the best one.
-const STOP_AGAIN_AT: f64 = 2.0;
+const STOP_AGAIN_AT: f64 = 1.5;
 
 /// Requests between two looks at how many blocks were moved.
 const LOOK_EVERY: u64 = 1 << 12;
@@ -107,7 +107,9 @@ fn stop_at(empty: &Cell, variant: usize, extent: &Extent<'_>) -> u64 {
         return u64::MAX;
     }
     let is_shown = extent.is_first || looks_at(empty.aged(), variant);
-    let times = if is_shown { extent.arguments.stop_at() } else { STOP_AGAIN_AT };
+    let table = Table::of(empty.level).filter(|_| variant <= WEIGHTS.len());
+    let in_paper = table.map_or(0.0, |table| table.times(empty.workload, variant));
+    let times = if is_shown { extent.arguments.stop_at(in_paper) } else { STOP_AGAIN_AT };
     (moved as f64 * times) as u64
 }
 
