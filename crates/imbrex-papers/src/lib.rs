@@ -82,7 +82,8 @@ pub struct Reproduce {
     /// profiles
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-    /// Use the first N requests of a trace and let a profile have N requests; otherwise all
+    /// Use the first N requests of a trace and let a profile have N requests; otherwise all, or with pore and zonealloy
+    /// a million of most profiles
     #[arg(long, value_name = "N")]
     requests: Option<NonZeroU64>,
     /// Only this volume of the paper's; may be given several times. What is not of a volume is left out

@@ -27,8 +27,8 @@ pub struct Paper {
     pub readings: Option<&'static str>,
     /// The volumes; each is a profile too.
     pub workloads: &'static [&'static str],
-    /// How many requests a generated workload has, at most, where nobody says.
-    pub requests: Option<u64>,
+    /// How many requests generated workloads have, at most, where nobody says.
+    pub requests: Option<&'static Requests>,
     /// The figures that show its workloads themselves, if any do.
     pub locality: Option<LocalityFigures>,
     /// Every configuration that takes part. The first is what the paper proposes.
@@ -47,6 +47,13 @@ pub struct Paper {
     pub sweeps: &'static [Sweep],
     /// What the paper says.
     pub claims: &'static [Claim],
+}
+
+/// How many requests generated workloads have, at most.
+pub struct Requests {
+    pub each: u64,
+    /// Those that need another number of them to tell anything.
+    pub but: &'static [(&'static str, u64)],
 }
 
 /// The numbers of the figures that show how workloads write.
@@ -198,6 +205,13 @@ pub struct Figure {
     pub is_relative: bool,
     /// What the paper says of it.
     pub says: &'static str,
+}
+
+impl Requests {
+    /// How many a workload has.
+    pub fn of(&self, workload: &str) -> u64 {
+        self.but.iter().find(|(name, _)| *name == workload).map_or(self.each, |(_, requests)| *requests)
+    }
 }
 
 impl Growth {

@@ -68,8 +68,8 @@ impl Replaying<'_> {
     /// Volumes by their names.
     pub fn volumes(&self, names: &[&str], seed: u64) -> Result<Vec<Workload>> {
         let mut workloads = volumes::find(names, self.traces, self.requests, seed)?;
-        if let Some(most) = self.paper.requests.filter(|_| self.requests.is_none()) {
-            workloads.iter_mut().for_each(|workload| volumes::shorten(workload, most));
+        if let Some(requests) = self.paper.requests.filter(|_| self.requests.is_none()) {
+            names.iter().zip(&mut workloads).for_each(|(name, workload)| volumes::shorten(workload, requests.of(name)));
         }
         Ok(workloads)
     }

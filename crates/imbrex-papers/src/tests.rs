@@ -7,7 +7,7 @@ use imbrex_runs::case::Fit;
 use super::claim::{Bound, Claim, Data, Finding, Verdict};
 use super::measure::{Measure, Scope, Taken};
 use super::metric::Metric;
-use super::paper::{Figure, Load, LocalityFigures, Paper, Search, Study, Turnover, Variant};
+use super::paper::{Figure, Load, LocalityFigures, Paper, Requests, Search, Study, Turnover, Variant};
 use super::replaying::configured;
 use super::sweep::{Axis, Curve, Sizes, Sweep};
 use super::*;
@@ -363,5 +363,23 @@ fn papers_speak_of_what_they_have() {
             assert!(paper.workloads.iter().any(|workload| claim.measure.scope().has(workload)), "{}", claim.id);
         }
         volumes::find(paper.workloads, None, None, 1).unwrap();
+        let named = paper.requests.map_or(&[][..], |requests| requests.but);
+        assert!(named.iter().all(|(name, _)| paper.workloads.contains(name)), "{}", paper.name);
     }
+}
+
+/// Where nobody says how many, profiles are shortened, some less than others.
+#[test]
+fn a_paper_says_how_many_requests_profiles_have() {
+    static SHORTENED: Paper = Paper { requests: Some(&Requests { each: 1000, but: &[("hm_0", 2000)] }), ..PAPER };
+    let requests = |replaying: &Replaying<'_>| -> Vec<_> {
+        let of = |workload| match workload {
+            Workload::Profile(profile) => profile.shortened,
+            _ => unreachable!("both are profiles"),
+        };
+        replaying.volumes(&["hm_0", "web_0"], 1).unwrap().into_iter().map(of).collect()
+    };
+    let silent = Replaying { paper: &SHORTENED, requests: None, ..replaying(1, PAPER.workloads) };
+    assert_eq!(requests(&silent), [Some(2000), Some(1000)]);
+    assert_eq!(requests(&Replaying { requests: NonZeroU64::new(300), ..silent }), [Some(300); 2]);
 }

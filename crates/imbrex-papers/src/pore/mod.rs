@@ -8,7 +8,7 @@ mod variants;
 
 use imbrex_runs::case::Fit;
 
-use super::paper::Paper;
+use super::paper::{Paper, Requests};
 
 /// The cache before bare bands, in percent of the workload's address range.
 const CACHE: f64 = 0.1;
@@ -42,7 +42,7 @@ pub const PAPER: Paper = Paper {
     prefill: 1.0,
     readings: Some(READINGS),
     workloads: WORKLOADS,
-    requests: Some(1_000_000),
+    requests: Some(&Requests { each: 1_000_000, but: &[("prxy_0", 4_000_000)] }),
     locality: None,
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
@@ -55,8 +55,8 @@ pub const PAPER: Paper = Paper {
 };
 
 /// What the report leaves open, and what it moves.
-const READINGS: &str = "Readings: the volumes with more writes than reads, for the report names none, of each the \
-    first million requests; the drive as large as the volume. A plain name: zones of 20 MiB, each rewritten whole, once \
+const READINGS: &str = "Readings: the volumes with more writes than reads, for the report names none, of each a \
+    million requests, of prxy_0, which fills a cache later, four; the drive as large as the volume. A plain name: zones of 20 MiB, each rewritten whole, once \
     for each time that the cache writes to it; a cache of 0.1 % of the range; 128 static sets, each of whole zones; all of the \
     open region leaves, a period as long as a set, or 1/48 of the cache if it is called longer. Managed: a drive-managed disk with \
     a persistent buffer of 0.25 % of the range, limited by its blocks and not by the map of its extents; a cache of 1 \

@@ -7,7 +7,7 @@ mod variants;
 
 use imbrex_runs::case::Fit;
 
-use super::paper::Paper;
+use super::paper::{Paper, Requests};
 
 /// The volumes of §4; `prxy_1`, which is the paper's too, has no profile.
 const WORKLOADS: &[&str] = &[
@@ -28,7 +28,8 @@ pub const PAPER: Paper = Paper {
     readings: Some(READINGS),
     workloads: WORKLOADS,
     locality: None,
-    requests: None,
+    // What these two write fits the buffer for long.
+    requests: Some(&Requests { each: 1_000_000, but: &[("prxy_0", 8_000_000), ("src1_1", 8_000_000)] }),
     search: None,
     variants: variants::VARIANTS,
     studies: studies::STUDIES,
@@ -40,7 +41,8 @@ pub const PAPER: Paper = Paper {
 };
 
 /// What the paper leaves open, and what it moves.
-const READINGS: &str = "Readings: 1 TB when all of the disk is shingled; 99.9 % used means that 4 of its 1239 realms \
+const READINGS: &str = "Readings: of each volume a million requests, of prxy_0 and src1_1, which fill the \
+    buffer later, eight; 1 TB when all of the disk is shingled; 99.9 % used means that 4 of its 1239 realms \
     are conventional, the outermost, and hold the first 8 zones of the space; a buffer of 0.02 % of the sequential \
     zones beside them; all zones full at first; requests when the trace says; a candidate for Zone-Swap takes 10 % of \
     the buffer or more. For the conversion the disk is as large as the volume while all of it is conventional. prxy_1 \
