@@ -117,11 +117,12 @@ impl Configured<'_> {
         if let Some(home) = whole.home {
             check_cache(self.layer, self.buffer_blocks, home.blocks)?;
         }
+        // In the space that its journal leaves, so it need not be made again.
         let (built, journal_blocks) = build(self.layer, self.config, &whole, disk.block_bytes(), options)?;
-        drop(built);
         let options = ReplayOptions { journal_blocks, ..options.clone() };
+        options.check(&disk)?;
         let space = space(&disk, self.buffer_blocks, &options)?;
-        Simulation::new(self.layer.name, &|| self.layer.build(&space, self.config), disk, &options)
+        Simulation::with(self.layer.name, built, &|| self.layer.build(&space, self.config), disk, &options)
     }
 }
 

@@ -80,7 +80,20 @@ impl Simulation {
         options: &ReplayOptions,
     ) -> Result<Self, ReplayError> {
         options.check(&disk)?;
-        let layer = make()?;
+        Self::with(name, make()?, make, disk, options)
+    }
+
+    /// Like [`Simulation::new`], with a layer that `make` has made and with options that were checked.
+    ///
+    /// # Errors
+    /// When the layer or the disk refuses.
+    pub(super) fn with(
+        name: &str,
+        layer: Box<dyn TranslationLayer>,
+        make: &dyn Fn() -> Result<Box<dyn TranslationLayer>, ConfigError>,
+        disk: Device,
+        options: &ReplayOptions,
+    ) -> Result<Self, ReplayError> {
         let journal = options.as_live.then(|| journal_for(&*layer, options, disk.block_bytes())).transpose()?;
         let facts = layer.facts();
         let content = options.verify.then(|| used(&disk, facts.unwritten));
