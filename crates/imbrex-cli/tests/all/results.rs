@@ -361,15 +361,6 @@ fn what_there_is_can_be_listed() {
 }
 
 #[test]
-fn the_mechanics_are_validated() {
-    let output = imbrex(&format!("validate --format json --disksim {}", test_material::disksim().display()));
-    let summary = String::from_utf8(output.stderr).unwrap();
-    assert!(summary.contains("111 passed, 0 failed, 13 skipped"), "{summary}");
-    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["verdict"]), (124, &json!("pass")));
-}
-
-#[test]
 fn layers_survive_the_explorer_and_it_sees_a_broken_rule() {
     for layer in ["conventional", "in-place", "fifo-log"] {
         let survived = json(&format!("explore {layer} --cuts 50"));

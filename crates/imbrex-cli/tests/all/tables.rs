@@ -10,7 +10,7 @@ use assert_cmd::Command;
 const WIDTH: usize = 100;
 
 /// Every subcommand with what makes it print its widest tables.
-const SHOWN: [&str; 25] = [
+const SHOWN: [&str; 24] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
@@ -24,7 +24,6 @@ const SHOWN: [&str; 25] = [
     "list drives",
     "list workloads",
     "list formats",
-    "validate",
     "explore fifo-log --cuts 20",
     "explore log-cost-benefit --cuts 20",
     "format LONG/a.img --drive small-zoned --layer fifo-log",
@@ -38,6 +37,9 @@ const SHOWN: [&str; 25] = [
     "bench --layer conventional --quick --against earlier.json",
 ];
 
+/// What takes long and is run once for all that it prints: [`the_mechanics_are_validated`].
+const ONCE: &str = "validate";
+
 /// Subcommands that print no table: a page is no terminal, Python prints what a sweep does, and the others serve, or need somebody who does.
 const OTHERS: [&str; 9] = ["report", "sweep", "serve", "web", "status", "top", "clean", "grow", "help"];
 
@@ -50,6 +52,11 @@ fn subcommands(folder: &Path) -> Vec<String> {
     let help = String::from_utf8(imbrex(folder, "--help").stdout).unwrap();
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     listed.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect()
+}
+
+fn fits(command: &str, text: &str) {
+    let wide: Vec<_> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
+    assert!(wide.is_empty(), "imbrex {command}:\n{}", wide.join("\n"));
 }
 
 #[test]
@@ -69,13 +76,25 @@ fn no_table_is_wider_than_a_pipe() {
         assert!(output.status.success(), "imbrex {command}: {}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.lines().count() >= 2, "imbrex {command} printed no table:\n{text}");
-        let wide: Vec<_> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
-        assert!(wide.is_empty(), "imbrex {command}:\n{}", wide.join("\n"));
+        fits(command, &text);
         if command.contains("one/two.csv LONG") || command.contains("other/two.csv LONG") {
             assert!(text.contains("one/two.csv") && text.contains("other/two.csv"), "{text}");
             assert!(!text.contains("shorter-than"), "{text}");
         }
     }
+}
+
+#[test]
+fn the_mechanics_are_validated() {
+    let command = format!("{ONCE} --disksim {}", test_material::disksim().display());
+    let output = imbrex(Path::new("."), &command);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("111 passed, 0 failed, 13 skipped"), "{text}");
+    fits(&command, &text);
+    // The last line sums up.
+    let rows = || text.lines().rev().skip(1);
+    let rows = [" pass", " skipped"].map(|verdict| rows().filter(|row| row.ends_with(verdict)).count());
+    assert_eq!(rows, [111, 13], "{text}");
 }
 
 #[test]
@@ -85,6 +104,6 @@ fn every_subcommand_is_looked_at() {
     assert!(names.len() > 10, "{names:?}");
     for name in names {
         let is_shown = SHOWN.iter().any(|command| command.split(' ').next() == Some(&name));
-        assert!(is_shown || OTHERS.contains(&name.as_str()), "imbrex {name} is not looked at");
+        assert!(is_shown || name == ONCE || OTHERS.contains(&name.as_str()), "imbrex {name} is not looked at");
     }
 }
