@@ -8,8 +8,9 @@ A page in docs/reproduction names its command in a comment, and includes tables 
     <!-- end -->
 
 The words around them are written by hand. `--write` runs the whole commands and puts their tables into the pages. The
-check runs each command again for one of the paper's volumes, which the commit decides, with all seeds; it fails where a
-number that this tells differs from the page's.
+check runs commands again for one volume of a paper at a time, with all seeds; it fails where a number that this tells
+differs from the page's. The commit decides which volumes of which papers are first, and none begins when `--seconds`
+have passed: volumes differ in what they take, from seconds to minutes.
 """
 
 import argparse
@@ -20,12 +21,15 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "target/release/imbrex"
 COMMAND = re.compile(r"<!-- tables of: imbrex (reproduce .*?) -->")
 INCLUDED = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 VOLUME = re.compile(r"\w+")
+# So long another volume may begin. The last one may take as long again, or some minutes where it has many requests.
+SECONDS = 45
 # What stands where a number is not known, or not known to the end.
 UNKNOWN = re.compile(r"^(-|)$|^[≥≤]|…")
 
@@ -92,31 +96,40 @@ def miscounted(page):
 
 
 def volumes(page):
-    """The volumes that the page's table of workloads names, those with the fewest requests first."""
+    """The volumes that the page's table of workloads names, with their requests."""
     found = re.search(r"<!-- begin workloads.md -->\n(.*?)<!-- end -->", page, re.DOTALL)
     table = cells(found[1]) if found else sys.exit("a page does not include workloads.md")
     column = "requests" if any(key[2] == "requests" for key in table) else "writes"
     requests = {key[0]: int(cell.replace(",", "")) for key, cell in table.items() if key[2] == column}
-    return sorted({VOLUME.match(name)[0] for name in requests}, key=lambda volume: min(
-        count for name, count in requests.items() if VOLUME.match(name)[0] == volume))
+    names = sorted({VOLUME.match(name)[0] for name in requests})
+    return {volume: min(count for name, count in requests.items() if VOLUME.match(name)[0] == volume) for volume in names}
 
 
-def chosen(page, paper, commit):
-    """One of the smaller half of a page's volumes. It depends on the commit, so in time all of them are looked at."""
-    names = volumes(page)
-    names = names[: (len(names) + 1) // 2]
-    return names[int(hashlib.sha256(f"{commit} {paper}".encode()).hexdigest(), 16) % len(names)]
+def smaller_half(page):
+    """Those of a page's volumes that have the fewest requests, with how many."""
+    some = sorted(volumes(page).items(), key=lambda volume: volume[1])
+    return some[: (len(some) + 1) // 2]
 
 
-def check(path, program, volume, commit):
-    """What is wrong with a page."""
+def in_order(pages, commit):
+    """Pages with their volumes, of each page the smaller half, in the order in which they are looked at. It depends on
+    the commit, so in time all of them are, and one with more requests is seldom early."""
+    def place(path, volume, requests):
+        drawn = hashlib.sha256(f"{commit} {path.stem} {volume}".encode()).hexdigest()
+        return int(drawn, 16) / 16**len(drawn) * requests
+
+    all_of_them = [(path, *one) for path in pages for one in smaller_half(path.read_text())]
+    return [(path, volume) for path, volume, _ in sorted(all_of_them, key=lambda one: place(*one))]
+
+
+def check(path, program, volume):
+    """What of a page differs from its command for a volume."""
     page = path.read_text()
-    volume = volume or chosen(page, path.stem, commit)
     words = [*command(page), "--workload", volume]
     print(f"{path.stem}: imbrex {shlex.join(words)}", flush=True)
     with tempfile.TemporaryDirectory() as home:
         tables = run(program, words, pathlib.Path(home) / "made")
-    found = miscounted(page)
+    found = []
     for _, name, text in re.findall(r"(<!-- begin (\S+) -->)\n(.*?)<!-- end -->", page, re.DOTALL):
         if name not in tables:
             # Of one volume alone some tables have nothing to show.
@@ -131,7 +144,8 @@ def main():
     parser.add_argument("--write", action="store_true", help="run the whole commands and write their tables")
     parser.add_argument("--pages", type=pathlib.Path, default=ROOT / "docs/reproduction", help="where the pages are")
     parser.add_argument("--program", type=pathlib.Path, default=PROGRAM, help="the program; otherwise a release build")
-    parser.add_argument("--volume", help="check this volume")
+    parser.add_argument("--volume", help="check this volume of each page")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long another volume may begin")
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="these papers; otherwise all")
     arguments = parser.parse_args()
     pages = [arguments.pages / f"{paper}.md" for paper in arguments.papers] or sorted(arguments.pages.glob("*.md"))
@@ -146,7 +160,14 @@ def main():
                 path.write_text(written(page, run(arguments.program, command(page), pathlib.Path(home) / "made")))
         return
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.strip()
-    found = [one for path in pages for one in check(path, arguments.program, arguments.volume, commit)]
+    order = [(path, arguments.volume) for path in pages] if arguments.volume else in_order(pages, commit)
+    found = [f"{path.name}: {one}" for path in pages for one in miscounted(path.read_text())]
+    begun = time.monotonic()
+    for done, (path, volume) in enumerate(order):
+        if done and not arguments.volume and time.monotonic() - begun >= arguments.seconds:
+            print(f"{len(order) - done} of {len(order)} are left for other commits")
+            break
+        found += check(path, arguments.program, volume)
     print("\n".join(found) or f"{len(pages)} pages agree with their commands where these were run again")
     sys.exit(bool(found))
 

@@ -53,8 +53,12 @@ fn a_page_that_differs_from_its_command_is_found() {
     let (agrees, text) = said(&made.replacen(" not met,", "1 not met,", 1));
     assert!(!agrees && text.contains("verdicts.md does not say"), "{text}");
     fs::write(&page, &made).unwrap();
-    let output = run(home.path(), "");
+    let output = run(home.path(), "--seconds 0");
     assert!(output.status.success(), "a volume that the script chooses: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.matches("paper: imbrex reproduce").count() == 1 && text.contains("are left for other"), "{text}");
+    fs::write(&page, made.replacen(" not met,", "1 not met,", 1)).unwrap();
+    assert!(!run(home.path(), "--seconds 0").status.success(), "words are counted whatever is run");
     let other = made.lines().rev().find(|line| line.starts_with("| web_0")).unwrap();
     assert!(said(&made.replace(other, "| web_0 |")).0, "that volume was not looked at");
 }
