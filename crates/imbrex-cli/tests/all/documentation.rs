@@ -2,8 +2,8 @@
 //!
 //! A line of an `sh` block that begins with `imbrex` is run with the words in capitals replaced: traces by samples of
 //! their formats, measurements by the part of them that the repository has. Cuts are made fewer, and so are the
-//! requests of a reproduction and what is measured of speed. Rust that they show is in the sources, and every layer has
-//! its place in them. Pictures that they show are what their commands make.
+//! requests and the volumes of a reproduction and what is measured of speed. Rust that they show is in the sources, and
+//! every layer has its place in them. Pictures that they show are what their commands make.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -114,6 +114,10 @@ fn arguments(command: &str) -> Vec<String> {
             }
             arguments.extend([option, few].map(str::to_owned));
         }
+        let volume = ONE_VOLUME.iter().find(|(paper, _)| arguments.get(1).is_some_and(|word| word == paper));
+        if let Some((_, volume)) = volume.filter(|_| !arguments.iter().any(|word| word == "--workload")) {
+            arguments.extend(["--workload", volume].map(str::to_owned));
+        }
     }
     shorten(&mut arguments);
     if arguments.first().is_some_and(|command| command == "bench") && !arguments.iter().any(|word| word == "--quick") {
@@ -121,6 +125,9 @@ fn arguments(command: &str) -> Vec<String> {
     }
     arguments
 }
+
+/// Papers that are run for one volume here, which is filled before: reproduce.rs runs each for all its volumes.
+const ONE_VOLUME: [(&str, &str); 3] = [("amphisbaena", "hm_0"), ("pore", "hm_0"), ("tracklace", "usr_2")];
 
 /// Requests of a replay that is run here, where nobody looks at its numbers.
 const REQUESTS: usize = 20_000;
