@@ -41,9 +41,15 @@ UNKNOWN = re.compile(r"^(-|)$|^[≥≤]|…")
 
 
 def command(page):
-    """What makes a page's tables, as the words behind the program's name; none if they are made by hand."""
-    found = COMMAND.search(page)
-    return shlex.split(found[1]) if found else None
+    """What makes a page's tables, as the words behind the program's name."""
+    found = COMMAND.search(page) or sys.exit("a page names no command that makes its tables")
+    return shlex.split(found[1])
+
+
+def further(page):
+    """The options with which a page is checked beside its command."""
+    found = CHECKED.search(page)
+    return shlex.split(found[1]) if found else []
 
 
 def run(program, words, folder):
@@ -106,9 +112,7 @@ def volumes(page):
     found = re.search(r"<!-- begin workloads.md -->\n(.*?)<!-- end -->", page, re.DOTALL)
     table = cells(found[1]) if found else sys.exit("a page does not include workloads.md")
     column = "requests" if any(key[2] == "requests" for key in table) else "writes"
-    requests = {key[0]: int(cell.replace(",", "")) for key, cell in table.items() if key[2] == column}
-    names = sorted({VOLUME.match(name)[0] for name in requests})
-    return {volume: min(count for name, count in requests.items() if VOLUME.match(name)[0] == volume) for volume in names}
+    return {VOLUME.match(key[0])[0]: int(cell.replace(",", "")) for key, cell in table.items() if key[2] == column}
 
 
 def smaller_half(page):
@@ -131,8 +135,7 @@ def in_order(pages, commit):
 def check(path, program, volume):
     """What of a page differs from its command for a volume."""
     page = path.read_text()
-    further = shlex.split("".join(CHECKED.findall(page)))
-    words = [*command(page), *further, "--workload", volume]
+    words = [*command(page), *further(page), "--workload", volume]
     print(f"{path.stem}: imbrex {shlex.join(words)}", flush=True)
     with tempfile.TemporaryDirectory() as home:
         tables = run(program, words, pathlib.Path(home) / "made")
@@ -141,7 +144,7 @@ def check(path, program, volume):
         if name not in tables:
             # Of one volume alone some tables have nothing to show.
             continue
-        of_all_seeds = name == "claims.md" and "--seeds" in further
+        of_all_seeds = name == "claims.md" and "--seeds" in further(page)
         if name not in ("verdicts.md", "workloads.md") and not of_all_seeds:
             found += differences(name, text, tables[name])
     return [f"{path.name}: {one}" for one in found]
@@ -157,10 +160,6 @@ def main():
     parser.add_argument("papers", nargs="*", metavar="PAPER", help="these papers; otherwise all")
     arguments = parser.parse_args()
     pages = [arguments.pages / f"{paper}.md" for paper in arguments.papers] or sorted(arguments.pages.glob("*.md"))
-    by_hand = [path for path in pages if command(path.read_text()) is None]
-    for path in by_hand:
-        print(f"{path.stem}: left out, no command makes its tables")
-    pages = [path for path in pages if path not in by_hand]
     if arguments.write:
         for path in pages:
             page = path.read_text()
@@ -171,12 +170,14 @@ def main():
     order = [(path, arguments.volume) for path in pages] if arguments.volume else in_order(pages, commit)
     found = [f"{path.name}: {one}" for path in pages for one in miscounted(path.read_text())]
     begun = time.monotonic()
-    for done, (path, volume) in enumerate(order):
-        if done and not arguments.volume and time.monotonic() - begun >= arguments.seconds:
-            print(f"{len(order) - done} of {len(order)} are left for other commits")
+    looked_at = []
+    for path, volume in order:
+        if looked_at and not arguments.volume and time.monotonic() - begun >= arguments.seconds:
+            print(f"{len(order) - len(looked_at)} of {len(order)} are left for other commits")
             break
+        looked_at.append(path)
         found += check(path, arguments.program, volume)
-    print("\n".join(found) or f"{len(pages)} pages agree with their commands where these were run again")
+    print("\n".join(found) or f"{len(set(looked_at))} pages agree with their commands where these were run again")
     sys.exit(bool(found))
 
 
