@@ -170,8 +170,10 @@ impl Media for Hybrid {
         for (zones, is_active) in spans {
             for zone in zones {
                 let zone = &mut self.zones[self.realms.zones().unit(zone).index as usize];
+                let UnitState { condition, pointer } = if is_active { active } else { INACTIVE };
+                zone.pointer = pointer;
                 if !matches!(zone.condition, Condition::ReadOnly | Condition::Offline) {
-                    *zone = if is_active { active } else { INACTIVE };
+                    zone.condition = condition;
                 }
             }
         }
@@ -250,6 +252,19 @@ mod tests {
         let other = REALMS.to_conventional(0);
         assert_eq!(d.reset(other), Err(Illegal::Active { unit: other, realm: 0 }));
         assert_eq!(d.reset(Unit::disk(22)), Err(Illegal::NoReset { unit: Unit::disk(22) }), "beyond the last");
+    }
+
+    #[test]
+    fn a_failed_zone_of_an_inactive_span_has_no_write_pointer() {
+        let mut d = Hybrid::new(REALMS);
+        d.reset(REALMS.to_sequential(1)).unwrap();
+        d.write(at(100, 4)).unwrap();
+        d.fail(Unit::disk(10), Condition::ReadOnly);
+        assert_eq!(d.report()[10], UnitState { condition: Condition::ReadOnly, pointer: 4 });
+        // The activation is lost with the power, and all that followed.
+        d.set_active(1, false);
+        assert_eq!(d.report()[10], UnitState { condition: Condition::ReadOnly, pointer: 0 });
+        assert_eq!(d.read(at(100, 1)), inactive(10));
     }
 
     #[test]

@@ -253,7 +253,8 @@ impl<P: Policy> ZoneAlloy<P> {
         }
     }
 
-    /// What the drive says that a realm is.
+    /// What the drive says that a realm is. If it says of no zone which span is active, because all have failed, what
+    /// lies there does.
     fn reported(&self, realm: u32, units: &UnitReport) -> Realm {
         let of = |span: Range<u32>| {
             let zones = self.realms.zones();
@@ -261,30 +262,38 @@ impl<P: Policy> ZoneAlloy<P> {
         };
         let (conventional, sequential) = (self.realms.conventional_of(realm), self.realms.sequential_of(realm));
         let is_bad = |condition: Condition| matches!(condition, Condition::ReadOnly | Condition::Offline);
-        if of(conventional.clone()).any(|is| is == Condition::Inactive)
-            || of(sequential.clone()).any(|is| is == Condition::Sequential)
-        {
-            Realm::Sequential
-        } else if of(conventional).chain(of(sequential)).any(is_bad) {
-            Realm::Stuck
+        let all = || of(conventional.clone()).chain(of(sequential.clone()));
+        let is_sequential = if all().all(is_bad) {
+            sequential.clone().any(|zone| self.buffer.zones.owner(zone).is_some())
         } else {
-            Realm::Conventional
+            of(conventional.clone()).any(|is| is == Condition::Inactive)
+                || of(sequential.clone()).any(|is| is == Condition::Sequential)
+        };
+        match is_sequential {
+            true => Realm::Sequential,
+            false if all().any(is_bad) => Realm::Stuck,
+            false => Realm::Conventional,
         }
     }
 
-    /// Verifies that native zones lie in active zones, and that what is kept is there or on its way.
+    /// Verifies that native zones lie in active zones, and that what is kept is there or on its way. A stuck realm may
+    /// have been meant to be sequential: native zones that were never written lie there, and it is not known what it
+    /// counts for.
     pub(super) fn check_realms(&self) -> Result<(), Violation> {
         let zones = &self.buffer.zones;
-        let inactive = (0..self.realms.count).flat_map(|realm| match self.elastic.realms[realm as usize] {
-            Realm::Conventional | Realm::Stuck => self.realms.sequential_of(realm),
-            Realm::Activating | Realm::Sequential => self.realms.conventional_of(realm),
-        });
-        for zone in inactive {
-            if let Some(native) = zones.owner(zone) {
+        for realm in 0..self.realms.count {
+            let is = self.elastic.realms[realm as usize];
+            let inactive = match is {
+                Realm::Conventional | Realm::Stuck => self.realms.sequential_of(realm),
+                Realm::Activating | Realm::Sequential => self.realms.conventional_of(realm),
+            };
+            let is_wrong = |zone: &u32| is != Realm::Stuck || zones.pointer(*zone) > 0;
+            let mut lying = inactive.filter(is_wrong).filter_map(|zone| Some((zone, zones.owner(zone)?)));
+            if let Some((zone, native)) = lying.next() {
                 return Err(Violation(format!("native zone {native} lies in zone {zone}, which is inactive")));
             }
         }
-        let sequential = self.elastic.are(Realm::Activating) + self.elastic.are(Realm::Sequential);
+        let sequential = self.realms.count - self.elastic.are(Realm::Conventional);
         if zones.natives() > natives_with(&self.realms, sequential) {
             return Err(Violation(format!("{} native zones leave no realm's worth of empty ones", zones.natives())));
         }

@@ -355,6 +355,43 @@ fn realms_with_a_broken_zone_stay_as_they_are() {
     }
 }
 
+/// The realm that is sequential from the first, when one of its zones fails before its activation, which was lost, is
+/// made again: the drive refuses it from now on, and the native zones there were never written.
+#[test]
+fn native_zones_of_a_realm_that_was_never_activated_are_empty() {
+    for zone in [6, 8 + 3 * 3, 8 + 3 * 3 + 2] {
+        let mut media = Hybrid::new(realms(4));
+        let run = Run::new(media.clone(), "converted = 0.5");
+        media.fail(realms(4).zones().unit(zone), Condition::ReadOnly);
+        let mut run = Run { media, ..run }.again();
+        let mut plan = Plan::new();
+        for zone in 0..run.zones() {
+            run.layer.read(native(zone), &mut plan);
+        }
+        run.perform(&plan);
+        run.write(native(run.zones() - 1).first(1));
+        run.layer.check().unwrap();
+    }
+}
+
+/// No zone that the drive reports says which span of the realm is active.
+#[test]
+fn a_realm_all_of_whose_zones_failed_is_what_lies_there() {
+    let mut run = blocking(4, "");
+    run.grow(1).unwrap();
+    run.grow_to_the_end();
+    for realm in 0..4 {
+        let mut media = run.media.clone();
+        let zones = realms(4).conventional_of(realm).chain(realms(4).sequential_of(realm));
+        zones.for_each(|zone| media.fail(realms(4).zones().unit(zone), Condition::Offline));
+        let mut plan = Plan::new();
+        let mut layer = INFO.build(&Space::of(&media, SLOTS), &run.config.parse().unwrap()).unwrap();
+        run.records().iter().for_each(|record| layer.apply(record).unwrap());
+        layer.recovered(&media.unit_report(), &mut plan).unwrap();
+        layer.check().unwrap();
+    }
+}
+
 #[test]
 fn a_zone_that_moves_is_written_in_place_behind_what_was_read() {
     let mut run = blocking(4, "batch_blocks = 3");
