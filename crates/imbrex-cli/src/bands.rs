@@ -18,7 +18,7 @@ use imbrex_runs::moment::Moment;
 use imbrex_runs::row::called;
 use imbrex_runs::written::Written;
 use imbrex_terminal::new_file::NewFile;
-use imbrex_terminal::output::csv;
+use imbrex_terminal::output::{Format, ending};
 #[cfg(feature = "pictures")]
 use imbrex_terminal::table::count;
 
@@ -26,7 +26,7 @@ use imbrex_terminal::table::count;
 #[derive(Args)]
 pub struct BandsArguments {
     /// Write what each band of a log, each track of an interlaced disk, or each zone behind a buffer holds at the end to FILE: as a picture if it
-    /// ends in .svg, as JSON in .json, and else as CSV; may be repeated
+    /// ends in .svg, as JSON in .json, as CSV in .csv; may be repeated
     #[arg(long = "bands", visible_alias = "tracks", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Write it at these moments too: after PERCENT of the requests such as 25%, after N requests, or at a TIME such as
@@ -44,8 +44,9 @@ impl BandsArguments {
 
     /// Begins the files for what a layer with blocks of `block_bytes` bytes makes of a workload.
     pub fn create<'a>(&self, workload: &'a TraceInfo, layer: &'static str, block_bytes: u32) -> Result<BandMap<'a>> {
-        let file = |path: &PathBuf| Ok((Form::of(path)?, NewFile::create(path)?));
-        let files = self.files.iter().map(file).collect::<Result<_>>()?;
+        let forms = self.files.iter().map(|path| Form::of(path)).collect::<Result<Vec<_>>>()?;
+        let file = |(path, form): (&PathBuf, Form)| Ok((form, NewFile::create(path)?));
+        let files = self.files.iter().zip(forms).map(file).collect::<Result<_>>()?;
         Ok(BandMap { files, looks: Looks::new(workload, layer, block_bytes) })
     }
 }
@@ -54,18 +55,16 @@ impl BandsArguments {
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Form {
     Picture,
-    Json,
-    Csv,
+    Data(Format),
 }
 
 impl Form {
     fn of(path: &Path) -> Result<Self> {
-        match path.extension().and_then(|extension| extension.to_str()) {
+        match ending(path) {
             Some("svg") if cfg!(feature = "pictures") => Ok(Self::Picture),
             Some("svg") => bail!("--bands {}: this program was built without pictures", path.display()),
-            Some("json") => Ok(Self::Json),
-            Some("parquet") => bail!("--bands {}: results are not written as Parquet; choose .csv", path.display()),
-            _ => Ok(Self::Csv),
+            Some("csv" | "json") | None => Ok(Self::Data(Format::of_data("--bands", path)?)),
+            Some(_) => bail!("--bands {}: write a picture as .svg, or data as .csv or .json", path.display()),
         }
     }
 }
@@ -97,12 +96,7 @@ impl BandMap<'_> {
 fn content(looks: &Looks<'_>, form: Form) -> Result<Vec<u8>> {
     match form {
         Form::Picture => picture(looks),
-        Form::Csv => csv(&looks.rows()?),
-        Form::Json => {
-            let mut text = serde_json::to_vec_pretty(&looks.rows()?)?;
-            text.push(b'\n');
-            Ok(text)
-        }
+        Form::Data(format) => format.written(&looks.rows()?),
     }
 }
 

@@ -35,7 +35,7 @@ impl Validate {
         if self.disksim.is_none() {
             summary += "; name DiskSim's measurements with --disksim to check the mechanics request by request";
         }
-        if self.output.format != Format::Table {
+        if self.output.format() != Format::Table {
             note(&summary);
         }
         output.write(checks, || format!("{}\n\n{}", shown(checks), paragraphs(&summary)))?;

@@ -8,7 +8,7 @@ use imbrex::layers::LayerInfo;
 use imbrex::replay::{self, Observer};
 use imbrex::trace::TraceInfo;
 use imbrex_terminal::new_file::NewFile;
-use imbrex_terminal::output::{cell, columns};
+use imbrex_terminal::output::{Format, cell, columns};
 use serde::Serialize;
 
 /// The version of [`Point`].
@@ -48,10 +48,10 @@ impl<'a> Series<'a> {
     /// Begins the series at `path`.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file cannot be written, or its ending is of something else than data.
     pub fn create(path: Option<&Path>, workload: &'a TraceInfo, layer: &LayerInfo) -> Result<Self> {
         let Some(path) = path else { return Ok(Self(None)) };
-        let as_json = path.extension().is_some_and(|extension| extension == "json");
+        let as_json = Format::of_data("--series", path)? == Format::Json;
         let file = NewFile::create(path)?;
         Ok(Self(Some(Writing { file, as_json, workload, layer: layer.name, rows: 0, failed: None })))
     }

@@ -6,6 +6,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod duration;
+mod leftover;
 pub mod names;
 pub mod new_file;
 pub mod new_folder;

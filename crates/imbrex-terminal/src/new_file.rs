@@ -7,15 +7,23 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use tempfile::NamedTempFile;
 
+use crate::leftover;
 use crate::stop::Unfinished;
 
 /// A file being written under another name beside its own. It takes its own name when it is finished; dropped before
-/// that, it leaves nothing, nor when Ctrl-C ends the program.
+/// that, it leaves nothing, nor when a signal ends the program.
 pub struct NewFile {
     path: PathBuf,
     writer: BufWriter<Box<dyn Write + Send>>,
     /// None when the path names a pipe or a device, which is written to as it is.
-    temporary: Option<(NamedTempFile, Unfinished)>,
+    temporary: Option<Temporary>,
+}
+
+/// The file under its other name, which is held until it is finished.
+struct Temporary {
+    file: NamedTempFile,
+    unfinished: Unfinished,
+    _held: File,
 }
 
 impl NewFile {
@@ -35,13 +43,15 @@ impl NewFile {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        leftover::remove_from(folder);
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".imbrex-");
+        builder.prefix(leftover::PREFIX);
         #[cfg(unix)]
         builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
         let begun = Unfinished::begin(|| builder.tempfile_in(folder));
-        let temporary = begun.map_err(|e| io::Error::from(e.kind()))?;
-        let writer: Box<dyn Write + Send> = Box::new(temporary.0.reopen()?);
+        let (file, unfinished) = begun.map_err(|e| io::Error::from(e.kind()))?;
+        let writer: Box<dyn Write + Send> = Box::new(file.reopen()?);
+        let temporary = Temporary { _held: leftover::hold(file.path())?, file, unfinished };
         Ok(Self { path, writer: BufWriter::new(writer), temporary: Some(temporary) })
     }
 
@@ -49,8 +59,8 @@ impl NewFile {
     pub fn finish(self) -> Result<()> {
         let Self { path, mut writer, temporary } = self;
         writer.flush().map_err(|cause| cannot_write(&path, &cause))?;
-        if let Some((temporary, unfinished)) = temporary {
-            unfinished.finish(|| temporary.persist(&path)).map_err(|e| cannot_write(&path, &e.error))?;
+        if let Some(Temporary { file, unfinished, .. }) = temporary {
+            unfinished.finish(|| file.persist(&path)).map_err(|e| cannot_write(&path, &e.error))?;
         }
         Ok(())
     }

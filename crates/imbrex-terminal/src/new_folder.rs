@@ -1,23 +1,26 @@
 //! A folder that is there when it is complete, and not before.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use tempfile::TempDir;
 
+use crate::leftover;
 use crate::new_file::NewFile;
 use crate::stop::Unfinished;
 
 /// A folder being filled under another name beside its own. It takes its own name when it is finished; dropped before
-/// that, it leaves nothing, nor when Ctrl-C ends the program.
+/// that, it leaves nothing, nor when a signal ends the program.
 pub struct NewFolder {
     path: PathBuf,
     /// The file by which an older folder of this kind is known, which may be replaced.
     mark: &'static str,
     temporary: TempDir,
     unfinished: Unfinished,
+    /// Held until it is finished.
+    _held: File,
 }
 
 impl NewFolder {
@@ -35,13 +38,15 @@ impl NewFolder {
         }
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(cannot)?;
+        leftover::remove_from(parent);
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".imbrex-");
+        builder.prefix(leftover::PREFIX);
         #[cfg(unix)]
         builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o777));
         let begun = Unfinished::begin(|| builder.tempdir_in(parent));
         let (temporary, unfinished) = begun.map_err(|e| cannot(e.kind().into()))?;
-        Ok(Self { path, mark, temporary, unfinished })
+        let _held = leftover::hold(temporary.path()).map_err(cannot)?;
+        Ok(Self { path, mark, temporary, unfinished, _held })
     }
 
     /// Writes a file into it.
@@ -53,7 +58,7 @@ impl NewFolder {
 
     /// Gives the folder its name.
     pub fn finish(self) -> Result<()> {
-        let Self { path, mark, temporary, unfinished } = self;
+        let Self { path, mark, temporary, unfinished, .. } = self;
         debug_assert!(temporary.path().join(mark).exists(), "or it could not be replaced");
         unfinished.finish(|| replace(&path, &temporary)).map_err(|cause| cannot_write(&path, &cause))?;
         // It has moved: there is nothing left to remove.

@@ -1,8 +1,9 @@
 //! Results as a table, as JSON or as CSV, to standard output or into a file. All three come from the same rows.
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -22,12 +23,53 @@ pub enum Format {
     Csv,
 }
 
+impl Format {
+    /// What a file of this name is to hold, if its ending says that.
+    fn of_ending(path: &Path) -> Option<Self> {
+        match ending(path) {
+            Some("json") => Some(Self::Json),
+            Some("csv") => Some(Self::Csv),
+            _ => None,
+        }
+    }
+
+    /// What a file of data is to hold that `option` names. Without an ending, as a pipe is, it is CSV.
+    ///
+    /// # Errors
+    /// When its ending is of something else.
+    pub fn of_data(option: &str, path: &Path) -> Result<Self> {
+        match Self::of_ending(path) {
+            Some(format) => Ok(format),
+            None if path.extension().is_none() => Ok(Self::Csv),
+            None => {
+                bail!("{option} {}: data are written as .csv or .json; end its name in one of these", path.display())
+            }
+        }
+    }
+
+    /// Rows as data: for other programs a table is CSV.
+    pub fn written<T: Serialize>(self, rows: &[T]) -> Result<Vec<u8>> {
+        let Self::Json = self else { return csv(rows) };
+        let mut text = serde_json::to_vec_pretty(rows)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+}
+
+/// What stands behind the last dot of a file's name.
+pub fn ending(path: &Path) -> Option<&str> {
+    path.extension().and_then(OsStr::to_str)
+}
+
+/// Endings of files that hold no table.
+const NO_TABLES: [&str; 6] = ["parquet", "html", "pdf", "png", "svg", "toml"];
+
 /// Where results go.
 #[derive(Args)]
 pub struct OutputArguments {
-    /// How to write the results
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub format: Format,
+    /// How to write the results; otherwise as the ending of --output says, or as a table
+    #[arg(long, value_enum)]
+    format: Option<Format>,
     /// Write them to FILE, which appears when it is complete, instead of standard output
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     file: Option<PathBuf>,
@@ -40,10 +82,24 @@ pub struct Output {
 }
 
 impl OutputArguments {
+    /// How results are written.
+    pub fn format(&self) -> Format {
+        self.format.or_else(|| Format::of_ending(self.file.as_deref()?)).unwrap_or(Format::Table)
+    }
+
     /// Makes sure that results can be written before the work for them begins.
     pub fn open(&self) -> Result<Output> {
+        let format = self.format();
+        if let Some(path) =
+            self.file.as_deref().filter(|path| ending(path).is_some_and(|ending| NO_TABLES.contains(&ending)))
+        {
+            bail!(
+                "--output {}: results are written as .json, .csv or .txt; end its name in one of these",
+                path.display()
+            );
+        }
         let file = self.file.as_deref().map(NewFile::create).transpose()?;
-        Ok(Output { format: self.format, file })
+        Ok(Output { format, file })
     }
 }
 
@@ -57,8 +113,7 @@ impl Output {
     pub fn write<T: Serialize>(self, rows: &[T], table: impl FnOnce() -> String) -> Result<()> {
         let text = match self.format {
             Format::Table => table().into_bytes(),
-            Format::Json => serde_json::to_vec_pretty(rows)?,
-            Format::Csv => csv(rows)?,
+            Format::Json | Format::Csv => self.format.written(rows)?,
         };
         self.text(text)
     }
@@ -66,7 +121,7 @@ impl Output {
     /// Writes what is no rows, as JSON even where a table is the usual format.
     pub fn document(self, document: &impl Serialize) -> Result<()> {
         if self.format == Format::Csv {
-            bail!("--format csv: this has no rows; it is written as JSON");
+            bail!("this has no rows for CSV; it is written as JSON");
         }
         let text = serde_json::to_vec_pretty(document)?;
         self.text(text)

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use imbrex_terminal::stop;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::relay::Relay;
@@ -77,7 +78,7 @@ impl Signals {
     pub fn take() -> Result<Self> {
         let signals = Self::default();
         let taken = signals.clone();
-        let pass_on = move || {
+        let pass_on = move |_| {
             let mut told = taken.told();
             let signal = told.signal(Instant::now());
             if let Some((signal, server)) = signal.zip(told.server) {
@@ -85,7 +86,7 @@ impl Signals {
                 let _ = kill_process(server, signal);
             }
         };
-        ctrlc::set_handler(pass_on).map_err(|e| anyhow!("signals cannot be passed on: {e}"))?;
+        stop::on_signals(pass_on).map_err(|e| anyhow!("signals cannot be passed on: {e}"))?;
         Ok(signals)
     }
 

@@ -12,6 +12,7 @@ use imbrex_live::carriers::Threads;
 use imbrex_live::panics;
 use imbrex_live::service::{NOT_DURABLE, Service, ServiceOptions, Status, allocator, log};
 use imbrex_terminal::say::note;
+use imbrex_terminal::stop;
 use imbrex_ublk::{Control, Device, DeviceOptions, End};
 
 use super::nbdkit::SAME;
@@ -87,7 +88,7 @@ fn stop(service: &Service, device: Device, ended: &Ended) -> Result<()> {
 /// Reports the first signal, and lets a later one end the process at once.
 fn on_signals(tell: Sender<Ended>) -> Result<()> {
     let mut since = None;
-    let come = move || match since {
+    let come = move |_| match since {
         None => {
             since = Some(Instant::now());
             // Nobody listens once the end has begun.
@@ -99,5 +100,5 @@ fn on_signals(tell: Sender<Ended>) -> Result<()> {
             process::exit(1);
         }
     };
-    ctrlc::set_handler(come).map_err(|e| anyhow!("signals cannot be taken: {e}"))
+    stop::on_signals(come).map_err(|e| anyhow!("signals cannot be taken: {e}"))
 }

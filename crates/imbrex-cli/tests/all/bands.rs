@@ -175,7 +175,10 @@ fn what_is_wrong_is_said_and_leaves_nothing() {
     refused(&format!("{greedy} --bands {} --bands-at 1s --queue-depth 1", path("x.csv")), "choose numbers of requests");
     refused(&format!("{greedy} --bands {} --bands-at often", path("x.csv")), "write a percentage such as 25%");
     refused(&format!("{greedy} --bands-at 5%"), "--bands <FILE>");
-    refused(&format!("{greedy} --bands {}", path("x.parquet")), "results are not written as Parquet");
+    for name in ["x.parquet", "x.png", "x.json.gz"] {
+        refused(&format!("{greedy} --bands {}", path(name)), "write a picture as .svg, or data as .csv or .json");
+        refused(&format!("{greedy} --series {}", path(name)), "data are written as .csv or .json; end its name");
+    }
     refused(&format!("{greedy} --bands {}", path("missing/x.csv")), "missing/x.csv: ");
     // One that fails on the way: the range does not fit.
     let beyond = format!("{run} --layer log-greedy --capacity 400MB --bands {}", path("x.csv"));
@@ -185,25 +188,27 @@ fn what_is_wrong_is_said_and_leaves_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_leaves_nothing() {
+fn a_signal_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let map = folder.path().join("b.csv");
-    let mut run = std::process::Command::new(env!("CARGO_BIN_EXE_imbrex"))
-        .args(
-            "replay uniform --requests 20000000 --untimed --layer log-greedy --drive cold-weight-40m --capacity fit --bands"
-                .split(' '),
-        )
-        .arg(&map)
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    while fs::read_dir(folder.path()).unwrap().next().is_none() {
-        assert!(run.try_wait().unwrap().is_none(), "it has ended");
-        std::thread::yield_now();
+    for (signal, status) in [("-INT", 130), ("-TERM", 143)] {
+        let mut run = std::process::Command::new(env!("CARGO_BIN_EXE_imbrex"))
+            .args(
+                "replay uniform --requests 20M --untimed --layer log-greedy --drive cold-weight-40m --capacity fit --bands"
+                    .split(' '),
+            )
+            .arg(&map)
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while fs::read_dir(folder.path()).unwrap().next().is_none() {
+            assert!(run.try_wait().unwrap().is_none(), "it has ended");
+            std::thread::yield_now();
+        }
+        std::process::Command::new("kill").args([signal, &run.id().to_string()]).status().unwrap();
+        assert_eq!(run.wait().unwrap().code(), Some(status));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
-    std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
-    assert_eq!(run.wait().unwrap().code(), Some(130));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 /// What was trimmed before the first request is needed no more, and what it lay over is fast to write.
