@@ -39,13 +39,23 @@ impl BufferSize {
 
 /// A text that is no buffer size.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "'{0}' is no buffer size; write a percentage of the address range as 1%, a size as 64MiB, 1GiB or 2GB, or a whole \
-     number of blocks as 4096blocks"
-)]
-pub struct BadBufferSize(String);
+pub enum BadBufferSize {
+    /// It is nothing of the kind.
+    #[error(
+        "'{0}' is no buffer size; write a percentage of the address range as 1%, a size as 64MiB, 1GiB or 2GB, or a \
+         whole number of blocks as 4096blocks"
+    )]
+    Unknown(String),
+    /// A number without a unit.
+    #[error("{0} of what? write {0}MiB, {0}GiB or {0}blocks, or {0}B for bytes")]
+    NoUnit(String),
+    /// More than there is.
+    #[error("{0}% is more than the whole address range; write at most 100%, or a size as 64GiB")]
+    MoreThanAll(String),
+}
 
-/// Suffixes and their bytes; the longer ones first, so that `MiB` is not taken for `B`.
+/// Suffixes and their bytes, in the order in which they are tried: the longer ones first, so that `MiB` is not taken for
+/// `B`. Upper and lower case are alike.
 const UNITS: [(&str, u64); 9] = [
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
@@ -58,27 +68,37 @@ const UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
+/// What stands before a suffix, in upper or lower case.
+fn before<'a>(text: &'a str, suffix: &str) -> Option<&'a str> {
+    let (digits, end) = text.split_at_checked(text.len().checked_sub(suffix.len())?)?;
+    end.eq_ignore_ascii_case(suffix).then(|| digits.trim_end())
+}
+
 impl FromStr for BufferSize {
     type Err = BadBufferSize;
 
     fn from_str(text: &str) -> Result<Self, BadBufferSize> {
-        let bad = || BadBufferSize(text.to_owned());
-        let number = |digits: &str| match digits.trim().parse::<f64>() {
+        let text = text.trim();
+        let bad = || BadBufferSize::Unknown(text.to_owned());
+        let number = |digits: &str| match digits.parse::<f64>() {
             Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
             _ => Err(bad()),
         };
-        if let Some(percent) = text.trim().strip_suffix('%') {
-            return number(percent).map(Self::Percent);
+        if let Some(digits) = before(text, "%") {
+            return match number(digits)? {
+                percent if percent > 100.0 => Err(BadBufferSize::MoreThanAll(digits.to_owned())),
+                percent => Ok(Self::Percent(percent)),
+            };
         }
-        if let Some(digits) = text.trim().strip_suffix("blocks") {
-            return digits.trim().parse().ok().filter(|blocks| *blocks > 0).map(Self::Blocks).ok_or_else(bad);
+        if let Some(digits) = before(text, "blocks") {
+            return digits.parse().ok().filter(|blocks| *blocks > 0).map(Self::Blocks).ok_or_else(bad);
         }
         for (suffix, bytes) in UNITS {
-            if let Some(digits) = text.trim().strip_suffix(suffix) {
+            if let Some(digits) = before(text, suffix) {
                 return Ok(Self::Bytes((number(digits)? * bytes as f64).ceil() as u64));
             }
         }
-        number(text).map(|bytes| Self::Bytes(bytes.ceil() as u64))
+        Err(number(text).map_or_else(|bad| bad, |_| BadBufferSize::NoUnit(text.to_owned())))
     }
 }
 
@@ -130,7 +150,10 @@ mod tests {
             ("64MiB", BufferSize::Bytes(64 << 20)),
             ("1.5GiB", BufferSize::Bytes(3 << 29)),
             ("2GB", BufferSize::Bytes(2_000_000_000)),
-            ("512", BufferSize::Bytes(512)),
+            ("512B", BufferSize::Bytes(512)),
+            ("64gib", BufferSize::Bytes(64 << 30)),
+            ("2 KB", BufferSize::Bytes(2000)),
+            ("100%", BufferSize::Percent(100.0)),
             ("4096blocks", BufferSize::Blocks(4096)),
             ("7 blocks", BufferSize::Blocks(7)),
         ] {
@@ -139,8 +162,10 @@ mod tests {
             assert_eq!(read.to_string().parse(), Ok(size));
         }
         for text in ["", "%", "-1%", "0", "1 parsec", "infB", "NaN%", "blocks", "0blocks", "1.5blocks", "-1blocks"] {
-            assert!(text.parse::<BufferSize>().is_err(), "{text}");
+            assert!(matches!(text.parse::<BufferSize>(), Err(BadBufferSize::Unknown(_))), "{text}");
         }
+        assert_eq!("64".parse::<BufferSize>(), Err(BadBufferSize::NoUnit("64".to_owned())));
+        assert_eq!("200 %".parse::<BufferSize>(), Err(BadBufferSize::MoreThanAll("200".to_owned())));
     }
 
     #[test]

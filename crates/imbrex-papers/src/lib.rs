@@ -84,7 +84,7 @@ pub struct Reproduce {
     traces: Option<PathBuf>,
     /// Use the first N requests of a trace and let a profile have N requests; otherwise all, or with pore and zonealloy
     /// a million of most profiles
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = imbrex_runs::values::requests)]
     requests: Option<NonZeroU64>,
     /// Only this volume of the paper's; may be given several times. What is not of a volume is left out
     #[arg(long = "workload", value_name = "NAME")]

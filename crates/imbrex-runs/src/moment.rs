@@ -2,8 +2,9 @@
 
 use imbrex::replay::TraceMoment;
 use imbrex::trace::TraceRange;
-use imbrex_terminal::duration::{self, nanoseconds, whole};
+use imbrex_terminal::duration::{self, nanoseconds};
 
+use crate::values::requests;
 use crate::written::Written;
 
 /// A moment of a workload.
@@ -30,7 +31,7 @@ impl Written for Moment {
     fn read(text: &str) -> Result<Self, String> {
         let percent = text.strip_suffix('%').and_then(|number| number.parse().ok());
         let percent = percent.filter(|percent| (0.0..=1.0).contains(&(percent / 100.0))).map(Self::Percent);
-        let requests = || whole(text).map(|requests| Self::At(TraceMoment::Requests(requests)));
+        let requests = || requests(text).ok().map(|n| Self::At(TraceMoment::Requests(n.get())));
         let time = || nanoseconds(text).map(|ns| Self::At(TraceMoment::Ns(ns)));
         let remedy =
             || "write a percentage such as 25%, a number of requests such as 10000, or a time such as 30s, 10min or 2h";

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::case::{Case, Fit, named_drive};
 use crate::settings::{self, Setting, setting};
-use crate::values::{Capacity, Size, part};
+use crate::values::{Capacity, Size, part, requests};
 use crate::written::{self, TextOrNumber, Written};
 use crate::wrong::Wrong;
 
@@ -56,8 +56,8 @@ pub struct Setup {
     #[serde(rename = "config", with = "settings")]
     #[schemars(with = "BTreeMap<String, Map<String, Value>>")]
     pub settings: Vec<Setting>,
-    /// Use the first N requests of a trace; let a synthetic workload have N requests
-    #[arg(long, value_name = "N")]
+    /// Use the first N requests of a trace; let a synthetic workload have N requests; such as 20000, 20k or 1.5M
+    #[arg(long, value_name = "N", value_parser = requests)]
     pub requests: Option<NonZeroU64>,
     /// The seed of synthetic workloads, instead of their own
     #[arg(long, value_name = "S")]
@@ -74,11 +74,11 @@ pub struct Setup {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SCHEDULER_DEPTH)))]
     #[schemars(range(min = 1, max = MAX_SCHEDULER_DEPTH))]
     pub scheduler_depth: u32,
-    /// The part of the capacity, from 0 to 1, that is written before the first request, free of charge, in whole zones
+    /// The part of the capacity, such as 0.5 or 50%, that is written before the first request, free of charge, in whole zones
     #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = part)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub prefill: f64,
-    /// The part of the capacity, from 0 to 1, that is trimmed after that: each MiB with this chance, free of charge
+    /// The part of the capacity, such as 0.5 or 50%, that is trimmed after that: each MiB with this chance, free of charge
     #[arg(long, value_name = "PART", default_value_t = 0.0, value_parser = part)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub trimmed: f64,

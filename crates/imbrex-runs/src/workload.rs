@@ -8,7 +8,9 @@ use imbrex::trace::derived::dense::{Dense, Numbering};
 use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
 use imbrex_terminal::progress::{Piece, Progress};
 
+use crate::standard_input;
 use crate::wrong::Wrong;
+
 /// How many requests between two looks at the clock for the progress bar.
 const PROGRESS_EVERY: u64 = 4096;
 
@@ -39,7 +41,11 @@ pub fn named(
     seed: Option<u64>,
     options: &FileOptions,
 ) -> Result<Vec<Workload>> {
-    let mut workloads = names.iter().map(|name| Workload::named(name)).collect::<Result<Vec<_>, _>>()?;
+    let named = |name: &String| match standard_input::is_meant(name) {
+        true => standard_input::trace().map(Workload::File),
+        false => Ok(Workload::named(name)?),
+    };
+    let mut workloads = names.iter().map(named).collect::<Result<Vec<_>>>()?;
     for workload in &mut workloads {
         requests.into_iter().for_each(|requests| workload.set_requests(requests.get()));
         seed.into_iter().for_each(|seed| workload.set_seed(seed));

@@ -179,7 +179,7 @@ impl Workload {
     /// Opens the workload at its first request.
     pub fn open(&self) -> Result<Box<dyn TraceSource>, TraceError> {
         match self {
-            Self::File(file) => formats::open_with(&file.path, &file.options),
+            Self::File(file) => formats::open_file(file),
             Self::Synthetic(spec) => Ok(Box::new(Generator::new(spec)?)),
             Self::Profile(profile) => Ok(Box::new(ProfileSource::new(profile)?)),
             Self::Dense(dense) => Ok(Box::new(dense.open()?)),

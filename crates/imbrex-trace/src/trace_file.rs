@@ -8,6 +8,8 @@ use super::{TraceError, TraceFormat};
 /// A trace file and the choices made for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceFile {
+    /// What messages and results call it.
+    pub name: String,
     /// Where it lies.
     pub path: PathBuf,
     /// How it is read.
@@ -60,6 +62,6 @@ impl FromStr for BlockEvent {
 
 impl From<PathBuf> for TraceFile {
     fn from(path: PathBuf) -> Self {
-        Self { path, options: FileOptions::default() }
+        Self { name: path.display().to_string(), path, options: FileOptions::default() }
     }
 }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use imbrex::trace::write::{self, TraceWriter, WriteError, WriteFormat, Written};
 use imbrex::trace::{Compression, FileOptions, TraceInfo, TraceSource, Workload};
 use imbrex_runs::row::mended;
-use imbrex_runs::values::size;
+use imbrex_runs::values::{requests, size};
 use imbrex_runs::workload::{self, Known, Watched};
 use imbrex_terminal::new_file::NewFile;
 use imbrex_terminal::progress::Progress;
@@ -28,7 +28,7 @@ pub struct Target {
     #[arg(long = "to", value_enum, value_name = "FORMAT")]
     format: Option<Format>,
     /// Write only the first N requests; of a synthetic workload, generate N
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = requests)]
     requests: Option<NonZeroU64>,
     /// Number the blocks of BYTES that are written from 0 on, in the order of their addresses
     #[arg(long, value_name = "BYTES", value_parser = block_bytes)]

@@ -11,6 +11,7 @@ use imbrex_runs::parallel;
 use imbrex_runs::row::called;
 use imbrex_runs::trace_files::TraceFiles;
 use imbrex_runs::trace_report::TraceReport;
+use imbrex_runs::values::requests;
 use imbrex_runs::workload;
 use imbrex_terminal::names::Names;
 use imbrex_terminal::output::OutputArguments;
@@ -29,7 +30,7 @@ pub struct Stat {
     #[arg(value_name = "TRACE|WORKLOAD", required = true)]
     workloads: Vec<String>,
     /// Use the first N requests of a trace; let a synthetic workload have N requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = requests)]
     requests: Option<NonZeroU64>,
     /// The seed of synthetic workloads, instead of their own
     #[arg(long, value_name = "S")]

@@ -142,7 +142,7 @@ fn shorten(arguments: &mut Vec<String>) {
     let most = cases(REQUESTS, usize::MAX);
     match arguments.iter().position(|argument| argument == "--requests") {
         Some(at) => {
-            let shown: usize = arguments[at + 1].replace('_', "").parse().expect("a number of requests");
+            let shown = imbrex_runs::values::requests(&arguments[at + 1]).expect("a number of requests").get() as usize;
             arguments[at + 1] = shown.min(most).to_string();
         }
         None if most < usize::MAX => arguments.extend(["--requests".to_owned(), most.to_string()]),

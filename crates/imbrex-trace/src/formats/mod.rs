@@ -36,7 +36,7 @@ use vscsi::Vscsi;
 
 #[cfg(feature = "parquet")]
 use super::parquet;
-use super::{Compression, FileOptions, Position, Problem, TraceError, TraceFormat, TraceInfo, TraceSource};
+use super::{Compression, FileOptions, Position, Problem, TraceError, TraceFile, TraceFormat, TraceInfo, TraceSource};
 use imbrex_core::block::Access;
 
 /// Bytes in which a format shows itself: a line, or two records.
@@ -47,18 +47,18 @@ pub(super) const SYNTHETIC_VOLUME: &str = "synthetic";
 
 /// Opens the trace file at `path`.
 pub fn open(path: &Path) -> Result<Box<dyn TraceSource>, TraceError> {
-    open_with(path, &FileOptions::default())
+    open_file(&path.to_path_buf().into())
 }
 
-/// Opens the trace file at `path` as `options` say.
-pub fn open_with(path: &Path, options: &FileOptions) -> Result<Box<dyn TraceSource>, TraceError> {
-    let name = path.display().to_string();
+/// Opens a trace file.
+pub fn open_file(file: &TraceFile) -> Result<Box<dyn TraceSource>, TraceError> {
+    let TraceFile { name, path, options } = file;
     let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     match opened {
-        Ok((is, _)) if is.is_dir() => Err(TraceError::Directory { file: name }),
-        Ok((is, file)) if is.is_file() => open_regular(&name, file, is.len(), options),
-        Ok((is, file)) => open_stream(&name, file, is.len(), options),
-        Err(cause) => Err(TraceError::Open { file: name, cause }),
+        Ok((is, _)) if is.is_dir() => Err(TraceError::Directory { file: name.clone() }),
+        Ok((is, file)) if is.is_file() => open_regular(name, file, is.len(), options),
+        Ok((is, file)) => open_stream(name, file, is.len(), options),
+        Err(cause) => Err(TraceError::Open { file: name.clone(), cause }),
     }
 }
 

@@ -39,7 +39,7 @@ fn expected(view: &View) -> (Vec<TraceRequest>, Irregularities) {
 fn workload(path: PathBuf, view: &View) -> Workload {
     let event = view.event.map(|letter| letter.to_string().parse::<BlockEvent>().expect("a known event"));
     let options = FileOptions { volume: view.volume.map(str::to_owned), event, ..FileOptions::default() };
-    Workload::File(TraceFile { path, options })
+    Workload::File(TraceFile { options, ..path.into() })
 }
 
 /// What the library reads from a workload, whose format it has to tell by itself.

@@ -16,7 +16,7 @@ const GIB: f64 = (1u64 << 30) as f64;
 /// A trace; `None`, and a word about it, where the traces are missing.
 fn workload(file: &str, options: FileOptions) -> Option<Workload> {
     let folder = beside(&format!("the readers on {file}"), "traces")?;
-    Some(Workload::File(TraceFile { path: folder.join(file), options }))
+    Some(Workload::File(TraceFile { options, ..folder.join(file).into() }))
 }
 
 /// A clean trace's requests and what a range pass says of it.
