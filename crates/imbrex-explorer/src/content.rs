@@ -1,5 +1,7 @@
 //! What the explorer writes: every 512-byte sector says which block and version it is, at both of its ends.
 
+use std::fmt;
+
 use bytes::Bytes;
 
 use imbrex_core::block::Lba;
@@ -54,6 +56,19 @@ pub enum Sector {
     },
     /// Nothing that was ever written.
     Foreign,
+}
+
+impl fmt::Display for Sector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zero => write!(f, "zeros"),
+            Self::Version { lba, version } => write!(f, "version {version} of {lba:?}"),
+            Self::Old { block, version } => {
+                write!(f, "what was on the drive before, version {version} of block {block}")
+            }
+            Self::Foreign => write!(f, "nothing that was ever written"),
+        }
+    }
 }
 
 /// Reads the sectors of a block.

@@ -59,6 +59,12 @@ pub(super) struct Model {
 /// What a flush covers: the newest answered version of blocks when it was submitted.
 pub(super) type Covered = Vec<(Lba, u64)>;
 
+/// Versions that will do, for a report.
+fn versions(of: &[u64]) -> String {
+    let all: Vec<_> = of.iter().map(u64::to_string).collect();
+    all.join(" or ")
+}
+
 impl Model {
     pub fn new(sectors: usize, unwritten: Unwritten) -> Self {
         let (blocks, zeros, busy) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
@@ -190,20 +196,20 @@ impl Model {
             match sector {
                 Sector::Version { lba: of, version } if of == lba => {
                     if !expected.sectors[i].contains(&version) && version < begun {
-                        return wrong(format!("version {version}, not one of {:?}", expected.sectors[i]));
+                        return wrong(format!("version {version}, not {}", versions(&expected.sectors[i])));
                     }
                 }
                 Sector::Zero if self.may_be_trimmed(expected) || self.may_be_zeros(expected, i, begun) => {}
                 _ if !self.unwritten.allows(sector == Sector::Zero, matches!(sector, Sector::Old { .. })) => {
-                    return wrong(format!("{sector:?}"));
+                    return wrong(sector.to_string());
                 }
                 _ if !expected.sectors[i].contains(&0) => {
-                    return wrong(format!("{sector:?}, not a version of {:?}", expected.sectors[i]));
+                    return wrong(format!("{sector}, not version {}", versions(&expected.sectors[i])));
                 }
                 _ => {
                     let seen = *self.block(lba).unwritten[i].get_or_insert(sector);
                     if seen != sector {
-                        return wrong(format!("{sector:?}, and before held {seen:?}, yet was never written"));
+                        return wrong(format!("{sector}, and before held {seen}, yet was never written"));
                     }
                 }
             }

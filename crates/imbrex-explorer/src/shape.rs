@@ -12,7 +12,8 @@ use imbrex_core::layer::TranslationLayer;
 use imbrex_core::media::{Joined, Media};
 use imbrex_core::recording::Recording;
 use imbrex_core::samples::{ample_space, sampled};
-use imbrex_core::space::{Home, Space, Zones};
+use imbrex_core::space::{Home, Realms, Space, Zones};
+use imbrex_core::tracks::Tracks;
 use imbrex_engine::journal::Coding;
 use imbrex_engine::rules::Rules;
 use imbrex_engine::{JournalLength, JournalTooShort, Setup, StackSetup};
@@ -176,9 +177,9 @@ impl Shape {
     pub fn describe(&self) -> String {
         let config: Vec<String> = self.config.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         let own = format!(
-            "{} on {:?}, {} copies of a journal in {} blocks, {}",
+            "{} on {}, {} copies of a journal in {} blocks, {}",
             self.name,
-            self.space,
+            in_words(&self.space),
             self.copies,
             self.journal,
             config.join(", ")
@@ -190,6 +191,27 @@ impl Shape {
             }
         }
     }
+}
+
+/// What a layer may use, for a report.
+fn in_words(space: &Space) -> String {
+    let conventional = format!("{} conventional blocks", space.conventional_blocks);
+    let zones = space.zones.map(|zones| format!("{} zones of {} blocks", zones.count, zones.zone_blocks));
+    let bands = space.bands.as_ref().map(|bands| format!("{} bands", bands.count()));
+    let tracks = space.tracks.map(|tracks| {
+        let Tracks { groups, bottom_tracks, bottom_blocks, top_tracks, top_blocks, .. } = tracks;
+        format!(
+            "{groups} groups of {bottom_tracks} bottom tracks of {bottom_blocks} blocks and {top_tracks} top ones of {top_blocks}"
+        )
+    });
+    let realms = space.realms.map(|realms| {
+        let Realms { count, conventional_zones, sequential_zones, zone_blocks, .. } = realms;
+        format!("{count} realms of {conventional_zones} or {sequential_zones} zones of {zone_blocks} blocks")
+    });
+    let home = space.home.map(|home| format!("a disk of {} blocks behind", home.blocks));
+    let buffer = (space.buffer_blocks > 0).then(|| format!("a buffer of {} blocks", space.buffer_blocks));
+    let all = [Some(conventional), zones, bands, tracks, realms, home, buffer];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// A sample for each field that runs vary, together such that the layer survives power loss.
