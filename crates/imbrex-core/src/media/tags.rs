@@ -100,6 +100,17 @@ impl TagMap {
         Self::default()
     }
 
+    /// Bytes of memory that it takes, nearly.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let own = |page: &Page| match page {
+            Page::Run(_) => 0,
+            Page::Runs(runs) => runs.capacity() * size_of::<(u16, Tag)>(),
+            Page::Blocks(_) => size_of::<[Tag; PAGE]>(),
+        };
+        (self.pages.capacity() * size_of::<Page>() + self.pages.iter().map(own).sum::<usize>()) as u64
+    }
+
     /// What block `block` holds.
     #[must_use]
     #[inline]
@@ -252,6 +263,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::HashMap;
+
+    #[test]
+    fn the_memory_is_that_of_pages_with_a_tag_for_each_block() {
+        let mut tags = TagMap::new();
+        tags.set_run(0, 1 << 30, Tag::new(Lba(0), 1));
+        let whole = tags.bytes();
+        assert!(whole < 16 << 20, "{whole}");
+        (0..PAGE as u64).for_each(|i| tags.set_run(i, 1, Tag::new(Lba(i * 3), 9)));
+        assert_eq!(tags.bytes(), whole + 8 * PAGE as u64);
+    }
 
     #[test]
     fn a_page_of_a_few_runs_keeps_no_blocks() {

@@ -21,6 +21,9 @@ const GONE_VERSION: u32 = 1;
 /// The version of what was on a device before the first write; it counts the device's blocks on from [`GONE`].
 const OLD_VERSION: u32 = 2;
 
+/// Bytes of memory that verifying may take.
+const MOST_MEMORY: u64 = 4 << 30;
+
 /// The host's side of a plan.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Host {
@@ -68,6 +71,12 @@ impl Content {
     pub(super) fn new(last: u8, unwritten: Unwritten) -> Self {
         let devices = (0..=last).map(|_| TagMap::default()).collect();
         Self { devices, newest: TagMap::default(), trimmed: TagMap::default(), version: 0, unwritten }
+    }
+
+    /// Fails when all this takes more memory than it may.
+    pub(super) fn check_memory(&self) -> Result<(), Box<Fault>> {
+        let maps = self.devices.iter().chain([&self.newest, &self.trimmed]);
+        if maps.map(TagMap::bytes).sum::<u64>() > MOST_MEMORY { Err(Fault::TooMuchToVerify.into()) } else { Ok(()) }
     }
 
     /// The space has old content, from before the replay.

@@ -123,6 +123,9 @@ pub enum Fault {
         /// What the plan delivers.
         found: Tag,
     },
+    /// What is known of the content of blocks takes more memory than it may.
+    #[error("verifying takes more than 4 GiB of memory; replay fewer requests, or on a smaller drive")]
+    TooMuchToVerify,
     /// A read's plan names lost content, and nothing was ever lost.
     #[error("{lba:?} is planned as lost")]
     Lost {

@@ -37,10 +37,12 @@ pub struct ReplayOptions {
     /// that waits longer of its own accord is offered it later.
     pub idle_after_ns: u64,
     /// Whether every read is compared with what was written, and the whole disk at the end. Takes memory for what is
-    /// written after prefilling: 32 KiB on the host's side and on the media's for each 4096 blocks touched. Default no.
+    /// written after prefilling: at most 32 KiB on the host's side and on the media's for each 4096 blocks touched, and no
+    /// more than 4 GiB; a replay that would need more fails. Default no.
     pub verify: bool,
     /// When verifying, the layer's invariants are checked each time that this number of requests is complete, and with
-    /// 1 after every cleaning step too. 0 is never. Default 4096.
+    /// 1 after every cleaning step too. A layer of more than 65536 blocks for each of these requests is checked less
+    /// often, in proportion: to look at all of its maps takes as long as they are. 0 is never. Default 4096.
     pub check_every: u64,
     /// Whether the journal that a live device would write is priced, and space comes back only once the records before
     /// it are in the journal. Default no: the papers leave the journal out.

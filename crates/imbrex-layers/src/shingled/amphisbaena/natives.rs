@@ -220,7 +220,7 @@ impl Natives {
         let zone = self.natives[native as usize];
         let below = cold.clone().filter(|&offset| offset < pointer).count() as u32;
         let fresh = cold.clone().filter(|&offset| self.is_fresh(native, offset)).count() as u32;
-        let valid = (0..pointer).filter(|&offset| !self.padding.contains(self.lba(native, offset))).count() as u32;
+        let valid = pointer - self.padding.count(self.lba(native, 0), self.lba(native, pointer)) as u32;
         let counted = (zone.pointer, zone.chunks, zone.cold, zone.below, zone.fresh, zone.valid);
         counted == (pointer, chunks, cold.count() as u32, below, fresh, valid)
             && self.buffered.contains(u64::from(native)) == (chunks > 0)
