@@ -9,7 +9,7 @@ from imbrex._native import Error
 try:
     import altair
 except ImportError as missing:
-    raise Error("plot: pictures are drawn by Altair; pip install imbrex[notebook]") from missing
+    raise Error("plot: pictures are drawn by Altair; pip install '.[notebook]' in a clone of Imbrex") from missing
 
 if TYPE_CHECKING:
     from imbrex._results import Comparison, Result

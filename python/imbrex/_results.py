@@ -126,7 +126,7 @@ class Result:
     def plot(self) -> altair.Chart | altair.VConcatChart:
         """A picture for notebooks: the distribution of latencies, and what happened over time if that was seen.
 
-        Needs Altair: `pip install imbrex[notebook]`.
+        Needs Altair: `pip install '.[notebook]'` in a clone of Imbrex.
         """
         from imbrex import _plot
 
@@ -177,7 +177,7 @@ class Comparison(Sequence[Result]):
     def plot(self) -> altair.HConcatChart:
         """A picture for notebooks: mean latency and write amplification of each layer.
 
-        Needs Altair: `pip install imbrex[notebook]`.
+        Needs Altair: `pip install '.[notebook]'` in a clone of Imbrex.
         """
         from imbrex import _plot
 

@@ -51,6 +51,14 @@ def test_what_is_found_is_better_and_is_held_against_others(client: Any, tmp_pat
     assert table["config.idle_free"].to_pylist() == [trial.config["idle_free"] for trial in found.trials]
 
 
+def test_it_says_that_nothing_was_cleaned(client: Any, tmp_path: pathlib.Path) -> None:
+    idle = ASKED | {"options": ASKED["options"] | {"buffer": "8MiB", "requests": 300}, "trials": 1}
+    with pytest.warns(UserWarning, match="fifo-log has nothing to clean on zipf, uniform"):
+        found = tune(**idle, into=tmp_path, cluster=client)
+    assert found.uncleaned == ("zipf", "uniform", "hot-cold")
+    assert "; nothing was cleaned on zipf, uniform, hot-cold)" in repr(found)
+
+
 def test_it_goes_on_where_it_was(client: Any, tmp_path: pathlib.Path) -> None:
     whole = tune(**ASKED, into=tmp_path / "whole", cluster=client)
     tune(**ASKED | {"trials": 8}, into=tmp_path / "parts", cluster=client)

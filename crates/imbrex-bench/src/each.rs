@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::against::{self, Earlier, Named};
 use super::requests::{self, BLOCK_BYTES, InMemory};
-use super::{Args, Report, Scale, disksim, memory, one_message, shown};
+use super::{Args, BLOCKS, Report, Scale, disksim, memory, one_message, shown};
 
 /// The version of [`Measured`].
 const SCHEMA: &str = "imbrex.layer-speed/2";
@@ -161,11 +161,12 @@ pub fn run(args: &Args, scale: Scale) -> Result<()> {
     let page = args.page.open("Layers measured on this machine")?;
     let disksim = args.disksim.as_deref().map(|program| disksim::measure(program, scale, &mut Report::silent()));
     let disksim = disksim.transpose()?;
-    let mut rows = Vec::new();
+    let (mut rows, watched) = (Vec::new(), Report::watched());
     for load in Load::ALL {
         for case in cases.iter().filter(|case| load.applies(case)) {
             let mut row = in_a_process(case, load, args)?;
             row.to_disksim = disksim.map(|disksim| row.host_blocks_per_second.map(|rate| rate / disksim));
+            watched.tell(&format!("{}, {}", row.layer, row.load.name()), Some(row.host_blocks_per_second[1]), BLOCKS);
             rows.push(row);
         }
     }

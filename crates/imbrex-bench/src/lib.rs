@@ -118,6 +118,11 @@ struct Report {
 }
 
 impl Report {
+    /// One that is followed where standard error is a terminal.
+    fn watched() -> Self {
+        Self { rows: Vec::new(), talks: std::io::stderr().is_terminal() }
+    }
+
     /// One that nobody reads.
     fn silent() -> Self {
         Self { rows: Vec::new(), talks: false }
@@ -127,6 +132,7 @@ impl Report {
         let (value, unit) = (Some(value).filter(|value| value.is_finite()), unit.to_owned());
         let ns_per_block = value.filter(|rate| unit == BLOCKS && *rate > 0.0).map(|rate| 1e9 / rate);
         let (schema, name, note) = (SCHEMA.to_owned(), name.into(), note.into());
+        self.tell(&name, value, &unit);
         self.rows.push(Measurement {
             schema,
             name,
@@ -137,6 +143,13 @@ impl Report {
             to_earlier: None,
             note,
         });
+    }
+
+    /// Shows a number when it is there; the table comes when all of them are.
+    fn tell(&self, name: &str, value: Option<f64>, unit: &str) {
+        if self.talks {
+            note(format_args!("  {name}: {} {unit}", value.map_or_else(|| "-".to_owned(), shown)));
+        }
     }
 
     fn begin(&self, what: &str) {
@@ -154,7 +167,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut earlier = args.against.as_deref().map(|file| Earlier::read(file, args.quick)).transpose()?;
     let page = args.page.open("What was measured on this machine")?;
-    let mut report = Report { rows: Vec::new(), talks: std::io::stderr().is_terminal() };
+    let mut report = Report::watched();
     // First, while the peak of the process is still the layer's own.
     memory::measure(&mut report)?;
     let disksim = args.disksim.as_deref().map(|program| disksim::measure(program, scale, &mut report)).transpose()?;

@@ -41,8 +41,8 @@ impl Sweep {
         let found = found.map_err(|e| anyhow!("sweeps are run by Python, and {shown} cannot be started: {e}"))?;
         if !found.success() {
             bail!(
-                "sweeps are run by Python, and {shown} has no package imbrex; install it with pip install \
-                 'imbrex[sweep]', or name another Python in {PYTHON}"
+                "sweeps are run by Python, and {shown} has no package imbrex; install it in a clone of Imbrex \
+                 with pip install '.[sweep]', or name another Python in {PYTHON}"
             );
         }
         let mut command = Command::new(&python);

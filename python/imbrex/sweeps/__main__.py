@@ -27,6 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return STOPPED
     errors = done.errors()
     print(f"{len(done)} runs in {done.dataset.folder}, {len(errors)} of them failed")
+    if uncleaned := done.uncleaned():
+        print(
+            f"Nothing had to be cleaned in {len(uncleaned)} of them; a smaller `buffer` or more `requests` among the "
+            "options of the grid change that"
+        )
     for cell, why in errors.items():
         print(f"{cell.workload} on {cell.layer_name}: {why}", file=sys.stderr)
     return 1 if errors else 0

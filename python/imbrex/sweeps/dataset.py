@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from imbrex import _native
 from imbrex.sweeps.cells import Came
@@ -69,6 +69,15 @@ class Dataset:
         return found
 
 
+_CLEANING = ["rmw", "rmw_free", *(f"media_write_blocks.{why}" for why in ("destage", "swap", "migrate", "neighbour"))]
+"""Columns of a row that are 0 as long as nothing is cleaned."""
+
+
+def had_nothing_to_clean(row: Mapping[str, Any]) -> bool:
+    """Whether a layer that cleans had nothing to do in a run that succeeded: settings of cleaning say nothing then."""
+    return row.get("layer") not in (None, "conventional") and not any(row.get(column) for column in _CLEANING)
+
+
 def _write(path: pathlib.Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}")
@@ -81,4 +90,4 @@ def _write(path: pathlib.Path, content: bytes) -> None:
 
 def needs(extra: str, error: ImportError) -> _native.Error:
     """What is missing, in a line."""
-    return _native.Error(f"{error.name} is not installed: pip install 'imbrex[{extra}]'")
+    return _native.Error(f"{error.name} is not installed: pip install '.[{extra}]' in a clone of Imbrex")

@@ -123,7 +123,7 @@ class Fleet:
     def plot(self) -> altair.VConcatChart:
         """The figure: space over time beside what is wanted of it, and what requests take meanwhile.
 
-        Needs Altair: `pip install imbrex[notebook]`.
+        Needs Altair: `pip install '.[notebook]'` in a clone of Imbrex.
         """
         import altair as alt
 

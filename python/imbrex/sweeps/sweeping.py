@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from imbrex._progress import Progress, shown
 from imbrex.sweeps.cells import Cell
 from imbrex.sweeps.cluster import Cluster, connected, each
-from imbrex.sweeps.dataset import Dataset, needs
+from imbrex.sweeps.dataset import Dataset, had_nothing_to_clean, needs
 from imbrex.sweeps.grid import Grid
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ class Sweep:
         """What happened over time in the runs, if the option `window` asked for it; `run` says in which."""
         return self.dataset.series(self._keys)
 
+    def uncleaned(self) -> list[Cell]:
+        """The runs whose layers had nothing to clean. Where these are all, buffers are larger than what was written."""
+        rows = self.to_arrow().to_pylist()
+        return [cell for cell, row in zip(self.cells, rows, strict=True) if had_nothing_to_clean(row)]
+
     def errors(self) -> dict[Cell, str]:
         """What went wrong with the runs that failed."""
         found = self.dataset.errors(self._keys)
@@ -79,7 +84,7 @@ def sweep(
     adds what is new. A run that fails is a row with its `error`; `retry` does those again. A worker that is lost costs
     the cells that it was about.
 
-    Needs Dask and PyArrow: `pip install imbrex[sweep]`.
+    Needs Dask and PyArrow: `pip install '.[sweep]'` in a clone of Imbrex.
     """
     try:
         import pyarrow  # noqa: F401

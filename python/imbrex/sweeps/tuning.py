@@ -16,7 +16,7 @@ from imbrex._progress import Progress, shown
 from imbrex._runs import AnyLayer
 from imbrex.sweeps.cells import Cell
 from imbrex.sweeps.cluster import Cluster, connected
-from imbrex.sweeps.dataset import Dataset, needs
+from imbrex.sweeps.dataset import Dataset, had_nothing_to_clean, needs
 from imbrex.sweeps.grid import Grid
 from imbrex.sweeps.sweeping import run_all
 
@@ -72,6 +72,8 @@ class Tuning:
     """Everything that was tried, in that order."""
     dataset: Dataset
     """Every run that was made."""
+    uncleaned: tuple[str, ...] = ()
+    """Workloads, of all these, on which the layer as it is has nothing to clean: they tell no setting from another."""
 
     @property
     def gain(self) -> float:
@@ -86,7 +88,8 @@ class Tuning:
     def __repr__(self) -> str:
         fields = ", ".join(f"{key}={value!r}" for key, value in self.config.items()) or "no setting"
         tuned, others = f"{self.gain:.3f} × on {len(self.gains)}", f"{self.gain_held_out:.3f} × on {len(self.held_out)}"
-        return f"Tuning({self.layer}: {fields}; {tuned} workloads, {others} that it was not tuned on)"
+        idle = f"; nothing was cleaned on {', '.join(self.uncleaned)}" if self.uncleaned else ""
+        return f"Tuning({self.layer}: {fields}; {tuned} workloads, {others} that it was not tuned on{idle})"
 
     def to_arrow(self) -> pyarrow.Table:
         """The trials as a table: number, score, each field, the objective on each workload, and what went wrong."""
@@ -132,7 +135,7 @@ def tune(
     file there. Both are gone on with: the same call again makes up to `trials` trials and runs nothing twice. What is
     found depends on the `seed`, not on the `cluster`, which is as for `imbrex.sweep`.
 
-    Needs Optuna: `pip install imbrex[tune]`.
+    Needs Optuna: `pip install '.[tune]'` in a clone of Imbrex.
     """
     try:
         import optuna  # noqa: F401
@@ -147,6 +150,9 @@ def tune(
     with shown(progress) as call, connected(cluster) as client:
         runs = _Runs(asked, dataset, client)
         default = runs.objectives([{}], tuned)[0].need()
+        uncleaned = runs.uncleaned(tuned)
+        if len(uncleaned) == len(tuned):
+            warnings.warn(_NOTHING_CLEANED.format(layer=asked.layer_name, workloads=", ".join(tuned)), stacklevel=2)
         study = _study(asked, fields, storage, dataset, seed)
         tried = _tried(study)
         while len(tried) < trials:
@@ -160,7 +166,15 @@ def tune(
     values = best.values if best is not None else default
     gains = {name: _gain(direction, default[name], values[name]) for name in tuned}
     gains_unseen = {name: _gain(direction, unseen_default[name], unseen[name]) for name in others}
-    return Tuning(asked.layer_name, asked.config | found, gains, gains_unseen, tuple(tried), dataset)
+        uncleaned += runs.uncleaned(others)
+    config = asked.config | found
+    return Tuning(asked.layer_name, config, gains, gains_unseen, tuple(tried), dataset, tuple(uncleaned))
+
+
+_NOTHING_CLEANED = (
+    "{layer} has nothing to clean on {workloads}, so hardly any setting can make a difference; give a smaller buffer or "
+    "more requests in options"
+)
 
 
 def _divided(workloads: list[str], held_out: Sequence[str | os.PathLike[str]] | None) -> tuple[list[str], list[str]]:
@@ -234,6 +248,11 @@ class _Runs:
         cells = [[self.asked.cell(workload, config) for workload in workloads] for config in configs]
         run_all([cell for own in cells for cell in own], self.dataset, cluster=self.client, progress=False)
         return [self._objective(own) for own in cells]
+
+    def uncleaned(self, workloads: Sequence[str]) -> list[str]:
+        """The workloads on which the layer as it is, which has run on them, had nothing to clean."""
+        rows = self.dataset.rows(self.asked.cell(workload, {}).key for workload in workloads).to_pylist()
+        return [workload for workload, row in zip(workloads, rows, strict=True) if had_nothing_to_clean(row)]
 
     def _objective(self, cells: Sequence[Cell]) -> _Values:
         rows = self.dataset.rows(cell.key for cell in cells).to_pylist()
