@@ -2,10 +2,13 @@
 
 use anyhow::Result;
 use clap::Args;
+use imbrex_runs::case::Case;
+use imbrex_runs::notes::notes;
 use imbrex_runs::page::PageArgument;
+use imbrex_runs::parallel;
 use imbrex_runs::plan::Plan;
 use imbrex_runs::row::Row;
-use imbrex_runs::seen;
+use imbrex_runs::seen::{self, Seen};
 use imbrex_runs::specification::Specification;
 use imbrex_runs::workload::Known;
 use imbrex_terminal::names::Names;
@@ -14,6 +17,7 @@ use imbrex_terminal::progress::Progress;
 use imbrex_terminal::stop;
 use imbrex_terminal::table::paragraphs;
 
+use crate::baselines;
 use crate::comparison::{self, Named};
 use crate::story;
 
@@ -49,11 +53,8 @@ impl Compare {
         let reading = Progress::of_pieces("reading", plan.pieces(workloads.len()));
         let known = plan.read(&workloads, &reading)?;
         drop(reading);
-        let progress = Progress::new("replaying", plan.requests(&known));
-        let is_seen = page.is_some();
-        let run = |workload, case: &_| seen::replay(is_seen, &plan.chosen, workload, case, &progress);
-        let (rows, seen): (Vec<_>, Vec<_>) = plan.each(&known, run)?.into_iter().unzip();
-        drop(progress);
+        let (rows, seen): (Vec<_>, Vec<_>) =
+            runs(&plan, &known, page.is_some(), self.specification.jobs())?.into_iter().unzip();
         if let Some(page) = page {
             page.of_runs(rows.iter().zip(&seen))?;
         }
@@ -77,18 +78,27 @@ impl Compare {
     }
 }
 
+/// Every workload on every layer, and on a conventional disk of each size that they took. `is_seen` if a page shows them.
+fn runs<'w>(plan: &Plan<'_>, known: &'w [Known], is_seen: bool, jobs: usize) -> Result<Vec<(Row, Seen<'w>)>> {
+    let progress = Progress::new("replaying", plan.requests(known));
+    let mut runs = plan.each(known, |workload, case| seen::replay(is_seen, &plan.chosen, workload, case, &progress))?;
+    drop(progress);
+    let rows: Vec<_> = runs.iter().map(|(row, _)| row).collect();
+    let missing = baselines::missing(plan, &rows)?;
+    let requests = missing.iter().map(|(at, _)| known[*at].range.requests).sum();
+    let progress = Progress::new("replaying on conventional disks", requests);
+    let more = |(at, case): &(usize, Case)| seen::replay(is_seen, &plan.chosen, &known[*at], case, &progress);
+    runs.extend(parallel::each(jobs, &missing, more)?);
+    Ok(baselines::arranged(runs, !missing.is_empty()))
+}
+
 fn comparison(rows: &[Row]) -> String {
-    let mut head = rows.first().map(Row::circumstances).unwrap_or_default();
-    if let Some(buffer) = rows.iter().find_map(|row| row.buffer) {
-        head += &format!("; buffer {buffer}");
-    }
+    let head = rows.first().map(Row::circumstances).unwrap_or_default();
     let names = Names::of(rows.iter().map(|row| row.trace.as_str()));
     let under = |row: &Row| format!("{} on {} of {}", row.called(&names), row.drive, row.drive_size());
     let runs = rows.iter().map(|row| Named { row, name: row.layer.to_owned(), under: under(row) });
     let runs: Vec<_> = runs.collect();
-    let (columns, legend) = comparison::columns(rows.iter().all(|row| row.options.untimed));
-    let mut foot = vec![legend];
-    foot.extend(rows.iter().filter_map(|row| row.mended(&names)));
-    foot.dedup();
-    format!("{}\n\n{}\n\n{}\n", paragraphs(&head), comparison::shown(&runs, columns), paragraphs(&foot.join("\n")))
+    let (columns, legend) = comparison::columns(rows);
+    let foot = [vec![legend], notes(rows, &names)].concat().join("\n");
+    format!("{}\n\n{}\n\n{}\n", paragraphs(&head), comparison::shown(&runs, &columns), paragraphs(&foot))
 }

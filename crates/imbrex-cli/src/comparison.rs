@@ -2,25 +2,35 @@
 
 use imbrex::plan::Why;
 use imbrex_runs::row::Row;
-use imbrex_terminal::table::{Cell, count, grid, milliseconds, number, percent};
+use imbrex_terminal::table::{Cell, bytes, count, grid, milliseconds, number, percent};
+
+use crate::baselines::{BASELINE, is_same_disk};
 
 /// All columns behind the first one.
 const COLUMNS: [&str; 10] =
-    [">mean", ">p50", ">p99", ">longest", ">vs conv.", ">WA", ">write hits", ">RMW", ">RMW-free", ">moved"];
-/// Those that are shown of a replay, and those that are where nothing takes time.
-const TIMED: &[&str] = COLUMNS.split_at(9).0;
-const UNTIMED: &[&str] = COLUMNS.split_at(5).1;
+    [">buffer", ">mean", ">p99", ">longest", VERSUS, ">WA", ">hits", ">RMW", ">RMW-free", ">moved"];
+/// What says how much slower a layer is than a conventional disk.
+const VERSUS: &str = ">vs conv";
+/// The columns that are shown of replays, and those that are where nothing takes time.
+const TIMED: [&str; 9] = [">buffer", ">mean", ">p99", ">longest", VERSUS, ">WA", ">hits", ">RMW", ">RMW-free"];
+const UNTIMED: [&str; 6] = [">buffer", ">WA", ">hits", ">RMW", ">RMW-free", ">moved"];
 
-const LATENCIES: &str = "Latency from arrival to completion of reads and writes; vs conv.: mean over that of the \
-    conventional layer on the same drive. A layer cannot keep up if it took more than 1.1 × the time over which the \
-    requests arrived, and 10 s more, to serve them.";
+const LATENCIES: &str = "Latency from arrival to completion of reads and writes. A layer cannot keep up if it took more \
+    than 1.1 × the time over which the requests arrived, and 10 s more, to serve them.";
+const VERSUS_IS: &str = "Vs conv: mean over that of the conventional layer on the same drive.";
 const COUNTS: &str = "WA: blocks written to the media for each the host wrote. RMW: zones, bands or bottom tracks \
     rewritten; RMW-free: zones appended to.";
 const MOVED: &str = "Moved: blocks that compaction wrote elsewhere.";
 
-/// The columns to show, and what their headings mean.
-pub fn columns(untimed: bool) -> (&'static [&'static str], String) {
-    if untimed { (UNTIMED, format!("{COUNTS} {MOVED}")) } else { (TIMED, format!("{LATENCIES} {COUNTS}")) }
+/// The columns to show of rows, and what their headings mean.
+pub fn columns(rows: &[Row]) -> (Vec<&'static str>, String) {
+    if rows.iter().all(|row| row.options.untimed) {
+        return (UNTIMED.to_vec(), format!("{COUNTS} {MOVED}"));
+    }
+    let has_baseline = rows.iter().any(|row| row.layer == BASELINE);
+    let shown = TIMED.into_iter().filter(|column| has_baseline || *column != VERSUS).collect();
+    let legend = if has_baseline { vec![LATENCIES, VERSUS_IS, COUNTS] } else { vec![LATENCIES, COUNTS] };
+    (shown, legend.join(" "))
 }
 
 /// A run and what it is called.
@@ -52,14 +62,11 @@ fn heading(said: &str, columns: usize) -> Vec<Cell> {
     (0..columns).map(|at| if at == 0 { Cell::Text(said.to_owned()) } else { Cell::Continued }).collect()
 }
 
-/// Whether two runs can be held against each other.
-fn is_same_disk(a: &Row, b: &Row) -> bool {
-    (&a.trace, a.on_drive()) == (&b.trace, b.on_drive())
-}
-
 fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 11] {
     let outcome = &run.row.outcome;
-    let [mean, p50, p99, longest, times] = latencies(run.row, runs);
+    let buffer_bytes = run.row.buffer_blocks * u64::from(run.row.block_bytes);
+    let buffer = Cell::Text(if buffer_bytes == 0 { "-".to_owned() } else { bytes(buffer_bytes) });
+    let [mean, p99, longest, times] = latencies(run.row, runs);
     let counts = [
         number(outcome.write_amplification),
         percent(outcome.write_hit_ratio),
@@ -68,19 +75,31 @@ fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 11] {
         count(outcome.media_write_blocks.get(Why::Migrate)),
     ];
     let [amplification, hits, rmw, rmw_free, moved] = counts.map(Cell::Text);
-    [Cell::Text(format!("  {}", run.name)), mean, p50, p99, longest, times, amplification, hits, rmw, rmw_free, moved]
+    [
+        Cell::Text(format!("  {}", run.name)),
+        buffer,
+        mean,
+        p99,
+        longest,
+        times,
+        amplification,
+        hits,
+        rmw,
+        rmw_free,
+        moved,
+    ]
 }
 
-/// Mean, median, 99th percentile, maximum, and the mean over that of the baseline; or that they mean nothing.
-fn latencies(row: &Row, runs: &[Named<'_>]) -> [Cell; 5] {
+/// Mean, 99th percentile, maximum, and the mean over that of the baseline; or that they mean nothing.
+fn latencies(row: &Row, runs: &[Named<'_>]) -> [Cell; 4] {
     if let Some(behind) = row.behind() {
-        return [Cell::Text(behind), Cell::Continued, Cell::Continued, Cell::Continued, Cell::Continued];
+        return [Cell::Text(behind), Cell::Continued, Cell::Continued, Cell::Continued];
     }
     let latency = &row.outcome.latency_ms.all;
-    let is_yardstick = |other: &&Row| other.layer == "conventional" && is_same_disk(other, row);
+    let is_yardstick = |other: &&Row| other.layer == BASELINE && is_same_disk(other, row);
     let yardstick = runs.iter().map(|run| run.row).find(is_yardstick).filter(|yardstick| yardstick.behind().is_none());
     let times = yardstick.map(|yardstick| latency.mean / yardstick.outcome.latency_ms.all.mean);
     let times = times.filter(|times| times.is_finite()).map_or("-".to_owned(), |times| format!("{}×", number(times)));
-    let [mean, p50, p99, longest] = [latency.mean, latency.p50, latency.p99, latency.max].map(milliseconds);
-    [mean, p50, p99, longest, times].map(Cell::Text)
+    let [mean, p99, longest] = [latency.mean, latency.p99, latency.max].map(milliseconds);
+    [mean, p99, longest, times].map(Cell::Text)
 }

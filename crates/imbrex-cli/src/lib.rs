@@ -6,9 +6,11 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bands;
+mod baselines;
 mod compare;
 mod comparison;
 mod explore;
+mod help;
 mod list;
 mod replay;
 mod report;
@@ -27,7 +29,7 @@ use imbrex_terminal::{say, stop};
 
 /// Translation layers for overlapped-track hard disks, compared on workloads
 #[derive(Parser)]
-#[command(name = "imbrex", version)]
+#[command(name = "imbrex", version, disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -58,6 +60,7 @@ enum Command {
     Dump(imbrex_volumes::dump::Dump),
     /// Measure lookups, replays, memory and trace decoding in one run
     Bench(imbrex_bench::Args),
+    Help(help::Help),
 }
 
 /// The library that the program is made from, so that a layer needs no other dependency.
@@ -98,6 +101,7 @@ impl Command {
             Self::Inspect(command) => command.run(),
             Self::Dump(command) => command.run(),
             Self::Bench(args) => imbrex_bench::run(&args),
+            Self::Help(help) => help.run::<Arguments>(),
         }
     }
 }
@@ -107,7 +111,7 @@ fn exit_code(done: Result<()>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) if stop::is_asked_for() => {
             say::note("error: stopped");
-            ExitCode::from(stop::STOPPED)
+            ExitCode::from(stop::status())
         }
         // The reader of the output has seen enough.
         Err(e) if e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {

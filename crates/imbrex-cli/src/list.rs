@@ -1,6 +1,6 @@
 //! `imbrex list`: what there is to choose from.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use imbrex::drive::DrivePreset;
 use imbrex::event::Counter;
@@ -9,7 +9,7 @@ use imbrex::trace::profiles::{Profile, Volume};
 use imbrex::trace::workloads::built_in;
 use imbrex::trace::{FORMATS, FormatInfo};
 use imbrex_terminal::output::{Output, OutputArguments};
-use imbrex_terminal::table::{bytes, count, paragraphs, percent, table};
+use imbrex_terminal::table::{Cell, bytes, count, grid, paragraphs, percent, table};
 use serde::Serialize;
 
 use imbrex_runs::case::recording_of;
@@ -22,6 +22,12 @@ use imbrex_runs::schema::schema;
 pub struct List {
     /// What to list
     what: What,
+    /// Only these, and all that there is to say of them
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// All that there is to say of each layer
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -100,17 +106,35 @@ const SYNTHETIC: Format = Format {
 impl List {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
+        let names = self.names.as_slice();
         match self.what {
-            What::Layers => list_layers(output),
-            What::Drives => list_drives(output),
-            What::Workloads => list_workloads(output),
-            What::Formats => list_formats(output),
+            What::Layers => list_layers(output, names, self.all),
+            What::Drives => list_drives(output, names),
+            What::Workloads => list_workloads(output, names),
+            What::Formats => list_formats(output, names),
             What::Schema => output.document(&schema()),
         }
     }
 }
 
-fn list_layers(output: Output) -> Result<()> {
+/// Writes what is `named`, or everything if nothing is, as `table` shows it.
+fn write<T: Serialize>(
+    output: Output,
+    mut rows: Vec<T>,
+    (kind, named): (&str, &[String]),
+    name: impl Fn(&T) -> &str,
+    table: impl FnOnce(&[T]) -> String,
+) -> Result<()> {
+    if let Some(unknown) = named.iter().find(|wanted| !rows.iter().any(|row| name(row) == wanted.as_str())) {
+        let known: Vec<_> = rows.iter().map(&name).collect();
+        bail!("there is no {kind} '{unknown}'; known are {}", known.join(", "));
+    }
+    rows.retain(|row| named.is_empty() || named.iter().any(|wanted| wanted == name(row)));
+    output.write(&rows, || table(&rows))
+}
+
+/// Layers: those that are named in full, and without names all of them in a line or two each, unless `in_full`.
+pub fn list_layers(output: Output, named: &[String], in_full: bool) -> Result<()> {
     let layer = |info: &layers::LayerInfo| {
         let field = |f: &layers::Field| Field { key: f.key, default: f.default, paper: f.paper, meaning: f.meaning };
         let fields = info.fields.iter().map(field).collect();
@@ -119,27 +143,46 @@ fn list_layers(output: Output) -> Result<()> {
         Layer { name, family, source, summary, buffered, fields, counters: info.counters() }
     };
     let layers: Vec<_> = layers::known().map(layer).collect();
-    output.write(&layers, || {
-        let own = |l: &Layer| [l.name, l.family, l.source, l.summary].map(str::to_owned);
-        let fields = layers.iter().flat_map(|l| {
-            l.fields.iter().map(|f| {
-                let name = format!("{}.{}", l.name, f.key);
-                [name, f.default.to_owned(), f.paper.unwrap_or_default().to_owned(), f.meaning.to_owned()]
-            })
-        });
-        let fields = table(["set with --set", "default", "preset=paper", "meaning"], fields);
-        let counters = layers
-            .iter()
-            .flat_map(|l| l.counters.iter().map(|c| [l.name, c.key, c.unit, c.meaning].map(str::to_owned)));
-        let counters = table(["layer", "counts of its own", "unit", "meaning"], counters);
-        format!(
-            "{}\n\n{fields}\n\n{counters}",
-            table(["layer", "family", "source", "what it does"], layers.iter().map(own))
-        )
-    })
+    let is_short = named.is_empty() && !in_full;
+    write(
+        output,
+        layers,
+        ("layer", named),
+        |layer| layer.name,
+        |layers| {
+            if is_short { short(layers) } else { layers.iter().map(full).collect::<Vec<_>>().join("\n\n\n") }
+        },
+    )
 }
 
-fn list_drives(output: Output) -> Result<()> {
+fn short(layers: &[Layer]) -> String {
+    let mut lines = Vec::new();
+    for group in layers.chunk_by(|a, b| a.family == b.family) {
+        let family = if group[0].family == "all" { "for every disk" } else { group[0].family };
+        lines.push([Cell::Text(family.to_owned()), Cell::Continued]);
+        lines.extend(group.iter().map(|layer| [format!("  {}", layer.name), layer.summary.to_owned()].map(Cell::Text)));
+    }
+    let more = "`imbrex list layers NAME` says what can be set of a layer and what it counts; --all says it of all.";
+    format!("{}\n\n{}", grid(&["layer", "what it does"], lines), paragraphs(more))
+}
+
+fn full(layer: &Layer) -> String {
+    let Layer { name, family, source, summary, .. } = *layer;
+    let family = if family == "all" { "every disk" } else { family };
+    let mut parts = vec![paragraphs(&format!("{name} ({family}): {summary}\nSource: {source}."))];
+    let field = |f: &Field| {
+        let key = format!("{name}.{}", f.key);
+        [key, f.default.to_owned(), f.paper.unwrap_or_default().to_owned(), f.meaning.to_owned()]
+    };
+    let headings = ["set with --set", "default", "preset=paper", "meaning"];
+    parts.extend((!layer.fields.is_empty()).then(|| table(headings, layer.fields.iter().map(field))));
+    let counter = |c: &Counter| [c.key, c.unit, c.meaning].map(str::to_owned);
+    let counters = || table(["counts of its own", "unit", "meaning"], layer.counters.iter().map(counter));
+    parts.extend((!layer.counters.is_empty()).then(counters));
+    parts.join("\n\n")
+}
+
+fn list_drives(output: Output, named: &[String]) -> Result<()> {
     let drive = |(name, text): &(&str, &str)| -> Result<Drive> {
         let preset = DrivePreset::parse(name, text)?;
         let (recording, zones, conventional_zones) = recording_of(&preset);
@@ -148,18 +191,24 @@ fn list_drives(output: Output) -> Result<()> {
         Ok(Drive { name, recording, bytes, block_bytes, zones, conventional_zones, description })
     };
     let drives = DrivePreset::built_in().iter().map(drive).collect::<Result<Vec<_>>>()?;
-    output.write(&drives, || {
-        let cells = |d: &Drive| {
-            let zones = if d.zones == 0 { "-".to_owned() } else { count(d.zones.into()) };
-            let conventional = if d.zones == 0 { "-".to_owned() } else { count(d.conventional_zones.into()) };
-            [d.name.clone(), d.recording.into(), bytes(d.bytes), zones, conventional, d.description.clone()]
-        };
-        let headings = ["drive", "recording", ">capacity", ">zones", ">conventional", "description"];
-        table(headings, drives.iter().map(cells))
-    })
+    write(
+        output,
+        drives,
+        ("drive", named),
+        |drive| &drive.name,
+        |drives| {
+            let cells = |d: &Drive| {
+                let zones = if d.zones == 0 { "-".to_owned() } else { count(d.zones.into()) };
+                let conventional = if d.zones == 0 { "-".to_owned() } else { count(d.conventional_zones.into()) };
+                [d.name.clone(), d.recording.into(), bytes(d.bytes), zones, conventional, d.description.clone()]
+            };
+            let headings = ["drive", "recording", ">capacity", ">zones", ">conventional", "description"];
+            table(headings, drives.iter().map(cells))
+        },
+    )
 }
 
-fn list_workloads(output: Output) -> Result<()> {
+fn list_workloads(output: Output, named: &[String]) -> Result<()> {
     let workload = |built_in: &imbrex::trace::workloads::BuiltIn| -> Result<Workload> {
         let spec = built_in.spec()?;
         Ok(Workload {
@@ -184,31 +233,43 @@ fn list_workloads(output: Output) -> Result<()> {
         })
     };
     let workloads = built_in().iter().map(workload).chain(Profile::names().map(profile)).collect::<Result<Vec<_>>>()?;
-    output.write(&workloads, || {
-        let cells = |w: &Workload| {
-            [
-                called(w.name, w.synthetic),
-                count(w.requests),
-                bytes(w.range_bytes),
-                percent(w.write_ratio),
-                w.description.clone(),
-            ]
-        };
-        table(["workload", ">requests", ">range", ">writes", "description"], workloads.iter().map(cells))
-    })
+    write(
+        output,
+        workloads,
+        ("workload", named),
+        |workload| workload.name,
+        |workloads| {
+            let cells = |w: &Workload| {
+                [
+                    called(w.name, w.synthetic),
+                    count(w.requests),
+                    bytes(w.range_bytes),
+                    percent(w.write_ratio),
+                    w.description.clone(),
+                ]
+            };
+            table(["workload", ">requests", ">range", ">writes", "description"], workloads.iter().map(cells))
+        },
+    )
 }
 
-fn list_formats(output: Output) -> Result<()> {
+fn list_formats(output: Output, named: &[String]) -> Result<()> {
     let files = FORMATS.iter().map(|info| {
         let FormatInfo { name, key, recognised, holds, .. } = *info;
         Format { name, trace_format: key, recognised, holds }
     });
     let formats: Vec<_> = files.chain([SYNTHETIC]).collect();
-    output.write(&formats, || {
-        let cells = formats.iter().map(|f| [f.name, f.trace_format, f.recognised, f.holds].map(str::to_owned));
-        let compressed = "Trace files but Parquet, which compresses itself, may be compressed with zstd, gzip or \
+    write(
+        output,
+        formats,
+        ("format", named),
+        |format| format.trace_format,
+        |formats| {
+            let cells = formats.iter().map(|f| [f.name, f.trace_format, f.recognised, f.holds].map(str::to_owned));
+            let compressed = "Trace files but Parquet, which compresses itself, may be compressed with zstd, gzip or \
                           xz. Names mean nothing, content does.";
-        let compressed = paragraphs(compressed);
-        format!("{}\n\n{compressed}", table(["format", "--trace-format", "recognised by", "holds"], cells))
-    })
+            let compressed = paragraphs(compressed);
+            format!("{}\n\n{compressed}", table(["format", "--trace-format", "recognised by", "holds"], cells))
+        },
+    )
 }

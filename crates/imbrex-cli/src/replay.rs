@@ -11,6 +11,7 @@ use imbrex::replay::{
     BandSums, BandsLook, Below, CleaningTime, GrowthOutcome, Latency, Observer, SideSums, TrackSums, Window,
     WindowOutcome,
 };
+use imbrex_runs::notes::notes;
 use imbrex_runs::page::PageArgument;
 use imbrex_runs::plan::Plan;
 use imbrex_runs::row::Row;
@@ -38,7 +39,7 @@ pub struct Replay {
     /// The layer
     #[arg(long, value_name = "NAME", value_parser = layer)]
     layer: &'static LayerInfo,
-    /// Write what happens over time to FILE, as JSON if it ends in .json and else as CSV
+    /// Write what happens over time to FILE, as JSON if it ends in .json and as CSV if in .csv
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
     /// A row of the series: simulated time in ms, s, min or h, or a number of requests such as 1000req
@@ -139,7 +140,8 @@ fn report(row: &Row) -> String {
         Some(format!("{}; {}", row.on_drive(), row.circumstances())),
     ];
     parts.insert(0, paragraphs(&head.into_iter().flatten().collect::<Vec<_>>().join("\n")));
-    parts.extend(row.mended(&names).map(|mended| paragraphs(&mended)));
+    let notes = notes([row], &names);
+    parts.extend((!notes.is_empty()).then(|| paragraphs(&notes.join("\n"))));
     parts.join("\n\n") + "\n"
 }
 

@@ -177,6 +177,9 @@ pub struct Facts {
     /// The most blocks that one step of cleaning moves by the configuration; nothing where that does not say, because
     /// there are no steps or each of them is a whole unit.
     pub step_blocks: Option<u32>,
+    /// Blocks of a persistent buffer that it has of itself, whatever size is asked for; nothing if it has none, or one of
+    /// that size.
+    pub buffer_blocks: Option<u64>,
     /// The most units that hold data without being full at a time, beside those that the end of an epoch left so;
     /// nothing if there may be any number.
     pub most_active: Option<u32>,

@@ -10,6 +10,7 @@ use crate::row::{Disk, Row};
 use crate::settings::{Setting, setting};
 use crate::setup::Setup;
 use crate::workload::Known;
+use crate::wrong::Wrong;
 
 /// Everything about a run but its layer and its workload.
 pub struct Chosen {
@@ -32,7 +33,20 @@ impl Chosen {
         Setting::check(&settings, |layer| cases.iter().any(|case| case.layer.name == layer.name))?;
         let chosen = Self { buffer: setup.buffer, options, stretch: setup.stretch, settings };
         cases.iter().try_for_each(|case| chosen.check(case))?;
+        chosen.check_buffer(cases)?;
         Ok(chosen)
+    }
+
+    /// Refuses a buffer that would be rounded up to a block.
+    fn check_buffer(&self, cases: &[Case]) -> Result<(), Wrong> {
+        let BufferSize::Bytes(bytes) = self.buffer else { return Ok(()) };
+        let is_short = |case: &&Case| case.layer.buffered && bytes < u64::from(case.drive.block_bytes);
+        let Some(case) = cases.iter().find(is_short) else { return Ok(()) };
+        let why = format!(
+            "{} is less than a block, which has {} bytes here; write 1blocks, or a larger size",
+            self.buffer, case.drive.block_bytes
+        );
+        Err(Wrong::new(&["buffer"], why))
     }
 
     /// What was chosen, with other options.
@@ -96,15 +110,20 @@ impl Chosen {
             let (drive, simulation) =
                 case.simulation(&config, workload.workload(), range_bytes, buffer_blocks, &options)?;
             let capacity_blocks = simulation.capacity();
+            let buffer_blocks = simulation.own_buffer_blocks().unwrap_or(buffer_blocks);
             let mut source = workload.open(progress)?;
             let outcome = simulation.run_timed(&mut source, observer)?;
-            Ok((drive, capacity_blocks, outcome))
+            Ok((drive, capacity_blocks, buffer_blocks, outcome))
         };
-        let (drive, capacity_blocks, outcome) = run().map_err(|e| match e {
+        let (drive, capacity_blocks, buffer_blocks, outcome) = run().map_err(|e| match e {
             // These name what they are about.
             ReplayError::Trace(_) | ReplayError::Drive(_) | ReplayError::Config(_) => Error::new(e),
             _ => {
-                let said = format!("{} on {}: {e}", workload.info.name, layer.name);
+                let options = match e {
+                    ReplayError::Beyond { .. } => " (--capacity fit, --dense or --beyond wrap)",
+                    _ => "",
+                };
+                let said = format!("{} on {}: {e}{options}", workload.info.name, layer.name);
                 Error::new(e).context(said)
             }
         })?;

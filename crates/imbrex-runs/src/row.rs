@@ -56,10 +56,10 @@ pub struct Row {
     pub block_bytes: u32,
     /// Blocks that the layer offers the host
     pub capacity_blocks: u64,
-    /// The persistent buffer as it was asked for; null for a layer without one
+    /// The persistent buffer as it was asked for; null for a layer whose buffer, if it has one, has a size of its own
     #[schemars(with = "Option<String>")]
     pub buffer: Option<BufferSize>,
-    /// Blocks of it
+    /// Blocks of the persistent buffer; 0 if there is none
     pub buffer_blocks: u64,
     /// How the workload was replayed
     #[schemars(with = "described::Options")]

@@ -40,22 +40,24 @@ fn fitted<C: Into<Cell>>(
 fn drawn(part: &[&Column<'_>], rows: &[Vec<Cell>], width: usize) -> String {
     let widths = fit::widths(part, width);
     let headings = part.iter().map(|column| Cell::Text(column.heading.to_owned())).collect::<Vec<_>>();
-    let mut drawn = row(part, &headings.iter().collect::<Vec<_>>(), &widths);
+    let mut drawn = row(part, &headings.iter().collect::<Vec<_>>(), &widths, width);
     drawn += &"─".repeat(widths.iter().sum::<usize>() + GAP * (widths.len() - 1));
     for cells in rows {
         let nothing = Cell::Continued;
         let cells: Vec<_> = part.iter().map(|column| cells.get(column.at).unwrap_or(&nothing)).collect();
-        drawn = drawn + "\n" + row(part, &cells, &widths).trim_end_matches('\n');
+        drawn = drawn + "\n" + row(part, &cells, &widths, width).trim_end_matches('\n');
     }
     drawn
 }
 
-/// A row over as many lines as its longest cell needs.
-fn row(part: &[&Column<'_>], cells: &[&Cell], widths: &[usize]) -> String {
+/// A row over as many lines as its longest cell needs. A text that has a row to itself may go on beyond the table.
+fn row(part: &[&Column<'_>], cells: &[&Cell], widths: &[usize], most: usize) -> String {
     let mut begun = (0..cells.len()).filter(|&at| at == 0 || matches!(cells[at], Cell::Text(_))).collect::<Vec<_>>();
     begun.push(cells.len());
+    let is_alone = begun.len() == 2;
     let spans = begun.windows(2).map(|ends| {
-        let width = widths[ends[0]..ends[1]].iter().sum::<usize>() + GAP * (ends[1] - ends[0] - 1);
+        let own = widths[ends[0]..ends[1]].iter().sum::<usize>() + GAP * (ends[1] - ends[0] - 1);
+        let width = if is_alone { own.max(most) } else { own };
         (part[ends[0]].is_number, width, pieces(cells[ends[0]].text(), width, true))
     });
     let spans: Vec<_> = spans.collect();
@@ -112,11 +114,29 @@ mod tests {
     }
 
     #[test]
+    fn what_a_row_is_called_stands_on_its_line() {
+        let rows = [["  seagate-two-phase, disk full", "155 ms", "105,416", "16.9 x", "2.24"]];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        let table = fitted(&["layer", ">mean", ">RMW", ">vs conv.", ">WA"], rows, 44);
+        assert_eq!(table.lines().nth(2), Some("  seagate-two-phase, disk full  155 ms"), "{table}");
+        assert_eq!(table.matches("  seagate-two-phase, disk full  ").count(), 3, "{table}");
+    }
+
+    #[test]
     fn a_word_that_is_too_long_is_broken() {
         let path = "a".repeat(300);
         let table = fitted(&["store", ">drive"], rows(&[&[&path, "1 GiB"]]), 60);
         assert!(widest(&table) <= 60, "{table}");
         assert_eq!(table.matches('a').count(), 300, "{table}");
+    }
+
+    #[test]
+    fn a_text_that_has_a_row_to_itself_goes_on_beyond_the_table() {
+        let text = |text: &str| Cell::Text(text.to_owned());
+        let heading = [text("a workload on a disk of 1 TiB"), Cell::Continued];
+        let table = fitted(&["layer", ">RMW"], [heading, [text("fast"), text("8")]], 40);
+        assert_eq!(table.lines().nth(2), Some("a workload on a disk of 1 TiB"), "{table}");
+        assert_eq!(table.lines().nth(3), Some("fast     8"), "{table}");
     }
 
     #[test]

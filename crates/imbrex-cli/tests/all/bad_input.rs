@@ -9,20 +9,29 @@ use crate::program::imbrex;
 const WRONG: &[(&str, i32, &str)] = &[
     ("--layers fifo-logg", 2, "there is no layer 'fifo-logg'; known are conventional, in-place, fifo-log"),
     ("--buffer much", 2, "'much' is no buffer size"),
+    ("--buffer 64", 2, "64 of what? write 64MiB, 64GiB or 64blocks, or 64B for bytes"),
+    (
+        "--buffer 64B",
+        1,
+        "--buffer: 64B is less than a block, which has 4096 bytes here; write 1blocks, or a larger size",
+    ),
+    ("--buffer 200%", 2, "200% is more than the whole address range; write at most 100%, or a size as 64GiB"),
     ("--buffer 1.5blocks", 2, "a whole number of blocks as 4096blocks"),
     ("--capacity 5blocks", 2, "write a size such as 64GiB or 2TB"),
     ("--zone-size 5%", 2, "write a size such as 64GiB or 2TB"),
     ("--conventional-zones some", 2, "'some' is no number of zones"),
-    ("--warm-up 0", 2, "write a number of requests such as 10000, or a time such as"),
-    ("--warm-up 3days", 2, "write a number of requests such as 10000, or a time such as"),
+    ("--warm-up 0", 2, "write a number of requests such as 10000 or 10k, or a time such as"),
+    ("--warm-up 3days", 2, "write a number of requests such as 10000 or 10k, or a time such as"),
     ("--capacity 5%", 2, "write a size such as 64GiB or 2TB"),
     ("--queue-depth 0", 2, "0 is not in 1..=65536"),
     ("--scheduler scan", 2, "fcfs, c-look, sptf"),
     ("--scheduler sptf --scheduler-depth 1025", 2, "1025 is not in 1..=1024"),
     ("--prefill 7", 2, "write a number from 0 to 1"),
     ("--prefill NaN", 2, "write a number from 0 to 1"),
-    ("--trimmed 1.5", 2, "write a number from 0 to 1"),
-    ("--requests 0", 2, "non-zero"),
+    ("--trimmed 1.5", 2, "write a number from 0 to 1, or a percentage such as 50%"),
+    ("--prefill 101%", 2, "or a percentage such as 50%"),
+    ("--requests 0", 2, "write a number of requests such as 20000, 20k or 1.5M"),
+    ("--requests many", 2, "write a number of requests such as 20000, 20k or 1.5M"),
     ("--jobs 0", 2, "non-zero"),
     ("--set spare_zones=1", 2, "LAYER.FIELD=VALUE"),
     ("--set fifo-log.spare=1", 2, "layer fifo-log has no field spare; its fields are: spare_zones"),
@@ -33,21 +42,23 @@ const WRONG: &[(&str, i32, &str)] = &[
     ("--layers conventional --set fifo-log.spare_zones=1", 1, "layer fifo-log takes no part"),
     ("--drive exos", 1, "no drive is called exos; the built-in ones are"),
     ("--drive none.toml", 1, "cannot read drive none.toml: No such file"),
-    ("--capacity 1", 1, "drive exos-x18z: capacity: 0 blocks are too few"),
-    ("--zone-size 1000", 1, "zone size: 1000 bytes are no number of blocks of 4096 bytes; give a multiple"),
+    ("--capacity 1B", 1, "drive exos-x18z: capacity: 0 blocks are too few"),
+    ("--capacity 64", 2, "write a size such as 64GiB or 2TB, or fit"),
+    ("--zone-size 1000B", 1, "zone size: 1000 bytes are no number of blocks of 4096 bytes; give a multiple"),
     ("--capacity 1GiB --zone-size 2GiB", 1, "too few; give room for"),
     ("--capacity 1GiB --conventional-zones 4", 1, "leave at least one sequential zone"),
     ("--drive st8000as0002 --zone-size 1GiB", 1, "no sequential zones to change; choose a zoned drive"),
     ("--family shingled --zone-size 1GiB", 2, "cannot be used with"),
     ("--requests 500 --warm-up 500", 1, "warm_up: it covers the whole trace of 500 requests; choose a shorter one"),
     ("--requests 500 --warm-up 9999h", 1, "warm_up: it covers the whole trace of 500 requests; choose a shorter one"),
-    ("--capacity 1e30", 1, "blocks are too many"),
+    ("--capacity 1e30B", 1, "blocks are too many"),
     ("--drive conventional-7200", 1, "layer in-place does not fit the drive: it needs sequential zones"),
-    ("--buffer 1e300%", 1, "more than a buffer holds; choose a smaller one"),
+    ("--buffer 1e30B", 1, "blocks must be at least 1 and fit the"),
     ("--buffer 4TiB", 1, "a buffer of 1073741824 blocks must be at least 1 and fit the"),
     ("--layers pore --drive small-banded --buffer 1GiB", 1, "blocks is larger than the disk behind it, which has"),
     ("--drive tiny-zoned --layers log-greedy --set log-greedy.buffer_bands=1000", 1, "= 1000, and the drive has"),
     ("--drive tiny-zoned", 1, "ends beyond the layer's capacity"),
+    ("--drive tiny-zoned", 1, "(--capacity fit, --dense or --beyond wrap)"),
     ("--drive tiny-zoned --as-live --beyond wrap", 1, "superblocks of"),
     ("nonsense", 1, "there is no file and no built-in workload nonsense"),
     ("missing.csv", 1, "cannot open missing.csv: No such file"),
@@ -131,6 +142,7 @@ fn what_cannot_be_written_is_refused_before_the_work() {
     refused(&format!("compare -o {}", dir.path().display()), 1, "cannot write");
     let replay = "replay uniform --layer fifo-log --requests 10";
     refused(&format!("{replay} --series {}", missing.display()), 1, "missing/out.csv: ");
+    refused(&format!("{replay} -o out.parquet"), 1, "results are written as .json, .csv or .txt");
     refused(&format!("{replay} --window 60s"), 2, "--series");
     refused(&format!("{replay} --series x --window 60parsec"), 2, "write a time such as");
     assert!(!Path::new("x").exists());
@@ -143,8 +155,10 @@ fn a_failure_leaves_the_old_file_alone() {
     fs::write(&target, "old").unwrap();
     refused(&format!("compare --drive tiny-zoned -o {}", target.display()), 1, "ends beyond");
     assert_eq!(fs::read_to_string(&target).unwrap(), "old");
-    imbrex(&format!("compare --requests 10 --format csv -o {}", target.display()));
-    assert!(fs::read_to_string(&target).unwrap().starts_with("schema,trace,"));
+    imbrex(&format!("compare --requests 10 -o {}", target.display()));
+    assert!(fs::read_to_string(&target).unwrap().starts_with("schema,trace,"), "the ending decides");
+    imbrex(&format!("compare --requests 10 --format json -o {}", target.display()));
+    assert!(fs::read_to_string(&target).unwrap().starts_with('['), "what was asked for decides");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
@@ -187,9 +201,10 @@ fn what_a_page_cannot_show_is_named_with_the_reason() {
 /// A Python that cannot be started, and one that finds nothing.
 #[test]
 fn a_sweep_without_its_package_is_refused() {
-    for (python, message) in
-        [("/no/such/python", "cannot be started: "), ("false", "no package imbrex; install it with")]
-    {
+    for (python, message) in [
+        ("/no/such/python", "cannot be started: "),
+        ("false", "no package imbrex; install it in a clone of Imbrex with pip install '.[sweep]'"),
+    ] {
         let mut imbrex = assert_cmd::Command::cargo_bin("imbrex").unwrap();
         let failed = imbrex.args(["sweep", "grid.toml", "-o", "sweep"]).env("IMBREX_PYTHON", python).assert().code(1);
         let error = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();

@@ -348,15 +348,35 @@ fn the_scheduler_is_said_with_the_result() {
 #[test]
 fn what_there_is_can_be_listed() {
     for (what, names) in [
-        ("layers", ["conventional", "fifo-log.step_blocks"]),
+        ("layers", ["conventional", "fifo-log"]),
+        ("layers --all", ["fifo-log.step_blocks", "tracklace.opens"]),
+        ("layers fifo-log tracklace", ["fifo-log.step_blocks", "tracklace.opens"]),
         ("drives", ["exos-x18z", "hp97560"]),
         ("workloads", ["default (synthetic)", "zipf (synthetic)"]),
         ("formats", ["MSR CSV", "blkparse"]),
     ] {
         let list = printed(&format!("list {what}"));
         assert!(names.iter().all(|name| list.contains(name)), "{list}");
-        assert!(json(&format!("list {what}")).as_array().unwrap().len() > 2);
+        assert!(json(&format!("list {what}")).as_array().unwrap().len() >= 2);
         assert!(printed(&format!("list {what} --format csv")).starts_with("name,"));
+    }
+}
+
+#[test]
+fn a_layer_and_a_command_are_explained() {
+    let of_layer = printed("help fifo-log");
+    assert_eq!(of_layer, printed("list layers fifo-log"));
+    assert!(of_layer.starts_with("fifo-log (shingled): ") && of_layer.contains("fifo-log.spare_zones"), "{of_layer}");
+    assert!(!of_layer.contains("loop-back."), "{of_layer}");
+    for (words, option) in [("help compare", "compare --help"), ("help", "--help")] {
+        assert_eq!(printed(words).trim_end(), printed(option).trim_end());
+    }
+    for (wrong, said) in [
+        ("help fifo", "no command and no layer 'fifo'"),
+        ("list drives exos", "no drive 'exos'; known are cold-weight-40m"),
+    ] {
+        let refused = imbrex(wrong);
+        assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains(said), "{wrong}");
     }
 }
 

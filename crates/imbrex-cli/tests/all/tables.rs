@@ -10,7 +10,7 @@ use assert_cmd::Command;
 const WIDTH: usize = 100;
 
 /// Every subcommand with what makes it print its widest tables.
-const SHOWN: [&str; 24] = [
+const SHOWN: [&str; 26] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
@@ -21,6 +21,8 @@ const SHOWN: [&str; 24] = [
     "reproduce amphisbaena --requests 100 --seeds 2 --output figures",
     "trace stat hm_0 LONG/one/two.csv LONG/other/two.csv zipf uniform --requests 300",
     "list layers",
+    "list layers --all",
+    "help seagate-two-phase",
     "list drives",
     "list workloads",
     "list formats",
@@ -41,7 +43,7 @@ const SHOWN: [&str; 24] = [
 const ONCE: &str = "validate";
 
 /// Subcommands that print no table: a page is no terminal, Python prints what a sweep does, and the others serve, or need somebody who does.
-const OTHERS: [&str; 9] = ["report", "sweep", "serve", "web", "status", "top", "clean", "grow", "help"];
+const OTHERS: [&str; 8] = ["report", "sweep", "serve", "web", "status", "top", "clean", "grow"];
 
 fn imbrex(folder: &Path, arguments: &str) -> Output {
     Command::cargo_bin("imbrex").unwrap().args(arguments.split_whitespace()).current_dir(folder).output().unwrap()

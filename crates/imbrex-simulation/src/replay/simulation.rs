@@ -35,6 +35,11 @@ use imbrex_engine::journal::Coding;
 use imbrex_layers::ConfigError;
 use imbrex_trace::TraceSource;
 
+/// When verifying, how many blocks of a layer's maps may be looked at for each request.
+const BLOCKS_CHECKED_PER_REQUEST: u64 = 1 << 16;
+/// When verifying, requests between two looks at the memory that this takes.
+const MEMORY_EVERY: u64 = 4096;
+
 /// A layer on a disk, ready to serve.
 pub struct Simulation {
     pub(super) name: String,
@@ -140,6 +145,12 @@ impl Simulation {
         self.layer.capacity()
     }
 
+    /// Blocks of a persistent buffer that the layer has of itself, see [`Facts::buffer_blocks`].
+    #[must_use]
+    pub fn own_buffer_blocks(&self) -> Option<u64> {
+        self.facts.buffer_blocks
+    }
+
     /// Serves all requests of `source` and sums up. When verifying, everything is read back at the end.
     ///
     /// # Errors
@@ -228,11 +239,15 @@ impl Simulation {
         Ok(())
     }
 
-    /// When verifying, checks the layer after every `check_every` requests.
+    /// When verifying, checks the layer after every `check_every` requests, and less often where its maps are large: to
+    /// look at all of them takes as long as they are.
     pub(super) fn check_now_and_then(&self, requests: u64) -> Result<(), Box<Fault>> {
         let every = self.options.check_every;
-        let is_time = self.options.verify && every > 0 && requests.is_multiple_of(every);
-        if is_time { Ok(self.layer.check()?) } else { Ok(()) }
+        let is_time = || requests.is_multiple_of(every.max(self.layer.capacity() / BLOCKS_CHECKED_PER_REQUEST));
+        if let Some(content) = self.machine.content.as_ref().filter(|_| requests.is_multiple_of(MEMORY_EVERY)) {
+            content.check_memory()?;
+        }
+        if self.options.verify && every > 0 && is_time() { Ok(self.layer.check()?) } else { Ok(()) }
     }
 
     #[inline(always)]

@@ -32,6 +32,9 @@ impl Cell {
 /// A word longer than this may be broken.
 const LONG_WORD: usize = 40;
 
+/// A name of a row longer than this may go over several lines.
+const LONG_NAME: usize = 44;
+
 /// A column and what it needs.
 pub struct Column<'a> {
     /// Its place among all.
@@ -58,7 +61,9 @@ fn column<'a>(at: usize, heading: &'a str, rows: &[Vec<Cell>]) -> Column<'a> {
     let heading = heading.trim_start_matches('>');
     let is_alone = |row: &&Vec<Cell>| !matches!(row.get(at + 1), Some(Cell::Continued));
     let cells = || rows.iter().filter(is_alone).filter_map(|row| row.get(at)).map(Cell::text);
-    let least = cells().map(|text| least(text, is_number)).max().unwrap_or(0).max(longest_word(heading));
+    // What a row is called stands on one line, beside all that is said of it.
+    let needs = |text: &str| if at == 0 { letters(text).min(LONG_NAME) } else { least(text, is_number) };
+    let least = cells().map(needs).max().unwrap_or(0).max(longest_word(heading));
     let whole = cells().map(letters).max().unwrap_or(0).max(letters(heading)).max(least);
     Column { at, heading, is_number, least, whole }
 }

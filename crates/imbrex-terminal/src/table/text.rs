@@ -1,5 +1,6 @@
 //! Texts beside tables, and how wide both may be.
 
+use std::env;
 use std::io::{self, IsTerminal};
 
 use unicode_width::UnicodeWidthStr;
@@ -9,11 +10,13 @@ const WIDTH: usize = 100;
 /// The narrowest terminal that is believed.
 const NARROWEST: usize = 40;
 
-/// Columns of text that fit: those of the terminal on standard output, or 100 in a pipe.
+/// Columns of text that fit: those of the terminal on standard output; in a pipe what the variable `COLUMNS` says, or
+/// 100.
 pub fn width() -> usize {
     let stdout = io::stdout();
     let size = if stdout.is_terminal() { rustix::termios::tcgetwinsize(&stdout).ok() } else { None };
-    let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    let said = || env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let columns = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).or_else(said);
     columns.map_or(WIDTH, |columns| columns.max(NARROWEST))
 }
 

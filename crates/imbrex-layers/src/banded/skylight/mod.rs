@@ -160,6 +160,7 @@ impl TranslationLayer for Skylight {
             memory: self.memory(),
             ram_blocks: 2 * self.home.longest(),
             step_blocks: self.config.scratch.then_some(self.step.most()),
+            buffer_blocks: Some(self.cache.table().slots().into()),
             journal: JournalFacts { records: self.most_records(), ..JournalFacts::default() },
             loses_flushed: (!self.config.scratch).then(|| Unsafe(LOSES_BANDS.to_owned())),
             ..Facts::default()

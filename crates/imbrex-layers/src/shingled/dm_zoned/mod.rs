@@ -167,6 +167,7 @@ impl TranslationLayer for DmZoned {
             memory: self.pool.memory() + self.chunks.memory() + self.recency.memory(),
             trims_to_zeros: true,
             step_blocks: Some(self.step.most()),
+            buffer_blocks: Some(self.pool.occupancy().blocks),
             journal: JournalFacts { records: self.most_records_of_all(), ..JournalFacts::default() },
             ..Facts::default()
         }

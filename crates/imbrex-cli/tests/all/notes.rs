@@ -1,0 +1,101 @@
+//! What is said below a table, where numbers alone would mislead; and what they are held against.
+
+use std::fmt::Write;
+use std::fs;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+use crate::program::imbrex;
+
+/// Its standard output on one line, when it must succeed.
+fn printed(arguments: &str) -> String {
+    let output = imbrex(arguments);
+    assert!(output.status.success(), "imbrex {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().replace('\n', " ")
+}
+
+fn json(arguments: &str) -> Vec<Value> {
+    let output = imbrex(&format!("{arguments} --format json"));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The option that a note names.
+fn proposed(said: &str) -> String {
+    let words: Vec<_> = said.split_whitespace().collect();
+    let at = words.iter().position(|word| ["--buffer", "--requests"].contains(word)).expect(said);
+    words[at..at + 2].join(" ")
+}
+
+#[test]
+fn a_layer_that_had_nothing_to_clean_is_named_with_what_changes_that() {
+    for run in [
+        "compare hm_0 --layers fifo-log,block-lru,loop-back --untimed --requests 20k",
+        "replay prxy_0 --layer amphisbaena --untimed --requests 20k",
+        "replay hm_0 --layer lru-cache --drive st8000as0002 --untimed --requests 1000",
+        "replay hot-cold --layer log-greedy --capacity fit --untimed --requests 100k",
+    ] {
+        let said = printed(run);
+        let (_, note) = said.split_once("Nothing had to be cleaned by ").expect(&said);
+        let option = proposed(note);
+        let again = match option.starts_with("--requests") {
+            true => format!("{} {option}", run.split_once(" --requests").unwrap().0),
+            false => format!("{run} {option}"),
+        };
+        assert!(!printed(&again).contains("Nothing had to be cleaned"), "{again}");
+    }
+    let busy = printed("compare hm_0 --layers conventional,in-place --untimed --requests 1000");
+    assert!(!busy.contains("Nothing had"), "{busy}");
+}
+
+#[test]
+fn a_workload_that_overloads_any_disk_is_said_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("dense.csv");
+    let mut lines = String::new();
+    for at in 0..2000_u64 {
+        // A request each millisecond, far from the one before.
+        writeln!(lines, "{},h,0,Write,{},4096,0", at * 10_000, at * 7_919 % 1000 * (1 << 30)).unwrap();
+    }
+    fs::write(&trace, lines).unwrap();
+    let run = format!("compare {} --layers conventional", trace.display());
+    let said = printed(&run);
+    assert!(said.contains("dense.csv overloads even a conventional disk, where a request waits "), "{said}");
+    assert!(!printed(&format!("{run} --queue-depth 1")).contains("overloads"));
+}
+
+#[test]
+fn every_layer_is_held_against_a_conventional_disk_of_its_size() {
+    let run = "compare hm_0 --family banded --requests 300";
+    let runs = json(run);
+    let disk = |run: &Value| (run["drive"].clone(), run["drive_blocks"].clone());
+    for layer in &runs {
+        let own = runs.iter().filter(|other| other["layer"] == "conventional" && disk(other) == disk(layer));
+        assert_eq!(own.count(), 1, "{}", layer["layer"]);
+    }
+    let said = printed(run);
+    assert!(said.contains("vs conv") && !said.contains(" -×"), "{said}");
+    assert!(!printed("compare hm_0 --layers fifo-log,in-place --requests 300").contains("vs conv"), "nothing is there");
+}
+
+#[test]
+fn a_trace_can_come_on_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("t.csv");
+    let lines: String = (0..500_u64).map(|at| format!("{},h,0,Write,{},4096,0\n", at * 100_000, at * 8192)).collect();
+    fs::write(&trace, &lines).unwrap();
+    let by_name = &json(&format!("compare {} --layers conventional,fifo-log", trace.display()));
+    let piped = |name: &str, input: &str| {
+        let words = ["compare", name, "--layers", "conventional,fifo-log", "--format", "json"];
+        Command::cargo_bin("imbrex").unwrap().args(words).write_stdin(input).output().unwrap()
+    };
+    for name in ["-", "/dev/stdin"] {
+        let rows: Vec<Value> = serde_json::from_slice(&piped(name, &lines).stdout).unwrap();
+        for (row, other) in rows.iter().zip(by_name) {
+            assert_eq!(row["trace"], "standard input");
+            assert_eq!((&row["latency_ms"], &row["requests"]), (&other["latency_ms"], &other["requests"]));
+        }
+    }
+    let empty = piped("-", "");
+    assert!(String::from_utf8_lossy(&empty.stderr).contains("standard input holds no requests"), "{empty:?}");
+}
