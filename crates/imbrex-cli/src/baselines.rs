@@ -27,7 +27,7 @@ pub fn missing(plan: &Plan<'_>, rows: &[&Row]) -> Result<Vec<(usize, Case)>> {
     for (at, row) in rows.iter().enumerate() {
         let (workload, case) = (at / plan.cases.len(), &plan.cases[at % plan.cases.len()]);
         let has_one = |other: &&Row| other.layer == BASELINE && is_same_disk(other, row);
-        if rows.iter().any(|other| has_one(other)) {
+        if rows.iter().any(has_one) {
             continue;
         }
         let drive = case.drive.with_capacity(row.drive_blocks * u64::from(row.block_bytes))?;

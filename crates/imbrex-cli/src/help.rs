@@ -1,5 +1,7 @@
 //! `imbrex help`: of a command what its options are, and of a layer what can be set.
 
+use std::slice;
+
 use anyhow::{Result, bail};
 use clap::{Args, CommandFactory};
 use imbrex::layers;
@@ -23,7 +25,7 @@ impl Help {
             if layers::find(name).is_err() {
                 bail!("there is no command and no layer '{name}'; see `imbrex help` and `imbrex list layers`");
             }
-            return list_layers(Output::standard(Format::Table), &[name.clone()], true);
+            return list_layers(Output::standard(Format::Table), slice::from_ref(name), true);
         }
         let words = [Some("imbrex"), self.about.as_deref(), Some("--help")].into_iter().flatten();
         match program.try_get_matches_from(words) {
