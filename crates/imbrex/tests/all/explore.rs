@@ -40,7 +40,9 @@ fn a_promise_that_is_not_kept_ends_the_service() {
 /// A layer that moves what nobody has written keeps the promise about it, and one that confuses it is caught.
 #[test]
 fn what_was_never_written_is_checked() {
-    for (breaks, message) in [(Breaks::Unwritten, "holds Version"), (Breaks::Zeros, "holds Old")] {
+    for (breaks, message) in
+        [(Breaks::Unwritten, "holds version "), (Breaks::Zeros, "holds what was on the drive before, version ")]
+    {
         let finding = go(&swapper::subject(Some(breaks)), CAUGHT_WITHIN, Rules::all()).unwrap_err();
         assert!(finding.what.contains(message), "{finding}");
     }
