@@ -8,18 +8,25 @@ use sha2::{Digest, Sha256};
 const ECHARTS: &str = include_str!("../assets/vendor/echarts.common.min.js");
 const STYLE: &str = include_str!("../assets/page/page.css");
 const BASE: &str = include_str!("../assets/page/base.js");
+const FIGURE: &str = include_str!("../assets/page/figure.js");
 const UNITS: &str = include_str!("../assets/page/units.js");
-const REPORT: [&str; 5] = [
+const REPORT: [&str; 11] = [
+    include_str!("../assets/page/axes.js"),
     include_str!("../assets/page/runs.js"),
+    include_str!("../assets/page/answer.js"),
+    include_str!("../assets/page/comparison.js"),
+    include_str!("../assets/page/differences.js"),
+    include_str!("../assets/page/legend.js"),
     include_str!("../assets/page/series.js"),
     UNITS,
     include_str!("../assets/page/sheets.js"),
+    include_str!("../assets/page/numbers.js"),
     include_str!("../assets/page/report.js"),
 ];
 
 /// A report of `data`, which is compressed, and `table`, which is for browsers without JavaScript.
 pub(crate) fn report(title: &str, constants: &str, data: &[u8], table: &str) -> String {
-    let script = format!("\"use strict\";\n{constants}{BASE}{}", REPORT.concat());
+    let script = format!("\"use strict\";\n{constants}{BASE}{FIGURE}{}", REPORT.concat());
     let data =
         format!("<script type=\"application/octet-stream\" id=\"data\">{}</script>", BASE64_STANDARD.encode(data));
     page(title, &script, &data, table, "connect-src 'none'")
@@ -28,7 +35,7 @@ pub(crate) fn report(title: &str, constants: &str, data: &[u8], table: &str) -> 
 /// The page of a volume that is served, which asks the server that it comes from how the volume stands.
 #[must_use]
 pub fn live() -> String {
-    let script = format!("\"use strict\";\n{BASE}{UNITS}{}", include_str!("../assets/page/live.js"));
+    let script = format!("\"use strict\";\n{BASE}{FIGURE}{UNITS}{}", include_str!("../assets/page/live.js"));
     page("Imbrex volume", &script, "", "", "connect-src 'self'")
 }
 
