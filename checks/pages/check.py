@@ -13,7 +13,7 @@ from pathlib import Path
 
 from browser import Browser
 
-IMBREX, WORK, PICTURES = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
+IMBREX, WORK, PICTURES, AXE = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
 ONE_RUN, MANY_RUNS = 1_500_000, 4_000_000
 
 
@@ -240,6 +240,33 @@ def check_claims(browser):
     is_quiet(browser, "the claims")
 
 
+def check_accessible(browser):
+    """No rule of axe-core is broken, in the light and in the dark."""
+    axe = Path(AXE).read_text()
+    page = WORK / "broken.html"
+    page.write_text("<!DOCTYPE html><html lang=en><title>broken</title><main><h1>One</h1><img src='data:,'></main></html>")
+    browser.open(page.as_uri(), "main")
+    assert violations(browser, axe).get("image-alt"), "axe-core does not find a picture without words"
+    for name in ["comparison", "units", "differences", "paper"]:
+        browser.open((WORK / f"{name}.html").as_uri())
+        browser.run("""for (const one of document.querySelectorAll("details")) one.open = true;
+            for (const one of figures) one.ready();
+            document.querySelector("#runs tbody button")?.click()""")
+        for theme in ["light", "dark"]:
+            browser.run("document.documentElement.dataset.theme = arguments[0]", theme)
+            found = violations(browser, axe)
+            assert not found, f"{name}, {theme}: {json.dumps(found, indent=1)}"
+
+
+def violations(browser, axe):
+    """The rules that the page breaks, and where."""
+    browser.run(axe)
+    return browser.driver.execute_async_script("""
+        const done = arguments[0];
+        axe.run().then(({ violations }) => done(Object.fromEntries(violations.map(({ id, nodes }) => [id, nodes.map((one) => one.failureSummary + one.html)]))),
+            (problem) => done({ axe: [String(problem)] }))""")
+
+
 def check_many(browser):
     """400 runs, each with a series."""
     one, series = WORK / "one.json", WORK / "one-series.json"
@@ -331,7 +358,7 @@ def main():
     browser = Browser(WORK, PICTURES)
     checks = [check_comparison, check_units, check_maps, check_differences, check_paper, check_without_script, check_claims]
     try:
-        for check in [*checks, check_many, check_live]:
+        for check in [*checks, *([check_accessible] if AXE else []), check_many, check_live]:
             check(browser)
             print(f"page check: {check.__doc__.splitlines()[0]} Good.")
     finally:
