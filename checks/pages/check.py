@@ -237,7 +237,20 @@ def check_claims(browser):
     browser.choose("#claims select", "not-met")
     assert shown() == sum(claim["verdict"] == "not-met" for claim in claims)
     browser.picture("claims")
+    a_sweep_has_words(browser)
     is_quiet(browser, "the claims")
+
+
+def a_sweep_has_words(browser):
+    """Its heading says what it is, and its chart has a line for each curve."""
+    results, page = WORK / "sweep.json", WORK / "sweep.html"
+    row = {"schema": "imbrex.sweep/1", "sweep": "cache", "axis": "cache, MiB", "synthetic": True}
+    results.write_text(json.dumps([{**row, "curve": curve, "value": 2**n, "rmw": 9 - n} for curve in ["pore", "lru-cache"] for n in range(4)]))
+    imbrex("report", results, "-o", page)
+    browser.open(page.as_uri())
+    assert browser.text("h3") == "What a sweep found", browser.text("h3")
+    shows_every_chart(browser, ["sheet-sweep"])
+    assert all(said in browser.text("#figure-sheet-sweep") for said in ["rmw over cache, MiB", "pore", "lru-cache"])
 
 
 def check_accessible(browser):

@@ -81,9 +81,11 @@ function reasonsOf(runs, workload) {
 /** By what the chart of a workload measures its runs. */
 function measureOf(runs, workload) {
   const some = runs.of(workload);
-  if (some.some((run) => runs.ratio(run) !== null)) return { of: (run) => runs.ratio(run), shown: times, one: "conventional disk", label: "mean latency over that of a conventional disk", column: "ratio" };
+  if (some.some((run) => runs.ratio(run) !== null)) {
+    return { of: (run) => runs.ratio(run), shown: times, isOver: true, label: "mean latency over that of a conventional disk", column: "ratio" };
+  }
   if (some.some((run) => latencyOf(run, "mean") > 0)) return { of: (run) => latencyOf(run, "mean"), shown: time, label: "mean latency", column: "mean (ms)" };
-  return { of: (run) => run.write_amplification || null, shown: number, one: "only what the host wrote", label: "write amplification", column: "write amplification" };
+  return { of: (run) => run.write_amplification || null, shown: number, isOver: true, label: "write amplification", column: "write amplification" };
 }
 
 const ANSWER = [
@@ -113,19 +115,26 @@ function answerChart(runs, workload) {
     const values = lines.map((line) => (line.run && !behind(line.run) ? measure.of(line.run) : null));
     if (!values.some((value) => value > 0)) return null;
     const isLate = kinds.includes(3);
-    const scale = logAxis([...values, measure.one ? 1 : null], measure.shown, isLate ? 0.08 : 0);
-    const from = measure.one ? 0 : scale.min;
-    const end = scale.axis.max;
+    const isLess = (value) => !isNarrow && measure.isOver && value !== null && value < 1;
+    // The numbers of what takes less time stand on the other side, so that the line at 1 does not cross them.
+    const room = { before: values.some(isLess) ? 0.08 : 0, beyond: isLate ? 0.08 : 0 };
+    const scale = logAxis([...values, measure.isOver ? 1 : null], measure.shown, { isNarrow, ...room });
+    const from = measure.isOver ? 0 : scale.min;
     const point = (row, kind) => ({
-      value: [kind === 3 ? end : scale.at(values[row]), row], symbolRotate: kind === 3 ? -90 : 0,
-      label: { formatter: kind === 3 ? lateLabel(lines[row].run, isNarrow) : measure.shown(values[row]), position: kind === 3 ? "left" : "right", fontWeight: kind === 1 ? "bold" : "normal" },
+      value: [kind === 3 ? scale.max : scale.at(values[row]), row], symbolRotate: kind === 3 ? -90 : 0,
+      label: {
+        formatter: kind === 3 ? lateLabel(lines[row].run, isNarrow) : measure.shown(values[row]),
+        position: kind === 3 || isLess(values[row]) ? "left" : "right", fontWeight: kind === 1 ? "bold" : "normal",
+      },
     });
     const sticks = values.flatMap((value, row) => (value > 0 ? [[{ coord: [from, row] }, { coord: [scale.at(value), row] }]] : []));
-    const one = measure.one ? [{ xAxis: 0, lineStyle: { type: "solid", width: 1.5, opacity: 1, color: look.ink } }] : [];
+    const one = measure.isOver ? [{ xAxis: 0, lineStyle: { type: "solid", width: 1.5, opacity: 1, color: look.ink } }] : [];
     const series = ANSWER.map(([name, shape, tint], kind) => ({
       name, type: "scatter", symbol: shape, symbolSize: 12, clip: false, itemStyle: { color: tint, opacity: 1, borderWidth: 0 },
       label: { show: true, color: look.ink }, data: kinds.flatMap((of, row) => (of === kind && (kind === 3 || values[row] > 0) ? [point(row, kind)] : [])),
-      markLine: kind === 2 ? { silent: true, symbol: "none", label: { show: false }, lineStyle: { type: "solid", width: 3, opacity: 0.3, color: tint }, data: [...sticks, ...one] } : undefined,
+      markLine: kind === 2 ? {
+        silent: true, symbol: "none", label: { show: false }, lineStyle: { type: "solid", width: 3, opacity: 0.3, color: tint }, data: [...sticks, ...one],
+      } : undefined,
     }));
     return {
       option: {
@@ -175,7 +184,8 @@ function answers(runs, state) {
   const fill = () => {
     const workloads = runs.workloads();
     const isMany = workloads.length > CHARTS;
-    const pick = (workload) => element("li", {}, element("button", { type: "button", class: "link", onclick: () => state.choose(workload) }, `${answerOf(runs, workload)}.`));
+    const pick = (workload) => element("li", {},
+      element("button", { type: "button", class: "link", onclick: () => state.choose(workload) }, `${answerOf(runs, workload)}.`));
     box.replaceChildren(...(isMany ? [scrolled("answers", element("ul", {}, workloads.map(pick)))] : []),
       ...(isMany ? [state.workload] : workloads).map(part));
   };

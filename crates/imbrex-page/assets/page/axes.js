@@ -15,22 +15,24 @@ function numbersWithin(steps, low, high) {
 
 /**
  * A logarithmic axis over all positive values. ECharts' own has only powers of ten; this one is linear, and `at` says
- * where on it a value lies, `of` which value lies there. `room` is left beyond the largest, as a part of the axis.
+ * where on it a value lies, `of` which value lies there. Room is left before the least and beyond the largest, as
+ * parts of the axis.
  */
-function logAxis(values, shown, room = 0) {
+function logAxis(values, shown, { isNarrow = false, before = 0, beyond = 0 } = {}) {
   const known = values.filter((value) => value > 0);
   const least = known.reduce((a, b) => Math.min(a, b), known.length ? Infinity : 1);
   const most = known.reduce((a, b) => Math.max(a, b), known.length ? 0 : 10);
   const low = numbersWithin(FINE, least / 10, least).at(-1);
   const high = numbersWithin(FINE, Math.max(most, low * 1.01), most * 10)[0];
-  const ticks = [FINE, ROUND].map((steps) => numbersWithin(steps, low, high)).find((some) => some.length <= 7)
+  const ticks = [FINE, ROUND].map((steps) => numbersWithin(steps, low, high)).find((some) => some.length <= (isNarrow ? 4 : 7))
     ?? numbersWithin(POWERS, low, high);
-  const [min, max] = [Math.log10(low), Math.log10(high)];
+  const [first, last] = [Math.log10(low), Math.log10(high)];
+  const [min, max] = [first - before * (last - first), last + beyond * (last - first)];
   const customValues = ticks.map(Math.log10);
   return {
     at: (value) => (value > 0 ? Math.log10(value) : null), of: (place) => 10 ** place, min, max,
     axis: {
-      type: "value", min, max: max + room * (max - min), splitLine: { show: true },
+      type: "value", min, max, splitLine: { show: true },
       axisTick: { customValues }, axisLabel: { customValues, formatter: (place) => shown(10 ** place) },
     },
   };
@@ -53,7 +55,8 @@ function linesAxis(lines, isNarrow) {
 /** The headings of groups, over the whole chart; `min` is where its other axis begins. */
 function headingsOf(lines, min, isNarrow) {
   const label = (text) => ({
-    show: true, formatter: () => text, position: "right", offset: [8 - nameWidth(isNarrow), 2], color: look.ink, fontWeight: "bold", backgroundColor: styled("--ground"), padding: [1, 4, 1, 0],
+    show: true, formatter: () => text, position: "right", offset: [8 - nameWidth(isNarrow), 2], color: look.ink, fontWeight: "bold",
+    backgroundColor: styled("--ground"), padding: [1, 4, 1, 0],
     ...(isNarrow && { width: 300, overflow: "break", lineHeight: 12, fontSize: 11 }),
   });
   return {

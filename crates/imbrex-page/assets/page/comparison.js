@@ -16,7 +16,7 @@ function latencyChart(runs, of) {
     const value = (run, which) => latencyOf(run, which, kind) || null;
     const timed = lines.filter((line) => line.run && value(line.run, "mean"));
     if (!timed.length) return null;
-    const scale = logAxis(timed.flatMap(({ run }) => POINTS.map(([which]) => value(run, which))), time);
+    const scale = logAxis(timed.flatMap(({ run }) => POINTS.map(([which]) => value(run, which))), time, { isNarrow });
     const points = POINTS.map(([which, label], at) => ({
       name: label, type: "scatter", symbol: symbol(at), symbolSize: which === "mean" ? 13 : 10, itemStyle: { color: colour(at), borderWidth: 0 },
       data: lines.flatMap(({ run }, row) => (run && value(run, which) ? [[scale.at(value(run, which)), row]] : [])),
@@ -59,19 +59,20 @@ function eventsChart(runs, of) {
     const parts = kinds.map(([field, name, at]) => ({ name, at, of: (run) => perThousand(run, run[field]) }));
     return stackedBars(lines, parts, {
       isNarrow, label: "zones, bands or tracks per 1000 requests", unit: "per 1000 requests",
-      finds: extremes(lines, (run) => perThousand(run, run.rmw), number, "The number of rewrites per 1000 requests"), columns: ["run", ...kinds.map(([, name]) => name)],
+      finds: extremes(lines, (run) => perThousand(run, run.rmw), number, "The number of rewrites per 1000 requests"),
+      columns: ["run", ...kinds.map(([, name]) => name)],
     });
   };
 }
 
 function cdfChart(runs, of, legend) {
-  return () => {
+  return ({ isNarrow }) => {
     const [lines, kind] = of();
     const quantiles = (run) => (run.options.untimed || behind(run) ? [] : ((kind ? run.latency_ms[kind] : run.latency_ms).quantiles ?? []));
     const timed = lines.filter(({ run }) => run && quantiles(run).some((ms) => ms > 0));
     if (!timed.length) return null;
     const drawn = timed.filter(({ run }) => legend.isOn(run));
-    const scale = logAxis(drawn.flatMap(({ run }) => quantiles(run).map((ms) => Math.max(ms, 1e-4))), time);
+    const scale = logAxis(drawn.flatMap(({ run }) => quantiles(run).map((ms) => Math.max(ms, 1e-4))), time, { isNarrow });
     return {
       option: {
         legend: {}, grid: { left: 8, right: 24, top: 36, bottom: 8, containLabel: true },
@@ -103,7 +104,8 @@ function overview(runs, state) {
       return element("tr", { class: workload === state.workload ? "chosen" : null }, element("th", { scope: "row" }, pick), cells);
     });
     const head = ["workload", ...names].map((name, at) => element("th", { scope: "col", class: at ? "number" : null }, name));
-    box.replaceChildren(element("table", { class: names.length > 10 ? "matrix many" : "matrix" }, element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)));
+    box.replaceChildren(element("table", { class: names.length > 10 ? "matrix many" : "matrix" },
+      element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)));
   };
   const metric = choice("Show", METRICS.map(([key, label]) => [key, label]), (key) => { state.metric = key; fill(); });
   metric.select.value = state.metric;

@@ -65,13 +65,17 @@ function differencesInWords(pairs, changes, two) {
   const others = pairs.filter((pair) => !changed.has(pair) && isOther(pair)).length;
   const rest = others ? ` ${several(others, "more run")} ${others > 1 ? "differ" : "differs"} only in other fields, which Numbers has.` : "";
   if (!changes.length) return `${pairs.length > 1 ? `All ${pairs.length} runs have` : "The run has"} the same numbers in both files.${rest}`;
-  return `${changed.size} of ${several(pairs.length, "run")} ${changed.size > 1 ? "differ" : "differs"}; the largest: ${changeInWords(changes[0], pairs, two)}.${rest}`;
+  const differ = `${changed.size} of ${several(pairs.length, "run")} ${changed.size > 1 ? "differ" : "differs"}`;
+  return `${differ}; the largest: ${changeInWords(changes[0], pairs, two)}.${rest}`;
 }
 
 function differencesTable(runs, changes) {
   const rows = changes.map((change) => {
     const [run] = change.pair;
-    return [workloadOf(run), runs.about.get(run).name ?? run.layer, driveOf(run), change.label, saidOf(change, change.a), saidOf(change, change.b), change.ratio === null ? "–" : times(change.ratio)];
+    return [
+      workloadOf(run), runs.about.get(run).name ?? run.layer, driveOf(run), change.label,
+      saidOf(change, change.a), saidOf(change, change.b), change.ratio === null ? "–" : times(change.ratio),
+    ];
   });
   return { rows, numeric: (_, at) => at > 3 };
 }

@@ -42,7 +42,7 @@ function themed(option) {
     title: option.title && { left: "center", textStyle: { color: ink, fontSize: 15 }, ...option.title },
     dataZoom: option.dataZoom?.map((one) => (one.type === "slider" ? { ...slider(faint, line, ink), ...one } : one)),
     legend: option.legend && {
-      type: "scroll", top: 0, textStyle: { color: ink }, pageTextStyle: { color: ink }, pageIconColor: ink, ...option.legend,
+      top: 0, textStyle: { color: ink }, ...option.legend,
     },
     xAxis: each(option.xAxis), yAxis: each(option.yAxis),
   };
@@ -50,14 +50,25 @@ function themed(option) {
 
 const figures = new Set();
 const NARROW = 560;
+const HEIGHT = 320;
 /** The highest chart that fits on a sheet of A4 below a title and an answer. */
 const PAGE = 780;
+
+/** A chart with room for all rows of its legend, which stands so far from the top, and how much higher that makes it. */
+function withLegend(option, width, top) {
+  if (!option.legend) return { option: { ...option, grid: { ...option.grid, top: option.grid.top + top } }, more: top };
+  const names = option.legend.data ?? option.series.map((one) => one.name);
+  const rows = Math.ceil(names.reduce((sum, name) => sum + 44 + 6.5 * name.length, 0) / Math.max(width, 300));
+  const more = top + 22 * Math.max(0, rows - 1);
+  return { option: { ...option, legend: { ...option.legend, top }, grid: { ...option.grid, top: option.grid.top + more } }, more };
+}
 
 /**
  * A chart with a caption, its data as a table and as CSV, and itself as SVG and PNG. `draw` answers what there is to
  * see at the moment, or nothing: `{ option, title, height, finds, says, columns, rows }`. `finds` is what the chart
- * shows in words, which may stand above it already (`isSaidAbove`), `says` how it is to be read. With `isLegendElsewhere` the page has the legend, and only exports have
- * one of their own. `draw` is told whether the chart is narrow.
+ * shows in words, which may stand above it already (`isSaidAbove`), and `says` how it is to be read. With
+ * `isLegendElsewhere` the page has the legend, and only what is saved has one of its own. `draw` is told whether the
+ * chart is narrow.
  */
 class Figure {
   constructor(id, title, draw) {
@@ -93,7 +104,8 @@ class Figure {
     if (!drawn) return;
     this.drawn = drawn;
     this.caption.textContent = drawn.title ?? this.title;
-    this.chart.style.height = `${Math.min(drawn.height ?? 320, look.paper ? PAGE : Infinity)}px`;
+    const { option, more } = this.onPage();
+    this.chart.style.height = `${Math.min((drawn.height ?? HEIGHT) + more, look.paper ? PAGE : Infinity)}px`;
     const said = (...texts) => texts.filter(Boolean).join(" ");
     this.chart.setAttribute("aria-label", said(`${this.caption.textContent}.`, drawn.finds, drawn.says, "The data follow as a table."));
     this.note.textContent = said(!drawn.isSaidAbove && drawn.finds, drawn.says);
@@ -101,28 +113,26 @@ class Figure {
     this.echart ??= echarts.init(this.chart, null, { renderer: "svg" });
     // In this order, since only the latter is done at once, and not in the next frame, which comes too late for paper.
     this.echart.resize();
-    this.echart.setOption(themed(this.onPage()), { notMerge: true });
+    this.echart.setOption(themed(option), { notMerge: true });
     this.fillData();
   }
 
-  /** The chart without a legend if the page has it, and so without the room for one. */
+  /** The chart on the page, without a legend if that has it, and so without the room for one. */
   onPage() {
     const { option, isLegendElsewhere } = this.drawn;
-    if (!isLegendElsewhere) return option;
-    return { ...option, legend: { ...option.legend, show: false }, grid: { ...option.grid, top: option.grid.top - 26 } };
+    if (!isLegendElsewhere) return withLegend(option, this.chart.clientWidth, 0);
+    return { option: { ...option, legend: { ...option.legend, show: false }, grid: { ...option.grid, top: option.grid.top - 26 } }, more: 0 };
   }
 
-  /** The chart as it stands alone, in a size that has room for its title and all of its legend. */
+  /** The chart as it stands alone: with its title and its legend, and without what is only moved. */
   alone() {
-    const { legend, grid, dataZoom, ...option } = this.drawn.option;
+    const { dataZoom, ...still } = this.drawn.option;
     const width = Math.max(this.chart.clientWidth, 300);
-    const names = legend ? legend.data ?? option.series.map((one) => one.name) : [];
-    const rows = Math.ceil(names.reduce((sum, name) => sum + 48 + 7 * name.length, 0) / width);
-    const more = 30 + 22 * Math.max(0, rows - 1);
-    const bottom = dataZoom ? 8 : grid.bottom;
+    const { option, more } = withLegend(still, width, 30);
+    const saved = dataZoom ? option.grid.bottom - 8 : 0;
     return {
-      size: { width, height: this.chart.clientHeight + more - (grid.bottom - bottom) },
-      option: { ...option, title: { text: this.caption.textContent, top: 2 }, legend: legend && { ...legend, type: "plain", top: 28 }, grid: { ...grid, top: grid.top + more, bottom } },
+      size: { width, height: (this.drawn.height ?? HEIGHT) + more - saved },
+      option: { ...option, title: { text: this.caption.textContent, top: 2 }, grid: { ...option.grid, bottom: option.grid.bottom - saved } },
     };
   }
 

@@ -48,7 +48,8 @@ function numbersRow(run, columns) {
 function fieldsOf(run, width) {
   const shown = (value) => (value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
   const fields = flat(run).map(([name, value]) => [name, shown(value)]);
-  return element("tr", { class: "fields" }, element("td", { colspan: width }, tableOf(["field", `${workloadOf(run)} on ${run.layer}`], fields, { numeric: () => false })));
+  const table = tableOf(["field", `${workloadOf(run)} on ${run.layer}`], fields, { numeric: () => false });
+  return element("tr", { class: "fields" }, element("td", { colspan: width }, table));
 }
 
 /** A table of the runs, in the order of the column that was chosen. */
@@ -78,5 +79,6 @@ function numbers(runs) {
   } }, "Every field as CSV");
   const json = element("button", { type: "button", onclick: () =>
     save("runs.json", "application/json", JSON.stringify(runs.shown, null, 2)) }, "as JSON");
-  return { node: element("div", {}, element("p", { class: "faint" }, "Choosing a run opens all of its fields."), element("div", { class: "bar controls" }, csv, json), box), fill };
+  const hint = element("p", { class: "faint controls" }, "Choosing a run opens all of its fields.");
+  return { node: element("div", {}, hint, element("div", { class: "bar controls" }, csv, json), box), fill };
 }

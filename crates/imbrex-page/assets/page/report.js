@@ -10,8 +10,10 @@ async function unpack() {
 const section = (id, title, ...parts) => element("section", { id }, element("h2", {}, title), parts);
 
 function header(page, sections, choose) {
-  const synthetic = [...page.runs, ...page.series].filter((one) => one.synthetic).length;
-  const says = synthetic === page.runs.length + page.series.length ? "synthetic" : "partly synthetic";
+  const rows = page.sheets.flatMap((sheet) => sheet.rows).filter((row) => typeof row.synthetic === "boolean");
+  const replayed = [...page.runs, ...page.series, ...page.units, ...rows];
+  const synthetic = replayed.filter((one) => one.synthetic).length;
+  const says = synthetic === replayed.length ? "synthetic" : "partly synthetic";
   const isSynthetic = synthetic > 0 || page.claims.some((claim) => claim.data !== "real");
   return element("header", {}, element("div", { class: "head" },
     element("h1", {}, page.title, isSynthetic && element("span", { class: "badge" }, synthetic ? says : "partly synthetic")), themeButton()),
@@ -31,7 +33,8 @@ function parts(page, state) {
   const answer = page.runs.length > 0 && add(answers(runs, state));
   if (runs.workloads().length > 1) made.push(section("workloads", "All workloads", add(overview(runs, state))));
   if (page.runs.length) made.push(section("compare", page.runs.length > 1 ? "Latency, writes and rewrites" : "What it cost", add(comparison(runs, state))));
-  if (page.series.length || page.runs.length) made.push(section("time", page.series.length ? "Distribution, and over time" : "Distribution", add(overTime(page, state))));
+  const time = page.series.length ? "Distribution, and over time" : "Distribution";
+  if (page.series.length || page.runs.length) made.push(section("time", time, add(overTime(page, state))));
   if (page.units.length) made.push(section("where", "What lies where", unitMaps(page.units)));
   if (page.sheets.length) made.push(section("sheets", page.runs.length || page.claims.length ? "Other results" : "Results", page.sheets.flatMap(sheetSection)));
   if (page.runs.length) made.push(section("table", "Numbers", add(numbers(runs))));

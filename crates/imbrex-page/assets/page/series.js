@@ -46,14 +46,18 @@ function seriesChart(all, of) {
     if (!some.length) return null;
     const arrivals = some.map(({ one }) => runOf(one)?.arrival_seconds).filter(Boolean);
     const end = arrivals.length ? 1.01 * Math.max(...arrivals) + 1 : Infinity;
-    const lines = some.filter(({ one }) => isOn(one)).map((line) => ({ ...line, ...pointsOf(line, end), isLate: Boolean(runOf(line.one) && behind(runOf(line.one))) }));
+    const isLate = (run) => Boolean(run && behind(run));
+    const lines = some.filter(({ one }) => isOn(one)).map((line) => ({ ...line, ...pointsOf(line, end), isLate: isLate(runOf(line.one)) }));
     const scale = valueAxis(lines, shown, kind === "log");
     const late = lines.filter((line) => line.isLate);
     return {
       title: `Over time: ${label}`,
       option: {
         legend: {}, grid: { left: 8, right: 24, top: 36, bottom: 44, containLabel: true },
-        tooltip: { trigger: "axis", formatter: ([point]) => [moment(point.value[0]), ...lines.map((line) => `${line.one.name}: ${valueAt(line, point.value[0] / 1e3, shown)}`)].join("\n") },
+        tooltip: {
+          trigger: "axis", formatter: ([{ value: [ms] }]) =>
+            [moment(ms), ...lines.map((line) => `${line.one.name}: ${valueAt(line, ms / 1e3, shown)}`)].join("\n"),
+        },
         dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl" }, { type: "slider", height: 18, bottom: 6, labelFormatter: moment }],
         // An axis of dates has its marks at round hours and minutes; the replay begins at the first moment there is.
         xAxis: { type: "time", min: 1e3 * Math.min(...some.map(({ one }) => one.columns.start_s[0])), axisLabel: { formatter: moment } },
@@ -72,7 +76,8 @@ function seriesLine({ one, points, isLate }, scale, style) {
   const inside = points.map(([at, value]) => [1e3 * at, value === null ? null : scale.at(value)]);
   const last = inside.findLast(([, place]) => place !== null && place <= scale.max) ?? [inside[0]?.[0], scale.max];
   const isEarly = last[0] < inside.at(-1)?.[0] / 2;
-  const mark = { coord: last, symbol: "circle", symbolSize: 8, label: { position: isEarly ? "right" : "left", formatter: `${one.name} is late`, color: look.ink, backgroundColor: styled("--ground") } };
+  const label = { position: isEarly ? "right" : "left", formatter: `${one.name} is late`, color: look.ink, backgroundColor: styled("--ground") };
+  const mark = { coord: last, symbol: "circle", symbolSize: 8, label };
   return {
     name: one.name, type: "line", symbolSize: 4, showAllSymbol: false, sampling: "lttb", ...style, data: inside,
     markPoint: isLate && inside.length ? { data: [mark], silent: true } : undefined,
@@ -95,14 +100,16 @@ function overTime(page, state) {
   const shown = { metric: known[0]?.[0] };
   const plain = (at) => ({ symbol: symbol(at), itemStyle: { color: colour(at) }, lineStyle: { width: 1.8, type: DASHES[Math.floor(at / COLOURS.length) % 3] } });
   const figure = known.length > 0 && new Figure("series", "Over time", seriesChart(page.series, () => ({
-    metric: shown.metric, isShown, runOf, isOn: (one) => !runOf(one) || legend.isOn(runOf(one)), styleOf: (one, at) => (runOf(one) ? legend.line(runOf(one)) : plain(at)),
+    metric: shown.metric, isShown, runOf, isOn: (one) => !runOf(one) || legend.isOn(runOf(one)),
+    styleOf: (one, at) => (runOf(one) ? legend.line(runOf(one)) : plain(at)),
   })));
   const distribution = page.runs.length > 0 && new Figure("cdf", "Distribution of latency", cdfChart(runs, () => [runs.lines(state.workload), state.kind], legend));
   const made = [distribution, figure].filter(Boolean);
   legend.changed.push(() => made.forEach((one) => one.change()));
   const pick = choice("Over time, show", known.map(([key, label]) => [key, label]), (key) => { shown.metric = key; figure.change(); });
+  const bars = [known.length > 0 && element("div", { class: "bar controls" }, pick.node), page.runs.length > 0 && legend.node];
   return {
-    node: element("div", {}, known.length > 0 && element("div", { class: "bar controls" }, pick.node), page.runs.length > 0 && legend.node, element("div", { class: "figures wide" }, made.map((one) => one.node))),
+    node: element("div", {}, bars, element("div", { class: "figures wide" }, made.map((one) => one.node))),
     fill: () => (page.runs.length ? legend.fill() : made.forEach((one) => one.change())),
   };
 }

@@ -36,14 +36,21 @@ function unitsChart(of) {
     const bar = (name) => {
       const known = PART_COLOURS[name];
       const color = known === null ? "transparent" : colour(known ?? units.parts.indexOf(name));
-      return { name, type: "bar", stack: "all", barCategoryGap: "0%", itemStyle: { color, borderWidth: 0 }, data: moment.parts[name].map((value, unit) => (whole[unit] ? value / whole[unit] : 0)) };
+      const data = moment.parts[name].map((value, unit) => (whole[unit] ? value / whole[unit] : 0));
+      return { name, type: "bar", stack: "all", barCategoryGap: "0%", itemStyle: { color, borderWidth: 0 }, data };
     };
     return {
       title: `What lies where: ${units.name ?? units.layer}`,
       option: {
         legend: { data: names.filter((name) => PART_COLOURS[name] !== null) }, grid: { left: 8, right: 24, top: 36, bottom: 32, containLabel: true },
-        tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (bars) => [`${units.kind} from ${count(bars[0].axisValue)}`, ...names.map((name) => `${name}: ${shown(bars.find((one) => one.seriesName === name)?.value ?? 0)}`)].join("\n") },
-        xAxis: { type: "category", data: numbers, name: units.each > 1 ? `${units.kind}, ${units.each} in a bar` : units.kind, nameLocation: "middle", nameGap: 26, axisLabel: { formatter: count } },
+        tooltip: {
+          trigger: "axis", axisPointer: { type: "shadow" }, formatter: (bars) =>
+            [`${units.kind} from ${count(bars[0].axisValue)}`, ...bars.map((one) => `${one.seriesName}: ${shown(one.value)}`)].join("\n"),
+        },
+        xAxis: {
+          type: "category", data: numbers, name: units.each > 1 ? `${units.kind}, ${units.each} in a bar` : units.kind,
+          nameLocation: "middle", nameGap: 26, axisLabel: { formatter: count },
+        },
         yAxis: { type: "value", min: 0, max: left ? undefined : 1, axisLabel: { formatter: left ? count : percent } },
         series: names.map(bar),
       },
