@@ -190,7 +190,7 @@ def check_differences(browser):
     said = browser.text("#differences .finding")
     assert said.startswith("1 of 3 runs differs; the largest: mean latency of fifo-log is 1.2\u00a0×"), said
     cells = browser.run("return [...document.querySelectorAll('#differences tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
-    assert [(row[1], row[3], row[6]) for row in cells] == [("fifo-log", "mean latency", "1.2\u00a0×"), ("fifo-log", "write amplification", "1.1\u00a0×")], cells
+    assert [(row[0], row[1], row[4]) for row in cells] == [("fifo-log", "mean latency", "1.2\u00a0×"), ("fifo-log", "write amplification", "1.1\u00a0×")], cells
     browser.click("#differences .controls button")
     lines = list(csv.DictReader(io.StringIO(browser.downloaded("differences.csv").decode())))
     assert float(lines[0]["new.json"]) == rows[1]["latency_ms"]["mean"], lines

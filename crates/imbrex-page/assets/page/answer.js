@@ -38,11 +38,12 @@ function sentence(names, one, many, rest) {
   return said[0].toUpperCase() === said[0] || !said.startsWith("all ") ? said : `A${said.slice(1)}`;
 }
 
-/** The answer in a sentence; of several files, in one for each. */
+/** The answer in a sentence; of several files, in one for each if they differ. */
 function answerOf(runs, workload) {
   const sources = [...new Set(runs.of(workload).map((run) => runs.about.get(run).source))];
   if (sources.length < 2) return answerIn(runs, workload);
-  return sources.map((source) => `${source}: ${answerIn(runs, workload, source)}`).join("; ");
+  const said = sources.map((source) => answerIn(runs, workload, source));
+  return new Set(said).size === 1 ? said[0] : said.map((one, at) => `${sources[at]}: ${one}`).join("; ");
 }
 
 function answerIn(runs, workload, source) {
@@ -137,11 +138,12 @@ function answerChart(runs, workload) {
       } : undefined,
     }));
     return {
+      title: `${workload}: ${measure.label}`,
       option: {
         legend: { data: series.filter((one) => one.data.length).map((one) => one.name) },
         grid: { left: nameWidth(isNarrow), right: isNarrow ? 64 : 84, top: 32, bottom: 46 },
         tooltip: linesTooltip(lines, (line) => tooltipOf(runs, line)),
-        xAxis: { ...scale.axis, name: `${measure.label}${isNarrow ? "" : " (logarithmic)"}`, nameLocation: "middle", nameGap: 28 },
+        xAxis: { ...scale.axis, name: `${measure.label}${isNarrow ? "" : ", logarithmic"}`, nameLocation: "middle", nameGap: 28 },
         yAxis: linesAxis(lines, isNarrow), series: [...series, headingsOf(lines, scale.min, isNarrow)],
       },
       height: linesHeight(lines, 86), finds: `${answerOf(runs, workload)}.`, isSaidAbove: true,
@@ -169,7 +171,7 @@ function answers(runs, state) {
   const made = new Map();
   const part = (workload, at) => {
     if (!made.has(workload)) {
-      const figure = new Figure(`answer-${made.size}`, `${workload}: layers beside a conventional disk`, answerChart(runs, workload));
+      const figure = new Figure(`answer-${made.size}`, `${workload}: layers`, answerChart(runs, workload));
       made.set(workload, { figure, node: element("section", { class: "answer" }) });
     }
     const { figure, node } = made.get(workload);

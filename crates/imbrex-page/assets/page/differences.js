@@ -45,10 +45,16 @@ function saidOf({ key, shown }, value) {
   return value === null || value === undefined ? (key === "late" ? "keeps up" : "–") : shown(value);
 }
 
-/** A run's layer, and as much more as tells it from the others that are compared. */
+/** A run's layer, with its settings if it is compared on this disk with others too. */
+function layerAmong(run, pairs) {
+  const isLike = ([one]) => one.layer === run.layer && one.trace === run.trace && driveOf(one) === driveOf(run);
+  return pairs.filter(isLike).length > 1 ? `${run.layer} (${settingsOf(run)})` : run.layer;
+}
+
+/** The same, and as much more as tells it from the others that are compared. */
 function calledAmong(run, pairs) {
   const differ = (of) => new Set(pairs.map(([one]) => of(one))).size > 1;
-  return [run.layer, differ(driveOf) && ` on ${driveOf(run)}`, differ(workloadOf) && ` for ${workloadOf(run)}`].filter(Boolean).join("");
+  return [layerAmong(run, pairs), differ(driveOf) && ` on ${driveOf(run)}`, differ(workloadOf) && ` for ${workloadOf(run)}`].filter(Boolean).join("");
 }
 
 function changeInWords(change, pairs, [left, right]) {
@@ -69,15 +75,10 @@ function differencesInWords(pairs, changes, two) {
   return `${differ}; the largest: ${changeInWords(changes[0], pairs, two)}.${rest}`;
 }
 
-function differencesTable(runs, changes) {
-  const rows = changes.map((change) => {
-    const [run] = change.pair;
-    return [
-      workloadOf(run), runs.about.get(run).name ?? run.layer, driveOf(run), change.label,
-      saidOf(change, change.a), saidOf(change, change.b), change.ratio === null ? "–" : times(change.ratio),
-    ];
-  });
-  return { rows, numeric: (_, at) => at > 3 };
+/** The words that name a run, as far as the runs that are compared differ in them, and always its layer. */
+function wordsOf(pairs) {
+  const words = [["workload", workloadOf], ["layer", (run) => layerAmong(run, pairs)], ["drive", driveOf]];
+  return words.filter(([name, of]) => name === "layer" || new Set(pairs.map(([run]) => of(run))).size > 1);
 }
 
 /** The section of two files; with more of them, which two is chosen. Nothing if no two hold the same run. */
@@ -91,12 +92,14 @@ function differences(runs) {
   const fill = (two) => {
     const pairs = pairsOf(runs, two);
     const changes = pairs.flatMap((pair) => changesOf(pair)).sort((a, b) => (b.size > a.size ? 1 : b.size < a.size ? -1 : 0));
-    const columns = ["workload", "layer", "drive", "number", ...two, `${two[1]} over ${two[0]}`];
-    const { rows, numeric } = differencesTable(runs, changes);
-    state.saved = csvOf(["workload", "layer", "drive", "number", ...two, "ratio"], changes.map((one, at) => [...rows[at].slice(0, 4), one.a, one.b, one.ratio]));
+    const words = wordsOf(pairs);
+    const named = ({ pair: [run], label }) => [...words.map(([, of]) => of(run)), label];
+    const columns = [...words.map(([name]) => name), "number", ...two];
+    const rows = changes.map((one) => [...named(one), saidOf(one, one.a), saidOf(one, one.b), one.ratio === null ? "–" : times(one.ratio)]);
+    state.saved = csvOf([...columns, "ratio"], changes.map((one) => [...named(one), one.a, one.b, one.ratio]));
     said.textContent = differencesInWords(pairs, changes, two);
     box.hidden = !changes.length;
-    box.replaceChildren(tableOf(columns, rows, { numeric }));
+    box.replaceChildren(tableOf([...columns, `${two[1]} over ${two[0]}`], rows, { numeric: (_, at) => at > words.length }));
   };
   const pick = choice("Files", files.map((two, at) => [at, two.join(" and ")]), (at) => fill(files[at]));
   const csv = element("button", { type: "button", onclick: () => save("differences.csv", "text/csv", state.saved) }, "Differences as CSV");
