@@ -1,8 +1,11 @@
 """A headless browser that remembers what a page asked for and complained of."""
 
+import base64
 import json
+import re
 import shutil
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 from selenium import webdriver
@@ -73,6 +76,30 @@ class Browser:
         content = path.read_bytes()
         path.unlink()
         return content
+
+    def wide(self, width: int | None, height: int = 900):
+        """Makes the page as wide as a phone, which no window of a browser is; `None` undoes that."""
+        if width is None:
+            self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        else:
+            size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+            self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def printed(self, name: str) -> set[bytes]:
+        """Prints the page into a file for people: the sizes of its sheets."""
+        answer = self.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
+        content = base64.b64decode(answer["data"])
+        (self.pictures / f"{name}.pdf").write_bytes(content)
+        return set(re.findall(rb"/MediaBox (\[[^]]*\])", content))
+
+    @contextmanager
+    def without_script(self):
+        """Opens pages as a browser does that runs no scripts."""
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
     def picture(self, name: str, width: int = 1280):
         """A picture of the whole page, for people."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from browser import Browser
 
-IMBREX, WORK, PICTURES = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
+IMBREX, WORK, PICTURES, AXE = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
 ONE_RUN, MANY_RUNS = 1_500_000, 4_000_000
 
 
@@ -30,32 +30,38 @@ def is_quiet(browser, what):
 
 
 def shows_every_chart(browser, ids):
+    """Charts are drawn, and say in words what they show."""
     for name in ids:
         node = browser.one(f"#figure-{name}")
         browser.run("arguments[0].scrollIntoView({block: 'center'})", node)
         drawn = lambda: browser.run("return arguments[0].querySelectorAll('svg path').length", node)
         browser.wait(drawn, f"chart {name} is not drawn")
+        said = browser.run("return arguments[0].querySelector('.chart').getAttribute('aria-label')", node)
+        assert len(said.split(". ")) > 1, f"chart {name} says only: {said}"
 
 
 def fits_a_phone(browser):
-    browser.driver.set_window_size(400, 900)
-    wide = browser.run("return [document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert wide[0] <= wide[1], f"a phone has to scroll sideways: {wide}"
-    browser.driver.set_window_size(1280, 1000)
+    browser.wide(390, 900)
+    # Charts take their new width with the next frame.
+    fits = "const { scrollWidth, clientWidth } = document.documentElement; return innerWidth === 390 && scrollWidth <= clientWidth"
+    browser.wait(lambda: browser.run(fits), "a phone has to scroll sideways", 20)
+    browser.wide(None)
 
 
 def check_comparison(browser):
-    """Filters, numbers, exports, the theme, and a phone."""
+    """The answer, filters, numbers, exports, the theme, and a phone."""
     page, results = WORK / "comparison.html", WORK / "comparison.json"
     imbrex("compare", "hm_0", "wdev_0", "--requests", 20000, "--layers", "conventional,fifo-log,in-place,log-greedy",
            "--capacity", "400GiB", "--html", page, "--format", "json", "-o", results)
     browser.open(page.as_uri())
-    shows_every_chart(browser, ["latency", "cdf", "amplification", "rewrites", "series", "units"])
+    shows_every_chart(browser, ["answer-0", "answer-1", "latency", "cdf", "amplification", "rewrites", "series", "units"])
     rows = json.loads(results.read_text())
+    begins_with_the_answer(browser, rows)
     holds_the_numbers(browser, rows)
     assert "synthetic" in browser.text("header"), "nobody says that this is synthetic"
     for said in ["cannot keep up", "in-place"]:
-        assert said in browser.text("#figure-latency"), f"{said} is not in the chart"
+        for chart in ["answer-0", "latency"]:
+            assert said in browser.text(f"#figure-{chart}"), f"{said} is not in the chart {chart}"
     filters(browser, rows)
     exports(browser, rows)
     before = browser.run("return document.documentElement.dataset.theme")
@@ -68,24 +74,43 @@ def check_comparison(browser):
     is_quiet(browser, "the comparison")
 
 
+def begins_with_the_answer(browser, rows):
+    """A heading for each workload: the layer that is nearest to a conventional disk, and by how much."""
+    headings = browser.run("return [...document.querySelectorAll('.answer h2')].map((one) => one.textContent)")
+    workloads = list(dict.fromkeys(row["trace"] for row in rows))
+    assert len(headings) == len(workloads), headings
+    for heading, workload in zip(headings, workloads):
+        of = {row["layer"]: row for row in rows if row["trace"] == workload}
+        best = of["fifo-log"]["latency_ms"]["mean"] / of["conventional"]["latency_ms"]["mean"]
+        # What takes less time is said to be so many times as fast.
+        factor = 1 / best if best < 0.97 else best
+        for said in ["fifo-log", f"{workload} (synthetic)", f"{factor:.3g}\u00a0×", "in-place cannot keep up"]:
+            assert said in heading, f"{said} is not in: {heading}"
+        assert heading in browser.run("return document.querySelector(arguments[0]).getAttribute('aria-label')",
+                                      f"#figure-answer-{workloads.index(workload)} .chart"), "the chart does not say what it shows"
+
+
 def holds_the_numbers(browser, rows):
-    """The table has the numbers of the JSON, to the last digit; a run has all of its fields."""
+    """The table has the numbers of the JSON, to the last digit; a run has all of its fields, below its own line."""
     cells = browser.run(
         "return [...document.querySelectorAll('#runs tbody tr')].map("
         "(row) => [...row.querySelectorAll('[data-value]')].map((cell) => cell.dataset.value))")
     assert len(cells) == len(rows), f"{len(cells)} of {len(rows)} runs are in the table"
     for shown, row in zip(cells, rows):
-        for value, field in zip(shown[3:7], ["write_amplification", "rmw", "write_hit_ratio", "disk_busy_ratio"]):
+        for value, field in zip(shown[4:9], ["write_amplification", "rmw", "rmw_free", "write_hit_ratio", "disk_busy_ratio"], strict=True):
             assert float(value) == row[field], f"{row['layer']}: {field} is {row[field]}, and {value} in the page"
     browser.click("#runs tbody tr button")
     fields = browser.run(
-        "return [...document.querySelectorAll('#run tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+        "return [...document.querySelector('#runs tbody tr').nextSibling.querySelectorAll('tbody tr')]"
+        ".map((row) => [...row.children].map((cell) => cell.textContent))")
     assert dict(fields)["latency_ms.write.p999"] == json.dumps(rows[0]["latency_ms"]["write"]["p999"]), fields
+    browser.click("#runs tbody tr button")
+    assert not browser.all("#runs tr.fields"), "the fields of a run stay open"
 
 
 def filters(browser, rows):
     count = lambda: len(browser.all("#runs tbody tr"))
-    browser.run("document.querySelectorAll('.filters details').forEach((one) => { one.open = true })")
+    browser.run("document.querySelectorAll('#choose, .filters details').forEach((one) => { one.open = true })")
     browser.click("input[name=layer][value=fifo-log]")
     left = sum(row["layer"] != "fifo-log" for row in rows)
     assert count() == left, f"{count()} rows without fifo-log, of {left}"
@@ -107,8 +132,11 @@ def exports(browser, rows):
         row = by_layer[line["run"]]
         written = sum(float(line[why]) for why in row["media_write_blocks"])
         assert abs(written - row["write_amplification"]) < 1e-9, line
-    browser.click("#figure-amplification .tools button:nth-child(1)")
-    assert browser.downloaded("amplification.svg").startswith(b"<svg")
+    browser.click("#figure-series .tools button:nth-child(1)")
+    drawing = browser.downloaded("series.svg")
+    assert drawing.startswith(b"<svg") and b">fifo-log<" in drawing, "a saved chart has no legend"
+    assert "fifo-log" not in browser.text("#figure-series svg"), "the chart has a legend though the page has one"
+    assert "fifo-log" in browser.text(".legend")
     browser.click("#figure-amplification .tools button:nth-child(2)")
     assert browser.downloaded("amplification.png").startswith(b"\x89PNG")
     browser.click("#table .bar button:nth-child(2)")
@@ -132,12 +160,76 @@ def check_units(browser):
     is_quiet(browser, "the units")
 
 
+def check_maps(browser):
+    """Two maps beside each other, the first of which has something to show."""
+    page = WORK / "maps.html"
+    imbrex("compare", "hm_0", "--requests", 20000, "--layers", "in-place,fifo-log", "--capacity", "400GiB", "--html", page)
+    browser.open(page.as_uri())
+    shows_every_chart(browser, ["units"])
+    assert "fifo-log" in browser.text("#figure-units figcaption"), "the first map is of a layer that has nothing to show"
+    assert not browser.one("#figure-units-2").is_displayed()
+    browser.choose("#where label:nth-of-type(2) select", "0")
+    shows_every_chart(browser, ["units-2"])
+    left, right = (browser.one(f"#figure-{name}").rect for name in ["units", "units-2"])
+    assert left["y"] == right["y"] and left["x"] < right["x"], (left, right)
+    is_quiet(browser, "the maps")
+
+
+def check_differences(browser):
+    """Two files of results beside each other."""
+    old, new, page = WORK / "old.json", WORK / "new.json", WORK / "differences.html"
+    imbrex("compare", "hm_0", "--requests", 20000, "--layers", "conventional,fifo-log,loop-back", "--capacity", "400GiB", "--format", "json", "-o", old)
+    rows = json.loads(old.read_text())
+    rows[1]["latency_ms"]["mean"] *= 1.2
+    rows[1]["write_amplification"] *= 1.1
+    rows[0]["replay_seconds"] *= 2
+    new.write_text(json.dumps(rows))
+    imbrex("report", old, new, "-o", page)
+    browser.open(page.as_uri())
+    assert browser.text("h1").startswith("old.json and new.json"), browser.text("h1")
+    said = browser.text("#differences .finding")
+    assert said.startswith("1 of 3 runs differs; the largest: mean latency of fifo-log is 1.2\u00a0×"), said
+    cells = browser.run("return [...document.querySelectorAll('#differences tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+    assert [(row[0], row[1], row[4]) for row in cells] == [("fifo-log", "mean latency", "1.2\u00a0×"), ("fifo-log", "write amplification", "1.1\u00a0×")], cells
+    browser.click("#differences .controls button")
+    lines = list(csv.DictReader(io.StringIO(browser.downloaded("differences.csv").decode())))
+    assert float(lines[0]["new.json"]) == rows[1]["latency_ms"]["mean"], lines
+    browser.picture("differences")
+    is_quiet(browser, "the differences")
+
+
+def check_paper(browser):
+    """A page on paper: light, and no chart is larger than a sheet."""
+    browser.open((WORK / "comparison.html").as_uri())
+    browser.run("""document.documentElement.dataset.theme = "dark";
+        addEventListener("beforeprint", () => { window.printed = [document.documentElement.dataset.theme,
+            ...[...document.querySelectorAll(".chart svg")].map((one) => [one.width.baseVal.value, one.height.baseVal.value])] })""")
+    paper = browser.printed("comparison")
+    theme, *charts = browser.run("return window.printed")
+    assert theme == "light" and len(charts) >= 8, (theme, charts)
+    assert all(0 < width <= 703 and height <= 1000 for width, height in charts), f"charts do not fit on A4: {charts}"
+    assert {b"[0 0 594.95996 841.91998]", b"[0 0 841.91998 594.95996]"} == paper, f"the sheets are {paper}"
+
+
+def check_without_script(browser):
+    """What is left of a page without JavaScript: its numbers."""
+    rows = json.loads((WORK / "comparison.json").read_text())
+    with browser.without_script():
+        browser.driver.get((WORK / "comparison.html").as_uri())
+        cells = [line.text for line in browser.all("noscript tbody tr")]
+    assert len(cells) == len(rows), cells
+    for line, row in zip(cells, rows):
+        late = "cannot keep up" if row["layer"] == "in-place" else f"{row['latency_ms']['mean']:.2f}"
+        assert row["layer"] in line and late in line, line
+
+
 def check_claims(browser):
     """A folder of `reproduce` as a page."""
     folder, page = WORK / "paper", WORK / "paper.html"
     imbrex("reproduce", "zonealloy", "--requests", 200, "--seeds", 2, "--output", folder)
     imbrex("report", folder, "-o", page, "--title", "ZoneAlloy")
     browser.open(page.as_uri())
+    assert "imbrex." not in browser.run("return [...document.querySelectorAll('h1, h2, h3')].map((one) => one.textContent).join()"), "a heading is the name of a schema"
     with open(folder / "claims.csv", newline="") as file:
         claims = list(csv.DictReader(file))
     shown = lambda: len(browser.all("#claims tbody tr"))
@@ -145,7 +237,47 @@ def check_claims(browser):
     browser.choose("#claims select", "not-met")
     assert shown() == sum(claim["verdict"] == "not-met" for claim in claims)
     browser.picture("claims")
+    a_sweep_has_words(browser)
     is_quiet(browser, "the claims")
+
+
+def a_sweep_has_words(browser):
+    """Its heading says what it is, and its chart has a line for each curve."""
+    results, page = WORK / "sweep.json", WORK / "sweep.html"
+    row = {"schema": "imbrex.sweep/1", "sweep": "cache", "axis": "cache, MiB", "synthetic": True}
+    results.write_text(json.dumps([{**row, "curve": curve, "value": 2**n, "rmw": 9 - n} for curve in ["pore", "lru-cache"] for n in range(4)]))
+    imbrex("report", results, "-o", page)
+    browser.open(page.as_uri())
+    assert browser.text("h3") == "What a sweep found", browser.text("h3")
+    shows_every_chart(browser, ["sheet-sweep"])
+    assert all(said in browser.text("#figure-sheet-sweep") for said in ["rmw over cache, MiB", "pore", "lru-cache"])
+
+
+def check_accessible(browser):
+    """No rule of axe-core is broken, in the light and in the dark."""
+    axe = Path(AXE).read_text()
+    page = WORK / "broken.html"
+    page.write_text("<!DOCTYPE html><html lang=en><title>broken</title><main><h1>One</h1><img src='data:,'></main></html>")
+    browser.open(page.as_uri(), "main")
+    assert violations(browser, axe).get("image-alt"), "axe-core does not find a picture without words"
+    for name in ["comparison", "units", "differences", "paper"]:
+        browser.open((WORK / f"{name}.html").as_uri())
+        browser.run("""for (const one of document.querySelectorAll("details")) one.open = true;
+            for (const one of figures) one.ready();
+            document.querySelector("#runs tbody button")?.click()""")
+        for theme in ["light", "dark"]:
+            browser.run("document.documentElement.dataset.theme = arguments[0]", theme)
+            found = violations(browser, axe)
+            assert not found, f"{name}, {theme}: {json.dumps(found, indent=1)}"
+
+
+def violations(browser, axe):
+    """The rules that the page breaks, and where."""
+    browser.run(axe)
+    return browser.driver.execute_async_script("""
+        const done = arguments[0];
+        axe.run().then(({ violations }) => done(Object.fromEntries(violations.map(({ id, nodes }) => [id, nodes.map((one) => one.failureSummary + one.html)]))),
+            (problem) => done({ axe: [String(problem)] }))""")
 
 
 def check_many(browser):
@@ -172,7 +304,8 @@ def check_many(browser):
     size = page.stat().st_size
     assert size <= MANY_RUNS, f"{size} bytes for 400 runs"
     ready = browser.open(page.as_uri())
-    assert len(browser.all("#choose table tbody tr")) == 40
+    assert len(browser.all("#workloads table tbody tr")) == 40
+    assert len(browser.all("#answers li")) == 40 and len(browser.all(".answer")) == 1
     print(f"page check: 400 runs with series take {size / 1e6:.2f} MB; ready after {ready / 1e3:.2f} s")
     is_quiet(browser, "400 runs")
 
@@ -236,8 +369,9 @@ def refuses(address):
 
 def main():
     browser = Browser(WORK, PICTURES)
+    checks = [check_comparison, check_units, check_maps, check_differences, check_paper, check_without_script, check_claims]
     try:
-        for check in [check_comparison, check_units, check_claims, check_many, check_live]:
+        for check in [*checks, *([check_accessible] if AXE else []), check_many, check_live]:
             check(browser)
             print(f"page check: {check.__doc__.splitlines()[0]} Good.")
     finally:

@@ -71,7 +71,7 @@ impl Compare {
         drop(reading);
         let runs = story::runs(&known, &setup.options(), self.specification.jobs(), page.is_some())?;
         if let Some(page) = page {
-            page.of_runs(runs.iter().map(|told| (&told.row, &told.seen)))?;
+            page.of_told(runs.iter().map(|told| (&told.row, &told.seen, told.about())))?;
         }
         let rows: Vec<_> = runs.iter().map(|run| &run.row).collect();
         output.write(&rows, || story::shown(&runs))

@@ -16,14 +16,15 @@ pub struct ReportCommand {
     /// The page's file, which appears when it is complete
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     file: PathBuf,
-    /// What stands above it
-    #[arg(long, value_name = "TEXT", default_value = "Imbrex results")]
-    title: String,
+    /// What stands above it, instead of the names of the files
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
 }
 
 impl ReportCommand {
     pub fn run(self) -> Result<()> {
-        let mut page = Page::create(&self.file, &self.title)?;
+        let title = self.title.unwrap_or_else(|| saved::title(&self.results));
+        let mut page = Page::create(&self.file, &title)?;
         saved::add(&mut page, &self.results)?;
         page.finish()
     }

@@ -12,6 +12,7 @@ use imbrex::layers::{self, Family};
 use imbrex::replay::ReplayOptions;
 use imbrex_runs::case::{Case, Fit, named_drive};
 use imbrex_runs::chosen::Chosen;
+use imbrex_runs::page::About;
 use imbrex_runs::parallel;
 use imbrex_runs::row::Row;
 use imbrex_runs::seen::{self, Seen};
@@ -99,6 +100,8 @@ pub struct Told<'a> {
     pub row: Row,
     /// For a page, if one is wanted.
     pub seen: Seen<'a>,
+    /// Whether it is the naive layer or the best one, in a word; nothing of the baseline.
+    role: &'static str,
     name: String,
     /// The disk in words.
     disk: String,
@@ -111,14 +114,27 @@ pub fn runs<'a>(workload: &'a Known, options: &ReplayOptions, jobs: usize, is_se
         if shown.last().is_none_or(|(last, ..)| last.drive != kind.drive) {
             shown.push((kind, &BASELINE, ""));
         }
-        shown.extend([(kind, &kind.naive, "naive: "), (kind, &kind.best, "best: ")]);
+        shown.extend([(kind, &kind.naive, "naive"), (kind, &kind.best, "best")]);
     }
     let progress = Progress::new("replaying", workload.range.requests * shown.len() as u64);
     parallel::each(jobs, &shown, |(kind, variant, role)| {
         let (row, seen) = kind.replay(variant, workload, is_seen, options, &progress)?;
         let disk = format!("{}: {} of {}", kind.disk(), row.drive, row.drive_size());
-        Ok(Told { row, seen, name: format!("{role}{}", variant.name()), disk })
+        Ok(Told { row, seen, role, name: variant.name(), disk })
     })
+}
+
+impl Told<'_> {
+    /// The name behind the role.
+    fn called(&self) -> String {
+        if self.role.is_empty() { self.name.clone() } else { format!("{}: {}", self.role, self.name) }
+    }
+
+    /// What a page says of it.
+    pub fn about(&self) -> About {
+        let role = (!self.role.is_empty()).then(|| self.role.to_owned());
+        About { name: Some(self.name.clone()), role, group: Some(self.disk.clone()), ..About::default() }
+    }
 }
 
 impl Kind {
@@ -164,7 +180,7 @@ const COLUMNS: [&str; 6] = [">buffer", ">mean", ">p99", ">vs conv", ">WA", ">RMW
 
 /// The table, what to look at, and what to do next.
 pub fn shown(runs: &[Told<'_>]) -> String {
-    let named = runs.iter().map(|told| Named { row: &told.row, name: told.name.clone(), under: told.disk.clone() });
+    let named = runs.iter().map(|told| Named { row: &told.row, name: told.called(), under: told.disk.clone() });
     let named: Vec<_> = named.collect();
     let row = &runs[0].row;
     let head = format!(

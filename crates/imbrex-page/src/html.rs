@@ -8,32 +8,39 @@ use sha2::{Digest, Sha256};
 const ECHARTS: &str = include_str!("../assets/vendor/echarts.common.min.js");
 const STYLE: &str = include_str!("../assets/page/page.css");
 const BASE: &str = include_str!("../assets/page/base.js");
+const FIGURE: &str = include_str!("../assets/page/figure.js");
 const UNITS: &str = include_str!("../assets/page/units.js");
-const REPORT: [&str; 5] = [
+const REPORT: [&str; 11] = [
+    include_str!("../assets/page/axes.js"),
     include_str!("../assets/page/runs.js"),
+    include_str!("../assets/page/answer.js"),
+    include_str!("../assets/page/comparison.js"),
+    include_str!("../assets/page/differences.js"),
+    include_str!("../assets/page/legend.js"),
     include_str!("../assets/page/series.js"),
     UNITS,
     include_str!("../assets/page/sheets.js"),
+    include_str!("../assets/page/numbers.js"),
     include_str!("../assets/page/report.js"),
 ];
 
-/// A report of `data`, which is compressed.
-pub(crate) fn report(title: &str, constants: &str, data: &[u8]) -> String {
-    let script = format!("\"use strict\";\n{constants}{BASE}{}", REPORT.concat());
+/// A report of `data`, which is compressed, and `table`, which is for browsers without JavaScript.
+pub(crate) fn report(title: &str, constants: &str, data: &[u8], table: &str) -> String {
+    let script = format!("\"use strict\";\n{constants}{BASE}{FIGURE}{}", REPORT.concat());
     let data =
         format!("<script type=\"application/octet-stream\" id=\"data\">{}</script>", BASE64_STANDARD.encode(data));
-    page(title, &script, &data, "connect-src 'none'")
+    page(title, &script, &data, table, "connect-src 'none'")
 }
 
 /// The page of a volume that is served, which asks the server that it comes from how the volume stands.
 #[must_use]
 pub fn live() -> String {
-    let script = format!("\"use strict\";\n{BASE}{UNITS}{}", include_str!("../assets/page/live.js"));
-    page("Imbrex volume", &script, "", "connect-src 'self'")
+    let script = format!("\"use strict\";\n{BASE}{FIGURE}{UNITS}{}", include_str!("../assets/page/live.js"));
+    page("Imbrex volume", &script, "", "", "connect-src 'self'")
 }
 
-/// A page of one script, which finds `data` in it and connects to what `connects` says.
-fn page(title: &str, script: &str, data: &str, connects: &str) -> String {
+/// A page of one script, which finds `data` in it and connects to what `connects` says. Without JavaScript it shows `table`.
+fn page(title: &str, script: &str, data: &str, table: &str, connects: &str) -> String {
     let [library, script] = [ECHARTS, script].map(without_ends);
     let policy = format!(
         "default-src 'none'; script-src {} {}; style-src {}; img-src data:; {connects}; base-uri 'none'; form-action 'none'",
@@ -45,9 +52,9 @@ fn page(title: &str, script: &str, data: &str, connects: &str) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#main\">To the content</a>\n<main id=\"main\"><p>Reading the data.</p>\
-         <noscript>This page needs JavaScript to draw its charts.</noscript></main>\n{data}\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{0}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#main\">To the content</a>\n<main id=\"main\"><noscript><h1>{0}</h1>\
+         <p>This page needs JavaScript to draw its charts.</p>{table}</noscript></main>\n{data}\n\
          <script>{library}</script>\n<script>{script}</script>\n</body>\n</html>\n",
         escaped(title)
     )
@@ -63,7 +70,7 @@ fn without_ends(script: &str) -> String {
     script.replace("</script", "<\\/script")
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -73,13 +80,13 @@ mod tests {
 
     #[test]
     fn a_title_is_text() {
-        let page = report("<b>\"&", "", b"");
+        let page = report("<b>\"&", "", b"", "");
         assert!(page.contains("<title>&lt;b&gt;&quot;&amp;</title>"));
     }
 
     #[test]
     fn nothing_ends_a_script_but_its_end() {
         assert_eq!(without_ends("'</script>'"), "'<\\/script>'");
-        assert_eq!(report("", "", b"").matches("</script").count(), 3, "data, library, script");
+        assert_eq!(report("", "", b"", "").matches("</script").count(), 3, "data, library, script");
     }
 }

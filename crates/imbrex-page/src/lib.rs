@@ -7,8 +7,9 @@
 mod html;
 mod report;
 mod rows;
+mod table;
 mod units;
 
 pub use html::live;
-pub use report::{Report, Row};
+pub use report::{About, Report, Row};
 pub use rows::RowError;

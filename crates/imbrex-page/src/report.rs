@@ -4,10 +4,11 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::rows::{self, Kind, RowError};
-use crate::{html, units};
+use crate::{html, table, units};
 
 /// A row of results as the program writes it, see docs/json.md.
 pub type Row = Value;
@@ -21,11 +22,31 @@ pub struct Report {
     program: String,
     quantiles: Vec<f64>,
     runs: Vec<Row>,
+    /// What is told of each run beside its row.
+    about: Vec<About>,
+    source: Option<String>,
     series: Vec<Part>,
     units: Vec<Part>,
     drawn: Vec<Value>,
     claims: Vec<Row>,
     others: Vec<Row>,
+}
+
+/// What a page says of a run beside its row; all of it may be left out.
+#[derive(Clone, Default, Serialize)]
+pub struct About {
+    /// The file that it was read from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What it is called, where that is not its layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it stands for among the runs of its group, in a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The heading that it stands under, where that is not its drive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
 }
 
 /// Rows about one run, which is known by its place or looked for by what the rows say of it.
@@ -44,6 +65,18 @@ impl Report {
     /// Says which command made the results.
     pub fn made_by(&mut self, command: String) {
         self.command = Some(command);
+    }
+
+    /// Says which file the runs come from that are added from now on. Runs of two files are held against each other.
+    pub fn read_from(&mut self, source: String) {
+        self.source = Some(source);
+    }
+
+    /// Says something of the run that was added last.
+    pub fn tell(&mut self, about: About) {
+        if let Some(last) = self.about.last_mut() {
+            *last = about;
+        }
     }
 
     /// How many runs there are so far.
@@ -70,7 +103,10 @@ impl Report {
             let kind = rows::kind(&row)?;
             let follows = last.replace((kind, row["trace"].clone(), row["layer"].clone()));
             let parts = match kind {
-                Kind::Run => &mut self.runs,
+                Kind::Run => {
+                    self.about.push(About { source: self.source.clone(), ..About::default() });
+                    &mut self.runs
+                }
                 Kind::Claim => &mut self.claims,
                 Kind::Other => &mut self.others,
                 Kind::Window => in_part(&mut self.series, follows != last, run),
@@ -96,7 +132,8 @@ impl Report {
         let data = self.data().to_string();
         let packed = packed.write_all(data.as_bytes()).and_then(|()| packed.finish());
         let packed = packed.expect("memory takes what is written to it");
-        html::report(&self.title, &format!("const QUANTILES = {};\n", json!(self.quantiles)), &packed)
+        let constants = format!("const QUANTILES = {};\n", json!(self.quantiles));
+        html::report(&self.title, &constants, &packed, &table::of_runs(&self.runs))
     }
 
     fn data(&self) -> Value {
@@ -110,6 +147,7 @@ impl Report {
             "command": self.command,
             "program": self.program,
             "runs": self.runs,
+            "about": self.about,
             "series": self.series.iter().map(series).collect::<Vec<_>>(),
             "units": self.drawn.iter().cloned().chain(self.units.iter().map(units)).collect::<Vec<_>>(),
             "claims": self.claims,
@@ -182,6 +220,17 @@ mod tests {
         assert_eq!(data["series"][1]["run"], Value::Null, "it may be either");
         report.add_of(vec![window("b", 1.0)], Some(2)).expect("a series");
         assert_eq!(report.data()["series"][2]["run"], json!(2));
+    }
+
+    #[test]
+    fn runs_say_where_they_come_from_and_what_they_are_called() {
+        let mut report = Report::new("", "", &[]);
+        report.add(vec![run("a")]).expect("a run");
+        report.tell(About { role: Some("best".to_owned()), ..About::default() });
+        report.read_from("b.json".to_owned());
+        report.add(vec![run("b"), run("c")]).expect("runs");
+        let told = json!([{ "role": "best" }, { "source": "b.json" }, { "source": "b.json" }]);
+        assert_eq!(report.data()["about"], told);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, Result, anyhow};
 use clap::Args;
 use imbrex::replay::QUANTILES;
+pub use imbrex_page::About;
 use imbrex_page::Report;
 use imbrex_terminal::new_file::NewFile;
 use serde::Serialize;
@@ -62,20 +63,22 @@ impl Page {
     /// # Errors
     /// When they are no rows of results.
     pub fn add(&mut self, rows: &[impl Serialize]) -> Result<()> {
-        self.add_values(values(rows)?)
+        self.report.add(values(rows)?).map_err(Error::msg)
     }
 
-    /// Adds rows that were read.
+    /// Adds rows that were read from a file, which is called `source`.
     ///
     /// # Errors
     /// When they are no rows of results.
-    pub fn add_values(&mut self, rows: Vec<Value>) -> Result<()> {
+    pub fn add_read(&mut self, source: String, rows: Vec<Value>) -> Result<()> {
+        self.report.read_from(source);
         self.report.add(rows).map_err(Error::msg)
     }
 
     /// Adds a run, and what was seen of it.
-    fn add_run(&mut self, row: &Row, seen: &Seen<'_>) -> Result<()> {
+    fn add_run(&mut self, row: &Row, seen: &Seen<'_>, about: About) -> Result<()> {
         self.add(&[row])?;
+        self.report.tell(about);
         let run = Some(self.report.runs() - 1);
         self.report.add_of(seen.windows()?, run).map_err(Error::msg)?;
         seen.units().into_iter().for_each(|units| self.report.add_units(units, run));
@@ -86,9 +89,17 @@ impl Page {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn of_runs<'a>(mut self, runs: impl Iterator<Item = (&'a Row, &'a Seen<'a>)>) -> Result<()> {
-        for (row, seen) in runs {
-            self.add_run(row, seen)?;
+    pub fn of_runs<'a>(self, runs: impl Iterator<Item = (&'a Row, &'a Seen<'a>)>) -> Result<()> {
+        self.of_told(runs.map(|(row, seen)| (row, seen, About::default())))
+    }
+
+    /// Shows these runs, and what is told of each, and writes the file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn of_told<'a>(mut self, runs: impl Iterator<Item = (&'a Row, &'a Seen<'a>, About)>) -> Result<()> {
+        for (row, seen, about) in runs {
+            self.add_run(row, seen, about)?;
         }
         self.finish()
     }

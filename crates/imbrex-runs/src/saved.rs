@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
+use imbrex_terminal::names::Names;
 use serde_json::{Map, Value};
 
 use crate::page::Page;
@@ -13,11 +14,34 @@ use crate::page::Page;
 /// # Errors
 /// When one of them holds no results.
 pub fn add(page: &mut Page, results: &[PathBuf]) -> Result<()> {
-    for path in files(results)? {
+    let files = files(results)?;
+    let shown: Vec<_> = files.iter().map(|path| path.to_string_lossy()).collect();
+    let names = Names::of(shown.iter().map(|path| &**path));
+    for (path, shown) in files.iter().zip(&shown) {
+        let add = |rows| page.add_read(names.name(shown).to_owned(), rows);
         // In one message, which says what is wrong with the file too.
-        rows(&path).and_then(|rows| page.add_values(rows)).map_err(|e| anyhow!("{}: {e:#}", path.display()))?;
+        rows(path).and_then(add).map_err(|e| anyhow!("{}: {e:#}", path.display()))?;
     }
     Ok(())
+}
+
+/// What a page of these files and folders is called: by the names of them, if they are few.
+#[must_use]
+pub fn title(results: &[PathBuf]) -> String {
+    let shown: Vec<_> = results.iter().map(|path| path.to_string_lossy()).collect();
+    let names = Names::of(shown.iter().map(|path| &**path));
+    match shown.as_slice() {
+        [all @ .., last] if all.len() < 3 => {
+            let all: Vec<_> = all.iter().map(|path| names.name(path)).collect();
+            if all.is_empty() {
+                names.name(last).to_owned()
+            } else {
+                format!("{} and {}", all.join(", "), names.name(last))
+            }
+        }
+        [first, others @ ..] => format!("{} and {} other files", names.name(first), others.len()),
+        [] => String::new(),
+    }
 }
 
 /// The files that were named, and those of the folders that were, in the order of their names.
@@ -103,6 +127,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_page_of_files_is_named_by_them() {
+        let of = |paths: &[&str]| title(&paths.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(of(&["results/a.json"]), "a.json");
+        assert_eq!(of(&["old/a.json", "new/a.json", "b.csv"]), "old/a.json, new/a.json and b.csv");
+        assert_eq!(of(&["a", "b", "c", "d", "e"]), "a and 4 other files");
+    }
 
     #[test]
     fn rows_of_csv_are_those_of_json() {

@@ -1,16 +1,19 @@
-// Runs beside each other: which are shown, how they are called, and their charts.
+// Runs: which are shown, how they are called, and what each is held against.
 
 const REASONS = ["host", "collect", "destage", "swap", "migrate", "neighbour", "pad", "metadata", "promote"];
 const METRICS = [
+  ["ratio", "mean over conventional", (run, runs) => runs.ratio(run), times],
   ["mean", "mean latency", (run) => latencyOf(run, "mean"), time],
   ["p99", "p99 latency", (run) => latencyOf(run, "p99"), time],
   ["p999", "p99.9 latency", (run) => latencyOf(run, "p999"), time],
   ["wa", "write amplification", (run) => run.write_amplification, number],
   ["rmw", "rewrites (RMW)", (run) => run.rmw, count],
+  ["appends", "appends (RMW-free)", (run) => run.rmw_free, count],
   ["hits", "write hits", (run) => run.write_hit_ratio, percent],
   ["busy", "disk busy", (run) => run.disk_busy_ratio, percent],
-  ["speed", "replayed blocks/s", (run) => run.blocks_per_second, count],
 ];
+/** Those that a run has no number for if it cannot keep up. */
+const OF_LATENCY = ["ratio", "mean", "p99", "p999"];
 
 /** How many times the arrivals' time a run took that cannot keep up with them, else nothing. */
 function behind(run) {
@@ -24,49 +27,18 @@ function latencyOf(run, which, kind) {
   return (kind ? run.latency_ms[kind] : run.latency_ms)?.[which] ?? null;
 }
 
-const workloadOf = (run) => run.trace.split("/").pop() + (run.synthetic ? " (synthetic)" : "");
-const driveOf = (run) => `${run.drive}, ${bytes(run.drive_blocks * run.block_bytes)}`;
-
-/** The runs of the page, by workload, and each one's name among those of its workload. */
-class Runs {
-  constructor(rows) {
-    this.all = rows;
-    this.shown = rows;
-    this.names = new Map();
-    for (const group of Map.groupBy(rows, workloadOf).values()) this.call(group);
-  }
-
-  /** A name is the layer, and as much more as tells the runs of a workload apart. */
-  call(group) {
-    const parts = [
-      (run) => run.layer,
-      (run) => run.drive,
-      (run) => (Object.keys(run.config ?? {}).length ? flat(run.config).map(([key, value]) => `${key}=${value}`).join(" ") : "defaults"),
-      (run) => driveOf(run),
-      (run) => bytes(run.buffer_blocks * run.block_bytes),
-      (run) => `seed ${run.seed}`,
-    ];
-    const layers = new Set(group.map((run) => run.layer)).size === group.length;
-    const drives = new Set(group.map((run) => run.drive)).size > 1;
-    const used = [parts[0], ...(drives ? [parts[1]] : [])];
-    for (const part of layers ? [] : parts.slice(2)) {
-      const name = (run) => used.map((one) => one(run)).join(", ");
-      if (new Set(group.map(name)).size === group.length) break;
-      if (new Set(group.map(part)).size > 1) used.push(part);
-    }
-    const taken = new Map();
-    for (const run of group) {
-      const name = used.map((part) => part(run)).join(", ");
-      const nth = (taken.get(name) ?? 0) + 1;
-      taken.set(name, nth);
-      this.names.set(run, nth > 1 ? `${name} (${nth})` : name);
-    }
-  }
-
-  name(run) { return this.names.get(run); }
-  workloads() { return [...new Set(this.shown.map(workloadOf))]; }
-  of(workload) { return this.shown.filter((run) => workloadOf(run) === workload); }
+/** A number of a run as it is shown, or that the run is late. */
+function shownOf(run, [key, , value, shown], runs) {
+  if (OF_LATENCY.includes(key) && behind(run)) return `late (${times(behind(run))})`;
+  const one = value(run, runs);
+  return one === null || one === undefined ? "–" : shown(one);
 }
+
+const workloadOf = (run) => run.trace.split("/").pop() + (run.synthetic ? " (synthetic)" : "");
+const sizeOf = (run) => bytes(run.drive_blocks * run.block_bytes);
+const driveOf = (run) => `${run.drive}, ${sizeOf(run)}`;
+const perThousand = (run, events) => (run.requests ? (1000 * events) / run.requests : 0);
+const isSameDisk = (a, b) => a.drive === b.drive && a.drive_blocks === b.drive_blocks && a.block_bytes === b.block_bytes;
 
 /** Fields of all levels, named as in CSV. */
 function flat(value, name = "") {
@@ -74,120 +46,100 @@ function flat(value, name = "") {
   return Object.entries(value).flatMap(([key, inner]) => flat(inner, name ? `${name}.${key}` : key));
 }
 
-const POINTS = [["p50", "p50"], ["p95", "p95"], ["p99", "p99"], ["p999", "p99.9"], ["max", "longest"], ["mean", "mean"]];
+const settingsOf = (run) => flat(run.config ?? {}).filter(([key]) => key).map(([key, value]) => `${key}=${value}`).join(" ") || "defaults";
 
-function latencyChart(runs, of) {
-  return () => {
-    const [shown, kind] = of();
-    const names = shown.map((run) => (behind(run) ? `${runs.name(run)}\ncannot keep up: ${number(behind(run))} ×` : runs.name(run)));
-    const value = (run, which) => latencyOf(run, which, kind) || null;
-    if (!shown.some((run) => value(run, "mean"))) return null;
-    const series = POINTS.map(([which, label], at) => ({
-      name: label, type: "scatter", symbol: symbol(at), symbolSize: which === "mean" ? 13 : 10,
-      itemStyle: { color: colour(at) }, data: shown.flatMap((run, row) => (value(run, which) ? [[value(run, which), row]] : [])),
-    }));
-    return {
-      option: {
-        legend: {}, grid: { left: 8, right: 24, top: 36, bottom: 8, containLabel: true },
-        tooltip: { trigger: "item", formatter: (dot) => `${runs.name(shown[dot.value[1]])}\n${dot.seriesName}: ${time(dot.value[0])}` },
-        xAxis: { type: "log", axisLabel: { formatter: time } },
-        yAxis: { type: "category", data: names, inverse: true, axisLabel: { width: 190, overflow: "break", lineHeight: 14 }, splitLine: { show: true } },
-        series,
-      },
-      height: 90 + 38 * shown.length,
-      says: "Arrival to completion, on a logarithmic axis. A layer that cannot keep up with the arrivals has no latency worth a name.",
-      columns: ["run", ...POINTS.map(([, label]) => `${label} (ms)`)],
-      rows: shown.map((run) => [runs.name(run), ...POINTS.map(([which]) => value(run, which))]),
-    };
-  };
-}
+/** The runs of the page, by workload, what is told about each beside its row, and its name among the others. */
+class Runs {
+  constructor(rows, about) {
+    this.all = rows;
+    this.shown = rows;
+    this.yardsticks = new Map();
+    this.about = new Map(rows.map((run, at) => [run, about[at]]));
+    const named = (groups, parts) => new Map([...groups.values()].flatMap((group) => this.call(group, parts)));
+    const alike = [(run) => this.about.get(run).source, settingsOf, (run) => bytes(run.buffer_blocks * run.block_bytes), (run) => `seed ${run.seed}`];
+    const layer = (run) => this.about.get(run).name ?? run.layer;
+    /** Among all runs of the workload, and among those on its disk, which are named below a heading that names the disk. */
+    this.names = named(Map.groupBy(rows, workloadOf), [layer, (run) => run.drive, sizeOf, ...alike]);
+    this.shortNames = named(Map.groupBy(rows, (run) => `${workloadOf(run)} ${this.diskOf(run)}`), [(run) => this.roleOf(run) + layer(run), ...alike]);
+  }
 
-function cdfChart(runs, of) {
-  return () => {
-    const [shown, kind] = of();
-    const quantiles = (run) => (run.options.untimed || behind(run) ? [] : ((kind ? run.latency_ms[kind] : run.latency_ms).quantiles ?? []));
-    const has = shown.filter((run) => quantiles(run).some((ms) => ms > 0));
-    if (!has.length) return null;
-    const points = (run) => quantiles(run).map((ms, at) => [Math.max(ms, 1e-4), QUANTILES[at]]);
-    return {
-      option: {
-        legend: {}, grid: { left: 8, right: 24, top: 36, bottom: 24, containLabel: true },
-        tooltip: { trigger: "item", formatter: (dot) => `${dot.seriesName}\n${percent(dot.value[1])} within ${time(dot.value[0])}` },
-        xAxis: { type: "log", axisLabel: { formatter: time } },
-        yAxis: { type: "value", min: 0, max: 1, axisLabel: { formatter: percent } },
-        series: has.map((run, at) => ({
-          name: runs.name(run), type: "line", symbol: symbol(at), symbolSize: 5, itemStyle: { color: colour(at) },
-          lineStyle: { width: 2, type: at < COLOURS.length ? "solid" : "dashed" }, data: points(run),
-        })),
-      },
-      says: "The part of the requests that took no longer than this.",
-      columns: ["run", "part", "latency (ms)"],
-      rows: has.flatMap((run) => quantiles(run).map((ms, at) => [runs.name(run), QUANTILES[at], ms])),
-    };
-  };
-}
-
-function stackedBars(names, parts, { label, says, columns }) {
-  const some = parts.filter((part) => part.values.some((value) => value > 0));
-  if (!some.length) return null;
-  return {
-    option: {
-      legend: {}, grid: { left: 8, right: 40, top: 36, bottom: 8, containLabel: true },
-      tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, valueFormatter: number },
-      xAxis: { type: "value", name: label, nameLocation: "middle", nameGap: 26, axisLabel: { formatter: number } },
-      yAxis: { type: "category", data: names, inverse: true, axisLabel: { width: 190, overflow: "break", lineHeight: 14 } },
-      series: some.map((part) => ({
-        name: part.name, type: "bar", stack: "all", barMaxWidth: 22, itemStyle: { color: colour(part.at) }, data: part.values,
-      })),
-    },
-    height: 100 + 34 * names.length, says, columns,
-    rows: names.map((name, row) => [name, ...parts.map((part) => part.values[row])]),
-  };
-}
-
-function amplificationChart(runs, of) {
-  return () => {
-    const [shown] = of();
-    const part = (run, why) => (run.host_write_blocks ? run.media_write_blocks[why] / run.host_write_blocks : 0);
-    const parts = REASONS.map((name, at) => ({ name, at, values: shown.map((run) => part(run, name)) }));
-    return stackedBars(shown.map((run) => runs.name(run)), parts, {
-      label: "blocks written to the media for each that the host wrote", says: "By the reason of the write; all parts together are the write amplification. Leave runs out above to see small ones beside large ones.",
-      columns: ["run", ...REASONS],
+  /** A name is the first part, and as many more as tell the runs of a group apart. */
+  call(group, [first, ...rest]) {
+    const used = [first];
+    const name = (run) => used.map((part) => part(run)).join(", ");
+    for (const part of rest) {
+      if (new Set(group.map(name)).size === group.length) break;
+      if (new Set(group.map(part)).size > 1) used.push(part);
+    }
+    const taken = new Map();
+    return group.map((run) => {
+      const nth = (taken.get(name(run)) ?? 0) + 1;
+      taken.set(name(run), nth);
+      return [run, nth > 1 ? `${name(run)} (${nth})` : name(run)];
     });
-  };
-}
+  }
 
-function eventsChart(runs, of) {
-  const kinds = [["rmw", "rewritten (RMW)"], ["rmw_free", "appended to (RMW-free)"]];
-  return () => {
-    const [shown] = of();
-    const parts = kinds.map(([field, name], at) => ({ name, at: at ? 2 : 5, values: shown.map((run) => run[field]) }));
-    return stackedBars(shown.map((run) => runs.name(run)), parts, {
-      label: "zones, bands or tracks", says: "", columns: ["run", ...kinds.map(([, name]) => name)],
-    });
-  };
-}
+  name(run) { return this.names.get(run); }
+  roleOf(run) { const { role } = this.about.get(run); return role ? `${role}: ` : ""; }
+  /** The disk as a heading: in the words of who made the page, or its name and size. */
+  diskOf(run) { return this.about.get(run).group ?? driveOf(run); }
+  /** The files that the runs come from. */
+  sources() { return [...new Set(this.all.map((run) => this.about.get(run).source))].filter(Boolean); }
+  workloads() { return [...new Set(this.shown.map(workloadOf))]; }
+  of(workload) { return this.shown.filter((run) => workloadOf(run) === workload); }
 
-/** Workloads in rows and runs in columns, as far as there are several workloads. Choosing one shows its charts. */
-function overview(runs, state, choose) {
-  const box = element("div", { class: "scroll" });
-  const fill = () => {
-    const [, , value, shown] = METRICS.find(([key]) => key === state.metric);
-    const workloads = runs.workloads();
-    const names = [...new Set(runs.shown.map((run) => runs.name(run)))].slice(0, 60);
-    const rows = workloads.map((workload) => {
-      const by = new Map(runs.of(workload).map((run) => [runs.name(run), run]));
-      const cells = names.map((name) => {
-        const run = by.get(name);
-        if (!run) return element("td", {}, "");
-        return element("td", {}, behind(run) && state.metric.match(/^(mean|p99)/) ? `late ${number(behind(run))} ×` : shown(value(run)));
-      });
-      const pick = element("button", { type: "button", onclick: () => choose(workload) }, workload);
-      return element("tr", { class: workload === state.workload ? "chosen" : null }, element("th", { scope: "row" }, pick), cells);
-    });
-    const head = ["workload", ...names].map((name, at) => element("th", { scope: "col", class: at ? "number" : null }, name));
-    box.replaceChildren(element("table", { class: "matrix" }, element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)));
-  };
-  const metric = choice("Show", METRICS.map(([key, label]) => [key, label]), (key) => { state.metric = key; fill(); });
-  return { node: element("div", {}, element("div", { class: "bar controls" }, metric.node), box), fill };
+  /**
+   * The conventional disk that a run is held against: of the same size and file if there is one, else of the same size,
+   * else of the same drive, else any of its workload.
+   */
+  yardstick(run) {
+    if (!this.yardsticks.has(run)) this.yardsticks.set(run, this.nearest(run));
+    return this.yardsticks.get(run);
+  }
+
+  nearest(run) {
+    // How much larger one disk is than the other counts less than all the rest.
+    const apart = (other) => Math.abs(Math.log(run.drive_blocks / other.drive_blocks));
+    const near = (other) => 4 * isSameDisk(run, other) + 2 * (run.drive === other.drive)
+      + (this.about.get(run).source === this.about.get(other).source) - apart(other) / 100;
+    const all = this.all.filter((other) => other.layer === "conventional" && workloadOf(other) === workloadOf(run) && latencyOf(other, "mean") > 0);
+    return all.reduce((best, other) => (best && near(best) >= near(other) ? best : other), null);
+  }
+
+  /** The mean latency over that of the conventional disk; nothing without the one or the other. */
+  ratio(run) {
+    const yardstick = this.yardstick(run);
+    const mean = latencyOf(run, "mean");
+    return yardstick && mean !== null ? mean / latencyOf(yardstick, "mean") : null;
+  }
+
+  /** How well a run did, the less the better: those that cannot keep up come last, the latest of them at the end. */
+  rank(run) {
+    return behind(run) ? 1e9 * behind(run) : (latencyOf(run, "mean") || run.write_amplification);
+  }
+
+  /** Lines of a chart: the runs of a workload below a heading for each disk, each in order of its rank, conventional first. */
+  lines(workload) {
+    const groups = Map.groupBy(this.of(workload), (run) => this.diskOf(this.besides(run)));
+    const first = (run) => (run.layer === "conventional" ? 0 : 1);
+    return [...groups].flatMap(([disk, runs]) => [
+      ...(groups.size > 1 || this.about.get(runs[0]).group ? [{ heading: this.heading(disk, runs) }] : []),
+      ...runs.toSorted((a, b) => first(a) - first(b) || this.rank(a) - this.rank(b))
+        .map((run) => ({ run, name: this.shortNames.get(run), full: this.name(run) })),
+    ]);
+  }
+
+  /** The run with which it shares a heading: the one that it is held against, if only the sizes differ, else itself. */
+  besides(run) {
+    const yardstick = this.yardstick(run);
+    return yardstick?.drive === run.drive && !this.about.get(run).group ? yardstick : run;
+  }
+
+  /** The disk of a group, and against which other one its runs are held. */
+  heading(disk, runs) {
+    const sizes = [...new Set(runs.filter((run) => this.diskOf(run) !== disk).map(sizeOf))];
+    const yardstick = this.yardstick(runs[0]);
+    if (yardstick && yardstick.drive !== runs[0].drive) return `${disk}, over conventional on ${driveOf(yardstick)}`;
+    return sizes.length ? `${disk}, and its layers on ${listed(sizes)}` : disk;
+  }
 }
