@@ -13,6 +13,11 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
 
+def sheets(pdf: bytes) -> set[bytes]:
+    """The sizes of the sheets of a PDF."""
+    return set(re.findall(rb"/MediaBox (\[[^]]*\])", pdf))
+
+
 class Browser:
     """Chromium on pages that may ask nobody for anything, or only `allowed`."""
 
@@ -90,7 +95,7 @@ class Browser:
         answer = self.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
         content = base64.b64decode(answer["data"])
         (self.pictures / f"{name}.pdf").write_bytes(content)
-        return set(re.findall(rb"/MediaBox (\[[^]]*\])", content))
+        return sheets(content)
 
     @contextmanager
     def without_script(self):

@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from browser import Browser
+from browser import Browser, sheets
 
 IMBREX, WORK, PICTURES, AXE = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
 ONE_RUN, MANY_RUNS = 1_500_000, 4_000_000
@@ -209,6 +209,8 @@ def check_paper(browser):
     assert theme == "light" and len(charts) >= 8, (theme, charts)
     assert all(0 < width <= 703 and height <= 1000 for width, height in charts), f"charts do not fit on A4: {charts}"
     assert {b"[0 0 594.95996 841.91998]", b"[0 0 841.91998 594.95996]"} == paper, f"the sheets are {paper}"
+    imbrex("report", WORK / "comparison.json", "-o", WORK / "comparison.pdf")
+    assert sheets((WORK / "comparison.pdf").read_bytes()) == paper, "the program prints other sheets"
 
 
 def check_without_script(browser):

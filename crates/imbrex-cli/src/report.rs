@@ -13,7 +13,7 @@ pub struct ReportCommand {
     /// Files that --format json, --series or --bands wrote, or folders with such files, as `reproduce` makes them
     #[arg(required = true, value_name = "RESULTS")]
     results: Vec<PathBuf>,
-    /// The page's file, which appears when it is complete
+    /// The page's file, which appears when it is complete; as PDF if it ends in .pdf, where a browser is there to print it
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     file: PathBuf,
     /// What stands above it, instead of the names of the files
@@ -24,7 +24,7 @@ pub struct ReportCommand {
 impl ReportCommand {
     pub fn run(self) -> Result<()> {
         let title = self.title.unwrap_or_else(|| saved::title(&self.results));
-        let mut page = Page::create(&self.file, &title)?;
+        let mut page = Page::at(&self.file, &title)?;
         saved::add(&mut page, &self.results)?;
         page.finish()
     }

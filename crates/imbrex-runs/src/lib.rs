@@ -18,6 +18,7 @@ pub mod moment;
 pub mod notes;
 pub mod page;
 pub mod parallel;
+mod pdf;
 pub mod plan;
 pub mod row;
 pub mod run;

@@ -10,9 +10,11 @@ use imbrex::replay::QUANTILES;
 pub use imbrex_page::About;
 use imbrex_page::Report;
 use imbrex_terminal::new_file::NewFile;
+use imbrex_terminal::output::ending;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::pdf::Browser;
 use crate::row::Row;
 use crate::seen::Seen;
 
@@ -22,11 +24,15 @@ pub struct PageArgument {
     /// Write a page to FILE that shows the results, with what happened over time and what lay where
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Write that page to FILE as PDF, printed by a browser: Chromium, or one like it that IMBREX_BROWSER names
+    #[arg(long, value_name = "FILE")]
+    pdf: Option<PathBuf>,
 }
 
 /// A page that is being made.
 pub struct Page {
-    file: NewFile,
+    html: Option<NewFile>,
+    pdf: Option<(Browser, NewFile)>,
     report: Report,
 }
 
@@ -34,28 +40,37 @@ impl PageArgument {
     /// Whether one is.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
-        self.html.is_some()
+        self.html.is_some() || self.pdf.is_some()
     }
 
     /// Begins the page, if it is wanted.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When a file cannot be written, or no browser is there to print one.
     pub fn open(&self, title: &str) -> Result<Option<Page>> {
-        self.html.as_deref().map(|path| Page::create(path, title)).transpose()
+        self.is_wanted().then(|| Page::create(self.html.as_deref(), self.pdf.as_deref(), title)).transpose()
     }
 }
 
 impl Page {
-    /// Begins a page of this title at `path`.
+    /// Begins a page of this title at `path`, as PDF if that is its ending.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn create(path: &Path, title: &str) -> Result<Self> {
+    /// When the file cannot be written, or no browser is there to print it.
+    pub fn at(path: &Path, title: &str) -> Result<Self> {
+        match ending(path) {
+            Some("pdf") => Self::create(None, Some(path), title),
+            _ => Self::create(Some(path), None, title),
+        }
+    }
+
+    fn create(html: Option<&Path>, pdf: Option<&Path>, title: &str) -> Result<Self> {
         let program = concat!("imbrex ", env!("CARGO_PKG_VERSION"));
         let mut report = Report::new(title, program, &QUANTILES);
         report.made_by(command());
-        Ok(Self { file: NewFile::create(path)?, report })
+        let browser = pdf.map(|_| Browser::find()).transpose()?;
+        let [html, pdf] = [html, pdf].map(|path| path.map(NewFile::create).transpose());
+        Ok(Self { html: html?, pdf: browser.zip(pdf?), report })
     }
 
     /// Adds rows as they are written in JSON.
@@ -107,12 +122,18 @@ impl Page {
     /// Writes and completes the file.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn finish(mut self) -> Result<()> {
+    /// When a file cannot be written, or the browser does not print.
+    pub fn finish(self) -> Result<()> {
         let page = self.report.html();
-        self.file.write_all(page.as_bytes()).map_err(|cause| anyhow!("cannot write the page: {cause}"))?;
-        self.file.finish()
+        let printed = self.pdf.map(|(browser, file)| Ok::<_, Error>((browser.print(&page)?, file))).transpose()?;
+        self.html.map_or(Ok(()), |file| complete(file, page.as_bytes()))?;
+        printed.map_or(Ok(()), |(content, file)| complete(file, &content))
     }
+}
+
+fn complete(mut file: NewFile, content: &[u8]) -> Result<()> {
+    file.write_all(content).map_err(|cause| anyhow!("cannot write the page: {cause}"))?;
+    file.finish()
 }
 
 /// What was typed, as a shell would read it again.
