@@ -45,13 +45,10 @@ pub fn missing(plan: &Plan<'_>, rows: &[&Row]) -> Result<Vec<(usize, Case)>> {
 /// Puts runs on the same disk beside each other, its conventional layer first, and leaves out a conventional disk that no
 /// layer is held against if others came in its place.
 pub fn arranged<T>(mut runs: Vec<(Row, T)>, has_more: bool) -> Vec<(Row, T)> {
-    let disks: Vec<_> = runs.iter().map(|(row, _)| (row.trace.clone(), row.on_drive())).collect();
-    let of = |row: &Row| disks.iter().position(|(trace, drive)| (trace, drive) == (&row.trace, &row.on_drive()));
-    let is_alone =
-        |row: &Row| disks.iter().filter(|(trace, drive)| (trace, drive) == (&row.trace, &row.on_drive())).count() == 1;
-    let traces: Vec<_> = runs.iter().map(|(row, _)| row.trace.clone()).collect();
-    let of_trace = |row: &Row| traces.iter().position(|trace| *trace == row.trace);
+    let disk = |row: &Row| (row.trace.clone(), row.on_drive());
+    let disks: Vec<_> = runs.iter().map(|(row, _)| disk(row)).collect();
+    let is_alone = |row: &Row| disks.iter().filter(|other| **other == disk(row)).count() == 1;
     runs.retain(|(row, _)| !(has_more && row.layer == BASELINE && is_alone(row)));
-    runs.sort_by_key(|(row, _)| (of_trace(row), of(row), row.layer != BASELINE));
+    runs.sort_by_key(|(row, _)| (disks.iter().position(|other| *other == disk(row)), row.layer != BASELINE));
     runs
 }

@@ -117,20 +117,13 @@ impl List {
     }
 }
 
-/// Writes what is `named`, or everything if nothing is, as `table` shows it.
-fn write<T: Serialize>(
-    output: Output,
-    mut rows: Vec<T>,
-    (kind, named): (&str, &[String]),
-    name: impl Fn(&T) -> &str,
-    table: impl FnOnce(&[T]) -> String,
-) -> Result<()> {
-    if let Some(unknown) = named.iter().find(|wanted| !rows.iter().any(|row| name(row) == wanted.as_str())) {
-        let known: Vec<_> = rows.iter().map(&name).collect();
+/// Those of `all` things of a kind that are `named`, or all if none are.
+fn chosen<T>(all: Vec<T>, kind: &str, named: &[String], name: impl Fn(&T) -> &str) -> Result<Vec<T>> {
+    if let Some(unknown) = named.iter().find(|wanted| !all.iter().any(|one| name(one) == wanted.as_str())) {
+        let known: Vec<_> = all.iter().map(&name).collect();
         bail!("there is no {kind} '{unknown}'; known are {}", known.join(", "));
     }
-    rows.retain(|row| named.is_empty() || named.iter().any(|wanted| wanted == name(row)));
-    output.write(&rows, || table(&rows))
+    Ok(all.into_iter().filter(|one| named.is_empty() || named.iter().any(|wanted| wanted == name(one))).collect())
 }
 
 /// Layers: those that are named in full, and without names all of them in a line or two each, unless `in_full`.
@@ -142,17 +135,10 @@ pub fn list_layers(output: Output, named: &[String], in_full: bool) -> Result<()
         let family = Families::of(info.family).name();
         Layer { name, family, source, summary, buffered, fields, counters: info.counters() }
     };
-    let layers: Vec<_> = layers::known().map(layer).collect();
+    let layers = chosen(layers::known().map(layer).collect(), "layer", named, |layer| layer.name)?;
     let is_short = named.is_empty() && !in_full;
-    write(
-        output,
-        layers,
-        ("layer", named),
-        |layer| layer.name,
-        |layers| {
-            if is_short { short(layers) } else { layers.iter().map(full).collect::<Vec<_>>().join("\n\n\n") }
-        },
-    )
+    let in_full = || layers.iter().map(full).collect::<Vec<_>>().join("\n\n\n");
+    output.write(&layers, || if is_short { short(&layers) } else { in_full() })
 }
 
 fn short(layers: &[Layer]) -> String {
@@ -191,21 +177,16 @@ fn list_drives(output: Output, named: &[String]) -> Result<()> {
         Ok(Drive { name, recording, bytes, block_bytes, zones, conventional_zones, description })
     };
     let drives = DrivePreset::built_in().iter().map(drive).collect::<Result<Vec<_>>>()?;
-    write(
-        output,
-        drives,
-        ("drive", named),
-        |drive| &drive.name,
-        |drives| {
-            let cells = |d: &Drive| {
-                let zones = if d.zones == 0 { "-".to_owned() } else { count(d.zones.into()) };
-                let conventional = if d.zones == 0 { "-".to_owned() } else { count(d.conventional_zones.into()) };
-                [d.name.clone(), d.recording.into(), bytes(d.bytes), zones, conventional, d.description.clone()]
-            };
-            let headings = ["drive", "recording", ">capacity", ">zones", ">conventional", "description"];
-            table(headings, drives.iter().map(cells))
-        },
-    )
+    let drives = chosen(drives, "drive", named, |drive| &drive.name)?;
+    output.write(&drives, || {
+        let cells = |d: &Drive| {
+            let zones = if d.zones == 0 { "-".to_owned() } else { count(d.zones.into()) };
+            let conventional = if d.zones == 0 { "-".to_owned() } else { count(d.conventional_zones.into()) };
+            [d.name.clone(), d.recording.into(), bytes(d.bytes), zones, conventional, d.description.clone()]
+        };
+        let headings = ["drive", "recording", ">capacity", ">zones", ">conventional", "description"];
+        table(headings, drives.iter().map(cells))
+    })
 }
 
 fn list_workloads(output: Output, named: &[String]) -> Result<()> {
@@ -233,24 +214,19 @@ fn list_workloads(output: Output, named: &[String]) -> Result<()> {
         })
     };
     let workloads = built_in().iter().map(workload).chain(Profile::names().map(profile)).collect::<Result<Vec<_>>>()?;
-    write(
-        output,
-        workloads,
-        ("workload", named),
-        |workload| workload.name,
-        |workloads| {
-            let cells = |w: &Workload| {
-                [
-                    called(w.name, w.synthetic),
-                    count(w.requests),
-                    bytes(w.range_bytes),
-                    percent(w.write_ratio),
-                    w.description.clone(),
-                ]
-            };
-            table(["workload", ">requests", ">range", ">writes", "description"], workloads.iter().map(cells))
-        },
-    )
+    let workloads = chosen(workloads, "workload", named, |workload| workload.name)?;
+    output.write(&workloads, || {
+        let cells = |w: &Workload| {
+            [
+                called(w.name, w.synthetic),
+                count(w.requests),
+                bytes(w.range_bytes),
+                percent(w.write_ratio),
+                w.description.clone(),
+            ]
+        };
+        table(["workload", ">requests", ">range", ">writes", "description"], workloads.iter().map(cells))
+    })
 }
 
 fn list_formats(output: Output, named: &[String]) -> Result<()> {
@@ -259,17 +235,12 @@ fn list_formats(output: Output, named: &[String]) -> Result<()> {
         Format { name, trace_format: key, recognised, holds }
     });
     let formats: Vec<_> = files.chain([SYNTHETIC]).collect();
-    write(
-        output,
-        formats,
-        ("format", named),
-        |format| format.trace_format,
-        |formats| {
-            let cells = formats.iter().map(|f| [f.name, f.trace_format, f.recognised, f.holds].map(str::to_owned));
-            let compressed = "Trace files but Parquet, which compresses itself, may be compressed with zstd, gzip or \
+    let formats = chosen(formats, "format", named, |format| format.trace_format)?;
+    output.write(&formats, || {
+        let cells = formats.iter().map(|f| [f.name, f.trace_format, f.recognised, f.holds].map(str::to_owned));
+        let compressed = "Trace files but Parquet, which compresses itself, may be compressed with zstd, gzip or \
                           xz. Names mean nothing, content does.";
-            let compressed = paragraphs(compressed);
-            format!("{}\n\n{compressed}", table(["format", "--trace-format", "recognised by", "holds"], cells))
-        },
-    )
+        let compressed = paragraphs(compressed);
+        format!("{}\n\n{compressed}", table(["format", "--trace-format", "recognised by", "holds"], cells))
+    })
 }

@@ -20,8 +20,9 @@ use imbrex_runs::values::size;
 use imbrex_runs::workload::Known;
 use imbrex_terminal::names::Names;
 use imbrex_terminal::progress::Progress;
-use imbrex_terminal::table::{count, paragraphs, percent, seconds};
+use imbrex_terminal::table::{count, number, paragraphs, percent, seconds};
 
+use crate::baselines::is_same_disk;
 use crate::comparison::{self, Named};
 
 /// The workload: a system volume at the usual rate of a server, which a conventional disk carries with ease.
@@ -62,16 +63,16 @@ const KINDS: [Kind; 4] = [
         drive: "exos-x18z",
         capacity: None,
         buffer: SMALL_BUFFER,
-        naive: Variant { layer: "in-place", settings: &[], with: "" },
-        best: Variant { layer: "block-lru", settings: &[], with: "" },
+        naive: Variant { layer: "in-place", settings: &[], with: "rewrites at once" },
+        best: Variant { layer: "block-lru", settings: &[], with: "buffers first" },
     },
     Kind {
         family: Family::Banded,
         drive: "st8000as0002",
         capacity: None,
         buffer: "1%",
-        naive: Variant { layer: "skylight", settings: &["skylight.cache_blocks=256"], with: "" },
-        best: Variant { layer: "skylight", settings: &[], with: "" },
+        naive: Variant { layer: "skylight", settings: &["skylight.cache_blocks=256"], with: "small cache" },
+        best: Variant { layer: "skylight", settings: &[], with: "usual cache" },
     },
     Kind {
         family: Family::Ssd,
@@ -87,8 +88,8 @@ const KINDS: [Kind; 4] = [
         // Of which 60 % are the range of the workload.
         capacity: Some("24GiB"),
         buffer: "1%",
-        naive: Variant { layer: "seagate-two-phase", settings: &[], with: "disk full" },
-        best: Variant { layer: "tracklace", settings: &[], with: "disk full" },
+        naive: Variant { layer: "seagate-two-phase", settings: &[], with: "rewrites" },
+        best: Variant { layer: "tracklace", settings: &[], with: "moves updates" },
     },
 ];
 
@@ -142,8 +143,8 @@ impl Kind {
     fn disk(&self) -> &'static str {
         match self.family {
             Family::Shingled => "host-managed shingled disk",
-            Family::Banded | Family::Ssd => "drive-managed shingled disk, and behind flash",
-            Family::Interlaced => "interlaced disk",
+            Family::Banded | Family::Ssd => "drive-managed shingled disk, and the same behind a flash cache",
+            Family::Interlaced => "interlaced disk that is full",
             Family::Hybrid => "hybrid disk",
         }
     }
@@ -178,47 +179,73 @@ impl Variant {
 /// The columns that tell the story.
 const COLUMNS: [&str; 6] = [">buffer", ">mean", ">p99", ">vs conv", ">WA", ">RMW"];
 
-/// The table, what to look at, and what to do next.
+/// What came of it, the table, what its words mean, and what to do next.
 pub fn shown(runs: &[Told<'_>]) -> String {
     let named = runs.iter().map(|told| Named { row: &told.row, name: told.called(), under: told.disk.clone() });
-    let named: Vec<_> = named.collect();
-    let row = &runs[0].row;
-    let head = format!(
+    let table = comparison::shown(&named.collect::<Vec<_>>(), &COLUMNS);
+    let program = env::args().next().unwrap_or_else(|| "imbrex".to_owned());
+    let texts = [paragraphs(&head(&runs[0].row)), paragraphs(&found(runs)), table, paragraphs(&WORDS.join("\n"))];
+    format!(
+        "{}\n\nNext, every layer for host-managed disks with this buffer, and what one of them does:\n\
+         {program} compare --family shingled --buffer {SMALL_BUFFER}\n{program} help block-lru\n",
+        texts.join("\n\n")
+    )
+}
+
+/// What was replayed.
+fn head(row: &Row) -> String {
+    format!(
         "{} is {WORKLOAD_IS}: {} requests in {}; {}.",
         row.called(&Names::of([row.trace.as_str()])),
         count(row.outcome.requests),
         seconds(row.outcome.arrival_seconds.unwrap_or(row.outcome.simulated_seconds)),
         row.circumstances(),
-    );
-    let look = format!(
-        "Look at the mean latency, here and over that of the conventional layer (vs conv): the requests keep a \
-         conventional disk busy for {} of the time, and on the others the layer decides whether they can be served.",
-        percent(row.outcome.disk_busy_ratio)
-    );
-    let program = env::args().next().unwrap_or_else(|| "imbrex".to_owned());
-    let table = comparison::shown(&named, &COLUMNS);
-    let texts = [paragraphs(&head), table, paragraphs(&WORDS.join("\n")), paragraphs(LEGEND), paragraphs(&look)];
+    )
+}
+
+/// What came of it, in a sentence or two.
+fn found(runs: &[Told<'_>]) -> String {
+    let mut of_role = [("naive", Vec::new()), ("best", Vec::new())];
+    let mut late = 0;
+    for told in runs {
+        let baseline =
+            runs.iter().map(|other| &other.row).find(|row| row.layer == BASELINE.layer && is_same_disk(row, &told.row));
+        let times =
+            baseline.map(|baseline| told.row.outcome.latency_ms.all.mean / baseline.outcome.latency_ms.all.mean);
+        match told.row.behind() {
+            Some(_) => late += 1,
+            None => of_role.iter_mut().filter(|(role, _)| *role == told.role).for_each(|(_, all)| all.extend(times)),
+        }
+    }
+    let [naive, best] = of_role.map(|(_, times)| {
+        let [least, most] = [f64::min, f64::max].map(|choose| times.iter().copied().reduce(choose).unwrap_or_default());
+        format!("{} to {} times", number(least), number(most))
+    });
+    let late = if late > 0 { ", or cannot keep up at all" } else { "" };
     format!(
-        "{}\n\nNext, every layer for host-managed disks with this buffer:\n{program} compare --family shingled --buffer \
-         {SMALL_BUFFER}\n",
-        texts.join("\n\n")
+        "On disks whose tracks overlap, the layer that decides where blocks lie makes the difference: with a naive one, \
+         requests take {naive} as long as on a conventional disk{late}; with the best one, {best}. The conventional disk is \
+         busy for {} of the time.",
+        percent(runs[0].row.outcome.disk_busy_ratio)
     )
 }
 
 /// What the words in the table mean, for whoever knows none of them.
-const WORDS: [&str; 5] = [
-    "Shingled: tracks overlap like shingles on a roof, so a block can only be changed by rewriting all that follows it in \
-     its zone or band. Interlaced: every second track overlaps its neighbours.",
-    "Host-managed: the host has to keep to that, and a translation layer does it for others. Drive-managed: the drive has \
-     a layer of its own, which gathers writes in a cache and rewrites bands while nobody asks for anything.",
-    "Naive: a layer that takes no care of this, or a cache that is too small or keeps the wrong blocks.",
-    "Best: the layer with the lowest mean latency of all those here that run on that disk with that buffer.",
-    "Buffer: the part of the disk, or the flash in front of it, on which blocks can be overwritten.",
+const WORDS: [&str; 8] = [
+    "Conventional: the same disk if its tracks did not overlap, so that any block can be overwritten where it lies.",
+    "Shingled: tracks overlap like shingles on a roof, so to change a block all that follows it in its zone or band has to \
+     be rewritten. Interlaced: every second track overlaps its two neighbours.",
+    "Host-managed: the drive refuses writes that would destroy others, and a translation layer in the host finds another \
+     way. Drive-managed: the drive has such a layer inside, which rewrites bands while no requests come.",
+    "Naive: a layer that rewrites at once, or has a cache that is too small or keeps what is not needed. Best: the layer \
+     with the lowest mean latency of those here that have no larger buffer.",
+    "Buffer: the part of the disk, or the flash in front of it, where blocks can be overwritten.",
+    "Mean and p99: the time from the arrival of a request to its end, on average and of the slowest in a hundred. Vs conv: \
+     the mean over that of the conventional disk.",
+    "Cannot keep up: by how many times longer than the requests took to arrive the disk needs to serve them.",
+    "WA: blocks written to the media for each that the host wrote. RMW: zones, bands or tracks rewritten. Both say how much \
+     the disk works; where that is while no requests come, nobody waits for it.",
 ];
-
-/// What the columns mean.
-const LEGEND: &str = "Latency is from arrival to completion. WA: blocks written to the media for each the host wrote. \
-    RMW: zones, bands or tracks rewritten.";
 
 #[cfg(test)]
 mod tests {

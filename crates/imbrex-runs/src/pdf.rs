@@ -50,11 +50,21 @@ impl Browser {
         let [from, to] = ["page.html", "page.pdf"].map(|name| folder.path().join(name));
         fs::write(&from, page).with_context(|| format!("--pdf: cannot write {}", from.display()))?;
         let mut command = Command::new(&self.0);
-        command.args(["--headless", "--disable-gpu", "--disable-extensions", "--no-first-run", "--no-pdf-header-footer"]);
+        command.args([
+            "--headless",
+            "--disable-gpu",
+            "--disable-extensions",
+            "--no-first-run",
+            "--no-pdf-header-footer",
+        ]);
         // A browser of the superuser refuses to start in its sandbox. The page loads nothing from anywhere.
         command.args(is_superuser().then_some("--no-sandbox"));
         command.arg(format!("--virtual-time-budget={PAGE_MS}"));
-        command.args([option("--user-data-dir=", folder.path()), option("--print-to-pdf=", &to), from.into_os_string()]);
+        command.args([
+            option("--user-data-dir=", folder.path()),
+            option("--print-to-pdf=", &to),
+            from.into_os_string(),
+        ]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let browser = command.spawn().map_err(|cause| self.failed(&format!("cannot be started: {cause}")))?;
         self.wait(browser)?;

@@ -205,12 +205,18 @@ fn a_page_that_cannot_be_printed_is_refused() {
     let browsers = [
         ("IMBREX_BROWSER", "/no/such/browser", "/no/such/browser cannot be started: "),
         ("IMBREX_BROWSER", "true", "true printed nothing; name another browser in IMBREX_BROWSER, or write --html"),
-        ("PATH", "/no/such/folder", "no browser is here that prints; install Chromium, name one like it in IMBREX_BROWSER"),
+        (
+            "PATH",
+            "/no/such/folder",
+            "no browser is here that prints; install Chromium, name one like it in IMBREX_BROWSER",
+        ),
     ];
     for (name, value, message) in browsers {
         let mut imbrex = assert_cmd::Command::cargo_bin("imbrex").unwrap();
-        let words = ["compare", "--layers", "conventional", "--requests", "10", "--pdf", "out.pdf", "--html", "out.html"];
-        let failed = imbrex.args(words).current_dir(&folder).env_remove("IMBREX_BROWSER").env(name, value).assert().code(1);
+        let words =
+            ["compare", "--layers", "conventional", "--requests", "10", "--pdf", "out.pdf", "--html", "out.html"];
+        let failed =
+            imbrex.args(words).current_dir(&folder).env_remove("IMBREX_BROWSER").env(name, value).assert().code(1);
         let error = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
         assert!(error.starts_with("error: --pdf: ") && error.contains(message), "{error}");
         assert!(failed.get_output().stdout.is_empty());
