@@ -240,7 +240,7 @@ const WORDS: [&str; 8] = [
     "Naive: a layer that rewrites at once, or has a cache that is too small or keeps what is not needed. Best: the layer \
      with the lowest mean latency of those here that have no larger buffer.",
     "Buffer: the part of the disk, or the flash in front of it, where blocks can be overwritten.",
-    "Mean and p99: the time from the arrival of a request to its end, on average and of the slowest in a hundred. Vs conv: \
+    "Mean: the time from the arrival of a request to its end, on average; p99: what 99 of 100 requests stay below. Vs conv: \
      the mean over that of the conventional disk.",
     "Cannot keep up: by how many times longer than the requests took to arrive the disk needs to serve them.",
     "WA: blocks written to the media for each that the host wrote. RMW: zones, bands or tracks rewritten. Both say how much \
