@@ -177,6 +177,9 @@ def test_a_sweep_from_a_shell(cluster: Any, tmp_path: pathlib.Path, capsys: pyte
     file.write_text('workloads = ["zipf"]\nlayers = ["in-place"]\n[options]\nrequests = [200, 300]\n')
     assert main(arguments) == 0
     assert capsys.readouterr().out == f"2 runs in {into}, 0 of them failed\n"
+    file.write_text('workloads = ["zipf"]\nlayers = ["in-place", "fifo-log"]\n[options]\nrequests = [200]\n')
+    assert main(arguments) == 0
+    assert "Nothing had to be cleaned in 1 of them; a smaller `buffer`" in capsys.readouterr().out
     file.write_text('workloads = ["zipf"]\nlayer = ["in-place"]\n')
     assert main(arguments) == 1
     assert capsys.readouterr().err.startswith(f"error: {file}: a grid has no layer; it has workloads, layers")

@@ -75,7 +75,8 @@ _CLEANING = ["rmw", "rmw_free", *(f"media_write_blocks.{why}" for why in ("desta
 
 def had_nothing_to_clean(row: Mapping[str, Any]) -> bool:
     """Whether a layer that cleans had nothing to do in a run that succeeded: settings of cleaning say nothing then."""
-    return row.get("layer") not in (None, "conventional") and not any(row.get(column) for column in _CLEANING)
+    succeeded = row.get("error") is None
+    return succeeded and row.get("layer") != "conventional" and not any(row.get(column) for column in _CLEANING)
 
 
 def _write(path: pathlib.Path, content: bytes) -> None:

@@ -163,10 +163,10 @@ def tune(
         best = _best(tried, direction)
         found = best.config if best is not None else {}
         unseen, unseen_default = (runs.objectives([one], others)[0].need() for one in (found, {}))
+        uncleaned += runs.uncleaned(others)
     values = best.values if best is not None else default
     gains = {name: _gain(direction, default[name], values[name]) for name in tuned}
     gains_unseen = {name: _gain(direction, unseen_default[name], unseen[name]) for name in others}
-        uncleaned += runs.uncleaned(others)
     config = asked.config | found
     return Tuning(asked.layer_name, config, gains, gains_unseen, tuple(tried), dataset, tuple(uncleaned))
 
