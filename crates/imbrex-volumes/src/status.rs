@@ -42,7 +42,7 @@ impl Show {
         let reply = control::ask(&socket::control_of(&self.socket), question)?;
         let text = match reply {
             Reply::Metrics(text) => text,
-            Reply::Units(_) => bail!("the server answers what it was not asked"),
+            Reply::Units(_) | Reply::Events(_) => bail!("the server answers what it was not asked"),
             Reply::Status(status) if self.format == Form::Json => serde_json::to_string_pretty(&status)? + "\n",
             Reply::Status(status) => shown(&status),
         };

@@ -42,7 +42,7 @@ impl Top {
         let control = socket::control_of(&self.socket);
         let ask = || match control::ask(&control, Question::Status) {
             Ok(Reply::Status(status)) => Ok(*status),
-            Ok(Reply::Metrics(_) | Reply::Units(_)) => Err("the server answers what it was not asked".to_owned()),
+            Ok(_) => Err("the server answers what it was not asked".to_owned()),
             Err(why) => Err(why.to_string()),
         };
         let mut seen = Seen::new(ask().map_err(|why| anyhow!(why))?);

@@ -220,6 +220,12 @@ impl Engine {
         self.shared.machine().stack.dead().map(Fatal::to_string)
     }
 
+    /// Whether clients' writes are refused, since the host has no room for them.
+    #[must_use]
+    pub fn is_host_full(&self) -> bool {
+        self.shared.room.is_out()
+    }
+
     /// The stores.
     #[must_use]
     pub fn members(&self) -> &Members {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Service;
 use super::scrub::ScrubStatus;
 use super::services::ServiceStatus;
+use super::units::space_name;
 use crate::carriers;
 use crate::engine::{Cleaning, Engine, Pacing, RequestKind, Standing, Traffic};
 use crate::store::Summed;
@@ -26,6 +27,9 @@ pub struct Status {
     pub schema: String,
     /// The layer that serves the host.
     pub layer: String,
+    /// What the layer calls the space that it fills and cleans: `buffer`, `cache`, `bands` or `erase blocks`.
+    #[serde(default)]
+    pub space: String,
     /// Bytes that clients see.
     pub capacity_bytes: u64,
     /// Bytes of a block.
@@ -35,6 +39,9 @@ pub struct Status {
     /// The TCP port at which clients are served, if it is one.
     #[serde(default)]
     pub port: Option<u16>,
+    /// Clients that are connected.
+    #[serde(default)]
+    pub clients: u32,
     /// Why the volume cannot be used any more, if it cannot.
     pub dead: Option<String>,
     /// How old the numbers of the layers are, in milliseconds: nothing unless the server was too busy to look.
@@ -252,13 +259,16 @@ impl Service {
         let (standing, age) = engine.standing();
         let Standing { progress, counts, dead, .. } = &standing;
         let traffic = engine.traffic();
+        let (came, gone) = self.clients();
         let mut status = Status {
             schema: SCHEMA.to_owned(),
             layer: self.layer.clone(),
+            space: space_name(&self.layer).to_owned(),
             capacity_bytes: self.bytes(),
             block_bytes: engine.block_bytes(),
             read_only: self.read_only(),
             port: self.port(),
+            clients: came - gone,
             dead: dead.clone(),
             age_ms: ms(age),
             uptime_seconds: self.since.elapsed().as_secs_f64(),
