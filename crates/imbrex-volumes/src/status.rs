@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -149,8 +150,18 @@ fn scrub(scrub: &ScrubStatus) -> String {
     let damaged = scrub.damaged.iter().flatten().map(|run| run.blocks).sum();
     match scrub.state.as_str() {
         "running" => format!("scrub running, throttle {} %: {done:.0} % done", scrub.throttle),
-        state => format!("scrub {state}: {} damaged blocks", count(damaged)),
+        state => {
+            let when = scrub.ended_at_ms.map_or(String::new(), |at_ms| format!(" {}", ago(at_ms)));
+            format!("scrub {state}{when}: {} damaged blocks", count(damaged))
+        }
     }
+}
+
+/// How long ago something happened, of which the server says when.
+pub fn ago(at_ms: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let passed = now.saturating_sub(Duration::from_millis(at_ms)).as_secs();
+    format!("{} ago", seconds(passed.max(1) as f64))
 }
 
 /// The services that failed or refused somebody.
