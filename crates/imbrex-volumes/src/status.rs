@@ -92,7 +92,7 @@ fn space(runner: &Runner, block_bytes: u32) -> String {
     let size = |blocks: u64| bytes(blocks * u64::from(block_bytes));
     let journal = format!("journal {} of {}", size(runner.journal_used), size(runner.journal_blocks));
     match (runner.used_blocks, runner.space_blocks) {
-        (Some(used), Some(space)) => format!("{journal}, buffer {} of {}", size(used), size(space)),
+        (Some(used), Some(space)) => format!("{journal}, {} {} of {}", runner.space, size(used), size(space)),
         _ => journal,
     }
 }
@@ -207,7 +207,7 @@ fn latencies(status: &Status) -> Vec<[String; 7]> {
 #[cfg(test)]
 pub fn sample(uptime_seconds: f64, latency: &serde_json::Value) -> serde_json::Value {
     use serde_json::json;
-    let runner = json!({ "journal_used": 4096, "journal_blocks": 16384, "used_blocks": 1_u64 << 30,
+    let runner = json!({ "layer": "fifo-log", "space": "buffer", "journal_used": 4096, "journal_blocks": 16384, "used_blocks": 1_u64 << 30,
         "space_blocks": 1_u64 << 31, "blocked_writes": 3 });
     let traffic = json!({ "host_read": 1_u64 << 40, "host_written": 1_u64 << 40, "media_read": 1_u64 << 41,
         "media_written": 1_u64 << 41, "resets": 0, "flushes": 0, "failures": 3 });

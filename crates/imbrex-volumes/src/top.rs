@@ -216,7 +216,7 @@ fn draw_fill(frame: &mut Frame<'_>, area: Rect, status: &Status) {
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let size = |blocks: u64| bytes(blocks * u64::from(status.block_bytes));
-    let of = |Runner { journal_used, journal_blocks, used_blocks, space_blocks, blocked_writes }: &Runner| {
+    let of = |Runner { journal_used, journal_blocks, used_blocks, space_blocks, blocked_writes, .. }: &Runner| {
         let waiting =
             if *blocked_writes > 0 { format!(", {} writes wait", count(*blocked_writes)) } else { String::new() };
         let (used, space) = (used_blocks.unwrap_or_default(), space_blocks.unwrap_or_default());

@@ -161,13 +161,13 @@ impl Events {
     }
 
     fn clients(&mut self, before: &Seen, seen: &Seen, at_ms: u64) {
-        let now = format!("now {}", seen.came.saturating_sub(seen.gone));
-        for (kind, count, what) in [
-            (EventKind::ClientsConnected, seen.came - before.came, "connected"),
-            (EventKind::ClientsDisconnected, seen.gone - before.gone, "disconnected"),
+        for (kind, count, what, gone) in [
+            (EventKind::ClientsConnected, seen.came - before.came, "connected", before.gone),
+            (EventKind::ClientsDisconnected, seen.gone - before.gone, "disconnected", seen.gone),
         ] {
             if count > 0 {
-                self.info(at_ms, kind, format!("{} {what} ({now})", several(count.into(), "client")));
+                let clients = several(count.into(), "client");
+                self.info(at_ms, kind, format!("{clients} {what} (now {})", seen.came.saturating_sub(gone)));
             }
         }
     }
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(
             texts(&events),
             [
-                "2 clients connected (now 1)",
+                "2 clients connected (now 2)",
                 "1 client disconnected (now 1)",
                 "Scrub began",
                 "Cleaning paused",

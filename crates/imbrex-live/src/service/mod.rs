@@ -6,6 +6,7 @@ mod client;
 pub mod control;
 mod events;
 mod exposition;
+mod latency;
 #[cfg(target_os = "linux")]
 mod locked;
 #[cfg(feature = "server")]
@@ -39,13 +40,14 @@ pub use client::{Client, errno};
 use control::Control;
 use events::Events;
 pub use events::{Event, EventKind, EventLevel};
+pub use latency::{Latency, Times};
 pub use options::{KEYS, OptionError, ServiceOptions};
 use scrub::Scrubber;
 pub use scrub::{ScrubError, ScrubStatus};
 use seen::{Seen, now_ms};
 pub use services::ServiceStatus;
 use services::Services;
-pub use status::{ChecksumStatus, CleaningStatus, GrowthStatus, Latency, PacingStatus, Runner, Status, Times};
+pub use status::{ChecksumStatus, CleaningStatus, GrowthStatus, PacingStatus, Runner, Status};
 use watch::Watch;
 
 /// How the message begins which says that a server ended without making everything durable.
@@ -58,7 +60,8 @@ const REMEDY: &str = "let it lock any amount (LimitMEMLOCK=infinity of a systemd
 /// A volume that is served.
 pub struct Service {
     engine: Arc<Engine>,
-    layer: String,
+    /// The runners' layers, the one that serves the host first.
+    layers: Vec<String>,
     identity: u64,
     since: Instant,
     read_only: bool,
@@ -152,7 +155,7 @@ impl Service {
         volume.stale.iter().for_each(|part| {
             tracing::warn!("{part} is damaged or older; once this server has ended, `imbrex check --repair` mends it");
         });
-        let layer = volume.layer().to_owned();
+        let layers = volume.layers().map(str::to_owned).collect();
         let identity = volume.superblocks[0].identity;
         let mut hands = None;
         if !options.read_only {
@@ -180,7 +183,7 @@ impl Service {
         let events = Mutex::new(Events::begin(engine.standing().0.counts.entries_read, now_ms()));
         let service = Self {
             engine,
-            layer,
+            layers,
             identity,
             since,
             read_only,
@@ -217,8 +220,8 @@ impl Service {
 
     /// What lies where, of the layers that say so: the one that serves the host first.
     fn units(&self) -> Vec<Value> {
-        let said = self.engine.contents();
-        said.iter().map(|contents| units::units(&self.layer, contents)).collect()
+        let said = self.layers.iter().zip(self.engine.contents());
+        said.filter_map(|(layer, contents)| Some(units::units(layer, &contents?))).collect()
     }
 
     /// Looks for events since the last look.

@@ -6,7 +6,7 @@ function warnings(status) {
   const said = [
     [status.dead, `The volume cannot be used any more: ${status.dead}`],
     [traffic.failures, `${several(traffic.failures, "drive operation")} failed.`],
-    [status.epochs_ended, `After a failed operation the layer was rebuilt from its journal ${howOften(status.epochs_ended)}. Writes that were not flushed may be lost.`],
+    [status.epochs_ended, `The layer was rebuilt from its journal ${howOften(status.epochs_ended)} after a failed operation. Writes that were not flushed may be lost.`],
     [checksums?.damaged_blocks, `${several(checksums?.damaged_blocks, "block")} did not match the checksum when read.`],
     [damagedOf(scrub), `The last scrub found ${several(damagedOf(scrub), "damaged block")}.`],
     [status.units_lost, `The drives have lost ${several(status.units_lost, "zone")} or bands.`],
@@ -82,7 +82,7 @@ function space(status) {
   const runner = status.runners[0];
   const { pacing } = status.cleaning;
   return ["Space", [
-    runner?.space_blocks ? partOf(capitalised(status.space), runner.used_blocks, runner.space_blocks, size) : null,
+    runner?.space_blocks ? partOf(capitalised(runner.space), runner.used_blocks, runner.space_blocks, size) : null,
     pacing ? ["Room for writes", size(pacing.room_blocks), pacing.wanted_blocks ? `cleaning starts below ${size(pacing.wanted_blocks)}` : ""] : null,
     partOf("Journal", runner?.journal_used, runner?.journal_blocks, size),
     ["Waiting writes", rounded(runner?.blocked_writes ?? 0), "for room or their turn"],
@@ -97,18 +97,20 @@ function cleaning(status, history) {
   const isRunning = history.grown(stepsOf, 3) > 0;
   const limit = limit_ms ? `${rounded(over_limit)} over ${time(limit_ms)}` : "no limit";
   return ["Cleaning", [
-    ["State", isRunning ? "running" : state === "paused" ? "paused" : "idle", `${CLEANING[state] ?? state}, throttle ${throttle} %`],
+    ["State", isRunning ? "running" : state === "paused" ? "paused" : "idle", `${CLEANING[state] ?? state}${throttle < 100 ? `, throttle ${throttle} %` : ""}`],
     ["Longest step", steps ? time(longest_ms) : "–", steps ? `${rounded(steps)} steps, ${limit}` : "no steps yet"],
     pacing ? ["Throttled writes", rounded(pacing.held_back), pacing.held_back ? `${time(pacing.mean_ms)} on average` : "none yet"] : null,
     ["Write amplification", status.write_amplification ? times(status.write_amplification) : "–", `${bytes(status.traffic.host_written)} from clients`],
   ]];
 }
 
+/** A text in which no line ends between a number and its unit. */
+const unbroken = (text) => text.replace(/(\d) (?=[%µA-Za-z]{1,3}(\W|$))/g, "$1\u00a0");
 const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function cards(status, history) {
   const card = ([name, value, detail, kind]) => element("div", { class: kind || null },
-    element("dt", {}, name), element("dd", {}, value), element("dd", { class: "detail" }, detail));
+    element("dt", {}, name), element("dd", {}, value), element("dd", { class: "detail" }, unbroken(detail)));
   return [health(status), latency(status, history), space(status), cleaning(status, history)].map(([heading, all]) =>
     element("section", {}, element("h2", {}, heading), element("dl", { class: "tiles" }, all.filter(Boolean).map(card))));
 }

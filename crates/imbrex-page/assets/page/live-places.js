@@ -18,10 +18,10 @@ function isEmptyMap(units) {
 /** Bars of the buffer, cache or bands and of the journal, of each runner. */
 function fillBars(status) {
   const size = (blocks) => bytes(blocks * status.block_bytes);
-  const bars = status.runners.flatMap((runner, at) => {
-    const named = (name) => (at ? `${name}, disk behind` : name);
+  const bars = status.runners.flatMap((runner) => {
+    const named = (name) => (status.runners.length > 1 ? `${name} of ${runner.layer}` : name);
     return [
-      runner.space_blocks ? [named(at ? "Buffer" : capitalised(status.space)), runner.used_blocks, runner.space_blocks] : null,
+      runner.space_blocks ? [named(capitalised(runner.space)), runner.used_blocks, runner.space_blocks] : null,
       runner.journal_blocks ? [named("Journal"), runner.journal_used, runner.journal_blocks] : null,
     ];
   });

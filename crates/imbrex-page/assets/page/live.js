@@ -65,7 +65,7 @@ function page() {
   told.setAttribute("role", "status");
   numbers.className = "groups";
   idle.className = "faint";
-  const all = charts(history, () => state.status?.space ?? "buffer");
+  const all = charts(history, () => state.status?.runners[0]?.space ?? "buffer");
   const map = new Figure("units", "What lies where", unitsChart(() => [state.units && !isEmptyMap(state.units) ? state.units : null, 0]));
   const empty = element("p", { class: "faint", hidden: true }, "Nothing has been written yet.");
   const title = element("h1", {}, "Imbrex volume");
