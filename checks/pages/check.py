@@ -256,7 +256,7 @@ def a_sweep_has_words(browser):
 
 
 def check_accessible(browser):
-    """No rule of axe-core is broken, in the light and in the dark."""
+    """No rule of axe-core is broken by reports, in the light and in the dark."""
     axe = Path(AXE).read_text()
     page = WORK / "broken.html"
     page.write_text("<!DOCTYPE html><html lang=en><title>broken</title><main><h1>One</h1><img src='data:,'></main></html>")
@@ -267,10 +267,17 @@ def check_accessible(browser):
         browser.run("""for (const one of document.querySelectorAll("details")) one.open = true;
             for (const one of figures) one.ready();
             document.querySelector("#runs tbody button")?.click()""")
-        for theme in ["light", "dark"]:
-            browser.run("document.documentElement.dataset.theme = arguments[0]", theme)
-            found = violations(browser, axe)
-            assert not found, f"{name}, {theme}: {json.dumps(found, indent=1)}"
+        is_accessible(browser, axe, name)
+
+
+def is_accessible(browser, axe, name):
+    """The page that is open breaks no rule of axe-core in either theme."""
+    before = browser.run("return document.documentElement.dataset.theme")
+    for theme in ["light", "dark"]:
+        browser.run("document.documentElement.dataset.theme = arguments[0]", theme)
+        found = violations(browser, axe)
+        assert not found, f"{name}, {theme}: {json.dumps(found, indent=1)}"
+    browser.run("document.documentElement.dataset.theme = arguments[0]", before)
 
 
 def violations(browser, axe):
@@ -326,6 +333,11 @@ def check_live(browser):
     address = f"http://127.0.0.1:{port}/"
     try:
         browser.wait(lambda: answers(address), "the server does not answer")
+        browser.open(address)
+        browser.wait(lambda: "No requests in the last" in browser.text("#idle"), "nobody says that nothing is asked for")
+        browser.wait(lambda: "Nothing has been written yet" in browser.text("#where"), "nobody says that nothing is written")
+        assert not browser.one("#figure-requests").is_displayed(), "a chart of nothing but zeros is drawn"
+        browser.picture("live-idle")
         load = subprocess.Popen(
             ["fio", "--name=load", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={image}.sock", "--rw=randrw", "--bs=4k", "--size=32M",
              "--iodepth=8", "--rate_iops=500", "--time_based", "--runtime=300", f"--output={WORK}/fio"])
@@ -338,9 +350,13 @@ def check_live(browser):
             ".map((row) => row.cells[2].textContent)")]
         browser.wait(lambda: len([rate for rate in rates() if rate > 20]) >= 2, "no writes are shown")
         assert "fifo-log" in browser.text("h1"), browser.text("h1")
+        looks_right_while_served(browser)
         browser.picture("live")
         load.kill()
         load.wait()
+        imbrex("clean", image, "--pause")
+        browser.wait(lambda: "Cleaning paused" in browser.text("#events"), "the events do not say that cleaning was paused")
+        says_what_happened(browser, address)
         others = [one for one in browser.asked_for() if not one.startswith(address)]
         assert not others and not browser.complaints(), others
         assert refuses(address), "a page of somebody else may read what is told"
@@ -349,6 +365,30 @@ def check_live(browser):
         server.wait()
     browser.wait(lambda: "does not answer" in browser.text("#told"), "nobody says that the server is gone")
     browser.picture("live-gone")
+
+
+def looks_right_while_served(browser):
+    """Cards of one height, a bar for the buffer, and room on a phone."""
+    heights = browser.run("return [...new Set([...document.querySelectorAll('.tiles > div')].map((one) => Math.round(one.getBoundingClientRect().height)))]")
+    assert len(heights) == 1, f"cards are {heights} pixels high"
+    cards = browser.text("#numbers")
+    assert all(said in cards for said in ["Healthy", "Reads", "Buffer", "Longest step"]), cards
+    names = browser.run("return [...document.querySelectorAll('#fills [role=meter]')].map((one) => one.getAttribute('aria-label'))")
+    assert names == ["Buffer", "Journal"], names
+    fits_a_phone(browser)
+    if AXE:
+        is_accessible(browser, Path(AXE).read_text(), "live")
+
+
+def says_what_happened(browser, address):
+    """The page lists the events that the server tells of, in their order."""
+    with urllib.request.urlopen(f"{address}events.json", timeout=20) as answer:
+        told = json.load(answer)
+    assert told[-1]["event"] == "serving" and any(one["event"] == "clients-connected" for one in told), told
+    times = [one["at_ms"] for one in told]
+    assert times == sorted(times, reverse=True), times
+    shown = lambda: browser.run("return [...document.querySelectorAll('#events tbody td:last-child')].map((one) => one.textContent)")
+    browser.wait(lambda: all(one["text"] in shown() for one in told), f"events are missing: {told}")
 
 
 def answers(address):

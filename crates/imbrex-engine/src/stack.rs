@@ -278,11 +278,11 @@ impl Stack {
         })
     }
 
-    /// What lies where, of the layers that say so: the top one first.
+    /// What lies where, of the runners in the order of [`Stack::progress`]; nothing of a layer that does not say so.
     #[must_use]
-    pub fn contents(&self) -> Vec<Contents> {
+    pub fn contents(&self) -> Vec<Option<Contents>> {
         let below = self.below.iter().flat_map(Self::contents);
-        self.top.layer().and_then(TranslationLayer::contents).into_iter().chain(below).collect()
+        std::iter::once(self.top.layer().and_then(TranslationLayer::contents)).chain(below).collect()
     }
 
     /// How the runners stand: the top first, then those below it in the order of their drives.

@@ -23,6 +23,14 @@ const REPORT: [&str; 11] = [
     include_str!("../assets/page/numbers.js"),
     include_str!("../assets/page/report.js"),
 ];
+const LIVE: [&str; 6] = [
+    UNITS,
+    include_str!("../assets/page/live-charts.js"),
+    include_str!("../assets/page/live-cards.js"),
+    include_str!("../assets/page/live-events.js"),
+    include_str!("../assets/page/live-places.js"),
+    include_str!("../assets/page/live.js"),
+];
 
 /// A report of `data`, which is compressed, and `table`, which is for browsers without JavaScript.
 pub(crate) fn report(title: &str, constants: &str, data: &[u8], table: &str) -> String {
@@ -35,7 +43,7 @@ pub(crate) fn report(title: &str, constants: &str, data: &[u8], table: &str) -> 
 /// The page of a volume that is served, which asks the server that it comes from how the volume stands.
 #[must_use]
 pub fn live() -> String {
-    let script = format!("\"use strict\";\n{BASE}{FIGURE}{UNITS}{}", include_str!("../assets/page/live.js"));
+    let script = format!("\"use strict\";\n{BASE}{FIGURE}{}", LIVE.concat());
     page("Imbrex volume", &script, "", "", "connect-src 'self'")
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -42,7 +43,7 @@ impl Show {
         let reply = control::ask(&socket::control_of(&self.socket), question)?;
         let text = match reply {
             Reply::Metrics(text) => text,
-            Reply::Units(_) => bail!("the server answers what it was not asked"),
+            Reply::Units(_) | Reply::Events(_) => bail!("the server answers what it was not asked"),
             Reply::Status(status) if self.format == Form::Json => serde_json::to_string_pretty(&status)? + "\n",
             Reply::Status(status) => shown(&status),
         };
@@ -91,7 +92,7 @@ fn space(runner: &Runner, block_bytes: u32) -> String {
     let size = |blocks: u64| bytes(blocks * u64::from(block_bytes));
     let journal = format!("journal {} of {}", size(runner.journal_used), size(runner.journal_blocks));
     match (runner.used_blocks, runner.space_blocks) {
-        (Some(used), Some(space)) => format!("{journal}, buffer {} of {}", size(used), size(space)),
+        (Some(used), Some(space)) => format!("{journal}, {} {} of {}", runner.space, size(used), size(space)),
         _ => journal,
     }
 }
@@ -149,8 +150,18 @@ fn scrub(scrub: &ScrubStatus) -> String {
     let damaged = scrub.damaged.iter().flatten().map(|run| run.blocks).sum();
     match scrub.state.as_str() {
         "running" => format!("scrub running, throttle {} %: {done:.0} % done", scrub.throttle),
-        state => format!("scrub {state}: {} damaged blocks", count(damaged)),
+        state => {
+            let when = scrub.ended_at_ms.map_or(String::new(), |at_ms| format!(" {}", ago(at_ms)));
+            format!("scrub {state}{when}: {} damaged blocks", count(damaged))
+        }
     }
+}
+
+/// How long ago something happened, of which the server says when.
+pub fn ago(at_ms: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let passed = now.saturating_sub(Duration::from_millis(at_ms)).as_secs();
+    format!("{} ago", seconds(passed.max(1) as f64))
 }
 
 /// The services that failed or refused somebody.
@@ -196,7 +207,7 @@ fn latencies(status: &Status) -> Vec<[String; 7]> {
 #[cfg(test)]
 pub fn sample(uptime_seconds: f64, latency: &serde_json::Value) -> serde_json::Value {
     use serde_json::json;
-    let runner = json!({ "journal_used": 4096, "journal_blocks": 16384, "used_blocks": 1_u64 << 30,
+    let runner = json!({ "layer": "fifo-log", "space": "buffer", "journal_used": 4096, "journal_blocks": 16384, "used_blocks": 1_u64 << 30,
         "space_blocks": 1_u64 << 31, "blocked_writes": 3 });
     let traffic = json!({ "host_read": 1_u64 << 40, "host_written": 1_u64 << 40, "media_read": 1_u64 << 41,
         "media_written": 1_u64 << 41, "resets": 0, "flushes": 0, "failures": 3 });

@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use imbrex_live::service::control::{self, Question, Reply};
-use imbrex_live::service::{Latency, Runner, Status};
+use imbrex_live::service::{Event, EventLevel, Latency, Runner, Status};
 use imbrex_terminal::table::{bytes, count, milliseconds, seconds};
 use ratatui::Frame;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{self, Event as Input, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::Line;
@@ -22,6 +22,8 @@ use super::socket;
 /// How often the server is asked, and how many answers are kept.
 const EVERY: Duration = Duration::from_secs(1);
 const KEPT: usize = 300;
+/// How many of the last events are shown.
+const EVENTS: u16 = 2;
 
 /// Watch the state of a served volume, second by second; q ends it
 #[derive(Args)]
@@ -40,11 +42,7 @@ impl Top {
             bail!("this draws on a terminal; in a pipe `imbrex status` says the same once");
         }
         let control = socket::control_of(&self.socket);
-        let ask = || match control::ask(&control, Question::Status) {
-            Ok(Reply::Status(status)) => Ok(*status),
-            Ok(Reply::Metrics(_) | Reply::Units(_)) => Err("the server answers what it was not asked".to_owned()),
-            Err(why) => Err(why.to_string()),
-        };
+        let ask = || ask(&control);
         let mut seen = Seen::new(ask().map_err(|why| anyhow!(why))?);
         let mut terminal = ratatui::try_init()?;
         let watched = watch(&mut terminal, &mut seen, ask);
@@ -53,11 +51,22 @@ impl Top {
     }
 }
 
+/// What a server answers: how the volume stands, and what happened last.
+type Told = (Status, Vec<Event>);
+
+fn ask(control: &Path) -> Result<Told, String> {
+    let ask = |question| control::ask(control, question).map_err(|why| why.to_string());
+    match (ask(Question::Status)?, ask(Question::Events)?) {
+        (Reply::Status(status), Reply::Events(events)) => Ok((*status, events)),
+        _ => Err("the server answers what it was not asked".to_owned()),
+    }
+}
+
 /// Draws until a key ends it.
 fn watch(
     terminal: &mut ratatui::DefaultTerminal,
     seen: &mut Seen,
-    ask: impl Fn() -> Result<Status, String>,
+    ask: impl Fn() -> Result<Told, String>,
 ) -> io::Result<()> {
     let mut asked = Instant::now();
     loop {
@@ -72,8 +81,8 @@ fn watch(
     }
 }
 
-fn is_end(event: &Event) -> bool {
-    let Event::Key(key) = event else { return false };
+fn is_end(event: &Input) -> bool {
+    let Input::Key(key) = event else { return false };
     let is_ctrl_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     key.kind == KeyEventKind::Press && (is_ctrl_c || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc))
 }
@@ -81,6 +90,8 @@ fn is_end(event: &Event) -> bool {
 /// What the server has said so far.
 struct Seen {
     last: Status,
+    /// What happened, the newest first.
+    events: Vec<Event>,
     /// Since when it says nothing, and why.
     silent: Option<String>,
     /// For each second: requests, bytes that clients moved, and the mean latency of writes in microseconds.
@@ -90,16 +101,17 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(first: Status) -> Self {
+    fn new((last, events): Told) -> Self {
         let (requests, traffic, writes_us) = Default::default();
-        Self { last: first, silent: None, requests, traffic, writes_us }
+        Self { last, events, silent: None, requests, traffic, writes_us }
     }
 
-    fn add(&mut self, answer: Result<Status, String>) {
+    fn add(&mut self, answer: Result<Told, String>) {
         match answer {
             Err(why) => self.silent = Some(why),
-            Ok(status) => {
+            Ok((status, events)) => {
                 self.silent = None;
+                self.events = events;
                 let before = std::mem::replace(&mut self.last, status);
                 self.add_difference(&before);
             }
@@ -134,11 +146,12 @@ impl Seen {
 fn draw(frame: &mut Frame<'_>, seen: &Seen) {
     let runners = seen.last.runners.len() as u16 * 2;
     let kinds = seen.last.latency.len() as u16 + 1;
-    let [head, lines, fill, latency, foot] = Layout::vertical([
+    let [head, lines, fill, latency, events, foot] = Layout::vertical([
         Constraint::Length(5),
         Constraint::Min(6),
         Constraint::Length(runners + 2),
         Constraint::Length(kinds + 2),
+        Constraint::Length(EVENTS),
         Constraint::Length(1),
     ])
     .areas(frame.area());
@@ -146,6 +159,7 @@ fn draw(frame: &mut Frame<'_>, seen: &Seen) {
     draw_lines(frame, lines, seen);
     draw_fill(frame, fill, &seen.last);
     frame.render_widget(latencies(&seen.last), latency);
+    frame.render_widget(Paragraph::new(happened(&seen.events)), events);
     frame.render_widget(Line::from("q ends this").dim(), foot);
 }
 
@@ -173,6 +187,15 @@ fn headlines(seen: &Seen) -> Vec<Line<'static>> {
     lines
 }
 
+/// The last events, and how long ago they were.
+fn happened(events: &[Event]) -> Vec<Line<'static>> {
+    let line = |event: &Event| {
+        let line = Line::from(format!("{}: {}", super::status::ago(event.at_ms), event.text));
+        if event.level == EventLevel::Warning { line.red().bold() } else { line }
+    };
+    events.iter().take(EVENTS.into()).map(line).collect()
+}
+
 /// The last minutes, now at the left.
 fn draw_lines(frame: &mut Frame<'_>, area: Rect, seen: &Seen) {
     let last = |kept: &VecDeque<u64>| kept.front().copied().unwrap_or_default();
@@ -193,7 +216,7 @@ fn draw_fill(frame: &mut Frame<'_>, area: Rect, status: &Status) {
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let size = |blocks: u64| bytes(blocks * u64::from(status.block_bytes));
-    let of = |Runner { journal_used, journal_blocks, used_blocks, space_blocks, blocked_writes }: &Runner| {
+    let of = |Runner { journal_used, journal_blocks, used_blocks, space_blocks, blocked_writes, .. }: &Runner| {
         let waiting =
             if *blocked_writes > 0 { format!(", {} writes wait", count(*blocked_writes)) } else { String::new() };
         let (used, space) = (used_blocks.unwrap_or_default(), space_blocks.unwrap_or_default());
@@ -227,11 +250,12 @@ mod tests {
 
     use super::*;
 
-    fn status(uptime: f64, writes: u64) -> Status {
+    fn status(uptime: f64, writes: u64) -> Told {
         let times = |count: u64| json!({ "count": count, "mean_ms": 2.0, "p50_ms": 1.0, "p99_ms": 8.0, "p999_ms": 9.0, "max_ms": 9.5 });
         let latency = json!({ "all": times(writes), "beside_cleaning": times(0) });
         let text = crate::status::sample(uptime, &json!({ "write": latency }));
-        serde_json::from_value(text).expect("a status")
+        let event = json!({ "at_ms": 0, "event": "scrub-began", "level": "info", "text": "Scrub began" });
+        (serde_json::from_value(text).expect("a status"), vec![serde_json::from_value(event).expect("an event")])
     }
 
     fn drawn(seen: &Seen) -> String {
@@ -247,7 +271,7 @@ mod tests {
         assert_eq!(seen.requests, [100]);
         assert_eq!(seen.writes_us, [2000], "their mean");
         let picture = drawn(&seen);
-        for said in ["requests a second: 100", "fifo-log", "journal", "p99 beside cleaning"] {
+        for said in ["requests a second: 100", "fifo-log", "journal", "p99 beside cleaning", "ago: Scrub began"] {
             assert!(picture.contains(said), "{said} is not in\n{picture}");
         }
     }

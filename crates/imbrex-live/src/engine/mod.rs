@@ -193,10 +193,10 @@ impl Engine {
         self.shared.traffic.now()
     }
 
-    /// What lies where, of the layers that say so, the one that serves the host first. Nobody is served while they
-    /// are asked, which takes milliseconds for each terabyte.
+    /// What lies where, of the runners, the one that serves the host first; nothing of a layer that does not say so.
+    /// Nobody is served while they are asked, which takes milliseconds for each terabyte.
     #[must_use]
-    pub fn contents(&self) -> Vec<Contents> {
+    pub fn contents(&self) -> Vec<Option<Contents>> {
         self.shared.machine().stack.contents()
     }
 
@@ -218,6 +218,12 @@ impl Engine {
     #[must_use]
     pub fn dead(&self) -> Option<String> {
         self.shared.machine().stack.dead().map(Fatal::to_string)
+    }
+
+    /// Whether clients' writes are refused, since the host has no room for them.
+    #[must_use]
+    pub fn is_host_full(&self) -> bool {
+        self.shared.room.is_out()
     }
 
     /// The stores.

@@ -21,6 +21,8 @@ pub struct Standing {
     pub cleaning: Cleaning,
     /// How much of the time it may take, in per cent.
     pub throttle: u8,
+    /// Whether a step is under way.
+    pub is_cleaning: bool,
     /// How long its steps took.
     pub step_times: StepTimes,
     /// The most blocks that the next step may move so that it takes no longer than it may, if there is such a limit and
@@ -42,6 +44,7 @@ impl Stands for Machine {
             dead: self.stack.dead().map(ToString::to_string),
             cleaning: self.cleaning,
             throttle: self.throttle,
+            is_cleaning: self.stack.steps().under_way > 0,
             step_times: self.clock.measured,
             step_bound: self.pace.map(Pace::blocks),
             pacing: self.admission.stands(now),

@@ -76,6 +76,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         self.service.engine().forget(self.number);
+        self.service.client_gone();
     }
 }
 

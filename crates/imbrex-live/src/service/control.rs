@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::services::{CONTROL, WEB};
-use super::{Service, ServiceStatus, Status};
+use super::{Event, Service, ServiceStatus, Status};
 use crate::engine::{Cleaning, NotGrowing};
 use crate::panics::{self, contained};
 use crate::threads;
@@ -49,6 +49,8 @@ pub enum Question {
     Metrics,
     /// What lies where.
     Units,
+    /// What has happened.
+    Events,
     /// How the process for HTTP stands, which tells this itself.
     Web {
         /// How often it had to begin again.
@@ -99,6 +101,8 @@ pub enum Reply {
     Metrics(String),
     /// What lies where, in the form of a look that a page draws: of the layer that serves the host first.
     Units(Vec<Value>),
+    /// What has happened, the newest first.
+    Events(Vec<Event>),
 }
 
 /// Why a question has no reply.
@@ -279,7 +283,8 @@ fn answer(mut stream: &UnixStream, service: &Service) -> io::Result<()> {
 }
 
 fn changes_nothing(question: Question) -> bool {
-    matches!(question, Question::Status | Question::Metrics | Question::Units | Question::Web { .. })
+    use Question::{Events, Metrics, Status, Units, Web};
+    matches!(question, Status | Metrics | Units | Events | Web { .. })
 }
 
 fn reply(question: Question, service: &Service) -> Answer {
@@ -287,6 +292,7 @@ fn reply(question: Question, service: &Service) -> Answer {
     panics::injected("control");
     match question {
         Question::Units => return Answer::Ok(Reply::Units(service.units())),
+        Question::Events => return Answer::Ok(Reply::Events(service.events())),
         Question::Web { restarts, refused } => {
             service.services.set(WEB, ServiceStatus { restarts: restarts.into(), refused });
         }

@@ -4,7 +4,9 @@
 pub mod allocator;
 mod client;
 pub mod control;
+mod events;
 mod exposition;
+mod latency;
 #[cfg(target_os = "linux")]
 mod locked;
 #[cfg(feature = "server")]
@@ -12,14 +14,16 @@ pub mod log;
 mod metrics;
 mod options;
 mod scrub;
+mod seen;
 mod services;
 mod status;
 mod units;
+mod watch;
 
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use imbrex::perform::Failure;
@@ -34,12 +38,17 @@ use crate::superblock::Superblock;
 use crate::volume::{self, Members, Volume, VolumeError};
 pub use client::{Client, errno};
 use control::Control;
+use events::Events;
+pub use events::{Event, EventKind, EventLevel};
+pub use latency::{Latency, Times};
 pub use options::{KEYS, OptionError, ServiceOptions};
 use scrub::Scrubber;
 pub use scrub::{ScrubError, ScrubStatus};
+use seen::{Seen, now_ms};
 pub use services::ServiceStatus;
 use services::Services;
-pub use status::{ChecksumStatus, CleaningStatus, GrowthStatus, Latency, PacingStatus, Runner, Status, Times};
+pub use status::{ChecksumStatus, CleaningStatus, GrowthStatus, PacingStatus, Runner, Status};
+use watch::Watch;
 
 /// How the message begins which says that a server ended without making everything durable.
 pub const NOT_DURABLE: &str = "what was written last may not be durable";
@@ -51,16 +60,20 @@ const REMEDY: &str = "let it lock any amount (LimitMEMLOCK=infinity of a systemd
 /// A volume that is served.
 pub struct Service {
     engine: Arc<Engine>,
-    layer: String,
+    /// The runners' layers, the one that serves the host first.
+    layers: Vec<String>,
     identity: u64,
     since: Instant,
     read_only: bool,
     rotational: bool,
     locked: bool,
-    clients: AtomicU32,
+    /// Clients that came, and that went.
+    came: AtomicU32,
+    gone: AtomicU32,
     port: OnceLock<u16>,
     scrubber: Scrubber,
     services: Services,
+    events: Mutex<Events>,
     /// What is written when the volume changes hands, until it has at the end.
     hands: Mutex<Option<(Members, Vec<Superblock>)>>,
 }
@@ -68,6 +81,7 @@ pub struct Service {
 /// Questions are answered as long as this is there.
 pub struct Answering {
     _control: Option<Control>,
+    _watch: Option<Watch>,
 }
 
 /// Why a volume cannot be served.
@@ -141,7 +155,7 @@ impl Service {
         volume.stale.iter().for_each(|part| {
             tracing::warn!("{part} is damaged or older; once this server has ended, `imbrex check --repair` mends it");
         });
-        let layer = volume.layer().to_owned();
+        let layers = volume.layers().map(str::to_owned).collect();
         let identity = volume.superblocks[0].identity;
         let mut hands = None;
         if !options.read_only {
@@ -163,20 +177,24 @@ impl Service {
             lock_memory()?;
         }
         let (read_only, locked, since) = (options.read_only, options.lock_memory, Instant::now());
-        let (clients, port, hands) = (AtomicU32::new(0), OnceLock::new(), Mutex::new(hands));
+        let (came, gone) = (AtomicU32::new(0), AtomicU32::new(0));
+        let (port, hands) = (OnceLock::new(), Mutex::new(hands));
         let (scrubber, services) = (Scrubber::default(), Services::default());
+        let events = Mutex::new(Events::begin(engine.standing().0.counts.entries_read, now_ms()));
         let service = Self {
             engine,
-            layer,
+            layers,
             identity,
             since,
             read_only,
             rotational,
             locked,
-            clients,
+            came,
+            gone,
             port,
             scrubber,
             services,
+            events,
             hands,
         };
         service.announce();
@@ -189,7 +207,9 @@ impl Service {
     /// When a socket cannot be had.
     pub fn answer(self: &Arc<Self>, options: &ServiceOptions) -> Result<Answering, ServiceError> {
         let control = options.control.as_deref().map(|path| Control::listen(path, Arc::clone(self))).transpose()?;
-        Ok(Answering { _control: control })
+        // Events are for those who ask.
+        let watch = control.is_some().then(|| Watch::start(Arc::clone(self))).transpose()?;
+        Ok(Answering { _control: control, _watch: watch })
     }
 
     /// Says that the volume is served, and what recovery did.
@@ -200,8 +220,22 @@ impl Service {
 
     /// What lies where, of the layers that say so: the one that serves the host first.
     fn units(&self) -> Vec<Value> {
-        let said = self.engine.contents();
-        said.iter().map(|contents| units::units(&self.layer, contents)).collect()
+        let said = self.layers.iter().zip(self.engine.contents());
+        said.filter_map(|(layer, contents)| Some(units::units(layer, &contents?))).collect()
+    }
+
+    /// Looks for events since the last look.
+    fn look(&self) -> MutexGuard<'_, Events> {
+        // One look after the other, so that none is older than the one before.
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.look(&Seen::of(self), now_ms());
+        events
+    }
+
+    /// What has happened so far, the newest first; of each kind of events the last ones.
+    #[must_use]
+    pub fn events(&self) -> Vec<Event> {
+        self.look().newest_first()
     }
 
     /// The engine.
@@ -255,7 +289,19 @@ impl Service {
     /// A number for a client that no other one has.
     #[must_use]
     pub fn next_client(&self) -> u32 {
-        self.clients.fetch_add(1, Ordering::Relaxed)
+        self.came.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A client has gone.
+    fn client_gone(&self) {
+        self.gone.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Clients that came so far, and that went.
+    fn clients(&self) -> (u32, u32) {
+        // In this order, or more would have gone than came.
+        let gone = self.gone.load(Ordering::Relaxed);
+        (self.came.load(Ordering::Relaxed), gone)
     }
 
     /// Ends serving: what was answered becomes durable, and a checkpoint makes the next start short.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use imbrex::block::{Extent, Pba};
 use serde::{Deserialize, Serialize};
 
+use super::seen::now_ms;
 use crate::engine::Engine;
 use crate::panics;
 use crate::scrub::{self, Blocks, Found, MemberBlocks, NoSums, runs};
@@ -26,6 +27,12 @@ pub struct ScrubStatus {
     pub state: String,
     /// How much of the time it may take, in per cent.
     pub throttle: u8,
+    /// When it began, in milliseconds since 1970.
+    #[serde(default)]
+    pub began_at_ms: u64,
+    /// When it ended, if it has.
+    #[serde(default)]
+    pub ended_at_ms: Option<u64>,
     /// Blocks of the drives that have been looked at.
     pub done_blocks: u64,
     /// Blocks of the drives.
@@ -83,6 +90,8 @@ impl Scrubber {
         *status = Some(ScrubStatus {
             state: "running".to_owned(),
             throttle,
+            began_at_ms: now_ms(),
+            ended_at_ms: None,
             done_blocks: 0,
             of_blocks: members.iter().map(|member| member.media().blocks()).sum(),
             verified_blocks: 0,
@@ -153,7 +162,7 @@ impl Shared {
             tracing::error!(?blocks, "a scrub has found damaged blocks");
         }
         self.say(|status| {
-            (status.state, status.lost_sums) = (state.to_owned(), lost_sums);
+            (status.state, status.lost_sums, status.ended_at_ms) = (state.to_owned(), lost_sums, Some(now_ms()));
             (status.damaged, status.unneeded) = (named, unneeded);
         });
     }

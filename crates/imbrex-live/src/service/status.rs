@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use imbrex::layer::{Condition, Growth};
 use imbrex::media::Media;
 use serde::{Deserialize, Serialize};
 
 use super::Service;
+use super::latency::Latency;
 use super::scrub::ScrubStatus;
 use super::services::ServiceStatus;
+use super::units::space_name;
 use crate::carriers;
 use crate::engine::{Cleaning, Engine, Pacing, RequestKind, Standing, Traffic};
 use crate::store::Summed;
@@ -35,6 +36,9 @@ pub struct Status {
     /// The TCP port at which clients are served, if it is one.
     #[serde(default)]
     pub port: Option<u16>,
+    /// Clients that are connected.
+    #[serde(default)]
+    pub clients: u32,
     /// Why the volume cannot be used any more, if it cannot.
     pub dead: Option<String>,
     /// How old the numbers of the layers are, in milliseconds: nothing unless the server was too busy to look.
@@ -133,6 +137,12 @@ pub struct GrowthStatus {
 /// How a runner stands.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Runner {
+    /// Its layer.
+    #[serde(default)]
+    pub layer: String,
+    /// What that calls the space that it fills and cleans: `buffer`, `cache`, `bands` or `erase blocks`.
+    #[serde(default)]
+    pub space: String,
     /// Blocks of the journal that recovery would read.
     pub journal_used: u64,
     /// Blocks of the journal.
@@ -194,47 +204,6 @@ pub struct PacingStatus {
     pub longest_ms: f64,
 }
 
-/// How long requests of a kind took.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Latency {
-    /// All of them.
-    pub all: Times,
-    /// The requests during which a step of cleaning was under way.
-    pub beside_cleaning: Times,
-}
-
-/// Times, in milliseconds.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Times {
-    /// How many.
-    pub count: u64,
-    /// The mean.
-    pub mean_ms: f64,
-    /// The median.
-    pub p50_ms: f64,
-    /// One in a hundred is longer.
-    pub p99_ms: f64,
-    /// One in a thousand is longer.
-    pub p999_ms: f64,
-    /// The longest.
-    pub max_ms: f64,
-}
-
-impl Times {
-    fn of(histogram: &Histogram<u64>) -> Self {
-        let ms = |nanoseconds: f64| nanoseconds / 1e6;
-        let quantile = |quantile| ms(histogram.value_at_quantile(quantile) as f64);
-        Self {
-            count: histogram.len(),
-            mean_ms: ms(histogram.mean()),
-            p50_ms: quantile(0.5),
-            p99_ms: quantile(0.99),
-            p999_ms: quantile(0.999),
-            max_ms: ms(histogram.max() as f64),
-        }
-    }
-}
-
 /// How a state of cleaning is called.
 fn name(cleaning: Cleaning) -> &'static str {
     match cleaning {
@@ -252,13 +221,15 @@ impl Service {
         let (standing, age) = engine.standing();
         let Standing { progress, counts, dead, .. } = &standing;
         let traffic = engine.traffic();
+        let (came, gone) = self.clients();
         let mut status = Status {
             schema: SCHEMA.to_owned(),
-            layer: self.layer.clone(),
+            layer: self.layers.first().cloned().unwrap_or_default(),
             capacity_bytes: self.bytes(),
             block_bytes: engine.block_bytes(),
             read_only: self.read_only(),
             port: self.port(),
+            clients: came - gone,
             dead: dead.clone(),
             age_ms: ms(age),
             uptime_seconds: self.since.elapsed().as_secs_f64(),
@@ -272,7 +243,10 @@ impl Service {
             runners: Vec::new(),
             cleaning: cleaning(engine, &standing),
             growth: progress.first().and_then(|top| top.growth).map(|growth| growing(&growth, engine.block_bytes())),
-            latency: RequestKind::ALL.into_iter().map(|kind| latency(engine, kind)).collect(),
+            latency: RequestKind::ALL
+                .into_iter()
+                .map(|kind| (kind.name().to_owned(), Latency::of(engine, kind)))
+                .collect(),
             commits: counts.commits,
             checkpoints: counts.checkpoints,
             entries_read: counts.entries_read,
@@ -285,10 +259,12 @@ impl Service {
             scrub: self.scrubber.status(),
             services: self.services.status(),
         };
-        for runner in progress {
+        for (runner, layer) in progress.iter().zip(&self.layers) {
             add(&mut status.events, runner.tally.events(runner.counters));
             add(&mut status.moved_blocks, runner.tally.moved().map(|(why, blocks)| (why.name(), blocks)));
             status.runners.push(Runner {
+                layer: layer.clone(),
+                space: space_name(layer).to_owned(),
                 journal_used: runner.journal_used,
                 journal_blocks: runner.journal_blocks,
                 used_blocks: runner.occupancy.map(|occupancy| occupancy.used),
@@ -354,11 +330,6 @@ fn growing(growth: &Growth, block_bytes: u32) -> GrowthStatus {
         zones_left: growth.zones_left,
         bound_ms: growth.bound_ns.map(|bound| bound as f64 / 1e6),
     }
-}
-
-fn latency(engine: &Engine, kind: RequestKind) -> (String, Latency) {
-    let (all, beside) = engine.latencies(kind);
-    (kind.name().to_owned(), Latency { all: Times::of(&all), beside_cleaning: Times::of(&beside) })
 }
 
 fn checksums(engine: &Engine) -> Option<ChecksumStatus> {

@@ -170,8 +170,13 @@ impl Volume {
     /// The name of the layer that serves the host.
     #[must_use]
     pub fn layer(&self) -> &str {
-        let first = &self.superblocks[0];
-        &first.above.as_ref().unwrap_or(&first.own).layer
+        self.layers().next().unwrap_or_default()
+    }
+
+    /// The names of the runners' layers: the one that serves the host first, then those of its devices.
+    pub fn layers(&self) -> impl Iterator<Item = &str> {
+        let above = self.superblocks[0].above.iter();
+        above.chain(self.superblocks.iter().map(|superblock| &superblock.own)).map(|layered| layered.layer.as_str())
     }
 
     /// Lets a cache leave what it lacks where it is, for members to which nothing may be written.

@@ -179,7 +179,7 @@ fn runs_begin_and_end_where_they_were_asked_for() {
 fn what_a_server_asks_for_itself_is_no_use_of_a_block() {
     const EACH: u64 = 400;
     let engine = start(&image_as("block-lru", "small-zoned", "reads_count = true"));
-    let zone = u64::from(engine.contents()[0].zones()[0].blocks);
+    let zone = u64::from(engine.contents()[0].as_ref().unwrap().zones()[0].blocks);
     let homes = [0, zone, 2 * zone];
     for home in homes {
         write(&engine, home, EACH + 1);
@@ -190,7 +190,7 @@ fn what_a_server_asks_for_itself_is_no_use_of_a_block() {
     trim(&engine, oldest, EACH);
     let buffered = || {
         let contents = engine.contents();
-        [0, 1].map(|zone| u64::from(contents[0].zones()[zone].buffered))
+        [0, 1].map(|zone| u64::from(contents[0].as_ref().unwrap().zones()[zone].buffered))
     };
     assert_eq!(buffered(), [EACH; 2], "a zone cannot forget a part");
     let mut writes = last..last + EACH;

@@ -11,7 +11,7 @@ use imbrex::drive::DrivePreset;
 use imbrex::layers;
 use imbrex_live::engine::Cleaning;
 use imbrex_live::service::control::{AskError, Question, Reply, ask};
-use imbrex_live::service::{Service, ServiceOptions, Status};
+use imbrex_live::service::{Client, EventKind, Service, ServiceOptions, Status};
 use imbrex_live::store_path;
 use imbrex_live::volume::{self, FormatOptions};
 use tempfile::TempDir;
@@ -112,6 +112,37 @@ fn it_says_how_it_stands_and_cleans_when_told_to() {
         matches!(silent, AskError::NoServer { .. }) && silent.to_string().contains("no server answers"),
         "{silent}"
     );
+    service.stop().unwrap();
+}
+
+#[test]
+fn what_happened_is_remembered_for_those_who_ask_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(&formatted(&folder));
+    let service = Arc::new(Service::start(&options).unwrap());
+    let _answering = service.answer(&options).unwrap();
+    let control = options.control.as_deref().unwrap();
+    let events = || match ask(control, Question::Events).unwrap() {
+        Reply::Events(events) => events,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(events().iter().map(|event| event.event).collect::<Vec<_>>(), [EventKind::Serving]);
+    let client = Client::of(&service);
+    scatter(&service);
+    assert_eq!(status(control, Question::Status).clients, 1);
+    assert_eq!(events()[0].text, "1 client connected (now 1)");
+    drop(client);
+    service.engine().set_cleaning(Cleaning::Now);
+    while service.engine().cleaning() == Cleaning::Now {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    status(control, Question::Pause);
+    let all = events();
+    for kind in [EventKind::CleaningBegan, EventKind::CleaningSet, EventKind::ClientsDisconnected] {
+        assert!(all.iter().any(|event| event.event == kind), "{kind:?} is not in {all:?}");
+    }
+    assert!(all.is_sorted_by(|newer, older| newer.at_ms >= older.at_ms), "{all:?}");
+    assert_eq!(serde_json::to_value(EventKind::CleaningSet).unwrap(), "cleaning-set");
     service.stop().unwrap();
 }
 

@@ -50,6 +50,7 @@ pub struct Volume {
     status: Asked,
     metrics: Asked,
     units: Asked,
+    events: Asked,
     history: Mutex<History>,
     refused: AtomicU64,
 }
@@ -73,6 +74,7 @@ impl Volume {
             status: asked(Question::Status, FRESH),
             metrics: asked(Question::Metrics, FRESH),
             units: asked(Question::Units, FRESH_UNITS),
+            events: asked(Question::Events, FRESH),
             history: Mutex::default(),
             refused: AtomicU64::new(0),
         }
@@ -156,6 +158,7 @@ impl Site {
             (Told::Page(_), "/status.json") => self.volume.status().await.map(|status| json(&status)),
             (Told::Page(_), "/history.json") => Ok(json(&self.volume.history().after(after(uri)))),
             (Told::Page(_), "/units.json") => self.units().await,
+            (Told::Page(_), "/events.json") => self.events().await,
             _ => Ok(text(StatusCode::NOT_FOUND, "there is nothing at this path")),
         };
         told.unwrap_or_else(|why| text(StatusCode::SERVICE_UNAVAILABLE, &why))
@@ -172,6 +175,13 @@ impl Site {
         match self.volume.ask(&self.volume.units).await? {
             Reply::Units(units) => Ok(json(&units)),
             _ => Err("the server does not say what lies where".to_owned()),
+        }
+    }
+
+    async fn events(&self) -> Result<Answer, String> {
+        match self.volume.ask(&self.volume.events).await? {
+            Reply::Events(events) => Ok(json(&events)),
+            _ => Err("the server does not say what happened".to_owned()),
         }
     }
 
@@ -230,6 +240,7 @@ mod tests {
             ("GET", "/history.json?after=x", "127.0.0.1", 200),
             ("GET", "/status.json", "127.0.0.1", 503),
             ("GET", "/metrics", "127.0.0.1", 503),
+            ("GET", "/events.json", "127.0.0.1", 503),
             ("POST", "/", "127.0.0.1", 405),
             ("GET", "/else", "127.0.0.1", 404),
             ("GET", "/", "elsewhere.example", 421),
