@@ -1,7 +1,7 @@
 # The README's second command is `make test`: what every change must pass. CI also runs `make soak` (.ci/run), which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak tools fuzz times check-dm-zoned check-device compare-device check-nbd check-pages check-python python-reference reproduction-pages
+.PHONY: test quick soak tools fuzz times check-dm-zoned check-device compare-device check-nbd check-pages page-pictures check-python python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
@@ -34,6 +34,11 @@ check-nbd:
 # Pages of results in a real browser. Skipped where Chromium cannot be had.
 check-pages:
 	@checks/pages/run.sh
+
+# The pictures of pages in docs/pictures/pages, in a real browser.
+page-pictures:
+	@cargo build --release --locked --package imbrex-cli --package imbrex-nbdkit
+	@PROGRAMS=$$PWD/target/release checks/pages/run.sh --pictures
 
 # The package for Python: built, installed, and tested. Skipped where there is no Python 3.11.
 check-python:

@@ -4,14 +4,13 @@ import copy
 import csv
 import io
 import json
-import socket
 import subprocess
 import sys
-import urllib.error
 import urllib.request
 from pathlib import Path
 
 from browser import Browser, sheets
+from served import Served, answers, refuses
 
 IMBREX, WORK, PICTURES, AXE = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
 ONE_RUN, MANY_RUNS = 1_500_000, 4_000_000
@@ -319,52 +318,40 @@ def check_many(browser):
     is_quiet(browser, "400 runs")
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
 def check_live(browser):
     """A volume that is served, while fio writes to it and after its server is killed."""
-    image, port = WORK / "volume.img", free_port()
-    imbrex("format", image, "--layer", "fifo-log", "--drive", "small-zoned")
-    server = subprocess.Popen([IMBREX, "serve", image, "--http", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}/"
-    try:
-        browser.wait(lambda: answers(address), "the server does not answer")
-        browser.open(address)
+    with Served(IMBREX, WORK) as volume:
+        browser.wait(lambda: answers(volume.address), "the server does not answer")
+        browser.open(volume.address)
         browser.wait(lambda: "No requests in the last" in browser.text("#idle"), "nobody says that nothing is asked for")
         browser.wait(lambda: "Nothing has been written yet" in browser.text("#where"), "nobody says that nothing is written")
         assert not browser.one("#figure-requests").is_displayed(), "a chart of nothing but zeros is drawn"
         browser.picture("live-idle")
-        load = subprocess.Popen(
-            ["fio", "--name=load", "--ioengine=nbd", f"--uri=nbd+unix:///?socket={image}.sock", "--rw=randrw", "--bs=4k", "--size=32M",
-             "--iodepth=8", "--rate_iops=500", "--time_based", "--runtime=300", f"--output={WORK}/fio"])
-        browser.open(address)
-        browser.complaints(), browser.asked_for()
-        shows_every_chart(browser, ["requests", "latency", "bytes", "fill", "memory", "units"])
-        browser.click("#figure-requests summary")
-        rates = lambda: [float(cell.replace("\u202f", "")) for cell in browser.run(
-            "return [...document.querySelectorAll('#figure-requests tbody tr')].filter((row) => row.cells[0].textContent === 'write')"
-            ".map((row) => row.cells[2].textContent)")]
-        browser.wait(lambda: len([rate for rate in rates() if rate > 20]) >= 2, "no writes are shown")
-        assert "fifo-log" in browser.text("h1"), browser.text("h1")
-        looks_right_while_served(browser)
-        browser.picture("live")
-        load.kill()
-        load.wait()
-        imbrex("clean", image, "--pause")
+        with volume.load():
+            browser.open(volume.address)
+            browser.complaints(), browser.asked_for()
+            shows_every_chart(browser, ["requests", "latency", "bytes", "fill", "memory", "units"])
+            shows_writes(browser)
+            assert "fifo-log" in browser.text("h1"), browser.text("h1")
+            looks_right_while_served(browser)
+            browser.picture("live")
+        imbrex("clean", volume.image, "--pause")
         browser.wait(lambda: "Cleaning paused" in browser.text("#events"), "the events do not say that cleaning was paused")
-        says_what_happened(browser, address)
-        others = [one for one in browser.asked_for() if not one.startswith(address)]
+        says_what_happened(browser, volume.address)
+        others = [one for one in browser.asked_for() if not one.startswith(volume.address)]
         assert not others and not browser.complaints(), others
-        assert refuses(address), "a page of somebody else may read what is told"
-    finally:
-        server.kill()
-        server.wait()
+        assert refuses(volume.address), "a page of somebody else may read what is told"
     browser.wait(lambda: "does not answer" in browser.text("#told"), "nobody says that the server is gone")
     browser.picture("live-gone")
+
+
+def shows_writes(browser):
+    """The rates of requests have those of fio."""
+    browser.click("#figure-requests summary")
+    rates = lambda: [float(cell.replace("\u202f", "")) for cell in browser.run(
+        "return [...document.querySelectorAll('#figure-requests tbody tr')].filter((row) => row.cells[0].textContent === 'write')"
+        ".map((row) => row.cells[2].textContent)")]
+    browser.wait(lambda: len([rate for rate in rates() if rate > 20]) >= 2, "no writes are shown")
 
 
 def looks_right_while_served(browser):
@@ -389,24 +376,6 @@ def says_what_happened(browser, address):
     assert times == sorted(times, reverse=True), times
     shown = lambda: browser.run("return [...document.querySelectorAll('#events tbody td:last-child')].map((one) => one.textContent)")
     browser.wait(lambda: all(one["text"] in shown() for one in told), f"events are missing: {told}")
-
-
-def answers(address):
-    try:
-        with urllib.request.urlopen(address, timeout=20) as answer:
-            policy = answer.headers["Content-Security-Policy"] or answer.read().decode()
-            return answer.status == 200 and "default-src 'none'" in policy and not answer.headers["Set-Cookie"]
-    except OSError:
-        return False
-
-
-def refuses(address):
-    asked = urllib.request.Request(address, headers={"Host": "elsewhere.example"})
-    try:
-        urllib.request.urlopen(asked, timeout=20)
-    except urllib.error.HTTPError as error:
-        return error.code == 421
-    return False
 
 
 def main():

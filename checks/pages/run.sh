@@ -2,7 +2,8 @@
 # Opens pages in a headless browser and uses them as a person would: reports of runs, of series and units, of two files
 # beside each other, of a paper's claims, and of 400 runs, on paper and without JavaScript; and the page of a volume that
 # is served while it is written to and after its server is killed. axe-core looks for what keeps people from using a page.
-# Pictures of all of them stay in PICTURES, target/pages unless it says otherwise, for who wants to look.
+# Pictures of all of them stay in PICTURES, target/pages unless it says otherwise, for who wants to look. With --pictures
+# it takes those that the documents keep instead, in docs/pictures/pages.
 #
 # Needs Chromium with its driver, nbdkit and fio, which are installed quietly where this is Debian and the user is root,
 # and Python, into an environment of which selenium is put. axe-core comes from npm, where that is there. What cannot be
@@ -50,6 +51,11 @@ fi
 if [ -z "${PROGRAMS:-}" ]; then
     (cd "$root" && cargo build --locked --quiet --package imbrex-cli --package imbrex-nbdkit)
     PROGRAMS=$root/target/debug
+fi
+if [ "${1:-}" = --pictures ]; then
+    need_programs pdftoppm:poppler-utils
+    mkdir -p "$root/docs/pictures/pages"
+    exec "$environment/bin/python" pictures.py "$PROGRAMS/imbrex" "$work" "$root/docs/pictures/pages"
 fi
 mkdir -p "$pictures"
 "$environment/bin/python" -W error::SyntaxWarning check.py "$PROGRAMS/imbrex" "$work" "$pictures" "$axe"
