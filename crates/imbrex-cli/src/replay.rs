@@ -90,7 +90,7 @@ impl Replay {
         files.series.finish()?;
         files.bands.finish()?;
         if let Some((page, mut seen)) = page.zip(files.seen) {
-            seen.story = files.watch.story.clone();
+            seen.story = files.watch.stories.as_ref().map(|[story, _]| story.clone());
             page.of_runs([(&row, &seen)].into_iter())?;
         }
         files.watch.finish()?;

@@ -69,9 +69,11 @@ impl WatchArguments {
         block_bytes: u32,
     ) -> Result<Watch<'a>> {
         let file = self.watch_disk.as_deref().map(NewFile::create).transpose()?;
-        Ok(Watch { file, workload, layer, block_bytes, story: None })
+        Ok(Watch { file, workload, layer, block_bytes, stories: None })
     }
 }
+
+type Tell = fn(&[DiskStep], &dyn Media, &LayerInfo, u32) -> Story;
 
 /// What is seen of the disk, and the picture of it.
 pub struct Watch<'a> {
@@ -79,18 +81,20 @@ pub struct Watch<'a> {
     workload: &'a TraceInfo,
     layer: &'static LayerInfo,
     block_bytes: u32,
-    pub story: Option<Story>,
+    /// What a page shows, and what the picture does.
+    pub stories: Option<[Story; 2]>,
 }
 
 impl Watch<'_> {
     /// Takes what the disk did.
     pub fn see(&mut self, steps: &[DiskStep], media: &dyn Media) {
-        self.story = Some(Story::of(steps, media, self.layer, self.block_bytes));
+        let told = [Story::of, Story::short].map(|tell: Tell| tell(steps, media, self.layer, self.block_bytes));
+        self.stories = Some(told);
     }
 
     /// Writes and completes the picture.
     pub fn finish(self) -> Result<()> {
-        let Some((mut file, story)) = self.file.zip(self.story) else { return Ok(()) };
+        let Some((mut file, [_, story])) = self.file.zip(self.stories) else { return Ok(()) };
         let title = format!("{} on {}", called(&self.workload.name, self.workload.is_synthetic()), self.layer.name);
         let written = file.write_all(story.picture(&title).as_bytes());
         written.map_err(|cause| anyhow!("cannot write the picture of the disk: {cause}"))?;

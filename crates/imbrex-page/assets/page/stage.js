@@ -21,19 +21,21 @@ const NAMES = 150, ROW = 24, GAP = 10, LEAST = 3;
 /** The part of a scene in which its source is read. */
 const READING = 0.4;
 
+/** Whether two rows are neighbouring tracks of which one lies over the other. */
+const overlap = (one, next) => `${one.kind} ${next.kind}`.match(/^(bottom top|top bottom)$/) && one.first + one.blocks === next.first;
+
 /** Where each row stands in a drawing of this width. Top tracks lie over the bottom tracks beside them. */
 function rowsAt(rows, width) {
   const narrow = width < NARROW;
   const left = narrow ? 4 : NAMES;
   let y = narrow ? 16 : 6;
   return rows.map((row, at) => {
-    const before = rows[at - 1]?.kind;
-    if (at && !(row.kind === "top" && before === "bottom") && !(row.kind === "bottom" && before === "top")) y += GAP + (narrow ? 14 : 0);
-    if (before === "ram" || row.kind === "elsewhere") y += GAP;
+    const before = rows[at - 1];
+    if (before) y += overlap(before, row) ? (narrow ? 14 : -4) : GAP + (narrow ? 14 : 0);
+    if ((before?.first === null && row.first !== null) || row.kind === "elsewhere") y += GAP;
     const height = row.kind === "top" ? 14 : row.kind === "elsewhere" || row.kind === "host" ? 16 : ROW;
     const place = { row, y, height, left, width: row.kind === "host" ? 60 : width - left - 12, name: narrow ? [4, y - 4] : [0, y + height / 2 + 4] };
-    const overlaps = row.kind === "bottom" && rows[at + 1]?.kind === "top" || row.kind === "top" && rows[at + 1]?.kind === "bottom";
-    y += height - (overlaps ? (narrow ? -14 : 4) : 0);
+    y += height;
     return place;
   });
 }
@@ -113,17 +115,14 @@ class Stage {
     const parts = [];
     this.places.forEach((place, number) => {
       const { written, pieces } = state[number];
+      // Which blocks of a buffer hold something is not known of all.
+      if (place.row.kind === "buffer" && this.scene.filled !== null) parts.push(drawn("rect", { class: "filled", ...boxOf(place, 0, place.row.blocks * this.scene.filled) }));
       if (written) {
         const box = boxOf(place, 0, written);
         parts.push(drawn("rect", { class: "written", ...box }), drawn("rect", { fill: "url(#shingles)", ...box }));
       }
       for (const piece of pieces) parts.push(lying(piece.why, boxOf(place, piece.at, piece.blocks)));
     });
-    const buffer = this.places.find((place) => place.row.kind === "buffer");
-    if (buffer && this.scene.filled !== null) {
-      const { x, y, width, height } = boxOf(buffer, 0, buffer.row.blocks);
-      parts.push(drawn("rect", { class: "gauge", x, y: y + height + 1, width: width * this.scene.filled, height: 3 }));
-    }
     this.lying.replaceChildren(...parts);
   }
 

@@ -38,7 +38,7 @@ class Player {
       "The triangle is the head.",
       has("sequential") && "Slanted lines are tracks that overlap: such a place is written from its beginning to its end, and emptied as a whole.",
       has("bottom") && "Top tracks lie over the edges of bottom tracks: a write to a bottom track destroys what lies over it (hatched).",
-      has("buffer") && "The line below the buffer says how full it is.",
+      has("buffer") && "The buffer is shaded as far as it is full.",
       !this.steps.cleans && "Nothing was cleaned or rewritten here; --watch-disk-at begins later.",
     ];
     return element("p", { class: "reasons" }, Object.keys(DOINGS).filter(isThere).map((why) => element("span", {}, swatch(reasonColour(why)), DOINGS[why])),

@@ -6,7 +6,10 @@
 mod picture;
 mod places;
 mod scenes;
+mod state;
 mod words;
+
+use std::ops::Range;
 
 use imbrex::layers::LayerInfo;
 use imbrex::media::Media;
@@ -14,13 +17,17 @@ use imbrex::replay::DiskStep;
 use serde::Serialize;
 
 use places::Places;
-use scenes::Rows;
+use scenes::{Joined, Rows};
 
 /// The most scenes that are shown.
 const MOST_SCENES: usize = 160;
 /// How many there are of a disk that cleans nothing.
 const WITHOUT_CLEANING: usize = 40;
-/// Scenes before the first that cleans where a page begins.
+/// The most in a picture.
+const IN_PICTURE: usize = 11;
+/// How many of them come after the first request that had something cleaned.
+const AFTER: usize = 1;
+/// Scenes before the first that cleans where a page or a picture begins.
 const BEFORE: usize = 3;
 
 /// What the disk does, as it is shown.
@@ -131,20 +138,51 @@ pub struct Piece {
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End(pub usize, pub u64);
 
+impl Row {
+    /// Whether this row and the next one are neighbouring tracks of which one lies over the other.
+    fn overlaps(&self, next: &Self) -> bool {
+        let is_pair = matches!((self.kind, next.kind), (Kind::Bottom, Kind::Top) | (Kind::Top, Kind::Bottom));
+        is_pair && self.first.map(|first| first + self.blocks) == next.first
+    }
+}
+
 impl Story {
     /// The story of these operations of `layer`, on blocks of `block_bytes` bytes; `media` are as they leave them.
     #[must_use]
     pub fn of(steps: &[DiskStep], media: &dyn Media, layer: &LayerInfo, block_bytes: u32) -> Self {
+        Self::told(steps, media, layer, block_bytes, |scenes| match scenes.iter().position(Joined::cleans) {
+            Some(_) => 0..scenes.len().min(MOST_SCENES),
+            None => scenes.len().saturating_sub(WITHOUT_CLEANING)..scenes.len(),
+        })
+    }
+
+    /// What of it a picture has time for: the first cleaning, what comes before it, and what comes after it.
+    #[must_use]
+    pub fn short(steps: &[DiskStep], media: &dyn Media, layer: &LayerInfo, block_bytes: u32) -> Self {
+        Self::told(steps, media, layer, block_bytes, |scenes| {
+            let first = scenes.iter().position(Joined::cleans).unwrap_or(0);
+            let is_of_it = |scene: &&Joined<'_>| scene.request == scenes[first].request;
+            let end = first + scenes[first..].iter().take_while(is_of_it).count() + AFTER;
+            let begin = first.saturating_sub(BEFORE);
+            begin..end.min(begin + IN_PICTURE).min(scenes.len())
+        })
+    }
+
+    fn told(
+        steps: &[DiskStep],
+        media: &dyn Media,
+        layer: &LayerInfo,
+        block_bytes: u32,
+        choose: impl FnOnce(&[Joined<'_>]) -> Range<usize>,
+    ) -> Self {
         let places = Places::new(media, layer);
         let all = scenes::joined(steps, &places);
-        let first = all.iter().position(scenes::Joined::cleans);
-        let shown = match first {
-            Some(_) => &all[..all.len().min(MOST_SCENES)],
-            None => &all[all.len().saturating_sub(WITHOUT_CLEANING)..],
-        };
+        let said = words::said(&all, &places, block_bytes);
+        let range = choose(&all);
+        let (shown, said) = (&all[range.clone()], &said[range]);
         let rows = Rows::new(shown, &places);
-        let said = words::said(shown, &places, block_bytes);
-        let scenes = shown.iter().zip(said).map(|(joined, says)| rows.scene(joined, says, &places)).collect();
+        let scenes = shown.iter().zip(said).map(|(joined, says)| rows.scene(joined, says.clone(), &places)).collect();
+        let first = shown.iter().position(Joined::cleans);
         let start = first.unwrap_or(0).saturating_sub(BEFORE);
         Self { rows: rows.rows, scenes, start, cleans: first.is_some(), disk_blocks: media.blocks() }
     }
