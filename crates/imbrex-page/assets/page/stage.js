@@ -168,7 +168,7 @@ class Stage {
 }
 
 /** What was written for a reason, or destroyed. */
-const lying = (why, box) => drawn("rect", { fill: why === "destroyed" ? "url(#wrecked)" : reasonColour(why), class: why === "destroyed" ? why : "lies", ...box });
+const lying = (why, box) => drawn("rect", { fill: why === "destroyed" ? "url(#wrecked)" : reasonColour(why), class: why === "destroyed" ? why : why === "host" ? "lies new" : "lies", ...box });
 
 /** From the middle of one rectangle to that of another, at the edges that face each other. */
 function arrow(from, to, stroke) {

@@ -193,3 +193,6 @@ impl Story {
         picture::picture(self, title)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,7 @@ const LETTERS: usize = 108;
 
 const STYLE: &str = ".f,.s{visibility:hidden}.still{visibility:visible}text{font:13.5px sans-serif;fill:#1b1f24}\
 .t{font-weight:bold}.q{fill:#59636e}.p{fill:#f5f6f8;stroke:#d0d7de}.w{fill:#d0d7de}.bottom{fill:#d0d7de}.top{fill:#fff;stroke:#59636e}\
-.m{fill:#59636e}.l{fill-opacity:.6}.b{fill:#0072b2;fill-opacity:.18}.d{fill:none;stroke-width:2;stroke-dasharray:4 3}.a{fill:none;stroke-width:2}\
+.m{fill:#59636e}.l{fill-opacity:.6}.k{fill-opacity:.9}.b{fill:#0072b2;fill-opacity:.18}.d{fill:none;stroke-width:2;stroke-dasharray:4 3}.a{fill:none;stroke-width:2}\
 .g{transform-box:fill-box;transform-origin:left}";
 
 /// The picture.
@@ -209,7 +209,9 @@ impl Frame<'_> {
                 let rest = if *why == "destroyed" {
                     "fill=\"url(#x)\"".to_owned()
                 } else {
-                    format!("class=\"l\" fill=\"{}\"", colour(why))
+                    // What is new is seen on what it lies on.
+                    let class = if *why == "host" { "k" } else { "l" };
+                    format!("class=\"{class}\" fill=\"{}\"", colour(why))
                 };
                 self.rect(svg, End(number, *at), *blocks as f64, &rest);
             }
