@@ -174,6 +174,43 @@ def check_maps(browser):
     is_quiet(browser, "the maps")
 
 
+def check_steps(browser):
+    """What the disk does is played, and stepped through with buttons and keys."""
+    for name, words in [
+        ("steps", ["--layer", "fifo-log", "--drive", "small-zoned", "--zone-size", "1MiB", "--buffer", "1MiB"]),
+        ("tracks", ["--layer", "tracklace", "--drive", "tiny-interlaced"]),
+    ]:
+        page = WORK / f"{name}.html"
+        imbrex("replay", "hm_0", "--requests", 20000, "--beyond", "wrap", "--html", page, *words)
+        browser.open(page.as_uri())
+        steps_through(browser)
+        browser.picture(name)
+        fits_a_phone(browser)
+        is_quiet(browser, name)
+    assert "destroys" in browser.text("#steps ol"), "nothing is destroyed on interlaced tracks"
+
+
+def steps_through(browser):
+    figure = browser.one("#steps figure")
+    browser.run("arguments[0].scrollIntoView({block: 'center'})", figure)
+    browser.wait(lambda: browser.text("#steps .controls button:nth-child(2)") == "Pause", "it does not play when it is seen")
+    said = lambda: browser.text("#steps .says")
+    first = said()
+    browser.wait(lambda: said() != first, "playing goes nowhere")
+    assert browser.run("return document.querySelector('#steps .says').ariaLive") == "off", "what plays is read out"
+    browser.click("#steps .controls button:nth-child(2)")
+    sentences = browser.run("return [...document.querySelectorAll('#steps ol li')].map((line) => line.firstChild.textContent.trim())")
+    browser.run("const slider = document.querySelector('#steps input'); slider.value = 0; slider.dispatchEvent(new Event('input'))")
+    assert browser.run("return document.querySelector('#steps .says').ariaLive") == "polite", "a step that is chosen is not read out"
+    for number, sentence in enumerate(sentences[:12]):
+        assert said() == sentence, f"step {number + 1} says: {said()}"
+        assert browser.all("#steps .stage rect.target, #steps .stage rect.source, #steps .stage rect.emptied"), f"step {number + 1} moves nothing"
+        browser.click("#steps .controls button:nth-child(3)")
+    browser.run("arguments[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft', bubbles: true}))", browser.one("#steps figure button"))
+    assert said() == sentences[11], "an arrow key does not step back"
+    assert any("In all" in sentence for sentence in sentences), "nobody says what a rewrite came to"
+
+
 def check_differences(browser):
     """Two files of results beside each other."""
     old, new, page = WORK / "old.json", WORK / "new.json", WORK / "differences.html"
@@ -261,7 +298,7 @@ def check_accessible(browser):
     page.write_text("<!DOCTYPE html><html lang=en><title>broken</title><main><h1>One</h1><img src='data:,'></main></html>")
     browser.open(page.as_uri(), "main")
     assert violations(browser, axe).get("image-alt"), "axe-core does not find a picture without words"
-    for name in ["comparison", "units", "differences", "paper"]:
+    for name in ["comparison", "units", "steps", "tracks", "differences", "paper"]:
         browser.open((WORK / f"{name}.html").as_uri())
         browser.run("""for (const one of document.querySelectorAll("details")) one.open = true;
             for (const one of figures) one.ready();
@@ -380,7 +417,7 @@ def says_what_happened(browser, address):
 
 def main():
     browser = Browser(WORK, PICTURES)
-    checks = [check_comparison, check_units, check_maps, check_differences, check_paper, check_without_script, check_claims]
+    checks = [check_comparison, check_units, check_maps, check_steps, check_differences, check_paper, check_without_script, check_claims]
     try:
         for check in [*checks, *([check_accessible] if AXE else []), check_many, check_live]:
             check(browser)

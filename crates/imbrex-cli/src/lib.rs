@@ -18,6 +18,7 @@ mod story;
 mod sweep;
 mod trace;
 mod validate;
+mod watch_disk;
 
 use std::io;
 use std::process::ExitCode;

@@ -6,9 +6,10 @@ use std::slice;
 use anyhow::Result;
 use clap::Args;
 use imbrex::layers::LayerInfo;
+use imbrex::media::Media;
 use imbrex::plan::Why;
 use imbrex::replay::{
-    BandSums, BandsLook, Below, CleaningTime, GrowthOutcome, Latency, Observer, SideSums, TrackSums, Window,
+    BandSums, BandsLook, Below, CleaningTime, DiskStep, GrowthOutcome, Latency, Observer, SideSums, TrackSums, Window,
     WindowOutcome,
 };
 use imbrex_runs::notes::notes;
@@ -29,6 +30,7 @@ use imbrex_terminal::stop;
 use imbrex_terminal::table::{bytes, count, milliseconds, nanoseconds, number, paragraphs, percent, seconds, table};
 
 use crate::bands::{BandMap, BandsArguments};
+use crate::watch_disk::{Watch, WatchArguments};
 
 /// Replay one workload on one layer and report in detail
 #[derive(Args)]
@@ -50,6 +52,8 @@ pub struct Replay {
     #[command(flatten)]
     bands: BandsArguments,
     #[command(flatten)]
+    watch: WatchArguments,
+    #[command(flatten)]
     traces: TraceFiles,
     #[command(flatten)]
     setup: Setup,
@@ -62,6 +66,7 @@ pub struct Replay {
 impl Replay {
     pub fn run(self) -> Result<()> {
         stop::on_ctrl_c();
+        self.watch.check(self.page.is_wanted())?;
         let specification = self.specification();
         let plan = Plan::of(&specification)?;
         let workloads = specification.named()?;
@@ -72,18 +77,23 @@ impl Replay {
         drop(reading);
         let case = &plan.cases[0];
         let chosen = plan.chosen_for(known, case)?;
+        let on_page = page.is_some().then_some(self.layer);
+        let chosen = chosen.with(self.watch.watched(&chosen.options, &known.range, on_page)?);
         let series = Series::create(self.series.as_deref(), &known.info, self.layer)?;
         let bands = self.bands.create(&known.info, self.layer.name, case.drive.block_bytes)?;
         let seen = page.is_some().then(|| Seen::new(&known.info, self.layer));
-        let mut files = Files { series, bands, seen };
+        let watch = self.watch.create(&known.info, self.layer, case.drive.block_bytes)?;
+        let mut files = Files { series, bands, watch, seen };
         let progress = Progress::new("replaying", known.range.requests);
         let row = chosen.replay(known, case, &progress, &mut files)?;
         drop(progress);
         files.series.finish()?;
         files.bands.finish()?;
-        if let Some((page, seen)) = page.zip(files.seen) {
+        if let Some((page, mut seen)) = page.zip(files.seen) {
+            seen.story = files.watch.stories.as_ref().map(|[story, _]| story.clone());
             page.of_runs([(&row, &seen)].into_iter())?;
         }
+        files.watch.finish()?;
         output.write(slice::from_ref(&row), || report(&row))
     }
 
@@ -107,6 +117,7 @@ impl Replay {
 struct Files<'a> {
     series: Series<'a>,
     bands: BandMap<'a>,
+    watch: Watch<'a>,
     seen: Option<Seen<'a>>,
 }
 
@@ -114,6 +125,10 @@ impl Observer for Files<'_> {
     fn row(&mut self, row: &WindowOutcome) {
         self.series.row(row);
         self.seen.iter_mut().for_each(|seen| seen.row(row));
+    }
+
+    fn steps(&mut self, steps: &[DiskStep], media: &dyn Media) {
+        self.watch.see(steps, media);
     }
 
     fn bands(&mut self, look: &BandsLook) {

@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("../assets/page/page.css");
 const BASE: &str = include_str!("../assets/page/base.js");
 const FIGURE: &str = include_str!("../assets/page/figure.js");
 const UNITS: &str = include_str!("../assets/page/units.js");
-const REPORT: [&str; 11] = [
+const REPORT: [&str; 13] = [
     include_str!("../assets/page/axes.js"),
     include_str!("../assets/page/runs.js"),
     include_str!("../assets/page/answer.js"),
@@ -18,6 +18,8 @@ const REPORT: [&str; 11] = [
     include_str!("../assets/page/differences.js"),
     include_str!("../assets/page/legend.js"),
     include_str!("../assets/page/series.js"),
+    include_str!("../assets/page/stage.js"),
+    include_str!("../assets/page/steps.js"),
     UNITS,
     include_str!("../assets/page/sheets.js"),
     include_str!("../assets/page/numbers.js"),

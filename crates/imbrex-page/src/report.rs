@@ -28,6 +28,7 @@ pub struct Report {
     series: Vec<Part>,
     units: Vec<Part>,
     drawn: Vec<Value>,
+    steps: Vec<Value>,
     claims: Vec<Row>,
     others: Vec<Row>,
 }
@@ -125,6 +126,13 @@ impl Report {
         self.drawn.push(units);
     }
 
+    /// Adds what the disk did in a part of the run of this number, in the form in which a page plays it: of what `trace` and
+    /// `layer` it is and whether that is `synthetic`, the `rows` and the `scenes`.
+    pub fn add_steps(&mut self, mut steps: Value, run: Option<usize>) {
+        steps["run"] = json!(run);
+        self.steps.push(steps);
+    }
+
     /// The page.
     #[must_use]
     pub fn html(&self) -> String {
@@ -150,6 +158,7 @@ impl Report {
             "about": self.about,
             "series": self.series.iter().map(series).collect::<Vec<_>>(),
             "units": self.drawn.iter().cloned().chain(self.units.iter().map(units)).collect::<Vec<_>>(),
+            "steps": self.steps,
             "claims": self.claims,
             "sheets": self.sheets(),
         })

@@ -30,6 +30,7 @@ pub mod settings;
 pub mod setup;
 pub mod specification;
 mod standard_input;
+pub mod steps;
 pub mod trace_files;
 pub mod trace_report;
 pub mod values;

@@ -96,6 +96,7 @@ impl Page {
         self.report.tell(about);
         let run = Some(self.report.runs() - 1);
         self.report.add_of(seen.windows()?, run).map_err(Error::msg)?;
+        seen.steps().into_iter().for_each(|steps| self.report.add_steps(steps, run));
         seen.units().into_iter().for_each(|units| self.report.add_units(units, run));
         Ok(())
     }

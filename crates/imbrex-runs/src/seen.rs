@@ -13,6 +13,7 @@ use crate::case::Case;
 use crate::chosen::Chosen;
 use crate::row::Row;
 use crate::series;
+use crate::steps::Story;
 use crate::workload::Known;
 
 /// Windows of a series, and looks at what lies where before the end: more than a picture shows would cost time.
@@ -57,13 +58,15 @@ pub struct Seen<'a> {
     layer: &'static str,
     rows: Vec<WindowOutcome>,
     looks: Vec<(At, Bars)>,
+    /// What the disk did, if it was watched.
+    pub story: Option<Story>,
 }
 
 impl<'a> Seen<'a> {
     /// Nothing yet.
     #[must_use]
     pub fn new(workload: &'a TraceInfo, layer: &LayerInfo) -> Self {
-        Self { workload, layer: layer.name, rows: Vec::new(), looks: Vec::new() }
+        Self { workload, layer: layer.name, rows: Vec::new(), looks: Vec::new(), story: None }
     }
 
     /// The windows as `--series` writes them.
@@ -73,6 +76,16 @@ impl<'a> Seen<'a> {
     pub fn windows(&self) -> Result<Vec<Value>> {
         let point = |row| serde_json::to_value(series::point(self.workload, self.layer, row));
         Ok(self.rows.iter().map(point).collect::<Result<_, _>>()?)
+    }
+
+    /// What the disk did as a page plays it, if it was watched.
+    #[must_use]
+    pub fn steps(&self) -> Option<Value> {
+        let mut story = json!(self.story.as_ref()?);
+        story["trace"] = json!(self.workload.name);
+        story["layer"] = json!(self.layer);
+        story["synthetic"] = json!(self.workload.is_synthetic());
+        Some(story)
     }
 
     /// The looks as a page draws them, if there are any.

@@ -144,6 +144,23 @@ fn what_cannot_be_written_is_refused_before_the_work() {
     refused(&format!("{replay} --series {}", missing.display()), 1, "missing/out.csv: ");
     refused(&format!("{replay} -o out.parquet"), 1, "results are written as .json, .csv or .txt");
     refused(&format!("{replay} --window 60s"), 2, "--series");
+    refused(&format!("{replay} --watch-disk {}", missing.with_extension("svg").display()), 1, "missing/out.svg: ");
+    refused(&format!("{replay} --watch-disk disk.png"), 1, "--watch-disk disk.png: it is a picture; write it as .svg");
+    refused(
+        &format!("{replay} --watch-disk-at 5"),
+        1,
+        "--watch-disk-at: nobody watches; add --watch-disk FILE.svg or --html",
+    );
+    refused(&format!("{replay} --watch-disk x.svg --watch-disk-at soon"), 2, "write a percentage such as 25%");
+    let late = format!("{replay} --watch-disk x.svg --watch-disk-at 10");
+    refused(&late, 1, "watch_disk: it begins after the 10 requests of the trace; choose an earlier moment");
+    refused(
+        &format!("{replay} --watch-disk x.svg --scheduler sptf"),
+        1,
+        "watch_disk: a scheduler mixes the operations",
+    );
+    let stack = "replay uniform --layer lru-cache --drive st8000as0002 --requests 10 --watch-disk x.svg";
+    refused(stack, 1, "watch_disk: the devices of a stack work at the same time; choose a layer on a single disk");
     refused(&format!("{replay} --series x --window 60parsec"), 2, "write a time such as");
     assert!(!Path::new("x").exists());
 }

@@ -35,6 +35,7 @@ function parts(page, state) {
   if (page.runs.length) made.push(section("compare", page.runs.length > 1 ? "Latency, writes and rewrites" : "What it cost", add(comparison(runs, state))));
   const time = page.series.length ? "Distribution, and over time" : "Distribution";
   if (page.series.length || page.runs.length) made.push(section("time", time, add(overTime(page, state))));
+  if (page.steps.length) made.push(section("steps", "Step by step", stepsSection(page.steps)));
   if (page.units.length) made.push(section("where", "What lies where", unitMaps(page.units)));
   if (page.sheets.length) made.push(section("sheets", page.runs.length || page.claims.length ? "Other results" : "Results", page.sheets.flatMap(sheetSection)));
   if (page.runs.length) made.push(section("table", "Numbers", add(numbers(runs))));
@@ -43,12 +44,12 @@ function parts(page, state) {
 
 /** Series and maps are called as the run that they are of. */
 function nameParts(page, runs) {
-  for (const one of [...page.series, ...page.units]) {
+  for (const one of [...page.series, ...page.units, ...page.steps]) {
     const run = page.runs[one.run];
     one.name = run ? runs.name(run) : `${one.trace.split("/").pop()} on ${one.layer}`;
   }
   if (runs.workloads().length < 2) return;
-  for (const one of page.units) if (one.run !== null) one.name = `${workloadOf(page.runs[one.run])}: ${one.name}`;
+  for (const one of [...page.units, ...page.steps]) if (one.run !== null) one.name = `${workloadOf(page.runs[one.run])}: ${one.name}`;
 }
 
 async function show() {

@@ -3,6 +3,7 @@
 use super::error::Fault;
 use super::journal::{Journal, is_staged};
 use super::machine::Machine;
+use super::steps::Did;
 use imbrex_core::block::Extent;
 use imbrex_core::layer::{TranslationLayer, Violation};
 use imbrex_core::plan::{Op, Place, Plan, Why};
@@ -22,7 +23,9 @@ impl Machine {
             if let Op::Move { from: Place::At(source), to, blocks, why, redo } = op
                 && is_staged(to, *redo)
             {
+                let begun_ns = self.now_ns;
                 self.read(Extent::new(*source, *blocks), *why)?;
+                self.note(Did::Copy { from: Some(Place::At(*source)), to: None, blocks: *blocks, why: *why }, begun_ns);
             }
         }
         for op in plan.ops() {
@@ -54,7 +57,10 @@ impl Machine {
         while blocks > 0 {
             let Some(journal) = &mut self.journal else { return Ok(()) };
             let part = journal.advance(blocks);
+            let begun_ns = self.now_ns;
             self.write(part, Why::Metadata)?;
+            let to = Some(Place::At(part.start));
+            self.note(Did::Copy { from: None, to, blocks: part.blocks, why: Why::Metadata }, begun_ns);
             blocks -= u64::from(part.blocks);
         }
         Ok(())

@@ -15,6 +15,7 @@ use super::metrics::Counters;
 use super::padding::Padding;
 use super::queue::What;
 use super::queue_state::QueueState;
+use super::steps::{Did, Steps};
 use imbrex_core::block::{Extent, Lba, Pba};
 use imbrex_core::layer::{Freed, TranslationLayer};
 use imbrex_core::media::Illegal;
@@ -42,6 +43,8 @@ pub(super) struct Machine {
     /// Resets and frees that have taken effect.
     pub given_back: u64,
     pub checkpoint: Plan,
+    /// What the disk does, while that is recorded.
+    pub steps: Option<Box<Steps>>,
 }
 
 impl Machine {
@@ -62,6 +65,7 @@ impl Machine {
             flushes_below: false,
             given_back: 0,
             checkpoint: Plan::new(),
+            steps: None,
         }
     }
 
@@ -121,10 +125,11 @@ impl Machine {
         }
     }
 
-    /// Whether this is a drive alone: no journal, no check of content, no queue.
+    /// Whether this is a drive alone: no journal, no check of content, no queue, and nobody who watches.
     #[inline]
     fn is_bare(&self) -> bool {
-        self.journal.is_none() && self.content.is_none() && self.scheduled.is_none() && !self.disk.is_stack()
+        let is_alone = self.journal.is_none() && self.content.is_none() && self.scheduled.is_none();
+        is_alone && self.steps.is_none() && !self.disk.is_stack()
     }
 
     /// Performs a plan. Most replays are on a bare drive, which need not ask for each operation what else there is.
@@ -140,6 +145,7 @@ impl Machine {
             match op {
                 Op::Move { from, to, blocks, why, redo } => {
                     let already_read = staged && is_staged(to, *redo);
+                    let begun_ns = self.now_ns;
                     if !BARE && self.scheduled.is_some() {
                         self.queue_move(from, to, *blocks, *why, already_read, host)?;
                     } else {
@@ -147,6 +153,10 @@ impl Machine {
                     }
                     if !is_plausible(from, to, host) {
                         return Err(Fault::Meaningless { op: *op }.into());
+                    }
+                    if !BARE && self.steps.is_some() {
+                        let from = (!already_read).then_some(*from);
+                        self.note(Did::Copy { from, to: Some(*to), blocks: *blocks, why: *why }, begun_ns);
                     }
                     if BARE || !self.disk.is_stack() {
                         self.counters.padding_again += self.padding.moved(from, to, *blocks, *why);
@@ -253,6 +263,19 @@ impl Machine {
         Ok(())
     }
 
+    /// Records what was done since `begun_ns`, and what that destroyed.
+    pub(super) fn note(&mut self, did: Did, begun_ns: u64) {
+        let Some(steps) = &mut self.steps else { return };
+        let mut destroyed = Vec::new();
+        if let Did::Copy { to: Some(Place::At(to)), blocks, .. } = did
+            && !to.is_ram()
+        {
+            let write = Extent::new(to, blocks);
+            self.disk.media().destroys(write, &mut |gone| destroyed.extend((!gone.overlaps(&write)).then_some(gone)));
+        }
+        steps.add(did, begun_ns, self.now_ns, destroyed);
+    }
+
     /// When verifying: what moves, and what that destroys. The source was read before the write destroyed anything.
     pub(super) fn follow_content(
         &mut self,
@@ -325,7 +348,11 @@ impl Machine {
     }
 
     pub(super) fn reset(&mut self, unit: Unit) -> Result<(), Box<Fault>> {
+        let begun_ns = self.now_ns;
         self.now_ns = self.disk.reset(unit, self.now_ns)?;
+        if self.steps.is_some() {
+            self.note(Did::Reset(self.disk.unit(unit)?), begun_ns);
+        }
         self.counters.resets += 1;
         if let Some(content) = &mut self.content {
             self.disk.media().emptied_by(unit, &mut |emptied| content.gone(emptied));

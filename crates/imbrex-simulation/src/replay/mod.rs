@@ -9,8 +9,8 @@
 //!
 //! Reading order: `simulation` takes requests from `lookahead` and has the layer plan them, and `cleaning` has it
 //! clean; `machine` performs plans on a `device`, follows the `padding`, and keeps `journal` and `content` where asked
-//! for; `sweep` fills the disk before and reads it back after; `metrics` counts, `outcome` and `series` say it, and
-//! `bands` looks at what lies where.
+//! for; `sweep` fills the disk before and reads it back after; `metrics` counts, `outcome` and `series` say it,
+//! `bands` looks at what lies where, and `steps` keeps what the disk does for a while.
 //!
 //! With a scheduler, `dispatch` has requests planned while the disk's queue has room; `queued` performs plans
 //! through the `queue`, from which `scheduler` picks, and keeps account of what is `in_flight`.
@@ -47,6 +47,7 @@ mod series;
 mod setup;
 mod simulation;
 mod stack_device;
+mod steps;
 mod sums;
 mod sweep;
 mod watched;
@@ -68,6 +69,7 @@ pub use scheduler::Scheduler;
 pub use series::WindowOutcome;
 pub use setup::{Setup, replay};
 pub use simulation::Simulation;
+pub use steps::{Asked, Did, DiskStep, MOST_STEPS};
 pub use sums::{BandSums, SideSums, TrackSums, ZoneSums};
 
 /// A request that is complete.
@@ -102,6 +104,10 @@ pub trait Observer {
 
     /// Called with what the bands or tracks hold, at the moments chosen and at the end.
     fn bands(&mut self, _look: &BandsLook) {}
+
+    /// Called once with what the disk did, if [`watch_disk`](ReplayOptions::watch_disk) asks for it: at most
+    /// [`MOST_STEPS`] operations, in their order, and the media as they are after them.
+    fn steps(&mut self, _steps: &[DiskStep], _media: &dyn imbrex_core::media::Media) {}
 }
 
 /// An observer that ignores everything.

@@ -75,6 +75,11 @@ pub struct ReplayOptions {
     /// Whether the observer is told of every request that is complete. Default no.
     #[serde(skip_serializing_if = "is_off")]
     pub each_request: bool,
+    /// The moment from which the operations of the disk are recorded, until shortly after the first that cleans, and told
+    /// to the observer; a few before that one are among them. Not in a stack, nor with a scheduler, which mixes the
+    /// operations of several requests. Default never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watch_disk: Option<TraceMoment>,
 }
 
 /// An option that tells nothing of a run is written only where it was chosen.
@@ -113,6 +118,7 @@ impl Default for ReplayOptions {
             bands: None,
             extend: Vec::new(),
             each_request: false,
+            watch_disk: None,
         }
     }
 }
@@ -150,6 +156,33 @@ impl ReplayOptions {
         }
         let reason = format!("it comes after the {} requests of the trace; choose an earlier moment", range.requests);
         Err(ReplayError::Option { option: "extend", reason })
+    }
+
+    /// Whether a workload goes on after the moment from which the disk is watched.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_watch(&self, range: &TraceRange) -> Result<(), ReplayError> {
+        if self.watch_disk.is_none_or(|at| at.is_reached(range)) {
+            return Ok(());
+        }
+        let reason = format!("it begins after the {} requests of the trace; choose an earlier moment", range.requests);
+        Err(ReplayError::Option { option: "watch_disk", reason })
+    }
+
+    /// Whether the operations of `disk` come one after the other, and the moment from which they are watched is known.
+    fn check_watched(&self, disk: &Device) -> Result<(), ReplayError> {
+        let Some(at) = self.watch_disk else { return Ok(()) };
+        let reason = if disk.is_stack() {
+            "the devices of a stack work at the same time; choose a layer on a single disk"
+        } else if self.scheduler != Scheduler::Fcfs {
+            "a scheduler mixes the operations of several requests; choose fcfs"
+        } else if self.queue_depth.is_some() && matches!(at, TraceMoment::Ns(_)) {
+            "a closed loop ignores the trace's times; choose a number of requests"
+        } else {
+            return Ok(());
+        };
+        Err(ReplayError::Option { option: "watch_disk", reason: reason.to_owned() })
     }
 
     /// The error that a trace of `requests` requests is over before bands are to be looked at.
@@ -193,6 +226,7 @@ impl ReplayOptions {
         if self.queue_depth.is_some() && self.bands.iter().flatten().any(is_time) {
             return wrong("bands", "a closed loop ignores the trace's times; choose numbers of requests".to_owned());
         }
+        self.check_watched(disk)?;
         if let Some(depth) = self.queue_depth.filter(|depth| !(1..=MAX_QUEUE_DEPTH).contains(depth)) {
             return wrong("queue_depth", format!("{depth} is not from 1 to {MAX_QUEUE_DEPTH}"));
         }

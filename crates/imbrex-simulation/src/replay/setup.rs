@@ -13,9 +13,11 @@ use super::room;
 use super::scheduler::Scheduler;
 use super::series::WindowOutcome;
 use super::simulation::Simulation;
+use super::steps::DiskStep;
 use super::{Observer, ServedRequest};
 use imbrex_core::buffer_size::BufferSize;
 use imbrex_core::drive::DrivePreset;
+use imbrex_core::media::Media;
 use imbrex_core::recording::Recording;
 use imbrex_layers::below::BelowConfig;
 use imbrex_layers::{self as layers, LayerInfo};
@@ -96,8 +98,14 @@ fn stack(setup: &Setup<'_>, cache: &Configured<'_>, options: &ReplayOptions) -> 
         workload: setup.workload,
     };
     let options = configured::below_journal(options);
-    let options =
-        ReplayOptions { queue_depth: None, scheduler: Scheduler::Fcfs, window: None, each_request: false, ..options };
+    let options = ReplayOptions {
+        queue_depth: None,
+        scheduler: Scheduler::Fcfs,
+        window: None,
+        each_request: false,
+        watch_disk: None,
+        ..options
+    };
     let disk = Setup { layer: disk_layer, config: &below.disk_config, buffer: below.disk_buffer, ..*setup };
     Ok(Device::stack(vec![flash.simulation(&options)?, disk.simulation(&options)?]))
 }
@@ -128,6 +136,10 @@ impl Observer for Stopwatch<'_> {
 
     fn bands(&mut self, look: &BandsLook) {
         self.observer.bands(look);
+    }
+
+    fn steps(&mut self, steps: &[DiskStep], media: &dyn Media) {
+        self.observer.steps(steps, media);
     }
 }
 

@@ -21,7 +21,7 @@ use super::journal::{self, Journal};
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
 use super::metrics::{Cleaning, HostTotals, Latencies};
-use super::options::ReplayOptions;
+use super::options::{ReplayOptions, TraceMoment};
 use super::outcome::Outcome;
 use super::queue_state::QueueState;
 use super::room::survives;
@@ -62,6 +62,8 @@ pub struct Simulation {
     pub(super) growing: Option<GrowthState>,
     /// When bands are looked at, if they are.
     looks: Option<Looks>,
+    /// The moment from which the operations of the disk are recorded, if they are and it has not come.
+    pub(super) watch_from: Option<TraceMoment>,
     /// When the warm-up ended, or 0: what is measured begins there. None while the simulation warms up.
     measured_from_ns: Option<u64>,
     /// When the last request that arrived by itself did; none in a closed loop.
@@ -121,6 +123,7 @@ impl Simulation {
             told: options.each_request.then(Vec::new),
             growing: (!options.extend.is_empty()).then(|| GrowthState::new(&options.extend)),
             looks: options.bands.as_deref().map(Looks::new),
+            watch_from: options.watch_disk,
             measured_from_ns: options.warm_up.is_none().then_some(0),
             last_arrival_ns: None,
         };
@@ -170,6 +173,7 @@ impl Simulation {
             if let Some(looks) = &mut self.looks {
                 looks.before(&next, &*self.layer, observer);
             }
+            self.record_when_due(&next);
             self.grow_when_due(&next).map_err(|fault| self.request_error(next.number, fault))?;
             self.last_arrival_ns = self.options.queue_depth.is_none().then_some(next.arrival_ns);
             self.serve_next(&next, &mut ahead, observer).map_err(|fault| self.request_error(next.number, fault))?;
@@ -185,6 +189,7 @@ impl Simulation {
             self.advance_series(self.machine.latest_ns());
             self.see_series();
         }
+        self.tell_of_steps(u64::MAX, observer);
         self.tell_of_requests(observer);
         if let Some(series) = &mut self.series {
             series.finish(observer);
@@ -256,7 +261,11 @@ impl Simulation {
             return self.dispatch(next, ahead);
         }
         self.machine.disk.request_begins();
-        self.plan(next, ahead)?;
+        if self.machine.steps.is_some() {
+            self.plan_watched(next, ahead)?;
+        } else {
+            self.plan(next, ahead)?;
+        }
         self.completed(next, self.done_ns(next.request.access), ahead);
         Ok(())
     }

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 
 use super::Observer;
-use super::error::ReplayError;
-use super::lookahead::Pending;
+use super::error::{Fault, ReplayError};
+use super::lookahead::{Lookahead, Pending};
 use super::series::Standing;
 use super::simulation::Simulation;
+use super::steps::{Asked, Steps};
 
 /// Requests between two calls of the observer; a power of two.
 const PROGRESS_EVERY: u64 = 1 << 12;
@@ -19,6 +20,9 @@ impl Simulation {
             self.advance_series(self.machine.latest_ns());
         }
         self.tell_of_requests(observer);
+        if self.machine.steps.is_some() {
+            self.tell_of_steps(served.number, observer);
+        }
         if let Some(series) = &mut self.series {
             series.hand_out(observer);
         }
@@ -34,6 +38,43 @@ impl Simulation {
     pub(super) fn tell_of_requests(&mut self, observer: &mut dyn Observer) {
         if let Some(told) = &mut self.told {
             told.drain(..).for_each(|request| observer.request(&request));
+        }
+    }
+
+    /// Begins to record what the disk does, if it is time to, before `next`.
+    #[inline]
+    pub(super) fn record_when_due(&mut self, next: &Pending) {
+        if self.watch_from.take_if(|from| from.is_before(next.number, next.arrival_ns)).is_some() {
+            self.machine.steps = Some(Box::new(Steps::new()));
+        }
+    }
+
+    /// Plans a request while the disk is watched.
+    #[cold]
+    pub(super) fn plan_watched(&mut self, next: &Pending, ahead: &mut Lookahead<'_>) -> Result<(), Box<Fault>> {
+        let asked = Asked { number: next.number, request: next.request };
+        let filled = self.layer.standing().occupancy;
+        // A read that is let past a write which waits comes in the middle of that.
+        let outer = self.machine.steps.as_mut().and_then(|steps| steps.begin(asked, filled));
+        self.plan(next, ahead)?;
+        if let Some(steps) = &mut self.machine.steps {
+            steps.end(outer);
+        }
+        Ok(())
+    }
+
+    /// Says whether what is done from now on is a part of cleaning.
+    pub(super) fn mark_cleaning(&mut self, is_cleaning: bool) {
+        if let Some(steps) = &mut self.machine.steps {
+            steps.clean(is_cleaning, self.layer.standing().occupancy);
+        }
+    }
+
+    /// Tells the observer what the disk did, if there is enough of it after `served` requests.
+    pub(super) fn tell_of_steps(&mut self, served: u64, observer: &mut dyn Observer) {
+        let is_enough = |steps: &mut Box<Steps>| served == u64::MAX || steps.is_enough(served);
+        if let Some(steps) = self.machine.steps.take_if(is_enough) {
+            observer.steps(&steps.taken(), self.machine.disk.media());
         }
     }
 

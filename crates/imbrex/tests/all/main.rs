@@ -31,3 +31,4 @@ mod traces;
 mod tracks;
 mod waiting;
 mod warm_up;
+mod watch_disk;
