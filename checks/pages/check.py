@@ -4,47 +4,13 @@ import copy
 import csv
 import io
 import json
-import subprocess
-import sys
-import urllib.request
 from pathlib import Path
 
 from browser import Browser, sheets
-from served import Served, answers, refuses
+from common import AXE, PICTURES, WORK, fits_a_phone, imbrex, is_accessible, is_quiet, shows_every_chart, violations
+from live import check_live
 
-IMBREX, WORK, PICTURES, AXE = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
 ONE_RUN, MANY_RUNS = 1_500_000, 4_000_000
-
-
-def imbrex(*words):
-    done = subprocess.run([IMBREX, *map(str, words)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"imbrex {' '.join(map(str, words))}: {done.stderr}"
-
-
-def is_quiet(browser, what):
-    """A page complains of nothing, and asks nobody for anything."""
-    complaints, asked = browser.complaints(), browser.asked_for()
-    assert not complaints, f"{what}: {complaints}"
-    assert not asked, f"{what} asks for {asked}"
-
-
-def shows_every_chart(browser, ids):
-    """Charts are drawn, and say in words what they show."""
-    for name in ids:
-        node = browser.one(f"#figure-{name}")
-        browser.run("arguments[0].scrollIntoView({block: 'center'})", node)
-        drawn = lambda: browser.run("return arguments[0].querySelectorAll('svg path').length", node)
-        browser.wait(drawn, f"chart {name} is not drawn")
-        said = browser.run("return arguments[0].querySelector('.chart').getAttribute('aria-label')", node)
-        assert len(said.split(". ")) > 1, f"chart {name} says only: {said}"
-
-
-def fits_a_phone(browser):
-    browser.wide(390, 900)
-    # Charts take their new width with the next frame.
-    fits = "const { scrollWidth, clientWidth } = document.documentElement; return innerWidth === 390 && scrollWidth <= clientWidth"
-    browser.wait(lambda: browser.run(fits), "a phone has to scroll sideways", 20)
-    browser.wide(None)
 
 
 def check_comparison(browser):
@@ -293,36 +259,16 @@ def a_sweep_has_words(browser):
 
 def check_accessible(browser):
     """No rule of axe-core is broken by reports, in the light and in the dark."""
-    axe = Path(AXE).read_text()
     page = WORK / "broken.html"
     page.write_text("<!DOCTYPE html><html lang=en><title>broken</title><main><h1>One</h1><img src='data:,'></main></html>")
     browser.open(page.as_uri(), "main")
-    assert violations(browser, axe).get("image-alt"), "axe-core does not find a picture without words"
+    assert violations(browser, Path(AXE).read_text()).get("image-alt"), "axe-core does not find a picture without words"
     for name in ["comparison", "units", "steps", "tracks", "differences", "paper"]:
         browser.open((WORK / f"{name}.html").as_uri())
         browser.run("""for (const one of document.querySelectorAll("details")) one.open = true;
             for (const one of figures) one.ready();
             document.querySelector("#runs tbody button")?.click()""")
-        is_accessible(browser, axe, name)
-
-
-def is_accessible(browser, axe, name):
-    """The page that is open breaks no rule of axe-core in either theme."""
-    before = browser.run("return document.documentElement.dataset.theme")
-    for theme in ["light", "dark"]:
-        browser.run("document.documentElement.dataset.theme = arguments[0]", theme)
-        found = violations(browser, axe)
-        assert not found, f"{name}, {theme}: {json.dumps(found, indent=1)}"
-    browser.run("document.documentElement.dataset.theme = arguments[0]", before)
-
-
-def violations(browser, axe):
-    """The rules that the page breaks, and where."""
-    browser.run(axe)
-    return browser.driver.execute_async_script("""
-        const done = arguments[0];
-        axe.run().then(({ violations }) => done(Object.fromEntries(violations.map(({ id, nodes }) => [id, nodes.map((one) => one.failureSummary + one.html)]))),
-            (problem) => done({ axe: [String(problem)] }))""")
+        is_accessible(browser, name)
 
 
 def check_many(browser):
@@ -353,66 +299,6 @@ def check_many(browser):
     assert len(browser.all("#answers li")) == 40 and len(browser.all(".answer")) == 1
     print(f"page check: 400 runs with series take {size / 1e6:.2f} MB; ready after {ready / 1e3:.2f} s")
     is_quiet(browser, "400 runs")
-
-
-def check_live(browser):
-    """A volume that is served, while fio writes to it and after its server is killed."""
-    with Served(IMBREX, WORK) as volume:
-        browser.wait(lambda: answers(volume.address), "the server does not answer")
-        browser.open(volume.address)
-        browser.wait(lambda: "No requests in the last" in browser.text("#idle"), "nobody says that nothing is asked for")
-        browser.wait(lambda: "Nothing has been written yet" in browser.text("#where"), "nobody says that nothing is written")
-        assert not browser.one("#figure-requests").is_displayed(), "a chart of nothing but zeros is drawn"
-        browser.picture("live-idle")
-        with volume.load():
-            browser.open(volume.address)
-            browser.complaints(), browser.asked_for()
-            shows_every_chart(browser, ["requests", "latency", "bytes", "fill", "memory", "units"])
-            shows_writes(browser)
-            assert "fifo-log" in browser.text("h1"), browser.text("h1")
-            looks_right_while_served(browser)
-            browser.picture("live")
-        imbrex("clean", volume.image, "--pause")
-        browser.wait(lambda: "Cleaning paused" in browser.text("#events"), "the events do not say that cleaning was paused")
-        says_what_happened(browser, volume.address)
-        others = [one for one in browser.asked_for() if not one.startswith(volume.address)]
-        assert not others and not browser.complaints(), others
-        assert refuses(volume.address), "a page of somebody else may read what is told"
-    browser.wait(lambda: "does not answer" in browser.text("#told"), "nobody says that the server is gone")
-    browser.picture("live-gone")
-
-
-def shows_writes(browser):
-    """The rates of requests have those of fio."""
-    browser.click("#figure-requests summary")
-    rates = lambda: [float(cell.replace("\u202f", "")) for cell in browser.run(
-        "return [...document.querySelectorAll('#figure-requests tbody tr')].filter((row) => row.cells[0].textContent === 'write')"
-        ".map((row) => row.cells[2].textContent)")]
-    browser.wait(lambda: len([rate for rate in rates() if rate > 20]) >= 2, "no writes are shown")
-
-
-def looks_right_while_served(browser):
-    """Cards of one height, a bar for the buffer, and room on a phone."""
-    heights = browser.run("return [...new Set([...document.querySelectorAll('.tiles > div')].map((one) => Math.round(one.getBoundingClientRect().height)))]")
-    assert len(heights) == 1, f"cards are {heights} pixels high"
-    cards = browser.text("#numbers")
-    assert all(said in cards for said in ["Healthy", "Reads", "Buffer", "Longest step"]), cards
-    names = browser.run("return [...document.querySelectorAll('#fills [role=meter]')].map((one) => one.getAttribute('aria-label'))")
-    assert names == ["Buffer", "Journal"], names
-    fits_a_phone(browser)
-    if AXE:
-        is_accessible(browser, Path(AXE).read_text(), "live")
-
-
-def says_what_happened(browser, address):
-    """The page lists the events that the server tells of, in their order."""
-    with urllib.request.urlopen(f"{address}events.json", timeout=20) as answer:
-        told = json.load(answer)
-    assert told[-1]["event"] == "serving" and any(one["event"] == "clients-connected" for one in told), told
-    times = [one["at_ms"] for one in told]
-    assert times == sorted(times, reverse=True), times
-    shown = lambda: browser.run("return [...document.querySelectorAll('#events tbody td:last-child')].map((one) => one.textContent)")
-    browser.wait(lambda: all(one["text"] in shown() for one in told), f"events are missing: {told}")
 
 
 def main():

@@ -1,7 +1,5 @@
 """A volume that is served, and what writes to it."""
 
-import os
-import signal
 import socket
 import subprocess
 import urllib.error
@@ -35,13 +33,13 @@ class Served:
         uri = f"--uri=nbd+unix:///?socket={self.image}.sock"
         load = subprocess.Popen(
             ["fio", "--name=load", "--ioengine=nbd", uri, "--rw=randrw", "--bs=4k", "--size=32M", "--iodepth=8",
-             "--rate_iops=500", "--time_based", "--runtime=300", f"--output={self.work}/fio"],
-            start_new_session=True)
+             "--rate_iops=500", "--time_based", "--runtime=300", f"--output={self.work}/fio",
+             # A process of its own would outlive the one that is ended here.
+             "--thread"])
         try:
             yield
         finally:
-            # With the processes that it has begun.
-            os.killpg(load.pid, signal.SIGKILL)
+            load.kill()
             load.wait()
 
 
