@@ -97,7 +97,7 @@ def see_ended(most):
 
 def long_body(port):
     method = dice.choice([b"GET", b"POST", b"HEAD", b"PUT"])
-    path = dice.choice([b"/", b"/metrics", b"/status.json", b"/else"])
+    path = dice.choice([b"/", b"/metrics", b"/status.json", b"/events.json", b"/else"])
     length = dice.choice([LONG, b"18446744073709551615", b"-1", b"1e9", b"10, 10", b"4096"])
     sent(port, method + b" " + path + b" HTTP/1.1\r\n" + HOST + b"Content-Length: " + length + b"\r\n\r\n")
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use assert_cmd::Command;
 use imbrex::block::Pba;
 use imbrex_live::image::Image;
-use imbrex_live::service::{Service, ServiceOptions};
+use imbrex_live::service::{EventKind, EventLevel, Service, ServiceOptions};
 use serde_json::{Value, json};
 
 const BLOCK: usize = 4096;
@@ -145,6 +145,15 @@ fn a_server_names_the_same_while_it_is_written_to() {
             assert_eq!(report["damaged"], json!([{ "first": 300, "blocks": 1 }]), "{format}: {report}");
             assert_eq!(report["served"], true);
         });
+        let scrub = service.status().scrub.unwrap();
+        assert!(scrub.began_at_ms > 0 && scrub.ended_at_ms.is_some(), "{format}: {scrub:?}");
+        let events = service.events();
+        let ended = events.iter().find(|event| event.event == EventKind::ScrubEnded).unwrap();
+        assert_eq!(
+            (ended.level, ended.text.as_str()),
+            (EventLevel::Warning, "Scrub ended: 1 damaged block"),
+            "{format}"
+        );
         let mut content = [0; BLOCK];
         assert!(service.engine().read_bytes(1, 300 * BLOCK as u64, &mut content).is_err(), "{format}");
         let sums = service.status().checksums.unwrap();

@@ -3,6 +3,7 @@
 #[cfg(feature = "server")]
 pub mod allocator;
 mod client;
+mod clock;
 pub mod control;
 mod events;
 mod exposition;
@@ -37,6 +38,7 @@ use crate::store_path::{self, StorePathError};
 use crate::superblock::Superblock;
 use crate::volume::{self, Members, Volume, VolumeError};
 pub use client::{Client, errno};
+use clock::now_ms;
 use control::Control;
 use events::Events;
 pub use events::{Event, EventKind, EventLevel};
@@ -44,7 +46,7 @@ pub use latency::{Latency, Times};
 pub use options::{KEYS, OptionError, ServiceOptions};
 use scrub::Scrubber;
 pub use scrub::{ScrubError, ScrubStatus};
-use seen::{Seen, now_ms};
+use seen::Seen;
 pub use services::ServiceStatus;
 use services::Services;
 pub use status::{ChecksumStatus, CleaningStatus, GrowthStatus, PacingStatus, Runner, Status};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use imbrex::block::{Extent, Pba};
 use serde::{Deserialize, Serialize};
 
-use super::seen::now_ms;
+use super::clock::now_ms;
 use crate::engine::Engine;
 use crate::panics;
 use crate::scrub::{self, Blocks, Found, MemberBlocks, NoSums, runs};

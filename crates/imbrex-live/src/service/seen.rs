@@ -1,7 +1,5 @@
 //! A look that a server takes at itself, for events.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use super::Service;
 use super::scrub::ScrubStatus;
 use crate::engine::{Cleaning, Standing};
@@ -73,10 +71,4 @@ impl Scrub {
         let physical: u64 = status.unneeded.iter().map(|run| run.blocks).sum();
         Self { began_ms: status.began_at_ms, ended: status.ended_at_ms.map(|_| logical + physical) }
     }
-}
-
-/// Milliseconds since 1970, by the clock of the host.
-pub(super) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

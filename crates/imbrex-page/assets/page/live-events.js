@@ -10,6 +10,5 @@ function momentOf(ms) {
 function eventsTable(events) {
   const rows = events.map(({ at_ms, level, text }) =>
     [momentOf(at_ms), level === "warning" ? element("strong", { class: "bad" }, text) : text]);
-  const shown = (row) => row.map((cell) => ({ shown: cell }));
-  return scrolled("events", tableOf(["Time", "Event"], rows.map(shown), { numeric: () => false }));
+  return scrolled("events", tableOf(["Time", "Event"], rows, { numeric: () => false }));
 }
