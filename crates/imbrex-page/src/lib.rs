@@ -11,5 +11,5 @@ mod table;
 mod units;
 
 pub use html::live;
-pub use report::{About, Report, Row};
-pub use rows::RowError;
+pub use report::{About, Report};
+pub use rows::{Row, RowError};

@@ -7,11 +7,8 @@ use flate2::write::ZlibEncoder;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::rows::{self, Kind, RowError};
+use crate::rows::{self, Kind, Row, RowError};
 use crate::{html, table, units};
-
-/// A row of results as the program writes it, see docs/json.md.
-pub type Row = Value;
 
 /// What a report shows. Results are added in any order; rows of a series or of units that follow each other belong
 /// together.

@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+/// A row of results as the program writes it, see docs/json.md.
+pub type Row = Value;
+
 /// What a row says of, by its schema.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {

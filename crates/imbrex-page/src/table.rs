@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::html::escaped;
-use crate::report::Row;
+use crate::rows::Row;
 
 const HEAD: [&str; 8] = [
     "workload",
