@@ -77,8 +77,8 @@ pub struct ReplayOptions {
     pub each_request: bool,
     /// The moment from which the operations of the disk are recorded, until shortly after the first that cleans, and told
     /// to the observer; a few before that one are among them. Not in a stack, nor with a scheduler, which mixes the
-    /// operations of several requests. Default never.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// operations of several requests. Results do not say it, since it changes none. Default never.
+    #[serde(skip)]
     pub watch_disk: Option<TraceMoment>,
 }
 
