@@ -179,9 +179,9 @@ impl Frame<'_> {
             let _ = write!(svg, "<text class=\"q\" x=\"{}\" y=\"{}\">{name}</text>", x + 18.0, y + 11.0);
             x += 40.0 + 7.0 * name.len() as f64;
         }
-        let _ = write!(
+        let _ = writeln!(
             svg,
-            "<path d=\"M{} {}l-6-10h12z\"/><text class=\"q\" x=\"{}\" y=\"{}\">the head</text>\n",
+            "<path d=\"M{} {}l-6-10h12z\"/><text class=\"q\" x=\"{}\" y=\"{}\">the head</text>",
             x + 6.0,
             y + 11.0,
             x + 18.0,
@@ -231,7 +231,7 @@ impl Frame<'_> {
             }
             match piece.to {
                 Some(to) if scene.why == "reset" => {
-                    self.rect(svg, to, blocks, "class=\"g\" fill=\"#fff\" stroke=\"#59636e\"")
+                    self.rect(svg, to, blocks, "class=\"g\" fill=\"#fff\" stroke=\"#59636e\"");
                 }
                 Some(to) => self.rect(svg, to, blocks, &format!("class=\"g\" fill=\"{fill}\"")),
                 None => {}
