@@ -134,7 +134,20 @@ fn every_option_of_a_run_is_a_field_of_a_specification() {
     let schemas: Value = serde_json::from_str(&printed("list schema")).unwrap();
     let fields = schemas["specification"]["properties"].as_object().unwrap();
     // What is not about runs, and the files in which they are shown.
-    let others = ["help", "format", "output", "html", "series", "bands", "bands-at", "layer", "set"];
+    let others = [
+        "help",
+        "format",
+        "output",
+        "html",
+        "pdf",
+        "series",
+        "bands",
+        "bands-at",
+        "watch-disk",
+        "watch-disk-at",
+        "layer",
+        "set",
+    ];
     for command in ["compare", "replay"] {
         let help = printed(&format!("{command} -h"));
         let options = help.lines().filter_map(|line| line.split_once("--")?.1.split(' ').next());
