@@ -28,7 +28,7 @@ fn every_command_knows_the_layer() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &str| imbrex(folder.path(), arguments);
     for (arguments, shown) in [
-        ("list layers", "front.step_blocks"),
+        ("list layers --all", "front.step_blocks"),
         (
             "replay zipf --layer front --drive small-zoned --beyond wrap --requests 500 --verify --html run.html",
             "front",
@@ -66,7 +66,7 @@ fn what_the_layer_counts_is_reported() {
     assert!(column > 0);
     let page = data_of(&std::fs::read_to_string(folder.path().join("run.html")).unwrap());
     assert!(page.contains(&format!("\"{key}\":{counted}")), "the page has the counter");
-    assert!(imbrex(folder.path(), "list layers").contains(key));
+    assert!(imbrex(folder.path(), "list layers --all").contains(key));
 }
 
 #[test]

@@ -142,11 +142,18 @@ pub fn list_layers(output: Output, named: &[String], in_full: bool) -> Result<()
 }
 
 fn short(layers: &[Layer]) -> String {
-    let mut lines = Vec::new();
-    for group in layers.chunk_by(|a, b| a.family == b.family) {
-        let family = if group[0].family == "all" { "for every disk" } else { group[0].family };
-        lines.push([Cell::Text(family.to_owned()), Cell::Continued]);
-        lines.extend(group.iter().map(|layer| [format!("  {}", layer.name), layer.summary.to_owned()].map(Cell::Text)));
+    let (mut lines, mut families) = (Vec::new(), Vec::new());
+    // Layers that were added are listed last, and shown with those of their family.
+    layers.iter().map(|layer| layer.family).for_each(|family| {
+        if !families.contains(&family) {
+            families.push(family);
+        }
+    });
+    for family in families {
+        let shown = if family == "all" { "for every disk" } else { family };
+        lines.push([Cell::Text(shown.to_owned()), Cell::Continued]);
+        let own = layers.iter().filter(|layer| layer.family == family);
+        lines.extend(own.map(|layer| [format!("  {}", layer.name), layer.summary.to_owned()].map(Cell::Text)));
     }
     let more = "`imbrex list layers NAME` says what can be set of a layer and what it counts; --all says it of all.";
     format!("{}\n\n{}", grid(&["layer", "what it does"], lines), paragraphs(more))

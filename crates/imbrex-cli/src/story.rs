@@ -238,7 +238,7 @@ const WORDS: [&str; 8] = [
     "Host-managed: the drive refuses writes that would destroy others, and a translation layer in the host finds another \
      way. Drive-managed: the drive has such a layer inside, which rewrites bands while no requests come.",
     "Naive: a layer that rewrites at once, or has a cache that is too small or keeps what is not needed. Best: the layer \
-     with the lowest mean latency of those here that have no larger buffer.",
+     with the lowest mean latency of those here that need no larger buffer than it.",
     "Buffer: the part of the disk, or the flash in front of it, where blocks can be overwritten.",
     "Mean: the time from the arrival of a request to its end, on average; p99: what 99 of 100 requests stay below. Vs conv: \
      the mean over that of the conventional disk.",
