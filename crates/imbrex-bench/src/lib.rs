@@ -45,7 +45,7 @@ pub struct Args {
     /// Measure these layers, or `all`, each on a drive of its kind, instead of the machine and the core
     #[arg(long = "layer", value_name = "NAMES", value_delimiter = ',', value_parser = Chosen::parse)]
     layers: Vec<Chosen>,
-    /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
+    /// Set a field of a layer's configuration, see `imbrex help LAYER`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting, requires = "layers")]
     settings: Vec<Setting>,
     /// Measure DiskSim too, whose program is at PATH, and say how many times as fast everything else is

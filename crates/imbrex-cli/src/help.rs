@@ -28,9 +28,7 @@ impl Help {
             return list_layers(Output::standard(Format::Table), slice::from_ref(name), true);
         }
         let words = [Some("imbrex"), self.about.as_deref(), Some("--help")].into_iter().flatten();
-        match program.try_get_matches_from(words) {
-            Err(help) => Ok(help.print()?),
-            Ok(_) => bail!("nothing is said of that"),
-        }
+        // What stands in place of options is then the help.
+        program.try_get_matches_from(words).err().map_or(Ok(()), |help| Ok(help.print()?))
     }
 }

@@ -84,6 +84,12 @@ impl Why {
         Self::Promote,
     ];
 
+    /// Whether blocks move because a layer cleans or rewrites, and not because somebody asks for them.
+    #[must_use]
+    pub const fn is_cleaning(self) -> bool {
+        matches!(self, Self::Collect | Self::Destage | Self::Swap | Self::Migrate | Self::Neighbour)
+    }
+
     /// The name used in results.
     #[must_use]
     #[inline]

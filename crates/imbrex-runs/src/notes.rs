@@ -59,30 +59,30 @@ fn uncleaned(rows: &[&Row]) -> Vec<String> {
     groups.into_iter().map(said).collect()
 }
 
-/// Whether the layer moved no block and rewrote nothing. The conventional one never does.
+/// Whether the layer moved no block and rewrote nothing though something was written. The conventional one never does.
 fn had_nothing_to_clean(row: &Row) -> bool {
     let outcome = &row.outcome;
-    let moved = |why: Why| outcome.media_write_blocks.get(why);
-    let of_cleaning = [Why::Destage, Why::Swap, Why::Migrate, Why::Neighbour].map(moved);
-    row.layer != "conventional" && outcome.rmw + outcome.rmw_free + of_cleaning.iter().sum::<u64>() == 0
+    let moved = |why: &Why| why.is_cleaning() && outcome.media_write_blocks.get(*why) > 0;
+    let cleaned = outcome.rmw + outcome.rmw_free > 0 || Why::ALL.iter().any(moved);
+    row.layer != "conventional" && outcome.host_write_blocks > 0 && !cleaned
 }
 
 /// What would make the layer clean.
 fn remedy(row: &Row) -> String {
     let bytes_of = |blocks: u64| blocks * u64::from(row.block_bytes);
-    let (written, buffer) = (bytes_of(row.outcome.host_write_blocks).max(1), bytes_of(row.buffer_blocks));
+    let (written, buffer) = (bytes_of(row.outcome.host_write_blocks), bytes_of(row.buffer_blocks));
     let small = 1 << (written / SMALL_BUFFER).max(1).ilog2();
     let room = match row.buffer {
         Some(_) if (LEAST_BUFFER..buffer).contains(&small) => {
             return format!("--buffer {} is small enough for that to change.", bytes(small).replace(' ', ""));
         }
         Some(_) => SMALL_BUFFER * LEAST_BUFFER,
-        None => buffer.max(bytes_of(row.drive_blocks - row.capacity_blocks)),
+        None => buffer.max(bytes_of(row.drive_blocks.saturating_sub(row.capacity_blocks))),
     };
     match room.div_ceil(written) {
         0 => "More --requests may change that.".to_owned(),
         times if times <= MUCH_LONGER => {
-            format!("--requests {} may change that.", rounded_up(row.outcome.requests * times))
+            format!("--requests {} may change that.", rounded_up(row.outcome.requests.saturating_mul(times)))
         }
         _ => "A smaller drive changes that: --capacity fit, with more --requests.".to_owned(),
     }

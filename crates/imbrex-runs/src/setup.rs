@@ -51,7 +51,7 @@ pub struct Setup {
     #[serde(with = "written")]
     #[schemars(with = "TextOrNumber")]
     pub buffer: BufferSize,
-    /// Set a field of a layer's configuration, see `imbrex list layers`; may be repeated
+    /// Set a field of a layer's configuration, see `imbrex help LAYER`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
     #[serde(rename = "config", with = "settings")]
     #[schemars(with = "BTreeMap<String, Map<String, Value>>")]

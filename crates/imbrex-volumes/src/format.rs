@@ -52,7 +52,7 @@ pub struct Format {
     /// Blocks of each copy of the journal; without it as many as the layer needs, or more where the drive has room
     #[arg(long, value_name = "N")]
     journal_blocks: Option<u32>,
-    /// Set a field of the layer's configuration, see `imbrex list layers`; may be repeated
+    /// Set a field of the layer's configuration, see `imbrex help LAYER`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
     /// Keep a checksum of every block, which is verified whenever it is read and by `imbrex scrub`; of a cache on the

@@ -74,9 +74,9 @@ _CLEANING = ["rmw", "rmw_free", *(f"media_write_blocks.{why}" for why in ("desta
 
 
 def had_nothing_to_clean(row: Mapping[str, Any]) -> bool:
-    """Whether a layer that cleans had nothing to do in a run that succeeded: settings of cleaning say nothing then."""
-    succeeded = row.get("error") is None
-    return succeeded and row.get("layer") != "conventional" and not any(row.get(column) for column in _CLEANING)
+    """Whether a layer that cleans had nothing to do in a run that wrote something: settings of cleaning say nothing then."""
+    wrote = row.get("error") is None and bool(row.get("host_write_blocks"))
+    return wrote and row.get("layer") != "conventional" and not any(row.get(column) for column in _CLEANING)
 
 
 def _write(path: pathlib.Path, content: bytes) -> None:

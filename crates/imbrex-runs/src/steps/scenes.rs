@@ -42,8 +42,7 @@ pub fn joined<'a>(steps: &'a [DiskStep], places: &Places<'_>) -> Vec<Joined<'a>>
 impl Joined<'_> {
     /// Whether it cleans or rewrites.
     pub fn cleans(&self) -> bool {
-        use Why::{Collect, Destage, Migrate, Neighbour, Swap};
-        self.why.is_none_or(|why| matches!(why, Collect | Destage | Swap | Migrate | Neighbour))
+        self.why.is_none_or(Why::is_cleaning)
     }
 
     /// Whether the host reads from the disk, which touches nothing.

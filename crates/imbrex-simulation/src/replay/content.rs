@@ -22,7 +22,7 @@ const GONE_VERSION: u32 = 1;
 const OLD_VERSION: u32 = 2;
 
 /// Bytes of memory that verifying may take.
-const MOST_MEMORY: u64 = 4 << 30;
+pub(super) const MOST_MEMORY: u64 = 4 << 30;
 
 /// The host's side of a plan.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -73,10 +73,10 @@ impl Content {
         Self { devices, newest: TagMap::default(), trimmed: TagMap::default(), version: 0, unwritten }
     }
 
-    /// Fails when all this takes more memory than it may.
-    pub(super) fn check_memory(&self) -> Result<(), Box<Fault>> {
+    /// Fails when all this takes more than `most` bytes of memory.
+    pub(super) fn check_memory(&self, most: u64) -> Result<(), Box<Fault>> {
         let maps = self.devices.iter().chain([&self.newest, &self.trimmed]);
-        if maps.map(TagMap::bytes).sum::<u64>() > MOST_MEMORY { Err(Fault::TooMuchToVerify.into()) } else { Ok(()) }
+        if maps.map(TagMap::bytes).sum::<u64>() > most { Err(Fault::TooMuchToVerify.into()) } else { Ok(()) }
     }
 
     /// The space has old content, from before the replay.
@@ -246,5 +246,18 @@ fn part(at: Extent<Lba>, first: u32, blocks: u32) -> Result<Extent<Lba>, Box<Fau
     match first.checked_add(blocks) {
         Some(end) if end <= at.blocks => Ok(at.skip(first).first(blocks)),
         _ => Err(Fault::Outside { at, first, blocks }.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_limited() {
+        let mut content = Content::new(1, Unwritten::OldContent);
+        (0..100_000).for_each(|at| content.written(Extent::new(Lba(at * 3), 1), 1));
+        assert_eq!(content.check_memory(1 << 20), Err(Fault::TooMuchToVerify.into()));
+        assert_eq!(content.check_memory(MOST_MEMORY), Ok(()));
     }
 }

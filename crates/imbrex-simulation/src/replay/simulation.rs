@@ -13,7 +13,7 @@
 mod measuring;
 
 use super::bands::Looks;
-use super::content::{Content, Host};
+use super::content::{Content, Host, MOST_MEMORY};
 use super::device::Device;
 use super::error::{Fault, Moment, ReplayError};
 use super::growth_state::GrowthState;
@@ -250,7 +250,7 @@ impl Simulation {
         let every = self.options.check_every;
         let is_time = || requests.is_multiple_of(every.max(self.layer.capacity() / BLOCKS_CHECKED_PER_REQUEST));
         if let Some(content) = self.machine.content.as_ref().filter(|_| requests.is_multiple_of(MEMORY_EVERY)) {
-            content.check_memory()?;
+            content.check_memory(MOST_MEMORY)?;
         }
         if self.options.verify && every > 0 && is_time() { Ok(self.layer.check()?) } else { Ok(()) }
     }

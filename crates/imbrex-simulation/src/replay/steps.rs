@@ -69,9 +69,7 @@ impl Did {
     /// Whether only cleaning and rewriting do that.
     fn cleans(&self) -> bool {
         match self {
-            Self::Copy { why, .. } => {
-                matches!(why, Why::Collect | Why::Destage | Why::Swap | Why::Migrate | Why::Neighbour)
-            }
+            Self::Copy { why, .. } => why.is_cleaning(),
             Self::Reset(_) => true,
         }
     }
