@@ -76,6 +76,7 @@ class Result:
     replay_seconds: float
     blocks_per_second: float
     counters: dict[str, int] | None
+    map: dict[str, int] | None
     growth: dict[str, Any] | None
     bands: dict[str, int] | None
     tracks: dict[str, Any] | None

@@ -1,16 +1,33 @@
 //! Runs beside each other: one table, in groups of one workload on one drive.
 
 use imbrex::plan::Why;
+use imbrex::replay::MapOutcome;
 use imbrex_runs::row::Row;
 use imbrex_terminal::table::{Cell, bytes, count, grid, milliseconds, number, percent};
 
 use crate::baselines::{BASELINE, is_same_disk};
 
 /// All columns behind the first one.
-const COLUMNS: [&str; 10] =
-    [">buffer", ">mean", ">p99", ">longest", VERSUS, ">WA", ">hits", ">RMW", ">RMW-free", ">moved"];
+const COLUMNS: [&str; 12] = [
+    ">buffer",
+    ">mean",
+    ">p99",
+    ">longest",
+    VERSUS,
+    ">WA",
+    ">hits",
+    ">RMW",
+    ">RMW-free",
+    ">moved",
+    MAP_READS,
+    MAP_WRITES,
+];
 /// What says how much slower a layer is than a conventional disk.
 const VERSUS: &str = ">vs conv";
+/// Pages of a map in bounded memory that were read and written, in place of what is counted of zones.
+const MAP_READS: &str = ">map reads";
+const MAP_WRITES: &str = ">map writes";
+const OF_ZONES: [&str; 2] = [">RMW", ">RMW-free"];
 /// The columns that are shown of replays, and those that are where nothing takes time.
 const TIMED: [&str; 9] = [">buffer", ">mean", ">p99", ">longest", VERSUS, ">WA", ">hits", ">RMW", ">RMW-free"];
 const UNTIMED: [&str; 6] = [">buffer", ">WA", ">hits", ">RMW", ">RMW-free", ">moved"];
@@ -20,6 +37,8 @@ const LATENCIES: &str = "Latency from arrival to completion of reads and writes.
 const VERSUS_IS: &str = "Vs conv: mean over that of the conventional layer on the same drive.";
 const COUNTS: &str = "WA: blocks written to the media for each the host wrote. RMW: zones, bands or bottom tracks \
     rewritten; RMW-free: zones appended to.";
+const MAP_IS: &str = "Map reads and writes: pages of a map for which the memory was too small, for each 1000 requests; they are in \
+    latency and WA.";
 const MOVED: &str = "Moved: blocks that compaction wrote elsewhere.";
 
 /// The columns to show of rows, and what their headings mean.
@@ -28,8 +47,13 @@ pub fn columns(rows: &[Row]) -> (Vec<&'static str>, String) {
         return (UNTIMED.to_vec(), format!("{COUNTS} {MOVED}"));
     }
     let has_baseline = rows.iter().any(|row| row.layer == BASELINE);
-    let shown = TIMED.into_iter().filter(|column| has_baseline || *column != VERSUS).collect();
-    let legend = if has_baseline { vec![LATENCIES, VERSUS_IS, COUNTS] } else { vec![LATENCIES, COUNTS] };
+    let mut shown: Vec<_> = TIMED.into_iter().filter(|column| has_baseline || *column != VERSUS).collect();
+    let mut legend = if has_baseline { vec![LATENCIES, VERSUS_IS, COUNTS] } else { vec![LATENCIES, COUNTS] };
+    if rows.iter().any(|row| row.outcome.map.is_some()) {
+        shown.retain(|column| !OF_ZONES.contains(column) || rows.iter().any(|row| row.outcome.rmw > 0));
+        shown.extend([MAP_READS, MAP_WRITES]);
+        legend.push(MAP_IS);
+    }
     (shown, legend.join(" "))
 }
 
@@ -62,7 +86,7 @@ fn heading(said: &str, columns: usize) -> Vec<Cell> {
     (0..columns).map(|at| if at == 0 { Cell::Text(said.to_owned()) } else { Cell::Continued }).collect()
 }
 
-fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 11] {
+fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 13] {
     let outcome = &run.row.outcome;
     let buffer_bytes = run.row.buffer_blocks * u64::from(run.row.block_bytes);
     let buffer = Cell::Text(if buffer_bytes == 0 { "-".to_owned() } else { bytes(buffer_bytes) });
@@ -75,6 +99,11 @@ fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 11] {
         count(outcome.media_write_blocks.get(Why::Migrate)),
     ];
     let [amplification, hits, rmw, rmw_free, moved] = counts.map(Cell::Text);
+    let of_map = |pages: fn(&MapOutcome) -> u64| {
+        let of_1000 = |map| number(pages(map) as f64 * 1000.0 / outcome.requests as f64);
+        Cell::Text(outcome.map.as_ref().map_or("-".to_owned(), of_1000))
+    };
+    let [map_reads, map_writes] = [of_map(|map| map.read_pages), of_map(|map| map.written_pages)];
     [
         Cell::Text(format!("  {}", run.name)),
         buffer,
@@ -87,6 +116,8 @@ fn cells(run: &Named<'_>, runs: &[Named<'_>]) -> [Cell; 11] {
         rmw,
         rmw_free,
         moved,
+        map_reads,
+        map_writes,
     ]
 }
 

@@ -3,6 +3,7 @@
 //! A layer never does I/O, never reads a clock and never knows which runner drives it. It answers requests by appending
 //! to a [`Plan`], and cleans one bounded step at a time.
 
+mod pages;
 mod units;
 
 use crate::block::{Extent, Lba, Pba, Request};
@@ -11,6 +12,7 @@ use crate::contents::Contents;
 use crate::event::Counter;
 use crate::memory::Memory;
 use crate::plan::{Plan, Record};
+pub use pages::{MAP_PAGE_BYTES, MapPages, Touch};
 pub use units::{Condition, UnitReport, UnitState};
 
 /// Why the runner calls [`TranslationLayer::clean`].
@@ -295,6 +297,11 @@ pub trait TranslationLayer: Send {
 
     /// The part of it that can grow, if it has one.
     fn growing(&mut self) -> Option<&mut dyn Grow> {
+        None
+    }
+
+    /// Its map as pages, if that may be larger than memory.
+    fn map_pages(&mut self) -> Option<&mut dyn MapPages> {
         None
     }
 

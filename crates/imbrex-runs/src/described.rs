@@ -62,6 +62,9 @@ pub struct Options {
     journal_blocks: Option<u32>,
     /// Records that gather before they are written to it
     gather: u64,
+    /// Bytes of memory that the map had
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    map_memory: Option<u64>,
     /// Whether what was left in RAM was written at the end, and counted
     flush: bool,
     /// Whether accesses took no time
@@ -174,6 +177,9 @@ pub struct Outcome {
     /// Where the blocks of all zones lie at the end
     #[schemars(skip_serializing_if = "Option::is_none")]
     zones: Option<ZoneSums>,
+    /// What a map in bounded memory cost
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    map: Option<MapPages>,
     /// What became of space that was asked for
     #[schemars(skip_serializing_if = "Option::is_none")]
     growth: Option<Growth>,
@@ -299,6 +305,21 @@ struct ZoneSums {
     home_blocks: u64,
     /// Blocks that were never written
     unwritten_blocks: u64,
+}
+
+/// What a map in bounded memory cost
+#[derive(JsonSchema)]
+struct MapPages {
+    /// Bytes of pages that could be in memory
+    memory_bytes: u64,
+    /// Bytes of all pages that the map may have
+    map_bytes: u64,
+    /// How often a page was needed
+    lookups: u64,
+    /// Pages that were read
+    read_pages: u64,
+    /// Pages that were written
+    written_pages: u64,
 }
 
 /// What became of space that was asked for

@@ -192,6 +192,9 @@ impl Row {
             Some(WarmUp::Ns(ns)) => line += &format!("; without the first {}", duration::shown(ns)),
             None => {}
         }
+        if let Some(most) = options.map_memory {
+            line = format!("{line}; {} for maps", table::bytes(most));
+        }
         let said = [
             (self.dense, "written blocks side by side"),
             (options.stretch_bytes.is_some(), "addresses stretched over the disk"),

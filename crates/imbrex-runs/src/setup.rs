@@ -99,6 +99,12 @@ pub struct Setup {
     /// Blocks of that journal; without it as many as `imbrex format` would give the layer
     #[arg(long, value_name = "N", requires = "as_live")]
     pub journal_blocks: Option<u32>,
+    /// Keep no more than SIZE, such as 64MiB, of a map with an entry for each block in memory, and price reading and writing
+    /// the rest; other maps have to fit
+    #[arg(long, value_name = "SIZE", value_parser = Size::read, conflicts_with_all = ["as_live", "scheduler"])]
+    #[serde(with = "written::optional")]
+    #[schemars(with = "Option<TextOrNumber>")]
+    pub map_memory: Option<Size>,
     /// Write what is left in RAM at the end to the media, and count that too
     #[arg(long)]
     pub flush: bool,
@@ -222,6 +228,7 @@ impl Setup {
             verify: self.verify,
             as_live: self.as_live,
             journal_blocks: self.journal_blocks,
+            map_memory: self.map_memory.map(Size::bytes),
             flush: self.flush,
             untimed: self.untimed,
             beyond: self.beyond.into(),

@@ -112,12 +112,14 @@ impl Specification {
     fn check(&self) -> Result<(), Wrong> {
         let setup = &self.setup;
         let has_family = self.family.is_some();
-        let together: [(bool, &[&str], &str); 6] = [
+        let together: [(bool, &[&str], &str); 8] = [
             (has_family && self.layers.is_some(), &["family"], "layers"),
             (has_family && setup.drive.is_some(), &["family"], "drive"),
             (has_family && setup.zone_size.is_some(), &["family"], "zone_size"),
             (has_family && setup.conventional_zones.is_some(), &["family"], "conventional_zones"),
             (setup.stretch && setup.dense, &["stretch"], "dense"),
+            (setup.map_memory.is_some() && setup.as_live, &["map_memory"], "as_live"),
+            (setup.map_memory.is_some() && setup.scheduler != SchedulerArgument::Fcfs, &["map_memory"], "scheduler"),
             (setup.untimed && setup.scheduler != SchedulerArgument::Fcfs, &["untimed"], "scheduler"),
         ];
         if let Some((_, field, other)) = together.into_iter().find(|(is_wrong, ..)| *is_wrong) {
@@ -218,6 +220,7 @@ mod tests {
             (json!({ "stretch": true, "dense": true }), "stretch: it cannot be used with dense"),
             (json!({ "family": "ssd", "drive": "exos-x18z" }), "family: it cannot be used with drive"),
             (json!({ "untimed": true, "scheduler": "sptf" }), "untimed: it cannot be used with scheduler"),
+            (json!({ "map_memory": "1MiB", "as_live": true }), "map_memory: it cannot be used with as_live"),
             (json!({ "journal_blocks": 7 }), "journal_blocks: it needs as_live"),
         ] {
             let error = read(fields).unwrap_err().to_string();

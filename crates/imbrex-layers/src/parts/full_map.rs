@@ -140,6 +140,20 @@ impl FullMap {
         }
     }
 
+    /// Whether a few numbers say where the blocks from `first` to `end` lie.
+    #[inline]
+    #[must_use]
+    pub fn is_regular(&self, first: u64, end: u64) -> bool {
+        self.places.is_regular(first, end)
+    }
+
+    /// Whether a few numbers say which blocks the places from `first` to `end` were written with.
+    #[inline]
+    #[must_use]
+    pub fn is_held_regularly(&self, first: u64, end: u64) -> bool {
+        self.holders.is_regular(first, end)
+    }
+
     /// Where the first block of `at` lies, if it is mapped, and for how many blocks it is seen at once that they follow
     /// it: mapped to the places behind, or not mapped either.
     #[inline]

@@ -5,6 +5,9 @@ use imbrex_core::memory::Memory;
 
 const PAGE: u64 = 2048;
 
+/// Bytes of a counter.
+pub const COUNTER: usize = size_of::<u16>();
+
 /// A counter for each number, all of them zero at first.
 #[derive(Clone, Debug)]
 pub struct Heat {
@@ -30,6 +33,16 @@ impl Heat {
     #[must_use]
     pub fn get(&self, at: u64) -> u32 {
         self.pages[(at / PAGE) as usize].as_ref().map_or(0, |page| u32::from(page[(at % PAGE) as usize]))
+    }
+
+    /// Whether all counters from `first` to `end` are zero.
+    #[must_use]
+    pub fn is_cold(&self, first: u64, end: u64) -> bool {
+        (first / PAGE..end.div_ceil(PAGE)).all(|page| {
+            let Some(heats) = &self.pages[page as usize] else { return true };
+            let (from, to) = (first.max(page * PAGE) - page * PAGE, end.min((page + 1) * PAGE) - page * PAGE);
+            heats[from as usize..to as usize].iter().all(|heat| *heat == 0)
+        })
     }
 
     /// One more. Not counted further than a counter holds.
@@ -110,6 +123,17 @@ mod tests {
             order.hottest_first(&mut things, |&(heat, _)| heat);
             prop_assert_eq!(things, expected);
         }
+    }
+
+    #[test]
+    fn what_is_cold_is_seen_across_pages() {
+        let mut heat = Heat::new(3 * PAGE);
+        [PAGE - 1, 2 * PAGE].into_iter().for_each(|at| heat.raise(at));
+        let cold = |first, end| heat.is_cold(first, end);
+        assert!(cold(0, PAGE - 1) && cold(PAGE, 2 * PAGE) && cold(2 * PAGE + 1, 3 * PAGE));
+        assert!(!cold(0, PAGE) && !cold(PAGE - 5, 2 * PAGE) && !cold(PAGE, 2 * PAGE + 1));
+        heat.cool(PAGE - 1, 0);
+        assert!(heat.is_cold(0, PAGE), "a page of zeros is as cold as none");
     }
 
     #[test]

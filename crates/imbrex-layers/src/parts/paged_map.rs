@@ -13,7 +13,7 @@ use imbrex_core::memory::Memory;
 /// Entries of a page: 1280 bytes of array.
 const PAGE: usize = 256;
 /// Bytes of an entry.
-const ENTRY: usize = 5;
+pub const ENTRY: usize = 5;
 /// Bytes of a page: an entry is read as eight bytes, the last one too.
 const BYTES: usize = PAGE * ENTRY + size_of::<u64>() - ENTRY;
 
@@ -139,6 +139,15 @@ impl PagedMap {
                 (value, 1 + (1..most).take_while(follows).count() as u32)
             }
         }
+    }
+
+    /// Whether each page that has numbers from `first` to `end` is one number: nothing is set there, or values ascend by
+    /// ones.
+    #[inline]
+    #[must_use]
+    pub fn is_regular(&self, first: u64, end: u64) -> bool {
+        let pages = &self.pages[place(first).0..(end as usize).div_ceil(PAGE).min(self.pages.len())];
+        pages.iter().all(|page| matches!(page, Page::Empty | Page::Run(_)))
     }
 
     /// Sets the value of `at`, below [`NONE`], or to that.

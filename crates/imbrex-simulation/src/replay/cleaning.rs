@@ -133,6 +133,7 @@ impl Simulation {
     ) -> Result<(Step, u64), Box<Fault>> {
         let mut begun_ns = self.machine.now_ns;
         self.mark_cleaning(true);
+        self.fetch_map_for_cleaning()?;
         self.plan.clear();
         let step = self.layer.clean(why, &self.waiting, &mut self.plan);
         if step == Step::Hold {
@@ -141,6 +142,7 @@ impl Simulation {
         }
         let outer = self.machine.plan_for(Owner::Cleaning);
         self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
+        self.settle_map()?;
         self.machine.plan_for(outer);
         self.mark_cleaning(false);
         if self.options.verify && self.options.check_every == 1 {

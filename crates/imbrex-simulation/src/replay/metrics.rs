@@ -10,6 +10,22 @@ const LATENCY_NS: (u64, u64) = (1_000, 1 << 53);
 /// Significant decimal digits of a percentile.
 const DIGITS: u8 = 3;
 
+/// How often pages of a map were needed, and how many were moved.
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct MapCounts {
+    pub lookups: u64,
+    pub read: u64,
+    pub written: u64,
+}
+
+impl MapCounts {
+    pub fn add(&mut self, other: Self) {
+        self.lookups += other.lookups;
+        self.read += other.read;
+        self.written += other.written;
+    }
+}
+
 /// What plans add up to.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Counters {
@@ -23,6 +39,8 @@ pub(super) struct Counters {
     pub resets: u64,
     /// Blocks of padding that were written again with what they lie among.
     pub padding_again: u64,
+    /// Pages of a map in bounded memory.
+    pub map: MapCounts,
 }
 
 impl Counters {
@@ -48,6 +66,7 @@ impl Counters {
         add(&mut self.read, &below.read);
         self.resets += below.resets;
         self.padding_again += below.padding_again;
+        self.map.add(below.map);
         for event in [Event::Rmw, Event::RmwFree] {
             self.events[event.index()] += below.event(event);
         }

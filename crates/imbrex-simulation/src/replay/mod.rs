@@ -34,10 +34,13 @@ mod journal;
 mod journal_plans;
 mod lookahead;
 mod machine;
+mod map_memory;
+mod map_plans;
 mod metrics;
 mod options;
 mod outcome;
 mod padding;
+mod page_cache;
 mod queue;
 mod queue_plans;
 mod queue_state;
@@ -59,10 +62,11 @@ pub use configured::Configured;
 pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
 pub use imbrex_core::buffer_size::{BadBufferSize, BufferSize};
+pub use map_memory::LEAST_MAP_MEMORY;
 pub use options::{
     Beyond, Extension, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, TraceMoment, WarmUp, Window,
 };
-pub use outcome::{Below, ByReason, CleaningTime, GrowthOutcome, Latency, LatencyMs, Outcome, QUANTILES};
+pub use outcome::{Below, ByReason, CleaningTime, GrowthOutcome, Latency, LatencyMs, MapOutcome, Outcome, QUANTILES};
 pub use room::{disk, space};
 pub(crate) use scheduler::Access;
 pub use scheduler::Scheduler;

@@ -53,6 +53,11 @@ pub struct ReplayOptions {
     /// Records, resets and frees that gather before they are written to that journal without need. Default [`GATHER`],
     /// as live.
     pub gather: usize,
+    /// Bytes of memory for the pages of a map that has an entry for each block; other maps have to fit them. What is
+    /// not in memory is read from the drive and written there, which is priced. Not with a scheduler, nor under
+    /// `as_live`. Default none: maps are in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_memory: Option<u64>,
     /// Whether the layer writes what lies in RAM to the media after the last request, as when a host flushes; what that
     /// moves counts. Default no.
     pub flush: bool,
@@ -109,6 +114,7 @@ impl Default for ReplayOptions {
             as_live: false,
             journal_blocks: None,
             gather: GATHER,
+            map_memory: None,
             flush: false,
             untimed: false,
             prefetch: true,
@@ -221,6 +227,12 @@ impl ReplayOptions {
         }
         if self.untimed && self.scheduler != Scheduler::Fcfs {
             return wrong("scheduler", "accesses that take no time need no order; choose fcfs".to_owned());
+        }
+        if self.map_memory.is_some() && self.scheduler != Scheduler::Fcfs {
+            return wrong("scheduler", "pages of the map are not put in order; choose fcfs".to_owned());
+        }
+        if self.map_memory.is_some() && self.as_live {
+            return wrong("map_memory", "a journal holds the whole map; choose one of the two".to_owned());
         }
         let is_time = |at: &TraceMoment| matches!(at, TraceMoment::Ns(_));
         if self.queue_depth.is_some() && self.bands.iter().flatten().any(is_time) {

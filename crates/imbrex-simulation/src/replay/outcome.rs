@@ -97,12 +97,30 @@ pub struct Outcome {
     /// Where the blocks of the zones lie at the end, if these were looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZoneSums>,
+    /// What a map in bounded memory cost, if it was not all in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapOutcome>,
     /// What became of space that was asked for, if some was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<GrowthOutcome>,
     /// The devices of a stack, in the order of their numbers. What is said of media above are the sums over them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Below>,
+}
+
+/// What a map in bounded memory cost.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct MapOutcome {
+    /// Bytes of pages that may be in memory.
+    pub memory_bytes: u64,
+    /// Bytes of all pages that the map may have.
+    pub map_bytes: u64,
+    /// How often a page was needed.
+    pub lookups: u64,
+    /// Pages that were read because they were not in memory.
+    pub read_pages: u64,
+    /// Pages that were written because they had been changed and left memory.
+    pub written_pages: u64,
 }
 
 /// What became of space that was asked for during a replay.
@@ -248,6 +266,7 @@ impl Outcome {
             bands: None,
             tracks: None,
             zones: None,
+            map: None,
             growth: None,
             devices,
         }

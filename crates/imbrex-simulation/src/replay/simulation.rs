@@ -20,6 +20,7 @@ use super::growth_state::GrowthState;
 use super::journal::{self, Journal};
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
+use super::map_memory::MapMemory;
 use super::metrics::{Cleaning, HostTotals, Latencies};
 use super::options::{ReplayOptions, TraceMoment};
 use super::outcome::Outcome;
@@ -58,6 +59,8 @@ pub struct Simulation {
     pub(super) series: Option<Series>,
     /// Complete requests that the observer has not been told of, if it is to be told of each.
     pub(super) told: Option<Vec<ServedRequest>>,
+    /// The memory for the map, if that is not all in memory.
+    pub(super) map: Option<MapMemory>,
     /// The space that is asked for, if some is.
     pub(super) growing: Option<GrowthState>,
     /// When bands are looked at, if they are.
@@ -121,6 +124,7 @@ impl Simulation {
             idle: Cleaning::default(),
             series: options.window.map(|window| Series::new(window, options.warm_up.is_some())),
             told: options.each_request.then(Vec::new),
+            map: None,
             growing: (!options.extend.is_empty()).then(|| GrowthState::new(&options.extend)),
             looks: options.bands.as_deref().map(Looks::new),
             watch_from: options.watch_disk,
@@ -138,6 +142,11 @@ impl Simulation {
         }
         simulation.machine.disk.set_free_of_charge(false);
         simulation.forget_counts();
+        if let Some(bytes) = options.map_memory {
+            let Self { layer, machine, .. } = &mut simulation;
+            let block_bytes = machine.disk.block_bytes();
+            simulation.map = MapMemory::of(&mut **layer, bytes, machine.disk.media(), block_bytes)?;
+        }
         simulation.machine.scheduled = QueueState::new(options.scheduler, options.scheduler_depth);
         Ok(simulation)
     }
@@ -314,10 +323,12 @@ impl Simulation {
 
     pub(super) fn read(&mut self, at: Extent<Lba>) -> Result<(), Box<Fault>> {
         self.machine.wait_for_room()?;
+        self.fetch_map(at)?;
         self.machine.expect(at);
         self.plan.clear();
         self.layer.read(at, &mut self.plan);
         self.machine.perform(&mut *self.layer, &self.plan, Host::Reads(at))?;
+        self.settle_map()?;
         self.machine.delivered()
     }
 
@@ -333,6 +344,7 @@ impl Simulation {
         let (mut rest, mut steps) = (at, 0);
         while !rest.is_empty() {
             self.machine.wait_for_room()?;
+            self.fetch_map(rest)?;
             self.plan.clear();
             let request_bytes = (rest == at).then_some(bytes);
             let took = self.layer.write(Write { at: rest, request_bytes }, &mut self.plan);
@@ -343,6 +355,7 @@ impl Simulation {
                 content.written(rest.first(took), version);
             }
             self.machine.perform(&mut *self.layer, &self.plan, Host::Writes(rest, version))?;
+            self.settle_map()?;
             rest = rest.skip(took);
             if took > 0 {
                 steps = 0;
@@ -357,12 +370,14 @@ impl Simulation {
         let mut rest = at;
         while !rest.is_empty() {
             self.machine.wait_for_room()?;
+            self.fetch_map(rest)?;
             self.plan.clear();
             let took = self.layer.trim(rest, &mut self.plan);
             if took == 0 || took > rest.blocks {
                 return Err(Fault::Took { at: rest, took }.into());
             }
             self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
+            self.settle_map()?;
             if let Some(content) = &mut self.machine.content {
                 content.trimmed(rest.first(took));
             }

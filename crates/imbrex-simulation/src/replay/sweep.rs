@@ -94,6 +94,7 @@ impl Simulation {
             let step = self.layer.flush(&mut self.plan);
             steps += u64::from(!self.plan.is_empty());
             self.machine.perform(&mut *self.layer, &self.plan, Host::Nobody)?;
+            self.settle_map()?;
             match step {
                 Step::More | Step::Hold => {}
                 Step::Done | Step::Nothing => return Ok(Flushed { steps, is_on_media: step == Step::Done }),

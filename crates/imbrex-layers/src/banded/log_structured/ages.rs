@@ -99,9 +99,14 @@ impl Ages {
         at.iter().for_each(|lba| of.gain(times.of(lba)));
     }
 
+    /// Whether [`Ages::refresh`] looks the band through.
+    pub fn is_looked_through(&self, band: u32) -> bool {
+        !self.bands[band as usize].is_exact && self.reading != Age::Mean
+    }
+
     /// Looks for the youngest live block of a band of `full` blocks if the last one known lives no more.
     pub fn refresh(&mut self, band: u32, full: u32, map: &FullMap, times: &Times) {
-        if self.bands[band as usize].is_exact || self.reading == Age::Mean {
+        if !self.is_looked_through(band) {
             return;
         }
         let mut youngest = 0;

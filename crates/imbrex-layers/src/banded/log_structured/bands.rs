@@ -1,6 +1,7 @@
 //! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
 mod content;
+mod pages;
 
 use super::config::{Cooling, HeatConfig, LogConfig, Weights};
 use super::known::{Asked, Known};
@@ -14,6 +15,7 @@ use imbrex_core::layer::{Condition, Corrupt, UnitReport, Violation};
 use imbrex_core::memory::Memory;
 use imbrex_core::plan::{Plan, Unit};
 use imbrex_core::space::Zones;
+use pages::Divided;
 
 /// What a band is to the compaction under way. Durable: a fold must tell copies from blocks.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -49,6 +51,8 @@ pub(super) struct Bands {
     pub victims: Vec<u32>,
     pub known: Known,
     separation: Separation,
+    /// The map's pages, where it is divided.
+    pub pages: Option<Divided>,
 }
 
 impl Bands {
@@ -75,6 +79,7 @@ impl Bands {
             separation,
             copying: Vec::with_capacity(roles),
             victims: Vec::with_capacity(roles),
+            pages: None,
         }
     }
 
@@ -191,7 +196,9 @@ impl Bands {
     /// The slots from `slot` on, of one band, have been written with `at`; whether they count is another matter.
     #[inline]
     pub fn wrote(&mut self, at: Extent<Lba>, slot: u64) {
+        let from = self.mark_slots(slot, at.blocks);
         self.map.wrote(at, slot);
+        self.settle(from);
         let (band, offset) = self.map.locate(slot);
         let written = &mut self.bands[band as usize].written;
         *written = (*written).max(offset + at.blocks);
@@ -200,12 +207,15 @@ impl Bands {
     /// The blocks of `at` lie in the slots from `slot` on, of one band, which were written with them.
     #[inline]
     pub fn adopt(&mut self, at: Extent<Lba>, slot: u64, written: Written) {
+        let from = self.mark(at);
         self.known.enter(at, &self.map, self.map.locate(slot).0, written);
         self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
+        self.settle(from);
     }
 
     /// The blocks of `at` lie on no band.
     pub fn remove(&mut self, at: Extent<Lba>) {
+        let from = self.mark(at);
         self.known.leave(at, &self.map);
         let mut emptied = Vec::new();
         self.map.remove(at, |band, live| {
@@ -214,28 +224,36 @@ impl Bands {
                 emptied.push(band);
             }
         });
+        self.settle(from);
         // What a band held that is not written any more is of no use, and takes memory until it is compacted.
         for band in emptied {
             if self.pool.role(band) == unit_pool::Role::Closed && self.role(band) == Role::Data {
                 self.map.forget_writes(band, 0);
+                self.drop_writes(band, 0);
             }
         }
     }
 
     /// The block has been overwritten.
     pub fn raise(&mut self, lba: Lba) {
+        let from = self.mark_heat(Extent::new(lba, 1));
         self.known.raise(lba, &self.map);
+        self.settle(from);
     }
 
     /// The blocks of `at` that lie on bands have been overwritten.
     #[inline]
     pub fn overwrite(&mut self, at: Extent<Lba>) {
+        let from = self.mark_heat(at);
         self.known.overwrite(at, &self.map);
+        self.settle(from);
     }
 
     /// The blocks of `at` are as hot as `cooling` leaves them.
     pub fn cool(&mut self, at: Extent<Lba>, cooling: Cooling) {
+        let from = self.mark_heat(at);
         self.known.cool(at, &self.map, cooling);
+        self.settle(from);
     }
 
     /// Makes an open band a candidate.
@@ -269,6 +287,7 @@ impl Bands {
 
     /// The candidate to compact next, if that gains what is needed.
     pub fn best(&mut self, needed: Needed) -> Option<u32> {
+        self.mark_refreshed();
         let (pool, map, full) = (&self.pool, &self.map, self.zones.zone_blocks);
         let Known { ages, times, .. } = &mut self.known;
         if let Some(ages) = ages {
@@ -306,6 +325,7 @@ impl Bands {
                 let of = &mut self.bands[band as usize];
                 (of.written, of.copies) = (copies, copies);
                 self.map.forget_writes(band, copies);
+                self.drop_writes(band, copies);
             }
         }
     }

@@ -9,8 +9,7 @@ use super::READ_THROUGH;
 use super::bands::{Role, Streams};
 use super::config::Sequence;
 use super::roles::becomes;
-use super::score::Needed;
-use super::separation::{COLD, MOST_STREAMS};
+use super::separation::MOST_STREAMS;
 use super::times::Written;
 use crate::parts::full_map::TOGETHER;
 use crate::parts::heat::HeatOrder;
@@ -21,28 +20,34 @@ use imbrex_core::plan::{Place, Plan, Record, Why};
 
 /// A block that was live when compaction began.
 #[derive(Copy, Clone)]
-struct Moving {
-    lba: Lba,
+pub(super) struct Moving {
+    pub lba: Lba,
     /// Where it lay.
-    slot: u64,
+    pub slot: u64,
     /// How far behind the first block of the first victim it lay, if victims lay behind each other.
-    offset: u32,
-    heat: u32,
-    stream: u8,
+    pub offset: u32,
+    pub heat: u32,
+    pub stream: u8,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     None,
+    /// Of a divided map: some of the victims' blocks have been looked at.
+    Listing,
     Reading,
     Writing,
 }
 
 /// The job. Its vectors are reused.
 pub(super) struct Compaction {
-    phase: Phase,
-    victims: Vec<u32>,
-    moving: Vec<Moving>,
+    pub phase: Phase,
+    pub victims: Vec<u32>,
+    /// While blocks are listed: how far that has come, in blocks of victims behind each other.
+    pub listed: u32,
+    /// Live blocks of the victims as they were chosen.
+    live: u32,
+    pub moving: Vec<Moving>,
     /// Copies that begin to count, and where they lie.
     pub adopted: Vec<(Extent<Lba>, u64)>,
     /// How many of the moving blocks have been read or, in the second phase, written.
@@ -72,6 +77,8 @@ impl Compaction {
         Self {
             phase: Phase::None,
             victims: Vec::new(),
+            listed: 0,
+            live: 0,
             moving: Vec::with_capacity(most as usize),
             adopted: Vec::with_capacity(TOGETHER as usize),
             done: 0,
@@ -95,7 +102,7 @@ impl Compaction {
     }
 
     /// Goes on with the blocks from the `from`-th on, as many of them as lie together in RAM.
-    fn begin_window(&mut self, from: usize) {
+    pub fn begin_window(&mut self, from: usize) {
         let rest = &self.moving[from..];
         self.window_offset = rest.first().map_or(0, |first| first.offset);
         let fit = rest.partition_point(|m| m.offset - self.window_offset < self.ram);
@@ -121,10 +128,12 @@ impl Compaction {
     /// Blocks that are still to be read or written, and the room that this gives, with bands of `band` blocks; nothing
     /// when there is no job.
     pub fn outlook(&self, band: u32) -> Option<(u64, u64)> {
-        let (all, done) = (self.moving.len() as u64, self.done as u64);
+        let listed = if self.phase == Phase::Listing { self.live as usize } else { self.moving.len() };
+        let (all, done) = (listed as u64, self.done as u64);
         // What is beyond the window has still to be read too.
         let work = match self.phase {
             Phase::None => return None,
+            Phase::Listing => 2 * all,
             Phase::Reading => 2 * all - self.window.start as u64 - done,
             Phase::Writing => 2 * all - self.window.end as u64 - done,
         };
@@ -136,6 +145,7 @@ impl Compaction {
         self.phase = Phase::None;
         self.victims.clear();
         self.moving.clear();
+        self.done = 0;
     }
 
     /// Forgets everything.
@@ -175,69 +185,32 @@ impl LogStructured {
         }
         for victim in 0..self.compaction.victims.len() {
             let band = self.compaction.victims[victim];
-            self.list_live(band, victim as u32);
+            if self.bands.pages.is_none() {
+                self.list_live(victim as u32, self.bands.map.place(band, 0), self.bands.written(band));
+            }
             if !self.without_spare() {
                 self.give_role(band, becomes::VICTIM, plan);
             }
         }
-        let youngest = self.compaction.victims.iter().map(|&band| self.bands.youngest(band)).max();
-        self.compaction.youngest = youngest.unwrap_or(0);
-        self.compaction.begin_window(0);
+        let bands = &self.bands;
+        let Compaction { victims, youngest, live, .. } = &mut self.compaction;
+        *youngest = victims.iter().map(|&band| bands.youngest(band)).max().unwrap_or(0);
+        *live = victims.iter().map(|&band| bands.live(band)).sum();
+        if self.bands.pages.is_none() {
+            self.compaction.begin_window(0);
+        } else {
+            (self.compaction.phase, self.compaction.listed) = (Phase::Listing, 0);
+        }
         true
-    }
-
-    /// Takes the best candidates, as many as are compacted together and, with spare bands, fit these.
-    fn choose_victims(&mut self) {
-        let spare = self.bands.empties().min(self.config.spare_bands);
-        let room = if self.without_spare() { u64::MAX } else { u64::from(spare) * u64::from(self.bands.blocks()) };
-        let mut live = 0;
-        while self.compaction.victims.len() < self.config.compact_bands as usize
-            && let Some(band) = self.bands.best(self.needed())
-        {
-            live += u64::from(self.bands.live(band));
-            if live > room {
-                break;
-            }
-            self.bands.leave(band);
-            self.compaction.victims.push(band);
-        }
-    }
-
-    /// What the next victim has to gain: with spare bands each gains something, and else one of them does.
-    fn needed(&self) -> Needed {
-        let victims = &self.compaction.victims;
-        let is_last = victims.len() + 1 == self.config.compact_bands as usize;
-        match victims.iter().any(|&band| self.bands.live(band) < self.bands.blocks()) {
-            _ if !self.without_spare() => Needed::Own,
-            true => Needed::Nothing,
-            false if is_last => Needed::Own,
-            false => Needed::Any,
-        }
-    }
-
-    /// Adds the live blocks of a band, the `number`-th victim.
-    fn list_live(&mut self, band: u32, number: u32) {
-        if self.bands.live(band) == 0 {
-            return;
-        }
-        let (bands, map, cooling) = (&self.bands, &self.bands.map, self.heat.cooling);
-        let by_heat = self.config.sequence == Sequence::Heat;
-        let is_apart = bands.separation().streams() > 1;
-        let (first, moving) = (map.place(band, 0), &mut self.compaction.moving);
-        let before = number * self.bands.blocks();
-        let known = |lba| bands.known.prefetch(lba);
-        map.holders(first, self.bands.written(band), known, |lba, slot| {
-            if map.get(lba) == Some(slot) {
-                let heat = if by_heat { bands.known.heat(lba) } else { 0 };
-                let stream = if is_apart { bands.stream_of_moved(lba, band, cooling) } else { COLD };
-                moving.push(Moving { lba, slot, offset: before + (slot - first) as u32, heat, stream });
-            }
-        });
     }
 
     /// One step of the job.
     pub(super) fn compact(&mut self, plan: &mut Plan) -> Step {
         let mut budget = self.step.blocks();
+        if self.compaction.phase == Phase::Listing {
+            self.list_next();
+            return if self.without_spare() { Step::Hold } else { Step::More };
+        }
         loop {
             while budget > 0 && self.compaction.is_in(Phase::Reading) {
                 budget -= self.read_victims(budget, plan);

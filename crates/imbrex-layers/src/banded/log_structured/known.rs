@@ -64,6 +64,18 @@ impl Known {
         self.times.of(lba) ^ heat
     }
 
+    /// Bytes that are known of each block beyond where it lies.
+    pub fn entry_bytes(&self) -> u32 {
+        self.times.entry_bytes() + self.temperatures.as_ref().map_or(0, Temperatures::entry_bytes)
+    }
+
+    /// Whether a few numbers say what is known of the blocks from `first` to `end`.
+    #[inline]
+    pub fn is_regular(&self, first: u64, end: u64) -> bool {
+        let is_so = |temperatures: &Temperatures| temperatures.is_regular(first, end);
+        self.times.is_regular(first, end) && self.temperatures.as_ref().is_none_or(is_so)
+    }
+
     /// A band is empty and will be written by this stream.
     pub fn opened(&mut self, band: u32, stream: u8) {
         if let Some(ages) = &mut self.ages {

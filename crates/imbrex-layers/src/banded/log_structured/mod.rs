@@ -104,6 +104,7 @@ mod shares;
 mod temperatures;
 mod times;
 mod tune;
+mod victims;
 
 use crate::parts::lost::LostBlocks;
 use crate::parts::step_size::StepSize;
@@ -115,8 +116,8 @@ pub(super) use config::{Age, Equal, Fewest, HeatConfig, LogConfig, Weights, wron
 use imbrex_core::block::{Address, Extent, Lba, Pba, Request};
 use imbrex_core::contents::Contents;
 use imbrex_core::layer::{
-    Corrupt, Facts, Freed, JournalFacts, Occupancy, Pressure, Standing, Step, TranslationLayer, UnitReport, Unsafe,
-    Violation, Write,
+    Corrupt, Facts, Freed, JournalFacts, MapPages, Occupancy, Pressure, Standing, Step, TranslationLayer, UnitReport,
+    Unsafe, Violation, Write,
 };
 use imbrex_core::memory::Memory;
 use imbrex_core::plan::{Event, Place, Plan, Record, Why};
@@ -284,6 +285,10 @@ impl TranslationLayer for LogStructured {
             outlook: self.room_ahead(),
             ..Standing::default()
         }
+    }
+
+    fn map_pages(&mut self) -> Option<&mut dyn MapPages> {
+        Some(self)
     }
 
     fn prefetch(&self, ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {

@@ -5,7 +5,7 @@
 
 use super::config::Cooling;
 use crate::parts::full_map::FullMap;
-use crate::parts::heat::Heat;
+use crate::parts::heat::{COUNTER, Heat};
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
@@ -62,6 +62,17 @@ impl Temperatures {
     /// Hot blocks that live on `band`.
     pub fn hot(&self, band: u32) -> u32 {
         self.hot[band as usize]
+    }
+
+    /// Bytes that are known of a block.
+    pub fn entry_bytes(&self) -> u32 {
+        if self.known > 0 { 0 } else { COUNTER as u32 }
+    }
+
+    /// Whether nothing has to be kept of the blocks from `first` to `end`.
+    #[inline]
+    pub fn is_regular(&self, first: u64, end: u64) -> bool {
+        self.known > 0 || self.heat.is_cold(first, end)
     }
 
     /// The block has been overwritten.

@@ -1,6 +1,6 @@
 //! When the host last wrote each block. The unit of time is a block written by the host.
 
-use crate::parts::paged_map::{NONE, PagedMap};
+use crate::parts::paged_map::{ENTRY, NONE, PagedMap};
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::memory::Memory;
 
@@ -50,6 +50,17 @@ impl Times {
     /// When the host writes the last of `blocks` more blocks.
     pub fn after(&self, blocks: u32) -> u64 {
         (self.clock + u64::from(blocks)).min(Self::LAST)
+    }
+
+    /// Bytes that are known of a block.
+    pub fn entry_bytes(&self) -> u32 {
+        self.blocks.as_ref().map_or(0, |_| ENTRY as u32)
+    }
+
+    /// Whether a few numbers say when the blocks from `first` to `end` were written.
+    #[inline]
+    pub fn is_regular(&self, first: u64, end: u64) -> bool {
+        self.blocks.as_ref().is_none_or(|blocks| blocks.is_regular(first, end))
     }
 
     /// When a block was written, 0 for the beginning or where the times of blocks are not kept.

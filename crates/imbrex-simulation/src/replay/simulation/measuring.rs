@@ -65,6 +65,14 @@ impl Simulation {
         let totals = self.totals();
         let outcome = Outcome::new(&totals, &self.latencies, &self.blocked, &self.idle, times, devices);
         let (counters, growth) = (Counted::new(self.facts.counters, totals.media.own()), self.growth_outcome());
-        Outcome { counters, arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9), seek_cylinders, growth, ..outcome }
+        let map = self.map.as_ref().map(|map| map.outcome(totals.media.map));
+        Outcome {
+            counters,
+            map,
+            arrival_seconds: arrival_ns.map(|ns| ns as f64 / 1e9),
+            seek_cylinders,
+            growth,
+            ..outcome
+        }
     }
 }
