@@ -35,14 +35,20 @@ impl Heat {
         self.pages[(at / PAGE) as usize].as_ref().map_or(0, |page| u32::from(page[(at % PAGE) as usize]))
     }
 
-    /// Whether all counters from `first` to `end` are zero.
+    /// The first number from `from` on and before `end` whose counter is not zero. Passes what takes no memory at once.
     #[must_use]
-    pub fn is_cold(&self, first: u64, end: u64) -> bool {
-        (first / PAGE..end.div_ceil(PAGE)).all(|page| {
-            let Some(heats) = &self.pages[page as usize] else { return true };
-            let (from, to) = (first.max(page * PAGE) - page * PAGE, end.min((page + 1) * PAGE) - page * PAGE);
-            heats[from as usize..to as usize].iter().all(|heat| *heat == 0)
-        })
+    pub fn next_raised(&self, mut from: u64, end: u64) -> Option<u64> {
+        while from < end {
+            let page_end = (from / PAGE + 1) * PAGE;
+            if let Some(page) = &self.pages[(from / PAGE) as usize] {
+                let part = &page[(from % PAGE) as usize..(end.min(page_end) - (page_end - PAGE)) as usize];
+                if let Some(at) = part.iter().position(|heat| *heat > 0) {
+                    return Some(from + at as u64);
+                }
+            }
+            from = page_end;
+        }
+        None
     }
 
     /// One more. Not counted further than a counter holds.
@@ -126,14 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cold_is_seen_across_pages() {
-        let mut heat = Heat::new(3 * PAGE);
-        [PAGE - 1, 2 * PAGE].into_iter().for_each(|at| heat.raise(at));
-        let cold = |first, end| heat.is_cold(first, end);
-        assert!(cold(0, PAGE - 1) && cold(PAGE, 2 * PAGE) && cold(2 * PAGE + 1, 3 * PAGE));
-        assert!(!cold(0, PAGE) && !cold(PAGE - 5, 2 * PAGE) && !cold(PAGE, 2 * PAGE + 1));
+    fn what_was_raised_is_found_across_pages() {
+        let mut heat = Heat::new(4 * PAGE);
+        [PAGE - 1, 3 * PAGE, 3 * PAGE + 1].into_iter().for_each(|at| heat.raise(at));
+        assert_eq!(heat.next_raised(0, 4 * PAGE), Some(PAGE - 1));
+        assert_eq!(heat.next_raised(PAGE, 4 * PAGE), Some(3 * PAGE));
+        assert_eq!(heat.next_raised(3 * PAGE + 1, 4 * PAGE), Some(3 * PAGE + 1));
+        assert_eq!([(0, PAGE - 1), (PAGE, 3 * PAGE), (5, 5)].map(|(from, end)| heat.next_raised(from, end)), [None; 3]);
         heat.cool(PAGE - 1, 0);
-        assert!(heat.is_cold(0, PAGE), "a page of zeros is as cold as none");
+        assert_eq!(heat.next_raised(0, PAGE), None, "a page of zeros is as cold as none");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! A page in which nothing was set, or whose values ascend by ones (a disk that was filled in order is all such pages),
 //! is one number. One with few runs lists them. Any other is an array of five bytes an entry, which a lookup reaches
-//! with one cache miss when the list of pages is cached.
+//! with one cache miss when the list of pages is cached. Pages are listed in chunks, and a chunk in which nothing was
+//! set, or whose values ascend by ones, is one number too: a large disk that holds little takes little memory.
 
 mod runs;
 
@@ -66,42 +67,57 @@ impl Entries {
     }
 }
 
+/// Pages of a chunk.
+const CHUNK: usize = 256;
+/// Numbers of a chunk.
+const SPAN: usize = CHUNK * PAGE;
+
+/// Pages that lie behind each other.
+#[derive(Clone, Debug)]
+enum Chunk {
+    /// Nothing is set.
+    Empty,
+    /// Number `i` of the chunk is the value plus `i`.
+    Run(u64),
+    Pages(Box<[Page; CHUNK]>),
+}
+
 /// A value for each number below a length.
 #[derive(Clone, Debug)]
 pub struct PagedMap {
-    pages: Vec<Page>,
+    chunks: Vec<Chunk>,
 }
 
-/// Page and offset of a number.
+/// Chunk and offset of a number.
 #[inline]
 fn place(at: u64) -> (usize, usize) {
-    (at as usize / PAGE, at as usize % PAGE)
+    (at as usize / SPAN, at as usize % SPAN)
 }
 
 impl PagedMap {
     /// The memory that it takes.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        let pages = self.pages.len() as u64;
-        Memory::of::<Page>(pages) + Memory::room::<Entries>(pages)
+        let chunks = self.chunks.len() as u64;
+        let pages = Memory::room::<[Page; CHUNK]>(chunks) + Memory::room::<Entries>(chunks * CHUNK as u64);
+        Memory::of::<Chunk>(chunks) + pages
     }
 
     /// Nothing is set for any of `length` numbers.
     #[must_use]
     pub fn new(length: u64) -> Self {
-        Self { pages: vec![Page::Empty; length.div_ceil(PAGE as u64) as usize] }
+        Self { chunks: vec![Chunk::Empty; length.div_ceil(SPAN as u64) as usize] }
     }
 
     /// The value of `at`, or [`NONE`].
     #[inline]
     #[must_use]
     pub fn get(&self, at: u64) -> u64 {
-        let (page, offset) = place(at);
-        match &self.pages[page] {
-            Page::Empty => NONE,
-            Page::Run(value) => value + offset as u64,
-            Page::Runs(runs) => runs.get(offset).0,
-            Page::Each(values) => values.get(offset),
+        let (chunk, offset) = place(at);
+        match &self.chunks[chunk] {
+            Chunk::Empty => NONE,
+            Chunk::Run(value) => value + offset as u64,
+            Chunk::Pages(pages) => pages[offset / PAGE].get(offset % PAGE),
         }
     }
 
@@ -109,12 +125,11 @@ impl PagedMap {
     #[inline]
     #[must_use]
     pub fn prefetch(&self, at: u64) -> u64 {
-        let (page, offset) = place(at);
-        match &self.pages[page] {
-            Page::Empty => NONE,
-            Page::Run(value) => *value,
-            Page::Runs(runs) => runs.prefetch(offset),
-            Page::Each(values) => values.get(offset),
+        let (chunk, offset) = place(at);
+        match &self.chunks[chunk] {
+            Chunk::Empty => NONE,
+            Chunk::Run(value) => *value,
+            Chunk::Pages(pages) => pages[offset / PAGE].prefetch(offset % PAGE),
         }
     }
 
@@ -123,41 +138,38 @@ impl PagedMap {
     #[inline]
     #[must_use]
     pub fn run(&self, at: u64, most: u32) -> (u64, u32) {
-        let (page, offset) = place(at);
-        let most = most.min((PAGE - offset) as u32);
-        match &self.pages[page] {
-            Page::Empty => (NONE, most),
-            Page::Run(value) => (value + offset as u64, most),
-            Page::Runs(runs) => {
-                let (value, run) = runs.get(offset);
-                (value, most.min(run as u32))
-            }
-            Page::Each(values) => {
-                let value = values.get(offset);
-                let step = u64::from(value != NONE);
-                let follows = |i: &u32| values.get(offset + *i as usize) == value + u64::from(*i) * step;
-                (value, 1 + (1..most).take_while(follows).count() as u32)
-            }
+        let (chunk, offset) = place(at);
+        let rest = (SPAN - offset) as u32;
+        match &self.chunks[chunk] {
+            Chunk::Empty => (NONE, most.min(rest)),
+            Chunk::Run(value) => (value + offset as u64, most.min(rest)),
+            Chunk::Pages(pages) => pages[offset / PAGE].run(offset % PAGE, most),
         }
     }
 
-    /// Whether each page that has numbers from `first` to `end` is one number: nothing is set there, or values ascend by
-    /// ones.
-    #[inline]
+    /// Whether a few numbers say all values from `first` to `end`: of each page there nothing is set, or values ascend
+    /// by ones.
     #[must_use]
     pub fn is_regular(&self, first: u64, end: u64) -> bool {
-        let pages = &self.pages[place(first).0..(end as usize).div_ceil(PAGE).min(self.pages.len())];
-        pages.iter().all(|page| matches!(page, Page::Empty | Page::Run(_)))
+        let pages = first as usize / PAGE..(end as usize).div_ceil(PAGE);
+        let is_regular = |page: usize| match self.chunks.get(page / CHUNK) {
+            Some(Chunk::Pages(pages)) => matches!(pages[page % CHUNK], Page::Empty | Page::Run(_)),
+            Some(Chunk::Empty | Chunk::Run(_)) | None => true,
+        };
+        pages.into_iter().all(is_regular)
     }
 
     /// Sets the value of `at`, below [`NONE`], or to that.
     #[inline]
     pub fn set(&mut self, at: u64, value: u64) {
-        let (page, offset) = place(at);
-        if let Page::Each(values) = &mut self.pages[page] {
-            values.set(offset, value);
+        let (chunk, offset) = place(at);
+        if let Chunk::Pages(pages) = &mut self.chunks[chunk]
+            && let page = &mut pages[offset / PAGE]
+            && let Page::Each(values) = page
+        {
+            values.set(offset % PAGE, value);
             if values.set == 0 {
-                self.pages[page] = Page::Empty;
+                *page = Page::Empty;
             }
         } else {
             self.set_run(at, 1, value);
@@ -170,15 +182,96 @@ impl PagedMap {
         let step = u64::from(value != NONE);
         let mut done = 0;
         while done < blocks {
-            let (page, offset) = place(at + u64::from(done));
-            let part = (blocks - done).min((PAGE - offset) as u32);
-            self.pages[page].set_run(offset, part as usize, value + u64::from(done) * step);
+            let (chunk, offset) = place(at + u64::from(done));
+            let part = (blocks - done).min((SPAN - offset) as u32);
+            self.chunks[chunk].set_run(offset, part as usize, value + u64::from(done) * step);
             done += part;
         }
     }
 }
 
+impl Chunk {
+    /// Sets values that ascend from `first` by ones, or are [`NONE`].
+    fn set_run(&mut self, offset: usize, blocks: usize, first: u64) {
+        let is_so = match self {
+            Self::Empty => first == NONE,
+            Self::Run(value) => *value + offset as u64 == first,
+            Self::Pages(_) => false,
+        };
+        if is_so {
+            return;
+        }
+        // Pages are kept as long as something is set, as arrays of values are.
+        if blocks == SPAN && (first == NONE || !matches!(self, Self::Pages(_))) {
+            *self = if first == NONE { Self::Empty } else { Self::Run(first) };
+            return;
+        }
+        let step = u64::from(first != NONE);
+        let pages = self.pages();
+        let mut done = 0;
+        while done < blocks {
+            let (page, offset) = ((offset + done) / PAGE, (offset + done) % PAGE);
+            let part = (blocks - done).min(PAGE - offset);
+            pages[page].set_run(offset, part, first + done as u64 * step);
+            done += part;
+        }
+    }
+
+    /// Its pages, one by one.
+    fn pages(&mut self) -> &mut [Page; CHUNK] {
+        let first = if let Self::Run(value) = self { Some(*value) } else { None };
+        let page = |page: usize| first.map_or(Page::Empty, |first| Page::Run(first + (page * PAGE) as u64));
+        if !matches!(self, Self::Pages(_)) {
+            *self = Self::Pages(Box::new(std::array::from_fn(page)));
+        }
+        match self {
+            Self::Pages(pages) => pages,
+            Self::Empty | Self::Run(_) => unreachable!("it has just been divided"),
+        }
+    }
+}
+
 impl Page {
+    #[inline]
+    fn get(&self, offset: usize) -> u64 {
+        match self {
+            Self::Empty => NONE,
+            Self::Run(value) => value + offset as u64,
+            Self::Runs(runs) => runs.get(offset).0,
+            Self::Each(values) => values.get(offset),
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, offset: usize) -> u64 {
+        match self {
+            Self::Empty => NONE,
+            Self::Run(value) => *value,
+            Self::Runs(runs) => runs.prefetch(offset),
+            Self::Each(values) => values.get(offset),
+        }
+    }
+
+    /// The value at an offset, and for how many of the `most` from there on values ascend by ones or are not set.
+    #[inline]
+    fn run(&self, offset: usize, most: u32) -> (u64, u32) {
+        let most = most.min((PAGE - offset) as u32);
+        match self {
+            Self::Empty => (NONE, most),
+            Self::Run(value) => (value + offset as u64, most),
+            Self::Runs(runs) => {
+                let (value, run) = runs.get(offset);
+                (value, most.min(run as u32))
+            }
+            Self::Each(values) => {
+                let value = values.get(offset);
+                let step = u64::from(value != NONE);
+                let follows = |i: &u32| values.get(offset + *i as usize) == value + u64::from(*i) * step;
+                (value, 1 + (1..most).take_while(follows).count() as u32)
+            }
+        }
+    }
+
     /// Sets values that ascend from `first` by ones, or are [`NONE`].
     fn set_run(&mut self, offset: usize, blocks: usize, first: u64) {
         let is_so = match self {
@@ -219,68 +312,4 @@ impl Page {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const LENGTH: usize = 3 * PAGE + 100;
-
-    fn steps(most: u32, count: usize) -> impl Strategy<Value = Vec<(u64, u32, u64)>> {
-        prop::collection::vec((0..LENGTH as u64, 1..most, 0u64..4), 1..count)
-    }
-
-    proptest! {
-        #[test]
-        fn behaves_like_an_array(long in steps(3 * PAGE as u32, 20), short in steps(8, 300), middle in steps(300, 40)) {
-            let (mut map, mut plain) = (PagedMap::new(LENGTH as u64), vec![NONE; LENGTH]);
-            for (number, (at, blocks, kind)) in long.into_iter().chain(short).chain(middle).enumerate() {
-                // Half of the runs begin and end with pages.
-                let at = if kind % 2 == 0 && blocks > 100 { at / PAGE as u64 * PAGE as u64 } else { at };
-                let blocks = blocks.min(LENGTH as u32 - at as u32);
-                // Some go on where others lie.
-                let value = if kind == 3 { NONE } else { at + kind * 1000 };
-                map.set_run(at, blocks, value);
-                for (i, entry) in (0..).zip(&mut plain[at as usize..at as usize + blocks as usize]) {
-                    *entry = if value == NONE { NONE } else { value + i };
-                }
-                let mut next = if number % 16 == 0 { 0 } else { at };
-                let end = if number % 16 == 0 { LENGTH as u64 } else { at + u64::from(blocks) };
-                while next < end {
-                    let (value, run) = map.run(next, (LENGTH as u64 - next) as u32);
-                    prop_assert!(run > 0);
-                    for i in 0..u64::from(run) {
-                        let expected = plain[(next + i) as usize];
-                        prop_assert_eq!(if value == NONE { NONE } else { value + i }, expected);
-                        prop_assert_eq!(map.get(next + i), expected);
-                    }
-                    next += u64::from(run);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn pages_without_values_take_no_array() {
-        let mut map = PagedMap::new(3 * PAGE as u64);
-        (0..2 * PAGE as u64).for_each(|at| map.set(at, 2 * at));
-        map.set(2 * PAGE as u64 + 7, 7);
-        assert!(map.pages[..2].iter().all(|page| matches!(page, Page::Each(_))));
-        (0..PAGE as u64).for_each(|at| map.set(at, NONE));
-        map.set_run(PAGE as u64, PAGE as u32, NONE);
-        map.set(2 * PAGE as u64 + 7, NONE);
-        assert!(map.pages.iter().all(|page| matches!(page, Page::Empty)));
-    }
-
-    #[test]
-    fn memory_follows_what_is_set() {
-        let mut map = PagedMap::new(10 * PAGE as u64);
-        map.set_run(0, 10 * PAGE as u32, 5);
-        map.set(3, 8);
-        assert!(map.pages.iter().all(|page| matches!(page, Page::Run(_))));
-        map.set(3, 9);
-        assert!(matches!(map.pages[0], Page::Runs(_)) && map.get(2) == 7 && map.get(4) == 9);
-        (0..PAGE as u64).for_each(|at| map.set(at, 2 * at));
-        assert!(matches!(map.pages[0], Page::Each(_)) && map.get(2) == 4);
-        assert_eq!(size_of::<Page>(), 16);
-    }
-}
+mod tests;

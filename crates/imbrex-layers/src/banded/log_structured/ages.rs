@@ -80,10 +80,14 @@ impl Ages {
         if self.reading == Age::Band {
             return;
         }
-        for lba in at.iter() {
-            if let Some(slot) = map.get(lba) {
+        let mut rest = at;
+        while !rest.is_empty() {
+            // What lies nowhere is passed at once.
+            let (slot, run) = map.run(rest);
+            for (slot, lba) in slot.into_iter().flat_map(|slot| slot..).zip(rest.first(run).iter()) {
                 self.bands[map.locate(slot).0 as usize].lose(times.of(lba));
             }
+            rest = rest.skip(run);
         }
     }
 

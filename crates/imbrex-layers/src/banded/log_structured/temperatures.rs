@@ -6,7 +6,7 @@
 use super::config::Cooling;
 use crate::parts::full_map::FullMap;
 use crate::parts::heat::{COUNTER, Heat};
-use imbrex_core::block::{Extent, Lba};
+use imbrex_core::block::{Address, Extent, Lba};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
 
@@ -72,7 +72,7 @@ impl Temperatures {
     /// Whether nothing has to be kept of the blocks from `first` to `end`.
     #[inline]
     pub fn is_regular(&self, first: u64, end: u64) -> bool {
-        self.known > 0 || self.heat.is_cold(first, end)
+        self.known > 0 || self.heat.next_raised(first, end).is_none()
     }
 
     /// The block has been overwritten.
@@ -91,7 +91,10 @@ impl Temperatures {
 
     /// The blocks of `at` are as hot as `cooling` leaves them.
     pub fn cool(&mut self, at: Extent<Lba>, map: &FullMap, cooling: Cooling) {
-        for lba in at.iter() {
+        let mut next = at.start;
+        while self.known == 0
+            && let Some(lba) = self.heat.next_raised(next.0, at.end().0).map(Lba)
+        {
             let (heat, left) = (self.of(lba), self.left(lba, cooling));
             if heat > 0
                 && left == 0
@@ -99,9 +102,8 @@ impl Temperatures {
             {
                 *hot -= 1;
             }
-            if self.known == 0 {
-                self.heat.cool(lba.0, cooling.leaves(self.heat.get(lba.0)));
-            }
+            self.heat.cool(lba.0, cooling.leaves(self.heat.get(lba.0)));
+            next = lba.plus(1);
         }
     }
 
@@ -111,16 +113,30 @@ impl Temperatures {
         if self.hot.is_empty() {
             return;
         }
-        for lba in at.iter() {
-            if self.of(lba) == 0 {
-                continue;
-            }
+        let mut next = at.start;
+        while let Some(lba) = self.next_hot(next, at.end()) {
             if let Some(hot) = self.count_of(lba, map) {
                 *hot -= 1;
             }
             if let Some(band) = band {
                 self.hot[band as usize] += 1;
             }
+            next = lba.plus(1);
+        }
+    }
+
+    /// The first hot block from `from` on and before `end`.
+    #[inline]
+    fn next_hot(&self, mut from: Lba, end: Lba) -> Option<Lba> {
+        if self.known > 0 {
+            return (from < end && from.0 < self.known).then_some(from);
+        }
+        loop {
+            from = Lba(self.heat.next_raised(from.0, end.0)?);
+            if self.of(from) > 0 {
+                return Some(from);
+            }
+            from = from.plus(1);
         }
     }
 

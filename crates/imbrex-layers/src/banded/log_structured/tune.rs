@@ -91,14 +91,15 @@ impl Tuner {
 
     /// The host writes the blocks of `at`.
     pub fn wrote(&mut self, at: Extent<Lba>) {
-        for small in sampled(self.sample, self.stretches, at) {
+        for small in sampled(self.sample, self.stretches, at).iter() {
             self.disks.iter_mut().for_each(|disk| disk.write(small));
         }
     }
 
     /// The host trims the blocks of `at`.
     pub fn trimmed(&mut self, at: Extent<Lba>) {
-        for small in sampled(self.sample, self.stretches, at) {
+        let small = sampled(self.sample, self.stretches, at);
+        if !small.is_empty() {
             self.disks.iter_mut().for_each(|disk| disk.trim(small));
         }
     }
@@ -117,7 +118,7 @@ impl Tuner {
         let mut lying: Vec<(u64, Lba)> = Vec::new();
         bands.map.all_runs(|at, slot| {
             let place = |small: Lba| slot + followed(self.sample, small.0).since(at.start);
-            lying.extend(sampled(self.sample, self.stretches, at).map(|small| (place(small), small)));
+            lying.extend(sampled(self.sample, self.stretches, at).iter().map(|small| (place(small), small)));
             true
         });
         lying.sort_unstable();
@@ -141,9 +142,13 @@ fn followed(sample: u64, stretch: u64) -> Lba {
 }
 
 /// The blocks of `at` that are followed, by the numbers of their stretches, which are theirs on the small disks.
-fn sampled(sample: u64, stretches: u64, at: Extent<Lba>) -> impl Iterator<Item = Lba> {
-    let touched = at.start.0 / sample..stretches.min((at.end().0 - 1) / sample + 1);
-    touched.filter(move |&stretch| at.contains(followed(sample, stretch))).map(Lba)
+fn sampled(sample: u64, stretches: u64, at: Extent<Lba>) -> Extent<Lba> {
+    let (mut first, mut end) = (at.start.0 / sample, stretches.min((at.end().0 - 1) / sample + 1));
+    // Of the stretches between, all blocks are there.
+    let is_out = |stretch: u64| !at.contains(followed(sample, stretch));
+    first += u64::from(first < end && is_out(first));
+    end -= u64::from(first < end && is_out(end - 1));
+    Extent::between(Lba(first), Lba(end.max(first)))
 }
 
 impl Small {
@@ -188,8 +193,8 @@ impl Small {
         self.carry_out();
     }
 
-    fn trim(&mut self, lba: Lba) {
-        self.log.trim(Extent::new(lba, 1), &mut self.plan);
+    fn trim(&mut self, at: Extent<Lba>) {
+        self.log.trim(at, &mut self.plan);
         self.carry_out();
     }
 
@@ -216,7 +221,7 @@ mod tests {
     #[test]
     fn one_of_each_stretch_is_followed() {
         for sample in [1, 3, 64] {
-            let of = |start, blocks| sampled(sample, 100, Extent::new(Lba(start), blocks)).map(|lba| lba.0);
+            let of = |start, blocks| sampled(sample, 100, Extent::new(Lba(start), blocks)).iter().map(|lba| lba.0);
             let all: Vec<u64> = (0..100 * sample + 20).flat_map(|lba| of(lba, 1)).collect();
             assert_eq!(all, (0..100).collect::<Vec<_>>());
             let runs: Vec<u64> = (0..10 * sample + 2).flat_map(|run| of(10 * run, 10)).collect();
