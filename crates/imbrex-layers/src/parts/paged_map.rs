@@ -204,6 +204,11 @@ impl Page {
         {
             *self = Self::Each(runs.entries());
         }
+        if let Self::Runs(runs) = self
+            && let Some(value) = runs.whole()
+        {
+            *self = Self::Run(value);
+        }
         let is_empty = match self {
             Self::Each(entries) => {
                 entries.set_run(offset, blocks, first);
@@ -269,6 +274,16 @@ mod tests {
         map.set_run(PAGE as u64, PAGE as u32, NONE);
         map.set(2 * PAGE as u64 + 7, NONE);
         assert!(map.pages.iter().all(|page| matches!(page, Page::Empty)));
+    }
+
+    #[test]
+    fn pieces_that_make_a_whole_page_are_one_number() {
+        let mut map = PagedMap::new(2 * PAGE as u64);
+        (0..8).for_each(|piece| map.set_run(32 * piece, 32, 1000 + 32 * piece));
+        assert!(map.is_regular(0, PAGE as u64) && matches!(map.pages[0], Page::Run(1000)));
+        // The same over what was there before, piece by piece.
+        (0..8).for_each(|piece| map.set_run(32 * piece, 32, 5000 + 32 * piece));
+        assert!(matches!(map.pages[0], Page::Run(5000)));
     }
 
     #[test]
