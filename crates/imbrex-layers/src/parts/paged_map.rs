@@ -297,6 +297,11 @@ impl Page {
         {
             *self = Self::Each(runs.entries());
         }
+        if let Self::Runs(runs) = self
+            && let Some(value) = runs.whole()
+        {
+            *self = Self::Run(value);
+        }
         let is_empty = match self {
             Self::Each(entries) => {
                 entries.set_run(offset, blocks, first);

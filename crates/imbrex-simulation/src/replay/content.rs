@@ -9,11 +9,12 @@
 //! a queue that is the same order; with one, a scheduler that lets conflicting operations overtake each other shows
 //! here.
 
+use super::device::Device;
 use super::error::Fault;
 use imbrex_core::block::{Address, Extent, Lba, Pba};
 use imbrex_core::layer::Unwritten;
 use imbrex_core::media::{Tag, TagMap};
-use imbrex_core::plan::Place;
+use imbrex_core::plan::{Place, Unit};
 
 /// Stands in for content that is gone; beyond any capacity in use (2^35 blocks of 4 KiB are 140 TB).
 const GONE: Lba = Lba(1 << 35);
@@ -71,6 +72,17 @@ impl Content {
     pub(super) fn new(last: u8, unwritten: Unwritten) -> Self {
         let devices = (0..=last).map(|_| TagMap::default()).collect();
         Self { devices, newest: TagMap::default(), trimmed: TagMap::default(), version: 0, unwritten }
+    }
+
+    /// On devices on which every block that can be written in place has old content.
+    pub(super) fn of(disk: &Device, unwritten: Unwritten) -> Self {
+        let mut content = Self::new(disk.last(), unwritten);
+        let media = disk.media();
+        for (device, units) in (0..).zip(&media.unit_report().devices) {
+            let units = (0..units.len() as u32).map(|index| Unit { device, index });
+            units.filter(|unit| !media.has_pointer(*unit)).for_each(|unit| content.used_before(media.extent_of(unit)));
+        }
+        content
     }
 
     /// Fails when all this takes more than `most` bytes of memory.

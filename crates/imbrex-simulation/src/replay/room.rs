@@ -3,13 +3,15 @@
 use super::bands;
 use super::device::{Device, NoTime, Timing};
 use super::error::ReplayError;
+use super::journal::{self, Journal};
 use super::options::ReplayOptions;
 use imbrex_core::drive::{DriveError, DrivePreset, DriveTiming};
 use imbrex_core::layer::{TranslationLayer, Unsafe};
 use imbrex_core::mechanics::{FlashTimes, Mechanics};
 use imbrex_core::recording::Recording;
 use imbrex_core::space::{Space, superblock_blocks};
-use imbrex_engine::JournalLength;
+use imbrex_engine::journal::Coding;
+use imbrex_engine::{JournalLength, JournalNeed};
 use imbrex_layers::LayerInfo;
 
 impl Timing for Mechanics {
@@ -101,6 +103,19 @@ fn built(
 pub(super) fn survives(layer: &dyn TranslationLayer) -> Result<(), ReplayError> {
     let unsafe_one = |why: Unsafe| ReplayError::Option { option: "as_live", reason: why.to_string() };
     layer.facts().loses_flushed.map_or(Ok(()), |why| Err(unsafe_one(why)))
+}
+
+/// The journal that the options choose for the layer.
+pub(super) fn journal_for(
+    layer: &dyn TranslationLayer,
+    options: &ReplayOptions,
+    block_bytes: u32,
+) -> Result<Journal, ReplayError> {
+    survives(layer)?;
+    let blocks = options.journal_blocks.unwrap_or(0);
+    let facts = layer.facts().journal;
+    JournalNeed::of(&facts, block_bytes as usize, options.gather, Coding::Compact).check(blocks.into())?;
+    Ok(Journal::new(journal::START, blocks, facts.records, block_bytes, options.gather))
 }
 
 /// The space of `disk` that a layer may use under these options: all but what a volume keeps there under `as_live`,

@@ -17,7 +17,6 @@ use super::content::{Content, Host, MOST_MEMORY};
 use super::device::Device;
 use super::error::{Fault, Moment, ReplayError};
 use super::growth_state::GrowthState;
-use super::journal::{self, Journal};
 use super::lookahead::{Addressing, Lookahead, Pending, WAITING};
 use super::machine::Machine;
 use super::map_memory::MapMemory;
@@ -25,14 +24,12 @@ use super::metrics::{Cleaning, HostTotals, Latencies};
 use super::options::{ReplayOptions, TraceMoment};
 use super::outcome::Outcome;
 use super::queue_state::QueueState;
-use super::room::survives;
+use super::room::journal_for;
 use super::series::Series;
 use super::{Observer, ServedRequest};
 use imbrex_core::block::{Access, Extent, Lba, Request};
-use imbrex_core::layer::{Facts, TranslationLayer, Unwritten, Write};
-use imbrex_core::plan::{Event, Plan, Unit};
-use imbrex_engine::JournalNeed;
-use imbrex_engine::journal::Coding;
+use imbrex_core::layer::{Facts, TranslationLayer, Write};
+use imbrex_core::plan::{Event, Plan};
 use imbrex_layers::ConfigError;
 use imbrex_trace::TraceSource;
 
@@ -106,7 +103,7 @@ impl Simulation {
     ) -> Result<Self, ReplayError> {
         let journal = options.as_live.then(|| journal_for(&*layer, options, disk.block_bytes())).transpose()?;
         let facts = layer.facts();
-        let content = options.verify.then(|| used(&disk, facts.unwritten));
+        let content = options.verify.then(|| Content::of(&disk, facts.unwritten));
         let mut machine = Machine::new(disk, facts.ram_blocks, journal, content);
         machine.flushes_below = facts.flushes_below;
         let mut simulation = Self {
@@ -400,28 +397,4 @@ impl Simulation {
     fn error(&self, moment: Moment, fault: Box<Fault>) -> ReplayError {
         ReplayError::Layer { layer: self.name.clone(), moment, fault }
     }
-}
-
-/// Devices on which every block that can be written in place has old content.
-fn used(disk: &Device, unwritten: Unwritten) -> Content {
-    let mut content = Content::new(disk.last(), unwritten);
-    let media = disk.media();
-    for (device, units) in (0..).zip(&media.unit_report().devices) {
-        let units = (0..units.len() as u32).map(|index| Unit { device, index });
-        units.filter(|unit| !media.has_pointer(*unit)).for_each(|unit| content.used_before(media.extent_of(unit)));
-    }
-    content
-}
-
-/// The journal that the options choose for the layer.
-fn journal_for(
-    layer: &dyn TranslationLayer,
-    options: &ReplayOptions,
-    block_bytes: u32,
-) -> Result<Journal, ReplayError> {
-    survives(layer)?;
-    let blocks = options.journal_blocks.unwrap_or(0);
-    let facts = layer.facts().journal;
-    JournalNeed::of(&facts, block_bytes as usize, options.gather, Coding::Compact).check(blocks.into())?;
-    Ok(Journal::new(journal::START, blocks, facts.records, block_bytes, options.gather))
 }

@@ -8,6 +8,7 @@
 mod bounded;
 #[path = "../fixture/mod.rs"]
 mod fixture;
+mod map_memory;
 mod power;
 mod prefill;
 mod promises;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         each("sees_no_queue_of_one", queue::sees_no_queue_of_one),
         each("counts_the_same_under_any_scheduler", queue::counts_the_same_under_any_scheduler),
         each("takes_no_longer_when_verified", queue::takes_no_longer_when_verified),
+        each("does_the_same_in_any_map_memory", map_memory::does_the_same_in_any_map_memory),
         each("survives_power_cuts", power::survives_power_cuts),
         each("survives_what_a_string_decides", power::survives_what_a_string_decides),
     ];

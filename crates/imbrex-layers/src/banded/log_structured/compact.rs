@@ -43,8 +43,9 @@ pub(super) enum Phase {
 pub(super) struct Compaction {
     pub phase: Phase,
     pub victims: Vec<u32>,
-    /// While blocks are listed: how far that has come, in blocks of victims behind each other.
-    pub listed: u32,
+    /// While blocks are listed: how far that has come, in blocks of victims behind each other. Nothing until the runner
+    /// could ask which pages the first ones need.
+    pub listed: Option<u32>,
     /// Live blocks of the victims as they were chosen.
     live: u32,
     pub moving: Vec<Moving>,
@@ -77,7 +78,7 @@ impl Compaction {
         Self {
             phase: Phase::None,
             victims: Vec::new(),
-            listed: 0,
+            listed: None,
             live: 0,
             moving: Vec::with_capacity(most as usize),
             adopted: Vec::with_capacity(TOGETHER as usize),
@@ -199,7 +200,7 @@ impl LogStructured {
         if self.bands.pages.is_none() {
             self.compaction.begin_window(0);
         } else {
-            (self.compaction.phase, self.compaction.listed) = (Phase::Listing, 0);
+            (self.compaction.phase, self.compaction.listed) = (Phase::Listing, None);
         }
         true
     }

@@ -21,7 +21,7 @@ impl LogStructured {
     /// What is to be listed next of a divided map, if something is: bands without live blocks are passed over.
     pub(super) fn next_listing(&self) -> Option<Listing> {
         let Compaction { phase, victims, listed, .. } = &self.compaction;
-        let (most, blocks) = (self.bands.slots_at_a_time()?, self.bands.blocks());
+        let (listed, most, blocks) = ((*listed)?, self.bands.slots_at_a_time()?, self.bands.blocks());
         let numbers = (listed / blocks..victims.len() as u32).filter(|_| *phase == Phase::Listing);
         numbers.map(|number| (number, victims[number as usize])).find_map(|(number, band)| {
             let offset = listed.saturating_sub(number * blocks);
@@ -31,14 +31,18 @@ impl LogStructured {
         })
     }
 
-    /// Lists what is next. When nothing is, what was listed is moved.
+    /// Lists what is next, and nothing in the step that has chosen the victims. When nothing is, what was listed is moved.
     pub(super) fn list_next(&mut self) {
+        if self.compaction.listed.is_none() {
+            self.compaction.listed = Some(0);
+            return;
+        }
         let Some(Listing { number, slot, slots }) = self.next_listing() else {
             return self.compaction.begin_window(0);
         };
         self.list_live(number, slot, slots);
         let (_, offset) = self.bands.map.locate(slot);
-        self.compaction.listed = number * self.bands.blocks() + offset + slots;
+        self.compaction.listed = Some(number * self.bands.blocks() + offset + slots);
     }
 
     /// Takes the best candidates, as many as are compacted together and, with spare bands, fit these.

@@ -66,6 +66,12 @@ impl Runs {
         self.runs.is_empty()
     }
 
+    /// The first value, if values ascend over the whole page.
+    pub fn whole(&self) -> Option<u64> {
+        let first = self.runs.first().filter(|run| run.blocks() == PAGE);
+        first.map(|run| run.value())
+    }
+
     /// The value at an offset, and for how many entries values ascend from there or are not set.
     pub fn get(&self, offset: usize) -> (u64, usize) {
         let next = self.runs.partition_point(|run| run.end() <= offset);

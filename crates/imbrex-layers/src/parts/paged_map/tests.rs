@@ -105,6 +105,16 @@ fn pages_without_values_take_no_array() {
 }
 
 #[test]
+fn pieces_that_make_a_whole_page_are_one_number() {
+    let mut map = PagedMap::new(2 * PAGE as u64);
+    (0..8).for_each(|piece| map.set_run(32 * piece, 32, 1000 + 32 * piece));
+    assert!(map.is_regular(0, PAGE as u64) && matches!(pages(&map)[0], Page::Run(1000)));
+    // The same over what was there before, piece by piece.
+    (0..8).for_each(|piece| map.set_run(32 * piece, 32, 5000 + 32 * piece));
+    assert!(matches!(pages(&map)[0], Page::Run(5000)));
+}
+
+#[test]
 fn memory_follows_what_is_set() {
     let mut map = PagedMap::new(10 * PAGE as u64);
     map.set_run(0, 10 * PAGE as u32, 5);

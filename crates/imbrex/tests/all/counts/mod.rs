@@ -13,6 +13,7 @@ mod flash_cache;
 mod in_place;
 mod interlaced;
 mod logs;
+mod map_pages;
 mod mapped_tracks;
 mod model;
 mod readings;

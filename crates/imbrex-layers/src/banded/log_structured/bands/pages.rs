@@ -96,18 +96,26 @@ impl Bands {
         let Some(pages) = &self.pages else { return 0 };
         let (geometry, from) = (pages.geometry, pages.touched.len());
         self.mark_pages(geometry, geometry.pages_of_slots(first, slots));
-        if let Some(pages) = &mut self.pages
-            && let Some((_, touch)) = pages.touched.get_mut(from).filter(|_| first.is_multiple_of(Geometry::SLOTS))
-        {
-            *touch = Touch::Renew;
-        }
+        self.renew(geometry, first, from);
         from
     }
 
+    /// Pages that are written from their first slot on are not needed as they were, unless they have slots of the next
+    /// band too.
+    fn renew(&mut self, geometry: Geometry, first: u64, from: usize) {
+        let (band, _) = self.map.locate(first);
+        let end = self.map.place(band, self.blocks());
+        let is_renewed = |page: u64| {
+            let start = (page - geometry.of_blocks) * Geometry::SLOTS;
+            start >= first && start + Geometry::SLOTS <= end
+        };
+        let touched = self.pages.iter_mut().flat_map(|pages| &mut pages.touched[from..]);
+        touched.filter(|(page, _)| is_renewed(*page)).for_each(|(_, touch)| *touch = Touch::Renew);
+    }
+
     fn mark_pages(&mut self, geometry: Geometry, range: std::ops::Range<u64>) {
-        for (number, page) in range.enumerate() {
-            // Behind the first one slots are written from the beginning of their page on.
-            let is_new = self.is_regular(geometry, page) || (page >= geometry.of_blocks && number > 0);
+        for page in range {
+            let is_new = self.is_regular(geometry, page);
             if let Some(pages) = &mut self.pages {
                 pages.touched.push((page, if is_new { Touch::Renew } else { Touch::Change }));
             }
