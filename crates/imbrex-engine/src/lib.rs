@@ -12,7 +12,7 @@
 //! | `epoch/` | 1 (plans in order), 4 (resets and frees after records), 10 (failures) |
 //! | `order.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
 //! | `items.rs`, `joint.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
-//! | `recover/`, `scan.rs`, `chain.rs`, `copies.rs` | what recovery makes of the journal |
+//! | `recover/`, `scan.rs`, `runs.rs`, `chain.rs`, `copies.rs`, `again.rs` | what recovery makes of the journal |
 //! | `losses.rs` | 10 (which client a loss is reported to) |
 //! | `stack.rs` | engines on engines: 8 (lower devices first), 10 |
 //!
@@ -23,6 +23,7 @@
 //! Rules 6, 7 and 9 bind layers and stores; rule 6 is checked here.
 #![forbid(unsafe_code)]
 
+mod again;
 mod chain;
 mod commit;
 mod copies;
@@ -47,6 +48,7 @@ mod ring;
 mod room;
 pub mod rules;
 mod running;
+mod runs;
 mod scan;
 mod setup;
 mod stack;

@@ -1,17 +1,29 @@
 //! How much memory a runner takes.
 
+use bytes::Bytes;
+
 use super::Setup;
-use super::epoch::OPERATIONS_LIMIT;
-use super::room::REDO_PLANS;
-use imbrex_core::layer::{Facts, JournalFacts};
+use super::chain::MOST_SEGMENTS;
+use super::epoch::{OPERATIONS_LIMIT, longest_checkpoint_part};
+use super::journal::{Block, RECORD_BYTES, entry_blocks};
+use super::room::{REDO_PLANS, redo_entry_blocks};
+use super::runs::Run;
+use super::scan::{PART_BLOCKS, PARTS};
+use imbrex_core::block::Pba;
+use imbrex_core::layer::{Facts, JournalFacts, REGION_RECORDS};
 use imbrex_core::memory::Memory;
 use imbrex_core::plan::Record;
 
 /// Bytes that an operation under way takes beside its content: itself, what it touches and what waits for it.
 const OPERATION: u64 = 1 << 10;
-/// How often the records of a checkpoint are there at a time at most: listed, in lists that may have room for twice as
-/// many, as entries, and once more as recovery folds them.
-const LISTS: u64 = 4;
+/// How often a record is there as bytes at most: in its entry, which may have room for twice as many, and as the stream,
+/// the blocks and the content of a write that are made of it.
+const ENCODED: u64 = 5;
+/// Runs of the journal that a copy holds for each segment of the chain: of the commit that an epoch was writing when it
+/// ended there may be more.
+const RUNS: u64 = 2;
+/// Lists of runs beside those that the scan has: of all copies, of one, where they begin, and what copies lack.
+const RUN_LISTS: u64 = 4;
 
 /// The memory that a runner and its layer take, by what takes it. What clients' requests hold is not among it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -20,7 +32,7 @@ pub struct RunnerMemory {
     pub maps: Memory,
     /// Content that the layer keeps in RAM, and what cleaning and updates have under way.
     pub content: Memory,
-    /// A checkpoint, and the journal as recovery reads it.
+    /// A commit with its part of a checkpoint, or the part of the journal that recovery is reading.
     pub journal: Memory,
 }
 
@@ -43,10 +55,28 @@ impl Setup {
         Memory::room::<u8>(blocks * self.block_bytes as u64) + operations
     }
 
+    /// However much is mapped, it is read and written piece by piece; and recovery is over before a commit begins.
     fn journal_memory(&self, facts: &JournalFacts) -> Memory {
-        let gathered = 2 * self.gather as u64;
-        let records = Memory::room::<Record>(LISTS.saturating_mul(facts.records + gathered));
-        let blocks: u64 = self.journal.iter().map(|copy| u64::from(copy.blocks)).sum();
-        records + Memory::room::<u8>(blocks * self.block_bytes as u64)
+        let (reading, writing) = (self.recovery_memory(facts), self.commit_memory(facts));
+        Memory { empty: 0, most: reading.most.max(writing.most) }
+    }
+
+    /// The records of a commit.
+    fn commit_memory(&self, facts: &JournalFacts) -> Memory {
+        let part = (longest_checkpoint_part(self) + REGION_RECORDS) as u64;
+        let records = part.min(facts.records) + 2 * self.gather as u64;
+        Memory::growing::<Record>(records) + Memory::room::<[u8; RECORD_BYTES]>(ENCODED * records)
+    }
+
+    /// What recovery has of the journal: the content of what is being read, as the drive gives it and as it is kept until
+    /// its entry is whole, that entry, and where the rest lies.
+    fn recovery_memory(&self, facts: &JournalFacts) -> Memory {
+        let read = PARTS as u64 * u64::from(PART_BLOCKS);
+        let region = entry_blocks(REGION_RECORDS, 0, self.block_bytes);
+        let entry = self.entry_blocks.max(region).max(redo_entry_blocks(self.block_bytes, facts.redo_blocks)) as u64;
+        let content = Memory::room::<u8>((2 * read + 2 * entry) * self.block_bytes as u64);
+        let runs = RUNS * (MOST_SEGMENTS * self.journal.len()) as u64;
+        let places = Memory::tree::<(Pba, Run)>(runs) + Memory::room::<Run>(RUN_LISTS * runs);
+        content + Memory::tree::<(u64, (Bytes, Block))>(read) + places
     }
 }

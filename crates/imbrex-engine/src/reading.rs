@@ -3,12 +3,12 @@
 use bytes::Bytes;
 
 use super::Setup;
-use super::chain;
-use super::copies;
+use super::again::{Again, Assembly};
+use super::chain::{self, Segment};
+use super::copies::{self, Lacking};
 use super::fatal::Fatal;
-use super::journal::{Encoded, Entry};
+use super::journal::{Entry, Header};
 use super::ring::Slots;
-use super::scan;
 use imbrex_core::block::{Extent, Pba};
 use imbrex_core::layer::{TranslationLayer, UnitReport};
 use imbrex_core::plan::Record;
@@ -51,8 +51,8 @@ impl JournalState {
         units: &UnitReport,
         read: &mut dyn FnMut(Extent<Pba>) -> Option<Bytes>,
     ) -> Result<Self, Fatal> {
-        let media = setup.media.as_ref();
-        let mut scan = Slots::new(&setup.journal, media).scan(media, units);
+        let slots = Slots::new(&setup.journal, setup.media.as_ref());
+        let mut scan = slots.scan(setup.media.as_ref(), units);
         loop {
             let parts = scan.next();
             if parts.is_empty() {
@@ -66,12 +66,13 @@ impl JournalState {
             }
         }
         let found = scan.finish()?;
-        let chain = chain::find(scan::blocks(&found), setup.block_bytes)?;
-        let lacking = copies::lacking(&found, &chain, &setup.journal).into_iter().map(|(place, _)| place).collect();
-        drop(found);
-        let decoded = chain.entries.iter().filter_map(Encoded::decode);
-        let entry = |(&(start, epoch, blocks), entry)| JournalEntry { start, blocks, epoch, entry };
-        let entries = chain.at.iter().zip(decoded).map(entry).collect();
+        let chain = chain::find(&found)?;
+        let lacking = copies::lacking(&found, &chain, &setup.journal);
+        let again = Again::new(slots, &chain.segments, &lacking);
+        let numbers = |of: &Segment| of.start..of.end;
+        let places = |lacking: &Lacking| lacking.segments.iter().flat_map(numbers).map(|n| lacking.place(n)).collect();
+        let lacking = lacking.iter().flat_map::<Vec<Pba>, _>(places).collect();
+        let entries = entries(setup, again, read)?;
         Ok(Self { tail: chain.tail, head: chain.head, epoch: chain.epoch, entries, lacking })
     }
 
@@ -86,6 +87,35 @@ impl JournalState {
             .flat_map(|entry| &entry.entry.records)
             .try_for_each(|record| fold(layer.as_mut(), record))?;
         Ok(layer)
+    }
+}
+
+/// Reads entries again for what they hold.
+fn entries(
+    setup: &Setup,
+    mut again: Again,
+    read: &mut dyn FnMut(Extent<Pba>) -> Option<Bytes>,
+) -> Result<Vec<JournalEntry>, Fatal> {
+    let mut assembly = Assembly::new(setup.block_bytes);
+    let mut entries = Vec::new();
+    loop {
+        for (_, (_, block)) in again.take()? {
+            if let Some((Header { start, count, epoch, .. }, entry)) = assembly.add(block)? {
+                let entry = entry.decode().ok_or_else(|| chain::damaged(start))?;
+                entries.push(JournalEntry { start, blocks: count, epoch, entry });
+            }
+        }
+        let parts = again.next();
+        if parts.is_empty() {
+            assembly.end()?;
+            return Ok(entries);
+        }
+        for part in parts {
+            match read(part) {
+                Some(data) => again.read(part.start, &data, setup.identity, setup.block_bytes),
+                None => again.failed(part.start),
+            }
+        }
     }
 }
 

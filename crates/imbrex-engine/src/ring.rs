@@ -59,16 +59,31 @@ impl Slots {
         self.zone_blocks.is_some()
     }
 
-    /// How many blocks from the one numbered `seq` on lie side by side and can be written at once.
-    fn run(&self, seq: u64) -> usize {
+    /// How many copies there are.
+    pub fn copies(&self) -> u32 {
+        self.copies.len() as u32
+    }
+
+    /// How many blocks from the one numbered `seq` on lie side by side and can be read or written at once.
+    pub fn run(&self, seq: u64) -> usize {
         let run = self.zone_blocks.map_or(self.length(), u64::from);
         (run - seq % run) as usize
     }
 
+    /// How far the block numbered `seq` lies from the beginning of every copy.
+    pub fn offset(&self, seq: u64) -> u64 {
+        seq % self.length()
+    }
+
     /// Where the block numbered `seq` lies in every copy.
     fn places(&self, seq: u64) -> impl Iterator<Item = Pba> {
-        let offset = seq % self.length();
+        let offset = self.offset(seq);
         self.copies.iter().map(move |copy| copy.start.plus(offset))
+    }
+
+    /// Where it lies in one of them; behind the last one comes the first.
+    pub fn place(&self, seq: u64, copy: u32) -> Pba {
+        self.copies[(copy % self.copies()) as usize].start.plus(self.offset(seq))
     }
 
     /// What a scan of them has to know, with the drive's report.

@@ -1,4 +1,5 @@
-//! Reading the journal's blocks back, whatever can be read of them in any copy.
+//! Reading the journal's blocks back, whatever can be read of them in any copy. What is kept is what they say of their
+//! place in the journal, and no content.
 //!
 //! A ring is as long as the largest map needs, and mostly holds nothing or what has been superseded. So one block of
 //! each stretch is read first. A stretch counts if its first block is this store's, or cannot be read, in some copy:
@@ -22,15 +23,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::Bytes;
 
 use super::fatal::Fatal;
-use super::journal::{self, Block, Header};
+use super::journal::{self, Header};
+use super::runs::Runs;
 use imbrex_core::block::{Address, Extent, Pba};
 
 /// Journal blocks of one read, and of the shortest stretches.
-const PART_BLOCKS: u32 = 16;
+pub(super) const PART_BLOCKS: u32 = 16;
 /// Reads under way at a time.
-const PARTS: usize = 64;
+pub(super) const PARTS: usize = 64;
 /// How often a block is tried before it counts as unreadable.
-const TRIES: u32 = 5;
+pub(super) const TRIES: u32 = 5;
 /// Stretches of a ring at most, at first.
 const STRETCHES: u32 = 256;
 /// Shorter stretches that a stretch is divided into.
@@ -46,11 +48,12 @@ pub(super) struct Scan {
     /// The stretches, by their first places, of which it is not known yet whether they count; none if the first blocks
     /// that were asked for are the last.
     candidates: BTreeSet<u32>,
+    /// What is to be read, part by part.
     todo: VecDeque<Extent<Pba>>,
     under_way: BTreeMap<Pba, u32>,
     /// How often single blocks could not be read.
     failures: BTreeMap<Pba, u32>,
-    found: Vec<Found>,
+    found: Runs,
     /// The first places of stretches that are this store's, and the highest number of a block there.
     firsts: BTreeMap<u32, u64>,
     /// First places of stretches that have been asked for.
@@ -63,23 +66,6 @@ pub(super) struct Scan {
     written: BTreeMap<Pba, u32>,
     /// Nothing before this block is needed.
     tail: u64,
-    /// What has been found, by start, epoch, blocks and place in the entry.
-    known: BTreeSet<(u64, u32, u32, u32)>,
-}
-
-/// A block of the journal as it was read.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub place: Pba,
-    /// Its content, and what that says. Of a block that was found before in another copy there is the header only.
-    pub raw: Bytes,
-    pub block: Block,
-    pub is_again: bool,
-}
-
-/// The blocks that were found, each once.
-pub(super) fn blocks(found: &[Found]) -> Vec<Block> {
-    found.iter().filter(|found| !found.is_again).map(|found| found.block.clone()).collect()
 }
 
 impl Scan {
@@ -113,14 +99,13 @@ impl Scan {
             todo: VecDeque::new(),
             under_way: BTreeMap::new(),
             failures: BTreeMap::new(),
-            found: Vec::new(),
+            found: Runs::new(copies),
             firsts: BTreeMap::new(),
             asked: BTreeSet::new(),
             probed: Vec::new(),
             counts: Vec::new(),
             written,
             tail: 0,
-            known: BTreeSet::new(),
         };
         scan.ask_for_firsts();
         scan
@@ -142,7 +127,17 @@ impl Scan {
         while self.todo.is_empty() && self.is_probing() {
             self.choose();
         }
-        let parts: Vec<_> = self.todo.drain(..self.todo.len().min(PARTS)).collect();
+        let mut parts = Vec::new();
+        while parts.len() < PARTS
+            && let Some(extent) = self.todo.pop_front()
+        {
+            let part = extent.first(PART_BLOCKS);
+            parts.push(part);
+            let rest = extent.skip(part.blocks);
+            if !rest.is_empty() {
+                self.todo.push_front(rest);
+            }
+        }
         self.under_way.extend(parts.iter().map(|part| (part.start, part.blocks)));
         parts
     }
@@ -238,14 +233,12 @@ impl Scan {
                 let stretch = copy.skip(place).first(blocks);
                 let stretch = stretch.first(self.written.get(&stretch.start).copied().unwrap_or(blocks));
                 let before = if is_inside { self.before_tail(place).min(stretch.blocks) } else { 0 };
-                let stretch = stretch.skip(before);
-                let parts = (0..stretch.blocks).step_by(PART_BLOCKS as usize);
-                self.todo.extend(parts.map(|done| stretch.skip(done).first(PART_BLOCKS)));
+                self.todo.extend(Some(stretch.skip(before)).filter(|stretch| !stretch.is_empty()));
             }
         }
     }
 
-    /// The blocks from `start` on have been read; those of the store `identity` are kept.
+    /// The blocks from `start` on have been read; what those of the store `identity` say is kept.
     pub fn read(&mut self, start: Pba, data: &Bytes, identity: u64, block_bytes: usize) {
         self.under_way.remove(&start);
         for (at, i) in (0..).zip(0..data.len() / block_bytes) {
@@ -257,19 +250,9 @@ impl Scan {
                 let first = self.firsts.entry(self.place_of(place)).or_default();
                 *first = number.max(*first);
             } else if number >= self.tail {
-                self.keep(place, raw, block);
+                self.found.add(place, &block.header);
             }
         }
-    }
-
-    /// Keeps a block; its content once.
-    fn keep(&mut self, place: Pba, mut raw: Bytes, mut block: Block) {
-        let Header { start, epoch, count, index, .. } = block.header;
-        let is_again = !self.known.insert((start, epoch, count, index));
-        if is_again {
-            (raw, block.payload) = (Bytes::new(), Bytes::new());
-        }
-        self.found.push(Found { place, raw, block, is_again });
     }
 
     /// The place of a block in the copy that it is of.
@@ -299,7 +282,7 @@ impl Scan {
     ///
     /// # Errors
     /// The first block that cannot be read in any copy, and may have held something durable.
-    pub fn finish(self) -> Result<Vec<Found>, Fatal> {
+    pub fn finish(self) -> Result<Runs, Fatal> {
         let places = |copy: &Extent<Pba>| {
             let copy = *copy;
             self.unreadable()

@@ -8,7 +8,7 @@ type Place = (&'static str, &'static str);
 /// A document, and a sentence or a part of one with `{}` in place of the number.
 type Statement = (&'static str, &'static str);
 
-const NUMBERS: [(Place, &[Statement]); 24] = [
+const NUMBERS: [(Place, &[Statement]); 25] = [
     (
         ("crates/imbrex/tests/every_layer/power.rs", "const CUTS: u64 = "),
         &[
@@ -65,6 +65,10 @@ const NUMBERS: [(Place, &[Statement]); 24] = [
             ("docs/validation.md", "switches off one of the {} ordering rules"),
             ("docs/validation.md", "The tests do this for all {} rules"),
         ],
+    ),
+    (
+        ("crates/imbrex-engine/src/chain.rs", "const MOST_SEGMENTS: usize = "),
+        &[("docs/on-disk-format.md", "adds a run, so after {} of them")],
     ),
     (("checks/soak.py", "os.environ.get(\"SOAK_SECONDS\", "), &[("CONTRIBUTING.md", "{} seconds by default")]),
     ((".ci/run", "SOAK_SECONDS="), &[("CONTRIBUTING.md", "`SOAK_SECONDS={} make soak`")]),

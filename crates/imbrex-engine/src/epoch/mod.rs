@@ -30,8 +30,8 @@ use imbrex_core::plan::{Op, Plan, Record};
 /// Operations of plans that may be under way before no more are planned.
 pub(super) const OPERATIONS_LIMIT: usize = 1024;
 
-/// Records of a checkpoint that are in memory at a time.
-fn longest_checkpoint_part(setup: &Setup) -> usize {
+/// Records of a checkpoint that are in memory at a time, but for those of a region.
+pub(super) fn longest_checkpoint_part(setup: &Setup) -> usize {
     setup.gather * setup.entry_blocks
 }
 

@@ -2,32 +2,74 @@
 
 use std::collections::BTreeSet;
 
+use super::fold::{Folded, Folding};
 use super::found::{Found, Journal, NewEpoch};
-use crate::Setup;
+use super::stage::{Asked, Next, Stage, content, reads};
+use crate::chain::{Chain, MOST_SEGMENTS};
+use crate::copies::Lacking;
 use crate::core::Core;
 use crate::fatal::Fatal;
 use crate::reading::fold;
 use crate::ring::{Ring, Slots};
+use crate::{IoResult, Setup};
 use imbrex_core::block::{Address, Extent, Lba, Pba};
-use imbrex_core::layer::TranslationLayer;
+use imbrex_core::layer::{TranslationLayer, UnitReport};
 use imbrex_core::plan::{Op, Place, Plan, Record};
 
-/// A layer as recovery finds it.
-struct Recovered {
-    layer: Box<dyn TranslationLayer>,
-    records: Vec<Record>,
-    lost: Vec<Record>,
-    plan: Plan,
-}
-
-/// Builds the layer and finds out where its journal goes on.
+/// Builds the layer and finds out where its journal goes on, or what has to be read once more for it.
 ///
 /// # Errors
 /// Why the store cannot be used.
-pub(super) fn build(core: &mut Core, found: Found) -> Result<NewEpoch, Fatal> {
-    core.counts.entries_read += found.journal.chain.entries.len() as u64;
-    let Recovered { mut layer, records, lost, plan } = Recovered::build(&core.setup, &found)?;
-    let Found { journal, mut unreadable, units } = found;
+pub(super) fn build(core: &mut Core, mut found: Found) -> Result<Next, Fatal> {
+    let Found { journal: Journal { folded: Folded { layer, .. }, .. }, unreadable, units } = &mut found;
+    // A layer without records reads a block from its one place, and there the drive has to say that it cannot be read.
+    if unreadable.is_empty() || layer.facts().journal.records == 0 {
+        return begin(core, found, Vec::new()).map(Next::Epoch);
+    }
+    layer.recovered(units, &mut Plan::new())?;
+    let lost = lost_blocks(layer.as_ref(), unreadable);
+    let Found { journal: Journal { chain, folded, lacking }, unreadable, units } = found;
+    drop(folded);
+    let folding = Folding::new(&core.setup, &chain, &lacking);
+    Ok(Next::stage(FoldAgain { chain, lacking, unreadable, units, lost, folding }))
+}
+
+/// Reads the journal once more for the layer as it was before it planned anything: what it finds lost comes first.
+struct FoldAgain {
+    chain: Chain,
+    lacking: Vec<Lacking>,
+    unreadable: BTreeSet<Pba>,
+    units: UnitReport,
+    lost: Vec<Record>,
+    folding: Folding,
+}
+
+impl Stage for FoldAgain {
+    fn ask(&mut self, setup: &Setup) -> Asked {
+        reads(self.folding.next(setup))
+    }
+
+    fn answered(&mut self, core: &mut Core, number: u64, result: IoResult) {
+        self.folding.answered(&core.setup, Pba::from_raw(number), content(&result));
+    }
+
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
+        let Self { chain, lacking, unreadable, units, lost, folding } = *self;
+        let mut folded = folding.finish()?;
+        lost.iter().try_for_each(|record| fold(folded.layer.as_mut(), record))?;
+        if core.setup.audit {
+            folded.records.extend(&lost);
+        }
+        begin(core, Found { journal: Journal { chain, folded, lacking }, unreadable, units }, lost).map(Next::Epoch)
+    }
+}
+
+/// A new epoch of a layer into which all records are folded.
+fn begin(core: &mut Core, found: Found, lost: Vec<Record>) -> Result<NewEpoch, Fatal> {
+    let Found { journal: Journal { chain, folded, lacking }, mut unreadable, units } = found;
+    let Folded { mut layer, records, .. } = folded;
+    let mut plan = Plan::new();
+    layer.recovered(&units, &mut plan)?;
     if let Some(blocks) = core.step_bound {
         layer.bound_step(blocks);
     }
@@ -37,57 +79,12 @@ pub(super) fn build(core: &mut Core, found: Found) -> Result<NewEpoch, Fatal> {
     let media = core.setup.media.as_ref();
     let reserve = core.setup.journal_need(&core.facts.journal).reserve();
     let slots = Slots::new(&core.setup.journal, media);
-    let mut ring = Ring::new(slots, reserve, &journal.chain, media, &units);
-    if journal.is_thin {
+    let is_thin = slots.are_sequential() && !lacking.is_empty();
+    let mut ring = Ring::new(slots, reserve, &chain, media, &units);
+    if is_thin || chain.segments.len() > MOST_SEGMENTS {
         ring.ask_for_whole_checkpoint();
     }
     Ok(NewEpoch { layer, records, lost, plan, ring })
-}
-
-impl Recovered {
-    fn build(setup: &Setup, Found { journal, unreadable, units }: &Found) -> Result<Self, Fatal> {
-        let mut records = Vec::new();
-        let mut layer = fold_all(setup, journal, &mut records)?;
-        let mut plan = Plan::new();
-        let mut lost = Vec::new();
-        // A layer without records reads a block from its one place, and there the drive has to say that it cannot be
-        // read.
-        if !unreadable.is_empty() && layer.facts().journal.records > 0 {
-            layer.recovered(units, &mut plan)?;
-            lost = lost_blocks(layer.as_ref(), unreadable);
-            plan.clear();
-            records.clear();
-            layer = fold_all(setup, journal, &mut records)?;
-            lost.iter().try_for_each(|record| fold(layer.as_mut(), record))?;
-            if setup.audit {
-                records.extend(&lost);
-            }
-        }
-        layer.recovered(units, &mut plan)?;
-        Ok(Self { layer, records, lost, plan })
-    }
-}
-
-/// The layer that the records of a journal give. They are kept in `records` where they are folded again later.
-///
-/// # Errors
-/// The record that contradicts another.
-fn fold_all(setup: &Setup, journal: &Journal, records: &mut Vec<Record>) -> Result<Box<dyn TranslationLayer>, Fatal> {
-    let mut layer = (setup.make)();
-    for entry in &journal.chain.entries {
-        let mut folded = Ok(());
-        let take = |record: Record| {
-            if folded.is_ok() {
-                folded = fold(layer.as_mut(), &record);
-            }
-            if setup.audit {
-                records.push(record);
-            }
-        };
-        entry.records(take);
-        folded?;
-    }
-    Ok(layer)
 }
 
 /// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and

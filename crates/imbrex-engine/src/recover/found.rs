@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::fold::Folded;
+use crate::Setup;
 use crate::chain::Chain;
+use crate::copies::Lacking;
 use crate::ring::Ring;
 use imbrex_core::block::Pba;
 use imbrex_core::layer::{TranslationLayer, UnitReport};
@@ -11,14 +14,17 @@ use imbrex_core::plan::{Plan, Record};
 /// What a journal says.
 pub(super) struct Journal {
     pub chain: Chain,
-    /// Whether a copy lacks what cannot be written where it belongs: a checkpoint then makes up for it.
-    pub is_thin: bool,
+    /// What its entries hold.
+    pub folded: Folded,
+    /// What copies lacked of the chain. Where it cannot be written where it belongs, a checkpoint makes up for it.
+    pub lacking: Vec<Lacking>,
 }
 
 impl Journal {
     /// The journal of a store that holds nothing.
-    pub fn empty() -> Self {
-        Self { chain: Chain { epoch: 1, ..Chain::default() }, is_thin: false }
+    pub fn empty(setup: &Setup) -> Self {
+        let chain = Chain { epoch: 1, ..Chain::default() };
+        Self { chain, folded: Folded::nothing(setup), lacking: Vec::new() }
     }
 }
 

@@ -10,7 +10,6 @@ use super::found::{Found, Journal};
 use super::stage::{Asked, DURABLE, Next, Single, Stage, ZONES, block_write};
 use crate::core::Core;
 use crate::fatal::Fatal;
-use crate::rules::Rule;
 use crate::{IoKind, IoResult, Setup};
 use imbrex_core::block::{Extent, Pba};
 use imbrex_core::layer::UnitReport;
@@ -25,15 +24,8 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub fn new(setup: &Setup, journal: Journal, unreadable: BTreeSet<Pba>) -> Self {
-        let images = if setup.rules.keeps(Rule::RedoFirst) {
-            // Only the last image of a place matters.
-            let entries = journal.chain.entries.iter().skip(journal.chain.redo_from);
-            entries.filter_map(|entry| entry.records(drop)).flatten().collect()
-        } else {
-            BTreeMap::new()
-        };
-        Self { journal, unreadable, images, failed: false }
+    pub fn new(journal: Journal, unreadable: BTreeSet<Pba>) -> Self {
+        Self { images: journal.folded.images.clone(), journal, unreadable, failed: false }
     }
 
     /// Takes the images that no other image's write destroys any more: they need no order among themselves.
@@ -68,9 +60,9 @@ impl Stage for Replay {
         self.unreadable.remove(&Pba::from_raw(number));
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
+    fn next(self: Box<Self>, _: &mut Core) -> Result<Next, Fatal> {
         Ok(if self.failed {
-            let again = Self::new(&core.setup, self.journal, self.unreadable);
+            let again = Self::new(self.journal, self.unreadable);
             Next::retry(again, "to write what the journal holds of updates that were under way")
         } else {
             Next::stage(MakeDurable::new(self.journal, self.unreadable))
@@ -100,10 +92,10 @@ impl Stage for MakeDurable {
         self.flush.answered(&result);
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
+    fn next(self: Box<Self>, _: &mut Core) -> Result<Next, Fatal> {
         Ok(if self.flush.has_failed() {
             // Images that were written need not be durable either.
-            Next::retry(Replay::new(&core.setup, self.journal, self.unreadable), DURABLE)
+            Next::retry(Replay::new(self.journal, self.unreadable), DURABLE)
         } else {
             Next::stage(Report::new(self.journal, self.unreadable))
         })
@@ -141,6 +133,6 @@ impl Stage for Report {
         if report.has_failed() {
             return Ok(Next::retry(Self::new(journal, unreadable), ZONES));
         }
-        build(core, Found { journal, unreadable, units }).map(Next::Epoch)
+        build(core, Found { journal, unreadable, units })
     }
 }

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use super::fold::Folding;
 use super::found::Journal;
 use super::probe::Probe;
-use super::stage::{Asked, DURABLE, Next, Single, Stage, ZONES, block_write};
-use crate::chain;
-use crate::copies;
+use super::stage::{Asked, DURABLE, Next, Single, Stage, ZONES, block_write, content, reads};
+use crate::again::Again;
+use crate::chain::{self, Chain};
+use crate::copies::{self, Lacking};
 use crate::core::Core;
 use crate::fatal::Fatal;
 use crate::ring::Slots;
-use crate::scan::{self, Scan};
+use crate::scan::Scan;
 use crate::{IoKind, IoResult, Setup};
 use imbrex_core::block::Pba;
 use imbrex_core::layer::UnitReport;
@@ -88,7 +90,7 @@ impl Stage for Zones {
     }
 }
 
-/// Reads whatever can be read of the journal.
+/// Reads whatever can be read of the journal, and keeps what it is made of.
 struct Read {
     suspects: BTreeSet<Pba>,
     scan: Scan,
@@ -102,48 +104,105 @@ impl Read {
 
 impl Stage for Read {
     fn ask(&mut self, _: &Setup) -> Asked {
-        self.scan.next().into_iter().map(|part| (part.start.to_raw(), IoKind::Read(part))).collect()
+        reads(self.scan.next())
     }
 
     fn answered(&mut self, core: &mut Core, number: u64, result: IoResult) {
         let start = Pba::from_raw(number);
-        let IoResult::Data(data) = result else { return self.scan.failed(start) };
-        self.scan.read(start, &data, core.setup.identity, core.setup.block_bytes);
+        match content(&result) {
+            Some(data) => self.scan.read(start, data, core.setup.identity, core.setup.block_bytes),
+            None => self.scan.failed(start),
+        }
     }
 
     fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
         let setup = &core.setup;
         let found = self.scan.finish()?;
-        let chain = chain::find(scan::blocks(&found), setup.block_bytes)?;
+        let chain = chain::find(&found)?;
         let lacking = copies::lacking(&found, &chain, &setup.journal);
-        let is_sequential = slots(setup).are_sequential();
-        let journal = Journal { chain, is_thin: is_sequential && !lacking.is_empty() };
-        let writes = if is_sequential {
-            Asked::new()
-        } else {
-            lacking.into_iter().map(|(at, content)| block_write(at, content)).collect()
-        };
-        Ok(Next::stage(Mend { suspects: self.suspects, journal, writes }))
+        let folding = Folding::new(setup, &chain, &lacking);
+        Ok(Next::stage(Fold { suspects: self.suspects, chain, lacking, folding }))
     }
 }
 
-/// Writes again what a copy of the journal lacks.
+/// Reads the entries again that count, for what they hold: nothing is written before all of it is known to be whole.
+struct Fold {
+    suspects: BTreeSet<Pba>,
+    chain: Chain,
+    lacking: Vec<Lacking>,
+    folding: Folding,
+}
+
+impl Stage for Fold {
+    fn ask(&mut self, setup: &Setup) -> Asked {
+        reads(self.folding.next(setup))
+    }
+
+    fn answered(&mut self, core: &mut Core, number: u64, result: IoResult) {
+        self.folding.answered(&core.setup, Pba::from_raw(number), content(&result));
+    }
+
+    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
+        let Self { suspects, chain, lacking, folding } = *self;
+        let folded = folding.finish()?;
+        core.counts.entries_read += folded.entries;
+        let journal = Journal { chain, folded, lacking };
+        Ok(Next::stage(Mend::new(suspects, journal, &slots(&core.setup))))
+    }
+}
+
+/// Writes again what copies of the journal lack, some of it at a time.
 struct Mend {
     suspects: BTreeSet<Pba>,
     journal: Journal,
-    /// Until they are asked for.
-    writes: Asked,
+    lacking: Vec<(Again, Lacking)>,
+    failed: Option<Fatal>,
+}
+
+impl Mend {
+    fn new(suspects: BTreeSet<Pba>, journal: Journal, slots: &Slots) -> Self {
+        let all = &journal.lacking;
+        let again = |of: &Lacking| (Again::new(slots.clone(), &of.segments, all), of.clone());
+        // Nothing can be written into the middle of a sequential zone.
+        let lacking = all.iter().filter(|_| !slots.are_sequential()).map(again).collect();
+        Self { suspects, journal, lacking, failed: None }
+    }
 }
 
 impl Stage for Mend {
     fn ask(&mut self, _: &Setup) -> Asked {
-        std::mem::take(&mut self.writes)
+        while let Some((again, lacking)) = self.lacking.last_mut() {
+            match again.take() {
+                Ok(blocks) if blocks.is_empty() => {}
+                Ok(blocks) => {
+                    let write = |(number, (content, _))| block_write(lacking.place(number), content);
+                    return blocks.into_iter().map(write).collect();
+                }
+                Err(why) => {
+                    self.failed = Some(why);
+                    return Asked::new();
+                }
+            }
+            let parts = again.next();
+            if !parts.is_empty() {
+                return reads(parts);
+            }
+            self.lacking.pop();
+        }
+        Asked::new()
     }
 
     /// A block that cannot be written is as it was: the other copy holds it.
-    fn answered(&mut self, _: &mut Core, _: u64, _: IoResult) {}
+    fn answered(&mut self, core: &mut Core, number: u64, result: IoResult) {
+        let (Some((again, _)), start) = (self.lacking.last_mut(), Pba::from_raw(number)) else { return };
+        match content(&result) {
+            Some(data) => again.read(start, data, core.setup.identity, core.setup.block_bytes),
+            None => again.failed(start),
+        }
+    }
 
     fn next(self: Box<Self>, _: &mut Core) -> Result<Next, Fatal> {
+        self.failed.map_or(Ok(()), Err)?;
         Ok(Next::stage(Probe::new(self.journal, self.suspects)))
     }
 }

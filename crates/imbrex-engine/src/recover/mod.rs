@@ -7,17 +7,20 @@
 //! |---|---|---|
 //! | `Settle` | to make durable what is about to be read | |
 //! | `Zones` | how far sequential zones of the journal are written | the report |
-//! | `Read` | for the journal | what it says, and what a copy of it lacks |
+//! | `Read` | for the journal | which blocks of it count, and what a copy lacks of them |
+//! | `Fold` | for these blocks again | the layer that their records give, and the redo images |
 //! | `Mend` | to write again what a copy lacks | |
 //! | `Probe` | for blocks that could not be read | those that still cannot |
 //! | `Replay`, `MakeDurable` | to write the redo images again | |
 //! | `Report` | how its zones stand | the report |
+//! | `FoldAgain` | if blocks are lost, for the journal's blocks once more | the layer without what it had planned |
 //!
 //! A [`NewEpoch`] is built of all that: what is still unreadable becomes `Lost` under the logical blocks that lie there.
 //! The first commit of the new epoch records that, marks the redo images as done, and is durable before anything is
 //! planned.
 
 mod build;
+mod fold;
 mod found;
 mod images;
 mod journal;
@@ -50,7 +53,7 @@ pub(super) struct Recovery {
 impl Recovery {
     /// For a store that holds nothing.
     pub fn format(setup: &Setup) -> Self {
-        Self::from(Replay::new(setup, Journal::empty(), BTreeSet::new()))
+        Self::from(Replay::new(Journal::empty(setup), BTreeSet::new()))
     }
 
     /// For a store that was formatted. `suspects` are blocks that could not be read.

@@ -56,8 +56,8 @@ impl Stage for Probe {
         }
     }
 
-    fn next(self: Box<Self>, core: &mut Core) -> Result<Next, Fatal> {
-        Ok(Next::stage(Replay::new(&core.setup, self.journal, self.unreadable)))
+    fn next(self: Box<Self>, _: &mut Core) -> Result<Next, Fatal> {
+        Ok(Next::stage(Replay::new(self.journal, self.unreadable)))
     }
 
     fn device_restarted(&mut self) {

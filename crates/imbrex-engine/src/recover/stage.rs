@@ -23,6 +23,16 @@ pub(super) fn block_write(at: Pba, content: Bytes) -> (u64, IoKind) {
     (at.to_raw(), IoKind::Write(Extent::new(at, 1), content))
 }
 
+/// The reads of parts of the journal, under their first places' numbers.
+pub(super) fn reads(parts: Vec<Extent<Pba>>) -> Asked {
+    parts.into_iter().map(|part| (part.start.to_raw(), IoKind::Read(part))).collect()
+}
+
+/// What a read has given, if anything.
+pub(super) fn content(result: &IoResult) -> Option<&Bytes> {
+    if let IoResult::Data(data) = result { Some(data) } else { None }
+}
+
 /// A stage of recovery. It asks the drive for something until it has what it needs, and makes the next stage of it.
 pub(super) trait Stage: Send {
     /// What it asks of the drive now that everything it asked for before has been answered; nothing when it is over.

@@ -30,11 +30,10 @@ fn scan_of(ring: u32, head: u64, says: impl Fn(u64) -> Header, bad: &[u64]) -> (
     loop {
         let parts = scan.next();
         if parts.is_empty() {
-            let found = scan.finish().map(|found| {
-                assert!(found.iter().all(|found| found.is_again == found.raw.is_empty()));
-                found.iter().map(|found| found.block.header.start).collect()
-            });
-            return (read, found);
+            let numbers = |found: Runs| {
+                copies.iter().flat_map(|copy| found.of_copy(copy)).flat_map(|run| run.start..run.end).collect()
+            };
+            return (read, scan.finish().map(numbers));
         }
         for part in parts {
             if bad.iter().any(|block| part.contains(Pba::disk(*block))) {

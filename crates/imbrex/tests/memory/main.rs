@@ -1,7 +1,9 @@
 //! What a layer says of its memory holds: it never takes more, not much less where everything is mapped, and gives most
-//! of it back when everything is trimmed.
+//! of it back when everything is trimmed. What the live engine says of its journal holds too.
 #![allow(unsafe_code, reason = "an allocator that counts is an unsafe trait to implement")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod journal;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
