@@ -9,8 +9,8 @@ use imbrex::layers::LayerInfo;
 use imbrex::media::Media;
 use imbrex::plan::Why;
 use imbrex::replay::{
-    BandSums, BandsLook, Below, CleaningTime, DiskStep, GrowthOutcome, Latency, Observer, SideSums, TrackSums, Window,
-    WindowOutcome,
+    BandSums, BandsLook, Below, CleaningTime, DiskStep, GrowthOutcome, Latency, MapOutcome, Observer, SideSums,
+    TrackSums, Window, WindowOutcome,
 };
 use imbrex_runs::notes::notes;
 use imbrex_runs::page::PageArgument;
@@ -145,6 +145,7 @@ fn report(row: &Row) -> String {
     parts.extend(row.outcome.bands.map(bands));
     parts.extend(row.outcome.tracks.map(tracks));
     parts.extend(is_timed.then(|| cleaning(row)));
+    parts.extend(row.outcome.map.map(map));
     let growth = |growth: &GrowthOutcome| pairs(["growth", ">"], grown(growth, row.block_bytes));
     parts.extend(row.outcome.growth.as_ref().map(growth));
     parts.extend((!row.outcome.devices.is_empty()).then(|| devices(row)));
@@ -268,6 +269,18 @@ fn tracks(sums: TrackSums) -> String {
             row("blocks not allocated", |side| side.free_blocks),
         ],
     )
+}
+
+/// What a map in bounded memory cost.
+fn map(map: MapOutcome) -> String {
+    let pages = [
+        ("whole map", bytes(map.map_bytes)),
+        ("memory for it", bytes(map.memory_bytes)),
+        ("pages looked up", count(map.lookups)),
+        ("pages read", count(map.read_pages)),
+        ("pages written", count(map.written_pages)),
+    ];
+    pairs(["map", ">"], pages)
 }
 
 /// What became of space that was asked for, as rows of a table.

@@ -6,6 +6,7 @@ mod bands;
 mod bench;
 mod documentation;
 mod links;
+mod map_memory;
 mod notes;
 mod numbers;
 mod program;

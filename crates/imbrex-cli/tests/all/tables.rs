@@ -10,13 +10,15 @@ use assert_cmd::Command;
 const WIDTH: usize = 100;
 
 /// Every subcommand with what makes it print its widest tables.
-const SHOWN: [&str; 26] = [
+const SHOWN: [&str; 28] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
     "replay zipf --layer amphisbaena --buffer 8MiB --capacity 20GiB --requests 2000 --verify",
     "replay zipf --layer lru-cache --drive st8000as0002 --requests 300",
     "replay LONG/one/two.csv --layer conventional",
+    "replay zipf --layer log-greedy --capacity 1GiB --beyond wrap --map-memory 64KiB --requests 2000",
+    "compare zipf --layers log-greedy,sepbit --capacity 1GiB --beyond wrap --map-memory 64KiB --requests 2000",
     "replay zipf --layer zone-alloy --drive zonealloy --requests 2000 --extend 1GiB@10%",
     "reproduce amphisbaena --requests 100 --seeds 2 --output figures",
     "trace stat hm_0 LONG/one/two.csv LONG/other/two.csv zipf uniform --requests 300",

@@ -157,12 +157,12 @@ function answerChart(runs, workload) {
 const lateLabel = (run, isNarrow) => `${isNarrow ? "late" : "cannot keep up: took"} ${times(behind(run))}${isNarrow ? "" : " the time"}`;
 
 function tooltipOf(runs, line) {
-  return [line.full, ...METRICS.map((metric) => `${metric[1]}: ${shownOf(line.run, metric, runs)}`)].join("\n");
+  return [line.full, ...metricsOf([line.run]).map((metric) => `${metric[1]}: ${shownOf(line.run, metric, runs)}`)].join("\n");
 }
 
 /** One run alone has no chart of others: its numbers are the answer. */
 function tilesOf(runs, run) {
-  const shown = METRICS.filter(([key]) => key !== "ratio" || runs.ratio(run) !== null);
+  const shown = metricsOf([run]).filter(([key]) => key !== "ratio" || runs.ratio(run) !== null);
   return element("dl", { class: "tiles" }, shown.map((metric) => element("div", {}, element("dt", {}, metric[1]), element("dd", {}, shownOf(run, metric, runs)))));
 }
 

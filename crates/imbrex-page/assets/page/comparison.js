@@ -107,7 +107,7 @@ function overview(runs, state) {
     box.replaceChildren(element("table", { class: names.length > 10 ? "matrix many" : "matrix" },
       element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)));
   };
-  const metric = choice("Show", METRICS.map(([key, label]) => [key, label]), (key) => { state.metric = key; fill(); });
+  const metric = choice("Show", metricsOf(runs.all).map(([key, label]) => [key, label]), (key) => { state.metric = key; fill(); });
   metric.select.value = state.metric;
   return { node: element("div", {}, element("div", { class: "bar controls" }, metric.node), box), fill };
 }

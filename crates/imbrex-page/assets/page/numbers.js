@@ -57,7 +57,7 @@ function numbers(runs) {
   const words = [["workload", workloadOf], ["run", (run) => runs.shortNames.get(run)], ["drive", driveOf]];
   const columns = [
     ...words.map(([name, value]) => ({ name, value, shown: value, opens: name === "run" })),
-    ...METRICS.map((metric) => ({ name: metric[1], value: (run) => metric[2](run, runs), shown: (run) => shownOf(run, metric, runs), isNumber: true })),
+    ...metricsOf(runs.all).map((metric) => ({ name: metric[1], value: (run) => metric[2](run, runs), shown: (run) => shownOf(run, metric, runs), isNumber: true })),
   ];
   const state = { by: null, up: true };
   const box = scrolled("numbers of the runs");

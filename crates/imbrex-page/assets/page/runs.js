@@ -11,7 +11,12 @@ const METRICS = [
   ["appends", "appends (RMW-free)", (run) => run.rmw_free, count],
   ["hits", "write hits", (run) => run.write_hit_ratio, percent],
   ["busy", "disk busy", (run) => run.disk_busy_ratio, percent],
+  ["mapReads", "map pages read, of 1000 requests", (run) => (run.map ? perThousand(run, run.map.read_pages) : null), number],
+  ["mapWrites", "map pages written, of 1000 requests", (run) => (run.map ? perThousand(run, run.map.written_pages) : null), number],
 ];
+/** Those that only runs have a number for whose map was larger than memory. */
+const OF_MAPS = ["mapReads", "mapWrites"];
+const metricsOf = (runs) => METRICS.filter(([key]) => !OF_MAPS.includes(key) || runs.some((run) => run.map));
 /** Those that a run has no number for if it cannot keep up. */
 const OF_LATENCY = ["ratio", "mean", "p99", "p999"];
 

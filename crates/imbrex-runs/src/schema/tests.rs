@@ -25,6 +25,7 @@ fn rows() -> Vec<Value> {
         json!({ "workloads": ["zipf"], "layers": ["fifo-log"], "contents": ["50%"], "config": { "fifo-log": { "spare_zones": 2 } } }),
         json!({ "workloads": ["zipf"], "layers": ["zone-alloy"], "drive": "zonealloy", "extend": ["1GiB@10%", "1GiB@20%"] }),
         json!({ "workloads": ["zipf"], "layers": ["tracklace"], "drive": "imr-tracklace", "contents": [] }),
+        json!({ "workloads": ["zipf"], "layers": ["sepbit"], "map_memory": "64KiB", "beyond": "wrap", "capacity": "1GiB", "zone_size": "1MiB" }),
         json!({ "workloads": ["zipf"], "layers": ["log-greedy"], "capacity": "fit", "contents": [100, "10%"], "window": "1h" }),
     ];
     specified.into_iter().flat_map(|fields| rows_of(fields.as_object().unwrap().clone())).collect()
@@ -140,7 +141,15 @@ fn rows_have_exactly_the_properties_of_their_schema() {
     let own = schema["properties"].as_object().unwrap().keys();
     let unmet: Vec<_> = own.filter(|key| !walk.met.contains(&format!("/{key}"))).collect();
     assert!(unmet.is_empty(), "no row has {unmet:?}");
-    for inner in ["/devices/outcome/rmw", "/growth/seconds", "/bands/mixed", "/tracks/top/tracks", "/zones/zones"] {
+    for inner in [
+        "/map/lookups",
+        "/options/map_memory",
+        "/devices/outcome/rmw",
+        "/growth/seconds",
+        "/bands/mixed",
+        "/tracks/top/tracks",
+        "/zones/zones",
+    ] {
         assert!(walk.met.contains(inner), "no row has {inner}");
     }
     for inner in ["/options/warm_up/ns", "/options/extend/at/requests", "/options/window/ns", "/options/bands/requests"]

@@ -81,8 +81,22 @@ impl Bands {
         }
     }
 
+    /// Makes a change; where the map is divided, with a look before and after it at the pages that it changes.
+    #[inline(always)]
+    pub fn change(&mut self, mark: impl FnOnce(&mut Self) -> usize, change: impl FnOnce(&mut Self)) {
+        if self.pages.is_none() { change(self) } else { self.change_pages(mark, change) }
+    }
+
+    /// Out of the way of maps that are not divided.
+    #[cold]
+    #[inline(never)]
+    fn change_pages(&mut self, mark: impl FnOnce(&mut Self) -> usize, change: impl FnOnce(&mut Self)) {
+        let from = mark(self);
+        change(self);
+        self.settle(from);
+    }
+
     /// Blocks are about to change. Says from where on [`Bands::settle`] has to look.
-    #[inline]
     pub fn mark(&mut self, at: Extent<Lba>) -> usize {
         let Some(pages) = &self.pages else { return 0 };
         let (geometry, from) = (pages.geometry, pages.touched.len());
@@ -91,7 +105,6 @@ impl Bands {
     }
 
     /// The slots from `first` on, of one band, are about to be written.
-    #[inline]
     pub fn mark_slots(&mut self, first: u64, slots: u32) -> usize {
         let Some(pages) = &self.pages else { return 0 };
         let (geometry, from) = (pages.geometry, pages.touched.len());
@@ -123,8 +136,7 @@ impl Bands {
     }
 
     /// What was marked from there on has changed.
-    #[inline]
-    pub fn settle(&mut self, from: usize) {
+    fn settle(&mut self, from: usize) {
         let Some(pages) = &self.pages else { return };
         let geometry = pages.geometry;
         for at in from..pages.touched.len() {
@@ -154,7 +166,6 @@ impl Bands {
     }
 
     /// What is known of how hot blocks are is about to change.
-    #[inline]
     pub fn mark_heat(&mut self, at: Extent<Lba>) -> usize {
         if self.known.temperatures.is_some() { self.mark(at) } else { usize::MAX }
     }
