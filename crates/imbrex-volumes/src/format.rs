@@ -16,7 +16,9 @@ use imbrex_live::store::Store;
 use imbrex_live::store_path::{self, Prepared};
 use imbrex_live::sums::Checksums;
 use imbrex_live::superblock::{Layered, Superblock};
-use imbrex_live::volume::{self, FormatOptions, MachineMemory, Members, MemoryPart, ServerMemory, Volume, VolumeError};
+use imbrex_live::volume::{
+    self, BufferRoom, FormatOptions, MachineMemory, Members, MemoryPart, ServerMemory, Volume, VolumeError,
+};
 use imbrex_runs::case::named_drive;
 use imbrex_runs::settings::{Setting, setting};
 use imbrex_runs::values::{layer, size};
@@ -46,7 +48,7 @@ pub struct Format {
     #[arg(long = "capacity", value_name = "SIZE", value_parser = size)]
     capacities: Vec<u64>,
     /// The persistent buffer, or the cache: a size, blocks such as 4096blocks, or a percentage of the drive; without it
-    /// all the room there is, of a cache no more than the disk has
+    /// all the room there is, of a cache no more than the disk has, or less if this machine has too little memory free
     #[arg(long, value_name = "SIZE|BLOCKS|PERCENT")]
     buffer: Option<BufferSize>,
     /// Blocks of each copy of the journal; without it as many as the layer needs, or more where the drive has room
@@ -80,6 +82,8 @@ struct Formatted {
     members: Vec<Member>,
     memory: ServerMemory,
     chosen: Vec<Chosen>,
+    /// The buffer that was chosen, where memory limits it.
+    buffer_room: Option<BufferRoom>,
 }
 
 /// A field that was set because its default is not fit for clients.
@@ -121,17 +125,34 @@ impl Format {
         }
         let (config, chosen) = self.config()?;
         let (layer, buffer, journal_blocks) = (self.layer, self.buffer, self.journal_blocks);
-        let options = FormatOptions { layer, config: &config, buffer, journal_blocks };
+        let mut options = FormatOptions { layer, config: &config, buffer, journal_blocks };
         let prepare = |number| self.prepare(number, &options);
         let mut prepared = (0..self.stores.len()).map(prepare).collect::<Result<Vec<_>>>()?;
         let checksums = self.checksums();
         volume::validate_with(&stores(&prepared), &options, checksums).or_else(|e| self.refuse(e, &options))?;
+        let buffer_room = self.buffer_room(&stores(&prepared), &options, checksums)?;
+        options.buffer = buffer_room.map(|room| BufferSize::Blocks(room.blocks.into())).or(buffer);
         self.fits(&volume::memory(&stores(&prepared), &options, checksums)?)?;
         prepared.iter_mut().try_for_each(Prepared::make)?;
         let made = volume::format_with(stores(&prepared), &options, checksums)?;
-        let formatted = self.formatted(made, chosen)?;
+        let formatted = Formatted { buffer_room, ..self.formatted(made, chosen)? };
         prepared.into_iter().for_each(Prepared::keep);
         output.write(std::slice::from_ref(&formatted), || shown(&formatted))
+    }
+
+    /// The buffer for which there is memory, if nobody asked for one and there is not enough for all the room there is.
+    fn buffer_room(
+        &self,
+        stores: &Members,
+        options: &FormatOptions<'_>,
+        checksums: Option<Checksums>,
+    ) -> Result<Option<BufferRoom>> {
+        match MachineMemory::this() {
+            Some(machine) if self.layer.buffered && self.buffer.is_none() && !self.any_memory => {
+                Ok(volume::buffer_within(stores, options, checksums, machine.available)?)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Refuses what this machine has no memory for, unless that is accepted.
@@ -224,7 +245,8 @@ impl Format {
         engine.stop()?;
         engine.members().iter().try_for_each(|member| member.rest())?;
         let capacity_bytes = capacity * u64::from(block_bytes);
-        Ok(Formatted { schema: SCHEMA, layer, capacity_bytes, block_bytes, members, memory, chosen })
+        let buffer_room = None;
+        Ok(Formatted { schema: SCHEMA, layer, capacity_bytes, block_bytes, members, memory, chosen, buffer_room })
     }
 }
 
@@ -239,6 +261,17 @@ fn lacks(memory: &ServerMemory, machine: MachineMemory) -> Option<String> {
              buffer, or accept it with --any-memory: maps take what they map"
         )
     })
+}
+
+/// What is said of a buffer that memory limits.
+fn limited(room: &BufferRoom, block_bytes: u32) -> String {
+    let size = |blocks: u32| bytes(u64::from(blocks) * u64::from(block_bytes));
+    let (least, all) = (size(room.blocks), size(room.all_blocks));
+    let (most, available) = (bytes(room.all_most_bytes), bytes(room.within_bytes));
+    format!(
+        "the buffer is {least} of the {all} that there is room for, with which a server could take {most} of memory, and \
+         {available} are available; --buffer SIZE sets another, and --any-memory takes all"
+    )
 }
 
 fn stores(prepared: &[Prepared]) -> Members {
@@ -260,6 +293,7 @@ fn shown(formatted: &Formatted) -> String {
     let chosen = formatted.chosen.iter().map(|Chosen { field, value, why }| {
         paragraphs(&format!("set {field}={value}: {why}; --set {field}=VALUE sets another")) + "\n"
     });
+    let limited = formatted.buffer_room.as_ref().map(|room| paragraphs(&limited(room, formatted.block_bytes)) + "\n");
     let memory = &formatted.memory;
     let part = |part: &MemoryPart| [part.name.clone(), bytes(part.empty_bytes), bytes(part.most_bytes)];
     let all = ["a server".to_owned(), bytes(memory.empty_bytes), bytes(memory.most_bytes)];
@@ -278,7 +312,7 @@ fn shown(formatted: &Formatted) -> String {
         bytes(formatted.capacity_bytes),
         count(formatted.capacity_bytes / u64::from(formatted.block_bytes)),
         formatted.block_bytes,
-        chosen.collect::<String>(),
+        chosen.chain(limited).collect::<String>(),
         table(["store", "layer", "drive", "journals", "buffer", "UUID"], rows),
         table(["memory", ">empty", ">at most"], memory.parts.iter().map(part).chain([all]))
     )
@@ -287,6 +321,15 @@ fn shown(formatted: &Formatted) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_buffer_that_memory_limits_is_said_with_what_overrides_it() {
+        let room = BufferRoom { blocks: 1 << 18, within_bytes: 3 << 30, all_blocks: 1 << 20, all_most_bytes: 5 << 30 };
+        let said = limited(&room, 4096);
+        for part in ["1 GiB of the 4 GiB", "could take 5 GiB", "3 GiB are available", "--buffer SIZE"] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
 
     #[test]
     fn what_a_machine_has_no_memory_for_is_refused_with_the_sum() {

@@ -46,10 +46,10 @@ pub struct BufferedBlocks {
 }
 
 impl BufferedBlocks {
-    /// The memory that it takes.
+    /// The memory that it takes where a plan gives up slots of at most `together` blocks.
     #[must_use]
-    pub fn memory(&self) -> Memory {
-        self.map.memory() + Memory::growing::<u32>(self.slots.into())
+    pub fn memory(&self, together: u32) -> Memory {
+        self.map.memory() + Memory::growing::<u32>(self.slots.min(together).into())
     }
 
     /// None yet; at most `capacity` blocks, in `slots` slots from `place` on.

@@ -50,6 +50,16 @@ impl FreeSlots {
         self.count -= u32::from(self.free.remove(u64::from(slot)));
     }
 
+    /// Adds the slots from `from` to before `end`.
+    pub fn insert_run(&mut self, from: u32, end: u32) {
+        self.count += self.free.insert_run(from.into(), end.into()) as u32;
+    }
+
+    /// Takes the slots from `from` to before `end` out.
+    pub fn remove_run(&mut self, from: u32, end: u32) {
+        self.count -= self.free.remove_run(from.into(), end.into()) as u32;
+    }
+
     /// The first of the lowest `runs` runs that has `wanted` slots. Without one, the lowest run, however short.
     #[inline]
     #[must_use]
@@ -112,6 +122,12 @@ mod tests {
             let lowest = starts.clone().next().map(|s| (s, run(s).min(wanted)));
             prop_assert_eq!(set.first_fit(wanted, u32::MAX), fit.or(lowest));
             prop_assert_eq!(set.count() as usize, free.len());
+            let (mut cut, end) = (set.clone(), 10 * wanted);
+            cut.remove_run(wanted, end);
+            let inside = free.iter().filter(|slot| (wanted..end).contains(slot)).count();
+            prop_assert_eq!(cut.count() as usize, free.len() - inside);
+            cut.insert_run(wanted, end);
+            prop_assert_eq!(cut.count() as usize, free.len() - inside + (end - wanted) as usize);
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod block_map;
 pub mod buffered_blocks;
 pub mod circular_log;
 pub mod dense_set;
+pub mod five_bytes;
 pub mod free_slots;
 pub mod full_map;
 mod full_map_plans;

@@ -3,6 +3,7 @@
 //! A slot is live, free or *pending*: given up, but its Free has not taken effect, so durable records may still name it
 //! and it must not be written.
 
+use super::five_bytes::{FiveBytes, LIMIT};
 use imbrex_core::block::Lba;
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
@@ -18,7 +19,7 @@ const LARGE: usize = 1 << 20;
 /// Which logical block each slot holds.
 #[derive(Clone, Debug)]
 pub struct SlotTable {
-    owner: Vec<u64>,
+    owner: FiveBytes,
     live: u32,
     pending: u32,
 }
@@ -27,14 +28,17 @@ impl SlotTable {
     /// The memory that it takes.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        Memory::room::<u64>(self.owner.len() as u64)
+        FiveBytes::memory(self.owner.len() as u64)
     }
+
+    /// Logical blocks that a slot can hold are below this.
+    pub const BLOCKS: u64 = LIMIT - LIVE;
 
     /// `slots` free slots.
     #[must_use]
     pub fn new(slots: u32) -> Self {
         debug_assert!(slots > 0);
-        Self { owner: vec![FREE; slots as usize], live: 0, pending: 0 }
+        Self { owner: FiveBytes::new(slots as usize), live: 0, pending: 0 }
     }
 
     /// Slots in all.
@@ -62,46 +66,45 @@ impl SlotTable {
     #[inline]
     #[must_use]
     pub fn is_free(&self, slot: u32) -> bool {
-        self.owner[slot as usize] == FREE
+        self.owner.get(slot as usize) == FREE
     }
 
     /// The block a slot holds.
     #[inline]
     #[must_use]
     pub fn owner(&self, slot: u32) -> Option<Lba> {
-        let owner = self.owner[slot as usize];
-        owner.checked_sub(LIVE).map(Lba)
+        self.owner.get(slot as usize).checked_sub(LIVE).map(Lba)
     }
 
     /// Reads what is known of a slot, for its effect on the cache.
     #[inline]
     #[must_use]
     pub fn prefetch(&self, slot: u32) -> u64 {
-        self.owner[slot as usize]
+        self.owner.get(slot as usize)
     }
 
     /// Puts `lba` into a free slot.
     #[inline]
     pub fn take(&mut self, slot: u32, lba: Lba) {
         debug_assert!(self.is_free(slot));
-        self.owner[slot as usize] = lba.0 + LIVE;
+        self.owner.set(slot as usize, lba.0 + LIVE);
         self.live += 1;
     }
 
     /// Says that `slot` holds `lba`, as a record does; the block that it held before is forgotten.
     #[inline]
     pub fn hold(&mut self, slot: u32, lba: Lba) {
-        let owner = &mut self.owner[slot as usize];
-        self.live += u32::from(*owner < LIVE);
-        self.pending -= u32::from(*owner == PENDING);
-        *owner = lba.0 + LIVE;
+        let owner = self.owner.get(slot as usize);
+        self.live += u32::from(owner < LIVE);
+        self.pending -= u32::from(owner == PENDING);
+        self.owner.set(slot as usize, lba.0 + LIVE);
     }
 
     /// Gives up a live slot; it stays pending until [`SlotTable::freed`].
     #[inline]
     pub fn give_up(&mut self, slot: u32) {
-        debug_assert!(self.owner[slot as usize] >= LIVE);
-        self.owner[slot as usize] = PENDING;
+        debug_assert!(self.owner.get(slot as usize) >= LIVE);
+        self.owner.set(slot as usize, PENDING);
         self.live -= 1;
         self.pending += 1;
     }
@@ -109,12 +112,12 @@ impl SlotTable {
     /// The Free of `slot` has taken effect; says whether that makes it free.
     #[inline]
     pub fn freed(&mut self, slot: u32) -> bool {
-        let was_pending = self.owner[slot as usize] == PENDING;
+        let was_pending = self.owner.get(slot as usize) == PENDING;
         if was_pending {
-            self.owner[slot as usize] = FREE;
+            self.owner.set(slot as usize, FREE);
             self.pending -= 1;
             if self.live + self.pending == 0 && self.owner.len() >= LARGE {
-                self.owner = vec![FREE; self.owner.len()];
+                self.owner = FiveBytes::new(self.owner.len());
             }
         }
         was_pending
@@ -125,9 +128,9 @@ impl SlotTable {
         if self.pending == 0 {
             return;
         }
-        for owner in &mut self.owner {
-            if *owner == PENDING {
-                *owner = FREE;
+        for slot in 0..self.owner.len() {
+            if self.owner.get(slot) == PENDING {
+                self.owner.set(slot, FREE);
             }
         }
         self.pending = 0;
@@ -138,8 +141,8 @@ impl SlotTable {
     /// # Errors
     /// The [`Violation`], if there is one.
     pub fn check(&self) -> Result<(), Violation> {
-        let live = self.owner.iter().filter(|&&o| o >= LIVE).count() as u32;
-        let pending = self.owner.iter().filter(|&&o| o == PENDING).count() as u32;
+        let live = self.owner.iter().filter(|&o| o >= LIVE).count() as u32;
+        let pending = self.owner.iter().filter(|&o| o == PENDING).count() as u32;
         if (live, pending) == (self.live, self.pending) {
             return Ok(());
         }

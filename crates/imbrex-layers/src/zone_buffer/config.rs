@@ -9,6 +9,7 @@ use crate::fields::{Interrupts, Spare, Steps};
 use crate::parts::bitmap::Bitmap;
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
+use crate::parts::slot_table::SlotTable;
 use crate::parts::step_size::StepSize;
 use crate::parts::zone_map::ZoneMap;
 use crate::{ConfigError, LayerInfo};
@@ -93,6 +94,10 @@ impl<P: Policy> ZoneBuffer<P> {
             return Err(ConfigError::Field { layer: layer.name, reason });
         }
         let slots = buffer_slots(layer.name, space)?;
+        if zones.most_capacity() > SlotTable::BLOCKS {
+            let reason = format!("a buffer is for at most {} blocks of zones", SlotTable::BLOCKS);
+            return Err(ConfigError::Space { layer: layer.name, reason });
+        }
         let empties = config.trimming.empty_trimmed && config.spare.spare_zones > 0;
         Ok(Self {
             name: layer.name,

@@ -165,9 +165,10 @@ impl<P: Policy> ZoneBuffer<P> {
 
 impl<P: Policy> ZoneBuffer<P> {
     fn memory(&self) -> Memory {
-        let zone = u64::from(self.zones.zone_blocks());
+        let zone_blocks = self.zones.zone_blocks();
+        let zone = u64::from(zone_blocks);
         let evicting = self.copied.memory() + Memory::growing::<u32>(zone) + Memory::growing::<Newer>(zone);
-        self.policy.memory() + self.blocks.memory() + self.zones.memory() + self.trimmed.memory() + evicting
+        self.policy.memory() + self.blocks.memory(zone_blocks) + self.zones.memory() + self.trimmed.memory() + evicting
     }
 
     fn ram_blocks(&self) -> u32 {

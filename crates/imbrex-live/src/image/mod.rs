@@ -107,7 +107,11 @@ pub enum ImageError {
         needed: u64,
     },
     /// The file system below has no files that long.
-    #[error("the file system has no files of {0} bytes; use one that has (xfs, btrfs, tmpfs), or a smaller --capacity")]
+    #[error(
+        "the file system has no files of {0} bytes; use one that has (xfs, btrfs, tmpfs), which may itself lie in a \
+         sparse file (mkfs.xfs FILE; mount -o loop FILE FOLDER), or a smaller --capacity, or instead of an image a block \
+         device that is a drive for this layer"
+    )]
     TooLong(u64),
     /// The file cannot be read or written.
     #[error("{0}")]

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use imbrex::buffer_size::BufferSize;
 use imbrex::memory::Memory;
 use imbrex::perform::StackSetup;
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,51 @@ pub fn memory(
     Ok(ServerMemory::of(&setup::stack(members, &superblocks)?, &superblocks))
 }
 
+/// How large a buffer can be where memory limits it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct BufferRoom {
+    /// Blocks of it.
+    pub blocks: u32,
+    /// The memory that a server may take.
+    pub within_bytes: u64,
+    /// All the blocks that there is room for.
+    pub all_blocks: u32,
+    /// The memory that a server with all of them could take.
+    pub all_most_bytes: u64,
+}
+
+/// The largest buffer, to a thousandth, with which a server takes at most `bytes` of memory. Nothing if all the room
+/// there is does, and if no buffer does.
+///
+/// # Errors
+/// When the layer and the members do not suit each other.
+pub fn buffer_within(
+    members: &Members,
+    options: &FormatOptions<'_>,
+    checksums: Option<Checksums>,
+    bytes: u64,
+) -> Result<Option<BufferRoom>, VolumeError> {
+    let with = |blocks: Option<u32>| {
+        let buffer = blocks.map(|blocks| BufferSize::Blocks(blocks.into()));
+        memory(members, &FormatOptions { buffer, ..*options }, checksums).map(|memory| memory.most_bytes)
+    };
+    let all_most_bytes = with(None)?;
+    if all_most_bytes <= bytes {
+        return Ok(None);
+    }
+    let superblocks = format::superblocks(members, &FormatOptions { buffer: None, ..*options }, checksums)?;
+    let all_blocks = superblocks.first().map_or(0, |first| first.above.as_ref().unwrap_or(&first.own).buffer_blocks);
+    let (mut fits, mut exceeds) = (0, all_blocks);
+    while exceeds - fits > 1 + all_blocks / 1000 {
+        let between = fits + (exceeds - fits) / 2;
+        // Of a buffer that a layer finds too small nothing else is to be said.
+        let is_within = with(Some(between)).map_or(true, |most| most <= bytes);
+        *(if is_within { &mut fits } else { &mut exceeds }) = between;
+    }
+    let is_possible = fits > 0 && with(Some(fits)).is_ok();
+    Ok(is_possible.then_some(BufferRoom { blocks: fits, within_bytes: bytes, all_blocks, all_most_bytes }))
+}
+
 /// The memory of a machine.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct MachineMemory {
@@ -137,7 +183,33 @@ impl MachineMemory {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use std::sync::Arc;
+
+    use imbrex::drive::DrivePreset;
+    use imbrex::layers;
+
     use super::*;
+    use crate::image::Image;
+
+    #[test]
+    fn a_buffer_is_as_large_as_memory_allows() {
+        let preset = DrivePreset::named("exos-x18z").unwrap();
+        let members: Members = vec![Arc::new(Image::draft(&preset).unwrap())];
+        let layer = layers::find("block-lru").unwrap();
+        let config = toml::Table::new();
+        let with = |buffer| FormatOptions { layer, config: &config, buffer, journal_blocks: None };
+        let all = memory(&members, &with(None), None).unwrap().most_bytes;
+        let within = |bytes| buffer_within(&members, &with(None), None, bytes).unwrap();
+        assert_eq!(within(all), None);
+        let room = within(all / 2).unwrap();
+        assert_eq!((room.all_most_bytes, room.within_bytes), (all, all / 2));
+        let most = |blocks: u64| memory(&members, &with(Some(BufferSize::Blocks(blocks))), None).unwrap().most_bytes;
+        assert!(most(room.blocks.into()) <= all / 2);
+        assert!(most(u64::from(room.blocks) + u64::from(room.all_blocks) / 500) > all / 2);
+        assert_eq!(within(PROGRAM), None, "no buffer helps");
+    }
 
     #[test]
     fn a_machine_is_read_as_the_system_says_it() {

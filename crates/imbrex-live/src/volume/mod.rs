@@ -26,7 +26,7 @@ use crate::store::{Store, StoreError};
 use crate::superblock::{Superblock, SuperblockError};
 pub use format::{FormatOptions, format, format_with, validate, validate_with};
 pub use generation::advance;
-pub use memory::{INTAKE, MachineMemory, MemoryPart, ServerMemory, memory};
+pub use memory::{BufferRoom, INTAKE, MachineMemory, MemoryPart, ServerMemory, buffer_within, memory};
 pub use roomy::roomy;
 
 /// Blocks that a journal entry has at most, as a rule.

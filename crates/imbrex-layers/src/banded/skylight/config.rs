@@ -9,6 +9,7 @@ use crate::fields::{Interrupts, Steps};
 use crate::parts::bitmap::Bitmap;
 use crate::parts::block_map::BlockMap;
 use crate::parts::buffered_blocks::BufferedBlocks;
+use crate::parts::slot_table::SlotTable;
 use crate::parts::step_size::StepSize;
 use imbrex_core::config::Configuration;
 use imbrex_core::space::Space;
@@ -72,6 +73,9 @@ impl Skylight {
         let Some(home) = Home::new(bands, config.scratch) else {
             return Err(misfit("its bands leave none beside the scratch band".to_owned()));
         };
+        if home.capacity() > SlotTable::BLOCKS {
+            return Err(misfit(format!("its bands have more than {} blocks", SlotTable::BLOCKS)));
+        }
         let longest = home.longest();
         Ok(Self {
             cache: Cache::new(slots, config.map_entries, config.entries, longest),

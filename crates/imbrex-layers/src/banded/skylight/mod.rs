@@ -137,7 +137,7 @@ const LOSES_BANDS: &str = "a band that is reset before it is rewritten is lost w
 impl Skylight {
     fn memory(&self) -> Memory {
         let newer = Memory::growing::<(u32, u32)>(self.newer.capacity() as u64);
-        self.cache.memory() + self.blocks.memory() + self.home.memory() + self.copied.memory() + newer
+        self.cache.memory() + self.blocks.memory(u32::MAX) + self.home.memory() + self.copied.memory() + newer
     }
 
     fn idle_after_ns(&self) -> u64 {

@@ -1,21 +1,23 @@
 //! The index of a group's leaves: which one a block's entry lies in.
 
-use super::leaf::{Entry, Leaf, Set};
+use super::leaf::{ENTRIES, Entry, Leaf, Set};
 use crate::parts::lines::Lines;
 use imbrex_core::memory::Memory;
 
 /// Leaves that an index has room for from the first one on.
 const FIRST: usize = 4;
-/// An index gets shorter when it has room for this many leaves and twice those that there are: one that lengthens and
-/// shortens all the time should not ask for memory each time.
-const FEW: usize = 32;
+/// An index gets shorter when it has room for more than this many leaves and a quarter more than there are: one that
+/// lengthens and shortens all the time should not ask for memory each time.
+const FEW: usize = 16;
+/// Indexes that there is room for beyond those there are, where these are few.
+const MORE: usize = 64;
 /// Indexes that are kept for other groups, and the room that one has at most to be kept.
 const SPARE: usize = 16;
 const LARGE: usize = 64;
 /// A leaf that has lost entries is joined with a neighbour when both together have at most this number of them.
-const JOINED: usize = 8;
-/// A leaf is compared with its neighbours when it has at most this number of entries.
-const SMALL: usize = 7;
+pub(super) const JOINED: usize = ENTRIES;
+/// A leaf is compared with its neighbours when it has at most this number of entries: they have at least one.
+const SMALL: usize = JOINED - 1;
 
 /// A leaf, and above it the least key that it may have: in one word, since both are loaded together.
 #[derive(Copy, Clone, Debug)]
@@ -58,8 +60,9 @@ impl Groups {
     pub fn memory(&self, leaves: u64) -> Memory {
         let groups = self.places.len() as u64;
         let used = groups.min(leaves);
-        let children = used * FEW as u64 + 2 * leaves + (SPARE * LARGE) as u64;
-        let lists = Memory::room::<u32>(groups) + Memory::growing::<Group>(used + 1) + Memory::growing::<u32>(used);
+        let children = used * FEW as u64 + leaves + leaves / 4 + (SPARE * LARGE) as u64;
+        let indexes = Memory::room::<Group>(used + used / 4 + MORE as u64);
+        let lists = Memory::room::<u32>(groups) + indexes + Memory::growing::<u32>(used);
         lists + Memory::room::<Child>(children)
     }
 
@@ -91,6 +94,9 @@ impl Groups {
     #[cold]
     fn begin(&mut self, number: usize) {
         self.places[number] = self.free.pop().unwrap_or_else(|| {
+            if self.indexes.len() == self.indexes.capacity() {
+                self.indexes.reserve_exact((self.indexes.len() / 4).max(MORE));
+            }
             self.indexes.push(Group::default());
             self.indexes.len() as u32 - 1
         });
@@ -153,8 +159,9 @@ impl Group {
         self.add(0, 0, Leaf::of(entry), leaves);
     }
 
-    /// Adds an entry that belongs into a leaf that is full. The leaf becomes two halves, unless the entry comes behind all
-    /// of it, as when blocks are written in order: then it goes into the next leaf, or between two that are full.
+    /// Adds an entry that belongs into a leaf that is full. The leaf becomes two halves, each of which may go to a
+    /// neighbour that has few, unless the entry comes behind all of it, as when blocks are written in order: then it goes
+    /// into the next leaf, or between two that are full.
     fn make_room(&mut self, at: usize, entry: Entry, leaves: &mut Lines<Leaf>) {
         let leaf = leaves.get_mut(self.0[at].leaf());
         let rank = leaf.rank(entry.key);
@@ -163,7 +170,9 @@ impl Group {
             let half = if rank <= leaf.len() { leaf } else { &mut upper };
             half.set(entry);
             let first = upper.first();
-            return self.add(at + 1, first, upper, leaves);
+            self.add(at + 1, first, upper, leaves);
+            self.tidy(at + 1, leaves);
+            return self.tidy(at, leaves);
         }
         match self.leaf(at + 1) {
             Some(next) if !leaves.get(next).is_full() => {
@@ -205,9 +214,13 @@ impl Group {
         }
         let (first, last) = (self.find(from), self.find(to));
         for at in first..=last {
-            leaves.get_mut(self.0[at].leaf()).remove_range(from, to, &mut each);
+            if first < at && at < last {
+                leaves.get(self.0[at].leaf()).entries_from(0).for_each(&mut each);
+            } else {
+                leaves.get_mut(self.0[at].leaf()).remove_range(from, to, &mut each);
+            }
         }
-        // All between the first and the last are empty now.
+        // Nothing is needed any more of those between the first and the last.
         let is_empty = |at: usize| leaves.get(self.0[at].leaf()).len() == 0;
         let empty = first + usize::from(!is_empty(first))..last + usize::from(is_empty(last));
         if !empty.is_empty() {
@@ -247,8 +260,10 @@ impl Group {
         if let Some(first) = self.0.first_mut() {
             *first = Child::new(0, first.leaf());
         }
-        if self.0.capacity() > FEW + 2 * self.0.len() {
-            self.0.shrink_to(FEW / 2 + self.0.len() * 3 / 2);
+        // An empty one may be kept as it is for another group.
+        let leaves = self.0.len();
+        if leaves > 0 && self.0.capacity() > FEW + leaves + leaves / 4 {
+            self.0.shrink_to(FEW / 2 + leaves + leaves / 8);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Most lookups of a buffer miss, and cleaning asks for all blocks of a zone in order. The blocks are cut into groups of
 //! 2^13, so that a key takes two bytes. A group is a tree of two levels: an index, short enough to be found in the cache,
-//! and leaves of one cache line, which hold up to ten entries. So a lookup loads one line that lies far away, ten
+//! and leaves of one cache line, which hold up to twelve entries. So a lookup loads one line that lies far away, twelve
 //! entries of a zone that is cleaned come with each load, and nothing is ever moved but within a group. An array indexed
 //! by block would need no search, but where 1 % of the blocks are buffered it takes 400 bytes and a miss for each.
 //!
@@ -16,17 +16,17 @@ use std::ops::Range;
 
 use super::lines::Lines;
 use entries::Entries;
-use group::Groups;
+use group::{Groups, JOINED};
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::memory::Memory;
-use leaf::{Entry, Leaf};
+use leaf::{Entry, Leaf, PLACE_BITS};
 
 /// Bits of a block's number in its group.
 const KEY_BITS: u32 = 13;
 /// The last block's number.
 const LAST: u16 = (1 << KEY_BITS) - 1;
 /// Two neighbouring leaves have at least this number of entries between them, unless they are all of a group.
-const LEAST_OF_TWO: u64 = 9;
+const LEAST_OF_TWO: u64 = JOINED as u64 + 1;
 
 /// Where each mapped logical block lies.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl BlockMap {
     }
 
     /// Places are below this.
-    pub const PLACES: u32 = 1 << 28;
+    pub const PLACES: u32 = 1 << PLACE_BITS;
 
     /// An empty map of logical blocks below `capacity`, of which at most `most` are mapped at a time.
     ///
@@ -79,6 +79,13 @@ impl BlockMap {
     pub fn widen(&mut self, most: u32) {
         assert!(most <= Self::PLACES);
         self.most = self.most.max(most.into());
+    }
+
+    /// Unmaps every block.
+    pub fn clear(&mut self) {
+        self.groups = Groups::new(self.groups.len() as u64);
+        self.leaves = Lines::default();
+        self.mapped = 0;
     }
 
     /// How many blocks are mapped.

@@ -108,7 +108,7 @@ fn build(space: &Space, config: &toml::Table) -> Result<ZoneBuffer<Amphisbaena>,
             chunks: Chunks::new(split, zones),
             natives: Natives::new(zones),
             shift: None,
-            returning: Vec::with_capacity(split.chunks as usize),
+            returning: Vec::with_capacity((split.most_hot - split.first_hot) as usize),
             requests: 0,
             ghost_hits: 0,
             next_chunk: 0,
@@ -160,11 +160,11 @@ impl Slots for Amphisbaena {
         if self.chunks.is_cold(slot) {
             let (native, offset) = self.natives.locate(lba);
             self.natives.went(native, offset);
-            if self.chunks.left(slot) {
+            if self.chunks.left(slot, lba) {
                 self.natives.chunk_went(native);
             }
         } else {
-            self.chunks.left(slot);
+            self.chunks.left(slot, lba);
             if self.roles.holds(slot) {
                 self.roles.forget(slot);
             }

@@ -27,9 +27,12 @@ pub(super) struct Roles {
 impl Roles {
     /// The memory that it takes for blocks below `capacity`.
     pub fn memory(&self, capacity: u64) -> Memory {
-        let remembered = self.remembered.memory(capacity);
         // What is only remembered is in the resident list too.
-        Memory::growing::<[u32; 2]>(self.slots.into()) + self.filter.memory() + remembered * 2
+        let recent = match self.remembered.is_limited() {
+            true => self.recent.memory(),
+            false => Memory::growing::<[u32; 2]>(u64::from(self.slots) + capacity),
+        };
+        recent + self.filter.memory() + self.remembered.memory(capacity)
     }
 
     /// No block has a role. The hot buffer never has more than `most` of the `slots`.

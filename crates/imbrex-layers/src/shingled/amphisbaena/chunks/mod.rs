@@ -3,20 +3,21 @@
 use crate::parts::bitmap::Bitmap;
 use crate::parts::block_map::BlockMap;
 use crate::parts::free_slots::FreeSlots;
-use crate::parts::recency::RecencyList;
 use crate::parts::slot_table::SlotTable;
 use crate::parts::zone_map::ZoneMap;
 use imbrex_core::block::{Extent, Lba, unit_and_offset};
 use imbrex_core::memory::Memory;
 
+mod arrivals;
+mod filled;
 mod lending;
 mod recovery;
 mod split;
 
+use arrivals::Arrivals;
+use filled::Filled;
 pub(super) use split::Split;
 
-/// No chunk of a zone.
-const NOTHING: u64 = u64::MAX;
 /// How often, at least, the chunks of the cold buffer have been replaced since one came that starves.
 const STARVING_TURNOVERS: u64 = 3;
 /// How often in a turnover such chunks are counted, at most.
@@ -31,22 +32,6 @@ pub(super) enum ChunkKind {
     Leaving,
     Cold,
 }
-
-/// A chunk of the buffer.
-#[derive(Copy, Clone, Debug)]
-struct Chunk {
-    kind: ChunkKind,
-    /// The chunk of a zone that a cold one holds.
-    holds: u64,
-    /// How many had come when it did.
-    came: u64,
-    live: u32,
-    /// Slots that are live or pending.
-    used: u32,
-}
-
-/// A cold chunk that holds nothing.
-const NO_CHUNK: Chunk = Chunk { kind: ChunkKind::Cold, holds: NOTHING, came: 0, live: 0, used: 0 };
 
 /// The slot that a cold block may be put into.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -64,13 +49,14 @@ pub(super) struct Chunks {
     zone_blocks: u32,
     zone_chunks: u32,
     table: SlotTable,
-    chunks: Vec<Chunk>,
+    filled: Filled,
+    /// Hot chunks that are to be cold when they are empty.
+    leaving: Bitmap,
     /// Chunk of a zone → chunk of the buffer (the paper's chunk location tree).
     index: BlockMap,
     /// Cold chunks that hold one, in the order in which they came.
-    arrivals: RecencyList,
-    /// How many have come, and how many had when those that starve were counted last.
-    arrived: u64,
+    arrivals: Arrivals,
+    /// How many had come when those that starve were counted last.
     looked: u64,
     free_slots: FreeSlots,
     free_chunks: FreeSlots,
@@ -79,8 +65,8 @@ pub(super) struct Chunks {
     pending_hot: u32,
     /// Cold chunks that hold none and are not free yet.
     pending_chunks: u32,
-    /// Loaned chunks, one bit each.
-    loans: Vec<u64>,
+    /// Loaned chunks.
+    loans: Bitmap,
     /// Slots that were written in this period.
     written: Bitmap,
 }
@@ -88,9 +74,9 @@ pub(super) struct Chunks {
 impl Chunks {
     /// The memory that it takes.
     pub fn memory(&self) -> Memory {
-        let chunks = Memory::of::<Chunk>(self.chunks.len() as u64) + Memory::room::<u64>(self.loans.len() as u64);
+        let bits = self.leaving.memory() + self.loans.memory() + self.written.memory();
         let free = self.free_slots.memory() + self.free_chunks.memory();
-        chunks + self.table.memory() + self.index.memory() + self.arrivals.memory() + free + self.written.memory()
+        self.table.memory() + self.filled.memory() + self.index.memory() + self.arrivals.memory() + free + bits
     }
 
     pub fn new(split: Split, zones: &ZoneMap) -> Self {
@@ -101,17 +87,17 @@ impl Chunks {
             zone_blocks: zones.zone_blocks(),
             zone_chunks,
             table: SlotTable::new(split.slots()),
-            chunks: vec![NO_CHUNK; split.chunks as usize],
-            index: BlockMap::new(in_zones, split.chunks),
-            arrivals: RecencyList::new(split.chunks),
-            arrived: 0,
+            filled: Filled::new(split.chunks, split.chunk_blocks),
+            leaving: Bitmap::new(split.chunks.into()),
+            index: BlockMap::new(in_zones, split.chunks - split.first_hot),
+            arrivals: Arrivals::new(split.chunks),
             looked: 0,
             free_slots: FreeSlots::all(split.slots()),
             free_chunks: FreeSlots::all(split.chunks),
             hot: 0,
             pending_hot: 0,
             pending_chunks: 0,
-            loans: vec![0; split.chunks.div_ceil(NOTE_CHUNKS) as usize],
+            loans: Bitmap::new(split.chunks.into()),
             written: Bitmap::new(u64::from(split.slots())),
         };
         chunks.divide();
@@ -142,7 +128,18 @@ impl Chunks {
 
     #[inline]
     pub fn kind(&self, slot: u32) -> ChunkKind {
-        self.chunks[self.of(slot).0 as usize].kind
+        self.kind_of(self.of(slot).0)
+    }
+
+    #[inline]
+    fn kind_of(&self, chunk: u32) -> ChunkKind {
+        if chunk >= self.split.first_hot && !self.loans.contains(chunk.into()) {
+            ChunkKind::Cold
+        } else if self.leaving.contains(chunk.into()) {
+            ChunkKind::Leaving
+        } else {
+            ChunkKind::Hot
+        }
     }
 
     #[inline]
@@ -199,9 +196,6 @@ impl Chunks {
     }
 
     fn assign(&mut self, at: u32, chunk: u64) {
-        self.arrived += 1;
-        let Chunk { holds, came, .. } = &mut self.chunks[at as usize];
-        (*holds, *came) = (chunk, self.arrived);
         self.index.set(Lba(chunk), at);
         self.arrivals.push(at);
     }
@@ -210,13 +204,11 @@ impl Chunks {
     /// three times with those that came later. Nothing if the last look was a moment ago.
     pub fn starving(&mut self) -> Option<(u32, u32)> {
         let cold = u64::from(self.split.chunks - self.hot);
-        if self.arrived - self.looked < (cold / LOOKS).max(1) {
+        if self.arrivals.count() - self.looked < (cold / LOOKS).max(1) {
             return None;
         }
-        self.looked = self.arrived;
-        let starves = |at: &u32| self.arrived - self.chunks[*at as usize].came >= STARVING_TURNOVERS * cold;
-        let starving = self.arrivals.in_order().take_while(starves).count();
-        Some((self.arrivals.len(), starving as u32))
+        self.looked = self.arrivals.count();
+        Some((self.arrivals.len(), self.arrivals.older_than(STARVING_TURNOVERS * cold)))
     }
 
     /// The lowest free slot of the hot chunks.
@@ -256,25 +248,23 @@ impl Chunks {
     /// A block has come into a slot that held none.
     #[inline]
     pub fn occupied(&mut self, slot: u32) {
-        let chunk = &mut self.chunks[(slot / self.split.chunk_blocks) as usize];
-        chunk.live += 1;
-        chunk.used += 1;
-        if chunk.kind != ChunkKind::Cold {
+        let (at, _) = self.of(slot);
+        self.filled.came(at);
+        if self.kind_of(at) != ChunkKind::Cold {
             self.free_slots.remove(slot);
         }
     }
 
-    /// A block has left its slot. Says whether a cold chunk is empty now.
+    /// The block `lba` has left its slot. Says whether a cold chunk is empty now.
     #[inline]
-    pub fn left(&mut self, slot: u32) -> bool {
+    pub fn left(&mut self, slot: u32, lba: Lba) -> bool {
         let (at, _) = self.of(slot);
-        let chunk = &mut self.chunks[at as usize];
-        chunk.live -= 1;
-        self.pending_hot += u32::from(chunk.kind == ChunkKind::Hot);
-        let is_empty = chunk.kind == ChunkKind::Cold && chunk.live == 0;
+        self.filled.left(at);
+        let kind = self.kind_of(at);
+        self.pending_hot += u32::from(kind == ChunkKind::Hot);
+        let is_empty = kind == ChunkKind::Cold && self.filled.of(at, &self.table).live == 0;
         if is_empty {
-            self.index.remove(Lba(chunk.holds));
-            chunk.holds = NOTHING;
+            self.index.remove(Lba(self.chunk_of(lba).0));
             self.arrivals.remove(at);
             self.pending_chunks += 1;
         }
@@ -288,14 +278,13 @@ impl Chunks {
             return;
         }
         let (at, _) = self.of(slot);
-        let chunk = &mut self.chunks[at as usize];
-        chunk.used -= 1;
-        match chunk.kind {
+        self.filled.freed(at);
+        match self.kind_of(at) {
             ChunkKind::Hot => {
                 self.pending_hot -= 1;
                 self.free_slots.insert(slot);
             }
-            ChunkKind::Cold if chunk.holds == NOTHING && chunk.used == 0 => {
+            ChunkKind::Cold if self.filled.of(at, &self.table).used == 0 => {
                 self.pending_chunks -= 1;
                 self.free_chunks.insert(at);
             }
@@ -331,7 +320,7 @@ impl Chunks {
 
     /// The native zone of the cold chunk that came first.
     pub fn oldest(&self) -> Option<u32> {
-        let at = self.arrivals.oldest()?;
-        Some(unit_and_offset(self.chunks[at as usize].holds, self.zone_chunks).0)
+        let (lba, _) = self.first_in(self.arrivals.oldest()?)?;
+        Some(unit_and_offset(lba.0, self.zone_blocks).0)
     }
 }
