@@ -196,7 +196,9 @@ impl Bands {
     /// The slots from `slot` on, of one band, have been written with `at`; whether they count is another matter.
     #[inline]
     pub fn wrote(&mut self, at: Extent<Lba>, slot: u64) {
-        self.change(|bands| bands.mark_slots(slot, at.blocks), |bands| bands.map.wrote(at, slot));
+        self.mark_slots(slot, at.blocks);
+        self.map.wrote(at, slot);
+        self.settle();
         let (band, offset) = self.map.locate(slot);
         let written = &mut self.bands[band as usize].written;
         *written = (*written).max(offset + at.blocks);
@@ -205,26 +207,24 @@ impl Bands {
     /// The blocks of `at` lie in the slots from `slot` on, of one band, which were written with them.
     #[inline]
     pub fn adopt(&mut self, at: Extent<Lba>, slot: u64, written: Written) {
-        let enter = |Self { known, map, pool, .. }: &mut Self| {
-            known.enter(at, map, map.locate(slot).0, written);
-            map.assign(at, slot, |band, live| pool.changed(band, live));
-        };
-        self.change(|bands| bands.mark(at), enter);
+        self.mark(at);
+        self.known.enter(at, &self.map, self.map.locate(slot).0, written);
+        self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
+        self.settle();
     }
 
     /// The blocks of `at` lie on no band.
     pub fn remove(&mut self, at: Extent<Lba>) {
+        self.mark(at);
+        self.known.leave(at, &self.map);
         let mut emptied = Vec::new();
-        let leave = |Self { known, map, pool, .. }: &mut Self| {
-            known.leave(at, map);
-            map.remove(at, |band, live| {
-                pool.changed(band, live);
-                if live == 0 {
-                    emptied.push(band);
-                }
-            });
-        };
-        self.change(|bands| bands.mark(at), leave);
+        self.map.remove(at, |band, live| {
+            self.pool.changed(band, live);
+            if live == 0 {
+                emptied.push(band);
+            }
+        });
+        self.settle();
         // What a band held that is not written any more is of no use, and takes memory until it is compacted.
         for band in emptied {
             if self.pool.role(band) == unit_pool::Role::Closed && self.role(band) == Role::Data {
@@ -236,19 +236,31 @@ impl Bands {
 
     /// The block has been overwritten.
     pub fn raise(&mut self, lba: Lba) {
-        let mark = |bands: &mut Self| bands.mark_heat(Extent::new(lba, 1));
-        self.change(mark, |bands| bands.known.raise(lba, &bands.map));
+        if self.known.temperatures.is_some() {
+            self.mark(Extent::new(lba, 1));
+            self.known.raise(lba, &self.map);
+            self.settle();
+        }
     }
 
     /// The blocks of `at` that lie on bands have been overwritten.
     #[inline]
     pub fn overwrite(&mut self, at: Extent<Lba>) {
-        self.change(|bands| bands.mark_heat(at), |bands| bands.known.overwrite(at, &bands.map));
+        if self.known.temperatures.is_some() {
+            self.mark(at);
+            self.known.overwrite(at, &self.map);
+            self.settle();
+        }
     }
 
     /// The blocks of `at` are as hot as `cooling` leaves them.
+    #[inline]
     pub fn cool(&mut self, at: Extent<Lba>, cooling: Cooling) {
-        self.change(|bands| bands.mark_heat(at), |bands| bands.known.cool(at, &bands.map, cooling));
+        if self.known.temperatures.is_some() {
+            self.mark(at);
+            self.known.cool(at, &self.map, cooling);
+            self.settle();
+        }
     }
 
     /// Makes an open band a candidate.

@@ -95,6 +95,7 @@ mod compact;
 mod config;
 mod known;
 mod lives;
+mod map_pages;
 mod records;
 mod roles;
 mod room;

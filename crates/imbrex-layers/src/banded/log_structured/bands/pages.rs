@@ -5,11 +5,9 @@
 //! those of [`PagedMap`](crate::parts::paged_map::PagedMap), and what that says with one number has no page.
 
 use super::Bands;
-use crate::banded::log_structured::LogStructured;
-use crate::banded::log_structured::victims::Listing;
 use crate::parts::paged_map::ENTRY;
 use imbrex_core::block::{Extent, Lba};
-use imbrex_core::layer::{MAP_PAGE_BYTES, MapPages, Touch};
+use imbrex_core::layer::{MAP_PAGE_BYTES, Touch};
 
 /// Bytes that a page has for its checksum and its version.
 const HEADER: u32 = 64;
@@ -60,6 +58,16 @@ pub(in crate::banded::log_structured) struct Divided {
     /// Pages that a step of cleaning may need at a time.
     most: u32,
     touched: Vec<(u64, Touch)>,
+    /// How many of these are known to be so; the others are marked.
+    settled: usize,
+}
+
+impl Divided {
+    /// The same was done to some pages; nothing is marked.
+    fn add(&mut self, pages: Vec<u64>, touch: Touch) {
+        self.touched.extend(pages.into_iter().map(|page| (page, touch)));
+        self.settled = self.touched.len();
+    }
 }
 
 impl Bands {
@@ -67,6 +75,38 @@ impl Bands {
     /// map is not divided.
     pub fn slots_at_a_time(&self) -> Option<u32> {
         self.pages.as_ref().map(|pages| (pages.most / 2).max(1))
+    }
+
+    /// Pages that there may be.
+    pub fn page_count(&self) -> u64 {
+        let Geometry { of_blocks, of_slots, .. } = Geometry::of(self);
+        of_blocks + of_slots
+    }
+
+    /// Divides the map for steps of cleaning that need at most `most` pages.
+    pub fn divide(&mut self, most: u32) {
+        self.pages = Some(Divided { geometry: Geometry::of(self), most, touched: Vec::new(), settled: 0 });
+    }
+
+    /// The pages of some blocks.
+    pub fn pages_of_blocks(&self, at: Extent<Lba>) -> impl Iterator<Item = u64> {
+        let geometry = Geometry::of(self);
+        geometry.pages(at).filter(move |&page| !self.is_regular(geometry, page))
+    }
+
+    /// The pages of some slots, and of the blocks that were written there.
+    pub fn pages_of_written(&self, slot: u64, slots: u32) -> Vec<u64> {
+        let mut pages = Vec::new();
+        self.pages_of_holders(Geometry::of(self), slot, slots, &mut pages);
+        pages
+    }
+
+    /// What was done to pages since this was last asked.
+    pub fn take_touched(&mut self) -> impl Iterator<Item = (u64, Touch)> {
+        self.pages.iter_mut().flat_map(|pages| {
+            pages.settled = 0;
+            pages.touched.drain(..)
+        })
     }
 
     /// Whether a page is as good as none.
@@ -81,36 +121,44 @@ impl Bands {
         }
     }
 
-    /// Makes a change; where the map is divided, with a look before and after it at the pages that it changes.
+    /// Blocks are about to change. What is marked is settled when they have. Where the map is not divided, each costs a
+    /// look at that and no more.
     #[inline(always)]
-    pub fn change(&mut self, mark: impl FnOnce(&mut Self) -> usize, change: impl FnOnce(&mut Self)) {
-        if self.pages.is_none() { change(self) } else { self.change_pages(mark, change) }
-    }
-
-    /// Out of the way of maps that are not divided.
-    #[cold]
-    #[inline(never)]
-    fn change_pages(&mut self, mark: impl FnOnce(&mut Self) -> usize, change: impl FnOnce(&mut Self)) {
-        let from = mark(self);
-        change(self);
-        self.settle(from);
-    }
-
-    /// Blocks are about to change. Says from where on [`Bands::settle`] has to look.
-    pub fn mark(&mut self, at: Extent<Lba>) -> usize {
-        let Some(pages) = &self.pages else { return 0 };
-        let (geometry, from) = (pages.geometry, pages.touched.len());
-        self.mark_pages(geometry, geometry.pages(at));
-        from
+    pub fn mark(&mut self, at: Extent<Lba>) {
+        if self.pages.is_some() {
+            self.mark_pages_of_blocks(at);
+        }
     }
 
     /// The slots from `first` on, of one band, are about to be written.
-    pub fn mark_slots(&mut self, first: u64, slots: u32) -> usize {
-        let Some(pages) = &self.pages else { return 0 };
-        let (geometry, from) = (pages.geometry, pages.touched.len());
+    #[inline(always)]
+    pub fn mark_slots(&mut self, first: u64, slots: u32) {
+        if self.pages.is_some() {
+            self.mark_pages_of_slots(first, slots);
+        }
+    }
+
+    /// What was marked has changed.
+    #[inline(always)]
+    pub fn settle(&mut self) {
+        if self.pages.is_some() {
+            self.settle_marked();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mark_pages_of_blocks(&mut self, at: Extent<Lba>) {
+        let geometry = Geometry::of(self);
+        self.mark_pages(geometry, geometry.pages(at));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mark_pages_of_slots(&mut self, first: u64, slots: u32) {
+        let (geometry, from) = (Geometry::of(self), self.pages.as_ref().map_or(0, |pages| pages.touched.len()));
         self.mark_pages(geometry, geometry.pages_of_slots(first, slots));
         self.renew(geometry, first, from);
-        from
     }
 
     /// Pages that are written from their first slot on are not needed as they were, unless they have slots of the next
@@ -135,12 +183,16 @@ impl Bands {
         }
     }
 
-    /// What was marked from there on has changed.
-    fn settle(&mut self, from: usize) {
+    #[cold]
+    #[inline(never)]
+    fn settle_marked(&mut self) {
         let Some(pages) = &self.pages else { return };
-        let geometry = pages.geometry;
-        for at in from..pages.touched.len() {
+        let (geometry, marked) = (pages.geometry, pages.settled..pages.touched.len());
+        for at in marked.clone() {
             self.settle_one(geometry, at);
+        }
+        if let Some(pages) = &mut self.pages {
+            pages.settled = marked.end;
         }
     }
 
@@ -161,13 +213,8 @@ impl Bands {
         let range = geometry.pages_of_slots(self.map.place(band, kept), self.blocks() - kept);
         let gone: Vec<u64> = range.filter(|&page| self.is_regular(geometry, page)).collect();
         if let Some(pages) = &mut self.pages {
-            pages.touched.extend(gone.into_iter().map(|page| (page, Touch::Drop)));
+            pages.add(gone, Touch::Drop);
         }
-    }
-
-    /// What is known of how hot blocks are is about to change.
-    pub fn mark_heat(&mut self, at: Extent<Lba>) -> usize {
-        if self.known.temperatures.is_some() { self.mark(at) } else { usize::MAX }
     }
 
     /// Bands are about to be looked through for their youngest blocks.
@@ -178,7 +225,7 @@ impl Bands {
             self.pages_of_holders(pages.geometry, self.map.place(band, 0), self.written(band), &mut looked);
         }
         if let Some(pages) = &mut self.pages {
-            pages.touched.extend(looked.into_iter().map(|page| (page, Touch::Read)));
+            pages.add(looked, Touch::Read);
         }
     }
 
@@ -191,35 +238,5 @@ impl Bands {
         pages.sort_unstable();
         pages.dedup();
         found.extend(pages.into_iter().filter(|&page| !self.is_regular(geometry, page)));
-    }
-}
-
-impl MapPages for LogStructured {
-    fn count(&self) -> u64 {
-        let Geometry { of_blocks, of_slots, .. } = Geometry::of(&self.bands);
-        of_blocks + of_slots
-    }
-
-    fn divide(&mut self, most: u32) {
-        let geometry = Geometry::of(&self.bands);
-        self.bands.pages = Some(Divided { geometry, most, touched: Vec::new() });
-    }
-
-    fn of_blocks(&self, at: Extent<Lba>, each: &mut dyn FnMut(u64)) {
-        let geometry = Geometry::of(&self.bands);
-        geometry.pages(at).filter(|&page| !self.bands.is_regular(geometry, page)).for_each(each);
-    }
-
-    fn of_cleaning(&self, each: &mut dyn FnMut(u64)) {
-        let Some(Listing { slot, slots, .. }) = self.next_listing() else { return };
-        let mut pages = Vec::new();
-        self.bands.pages_of_holders(Geometry::of(&self.bands), slot, slots, &mut pages);
-        pages.into_iter().for_each(each);
-    }
-
-    fn touched(&mut self, each: &mut dyn FnMut(u64, Touch)) {
-        if let Some(pages) = &mut self.bands.pages {
-            pages.touched.drain(..).for_each(|(page, touch)| each(page, touch));
-        }
     }
 }
