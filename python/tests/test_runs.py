@@ -205,9 +205,10 @@ def test_importing_it_imports_nothing_large() -> None:
 def test_a_map_in_bounded_memory_costs_what_the_program_says(program: Program) -> None:
     words = ["--capacity", "1GiB", "--zone-size", "1MiB", "--beyond", "wrap", "--map-memory", "64KiB"]
     [row] = program("replay", "zipf", "--layer", "sepbit", "--requests", "2000", *words)
-    options = {"capacity": "1GiB", "zone_size": "1MiB", "beyond": "wrap", "map_memory": 1 << 16}
+    options: dict[str, Any] = {"capacity": "1GiB", "zone_size": "1MiB", "beyond": "wrap", "map_memory": 1 << 16}
     result = imbrex.replay("zipf", "sepbit", requests=2000, **options)
-    assert result.map == row["map"] and result.map["read_pages"] == row["media_read_blocks"]["metadata"] > 0
+    assert result.map is not None and result.map == row["map"]
+    assert result.map["read_pages"] == row["media_read_blocks"]["metadata"] > 0
     assert imbrex.replay("zipf", "sepbit", requests=2000, **{**options, "map_memory": "1GiB"}).map is None
     with pytest.raises(imbrex.ConfigError, match="at least 65536"):
         imbrex.replay("zipf", "sepbit", requests=2000, **{**options, "map_memory": 1})

@@ -86,6 +86,8 @@ enum Chunk {
 #[derive(Clone, Debug)]
 pub struct PagedMap {
     chunks: Vec<Chunk>,
+    /// Pages that have numbers: in the last chunk these may be few.
+    pages: u64,
 }
 
 /// Chunk and offset of a number.
@@ -99,14 +101,15 @@ impl PagedMap {
     #[must_use]
     pub fn memory(&self) -> Memory {
         let chunks = self.chunks.len() as u64;
-        let pages = Memory::room::<[Page; CHUNK]>(chunks) + Memory::room::<Entries>(chunks * CHUNK as u64);
+        let pages = Memory::room::<[Page; CHUNK]>(chunks) + Memory::room::<Entries>(self.pages);
         Memory::of::<Chunk>(chunks) + pages
     }
 
     /// Nothing is set for any of `length` numbers.
     #[must_use]
     pub fn new(length: u64) -> Self {
-        Self { chunks: vec![Chunk::Empty; length.div_ceil(SPAN as u64) as usize] }
+        let chunks = vec![Chunk::Empty; length.div_ceil(SPAN as u64) as usize];
+        Self { chunks, pages: length.div_ceil(PAGE as u64) }
     }
 
     /// The value of `at`, or [`NONE`].

@@ -37,14 +37,21 @@ fn a_promise_that_is_not_kept_ends_the_service() {
     assert!(finding.what.contains("fits, and took none of it"), "{finding}");
 }
 
-/// A layer that moves what nobody has written keeps the promise about it, and one that confuses it is caught.
+/// A layer that moves what nobody has written keeps the promise about it, and one that confuses it is caught: in every
+/// run, before long by what is wrong with it, while at first a block that it lost by that may be found.
 #[test]
 fn what_was_never_written_is_checked() {
     for (breaks, message) in
         [(Breaks::Unwritten, "holds version "), (Breaks::Zeros, "holds what was on the drive before, version ")]
     {
-        let finding = go(&swapper::subject(Some(breaks)), CAUGHT_WITHIN, Rules::all()).unwrap_err();
-        assert!(finding.what.contains(message), "{finding}");
+        let (mut seed, mut found) = (1, Vec::new());
+        while found.last().is_none_or(|what: &String| !what.contains(message)) {
+            assert!(found.len() < 20, "{found:?}");
+            let options = Options { cuts: CAUGHT_WITHIN, seed, rules: Rules::all() };
+            let finding = explore(&swapper::subject(Some(breaks)), &options, |_| true).unwrap_err();
+            seed = finding.seed + 1;
+            found.push(finding.what);
+        }
     }
 }
 
