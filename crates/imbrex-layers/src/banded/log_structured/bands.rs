@@ -194,7 +194,7 @@ impl Bands {
     }
 
     /// The slots from `slot` on, of one band, have been written with `at`; whether they count is another matter.
-    #[inline]
+    #[inline(always)]
     pub fn wrote(&mut self, at: Extent<Lba>, slot: u64) {
         self.mark_slots(slot, at.blocks);
         self.map.wrote(at, slot);
