@@ -119,7 +119,7 @@ pub fn does_the_same_in_any_map_memory(info: &'static LayerInfo) -> Result<(), F
 
 fn divided(info: &'static LayerInfo) -> Result<(), Failed> {
     let requests = prop::collection::vec(any_request(), REQUESTS);
-    let (read, written, compacted) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let (cases, read, written, compacted) = (Cell::new(0), Cell::new(0), Cell::new(0), Cell::new(0));
     for_any(CASES, (requests, any_options(), any_choices()), |(requests, options, choices)| {
         let options = whatever_the_time(options);
         let config = fitting(info, choices.each(), &options);
@@ -140,12 +140,14 @@ fn divided(info: &'static LayerInfo) -> Result<(), Failed> {
             read.set(read.get() + map.read_pages);
             written.set(written.get() + map.written_pages);
         }
+        cases.set(cases.get() + 1);
         compacted.set(compacted.get() + whole.media_write_blocks.get(Why::Migrate));
         Ok(())
     })?;
     let seen = [read.get(), written.get(), compacted.get()];
     println!("{}: {seen:?}", info.name);
-    if seen.iter().all(|&times| times > 100) {
+    // Of a few cases none need compact anything.
+    if cases.get() < CASES || seen.iter().all(|&times| times > 0) {
         Ok(())
     } else {
         Err(format!("hardly anything happens: {seen:?}").into())
