@@ -37,8 +37,8 @@ const LATENCIES: &str = "Latency from arrival to completion of reads and writes.
 const VERSUS_IS: &str = "Vs conv: mean over that of the conventional layer on the same drive.";
 const COUNTS: &str = "WA: blocks written to the media for each the host wrote. RMW: zones, bands or bottom tracks \
     rewritten; RMW-free: zones appended to.";
-const MAP_IS: &str = "Map reads and writes: pages of a map for which the memory was too small, for each 1000 requests; they are in \
-    latency and WA.";
+const MAP_IS: &str = "Map reads and writes: pages of a map for which the memory was too small, for each 1000 \
+    requests; they are in latency and WA.";
 const MOVED: &str = "Moved: blocks that compaction wrote elsewhere.";
 
 /// The columns to show of rows, and what their headings mean.

@@ -54,7 +54,6 @@ impl Geometry {
 
 /// What was done to pages.
 pub(in crate::banded::log_structured) struct Divided {
-    geometry: Geometry,
     /// Pages that a step of cleaning may need at a time.
     most: u32,
     touched: Vec<(u64, Touch)>,
@@ -85,7 +84,7 @@ impl Bands {
 
     /// Divides the map for steps of cleaning that need at most `most` pages.
     pub fn divide(&mut self, most: u32) {
-        self.pages = Some(Divided { geometry: Geometry::of(self), most, touched: Vec::new(), settled: 0 });
+        self.pages = Some(Divided { most, touched: Vec::new(), settled: 0 });
     }
 
     /// The pages of some blocks.
@@ -187,7 +186,7 @@ impl Bands {
     #[inline(never)]
     fn settle_marked(&mut self) {
         let Some(pages) = &self.pages else { return };
-        let (geometry, marked) = (pages.geometry, pages.settled..pages.touched.len());
+        let (geometry, marked) = (Geometry::of(self), pages.settled..pages.touched.len());
         for at in marked.clone() {
             self.settle_one(geometry, at);
         }
@@ -208,8 +207,10 @@ impl Bands {
 
     /// What was written to a band behind its first `kept` slots is of no use any more.
     pub fn drop_writes(&mut self, band: u32, kept: u32) {
-        let Some(pages) = &self.pages else { return };
-        let geometry = pages.geometry;
+        if self.pages.is_none() {
+            return;
+        }
+        let geometry = Geometry::of(self);
         let range = geometry.pages_of_slots(self.map.place(band, kept), self.blocks() - kept);
         let gone: Vec<u64> = range.filter(|&page| self.is_regular(geometry, page)).collect();
         if let Some(pages) = &mut self.pages {
@@ -219,10 +220,10 @@ impl Bands {
 
     /// Bands are about to be looked through for their youngest blocks.
     pub fn mark_refreshed(&mut self) {
-        let (Some(pages), Some(ages)) = (&self.pages, &self.known.ages) else { return };
-        let mut looked = Vec::new();
+        let (Some(_), Some(ages)) = (&self.pages, &self.known.ages) else { return };
+        let (geometry, mut looked) = (Geometry::of(self), Vec::new());
         for band in self.pool.by_age().filter(|&band| ages.is_looked_through(band)) {
-            self.pages_of_holders(pages.geometry, self.map.place(band, 0), self.written(band), &mut looked);
+            self.pages_of_holders(geometry, self.map.place(band, 0), self.written(band), &mut looked);
         }
         if let Some(pages) = &mut self.pages {
             pages.add(looked, Touch::Read);
