@@ -12,7 +12,7 @@ use crate::contents::Contents;
 use crate::event::Counter;
 use crate::memory::Memory;
 use crate::plan::{Plan, Record};
-pub use pages::{MAP_PAGE_BYTES, MapPages, Touch};
+pub use pages::{CachedMap, HomePage, MAP_PAGE_BYTES, MAP_PAGE_HEADER, MapCache, MapPages, Touch};
 pub use units::{Condition, UnitReport, UnitState};
 
 /// Why the runner calls [`TranslationLayer::clean`].
@@ -305,6 +305,16 @@ pub trait TranslationLayer: Send {
         None
     }
 
+    /// Its map as a cache of pages, if it was made with one: exactly if [`crate::space::Space::map_cache`] asked for it.
+    fn cached_map(&self) -> Option<&dyn CachedMap> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn cached_map_mut(&mut self) -> Option<&mut dyn CachedMap> {
+        None
+    }
+
     /// Reads the map for a batch of coming requests, so that their cache misses overlap. A layer above others names by
     /// `below` what these requests will probably make it ask of which device before long, as far as it can tell at little
     /// cost, so that the layer there can prefetch too; what is named in vain costs time only. Changes nothing; the result
@@ -385,7 +395,9 @@ pub trait TranslationLayer: Send {
 /// [`Corrupt`] when they do not.
 pub fn within(record: &Record, capacity: u64) -> Result<(), Corrupt> {
     match *record {
-        Record::Map { at, .. } | Record::Unmap(at) | Record::Lost(at) if !at.is_within(capacity) => {
+        Record::Map { at, .. } | Record::Copy { at, .. } | Record::Unmap(at) | Record::Lost(at)
+            if !at.is_within(capacity) =>
+        {
             Err(Corrupt(format!("a record names {at:?}, beyond the capacity")))
         }
         _ => Ok(()),

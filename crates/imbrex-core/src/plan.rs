@@ -118,6 +118,13 @@ pub enum Record {
         /// Where the first of them lies.
         to: Pba,
     },
+    /// Copies of the blocks `at` lie at `to` and the blocks after it. Where the blocks lie has not changed.
+    Copy {
+        /// Logical blocks.
+        at: Extent<Lba>,
+        /// Where the copy of the first of them lies.
+        to: Pba,
+    },
     /// The blocks have no mapped place: they lie where the layer puts unmapped blocks, and are not lost.
     Unmap(Extent<Lba>),
     /// The content of the blocks is lost; they read as an error until they are overwritten.

@@ -104,5 +104,6 @@ pub fn ample_space() -> Space {
         home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: 1000 }),
         buffer_blocks: 256,
         spares_ram: false,
+        map_cache: None,
     }
 }

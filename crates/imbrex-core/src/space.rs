@@ -2,6 +2,7 @@
 
 use crate::bands::Bands;
 use crate::block::{Address, Pba};
+use crate::layer::MapCache;
 use crate::media::Media;
 use crate::plan::Unit;
 use crate::tracks::Tracks;
@@ -29,6 +30,9 @@ pub struct Space {
     /// Whether cleaning is to copy through as few blocks of RAM as a step of it takes, where it would gather more. A
     /// layer that is served does so; simulated, it takes the RAM that its paper gives it.
     pub spares_ram: bool,
+    /// How much of its map a layer is to have in memory; all of it if nothing is said. A layer that cannot do with less
+    /// is not made.
+    pub map_cache: Option<MapCache>,
 }
 
 impl Space {
@@ -62,6 +66,7 @@ impl Space {
             home: None,
             buffer_blocks,
             spares_ram: false,
+            map_cache: None,
         }
     }
 

@@ -67,7 +67,7 @@ use recover::{NewEpoch, Recovery};
 use ring::Slots;
 pub use room::{GATHER, JournalLength, JournalNeed, JournalTooShort};
 use running::{End, Running};
-pub use setup::Setup;
+pub use setup::{MapHome, Setup};
 pub use stack::{Stack, StackSetup};
 
 /// The live engine.

@@ -7,6 +7,23 @@ use imbrex_core::block::{Extent, Pba};
 use imbrex_core::layer::{JournalFacts, TranslationLayer};
 use imbrex_core::media::Media;
 
+/// Where the pages of a map lie, and how many of them are in memory.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct MapHome {
+    /// Two blocks beside each other for each page, which are written in turn.
+    pub at: Extent<Pba>,
+    /// The most pages in memory: [`imbrex_core::layer::MapCache::pages`].
+    pub pages: u32,
+}
+
+impl MapHome {
+    /// Blocks that pages of this number take.
+    #[must_use]
+    pub const fn blocks(pages: u64) -> u64 {
+        2 * pages
+    }
+}
+
 /// What the runner needs to know of a store.
 pub struct Setup {
     /// Makes the layer, empty.
@@ -17,6 +34,8 @@ pub struct Setup {
     /// of it: at least one run, all equally long. With two, no block of the journal that is damaged or unreadable loses
     /// anything.
     pub journal: Vec<Extent<Pba>>,
+    /// Where the pages of the layer's map lie, if it has a cache of them in memory: conventional blocks.
+    pub map_home: Option<MapHome>,
     /// Bytes of a block.
     pub block_bytes: usize,
     /// The number that tells this store's journal blocks from those of another.

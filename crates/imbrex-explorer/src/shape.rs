@@ -150,6 +150,7 @@ impl Shape {
             }),
             media,
             journal: self.journal(),
+            map_home: None,
             block_bytes: BLOCK,
             identity: 0x1b12e5,
             gather: GATHER,
@@ -281,6 +282,7 @@ fn stacked(journal: u32, buffer: u32, rules: Rules, dice: &mut Dice) -> Result<(
         home: Some(Home { start: Pba::new(Pba::DISK + 1, 0), blocks: disk.layer()?.capacity() }),
         buffer_blocks: buffer,
         spares_ram: false,
+        map_cache: None,
     };
     Ok((Below::Stack(vec![flash, disk]), space))
 }

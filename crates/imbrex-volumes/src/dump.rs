@@ -119,6 +119,7 @@ fn journal(state: &LayerState) -> Vec<Item> {
 fn row(layer: &str, record: &Record) -> Item {
     match *record {
         Record::Map { at, to } => Item::new(layer, "map").of(at).at(to),
+        Record::Copy { at, to } => Item::new(layer, "copy").of(at).at(to),
         Record::Unmap(at) => Item::new(layer, "unmap").of(at),
         Record::Lost(at) => Item::new(layer, "lost").of(at),
         Record::Unit { unit, is } => {

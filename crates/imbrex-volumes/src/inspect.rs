@@ -100,6 +100,7 @@ struct Journal {
 #[derive(Default, Serialize)]
 struct Records {
     map: u64,
+    copy: u64,
     unmap: u64,
     lost: u64,
     unit: u64,
@@ -171,6 +172,7 @@ fn layer(mut state: LayerState) -> Layer {
     for record in state.journal.entries.iter().flat_map(|entry| &entry.entry.records) {
         *match record {
             Record::Map { .. } => &mut records.map,
+            Record::Copy { .. } => &mut records.copy,
             Record::Unmap(_) => &mut records.unmap,
             Record::Lost(_) => &mut records.lost,
             Record::Unit { .. } => &mut records.unit,

@@ -4,10 +4,14 @@
 //! Source: Gupta, Kim and Urgaonkar, "DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of
 //! Page-level Address Mappings" (ASPLOS 2009), §3, with pages as the unit of what is cached.
 
-use crate::block::{Extent, Lba};
+use crate::block::{Extent, Lba, Pba};
+use crate::plan::Plan;
 
 /// Bytes of a page of a map.
 pub const MAP_PAGE_BYTES: u32 = 4096;
+
+/// Bytes at the front of a page that are the runner's: what the page is, its version and its checksum.
+pub const MAP_PAGE_HEADER: u32 = 64;
 
 /// What a plan did to a page.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -43,4 +47,96 @@ pub trait MapPages {
 
     /// What was done to pages since it was last asked, in that order; a page may come several times.
     fn touched(&mut self, each: &mut dyn FnMut(u64, Touch));
+}
+
+/// How much of a map a served layer has in memory.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct MapCache {
+    /// Bytes of a page, with its header: a block of the drive, or less.
+    pub page_bytes: u32,
+    /// The most pages in memory, at least [`MapCache::LEAST`]. A plan may begin a few more from nothing.
+    pub pages: u32,
+}
+
+impl MapCache {
+    /// The fewest pages in memory with which every plan can be made.
+    pub const LEAST: u32 = 3;
+}
+
+/// A page as it lies on the drive.
+#[derive(Copy, Clone, Debug)]
+pub struct HomePage<'a> {
+    /// What [`CachedMap::content`] gave.
+    pub content: &'a [u8],
+    /// Records that were folded under a lower number are in it.
+    pub version: u64,
+    /// Whether it was written in the layer's epoch: soft state of another one is of no meaning.
+    pub is_of_epoch: bool,
+}
+
+/// The part of the contract for a map of which a runner keeps a cache in memory and the rest on the drive: what is
+/// asked for with [`MapCache`] in [`crate::space::Space::map_cache`]. A layer that is made so has an empty cache.
+///
+/// Such a layer looks only at pages that are cached; a page that is blank counts as empty and need not be cached to be
+/// read. The runner asks what a plan needs, brings that, and asks again, since the first pages may say which others are
+/// needed; when nothing is missing it asks for the plan. All pages that one plan cannot do without are at most
+/// [`MapCache::LEAST`]; a write or trim takes what the cached pages are enough for.
+///
+/// Pages are not part of [`super::TranslationLayer::checkpoint`], which restates what is in memory only. A record that
+/// is applied before the first request, for a page that is not cached, waits for the page under the number that
+/// [`CachedMap::fold_at`] said.
+pub trait CachedMap {
+    /// How many pages there may be, of all numbers.
+    fn count(&self) -> u64;
+
+    /// How many pages are in the cache.
+    fn cached(&self) -> usize;
+
+    /// Whether a page is in the cache.
+    fn has(&self, page: u64) -> bool;
+
+    /// Whether a page never held anything: there is nothing to be read for it.
+    fn is_blank(&self, page: u64) -> bool;
+
+    /// Puts a page into the cache that is not there: as it lies on the drive, or empty. What was folded for it and is
+    /// not in that version is applied; whether anything was, so that the page differs from the one on the drive.
+    fn put(&mut self, page: u64, home: Option<HomePage<'_>>) -> bool;
+
+    /// Appends what a cached page holds to `out`: at most the page's bytes less [`MAP_PAGE_HEADER`].
+    fn content(&self, page: u64, out: &mut Vec<u8>);
+
+    /// Takes a page out of the cache.
+    fn evict(&mut self, page: u64);
+
+    /// The pages that a read of these blocks needs.
+    fn of_read(&self, at: Extent<Lba>, each: &mut dyn FnMut(u64));
+
+    /// The pages that a write of these blocks needs, as far as cached ones say so. With those of its first block
+    /// cached, a write takes a block, if there is room for one.
+    fn of_write(&self, at: Extent<Lba>, each: &mut dyn FnMut(u64));
+
+    /// The pages that the next step of cleaning needs, as far as cached ones say so.
+    fn of_cleaning(&self, each: &mut dyn FnMut(u64));
+
+    /// The pages that say which block lies at a place, as far as cached ones say so.
+    fn of_place(&self, place: Pba, each: &mut dyn FnMut(u64));
+
+    /// Plans that the block that lies at a place, if one does, is lost. The place's pages are cached.
+    fn lose(&mut self, place: Pba, plan: &mut Plan);
+
+    /// What was done to pages since it was last asked; a page may come several times.
+    fn touched(&mut self, each: &mut dyn FnMut(u64, Touch));
+
+    /// Records that are applied from now on are under this number.
+    fn fold_at(&mut self, number: u64);
+
+    /// The pages that records wait for.
+    fn awaited(&self, each: &mut dyn FnMut(u64));
+
+    /// Plans the records that say what changed in memory, and not in pages, since this was last asked: how many blocks of
+    /// a unit are live. A runner asks when it begins a commit, since nothing in between matters.
+    fn sum_up(&mut self, plan: &mut Plan);
+
+    /// Whether a page was looked at that was neither cached nor blank: the layer or its runner has a bug.
+    fn missed(&self) -> bool;
 }

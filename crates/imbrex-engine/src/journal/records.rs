@@ -4,7 +4,7 @@
 //! so that a map of single blocks in the order of their numbers takes some six bytes for each:
 //!
 //! ```text
-//! bits 0-2   1 Map, 2 Unmap, 3 Lost, 4 Unit, 5 Note; 6: a plain record follows, without its tag
+//! bits 0-2   1 Map, 2 Unmap, 3 Lost, 4 Unit, 5 Note, 7 Copy; 6: a plain record follows, without its tag
 //! bit 3      the first logical block is the one expected
 //! bits 4-7   blocks, from 1 to 15; 0: they follow as a number. Of kind 6 the plain record's tag
 //! ```
@@ -53,7 +53,7 @@ impl Expected {
     /// Goes on behind a record.
     fn pass(&mut self, record: &Record) {
         match *record {
-            Record::Map { at, to } => {
+            Record::Map { at, to } | Record::Copy { at, to } => {
                 self.logical = at.start.0.wrapping_add(at.blocks.into());
                 self.physical = to.to_raw().wrapping_add(at.blocks.into());
             }
@@ -168,8 +168,8 @@ fn compact(record: &Record, expected: Expected, out: &mut Vec<u8>) {
         out[head] = kind | if follows { FOLLOWS } else { 0 } | short << 4;
     };
     match *record {
-        Record::Map { at, to } => {
-            blocks(1, at);
+        Record::Map { at, to } | Record::Copy { at, to } => {
+            blocks(if matches!(record, Record::Map { .. }) { 1 } else { 7 }, at);
             put_distance(to.to_raw().wrapping_sub(expected.physical), out);
         }
         Record::Unmap(at) => blocks(2, at),
@@ -215,6 +215,7 @@ fn of_compact(bytes: &mut &[u8], expected: Expected) -> Option<Record> {
         1 => Some(Record::Map { at, to: Pba::from_raw(expected.physical.wrapping_add(take_distance(bytes)?)) }),
         2 => Some(Record::Unmap(at)),
         3 => Some(Record::Lost(at)),
+        7 => Some(Record::Copy { at, to: Pba::from_raw(expected.physical.wrapping_add(take_distance(bytes)?)) }),
         _ => None,
     }
 }
@@ -264,6 +265,7 @@ fn plain(record: &Record, out: &mut Vec<u8>) {
         Record::Lost(at) => (3, at.start.0, at.blocks, 0),
         Record::Unit { unit, is } => (4, u64::from(unit.device), unit.index, u64::from(is)),
         Record::Note { key, value } => (5, value, key, 0),
+        Record::Copy { at, to } => (6, at.start.0, at.blocks, to.to_raw()),
     };
     out.push(tag);
     out.extend(a.to_le_bytes());
@@ -285,6 +287,7 @@ fn of_plain(bytes: &mut &[u8]) -> Option<Record> {
         3 => Some(Record::Lost(at)),
         4 => Some(Record::Unit { unit: Unit { device: u8::try_from(a).ok()?, index: b }, is: u32::try_from(c).ok()? }),
         5 => Some(Record::Note { key: b, value: a }),
+        6 => Some(Record::Copy { at, to: Pba::from_raw(c) }),
         _ => None,
     }
 }

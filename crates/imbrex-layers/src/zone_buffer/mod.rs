@@ -276,7 +276,9 @@ impl<P: Policy> TranslationLayer for ZoneBuffer<P> {
 
     fn apply(&mut self, record: &Record) -> Result<(), Corrupt> {
         match *record {
-            Record::Map { .. } | Record::Unmap(_) | Record::Lost(_) => self.blocks.apply(record, &mut self.policy),
+            Record::Map { .. } | Record::Copy { .. } | Record::Unmap(_) | Record::Lost(_) => {
+                self.blocks.apply(record, &mut self.policy)
+            }
             Record::Unit { unit, is } => self.zones.apply(unit, is),
             Record::Note { key, value } if self.policy.apply_note(key, value) => Ok(()),
             Record::Note { key, value } => {

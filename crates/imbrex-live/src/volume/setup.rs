@@ -122,6 +122,7 @@ fn setup(info: &'static LayerInfo, layered: &Layered, ground: Ground) -> Result<
         }),
         media,
         journal: journals,
+        map_home: None,
         block_bytes: block_bytes as usize,
         identity,
         gather: GATHER,

@@ -113,7 +113,7 @@ pub fn object<'py>(py: Python<'py>, record: &Record) -> PyResult<Option<Bound<'p
         Record::Unit { unit, is } if unit.device == Pba::DISK => {
             Bound::new(py, UnitRole { unit: unit.index, role: is })?.into_any()
         }
-        Record::Map { .. } | Record::Unit { .. } => return Ok(None),
+        Record::Map { .. } | Record::Copy { .. } | Record::Unit { .. } => return Ok(None),
         Record::Unmap(at) => Bound::new(py, Unmap { lba: at.start.0, blocks: at.blocks })?.into_any(),
         Record::Lost(at) => Bound::new(py, Lost { lba: at.start.0, blocks: at.blocks })?.into_any(),
         Record::Note { key, value } => Bound::new(py, Note { key, value })?.into_any(),

@@ -64,6 +64,7 @@ impl Disk {
             make: Box::new(move || layer.build(&space, &config).unwrap()),
             media: media.copy(),
             journal: vec![Extent::new(Pba::disk(0), JOURNAL)],
+            map_home: None,
             block_bytes: BLOCK,
             coding: Coding::Compact,
             identity: 1,

@@ -31,6 +31,7 @@ fn setup() -> Setup {
         make: Box::new(layer),
         media: Box::new(Shingled::new(Pba::DISK, SPEC)),
         journal: vec![Extent::new(Pba::disk(0), need), Extent::new(Pba::disk(u64::from(need)), need)],
+        map_home: None,
         block_bytes: BLOCK,
         identity: 1,
         gather: 1,

@@ -50,6 +50,7 @@ impl Served {
             make: Box::new(move || layer.build(&space, &config).unwrap()),
             media,
             journal: vec![Extent::new(Pba::disk(0), journal)],
+            map_home: None,
             block_bytes,
             coding: Coding::Compact,
             identity: 1,

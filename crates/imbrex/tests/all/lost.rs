@@ -19,6 +19,7 @@ fn space() -> Space {
         home: None,
         buffer_blocks: 60,
         spares_ram: false,
+        map_cache: None,
     }
 }
 

@@ -48,6 +48,7 @@ impl Bench {
             make: Box::new(move || find("fifo-log").unwrap().build(&space, &config).unwrap()),
             media: Box::new(media.clone()),
             journal: vec![Extent::new(Pba::disk(0), JOURNAL)],
+            map_home: None,
             block_bytes: BLOCK,
             identity: 1,
             gather: 40,

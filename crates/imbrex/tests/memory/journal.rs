@@ -40,6 +40,7 @@ fn setup(layer: &'static str) -> Setup {
         make: Box::new(move || find(layer).unwrap().build(&space, &configuration).unwrap()),
         media: Box::new(Shingled::new(Pba::DISK, SPEC)),
         journal: vec![Extent::new(Pba::disk(0), RING), Extent::new(Pba::disk(RING.into()), RING)],
+        map_home: None,
         block_bytes: BLOCK,
         identity: 1,
         gather: GATHER,

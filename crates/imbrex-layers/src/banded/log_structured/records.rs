@@ -26,6 +26,9 @@ impl LogStructured {
                 self.lost.insert(at);
             }
             Record::Unit { unit, is } => self.apply_role(unit, is)?,
+            Record::Copy { .. } => {
+                return Err(Corrupt(format!("{} has its whole map in memory, yet there is {record:?}", self.name)));
+            }
             Record::Note { key, .. } => return Err(Corrupt(format!("{} keeps no number under key {key}", self.name))),
         }
         Ok(())

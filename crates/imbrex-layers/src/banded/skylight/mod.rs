@@ -254,6 +254,7 @@ impl TranslationLayer for Skylight {
         match *record {
             Record::Map { .. } | Record::Unmap(_) | Record::Lost(_) => self.blocks.apply(record, &mut self.cache),
             Record::Unit { unit, is } => self.home.apply(unit, is),
+            Record::Copy { .. } => Err(Corrupt(format!("skylight records no copies, yet there is {record:?}"))),
             Record::Note { key, .. } => Err(Corrupt(format!("skylight keeps no number under key {key}"))),
         }
     }

@@ -54,7 +54,9 @@ impl TrackLace {
             }
             Record::Lost(at) => self.lose(at),
             Record::Note { key, value } => self.apply_note(key, value)?,
-            Record::Unit { .. } => return Err(Corrupt(format!("tracklace has no units, yet there is {record:?}"))),
+            Record::Copy { .. } | Record::Unit { .. } => {
+                return Err(Corrupt(format!("tracklace has no units and records no copies, yet there is {record:?}")));
+            }
         }
         Ok(())
     }

@@ -29,6 +29,7 @@ impl Run {
             home: None,
             buffer_blocks: slots,
             spares_ram: false,
+            map_cache: None,
         };
         let layer = build(&space, &config.parse().unwrap()).unwrap();
         Self { layer, records: Vec::new(), counts: Vec::new() }

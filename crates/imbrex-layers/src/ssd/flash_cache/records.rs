@@ -17,7 +17,7 @@ impl<P: Policy> FlashCache<P> {
                 self.unmap(at);
                 self.lost.insert(at);
             }
-            Record::Unit { .. } | Record::Note { .. } => {
+            Record::Copy { .. } | Record::Unit { .. } | Record::Note { .. } => {
                 return Err(Corrupt(format!("{} has no records of this kind, yet there is {record:?}", self.name)));
             }
         }

@@ -15,7 +15,7 @@ impl PageFtl {
                 self.unmap(at);
                 self.lost.insert(at);
             }
-            Record::Unit { .. } | Record::Note { .. } => {
+            Record::Copy { .. } | Record::Unit { .. } | Record::Note { .. } => {
                 return Err(Corrupt(format!("page-ftl has no records of this kind, yet there is {record:?}")));
             }
         }

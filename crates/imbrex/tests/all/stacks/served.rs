@@ -40,11 +40,13 @@ pub fn setup_of(make: impl Fn(&Space) -> Box<dyn TranslationLayer> + Send + 'sta
         home: Some(Home { start: Pba::new(SECOND, 0), blocks: u64::from(blocks) }),
         buffer_blocks: blocks,
         spares_ram: false,
+        map_cache: None,
     };
     Setup {
         media: Box::new(Joined::new([u64::from(JOURNAL + blocks), u64::from(blocks)])),
         make: Box::new(move || make(&space)),
         journal: vec![Extent::new(Pba::disk(0), JOURNAL)],
+        map_home: None,
         block_bytes: BLOCK,
         identity: 1,
         gather: 8,
