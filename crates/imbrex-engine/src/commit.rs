@@ -154,16 +154,23 @@ impl Commits {
         self.under_way.as_ref().is_some_and(|commit| commit.phase == Phase::More)
     }
 
-    /// Goes on with that commit; `completes` is where the checkpoint began, if these are its last records.
+    /// Goes on with that commit, and leaves it `open` for more; `completes` is where the checkpoint began, if these are
+    /// its last records.
     ///
     /// # Errors
     /// The reason when the ring has no room left.
-    pub fn write_more(&mut self, core: &mut Core, records: &[Record], completes: Option<u64>) -> Result<(), Fatal> {
+    pub fn write_more(
+        &mut self,
+        core: &mut Core,
+        records: &[Record],
+        completes: Option<u64>,
+        open: bool,
+    ) -> Result<(), Fatal> {
         let Some(commit) = self.under_way.as_mut() else { return Ok(()) };
         let mut entries = Entries::new(&core.setup);
         records.iter().for_each(|record| entries.add(record));
         commit.entries += entries.drafts.len() as u64;
-        (commit.completes, commit.is_open) = (completes, completes.is_none());
+        (commit.completes, commit.is_open) = (completes, open);
         commit.steps = self.ring.add(&core.setup, &entries.drafts, completes, commit.is_open)?;
         commit.next_step(core);
         Ok(())
@@ -203,8 +210,8 @@ impl Commits {
             return Ok(None);
         };
         let mut entries = commit.entries(&core.setup, execution);
-        // An empty one is written where a new epoch or the end of a redo plan must be noted.
-        if entries[0].is_empty() && !begins_epoch && !self.ring.is_unmarked() {
+        // An empty one is written where a new epoch, the end of a redo plan or of a checkpoint must be noted.
+        if entries[0].is_empty() && !begins_epoch && !self.ring.is_unmarked() && commit.completes.is_none() {
             entries.clear();
         }
         commit.entries = entries.len() as u64;
@@ -260,7 +267,7 @@ impl Commit {
                     let images = execution.images(&redo.moves, setup.block_bytes).unwrap_or_default();
                     entries.add_together(&redo.records, images);
                 }
-                What::Reset(_) | What::Free(_) | What::Flush(_) => {}
+                What::Reset(_) | What::Free(_) | What::Flush(_) | What::Page(_) => {}
             }
         }
         entries.drafts

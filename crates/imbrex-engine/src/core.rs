@@ -48,6 +48,10 @@ pub(super) enum Purpose {
     Operation(u64),
     /// The commit under way.
     Commit,
+    /// A page of the map, to be cached.
+    PageRead(u64),
+    /// A page of the map, which goes home.
+    PageWrite(u64),
     /// Recovery; the number is the first block of a read.
     Recovery(u64),
 }

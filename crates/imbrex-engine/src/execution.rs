@@ -67,6 +67,11 @@ impl Execution {
         std::mem::take(&mut self.unflushed)
     }
 
+    /// Something was written that is no operation of a plan.
+    pub fn wrote(&mut self) {
+        self.unflushed = true;
+    }
+
     /// Takes the places that could not be read.
     pub fn take_suspects(&mut self) -> BTreeSet<Pba> {
         std::mem::take(&mut self.suspects)

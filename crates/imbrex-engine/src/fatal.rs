@@ -38,6 +38,17 @@ pub enum Fatal {
         /// How often.
         times: u32,
     },
+    /// A page of the map is damaged where it lies, or cannot be read.
+    #[error(
+        "page {page} of the map is damaged: blocks {block} and {} do not hold what was written there; what it mapped is lost, so format the volume again and restore it from a copy",
+        block + 1
+    )]
+    PageDamaged {
+        /// The page's number.
+        page: u64,
+        /// The first of its two blocks on the drive.
+        block: u64,
+    },
     /// The first commit of several epochs in a row failed.
     #[error("the first commit of {times} epochs in a row failed: the journal cannot be written")]
     FirstCommitFails {

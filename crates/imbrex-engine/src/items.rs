@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::pages::PageCopy;
 use imbrex_core::block::{Extent, Pba};
 use imbrex_core::plan::{Record, Unit};
 
@@ -21,6 +22,8 @@ pub(super) enum What {
     Reset(Unit),
     Free(Extent<Pba>),
     Flush(Flush),
+    /// A page of the map, as it is with all that was planned before.
+    Page(PageCopy),
 }
 
 /// What one entry holds of a plan.

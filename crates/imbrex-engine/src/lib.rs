@@ -12,6 +12,7 @@
 //! | `epoch/` | 1 (plans in order), 4 (resets and frees after records), 10 (failures) |
 //! | `order.rs`, `operations.rs`, `execution.rs` | 2 (operations that touch the same blocks), 5 (redo moves wait) |
 //! | `items.rs`, `joint.rs`, `commit.rs`, `ring.rs` | 3 (records after moves), 5 (redo entries) |
+//! | `pages/`, `epoch/paging.rs` | 11, 12, 13 (pages of a map that is not in memory as a whole) |
 //! | `recover/`, `scan.rs`, `runs.rs`, `chain.rs`, `copies.rs`, `again.rs` | what recovery makes of the journal |
 //! | `losses.rs` | 10 (which client a loss is reported to) |
 //! | `stack.rs` | engines on engines: 8 (lower devices first), 10 |
@@ -38,6 +39,7 @@ mod losses;
 mod memory;
 mod operations;
 mod order;
+pub mod pages;
 mod progress;
 mod protocol;
 mod ram;

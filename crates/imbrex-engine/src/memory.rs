@@ -6,6 +6,7 @@ use super::Setup;
 use super::chain::MOST_SEGMENTS;
 use super::epoch::{OPERATIONS_LIMIT, longest_checkpoint_part};
 use super::journal::{Block, RECORD_BYTES, entry_blocks};
+use super::pages;
 use super::room::{REDO_PLANS, redo_entry_blocks};
 use super::runs::Run;
 use super::scan::{PART_BLOCKS, PARTS};
@@ -22,6 +23,11 @@ const ENCODED: u64 = 5;
 /// Runs of the journal that a copy holds for each segment of the chain: of the commit that an epoch was writing when it
 /// ended there may be more.
 const RUNS: u64 = 2;
+/// Words that are known of a page in the cache: its blocks, when it was changed, whose turn it is, and what hashes and
+/// trees of these take beside them.
+const PAGE_WORDS: usize = 32;
+/// Words of what waits for a page: numbers, a value, and the record that said so.
+const LATE_WORDS: usize = 5;
 /// Lists of runs beside those that the scan has: of all copies, of one, where they begin, and what copies lack.
 const RUN_LISTS: u64 = 4;
 
@@ -42,7 +48,7 @@ impl Setup {
     pub fn memory(&self) -> RunnerMemory {
         let facts = (self.make)().facts();
         let (content, journal) = (self.content_memory(&facts), self.journal_memory(&facts.journal));
-        RunnerMemory { maps: facts.memory, content, journal }
+        RunnerMemory { maps: facts.memory + self.pages_memory(), content, journal }
     }
 
     fn content_memory(&self, facts: &Facts) -> Memory {
@@ -53,6 +59,16 @@ impl Setup {
         let blocks = ram + 2 * step + images;
         let operations = Memory::room::<u8>(OPERATIONS_LIMIT as u64 * OPERATION);
         Memory::room::<u8>(blocks * self.block_bytes as u64) + operations
+    }
+
+    /// What is known of the pages of a map that are cached, and those on their way home.
+    fn pages_memory(&self) -> Memory {
+        let Some(home) = self.map_home else { return Memory::default() };
+        let block = self.block_bytes as u64;
+        // A record is about blocks and about the places where they lie.
+        let late = Memory::tree::<[u64; LATE_WORDS]>(2 * pages::most_late(&home, self.gather));
+        late + Memory::room::<[u64; PAGE_WORDS]>(home.pages.into())
+            + Memory::room::<u8>(2 * pages::BATCH as u64 * block)
     }
 
     /// However much is mapped, it is read and written piece by piece; and recovery is over before a commit begins.

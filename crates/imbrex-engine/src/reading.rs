@@ -82,10 +82,10 @@ impl JournalState {
     /// The record that contradicts another.
     pub fn fold(&self, setup: &Setup) -> Result<Box<dyn TranslationLayer>, Fatal> {
         let mut layer = (setup.make)();
-        self.entries
-            .iter()
-            .flat_map(|entry| &entry.entry.records)
-            .try_for_each(|record| fold(layer.as_mut(), record))?;
+        for entry in &self.entries {
+            layer.cached_map_mut().into_iter().for_each(|map| map.fold_at(entry.start));
+            entry.entry.records.iter().try_for_each(|record| fold(layer.as_mut(), record))?;
+        }
         Ok(layer)
     }
 }

@@ -20,6 +20,9 @@ use imbrex_core::layer::UnitReport;
 use imbrex_core::media::Media;
 use imbrex_core::plan::Unit;
 
+/// When one in so many of the records of the map that may lie behind the tail do, it is time for a checkpoint: it takes
+/// a while to bring pages home, and after a start there is room for as many more.
+const CHECKPOINT_AT: u64 = 4;
 /// Blocks in use below which no checkpoint is worth its while, unless the ring is short.
 const WORTHWHILE: u64 = 2048;
 /// How many times as long as a checkpoint the part of the ring in use becomes.
@@ -111,8 +114,10 @@ impl Slots {
 pub(super) struct Checkpoint {
     /// Where it began.
     pub start: u64,
-    /// The region that comes next.
-    pub region: u64,
+    /// The number of the commit that it began with.
+    pub commit: u64,
+    /// The region that comes next; nothing when pages that were changed before are still to go home.
+    pub region: Option<u64>,
 }
 
 /// How much of a checkpoint the next commit is to carry.
@@ -160,6 +165,19 @@ pub(super) struct Ring {
     begun: Option<u64>,
     /// Whether a durable redo entry has not been marked as done.
     is_unmarked: bool,
+    /// Records that would wait for pages of the map, if there are any.
+    late: Option<Late>,
+}
+
+/// Records of the map behind the tail, which recovery keeps in memory until their pages come.
+#[derive(Copy, Clone, Debug)]
+struct Late {
+    /// How many there may be.
+    most: u64,
+    /// How many there are, with those that are planned.
+    records: u64,
+    /// How many of them came since the checkpoint under way began.
+    since_checkpoint: u64,
 }
 
 impl Ring {
@@ -179,7 +197,36 @@ impl Ring {
             asked: None,
             begun: None,
             is_unmarked: false,
+            late: None,
         }
+    }
+
+    /// From now on at most `most` records of the map lie behind the tail; there are `records`.
+    pub fn bound_records(&mut self, most: u64, records: u64) {
+        self.late = Some(Late { most, records, since_checkpoint: 0 });
+    }
+
+    /// A record of the map has been planned.
+    pub fn record_planned(&mut self) {
+        if let Some(late) = &mut self.late {
+            late.records += 1;
+            late.since_checkpoint += 1;
+        }
+    }
+
+    /// Whether one in `part` of the records that there may be lie behind the tail.
+    fn has_late(&self, part: u64) -> bool {
+        self.late.is_some_and(|late| late.records >= late.most / part)
+    }
+
+    /// How often the store has been started.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Where the next entry goes.
+    pub fn head(&self) -> u64 {
+        self.head
     }
 
     pub fn used(&self) -> u64 {
@@ -207,7 +254,7 @@ impl Ring {
         let worthwhile = (OF_CHECKPOINTS * self.last_checkpoint).max(WORTHWHILE);
         if self.needs_checkpoint() || self.asked == Some(Asked::AtOnce) {
             Due::Rest
-        } else if self.asked.is_some() {
+        } else if self.asked.is_some() || self.has_late(CHECKPOINT_AT) {
             Due::Share
         } else if self.used() * 2 >= self.slots.room().saturating_sub(self.reserve) || self.used() >= worthwhile {
             Due::Part
@@ -218,7 +265,7 @@ impl Ring {
 
     /// Whether the ring is so full that the checkpoint must be completed by the next commit.
     pub fn needs_checkpoint(&self) -> bool {
-        self.used() + self.reserve >= self.slots.room()
+        self.used() + self.reserve >= self.slots.room() || self.has_late(1)
     }
 
     /// Whether there is room for `blocks` blocks, and for all that the ring must have room for.
@@ -226,9 +273,17 @@ impl Ring {
         self.used() + self.reserve + blocks < self.slots.room()
     }
 
-    /// The checkpoint to go on with, or a new one.
-    pub fn resume_checkpoint(&mut self) -> Checkpoint {
-        self.checkpoint.take().unwrap_or(Checkpoint { start: self.head, region: 0 })
+    /// The checkpoint under way.
+    pub fn checkpoint(&self) -> Option<Checkpoint> {
+        self.checkpoint
+    }
+
+    /// The checkpoint to go on with, or a new one that begins with the commit of that number.
+    pub fn resume_checkpoint(&mut self, commit: u64) -> Checkpoint {
+        if self.checkpoint.is_none() {
+            self.late.iter_mut().for_each(|late| late.since_checkpoint = 0);
+        }
+        self.checkpoint.take().unwrap_or(Checkpoint { start: self.head, commit, region: Some(0) })
     }
 
     /// Keeps a checkpoint for the next commit to go on with.
@@ -236,14 +291,16 @@ impl Ring {
         self.checkpoint = Some(checkpoint);
     }
 
-    /// The last region of a checkpoint is planned.
+    /// What a checkpoint is made of is planned.
     pub fn checkpoint_planned(&mut self) {
+        self.checkpoint = None;
         self.asked = None;
     }
 
     /// The checkpoint under way is durable.
     pub fn checkpointed(&mut self) {
         self.last_checkpoint = self.used();
+        self.late.iter_mut().for_each(|late| late.records = late.since_checkpoint);
     }
 
     /// Every entry that was added is durable.

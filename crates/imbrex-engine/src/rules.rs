@@ -27,11 +27,17 @@ pub enum Rule {
     WholeSectors,
     /// 10. An operation that fails ends the layer's epoch.
     FailuresEnd,
+    /// 11. A page of the map goes home when the records of all that is in it are durable.
+    PagesAfterRecords,
+    /// 12. The journal's tail passes a record when the page that it changed is at home.
+    PagesBeforeTail,
+    /// 13. A page goes to the block that does not hold its newest durable version.
+    OtherBlock,
 }
 
 impl Rule {
     /// Every rule, by number.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::PlansInOrder,
         Self::ConflictsInOrder,
         Self::RecordsAfterMoves,
@@ -42,7 +48,16 @@ impl Rule {
         Self::FlushWaits,
         Self::WholeSectors,
         Self::FailuresEnd,
+        Self::PagesAfterRecords,
+        Self::PagesBeforeTail,
+        Self::OtherBlock,
     ];
+
+    /// Whether it is about pages of a map, and of no meaning for a layer that has all of its map in memory.
+    #[must_use]
+    pub fn is_about_pages(self) -> bool {
+        self >= Self::PagesAfterRecords
+    }
 
     /// The rule's number, from 1.
     #[must_use]
@@ -66,6 +81,9 @@ impl Rule {
             Self::FlushWaits => "a flush is answered when everything replied to is durable",
             Self::WholeSectors => "a power cut leaves old or new, sector by sector",
             Self::FailuresEnd => "an operation that fails ends the layer's epoch",
+            Self::PagesAfterRecords => "a page of the map goes home when the records of all that is in it are durable",
+            Self::PagesBeforeTail => "the journal's tail passes a record when the page that it changed is at home",
+            Self::OtherBlock => "a page goes to the block that does not hold its newest durable version",
         }
     }
 }

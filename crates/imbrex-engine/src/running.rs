@@ -2,6 +2,7 @@
 
 mod flushing;
 mod located;
+mod paging;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -18,8 +19,9 @@ use imbrex_core::block::{self, Access, Extent, Lba, Pba};
 use imbrex_core::layer::{CannotGrow, Pressure, Step, TranslationLayer, Write};
 use imbrex_core::plan::Plan;
 use located::reads_where_it_lies;
+use paging::Reading;
 
-/// Requests that may wait for room before no more are taken from the queue.
+/// Requests that may wait for room, or for pages of the map, before no more are taken from the queue.
 const UNPLANNED_LIMIT: usize = 1024;
 
 /// Epochs in a row that end before their first commit is durable, after which the store is given up: nothing would
@@ -65,6 +67,12 @@ pub(super) struct Running {
     epoch: Epoch,
     /// Writes and trims in order; the first may be blocked.
     unplanned: VecDeque<Unplanned>,
+    /// Whether the first has been tried in vain since there was room, of a layer with pages of its map.
+    finds_no_room: bool,
+    /// Reads that wait for pages of the map.
+    reading: VecDeque<Reading>,
+    /// Places that hold nothing that can be read, until that is recorded: nothing else is planned before.
+    lost: BTreeSet<Pba>,
     /// Flushes whose layer is not done.
     flushing: VecDeque<(u64, Covers)>,
     /// What became of the time that a growth was offered: [`Offered::Later`] while its step has still to be planned,
@@ -74,7 +82,16 @@ pub(super) struct Running {
 
 impl Running {
     pub fn new(core: &mut Core, new: NewEpoch) -> Self {
-        Self { epoch: Epoch::begin(core, new), unplanned: VecDeque::new(), flushing: VecDeque::new(), turn: None }
+        let lost = new.unreadable.clone();
+        Self {
+            epoch: Epoch::begin(core, new),
+            unplanned: VecDeque::new(),
+            finds_no_room: false,
+            reading: VecDeque::new(),
+            lost,
+            flushing: VecDeque::new(),
+            turn: None,
+        }
     }
 
     pub fn epoch(&self) -> &Epoch {
@@ -154,10 +171,16 @@ impl Running {
 
     /// Plans what can be planned; says whether anything was.
     fn plan_more(&mut self, core: &mut Core) -> bool {
-        let mut planned = self.plan_growth(core);
+        self.epoch.let_go();
+        let mut planned = self.plan_lost(core);
+        if !self.lost.is_empty() {
+            return planned;
+        }
+        planned |= self.plan_reads(core);
+        planned |= self.plan_growth(core);
         planned |= self.plan_blocked(core);
         while self.epoch.may_plan(&core.setup)
-            && self.unplanned.len() < UNPLANNED_LIMIT
+            && self.unplanned.len() + self.reading.len() < UNPLANNED_LIMIT
             && let Some((id, pending)) = core.queue.pop_front()
         {
             self.accept(core, id, pending);
@@ -206,17 +229,10 @@ impl Running {
         }
         let is_read = access == Access::Read;
         self.epoch.requests_mut().begin(id, data, if is_read { bytes } else { 0 }, is_write);
-        if is_read {
-            let serves = Serves::Request(Part { id, first: 0 });
-            self.epoch.plan(core, serves, |layer, plan| {
-                let (mut located, before) = (Plan::new(), plan.ops().len());
-                if cfg!(debug_assertions) {
-                    layer.locate(at, &mut located);
-                }
-                layer.read(at, plan);
-                let read = &plan.ops()[before..];
-                debug_assert!(reads_where_it_lies(at, located.ops(), read), "{at:?} is not read where it lies");
-            });
+        if is_read && self.epoch.has_pages() {
+            self.reading.push_back(Reading::new(Wanted { id, access, at, is_write }));
+        } else if is_read {
+            self.plan_read(core, Part { id, first: 0 }, at);
             self.epoch.requests_mut().planned_whole(core, id);
         } else {
             let bytes = given_bytes.unwrap_or(bytes as u64);
@@ -225,30 +241,55 @@ impl Running {
         }
     }
 
+    /// Plans a read, or a part of one.
+    fn plan_read(&mut self, core: &mut Core, part: Part, at: Extent<Lba>) {
+        self.epoch.plan(core, Serves::Request(part), |layer, plan| {
+            let (mut located, before) = (Plan::new(), plan.ops().len());
+            if cfg!(debug_assertions) {
+                layer.locate(at, &mut located);
+            }
+            layer.read(at, plan);
+            let read = &plan.ops()[before..];
+            debug_assert!(reads_where_it_lies(at, located.ops(), read), "{at:?} is not read where it lies");
+        });
+    }
+
     /// Plans writes and trims in order, cleaning when the first is blocked.
     fn plan_blocked(&mut self, core: &mut Core) -> bool {
-        let (mut any, mut promised) = (false, false);
+        let (mut any, mut tried, mut promised) = (false, false, false);
         while self.epoch.may_plan(&core.setup)
             && let Some(&Unplanned { id, at, done, .. }) = self.unplanned.front()
         {
             let rest = at.skip(done);
-            let taken = self.plan_first(core);
-            any = true;
-            if taken > 0 {
-                promised = false;
-                continue;
-            }
-            if promised {
-                self.epoch.break_off(format!("the layer said that a write of {rest:?} fits, and took none of it"));
-                return any;
+            if !self.finds_no_room {
+                if !self.bring_first(core, rest) {
+                    self.bring_ahead(core);
+                    return any;
+                }
+                let taken = self.plan_first(core);
+                (any, tried) = (true, true);
+                if taken > 0 {
+                    promised = false;
+                    continue;
+                }
+                if promised {
+                    self.epoch.break_off(format!("the layer said that a write of {rest:?} fits, and took none of it"));
+                    return any;
+                }
+                // Until there is room, its pages may leave for what makes room: together there may be too many.
+                self.finds_no_room = self.epoch.has_pages();
+                self.epoch.let_go();
             }
             match self.clean(core, Pressure::Blocked(rest)) {
-                Some(Step::Done) => promised = true,
+                Some(Step::Done) => (promised, self.finds_no_room) = (true, false),
                 Some(Step::Nothing) => {
+                    self.finds_no_room = false;
                     self.unplanned.pop_front();
                     self.epoch.requests_mut().fail_full(core, id);
                 }
-                Some(Step::More | Step::Hold) => return any,
+                Some(Step::More | Step::Hold) => return true,
+                // Space that came back meanwhile is found by the write.
+                Some(Step::Wait) if !tried => self.finds_no_room = false,
                 Some(Step::Wait) | None => return promised,
             }
         }
@@ -277,7 +318,7 @@ impl Running {
 
     /// One clean step, unless one is in flight or space has yet to come back. Rule 1.
     fn clean(&mut self, core: &mut Core, why: Pressure) -> Option<Step> {
-        if self.epoch.is_cleaning() || self.epoch.awaits_space() {
+        if self.epoch.is_cleaning() || self.epoch.awaits_space() || !self.bring_for_cleaning(core) {
             return None;
         }
         let waiting: Vec<block::Request> = self

@@ -63,6 +63,12 @@ pub trait Devices {
     /// Makes a block unreadable until it is written again.
     fn make_unreadable(&mut self, drive: usize, block: Pba);
 
+    /// Whether a copy that an epoch has made of a block may count in a later one, though the block can be read elsewhere
+    /// until then: if the copy became unreadable meanwhile, the block is lost when it does.
+    fn copies_outlive_epochs(&self) -> bool {
+        false
+    }
+
     /// Makes a unit read-only.
     fn wear_out(&mut self, drive: usize, unit: Unit);
 

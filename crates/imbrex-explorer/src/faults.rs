@@ -89,6 +89,7 @@ impl Run {
     fn make_unreadable(&mut self, drive: usize, block: Pba) {
         if let Some(lba) = self.devices.settled(drive, block).and_then(|content| content::lba(&content)) {
             self.devices.make_unreadable(drive, block);
+            self.spoilt.insert((drive, block), lba);
             self.model.unreadable(lba, self.next_id + 1);
         }
     }

@@ -59,6 +59,8 @@ pub struct Candidate {
     pub fields: &'static [Field],
     /// Makes the layer.
     pub build: Build,
+    /// Pages of its map in memory, if not all of it is.
+    pub map_pages: Option<u32>,
 }
 
 impl Subject {
@@ -66,6 +68,13 @@ impl Subject {
     #[must_use]
     pub fn layer(info: &'static LayerInfo) -> Self {
         Self::in_memory(Candidate::layer(info))
+    }
+
+    /// One of the layers with this number of its map's pages in memory, on drives in memory.
+    #[must_use]
+    pub fn with_map_pages(info: &'static LayerInfo, pages: u32) -> Self {
+        let name = format!("{} with {pages} pages of its map", info.name);
+        Self { name, ..Self::in_memory(Candidate { map_pages: Some(pages), ..Candidate::layer(info) }) }
     }
 
     /// A layer on drives in memory.
@@ -88,6 +97,7 @@ impl Candidate {
             recording: info.recording,
             fields: info.fields,
             build: Arc::new(|space, config| info.build(space, config)),
+            map_pages: None,
         }
     }
 }

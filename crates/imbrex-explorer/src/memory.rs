@@ -86,6 +86,10 @@ impl Devices for Memory {
         self.stores[drive].make_unreadable(block);
     }
 
+    fn copies_outlive_epochs(&self) -> bool {
+        self.shape.has_map_pages()
+    }
+
     fn wear_out(&mut self, drive: usize, unit: Unit) {
         self.stores[drive].wear_out(unit);
     }

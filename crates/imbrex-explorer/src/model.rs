@@ -42,6 +42,13 @@ pub(super) struct Expected {
     zero: bool,
 }
 
+impl Expected {
+    /// These blocks are about to be zeros.
+    pub fn may_become_zeros(&mut self, at: Extent<Lba>) {
+        self.zero |= at.contains(self.lba);
+    }
+}
+
 /// The model of all blocks.
 pub(super) struct Model {
     blocks: BTreeMap<Lba, Block>,

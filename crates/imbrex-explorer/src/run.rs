@@ -15,7 +15,7 @@ use super::model::Model;
 use super::{Finding, Subject, Tally};
 use imbrex_core::block::{Extent, Lba, Pba};
 use imbrex_engine::rules::Rules;
-use imbrex_engine::{Counts, Io, IoKind, Reply, Request, Stack};
+use imbrex_engine::{Counts, Io, IoKind, IoResult, Reply, Request, Stack};
 use requests::Asked;
 
 /// Epochs that may end while one block is read back.
@@ -44,6 +44,8 @@ pub(super) struct Run {
     cursor: u64,
     /// One in how many operations fails; 0 for none.
     pub fault_rate: u64,
+    /// Places that were made unreadable, by drive, and the blocks whose content they held.
+    pub spoilt: BTreeMap<(usize, Pba), Lba>,
     /// How many operations may fail while the performer recovers: it gives a drive up that fails again and again. None
     /// before it has served, since a store that was not formatted to the end is none.
     pub recovery_faults: u32,
@@ -81,6 +83,7 @@ pub(super) fn run(subject: &Subject, seed: u64, rules: Rules, mut dice: Dice) ->
         next_id: 0,
         cursor: 0,
         fault_rate,
+        spoilt: BTreeMap::new(),
         recovery_faults: 0,
         worn_out: false,
         clients: Clients::new(),
@@ -269,8 +272,21 @@ impl Run {
             }
             self.model.check_read(&expected, u64::MAX, content.as_deref())?;
             self.model.settle(lba, content.as_deref());
+            if self.devices.copies_outlive_epochs() && self.is_spoilt(lba) {
+                self.model.unreadable(lba, self.next_id + 1);
+            }
         }
         Ok(())
+    }
+
+    /// Whether a place still cannot be read that held the block.
+    fn is_spoilt(&mut self, lba: Lba) -> bool {
+        let places = self.spoilt.iter().filter(|(_, of)| **of == lba).map(|(place, _)| *place);
+        let places: Vec<(usize, Pba)> = places.collect();
+        places.into_iter().any(|(drive, place)| {
+            let read = self.devices.perform(drive, &IoKind::Read(Extent::new(place, 1)));
+            matches!(read, Ok(IoResult::Failed))
+        })
     }
 
     fn read_back(&mut self, lba: Lba) -> Result<Option<Bytes>, Defect> {
@@ -282,8 +298,9 @@ impl Run {
             if let Some(Reply { result, .. }) = self.performer.poll_reply() {
                 return Ok(result.ok());
             }
-            // Fetched one at a time: only this read matters, whatever else recovery still does in the background.
-            let Some((drive, io)) = self.performer.poll_io() else {
+            // Fetched one at a time: only this read matters, whatever else recovery still does in the background. What was
+            // fetched before may be pages of the map that it waits for.
+            let Some((drive, io)) = self.performer.poll_io().or_else(|| self.pool.pop()) else {
                 return Err(Defect::Stuck(Stuck::Read(lba)));
             };
             let result = self.perform(drive, &io.kind)?;

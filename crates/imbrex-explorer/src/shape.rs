@@ -8,7 +8,7 @@ use super::drives::{self, RandomDrive, SpaceNeeds};
 use super::{Build, Candidate};
 use imbrex_core::block::{Extent, Pba};
 use imbrex_core::drive::DriveError;
-use imbrex_core::layer::TranslationLayer;
+use imbrex_core::layer::{MAP_PAGE_HEADER, MapCache, TranslationLayer};
 use imbrex_core::media::{Joined, Media};
 use imbrex_core::recording::Recording;
 use imbrex_core::samples::{ample_space, sampled};
@@ -16,11 +16,16 @@ use imbrex_core::space::{Home, Realms, Space, Zones};
 use imbrex_core::tracks::Tracks;
 use imbrex_engine::journal::Coding;
 use imbrex_engine::rules::Rules;
-use imbrex_engine::{JournalLength, JournalTooShort, Setup, StackSetup};
+use imbrex_engine::{JournalLength, JournalTooShort, MapHome, Setup, StackSetup};
 use imbrex_layers::{self as layers, ConfigError, Field};
 
 /// Blocks that a journal has at most beyond what it needs: few, so that it wraps and is checkpointed all the time.
 const MOST_SPARE: u64 = 48;
+/// Entries of a page of a map: few, so that there are several, or so many that a page can be torn.
+const PAGE_ENTRIES: [u32; 5] = [3, 4, 6, 8, 100];
+/// Bytes of an entry.
+const ENTRY_BYTES: u32 = 5;
+
 /// Records gathered before a commit starts of its own accord: few, so that one does within most epochs.
 const GATHER: usize = 40;
 
@@ -35,6 +40,8 @@ pub(super) struct Shape {
     space: Space,
     /// Blocks of all copies of the journal, and how many those are.
     journal: u32,
+    /// Blocks of the map's pages behind it.
+    map_blocks: u32,
     copies: u32,
     entry_blocks: usize,
     config: toml::Table,
@@ -74,6 +81,8 @@ struct Site {
     below: Below,
     space: Space,
     journal: u32,
+    /// Blocks behind them for pages of the layer's map.
+    map_blocks: u32,
 }
 
 impl Shape {
@@ -91,7 +100,10 @@ impl Shape {
         let copies = dice.between(1, 2) as u32;
         let spare = if dice.one_in(2) { 0 } else { dice.between(1, MOST_SPARE) as u32 };
         let config = configuration(candidate, dice)?;
-        let wants_sequential = candidate.recording == Recording::Zoned && dice.one_in(2);
+        let map_cache = candidate
+            .map_pages
+            .map(|pages| MapCache { page_bytes: MAP_PAGE_HEADER + dice.pick(&PAGE_ENTRIES) * ENTRY_BYTES, pages });
+        let wants_sequential = candidate.recording == Recording::Zoned && dice.one_in(2) && map_cache.is_none();
         let mut found = None;
         // As large a journal as the layer needs is only known when the layer is: until then the same drive is made
         // again, with room for a longer one.
@@ -102,19 +114,32 @@ impl Shape {
             let (layer, site) = match sequential.and_then(|site| Some((make(&site).ok()?, site))) {
                 Some(made) => made,
                 None => {
-                    let site = Site::new(candidate.recording, journal * copies, needs, rules, &mut same)?;
-                    (make(&site)?, site)
+                    let draw = |map_blocks, dice: &mut Dice| {
+                        let site = Site::new(candidate.recording, (journal * copies, map_blocks), needs, rules, dice)?;
+                        let site = Site { space: Space { map_cache, ..site.space }, ..site };
+                        Ok::<_, ShapeError>((make(&site)?, site))
+                    };
+                    let before = same.clone();
+                    let (layer, site) = draw(0, &mut same)?;
+                    match layer.cached_map().map(|map| MapHome::blocks(map.count()) as u32) {
+                        None => (layer, site),
+                        // The same drive again, with room for the pages.
+                        Some(blocks) => {
+                            same = before;
+                            draw(blocks, &mut same)?
+                        }
+                    }
                 }
             };
             found = Some((site, same));
             Ok::<_, ShapeError>(layer)
         });
         needed?;
-        let Some((Site { below, space, journal }, after)) = found else { unreachable!("a layer was made") };
+        let Some((Site { below, space, journal, map_blocks }, after)) = found else { unreachable!("a layer was made") };
         *dice = after;
         let entry_blocks = dice.between(1, 4) as usize;
         let (name, build) = (candidate.name.clone(), Arc::clone(&candidate.build));
-        Ok(Self { below, space, journal, copies, entry_blocks, config, name, build, rules })
+        Ok(Self { below, space, journal, map_blocks, copies, entry_blocks, config, name, build, rules })
     }
 
     /// Makes the layer once, to see whether it can be made.
@@ -150,7 +175,10 @@ impl Shape {
             }),
             media,
             journal: self.journal(),
-            map_home: None,
+            map_home: self.space.map_cache.map(|MapCache { pages, .. }| MapHome {
+                at: Extent::new(Pba::disk(self.journal.into()), self.map_blocks),
+                pages,
+            }),
             block_bytes: BLOCK,
             identity: 0x1b12e5,
             gather: GATHER,
@@ -159,6 +187,11 @@ impl Shape {
             rules: self.rules,
             audit: true,
         }
+    }
+
+    /// Whether only some pages of the layer's map are in memory.
+    pub fn has_map_pages(&self) -> bool {
+        self.space.map_cache.is_some()
     }
 
     fn journal(&self) -> Vec<Extent<Pba>> {
@@ -210,39 +243,49 @@ fn in_words(space: &Space) -> String {
         format!("{count} realms of {conventional_zones} or {sequential_zones} zones of {zone_blocks} blocks")
     });
     let home = space.home.map(|home| format!("a disk of {} blocks behind", home.blocks));
+    let map =
+        space.map_cache.map(|map| format!("{} pages of {} bytes of the map in memory", map.pages, map.page_bytes));
     let buffer = (space.buffer_blocks > 0).then(|| format!("a buffer of {} blocks", space.buffer_blocks));
-    let all = [Some(conventional), zones, bands, tracks, realms, home, buffer];
+    let all = [Some(conventional), zones, bands, tracks, realms, home, buffer, map];
     all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// A sample for each field that runs vary, together such that the layer survives power loss.
+/// A sample for each field that runs vary, together such that the layer survives power loss, and can do with a part of
+/// its map in memory if that is asked for.
 ///
 /// # Errors
 /// A sample that the layer does not take.
 pub fn configuration(candidate: &Candidate, dice: &mut Dice) -> Result<toml::Table, ConfigError> {
     let space = ample_space();
-    let survives =
-        |config: &toml::Table| (candidate.build)(&space, config).map(|layer| layer.facts().loses_flushed.is_none());
+    let page_bytes = MAP_PAGE_HEADER + PAGE_ENTRIES[PAGE_ENTRIES.len() - 1] * ENTRY_BYTES;
+    let map_cache = candidate.map_pages.map(|pages| MapCache { page_bytes, pages });
+    let divided = Space { map_cache, ..space.clone() };
+    let survives = |config: &toml::Table| {
+        let layer = (candidate.build)(&space, config)?;
+        Ok(layer.facts().loses_flushed.is_none() && (candidate.build)(&divided, config).is_ok())
+    };
     let choose = |field: &'static Field| (!field.samples.is_empty()).then(|| *dice.pick(field.samples));
     sampled(&candidate.name, candidate.fields, choose, survives)
 }
 
 impl Site {
-    /// A random drive, or a stack of two, of which the first `journal` blocks are the journal's.
+    /// A random drive, or a stack of two, of which the first `journal` blocks are the journal's, and the next `map_blocks`
+    /// those of a map's pages.
     fn new(
         recording: Recording,
-        journal: u32,
+        (journal, map_blocks): (u32, u32),
         needs: SpaceNeeds,
         rules: Rules,
         dice: &mut Dice,
     ) -> Result<Self, ShapeError> {
-        let (below, whole) = match RandomDrive::new(recording, &SpaceNeeds { reserved: journal, ..needs }, dice) {
+        let taken = journal + map_blocks;
+        let (below, whole) = match RandomDrive::new(recording, &SpaceNeeds { reserved: taken, ..needs }, dice) {
             Some(drive) => on_drive(&drive)?,
             None => stacked(journal, needs.buffer, rules, dice)?,
         };
-        let conventional_blocks = whole.conventional_blocks - u64::from(journal);
-        let space = Space { conventional: Pba::disk(journal.into()), conventional_blocks, ..whole };
-        Ok(Self { below, space, journal })
+        let conventional_blocks = whole.conventional_blocks - u64::from(taken);
+        let space = Space { conventional: Pba::disk(taken.into()), conventional_blocks, ..whole };
+        Ok(Self { below, space, journal, map_blocks })
     }
 
     /// A drive without conventional zones, whose first zones hold copies of a journal with room for `journal` blocks
@@ -254,7 +297,7 @@ impl Site {
             let taken = journal / zones.zone_blocks;
             Zones { first: zones.unit(taken), count: zones.count - taken, ..zones }
         });
-        Ok(Self { below, space: Space { zones, ..whole }, journal })
+        Ok(Self { below, space: Space { zones, ..whole }, journal, map_blocks: 0 })
     }
 }
 

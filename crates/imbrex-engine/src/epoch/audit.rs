@@ -42,5 +42,10 @@ fn checkpoint(layer: &dyn TranslationLayer) -> Vec<Op> {
     while let Some(from) = next {
         next = layer.checkpoint(from, &mut plan);
     }
-    plan.ops().to_vec()
+    // Beside pages, what is counted is recorded when a commit begins, and which copies count a page says.
+    let is_settled = |op: &&Op| {
+        let waits = matches!(op, Op::Record { record: Record::Note { .. } | Record::Copy { .. }, .. });
+        !waits || layer.cached_map().is_none()
+    };
+    plan.ops().iter().filter(is_settled).copied().collect()
 }

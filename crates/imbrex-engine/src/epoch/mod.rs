@@ -5,7 +5,9 @@
 //! own and ends when an operation fails (rule 10).
 
 mod audit;
+mod checkpoint;
 mod numbering;
+mod paging;
 
 use std::collections::BTreeSet;
 
@@ -16,24 +18,19 @@ use super::core::{Core, Purpose};
 use super::execution::{EndsEpoch, Execution};
 use super::fatal::Fatal;
 use super::items::{Flush, Item, What};
-use super::journal::entry_blocks;
+use super::pages::Pager;
 use super::recover::NewEpoch;
 use super::requests::{Part, Requests};
-use super::ring::{Checkpoint, Due};
 use super::rules::Rule;
 use super::{IoResult, Setup};
 use audit::Audit;
+pub(super) use checkpoint::longest_checkpoint_part;
 use imbrex_core::block::{Extent, Pba};
 use imbrex_core::layer::{Freed, TranslationLayer, Violation};
-use imbrex_core::plan::{Op, Plan, Record};
+use imbrex_core::plan::Plan;
 
 /// Operations of plans that may be under way before no more are planned.
 pub(super) const OPERATIONS_LIMIT: usize = 1024;
-
-/// Records of a checkpoint that are in memory at a time, but for those of a region.
-pub(super) fn longest_checkpoint_part(setup: &Setup) -> usize {
-    setup.gather * setup.entry_blocks
-}
 
 /// A plan as the layer made it.
 struct Made {
@@ -99,6 +96,8 @@ pub(super) struct Epoch {
     phase: Phase,
     execution: Execution,
     commits: Commits,
+    /// The cache of the map's pages, if it is not in memory as a whole.
+    pager: Option<Pager>,
     /// Whether the layer waits for space to come back.
     awaits_space: bool,
     /// What the layer did that no layer may do.
@@ -113,14 +112,15 @@ pub(super) struct Epoch {
 impl Epoch {
     /// Begins an epoch.
     pub fn begin(core: &mut Core, new: NewEpoch) -> Self {
-        let NewEpoch { layer, records, lost, plan, ring } = new;
+        let NewEpoch { layer, records, lost, awaited, plan, ring, .. } = new;
         let mut epoch = Self {
             execution: Execution::new(&core.facts, core.setup.block_bytes),
             commits: Commits::new(&core.setup, ring, core.facts.journal.redo_blocks),
+            pager: core.setup.map_home.map(|home| Pager::new(home, awaited)),
+            breach: Self::refuse_pages(&core.setup, layer.as_ref()),
             layer,
             phase: Phase::Starting,
             awaits_space: false,
-            breach: None,
             scratch: Plan::new(),
             kept_back: None,
             audit: Audit::new(core.setup.audit, records),
@@ -210,7 +210,10 @@ impl Epoch {
         match purpose {
             Purpose::Commit => self.commit_result(core, &result),
             Purpose::Operation(number) if !self.is_ending() => self.operation_result(core, number, result),
-            Purpose::Operation(_) | Purpose::Recovery(_) => {}
+            Purpose::PageRead(_) | Purpose::PageWrite(_) if !self.is_ending() => {
+                self.page_result(core, purpose, &result);
+            }
+            Purpose::Operation(_) | Purpose::PageRead(_) | Purpose::PageWrite(_) | Purpose::Recovery(_) => {}
         }
     }
 
@@ -258,16 +261,21 @@ impl Epoch {
         if let Some(why) = self.breach.take() {
             return Err(why);
         }
+        self.bring_awaited(core);
         if !self.commits.is_under_way() && self.wants_commit(core.setup.gather) {
-            self.begin_commit(&core.setup);
+            self.begin_commit(core);
         }
         self.commits.leave_moves(core, &mut self.execution);
         let ended = self.commits.write(core, &self.execution, !self.has_begun())?;
         let has_ended = ended.is_some();
         ended.into_iter().for_each(|items| self.committed(core, items));
         if self.commits.want_more() {
-            let (records, completes) = self.checkpoint_some(longest_checkpoint_part(&core.setup));
-            self.commits.write_more(core, &records, completes)?;
+            // A page that has been written since the drive was flushed is not durable: the next commit flushes it.
+            let has_no_pages = self.pager.is_none();
+            let (records, completes) =
+                self.checkpoint_some(&core.setup, longest_checkpoint_part(&core.setup), has_no_pages);
+            let is_open = completes.is_none() && self.has_regions_left();
+            self.commits.write_more(core, &records, completes, is_open)?;
         }
         Ok(has_ended)
     }
@@ -278,69 +286,16 @@ impl Epoch {
     }
 
     fn wants_commit(&self, gather: usize) -> bool {
-        !self.has_begun() || self.commits.are_due(gather) || (self.awaits_space && !self.commits.items().is_empty())
-    }
-
-    fn begin_commit(&mut self, setup: &Setup) {
-        // A checkpoint covers what was planned, so it cannot come before a redo plan that waits.
-        let due = if self.commits.items().have_redo() { Due::Nothing } else { self.commits.ring().due() };
-        let completes = self.add_checkpoint(setup, due);
-        self.commits.begin(setup, completes, self.execution.operations());
-        if due == Due::Rest && completes.is_none() {
-            self.commits.leave_open();
-        }
-    }
-
-    /// Adds regions of a checkpoint when the ring fills up or a checkpoint was asked for. Where the checkpoint began, if
-    /// this was its last region.
-    fn add_checkpoint(&mut self, setup: &Setup, due: Due) -> Option<u64> {
-        let most = longest_checkpoint_part(setup);
-        let goal = match due {
-            Due::Nothing => return None,
-            Due::Part => 2 * self.commits.items().records(),
-            Due::Share if self.commits.ring().has_room(entry_blocks(2 * most, 0, setup.block_bytes) as u64) => most,
-            // What is usual.
-            Due::Share => 4 * setup.gather,
-            Due::Rest => most,
-        };
-        let (records, completes) = self.checkpoint_some(goal);
-        if !records.is_empty() {
-            self.queue(What::Region(records));
-        }
-        completes
-    }
-
-    /// Goes on with a checkpoint for a little more than `goal` records. Where it began, if the last one is among them.
-    fn checkpoint_some(&mut self, goal: usize) -> (Vec<Record>, Option<u64>) {
-        let Checkpoint { start, mut region } = self.commits.ring_mut().resume_checkpoint();
-        let mut checkpoint = Vec::new();
-        loop {
-            let (records, next) = self.checkpoint(region);
-            records.iter().for_each(|record| self.audit.remember(*record));
-            checkpoint.extend(records);
-            let Some(next) = next else {
-                self.commits.ring_mut().checkpoint_planned();
-                return (checkpoint, Some(start));
-            };
-            if checkpoint.len() > goal {
-                self.commits.ring_mut().keep_checkpoint(Checkpoint { start, region: next });
-                return (checkpoint, None);
-            }
-            region = next;
-        }
-    }
-
-    /// The records of a region of the layer's map, and the next region.
-    fn checkpoint(&self, region: u64) -> (Vec<Record>, Option<u64>) {
-        let mut plan = Plan::new();
-        let next = self.layer.checkpoint(region, &mut plan);
-        let record = |op: &Op| if let Op::Record { record, .. } = op { Some(*record) } else { None };
-        (plan.ops().iter().filter_map(record).collect(), next)
+        !self.has_begun()
+            || (self.commits.are_due(gather) && !self.waits_for_pages())
+            || (self.awaits_space && !self.commits.items().is_empty())
+            || self.pages_want_commit()
     }
 
     /// A commit is durable: lets happen what waited for it.
     fn committed(&mut self, core: &mut Core, items: Vec<Item>) {
         self.phase = self.phase.begun();
+        self.pager.iter_mut().for_each(Pager::commit_ended);
         items.into_iter().for_each(|item| self.take_effect(core, item.what));
         // Space may have come back or may be coming: the layer knows, and is asked again.
         self.awaits_space = false;
@@ -352,6 +307,7 @@ impl Epoch {
             What::Redo(redo) => self.execution.release(core, &redo.moves),
             What::Reset(unit) => self.execution.add_reset(core, unit),
             What::Free(space) => self.space_freed(space),
+            What::Page(copy) => self.write_page(core, &copy),
             What::Flush(Flush { id, acknowledged }) => {
                 core.losses.settle(acknowledged);
                 core.reply(id, Ok(Bytes::new()));

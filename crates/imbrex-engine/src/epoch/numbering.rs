@@ -4,6 +4,7 @@ use super::{Epoch, Made, Serves};
 use crate::core::Core;
 use crate::items::{Item, Redo, What};
 use crate::operations::Move;
+use crate::pages;
 use crate::rules::Rule;
 use imbrex_core::layer::TranslationLayer;
 use imbrex_core::plan::{Op, Plan, Record};
@@ -36,6 +37,7 @@ impl Epoch {
     ) -> T {
         let mut plan = std::mem::take(&mut self.scratch);
         let made = make(self.layer.as_mut(), &mut plan);
+        self.take_touched();
         self.enqueue(core, Made { plan, serves });
         made
     }
@@ -118,6 +120,9 @@ impl Epoch {
             self.break_off(format!("the layer recorded a place in RAM: {record:?}"));
         }
         self.audit.remember(record);
+        if pages::waits_for_pages(&record) {
+            self.commits.ring_mut().record_planned();
+        }
         if redo && core.setup.rules.keeps(Rule::RedoFirst) {
             plan.first_record.get_or_insert(self.spot());
             plan.records.push(record);

@@ -9,6 +9,7 @@ use crate::chain::{Chain, MOST_SEGMENTS};
 use crate::copies::Lacking;
 use crate::core::Core;
 use crate::fatal::Fatal;
+use crate::pages::most_late;
 use crate::reading::fold;
 use crate::ring::{Ring, Slots};
 use crate::{IoResult, Setup};
@@ -23,8 +24,9 @@ use imbrex_core::plan::{Op, Place, Plan, Record};
 pub(super) fn build(core: &mut Core, mut found: Found) -> Result<Next, Fatal> {
     let Found { journal: Journal { folded: Folded { layer, .. }, .. }, unreadable, units } = &mut found;
     // A layer without records reads a block from its one place, and there the drive has to say that it cannot be read.
-    if unreadable.is_empty() || layer.facts().journal.records == 0 {
-        return begin(core, found, Vec::new()).map(Next::Epoch);
+    // One with pages of its map at home says what lies there when they have been brought.
+    if unreadable.is_empty() || layer.facts().journal.records == 0 || layer.cached_map().is_some() {
+        return begin(core, found, Vec::new()).map(Next::epoch);
     }
     layer.recovered(units, &mut Plan::new())?;
     let lost = lost_blocks(layer.as_ref(), unreadable);
@@ -60,19 +62,28 @@ impl Stage for FoldAgain {
         if core.setup.audit {
             folded.records.extend(&lost);
         }
-        begin(core, Found { journal: Journal { chain, folded, lacking }, unreadable, units }, lost).map(Next::Epoch)
+        begin(core, Found { journal: Journal { chain, folded, lacking }, unreadable, units }, lost).map(Next::epoch)
     }
 }
 
 /// A new epoch of a layer into which all records are folded.
 fn begin(core: &mut Core, found: Found, lost: Vec<Record>) -> Result<NewEpoch, Fatal> {
     let Found { journal: Journal { chain, folded, lacking }, mut unreadable, units } = found;
-    let Folded { mut layer, records, .. } = folded;
+    let Folded { mut layer, records, late, .. } = folded;
+    // Before the layer gives anything up: what was written of these pages need not be whole.
+    let mut awaited = BTreeSet::new();
+    if let Some(map) = layer.cached_map() {
+        map.awaited(&mut |page| {
+            awaited.insert(page);
+        });
+    }
     let mut plan = Plan::new();
     layer.recovered(&units, &mut plan)?;
     if let Some(blocks) = core.step_bound {
         layer.bound_step(blocks);
     }
+    let has_pages = layer.cached_map().is_some();
+    let to_lose = if has_pages { unreadable.clone() } else { BTreeSet::new() };
     if core.facts.journal.records > 0 {
         core.blank.append(&mut unreadable);
     }
@@ -81,10 +92,13 @@ fn begin(core: &mut Core, found: Found, lost: Vec<Record>) -> Result<NewEpoch, F
     let slots = Slots::new(&core.setup.journal, media);
     let is_thin = slots.are_sequential() && !lacking.is_empty();
     let mut ring = Ring::new(slots, reserve, &chain, media, &units);
+    if let Some(home) = &core.setup.map_home {
+        ring.bound_records(most_late(home, core.setup.gather), late);
+    }
     if is_thin || chain.segments.len() > MOST_SEGMENTS {
         ring.ask_for_whole_checkpoint();
     }
-    Ok(NewEpoch { layer, records, lost, plan, ring })
+    Ok(NewEpoch { layer, records, lost, awaited, unreadable: to_lose, plan, ring })
 }
 
 /// The logical blocks that lie at unreadable places, as records. Asks the layer where everything is, which is slow and

@@ -10,6 +10,7 @@ use crate::chain::{Chain, damaged};
 use crate::copies::Lacking;
 use crate::fatal::Fatal;
 use crate::journal::Block;
+use crate::pages::waits_for_pages;
 use crate::reading::fold;
 use crate::ring::Slots;
 use crate::rules::Rule;
@@ -27,6 +28,8 @@ pub(super) struct Folded {
     pub images: BTreeMap<Pba, Bytes>,
     /// How many entries there are.
     pub entries: u64,
+    /// Records that change pages of the map, if it has any.
+    pub late: u64,
 }
 
 /// Folds the entries of a chain.
@@ -42,7 +45,7 @@ pub(super) struct Folding {
 impl Folded {
     /// What a journal gives that holds nothing.
     pub fn nothing(setup: &Setup) -> Self {
-        Self { layer: (setup.make)(), records: Vec::new(), images: BTreeMap::new(), entries: 0 }
+        Self { layer: (setup.make)(), records: Vec::new(), images: BTreeMap::new(), entries: 0, late: 0 }
     }
 }
 
@@ -77,9 +80,11 @@ impl Folding {
     /// Takes the next block.
     fn add(&mut self, setup: &Setup, block: Block) -> Result<(), Fatal> {
         let Some((header, entry)) = self.assembly.add(block)? else { return Ok(()) };
-        let Folded { layer, records, images, entries } = &mut self.so_far;
+        let Folded { layer, records, images, entries, late } = &mut self.so_far;
         let mut folded = Ok(());
+        layer.cached_map_mut().into_iter().for_each(|map| map.fold_at(header.start));
         let take = |record: Record| {
+            *late += u64::from(waits_for_pages(&record));
             if folded.is_ok() {
                 folded = fold(layer.as_mut(), &record);
             }

@@ -44,6 +44,10 @@ pub struct NewEpoch {
     pub records: Vec<Record>,
     /// Records that are not in the journal yet: what has been found to be lost.
     pub lost: Vec<Record>,
+    /// Pages of the map that records wait for.
+    pub awaited: BTreeSet<u64>,
+    /// Places that cannot be read and may hold blocks, if it takes pages of the map to find out which.
+    pub unreadable: BTreeSet<Pba>,
     /// What the layer plans first.
     pub plan: Plan,
     pub ring: Ring,

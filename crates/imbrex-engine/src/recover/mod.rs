@@ -94,7 +94,7 @@ impl Recovery {
         }
         let (stage, epoch) = match next {
             Next::Stage(stage) | Next::Retry(stage, _) => (Some(stage), None),
-            Next::Epoch(epoch) => (None, Some(epoch)),
+            Next::Epoch(epoch) => (None, Some(*epoch)),
         };
         self.stage = stage;
         Ok(epoch)

@@ -58,12 +58,16 @@ pub(super) enum Next {
     /// The drive has failed to do what is said here, which is tried again from this stage on.
     Retry(Box<dyn Stage>, &'static str),
     /// Recovery is over.
-    Epoch(NewEpoch),
+    Epoch(Box<NewEpoch>),
 }
 
 impl Next {
     pub fn stage(stage: impl Stage + 'static) -> Self {
         Self::Stage(Box::new(stage))
+    }
+
+    pub fn epoch(epoch: NewEpoch) -> Self {
+        Self::Epoch(Box::new(epoch))
     }
 
     pub fn retry(stage: impl Stage + 'static, failed_to: &'static str) -> Self {

@@ -50,11 +50,13 @@ impl Run {
             // Elsewhere zeros are content like any other.
             78..80 if free && self.performer.top().layer().is_some_and(|layer| layer.facts().trims_to_zeros) => {
                 let at = self.trimmed(at);
+                self.zeros_begin(at);
                 self.model.zeros_begin(at, id + 1);
                 (Asked::Write(at, id + 1), Request::Zero(at))
             }
             75..80 if free => {
                 let at = self.trimmed(at);
+                self.zeros_begin(at);
                 self.model.trim_begins(at);
                 (Asked::Trim(at), Request::Trim(at))
             }
@@ -74,6 +76,15 @@ impl Run {
         self.clients.asks(client);
         self.asked.insert(id, asked);
         self.performer.submit(client, id, request);
+    }
+
+    /// A read that is under way may give the zeros that a later request leaves, whatever is written before it is answered.
+    fn zeros_begin(&mut self, at: Extent<Lba>) {
+        for asked in self.asked.values_mut() {
+            if let Asked::Read(expected, _) = asked {
+                expected.iter_mut().for_each(|block| block.may_become_zeros(at));
+            }
+        }
     }
 
     /// Who asks next.

@@ -1,0 +1,337 @@
+//! The pages of a map that is not in memory as a whole: which are cached, which are being read, and which go home.
+//!
+//! The journal is a write-ahead log for them. A page is copied when a commit begins, and the copy is written home when
+//! the commit is durable: all that is in it is in the journal then (rule 11). It goes to the one of its two blocks that
+//! does not hold its newest durable version, so that a torn write harms nothing, and is not written again before that
+//! one is durable. A checkpoint is complete when no page is changed that was changed before it began (rule 12).
+
+mod home;
+mod loads;
+mod turn;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use bytes::Bytes;
+
+use super::IoKind;
+use super::core::{Core, Purpose};
+use super::rules::{Rule, Rules};
+use super::setup::MapHome;
+pub use home::{Newest, PageHeader, decode_page, encode_page, is_torn_page, newest_page};
+use imbrex_core::block::{Address, Extent, Pba};
+use imbrex_core::layer::{CachedMap, Touch};
+use imbrex_core::plan::Record;
+use loads::Load;
+use turn::Turn;
+
+/// The most pages that a commit sends home.
+pub(super) const BATCH: usize = 1024;
+/// Pages that one may send home whatever else it has.
+const FEW: usize = 64;
+
+/// Records of the map that may lie behind the journal's tail: recovery keeps them until their pages come. As many for a
+/// page of the cache, but at least so many for each that a commit gathers, and whatever that is at most.
+const LATE_PER_PAGE: u64 = 8;
+const LATE_PER_GATHERED: u64 = 16;
+const MOST_LATE: u64 = 1 << 19;
+
+/// How many records of the map may lie behind the journal's tail.
+pub(super) fn most_late(home: &MapHome, gather: usize) -> u64 {
+    (LATE_PER_PAGE * u64::from(home.pages)).min(MOST_LATE).max(LATE_PER_GATHERED * gather as u64)
+}
+
+/// Whether a record changes pages of a map.
+pub(super) fn waits_for_pages(record: &Record) -> bool {
+    matches!(record, Record::Map { .. } | Record::Copy { .. } | Record::Unmap(_) | Record::Lost(_))
+}
+
+/// A page in memory.
+#[derive(Copy, Clone, Debug, Default)]
+struct Cached {
+    /// Which of its blocks holds its newest version; nothing if none of them matters.
+    newest: Option<usize>,
+    /// The first commit with a change that no copy under way has.
+    since: Option<u64>,
+    /// Whether it has to be written to both of its blocks: one of them need not be whole, and which is not known.
+    twice: bool,
+}
+
+/// A copy of a page on its way home.
+#[derive(Copy, Clone, Debug)]
+struct Copied {
+    /// The first commit with a change that is not at home.
+    since: u64,
+    /// The block that it goes to.
+    block: usize,
+    /// How many commits had begun when it was written; nothing before.
+    written: Option<u64>,
+}
+
+/// A copy of a page that waits for its commit.
+#[derive(Debug)]
+pub(super) struct PageCopy {
+    page: u64,
+    block: usize,
+    content: Vec<u8>,
+}
+
+/// The cache of a map's pages, as far as it is not the layer's.
+pub(super) struct Pager {
+    home: MapHome,
+    cached: HashMap<u64, Cached>,
+    turn: Turn,
+    loads: BTreeMap<u64, Load>,
+    /// Pages that must not leave until they are asked for again.
+    kept: BTreeSet<u64>,
+    /// Changed pages, by the first commit with a change that no copy under way has.
+    changed: BTreeSet<(u64, u64)>,
+    /// Pages of which a copy is under way, or written and not durable.
+    copies: BTreeMap<u64, Copied>,
+    /// Pages that records of the journal wait for.
+    awaited: BTreeSet<u64>,
+    /// Commits that have begun.
+    commits: u64,
+    /// Whether a page is wanted for which there is no room before others are at home.
+    is_short: bool,
+}
+
+impl Pager {
+    /// The cache of a layer that has been folded: empty, with pages that records wait for.
+    pub fn new(home: MapHome, awaited: BTreeSet<u64>) -> Self {
+        Self {
+            home,
+            cached: HashMap::new(),
+            turn: Turn::default(),
+            loads: BTreeMap::new(),
+            kept: BTreeSet::new(),
+            changed: BTreeSet::new(),
+            copies: BTreeMap::new(),
+            awaited,
+            commits: 0,
+            is_short: false,
+        }
+    }
+
+    /// Where one of a page's blocks lies.
+    fn place(&self, page: u64, block: usize) -> Pba {
+        self.home.at.start.plus(2 * page + block as u64)
+    }
+
+    /// The most pages in the cache.
+    pub fn most(&self) -> usize {
+        self.home.pages as usize
+    }
+
+    /// Whether pages may be brought ahead: what comes first keeps less than a quarter of the cache.
+    pub fn has_room_ahead(&self) -> bool {
+        4 * self.kept.len() < self.most() && !self.is_short
+    }
+
+    /// What was asked for is planned or given up: any page may leave.
+    pub fn let_go(&mut self) {
+        self.kept.clear();
+        self.is_short = false;
+    }
+
+    /// Whether these pages are cached. Those that are not are brought, as far as there is room; all of them stay until
+    /// they are let go.
+    pub fn bring(&mut self, core: &mut Core, map: &mut dyn CachedMap, pages: &[u64]) -> bool {
+        let most = self.most();
+        let more = pages.iter().filter(|page| !self.kept.contains(page)).count();
+        // What is asked for first is at most what the cache has room for.
+        if !self.kept.is_empty() && self.kept.len() + more > most {
+            return false;
+        }
+        self.kept.extend(pages);
+        let mut are_here = true;
+        for &page in pages {
+            if self.cached.contains_key(&page) {
+                self.turn.used(page);
+            } else if self.loads.contains_key(&page) || !self.make_room(map) {
+                are_here = false;
+            } else if map.is_blank(page) {
+                self.put(map, page, None, 0);
+            } else {
+                self.load(core, page);
+                are_here = false;
+            }
+        }
+        are_here
+    }
+
+    /// Makes room for a page.
+    fn make_room(&mut self, map: &mut dyn CachedMap) -> bool {
+        while self.cached.len() + self.loads.len() >= self.most() {
+            let clean = self.cached.len() - self.changed.len().min(self.cached.len());
+            let (cached, copies, kept) = (&self.cached, &self.copies, &self.kept);
+            let may_leave = |page: u64| {
+                let is_clean = cached.get(&page).is_some_and(|page| page.since.is_none());
+                is_clean && !copies.contains_key(&page) && !kept.contains(&page)
+            };
+            let Some(page) = (clean > 0).then(|| self.turn.next(may_leave)).flatten() else {
+                self.is_short = true;
+                return false;
+            };
+            map.evict(page);
+            self.cached.remove(&page);
+        }
+        true
+    }
+
+    /// A page is in the cache from now on.
+    fn add(&mut self, page: u64, newest: Option<usize>) {
+        self.cached.insert(page, Cached { newest, ..Cached::default() });
+        self.turn.add(page);
+    }
+
+    /// Puts a page into the layer's cache.
+    fn put(&mut self, map: &mut dyn CachedMap, page: u64, newest: Option<Newest<'_>>, epoch: u32) {
+        let home =
+            newest.map(|newest| imbrex_core::layer::HomePage { is_of_epoch: newest.epoch == epoch, ..newest.page });
+        let differs = map.put(page, home);
+        self.add(page, newest.map(|newest| newest.block));
+        if self.awaited.remove(&page) && differs {
+            self.change(page, 0);
+        }
+    }
+
+    /// A page has been changed, first by what the commit `since` has.
+    fn change(&mut self, page: u64, since: u64) {
+        if self.cached.get(&page).is_none_or(|cached| cached.since.is_none()) {
+            self.change_since(page, since);
+        }
+    }
+
+    /// A page counts as changed since the commit `since`, whenever it was.
+    fn change_since(&mut self, page: u64, since: u64) {
+        let cached = self.cached.entry(page).or_default();
+        if let Some(before) = cached.since.replace(since) {
+            self.changed.remove(&(before, page));
+        }
+        self.changed.insert((since, page));
+    }
+
+    /// Takes over what a plan did to pages.
+    pub fn touched(&mut self, map: &mut dyn CachedMap) {
+        let next = self.commits + 1;
+        map.touched(&mut |page, touch| {
+            if !self.cached.contains_key(&page) {
+                self.begun(page);
+            }
+            if touch != Touch::Read {
+                self.change(page, next);
+            }
+        });
+    }
+
+    /// A page was begun from nothing: what lies at home is of no use, and what waits for it.
+    fn begun(&mut self, page: u64) {
+        self.loads.remove(&page);
+        self.add(page, None);
+        if self.awaited.remove(&page) {
+            self.cached.entry(page).or_default().twice = true;
+            self.change(page, 0);
+        }
+    }
+
+    /// A commit begins that has all that was planned. Its number.
+    pub fn commit_begins(&mut self) -> u64 {
+        self.commits += 1;
+        self.commits
+    }
+
+    /// Whether a page that was changed before the commit `number` is not at home.
+    pub fn any_before(&self, number: u64) -> bool {
+        let is_away = |copied: &Copied| copied.written.is_none() && copied.since < number;
+        !self.awaited.is_empty()
+            || self.changed.first().is_some_and(|(since, _)| *since < number)
+            || self.copies.values().any(is_away)
+    }
+
+    /// Brings pages that records wait for: a checkpoint cannot be completed without them.
+    pub fn bring_awaited(&mut self, core: &mut Core, map: &mut dyn CachedMap) {
+        let waiting: Vec<u64> = self.awaited.iter().copied().take(loads::AHEAD).collect();
+        for page in waiting {
+            if self.loads.len() < loads::AHEAD && !self.loads.contains_key(&page) && self.make_room(map) {
+                self.load(core, page);
+            }
+        }
+    }
+
+    /// Whether a copy of any changed page may be made: of the others one is under way.
+    fn may_copy(&self) -> bool {
+        self.changed.iter().any(|(_, page)| !self.copies.contains_key(page))
+    }
+
+    /// Whether a commit is needed for room in the cache.
+    pub fn wants_commit(&self) -> bool {
+        self.is_short && (self.may_copy() || self.copies.values().any(|copied| copied.written.is_some()))
+    }
+
+    /// Whether a commit would bring a checkpoint on that began with the commit `number`.
+    pub fn can_go_on(&self, number: u64) -> bool {
+        let may_copy = |(since, page): &(u64, u64)| *since < number && !self.copies.contains_key(page);
+        self.changed.iter().take_while(|(since, _)| *since < number).any(may_copy) || !self.any_before(number)
+    }
+
+    /// Copies pages that go home with the commit that begins: those changed before the commit `number`, if a checkpoint
+    /// waits for them, and the oldest ones as long as more than half of the cache are changed, or a page finds no room.
+    /// They are not many more than the `records` that the commit has, so that it does not take much longer for them.
+    pub fn copy(&mut self, map: &dyn CachedMap, rules: Rules, number: Option<u64>, records: usize) -> Vec<PageCopy> {
+        let away = self.changed.len() + self.copies.len();
+        let most = if self.is_short { BATCH } else { (2 * records).clamp(FEW, BATCH) };
+        let over = if self.is_short { BATCH } else { away.saturating_sub(self.most() / 2) };
+        let mut chosen = Vec::new();
+        for &(since, page) in &self.changed {
+            let is_old = number.is_some_and(|number| since < number);
+            if chosen.len() >= most || (!is_old && chosen.len() >= over) {
+                break;
+            }
+            if !self.copies.contains_key(&page) {
+                chosen.push((since, page));
+            }
+        }
+        chosen.into_iter().map(|(since, page)| self.copy_one(map, rules, since, page)).collect()
+    }
+
+    fn copy_one(&mut self, map: &dyn CachedMap, rules: Rules, since: u64, page: u64) -> PageCopy {
+        self.changed.remove(&(since, page));
+        let cached = self.cached.entry(page).or_default();
+        cached.since = None;
+        let other = |newest: usize| if rules.keeps(Rule::OtherBlock) { 1 - newest } else { newest };
+        let block = cached.newest.map_or(0, other);
+        self.copies.insert(page, Copied { since, block, written: None });
+        let mut content = Vec::new();
+        map.content(page, &mut content);
+        PageCopy { page, block, content }
+    }
+
+    /// Writes a copy home whose commit is durable: all before the journal's block `version` is.
+    pub fn write(&self, core: &mut Core, copy: &PageCopy, version: u64, epoch: u32) {
+        let header = PageHeader { identity: core.setup.identity, page: copy.page, version, epoch };
+        let content: Bytes = encode_page(header, &copy.content, core.setup.block_bytes);
+        let write = IoKind::Write(Extent::new(self.place(copy.page, copy.block), 1), content);
+        core.issue(Purpose::PageWrite(copy.page), write);
+    }
+
+    /// A copy has been written.
+    pub fn written(&mut self, page: u64) {
+        if let Some(copied) = self.copies.get_mut(&page) {
+            copied.written = Some(self.commits);
+        }
+    }
+
+    /// The last commit that has begun is durable, and what had been written before it began.
+    pub fn commit_ended(&mut self) {
+        let (commits, cached, mut again) = (self.commits, &mut self.cached, Vec::new());
+        self.copies.retain(|page, copied| {
+            let ends = copied.written.is_some_and(|written| written < commits);
+            if ends && let Some(cached) = cached.get_mut(page) {
+                cached.newest = Some(copied.block);
+                again.extend(std::mem::take(&mut cached.twice).then_some(*page));
+            }
+            !ends
+        });
+        again.into_iter().for_each(|page| self.change_since(page, 0));
+    }
+}
