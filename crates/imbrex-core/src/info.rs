@@ -70,10 +70,16 @@ impl LayerInfo {
     /// [`TranslationLayer::apply`] and then the drive's report through [`TranslationLayer::recovered`].
     ///
     /// # Errors
-    /// [`ConfigError`] names the field or the missing space.
+    /// [`ConfigError`] names the field or the missing space, or says that the layer has its whole map in memory where
+    /// that is not wanted.
     pub fn build(&self, space: &Space, config: &toml::Table) -> Result<Box<dyn TranslationLayer>, ConfigError> {
         let config = self.settled(config)?;
-        (self.make)(space, &config)
+        let layer = (self.make)(space, &config)?;
+        if space.map_cache.is_some() && layer.cached_map().is_none() {
+            let reason = "it has its whole map in memory; leave out --map-memory".to_owned();
+            return Err(ConfigError::Field { layer: self.name, reason });
+        }
+        Ok(layer)
     }
 
     /// What a configuration sets, field by field: a preset is what it stands for, and what is set beside it goes before.

@@ -6,7 +6,10 @@
 //! every block written, so the map has to agree before it is believed. Both directions take five bytes for each block
 //! that was not written in order, and next to nothing for those that were.
 
+mod cached;
+
 use super::paged_map::{NONE, PagedMap};
+pub use cached::Entries;
 use imbrex_core::block::{Extent, Lba, unit_and_offset};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
@@ -187,9 +190,13 @@ impl FullMap {
         }
     }
 
-    /// Nothing was written to a unit behind its first `kept` places.
+    /// Nothing was written to a unit behind its first `kept` places. Where only some pages are in memory, what is there
+    /// stays: it is not believed.
     pub fn forget_writes(&mut self, unit: u32, kept: u32) {
-        debug_assert!(self.live(unit) <= kept);
+        debug_assert!(self.live(unit) <= kept || self.is_cached());
+        if self.is_cached() {
+            return;
+        }
         self.holders.set_run(self.place(unit, kept), self.unit_blocks - kept, NONE);
     }
 

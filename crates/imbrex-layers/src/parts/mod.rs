@@ -15,6 +15,7 @@ pub mod lines;
 pub mod lost;
 pub mod map_runs;
 pub mod needed_blocks;
+pub mod page_table;
 pub mod paged_map;
 pub mod recency;
 pub mod replacement;

@@ -9,17 +9,14 @@ mod runs;
 
 use runs::Runs;
 
+pub use super::page_table::{ENTRY, NONE};
+use super::page_table::{Layout, PageTable};
 use imbrex_core::memory::Memory;
 
 /// Entries of a page: 1280 bytes of array.
 const PAGE: usize = 256;
-/// Bytes of an entry.
-pub const ENTRY: usize = 5;
 /// Bytes of a page: an entry is read as eight bytes, the last one too.
 const BYTES: usize = PAGE * ENTRY + size_of::<u64>() - ENTRY;
-
-/// What is not set; all values are below it.
-pub const NONE: u64 = (1 << (8 * ENTRY)) - 1;
 
 #[derive(Clone, Debug)]
 enum Page {
@@ -80,6 +77,15 @@ enum Chunk {
     /// Number `i` of the chunk is the value plus `i`.
     Run(u64),
     Pages(Box<[Page; CHUNK]>),
+    /// All of the map is in a table of which only some pages are in memory.
+    Elsewhere,
+}
+
+/// What only some pages are in memory of, and how many at most.
+#[derive(Clone, Debug)]
+struct Elsewhere {
+    table: PageTable,
+    most: u64,
 }
 
 /// A value for each number below a length.
@@ -88,6 +94,8 @@ pub struct PagedMap {
     chunks: Vec<Chunk>,
     /// Pages that have numbers: in the last chunk these may be few.
     pages: u64,
+    /// Instead of all chunks.
+    elsewhere: Option<Box<Elsewhere>>,
 }
 
 /// Chunk and offset of a number.
@@ -101,6 +109,9 @@ impl PagedMap {
     #[must_use]
     pub fn memory(&self) -> Memory {
         let chunks = self.chunks.len() as u64;
+        if let Some(elsewhere) = &self.elsewhere {
+            return Memory::of::<Chunk>(chunks) + elsewhere.table.memory(elsewhere.most);
+        }
         let pages = Memory::room::<[Page; CHUNK]>(chunks) + Memory::room::<Entries>(self.pages);
         Memory::of::<Chunk>(chunks) + pages
     }
@@ -109,7 +120,39 @@ impl PagedMap {
     #[must_use]
     pub fn new(length: u64) -> Self {
         let chunks = vec![Chunk::Empty; length.div_ceil(SPAN as u64) as usize];
-        Self { chunks, pages: length.div_ceil(PAGE as u64) }
+        Self { chunks, pages: length.div_ceil(PAGE as u64), elsewhere: None }
+    }
+
+    /// Nothing is set, and what will be is in pages of which at most `most` are in memory.
+    #[must_use]
+    pub fn cached(layout: Layout, most: u64) -> Self {
+        let chunks = vec![Chunk::Elsewhere; layout.numbers.div_ceil(SPAN as u64) as usize];
+        Self { chunks, pages: 0, elsewhere: Some(Box::new(Elsewhere { table: PageTable::new(layout), most })) }
+    }
+
+    /// The pages, if only some of them are in memory.
+    #[inline]
+    #[must_use]
+    pub fn table(&self) -> Option<&PageTable> {
+        self.elsewhere.as_ref().map(|elsewhere| &elsewhere.table)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn table_mut(&mut self) -> Option<&mut PageTable> {
+        self.elsewhere.as_mut().map(|elsewhere| &mut elsewhere.table)
+    }
+
+    /// The value of a number that is elsewhere.
+    #[cold]
+    fn get_elsewhere(&self, at: u64) -> u64 {
+        self.table().map_or(NONE, |table| table.get(at))
+    }
+
+    /// The same of a run.
+    #[cold]
+    fn run_elsewhere(&self, at: u64, most: u32) -> (u64, u32) {
+        self.table().map_or((NONE, most), |table| table.run(at, most))
     }
 
     /// The value of `at`, or [`NONE`].
@@ -121,6 +164,7 @@ impl PagedMap {
             Chunk::Empty => NONE,
             Chunk::Run(value) => value + offset as u64,
             Chunk::Pages(pages) => pages[offset / PAGE].get(offset % PAGE),
+            Chunk::Elsewhere => self.get_elsewhere(at),
         }
     }
 
@@ -133,6 +177,7 @@ impl PagedMap {
             Chunk::Empty => NONE,
             Chunk::Run(value) => *value,
             Chunk::Pages(pages) => pages[offset / PAGE].prefetch(offset % PAGE),
+            Chunk::Elsewhere => NONE,
         }
     }
 
@@ -147,6 +192,7 @@ impl PagedMap {
             Chunk::Empty => (NONE, most.min(rest)),
             Chunk::Run(value) => (value + offset as u64, most.min(rest)),
             Chunk::Pages(pages) => pages[offset / PAGE].run(offset % PAGE, most),
+            Chunk::Elsewhere => self.run_elsewhere(at, most),
         }
     }
 
@@ -158,6 +204,7 @@ impl PagedMap {
         let is_regular = |page: usize| match self.chunks.get(page / CHUNK) {
             Some(Chunk::Pages(pages)) => matches!(pages[page % CHUNK], Page::Empty | Page::Run(_)),
             Some(Chunk::Empty | Chunk::Run(_)) | None => true,
+            Some(Chunk::Elsewhere) => false,
         };
         pages.into_iter().all(is_regular)
     }
@@ -182,6 +229,9 @@ impl PagedMap {
     /// Sets the `blocks` numbers from `at` on to values that ascend from `value` by ones; to [`NONE`] if that is the
     /// value.
     pub fn set_run(&mut self, at: u64, blocks: u32, value: u64) {
+        if let Some(elsewhere) = &mut self.elsewhere {
+            return elsewhere.table.set_run(at, blocks, value);
+        }
         let step = u64::from(value != NONE);
         let mut done = 0;
         while done < blocks {
@@ -200,6 +250,8 @@ impl Chunk {
             Self::Empty => first == NONE,
             Self::Run(value) => *value + offset as u64 == first,
             Self::Pages(_) => false,
+            // Its map does not come here.
+            Self::Elsewhere => true,
         };
         if is_so {
             return;
@@ -229,7 +281,7 @@ impl Chunk {
         }
         match self {
             Self::Pages(pages) => pages,
-            Self::Empty | Self::Run(_) => unreachable!("it has just been divided"),
+            Self::Empty | Self::Run(_) | Self::Elsewhere => unreachable!("it has just been divided"),
         }
     }
 }

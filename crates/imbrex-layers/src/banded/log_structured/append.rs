@@ -43,8 +43,15 @@ impl LogStructured {
         let mut done = 0;
         while done < at.blocks {
             let rest = at.skip(done);
+            if self.cached.is_some() && self.bands.in_memory(rest.first(1), false) == 0 {
+                break;
+            }
             let stream = self.bands.stream_of(rest.start, 1);
             let Some((slot, room)) = self.room(stream) else { break };
+            let room = if self.cached.is_some() { self.room_in_memory(rest, slot, room) } else { room };
+            if room == 0 {
+                break;
+            }
             let run = self.of_stream(rest.first(room), stream);
             plan.copy(Place::Host(done), Place::At(self.bands.block(slot)), run.blocks, Why::Host);
             self.bands.known.times.pass(run.blocks);
@@ -52,6 +59,9 @@ impl LogStructured {
             self.shares.add(stream, run.blocks);
             self.land(run, slot, Written::Now, plan);
             done += run.blocks;
+        }
+        if done == 0 && self.cached.is_some() {
+            self.remember_stream(at.start);
         }
         done
     }

@@ -1,7 +1,9 @@
 //! The bands: what lies where, how far each is written, what may be done with it, and which is compacted next.
 
+mod cached;
 mod content;
 mod pages;
+mod report;
 
 use super::config::{Cooling, HeatConfig, LogConfig, Weights};
 use super::known::{Asked, Known};
@@ -10,8 +12,9 @@ use super::separation::{COLD, MOST_STREAMS, Separation};
 use super::times::Written;
 use crate::parts::full_map::FullMap;
 use crate::parts::unit_pool::{self, Reuse, UnitPool};
+pub(super) use cached::USES;
 use imbrex_core::block::{Address, Extent, Lba, Pba};
-use imbrex_core::layer::{Condition, Corrupt, UnitReport, Violation};
+use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
 use imbrex_core::plan::{Plan, Unit};
 use imbrex_core::space::Zones;
@@ -26,6 +29,8 @@ pub(super) enum Role {
     Victim,
     /// It takes copies, behind what is data on it, that count only when it becomes data as a whole.
     Copying,
+    /// Its copies are complete, and begin to count one by one. Only where a part of the map is in memory.
+    Settling,
 }
 
 /// The open band of each stream.
@@ -46,7 +51,7 @@ pub(super) struct Bands {
     /// Where each logical block lies. A place is called slot here: the block's number on the bands.
     pub map: FullMap,
     pool: UnitPool,
-    /// Bands by role, in the order in which they took it.
+    /// Bands by role, in the order in which they took it. Those whose copies begin to count are among the copying ones.
     pub copying: Vec<u32>,
     pub victims: Vec<u32>,
     pub known: Known,
@@ -269,6 +274,18 @@ impl Bands {
         self.pool.close(band, self.map.live(band));
     }
 
+    /// Makes a band a candidate, if it is open.
+    pub fn close_opened(&mut self, band: u32) {
+        if self.is_open(band) {
+            self.close(band);
+        }
+    }
+
+    /// Whether a band is open; one that cannot be written or reset is not.
+    pub fn is_open(&self, band: u32) -> bool {
+        self.pool.role(band) == unit_pool::Role::Open
+    }
+
     /// Makes a candidate a victim.
     pub fn leave(&mut self, band: u32) {
         self.score.took(self.map.live(band) < self.zones.zone_blocks);
@@ -326,6 +343,7 @@ impl Bands {
         self.bands[band as usize].role = role;
         match role {
             Role::Data => {}
+            Role::Settling => self.copying.push(band),
             Role::Victim => self.victims.push(band),
             Role::Copying => {
                 self.copying.push(band);
@@ -337,44 +355,16 @@ impl Bands {
         }
     }
 
-    /// Takes over what the drive reports, and plans the reset of bands without live blocks. Of those begun, the ones
-    /// with the most room are the open bands of the streams to go on with.
-    pub fn recovered(&mut self, units: &UnitReport, open: &mut Streams, plan: &mut Plan) -> Result<(), Corrupt> {
-        self.pool.clear();
-        let mut begun = Vec::new();
-        for band in 0..self.zones.count {
-            let unit = self.zones.unit(band);
-            let report = units.unit(unit).ok_or_else(|| Corrupt(format!("the drive does not report {unit:?}")))?;
-            let live = self.live(band);
-            self.bands[band as usize].written = report.pointer;
-            if report.condition != Condition::Sequential {
-                continue;
-            }
-            if live == 0 && report.pointer == 0 {
-                self.pool.put(band);
-            } else if live == 0 {
-                self.abandon(band, plan);
-            } else {
-                self.close(band);
-                if report.pointer < self.zones.zone_blocks {
-                    begun.push(band);
-                }
-            }
-        }
-        begun.sort_by_key(|&band| self.written(band));
-        *open = Streams::default();
-        for (open, band) in open.iter_mut().zip(begun).take(self.separation.streams().into()) {
-            self.pool.reopen(band);
-            *open = Some(band);
-        }
-        Ok(())
-    }
-
     /// Verifies that map, bands and what was written agree.
     pub fn check(&self) -> Result<(), Violation> {
-        self.map.check()?;
+        if !self.map.is_cached() {
+            self.map.check()?;
+        }
         self.pool.check(&self.map)?;
         self.known.check(&self.map)?;
+        if self.map.is_cached() {
+            return Ok(());
+        }
         let mut beyond = None;
         self.map.all_runs(|at, slot| {
             let (band, offset) = self.map.locate(slot);

@@ -37,6 +37,8 @@ pub(super) enum Phase {
     Listing,
     Reading,
     Writing,
+    /// Copies begin to count one by one, where a part of the map is in memory.
+    Settling,
 }
 
 /// The job. Its vectors are reused.
@@ -52,7 +54,7 @@ pub(super) struct Compaction {
     /// Copies that begin to count, and where they lie.
     pub adopted: Vec<(Extent<Lba>, u64)>,
     /// How many of the moving blocks have been read or, in the second phase, written.
-    done: usize,
+    pub done: usize,
     /// The blocks that are in RAM together, in the order of `moving`, and the offset of what lies first there.
     window: Range<usize>,
     window_offset: u32,
@@ -137,12 +139,13 @@ impl Compaction {
             Phase::Listing => 2 * all,
             Phase::Reading => 2 * all - self.window.start as u64 - done,
             Phase::Writing => 2 * all - self.window.end as u64 - done,
+            Phase::Settling => 0,
         };
         Some((work, (self.victims.len() as u64 * u64::from(band)).saturating_sub(all)))
     }
 
     /// Forgets the job, but not the bands that it writes.
-    fn end(&mut self) {
+    pub fn end(&mut self) {
         self.phase = Phase::None;
         self.victims.clear();
         self.moving.clear();
@@ -212,6 +215,9 @@ impl LogStructured {
             self.list_next();
             return if self.without_spare() { Step::Hold } else { Step::More };
         }
+        if self.compaction.phase == Phase::Settling {
+            return self.settle(plan);
+        }
         loop {
             while budget > 0 && self.compaction.is_in(Phase::Reading) {
                 budget -= self.read_victims(budget, plan);
@@ -225,7 +231,7 @@ impl LogStructured {
             }
             while budget > 0 && self.compaction.is_in(Phase::Writing) {
                 match self.write_moving(budget, plan) {
-                    0 => return Step::Wait,
+                    0 => return if self.awaits_page() { Step::More } else { Step::Wait },
                     written => budget -= written,
                 }
             }
@@ -233,7 +239,11 @@ impl LogStructured {
                 return if self.without_spare() { Step::Hold } else { Step::More };
             }
             if self.compaction.window.end == self.compaction.moving.len() {
-                self.end_compaction(plan);
+                if self.cached.is_some() {
+                    self.begin_settling(plan);
+                } else {
+                    self.end_compaction(plan);
+                }
                 return Step::More;
             }
             self.compaction.begin_window(self.compaction.window.end);
@@ -289,12 +299,18 @@ impl LogStructured {
         let first = self.compaction.moving[self.compaction.done];
         let Some(target) = self.open_target(first.stream, plan) else { return 0 };
         let (slot, room) = self.bands.room(target);
+        if !self.bands.is_writable(slot) {
+            return 0;
+        }
         let rest = &self.compaction.moving[self.compaction.done..self.compaction.window.end];
         let run = run(rest, most.min(room));
         self.compaction.done += run as usize;
         let (at, to) = (Extent::new(first.lba, run), self.bands.block(slot));
         plan.copy(Place::At(self.ram_of(first)), Place::At(to), run, Why::Migrate);
-        plan.record(Record::Map { at, to });
+        plan.record(if self.cached.is_some() { Record::Copy { at, to } } else { Record::Map { at, to } });
+        if let Some(cached) = &mut self.cached {
+            cached.copies.insert(at, slot);
+        }
         if self.without_spare() {
             // While they lie nowhere no band counts them as hot ones.
             self.bands.cool(at, self.heat.cooling);

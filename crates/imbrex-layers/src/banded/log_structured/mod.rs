@@ -37,6 +37,12 @@
 //! many blocks, and a crash leaves the copies dead. With `spare_bands = 0` the victims are read, reset and written back
 //! from RAM in steps that must not be interrupted, as in the paper: the power must not fail.
 //!
+//! # A part of the map in memory
+//! A log that is served may have some pages of its map in memory and the rest on the drive (`cached`). Live blocks are
+//! counted in memory, and in records. Copies are then no `Map`s but records of their own, and begin to count a few at a
+//! time (`settle`), since all of them may be in more pages than fit. What records say of a page that is not there waits
+//! for it (`fold`). Logs that keep the heat or the ages of blocks, a write buffer, or no spare bands have no such cache.
+//!
 //! # Space
 //! The host's capacity is that share of all bands that `spare_fraction` leaves, and at most all but the spare bands and
 //! one block. So `spare_bands` bands are permanently reserved out of the spare fraction; the rest of it is dead blocks.
@@ -91,8 +97,12 @@ mod ages;
 mod append;
 mod bands;
 mod buffer;
+mod cached;
+mod cached_map;
 mod compact;
 mod config;
+mod facts;
+mod fold;
 mod known;
 mod lives;
 mod map_pages;
@@ -101,6 +111,7 @@ mod roles;
 mod room;
 mod score;
 mod separation;
+mod settle;
 mod shares;
 mod temperatures;
 mod times;
@@ -112,15 +123,15 @@ use crate::parts::step_size::StepSize;
 use crate::{ConfigError, LayerInfo};
 use bands::{Bands, Streams};
 use buffer::WriteBuffer;
+use cached::Cached;
 use compact::Compaction;
 pub(super) use config::{Age, Equal, Fewest, HeatConfig, LogConfig, Weights, wrong};
 use imbrex_core::block::{Address, Extent, Lba, Pba, Request};
 use imbrex_core::contents::Contents;
 use imbrex_core::layer::{
-    Corrupt, Facts, Freed, JournalFacts, MapPages, Occupancy, Pressure, Standing, Step, TranslationLayer, UnitReport,
-    Unsafe, Violation, Write,
+    CachedMap, Corrupt, Facts, Freed, MapPages, Pressure, Standing, Step, TranslationLayer, UnitReport, Violation,
+    Write,
 };
-use imbrex_core::memory::Memory;
 use imbrex_core::plan::{Event, Place, Plan, Record, Why};
 use imbrex_core::space::{Space, Zones};
 pub(super) use score::{Draw, Score};
@@ -146,6 +157,8 @@ pub(super) struct LogStructured {
     lost: LostBlocks,
     /// What chooses the weight of cold blocks, where it is not configured.
     tuner: Option<Tuner>,
+    /// Where only some pages of the map are in memory.
+    cached: Option<Box<Cached>>,
 }
 
 /// The paper whose band compaction all of these layers have.
@@ -165,6 +178,9 @@ impl LogStructured {
     ) -> Result<Self, ConfigError> {
         let (zones, capacity) = config.fit(name, space)?;
         let mut log = Self::over(name, score, zones, capacity, config, heat);
+        if let Some(cache) = space.map_cache {
+            log.cache(cache)?;
+        }
         // What is reset before it is written again has to be in RAM as a whole.
         if space.spares_ram && !log.without_spare() {
             log.compaction.bound_ram(log.step.most());
@@ -215,6 +231,7 @@ impl LogStructured {
             lost: LostBlocks::default(),
             step: StepSize::new(config.steps.step_blocks),
             tuner: None,
+            cached: None,
             config,
             heat,
         }
@@ -231,48 +248,9 @@ impl LogStructured {
     }
 }
 
-impl LogStructured {
-    fn memory(&self) -> Memory {
-        let buffer = self.buffer.as_ref().map_or_else(Memory::default, WriteBuffer::memory);
-        let tuner = self.tuner.as_ref().map_or_else(Memory::default, Tuner::memory);
-        self.bands.memory() + self.compaction.memory() + buffer + tuner
-    }
-
-    fn loses_flushed(&self) -> Option<Unsafe> {
-        let reason = if self.without_spare() {
-            "bands that are reset before they are written again are lost with the power; set spare_bands to 1 or more"
-        } else if self.buffer.is_some() && !self.config.buffer_volatile {
-            "the write buffer lies in RAM, which is lost with the power; set buffer_volatile to true"
-        } else {
-            return None;
-        };
-        Some(Unsafe(reason.to_owned()))
-    }
-
-    fn occupancy(&self) -> Option<Occupancy> {
-        let blocks = |bands: u32| u64::from(bands) * u64::from(self.bands.blocks());
-        let bands = self.bands.zones().count;
-        Some(Occupancy { used: blocks(bands - self.bands.empties() - self.bands.emptying()), blocks: blocks(bands) })
-    }
-}
-
 impl TranslationLayer for LogStructured {
     fn facts(&self) -> Facts {
-        Facts {
-            memory: self.memory(),
-            ram_blocks: self.config.buffer_bands * self.bands.blocks() + self.compaction.ram_blocks(),
-            trims_to_zeros: true,
-            step_blocks: Some(self.step.most()),
-            // The bands that the host's blocks are appended to, and those that compaction writes.
-            most_active: Some(2 * u32::from(self.bands.separation().streams())),
-            journal: JournalFacts {
-                records: self.records(),
-                in_order: self.bands.map.most_in_order(self.bands.zones()),
-                ..JournalFacts::default()
-            },
-            loses_flushed: self.loses_flushed(),
-            ..Facts::default()
-        }
+        self.all_facts()
     }
 
     fn capacity(&self) -> u64 {
@@ -289,7 +267,15 @@ impl TranslationLayer for LogStructured {
     }
 
     fn map_pages(&mut self) -> Option<&mut dyn MapPages> {
-        Some(self)
+        if self.cached.is_some() { None } else { Some(self) }
+    }
+
+    fn cached_map(&self) -> Option<&dyn CachedMap> {
+        self.cached.as_ref().map(|_| self as &dyn CachedMap)
+    }
+
+    fn cached_map_mut(&mut self) -> Option<&mut dyn CachedMap> {
+        if self.cached.is_some() { Some(self) } else { None }
     }
 
     fn prefetch(&self, ahead: &[Request], _below: &mut dyn FnMut(u8, Request)) -> u64 {
@@ -327,11 +313,15 @@ impl TranslationLayer for LogStructured {
     }
 
     fn trim(&mut self, at: Extent<Lba>, plan: &mut Plan) -> u32 {
+        let at = if self.cached.is_some() { self.trimmable(at) } else { at };
         if let Some(buffer) = &mut self.buffer {
             buffer.forget(at);
         }
         if self.lost.any(at) || self.bands.map.any(at) {
             plan.record(Record::Unmap(at));
+        } else if self.cached.is_some() {
+            // No page changes without a record.
+            return at.blocks;
         }
         // Heat of blocks that were in RAM only is forgotten as well.
         self.unmap(at);
@@ -348,7 +338,7 @@ impl TranslationLayer for LogStructured {
     fn clean(&mut self, why: Pressure, _waiting: &[Request], plan: &mut Plan) -> Step {
         match why {
             Pressure::Blocked(_) if self.buffer.is_some() => self.drain_buffer(plan),
-            Pressure::Blocked(at) => self.make_room(self.bands.stream_of(at.start, 1), plan),
+            Pressure::Blocked(at) => self.make_room(self.waiting_stream(at.start), plan),
             Pressure::Idle { .. } => self.compact_ahead(self.config.idle_bands, plan),
             Pressure::Asked => self.compact_ahead(u32::MAX, plan),
             Pressure::Ahead { room } => self.compact_for_room(room, plan),
@@ -372,7 +362,10 @@ impl TranslationLayer for LogStructured {
     }
 
     fn checkpoint(&self, from: u64, plan: &mut Plan) -> Option<u64> {
-        self.checkpoint_region(from, plan)
+        match &self.cached {
+            None => self.checkpoint_region(from, plan),
+            Some(cached) => self.checkpoint_cached(cached, from, plan),
+        }
     }
 
     fn contents(&self) -> Option<Contents> {

@@ -9,7 +9,7 @@ use super::bands::Role;
 use super::roles::becomes;
 use super::times::Written;
 use imbrex_core::block::{Extent, Lba, Pba};
-use imbrex_core::layer::{Corrupt, REGION_RECORDS, UnitReport, Violation, within};
+use imbrex_core::layer::{Corrupt, InOrder, REGION_RECORDS, UnitReport, Violation, within};
 use imbrex_core::plan::{Plan, Record, Unit};
 
 /// Slots of a copying band in a region.
@@ -18,6 +18,9 @@ const COPIES: u32 = REGION_RECORDS as u32;
 impl LogStructured {
     pub(super) fn apply_record(&mut self, record: &Record) -> Result<(), Corrupt> {
         within(record, self.bands.map.capacity())?;
+        if self.cached.is_some() {
+            return self.fold_record(record);
+        }
         match *record {
             Record::Map { at, to } => self.apply_map(at, to)?,
             Record::Unmap(at) => self.unmap(at),
@@ -35,13 +38,7 @@ impl LogStructured {
     }
 
     fn apply_map(&mut self, at: Extent<Lba>, to: Pba) -> Result<(), Corrupt> {
-        let slot = self.bands.slot_of(to).filter(|&slot| {
-            let (_, offset) = self.bands.map.locate(slot);
-            at.blocks <= self.bands.blocks() - offset
-        });
-        let Some(slot) = slot else {
-            return Err(Corrupt(format!("a record puts {at:?} at {to:?}, outside a band")));
-        };
+        let slot = self.slot_for(at, to)?;
         let (band, offset) = self.bands.map.locate(slot);
         if self.bands.role(band) == Role::Copying && offset >= self.bands.copies(band) {
             self.bands.wrote(at, slot);
@@ -50,6 +47,15 @@ impl LogStructured {
             self.map(at, slot, Written::Before(0));
         }
         Ok(())
+    }
+
+    /// The slot where a record puts blocks: they all are on one band.
+    pub(super) fn slot_for(&self, at: Extent<Lba>, to: Pba) -> Result<u64, Corrupt> {
+        let slot = self.bands.slot_of(to).filter(|&slot| {
+            let (_, offset) = self.bands.map.locate(slot);
+            at.blocks <= self.bands.blocks() - offset
+        });
+        slot.ok_or_else(|| Corrupt(format!("a record puts {at:?} at {to:?}, outside a band")))
     }
 
     /// Nothing else lies where `at` is put. The band was emptied in between, which leaves no record. Where nothing was
@@ -69,9 +75,12 @@ impl LogStructured {
         }
     }
 
-    fn apply_role(&mut self, unit: Unit, is: u32) -> Result<(), Corrupt> {
+    pub(super) fn apply_role(&mut self, unit: Unit, is: u32) -> Result<(), Corrupt> {
         match self.bands.band_of(unit) {
-            Some(band) if is < becomes::COPYING_BEHIND + self.bands.blocks() => {
+            Some(band)
+                if is < becomes::COPYING_BEHIND + self.bands.blocks()
+                    || (is == becomes::SETTLING && self.cached.is_some()) =>
+            {
                 self.take_role(band, is);
                 Ok(())
             }
@@ -85,20 +94,30 @@ impl LogStructured {
         if let Some(buffer) = &mut self.buffer {
             buffer.clear();
         }
+        self.end_fold();
+        if self.is_to_settle() {
+            self.settle_all(plan);
+        } else {
+            self.drop_copies(plan);
+        }
+        self.bands.recovered(units, &mut self.open, plan)?;
+        self.take_up_settling();
+        if let Some(tuner) = &mut self.tuner {
+            tuner.begin(&self.bands);
+        }
+        self.check_bands().map_err(|violation| Corrupt(format!("the records contradict the drive: {violation}")))
+    }
+
+    /// Copies are forgotten, and victims are data.
+    fn drop_copies(&mut self, plan: &mut Plan) {
         for is in [becomes::BARE, becomes::DATA] {
             let of = |layer: &Self| {
                 if is == becomes::BARE { layer.bands.copying.first() } else { layer.bands.victims.first() }.copied()
             };
             while let Some(band) = of(self) {
-                plan.record(Record::Unit { unit: self.bands.unit(band), is });
-                self.take_role(band, is);
+                self.give_role(band, is, plan);
             }
         }
-        self.bands.recovered(units, &mut self.open, plan)?;
-        if let Some(tuner) = &mut self.tuner {
-            tuner.begin(&self.bands);
-        }
-        self.check_bands().map_err(|violation| Corrupt(format!("the records contradict the drive: {violation}")))
     }
 
     /// Cursors before those of the map: the roles, then the slots of each band that may hold copies.
@@ -125,9 +144,12 @@ impl LogStructured {
         Some(from + 1)
     }
 
-    fn checkpoint_roles(&self, plan: &mut Plan) {
+    pub(super) fn checkpoint_roles(&self, plan: &mut Plan) {
         let mut is = |band: u32, is: u32| plan.record(Record::Unit { unit: self.bands.unit(band), is });
-        self.bands.copying.iter().for_each(|&band| is(band, becomes::copying(self.bands.copies(band))));
+        for &band in &self.bands.copying {
+            let is_settling = self.bands.role(band) == Role::Settling;
+            is(band, if is_settling { becomes::SETTLING } else { becomes::copying(self.bands.copies(band)) });
+        }
         self.bands.victims.iter().for_each(|&band| is(band, becomes::VICTIM));
     }
 
@@ -143,9 +165,20 @@ impl LogStructured {
         }
     }
 
+    /// The records of a checkpoint that go through the map in order.
+    pub(super) fn in_order(&self) -> InOrder {
+        match &self.cached {
+            None => self.bands.map.most_in_order(self.bands.zones()),
+            Some(_) => InOrder::default(),
+        }
+    }
+
     /// The most records that a checkpoint of everything takes.
     pub(super) fn records(&self) -> u64 {
         let roles = u64::from(self.most_copying()) + u64::from(self.config.compact_bands);
+        if self.cached.is_some() {
+            return roles + self.cached_records();
+        }
         let copies = u64::from(self.most_copying()) * u64::from(self.bands.blocks());
         roles + copies + self.bands.map.most_records()
     }
@@ -153,6 +186,9 @@ impl LogStructured {
     /// Verifies the bands, and that no block is both mapped and lost.
     pub(super) fn check_bands(&self) -> Result<(), Violation> {
         self.bands.check()?;
+        if self.cached.is_some() {
+            return self.check_cached();
+        }
         self.lost.check_unmapped(&self.bands.map)
     }
 }

@@ -17,6 +17,8 @@ pub(super) mod becomes {
     pub const COPYING: u32 = 2;
     /// Data; copies that it holds are forgotten.
     pub const BARE: u32 = 3;
+    /// Data, whose copies are complete and begin to count one by one.
+    pub const SETTLING: u32 = u32::MAX;
     /// Plus a number of blocks: that much data, behind which the band holds copies that do not count yet.
     pub const COPYING_BEHIND: u32 = BARE;
 
@@ -29,6 +31,7 @@ pub(super) mod becomes {
     pub const fn behind(is: u32) -> Option<u32> {
         match is {
             COPYING => Some(0),
+            SETTLING => None,
             _ => {
                 if is > COPYING_BEHIND {
                     Some(is - COPYING_BEHIND)
@@ -53,15 +56,23 @@ impl LogStructured {
         match (is, becomes::behind(is)) {
             // A checkpoint says again what is so; copies made meanwhile are not forgotten.
             (becomes::VICTIM, _) if was == Role::Victim => {}
+            (becomes::SETTLING, _) if was == Role::Settling => {}
+            (becomes::SETTLING, _) => self.bands.set_role(band, Role::Settling, 0),
             (_, Some(_)) if was == Role::Copying => {}
             (becomes::VICTIM, _) => self.bands.set_role(band, Role::Victim, 0),
             (_, Some(behind)) => {
-                self.evacuate(band, behind);
+                if self.cached.is_none() {
+                    self.evacuate(band, behind);
+                }
                 self.bands.set_role(band, Role::Copying, behind);
             }
             _ => self.bands.set_role(band, Role::Data, 0),
         }
-        if was == Role::Copying && is == becomes::DATA {
+        if let Some(cached) = &mut self.cached {
+            if self.bands.role(band) == Role::Data && was != Role::Victim {
+                cached.copies.drop_from(self.bands.map.place(band, 0), self.bands.blocks());
+            }
+        } else if was == Role::Copying && is == becomes::DATA {
             self.adopt(band, first);
         }
     }

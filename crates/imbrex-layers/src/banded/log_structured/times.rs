@@ -1,5 +1,6 @@
 //! When the host last wrote each block. The unit of time is a block written by the host.
 
+use crate::parts::page_table::{Layout, PageTable};
 use crate::parts::paged_map::{ENTRY, NONE, PagedMap};
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::memory::Memory;
@@ -35,6 +36,21 @@ impl Times {
     /// Nothing has been written. The times of `blocks` blocks are kept, if any.
     pub fn new(blocks: Option<u64>) -> Self {
         Self { clock: 0, blocks: blocks.map(PagedMap::new) }
+    }
+
+    /// The times are in pages, of which at most `most` are in memory.
+    pub fn cache(&mut self, layout: Layout, most: u64) {
+        self.blocks = self.blocks.take().map(|_| PagedMap::cached(layout, most));
+    }
+
+    /// The pages, if only some of them are in memory.
+    pub fn table(&self) -> Option<&PageTable> {
+        self.blocks.as_ref()?.table()
+    }
+
+    /// The same, to be changed.
+    pub fn table_mut(&mut self) -> Option<&mut PageTable> {
+        self.blocks.as_mut()?.table_mut()
     }
 
     pub fn now(&self) -> u64 {

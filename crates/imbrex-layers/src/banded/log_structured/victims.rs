@@ -27,7 +27,7 @@ impl LogStructured {
             let offset = listed.saturating_sub(number * blocks);
             let left = if self.bands.live(band) == 0 { 0 } else { self.bands.written(band).saturating_sub(offset) };
             let slot = self.bands.map.place(band, offset);
-            (left > 0).then_some(Listing { number, slot, slots: left.min(most) })
+            (left > 0).then(|| Listing { number, slot, slots: self.bands.of_one_page(slot, left.min(most)) })
         })
     }
 

@@ -37,7 +37,7 @@ impl Bands {
             (unit_pool::Role::Free, _) => BandState::Empty,
             (unit_pool::Role::Open, Role::Data) => BandState::Open,
             (unit_pool::Role::Open, Role::Victim) => BandState::Victim,
-            (unit_pool::Role::Open, Role::Copying) => BandState::Copying,
+            (unit_pool::Role::Open, Role::Copying | Role::Settling) => BandState::Copying,
             (unit_pool::Role::Closed, _) => BandState::Closed,
             (unit_pool::Role::Pending, _) => BandState::Emptying,
             (unit_pool::Role::Bad, _) => BandState::Unusable,

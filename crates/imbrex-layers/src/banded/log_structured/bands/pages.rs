@@ -59,9 +59,24 @@ pub(in crate::banded::log_structured) struct Divided {
     touched: Vec<(u64, Touch)>,
     /// How many of these are known to be so; the others are marked.
     settled: usize,
+    /// Where only some pages are in memory: bands whose live blocks have changed.
+    pub changed: Vec<u32>,
 }
 
 impl Divided {
+    /// A step of cleaning needs at most `most` pages, and nothing has been done to any.
+    pub fn new(most: u32) -> Self {
+        Self { most, touched: Vec::new(), settled: 0, changed: Vec::new() }
+    }
+
+    /// Something was done to a page, and is known.
+    pub fn touch(&mut self, page: u64, touch: Touch) {
+        if self.touched.last() != Some(&(page, touch)) {
+            self.touched.push((page, touch));
+        }
+        self.settled = self.touched.len();
+    }
+
     /// The same was done to some pages; nothing is marked.
     fn add(&mut self, pages: Vec<u64>, touch: Touch) {
         self.touched.extend(pages.into_iter().map(|page| (page, touch)));
@@ -84,7 +99,7 @@ impl Bands {
 
     /// Divides the map for steps of cleaning that need at most `most` pages.
     pub fn divide(&mut self, most: u32) {
-        self.pages = Some(Divided { most, touched: Vec::new(), settled: 0 });
+        self.pages = Some(Divided::new(most));
     }
 
     /// The pages of some blocks.
@@ -148,6 +163,9 @@ impl Bands {
     #[cold]
     #[inline(never)]
     fn mark_pages_of_blocks(&mut self, at: Extent<Lba>) {
+        if self.map.is_cached() {
+            return self.touch_blocks(at);
+        }
         let geometry = Geometry::of(self);
         self.mark_pages(geometry, geometry.pages(at));
     }
@@ -155,6 +173,9 @@ impl Bands {
     #[cold]
     #[inline(never)]
     fn mark_pages_of_slots(&mut self, first: u64, slots: u32) {
+        if self.map.is_cached() {
+            return self.touch_slots(first, slots);
+        }
         let (geometry, from) = (Geometry::of(self), self.pages.as_ref().map_or(0, |pages| pages.touched.len()));
         self.mark_pages(geometry, geometry.pages_of_slots(first, slots));
         self.renew(geometry, first, from);
@@ -185,7 +206,7 @@ impl Bands {
     #[cold]
     #[inline(never)]
     fn settle_marked(&mut self) {
-        let Some(pages) = &self.pages else { return };
+        let Some(pages) = self.pages.as_ref().filter(|_| !self.map.is_cached()) else { return };
         let (geometry, marked) = (Geometry::of(self), pages.settled..pages.touched.len());
         for at in marked.clone() {
             self.settle_one(geometry, at);
@@ -207,7 +228,7 @@ impl Bands {
 
     /// What was written to a band behind its first `kept` slots is of no use any more.
     pub fn drop_writes(&mut self, band: u32, kept: u32) {
-        if self.pages.is_none() {
+        if self.pages.is_none() || self.map.is_cached() {
             return;
         }
         let geometry = Geometry::of(self);

@@ -1,0 +1,288 @@
+//! The map in pages of which only some are in memory.
+//!
+//! The first pages are those of blocks: where each of some blocks lies, and behind that when each was written, where
+//! that is kept. Others say which block each slot was written with. They begin anew with each band, so that the first
+//! write to a page of a band that was emptied begins it from nothing.
+
+use super::Bands;
+use super::pages::Divided;
+use crate::parts::full_map::{Entries, FullMap};
+use crate::parts::page_table::{Layout, PageTable};
+use crate::parts::paged_map::ENTRY;
+use imbrex_core::block::{Extent, Lba};
+use imbrex_core::layer::{HomePage, MAP_PAGE_HEADER, MapCache, Touch};
+
+/// Pages that one step of cleaning needs at most, however many are in memory.
+const MOST_PAGES: u32 = 512;
+
+/// Pages of which a count says whether they were ever used.
+pub(in crate::banded::log_structured) const USES: u64 = 64;
+
+/// What a page is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Kind {
+    /// Page of that number of those of blocks.
+    Blocks(u64),
+    /// The same of slots.
+    Slots(u64),
+}
+
+impl Bands {
+    /// Keeps only some pages of the map in memory, none at first.
+    pub fn cache(&mut self, MapCache { page_bytes, pages }: MapCache) {
+        let content = u64::from(page_bytes.saturating_sub(MAP_PAGE_HEADER));
+        let blocks = content / u64::from(ENTRY as u32 + self.known.entry_bytes());
+        let entries = Entries { blocks: blocks.max(1), places: (content / ENTRY as u64).max(1) };
+        let capacity = self.map.capacity();
+        let map = std::mem::replace(&mut self.map, FullMap::new(0, 0, 1));
+        self.map = map.into_cached(entries, pages.into());
+        let layout = Layout { numbers: capacity, unit: capacity, entries: entries.blocks };
+        self.known.times.cache(layout, pages.into());
+        self.pages = Some(Divided::new(pages.min(MOST_PAGES)));
+    }
+
+    /// How many pages there are of blocks.
+    fn of_blocks(&self) -> u64 {
+        self.map.tables().map_or(0, |(blocks, _)| blocks.layout().pages())
+    }
+
+    fn kind(&self, page: u64) -> Kind {
+        page.checked_sub(self.of_blocks()).map_or(Kind::Blocks(page), Kind::Slots)
+    }
+
+    /// The table that a page is in, and its number there.
+    fn table(&self, page: u64) -> Option<(&PageTable, u64)> {
+        let (blocks, slots) = self.map.tables()?;
+        Some(match self.kind(page) {
+            Kind::Blocks(page) => (blocks, page),
+            Kind::Slots(page) => (slots, page),
+        })
+    }
+
+    /// All pages that there may be.
+    pub fn cached_pages_at_all(&self) -> u64 {
+        self.of_blocks() + self.map.tables().map_or(0, |(_, slots)| slots.layout().pages())
+    }
+
+    /// How many pages are in memory.
+    pub fn cached_pages(&self) -> usize {
+        self.map.tables().map_or(0, |(blocks, slots)| blocks.cached() + slots.cached())
+    }
+
+    /// Whether a page is in memory.
+    pub fn has_page(&self, page: u64) -> bool {
+        self.table(page).is_some_and(|(table, page)| table.has(page))
+    }
+
+    /// Whether a page never held anything.
+    pub fn is_blank_page(&self, page: u64) -> bool {
+        self.table(page).is_none_or(|(table, page)| !table.is_used(page))
+    }
+
+    /// Puts a page into memory; whether it differs from the one at home.
+    pub fn put_page(&mut self, page: u64, home: Option<HomePage<'_>>) -> bool {
+        let kind = self.kind(page);
+        let Some((blocks, slots)) = self.map.tables_mut() else { return false };
+        let content = home.map(|home| (home.content, home.version));
+        match kind {
+            Kind::Slots(page) => slots.put(page, content),
+            Kind::Blocks(page) => {
+                if let Some(times) = self.known.times.table_mut() {
+                    let at = (blocks.layout().entries as usize) * ENTRY;
+                    let of_times = home.filter(|home| home.is_of_epoch).and_then(|home| home.content.get(at..));
+                    times.put(page, of_times.map(|of_times| (of_times, 0)));
+                }
+                blocks.put(page, content)
+            }
+        }
+    }
+
+    /// Appends what a page in memory holds.
+    pub fn page_content(&self, page: u64, out: &mut Vec<u8>) {
+        if let Some((table, number)) = self.table(page) {
+            table.content(number, out);
+        }
+        if let (Kind::Blocks(page), Some(times)) = (self.kind(page), self.known.times.table()) {
+            times.content(page, out);
+        }
+    }
+
+    /// Takes a page out of memory.
+    pub fn evict_page(&mut self, page: u64) {
+        let kind = self.kind(page);
+        let Some((blocks, slots)) = self.map.tables_mut() else { return };
+        match kind {
+            Kind::Slots(page) => slots.evict(page),
+            Kind::Blocks(page) => {
+                blocks.evict(page);
+                if let Some(times) = self.known.times.table_mut() {
+                    times.evict(page);
+                }
+            }
+        }
+    }
+
+    /// The pages of some blocks.
+    pub fn cached_pages_of(&self, at: Extent<Lba>) -> std::ops::Range<u64> {
+        self.map.tables().map_or(0..0, |(blocks, _)| blocks.layout().pages_of(at.start.0, at.blocks.into()))
+    }
+
+    /// The page that says what a slot was written with.
+    pub fn page_of_slot(&self, slot: u64) -> u64 {
+        self.of_blocks() + self.map.tables().map_or(0, |(_, slots)| slots.layout().locate(slot).0)
+    }
+
+    /// How many blocks from the front of `at` are in pages that can be looked at and changed: in memory, or blank where
+    /// nothing is to be set.
+    pub fn in_memory(&self, at: Extent<Lba>, is_blank_enough: bool) -> u32 {
+        let Some((blocks, _)) = self.map.tables() else { return at.blocks };
+        let layout = blocks.layout();
+        let can_be = |page: &u64| if is_blank_enough { blocks.is_known(*page) } else { blocks.has(*page) };
+        let last = layout.pages_of(at.start.0, at.blocks.into()).take_while(can_be).last();
+        last.map_or(0, |last| (layout.numbers_of(last).end.min(at.end().0) - at.start.0) as u32)
+    }
+
+    /// The page that has to be in memory before a slot is written; none if the write begins it.
+    pub fn page_to_write(&self, slot: u64) -> Option<u64> {
+        let (_, slots) = self.map.tables()?;
+        let (page, offset) = slots.layout().locate(slot);
+        (offset > 0).then_some(self.of_blocks() + page)
+    }
+
+    /// Whether a slot can be written: always, where all of the map is in memory.
+    pub fn is_writable(&self, slot: u64) -> bool {
+        self.page_to_write(slot).is_none_or(|page| self.has_page(page))
+    }
+
+    /// At most `slots` slots from `slot` on, all of one page.
+    pub fn of_one_page(&self, slot: u64, slots: u32) -> u32 {
+        self.map.tables().map_or(slots, |(_, table)| {
+            let (page, _) = table.layout().locate(slot);
+            (table.layout().numbers_of(page).end - slot).min(slots.into()) as u32
+        })
+    }
+
+    /// A page of blocks was needed that is not in memory.
+    pub fn miss(&self) {
+        if let Some((blocks, _)) = self.map.tables() {
+            blocks.miss();
+        }
+    }
+
+    /// Whether a page was looked at that was neither in memory nor blank.
+    pub fn has_missed(&self) -> bool {
+        // Of times nothing is known that the places of the same blocks do not say.
+        self.map.tables().is_some_and(|(blocks, slots)| blocks.missed() || slots.missed())
+    }
+
+    /// Blocks are about to change: their pages, and the counts of the bands they lie on.
+    pub(super) fn touch_blocks(&mut self, at: Extent<Lba>) {
+        let (range, Some(mut pages)) = (self.cached_pages_of(at), self.pages.take()) else { return };
+        range.filter(|&page| self.has_page(page)).for_each(|page| pages.touch(page, Touch::Change));
+        self.map.runs(at, |_, slot| {
+            pages.changed.push(self.map.locate(slot).0);
+            true
+        });
+        self.pages = Some(pages);
+    }
+
+    /// The slots from `first` on, of one band, are about to be written. Pages are begun that are written from their
+    /// beginning.
+    pub(super) fn touch_slots(&mut self, first: u64, slots: u32) {
+        let (before, band) = (self.of_blocks(), self.map.locate(first).0);
+        let (Some(pages), Some((_, table))) = (&mut self.pages, self.map.tables_mut()) else { return };
+        let layout = table.layout();
+        for page in layout.pages_of(first, slots.into()) {
+            if layout.numbers_of(page).start >= first {
+                table.begin(page);
+                pages.touch(before + page, Touch::Renew);
+            } else {
+                pages.touch(before + page, Touch::Change);
+            }
+        }
+        pages.changed.push(band);
+    }
+
+    /// The live blocks of a band change.
+    pub fn count_again(&mut self, band: u32) {
+        if let Some(pages) = &mut self.pages {
+            pages.changed.push(band);
+        }
+    }
+
+    /// The bands whose live blocks have changed since this was last asked, in order.
+    pub fn take_changed(&mut self) -> Vec<u32> {
+        let mut changed = self.pages.as_mut().map(|pages| std::mem::take(&mut pages.changed)).unwrap_or_default();
+        changed.sort_unstable();
+        changed.dedup();
+        changed
+    }
+
+    /// Numbers of [`USES`] pages each of which one has been used since this was last asked, in order.
+    pub fn take_used(&mut self) -> Vec<u64> {
+        let before = self.of_blocks();
+        let Some((blocks, slots)) = self.map.tables_mut() else { return Vec::new() };
+        if let Some(times) = self.known.times.table_mut() {
+            times.take_begun().for_each(drop);
+        }
+        let begun = blocks.take_begun().chain(slots.take_begun().map(|page| before + page));
+        let mut used: Vec<u64> = begun.map(|page| page / USES).collect();
+        used.sort_unstable();
+        used.dedup();
+        used
+    }
+
+    /// Which of [`USES`] pages have ever been used.
+    pub fn uses(&self, number: u64) -> u64 {
+        let used = (0..USES).filter(|bit| {
+            let page = number * USES + bit;
+            page < self.cached_pages_at_all() && !self.is_blank_page(page)
+        });
+        used.fold(0, |bits, bit| bits | 1 << bit)
+    }
+
+    /// A record says which of [`USES`] pages have been used. False if there are no such pages.
+    pub fn fold_uses(&mut self, number: u64, bits: u64) -> bool {
+        let pages = self.cached_pages_at_all();
+        for page in (0..USES).filter(|bit| bits >> bit & 1 == 1).map(|bit| number.saturating_mul(USES) + bit) {
+            if page >= pages {
+                return false;
+            }
+            let kind = self.kind(page);
+            match (kind, self.map.tables_mut()) {
+                (Kind::Blocks(page), Some((blocks, _))) => blocks.was_used(page),
+                (Kind::Slots(page), Some((_, slots))) => slots.was_used(page),
+                (_, None) => {}
+            }
+        }
+        true
+    }
+
+    /// Records that are applied from now on are under this number.
+    pub fn fold_at(&mut self, number: u64) {
+        if let Some((blocks, slots)) = self.map.tables_mut() {
+            blocks.fold_at(number);
+            slots.fold_at(number);
+        }
+    }
+
+    /// No more records are folded.
+    pub fn end_fold(&mut self) {
+        if let Some((blocks, slots)) = self.map.tables_mut() {
+            blocks.end_fold();
+            slots.end_fold();
+        }
+        if let Some(times) = self.known.times.table_mut() {
+            times.end_fold();
+        }
+    }
+
+    /// The pages that records wait for.
+    pub fn pages_awaited(&self, each: &mut dyn FnMut(u64)) {
+        let before = self.of_blocks();
+        if let Some((blocks, slots)) = self.map.tables() {
+            blocks.awaited(&mut *each);
+            slots.awaited(|page| each(before + page));
+        }
+    }
+}
