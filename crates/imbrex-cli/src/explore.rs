@@ -12,7 +12,7 @@ use imbrex::explore::{self, Finding, Options, Subject, Tally};
 use imbrex::layers::LayerInfo;
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::recording::Recording;
-use imbrex_live::explore::{Sums, with_sums};
+use imbrex_live::explore::{Sums, paged};
 use imbrex_runs::parallel;
 use imbrex_runs::values::layer;
 use imbrex_terminal::output::OutputArguments;
@@ -42,6 +42,9 @@ pub struct Explore {
     /// Do not mark the regions of checksums that are being written: the explorer should find what that breaks
     #[arg(long, requires = "checksums")]
     without_intents: bool,
+    /// Keep N pages of the layer's map in memory, at least 3, and the others on the disk: for logs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..))]
+    map_pages: Option<u32>,
     /// Power cuts to survive; 0 to go on until Ctrl-C, and then say how many there were
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     cuts: u64,
@@ -51,8 +54,8 @@ pub struct Explore {
     /// Runs at a time, which do not change the result; the default is the number of cores
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Do not keep ordering rule R, from 1 to 10 but for 6 and 7 (5 only for interlaced disks): the explorer should
-    /// find what that breaks. Only programs built with the feature rule-switches can
+    /// Do not keep ordering rule R, from 1 to 13 but for 6 and 7 (5 only for interlaced disks, 11 to 13 only with
+    /// --map-pages): the explorer should find what that breaks. Only programs built with the feature rule-switches can
     #[arg(long, value_name = "R", value_parser = rule)]
     without: Option<u8>,
     #[command(flatten)]
@@ -61,14 +64,14 @@ pub struct Explore {
 
 /// The number of a rule whose absence a layer can show.
 fn rule(text: &str) -> Result<u8, String> {
-    match text.parse() {
+    match text.parse::<u8>() {
         Ok(6..=7) => Err(
             "rules 6 and 7 bind layers, and every layer keeps them; the library's tests have one that does not, and \
                  show that it is caught"
                 .to_owned(),
         ),
-        Ok(number @ 1..=10) => Ok(number),
-        _ => Err("the rules are numbered from 1 to 10".to_owned()),
+        Ok(number) if (1..=Rule::ALL.len()).contains(&number.into()) => Ok(number),
+        _ => Err(format!("the rules are numbered from 1 to {}", Rule::ALL.len())),
     }
 }
 
@@ -79,6 +82,7 @@ struct Exploration {
     layer: &'static str,
     image: bool,
     checksums: bool,
+    map_pages: Option<u32>,
     without_rule: Option<u8>,
     first_seed: u64,
     last_seed: u64,
@@ -106,6 +110,9 @@ impl Explore {
                 "rule 5 is about redo moves, which {} does not make; choose a layer for interlaced disks",
                 self.layer.name
             );
+        }
+        if self.map_pages.is_none() && self.rule().is_some_and(Rule::is_about_pages) {
+            bail!("rules 11 to 13 are about pages of a map that is not in memory as a whole; add --map-pages");
         }
         let rules = self.rules()?;
         stop::on_ctrl_c();
@@ -145,7 +152,8 @@ impl Explore {
                 (self.without_intents, " --without-intents"),
             ];
             let flags: String = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).collect();
-            format!("imbrex explore {}{flags} --seed {} --cuts 1{without}", self.layer.name, finding.seed)
+            let pages = self.map_pages.map(|pages| format!(" --map-pages {pages}")).unwrap_or_default();
+            format!("imbrex explore {}{flags}{pages} --seed {} --cuts 1{without}", self.layer.name, finding.seed)
         });
         let (layer, without_rule) = (self.layer.name, self.without);
         let (first_seed, image, checksums) = (self.seed, self.image, self.checksums);
@@ -154,6 +162,7 @@ impl Explore {
             layer,
             image,
             checksums,
+            map_pages: self.map_pages,
             without_rule,
             first_seed,
             last_seed,
@@ -181,7 +190,11 @@ impl Explore {
             (true, false) => Sums::Kept,
             (true, true) => Sums::WithoutIntents,
         };
-        if self.image { with_sums(self.layer, sums) } else { Subject::layer(self.layer) }
+        match self.map_pages {
+            pages if self.image => paged(self.layer, sums, pages),
+            Some(pages) => Subject::with_map_pages(self.layer, pages),
+            None => Subject::layer(self.layer),
+        }
     }
 
     /// The rules that are kept.

@@ -2,7 +2,7 @@
 //! between.
 //!
 //! ```text
-//! | superblock | journal | checksums | the layer's conventional blocks | journal, 2nd copy | superblock, 2nd copy | zones, bands, tracks
+//! | superblock | journal | checksums | pages of a map | the layer's conventional blocks | journal, 2nd copy | superblock, 2nd copy | zones, bands, tracks
 //! ```
 //!
 //! A drive that has sequential zones only gives whole ones away at its own ends. A superblock is written at the start
@@ -36,6 +36,8 @@ pub struct Layout {
     pub journals: [Extent<Pba>; COPIES],
     /// The checksums, if the member has any: in the first of the conventional blocks that would be left.
     pub sums: Option<Place>,
+    /// The pages of the layer's map, if it has some on the drive: in the first of the blocks behind.
+    pub map: Option<Extent<Pba>>,
     /// What is left, and the rest of the drive.
     pub space: Space,
 }
@@ -59,6 +61,16 @@ pub struct NoRoom {
 )]
 pub struct NoRoomForSums {
     blocks: u64,
+    needed: u64,
+    left: u64,
+}
+
+/// The drive has no room for the pages of a map.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the pages of the layer's map take {needed} conventional blocks, and {left} are left of the drive's; choose a drive with more conventional zones or a smaller --capacity, or leave --map-memory out"
+)]
+pub struct NoRoomForMap {
     needed: u64,
     left: u64,
 }
@@ -96,6 +108,7 @@ impl Layout {
                 Extent::new(first.plus(have - taken), journal),
             ],
             sums: None,
+            map: None,
             space,
         })
     }
@@ -112,6 +125,18 @@ impl Layout {
         Ok(Self { sums: Some(place), space: Space { conventional, conventional_blocks, ..self.space }, ..self })
     }
 
+    /// With pages of a map in `needed` blocks.
+    ///
+    /// # Errors
+    /// When there are not so many conventional blocks.
+    pub fn with_map(self, needed: u64) -> Result<Self, NoRoomForMap> {
+        let left = self.space.conventional_blocks;
+        let blocks = u32::try_from(needed).ok().filter(|_| needed <= left).ok_or(NoRoomForMap { needed, left })?;
+        let map = Extent::new(self.space.conventional, blocks);
+        let space = Space { conventional: map.end(), conventional_blocks: left - needed, ..self.space };
+        Ok(Self { map: Some(map), space, ..self })
+    }
+
     /// On a drive that has sequential zones only.
     fn in_zones(all: &Space, zones: Zones, superblock: u32, journal: u32) -> Result<Self, NoRoom> {
         let journal = if journal == 0 { 0 } else { journal.div_ceil(zones.zone_blocks) + SPARE_JOURNAL_ZONES };
@@ -126,6 +151,7 @@ impl Layout {
             superblocks: [run(0, superblock), run(zones.count - 1, superblock)],
             journals: [run(1, length), run(zones.count - taken, length)],
             sums: None,
+            map: None,
             space: Space { zones: Some(left), ..all.clone() },
         })
     }
@@ -160,6 +186,26 @@ mod tests {
     }
 
     #[test]
+    fn the_pages_of_a_map_lie_behind_the_checksums_and_the_layer_gets_what_is_behind_them() {
+        let spec = ZonedSpec { zones: 10, zone_blocks: 64, conventional_zones: 3, max_open: 0, max_active: 0 };
+        let media = Shingled::new(1, spec);
+        let made = || Layout::new(&media, 4096, 10, 5).unwrap();
+        let layout = made().with_map(100).unwrap();
+        assert_eq!(layout.map, Some(Extent::new(Pba::disk(14), 100)));
+        assert_eq!((layout.space.conventional, layout.space.conventional_blocks), (Pba::disk(114), 64));
+        let summed = made().with_sums(Checksums { region_blocks: 8 }, 640, 4096).unwrap().with_map(162).unwrap();
+        assert_eq!(summed.map, Some(Extent::new(Pba::disk(16), 162)));
+        assert_eq!((summed.space.conventional_blocks, summed.space.zones), (0, made().space.zones));
+        for needed in [165, u64::from(u32::MAX) + 165] {
+            let refused = made().with_map(needed).unwrap_err().to_string();
+            for part in [&format!("take {needed} "), "164 are left", "--capacity", "--map-memory", "conventional zones"]
+            {
+                assert!(refused.contains(part), "{refused}");
+            }
+        }
+    }
+
+    #[test]
     fn a_drive_without_conventional_zones_gives_whole_ones_away() {
         let spec = ZonedSpec { zones: 20, zone_blocks: 64, conventional_zones: 0, max_open: 0, max_active: 0 };
         let Layout { superblocks: [a, b], journals: [c, d], space, .. } =
@@ -168,6 +214,8 @@ mod tests {
         assert_eq!([a, c, d, b], [of(0, 4), of(1, 256), of(15, 256), of(19, 4)]);
         assert_eq!(space.zones.map(|zones| (zones.extent(0), zones.count)), Some((of(5, 64), 10)));
         assert_eq!(superblocks(&Shingled::new(1, spec), 4096).unwrap(), [a, b]);
+        let no_map = Layout::new(&Shingled::new(1, spec), 4096, 70, 0).unwrap().with_map(2).unwrap_err();
+        assert!(no_map.to_string().contains("0 are left"), "{no_map}");
         let short = Shingled::new(1, ZonedSpec { zones: 10, ..spec });
         assert!(Layout::new(&short, 4096, 70, 0).unwrap_err().to_string().contains("10 zones"));
     }

@@ -35,6 +35,7 @@
 //!     config: &toml::Table::new(),
 //!     buffer: None,
 //!     journal_blocks: None,
+//!     map_memory: None,
 //! };
 //! prepared.make()?;
 //! format(vec![prepared.store()], &options)?;

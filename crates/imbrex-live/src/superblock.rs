@@ -9,12 +9,14 @@ use crate::frame::{Frame, FrameError, FrameKind};
 use crate::sums::Checksums;
 
 /// What a superblock is framed as. Since version 2 the records of journals are compact.
-const KIND: FrameKind = FrameKind { magic: *b"IMBREXS1", newest: VERSION };
-/// The format version of what is formatted.
-pub const VERSION: u32 = 2;
+const KIND: FrameKind = FrameKind { magic: *b"IMBREXS1", newest: PAGED };
+/// The format version of a volume whose maps are in memory.
+const WHOLE: u32 = 2;
+/// The format version of a volume that has pages of a map on the drive: without them its journal says too little.
+const PAGED: u32 = 3;
 
 /// A layer as it is configured in a store.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layered {
     /// The layer.
@@ -23,9 +25,28 @@ pub struct Layered {
     pub buffer_blocks: u32,
     /// Blocks of each copy of its journal.
     pub journal_blocks: u32,
+    /// Bytes of its map that a server has in memory, if the rest lies on the drive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map_memory: Option<u64>,
+    /// Blocks in which the pages of that map lie: none where all of it is in memory.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub map_blocks: u32,
     /// The fields of its configuration that were set.
     #[serde(default)]
     pub config: toml::Table,
+}
+
+impl Layered {
+    /// The oldest format version that has what it needs.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        if self.map_memory.is_some() { PAGED } else { WHOLE }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_none(blocks: &u32) -> bool {
+    *blocks == 0
 }
 
 /// A member's generation.
@@ -135,5 +156,48 @@ impl Superblock {
             return Err(text("its UUID is not that of a member".to_owned()));
         }
         Ok(decoded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    fn superblock(own: Layered) -> Superblock {
+        Superblock {
+            version: own.version(),
+            identity: 7,
+            blocks: 1000,
+            block_bytes: 4096,
+            members: vec![Uuid::from_u128(5)],
+            member: 0,
+            own,
+            above: None,
+            generation: None,
+            checksums: None,
+        }
+    }
+
+    fn again(superblock: &Superblock) -> Superblock {
+        let bytes = superblock.encode(1).unwrap();
+        Superblock::decode(&Superblock::frame(&bytes).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn only_a_volume_with_pages_on_the_drive_has_the_new_version_and_says_where_they_are() {
+        let config: toml::Table = toml::from_str("step_blocks = 64").unwrap();
+        let whole = Layered { layer: "log-greedy".to_owned(), journal_blocks: 10, config, ..Layered::default() };
+        let paged = Layered { map_memory: Some(1 << 20), map_blocks: 48, ..whole.clone() };
+        for (own, version) in [(whole, 2), (paged, 3)] {
+            let superblock = superblock(own);
+            let bytes = superblock.encode(1).unwrap();
+            assert_eq!(bytes[8], version);
+            assert_eq!(String::from_utf8_lossy(&bytes).contains("map_"), version == 3);
+            assert_eq!((again(&superblock), superblock.coding()), (superblock.clone(), Coding::Compact));
+            let older = Frame::decode(&bytes, FrameKind { newest: 2, ..KIND });
+            assert_eq!(older.err(), (version == 3).then_some(FrameError::Version(3, 2)));
+        }
     }
 }

@@ -8,10 +8,11 @@
 use std::process::ExitCode;
 
 use imbrex::explore::{Defect, Finding, Options, Subject, Tally, explore};
+use imbrex::layer::MapCache;
 use imbrex::layers::{self, LayerInfo};
 use imbrex::perform::rules::{Rule, Rules};
 use imbrex::samples::ample_space;
-use imbrex_live::explore::{Sums, on_images, with_sums};
+use imbrex_live::explore::{Sums, on_images, paged, with_sums};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Cuts for each layer, or more until every kind of bad luck has struck. `make soak` goes on with other seeds.
@@ -53,8 +54,22 @@ fn main() -> ExitCode {
         assert!(matches!(finding.defect, Defect::Content { .. }), "{finding}");
         Ok(())
     });
-    let trials = layers.chain(rules).chain([repeated]).chain(summed).chain([unmarked, unsummed]).collect();
+    let paged = PAGED.into_iter().map(|layer| {
+        Trial::test(format!("{layer}::survives_with_pages_of_its_map_on_the_drive"), move || survives_paged(layer))
+    });
+    let trials = layers.chain(rules).chain([repeated]).chain(summed).chain([unmarked, unsummed]).chain(paged).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// Logs that can have pages of their map on the drive.
+const PAGED: [&str; 2] = ["log-greedy", "sepbit"];
+
+fn survives_paged(layer: &str) -> Result<(), Failed> {
+    let info = layers::find(layer)?;
+    for sums in [Sums::None, Sums::Kept] {
+        goes_through(&paged(info, sums, Some(MapCache::LEAST)), Tally::met_all_bad_luck)?;
+    }
+    Ok(())
 }
 
 /// With checksums nothing is lost either, no block is taken for damaged that is not, and each that is, is found.
@@ -85,6 +100,8 @@ fn breaker(rule: Rule) -> Option<&'static str> {
         Rule::RedoFirst => Some("seagate"),
         // They bind layers, and no layer of the library breaks them.
         Rule::NoRecordOfRam | Rule::NoOverwrite => None,
+        // No map of these is divided.
+        Rule::PagesAfterRecords | Rule::PagesBeforeTail | Rule::OtherBlock => None,
         Rule::WholeSectors | Rule::FlushWaits => Some("conventional"),
         _ => Some("fifo-log"),
     }

@@ -109,5 +109,7 @@ struct Exploration {
 
 fn rule(number: u8) -> PyResult<Rule> {
     let known = Rule::ALL.iter().find(|rule| rule.number() == number);
-    known.copied().ok_or_else(|| PyValueError::new_err("without: the rules are numbered from 1 to 10"))
+    known
+        .copied()
+        .ok_or_else(|| PyValueError::new_err(format!("without: the rules are numbered from 1 to {}", Rule::ALL.len())))
 }

@@ -54,6 +54,10 @@ pub struct Format {
     /// Blocks of each copy of the journal; without it as many as the layer needs, or more where the drive has room
     #[arg(long, value_name = "N")]
     journal_blocks: Option<u32>,
+    /// Keep no more than SIZE of the layer's map in memory while it is served, and all of it on the drive, in
+    /// conventional blocks; for the layers that have such maps. Without it the whole map is in memory
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    map_memory: Option<u64>,
     /// Set a field of the layer's configuration, see `imbrex help LAYER`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
@@ -106,6 +110,10 @@ struct Member {
     buffer_blocks: u32,
     /// Blocks that checksums take; none without them.
     checksum_blocks: u64,
+    /// Bytes of the layer's map that are in memory, with the rest on the drive; null if all of it is.
+    map_memory: Option<u64>,
+    /// Blocks in which the pages of that map lie; none where all of it is in memory.
+    map_blocks: u32,
     /// Top tracks of an interlaced disk that stay empty: what a volume keeps there lies on the bottom tracks beneath.
     empty_tracks: u32,
 }
@@ -125,7 +133,8 @@ impl Format {
         }
         let (config, chosen) = self.config()?;
         let (layer, buffer, journal_blocks) = (self.layer, self.buffer, self.journal_blocks);
-        let mut options = FormatOptions { layer, config: &config, buffer, journal_blocks };
+        let map_memory = self.map_memory;
+        let mut options = FormatOptions { layer, config: &config, buffer, journal_blocks, map_memory };
         let prepare = |number| self.prepare(number, &options);
         let mut prepared = (0..self.stores.len()).map(prepare).collect::<Result<Vec<_>>>()?;
         let checksums = self.checksums();
@@ -225,7 +234,7 @@ impl Format {
     fn formatted(&self, made: Volume, chosen: Vec<Chosen>) -> Result<Formatted> {
         let layer = made.layer().to_owned();
         let member = |(path, superblock): (&PathBuf, &Superblock)| {
-            let Layered { layer, buffer_blocks, journal_blocks, .. } = &superblock.own;
+            let Layered { layer, buffer_blocks, journal_blocks, map_memory, map_blocks, .. } = &superblock.own;
             Ok(Member {
                 path: path.clone(),
                 uuid: superblock.uuid().to_string(),
@@ -235,6 +244,8 @@ impl Format {
                 journal_copies: COPIES,
                 buffer_blocks: *buffer_blocks,
                 checksum_blocks: superblock.checksum_blocks(),
+                map_memory: *map_memory,
+                map_blocks: *map_blocks,
                 empty_tracks: self.empty_tracks(superblock.member, made.members[superblock.member].as_ref())?,
             })
         };
@@ -297,17 +308,19 @@ fn shown(formatted: &Formatted) -> String {
     let memory = &formatted.memory;
     let part = |part: &MemoryPart| [part.name.clone(), bytes(part.empty_bytes), bytes(part.most_bytes)];
     let all = ["a server".to_owned(), bytes(memory.empty_bytes), bytes(memory.most_bytes)];
-    let sums: u64 = formatted.members.iter().map(|member| member.checksum_blocks).sum();
-    let sums = match sums * u64::from(formatted.block_bytes) {
-        0 => String::new(),
-        sums => format!(", checksums in {}", bytes(sums)),
+    let space = |what: &str, blocks: fn(&Member) -> u64| {
+        let blocks: u64 = formatted.members.iter().map(blocks).sum();
+        let size = bytes(blocks * u64::from(formatted.block_bytes));
+        if blocks == 0 { String::new() } else { format!(", {what} in {size}") }
     };
+    let sums = space("checksums", |member| member.checksum_blocks);
+    let map = space("the map", |member| member.map_blocks.into());
     let empty = match formatted.members.iter().map(|member| member.empty_tracks).sum::<u32>() {
         0 => String::new(),
         tracks => format!(", {} top tracks stay empty", count(tracks.into())),
     };
     format!(
-        "{}, {} ({} blocks of {} bytes){sums}{empty}\n{}\n{}\n\n{}",
+        "{}, {} ({} blocks of {} bytes){sums}{map}{empty}\n{}\n{}\n\n{}",
         formatted.layer,
         bytes(formatted.capacity_bytes),
         count(formatted.capacity_bytes / u64::from(formatted.block_bytes)),

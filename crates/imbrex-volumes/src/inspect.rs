@@ -7,7 +7,7 @@ use clap::Args;
 use imbrex::layer::{Condition, UnitState};
 use imbrex::media::Media;
 use imbrex::plan::{Record, Unit};
-use imbrex_live::offline::{self, LayerState, Mapped};
+use imbrex_live::offline::{self, LayerState};
 use imbrex_live::volume::Volume;
 use imbrex_terminal::output::OutputArguments;
 use imbrex_terminal::table::{bytes, count, paragraphs, percent, table};
@@ -75,6 +75,10 @@ struct Layer {
     member: Option<usize>,
     journal: Journal,
     capacity_blocks: u64,
+    /// Bytes of its map that are in memory while it is served, with the rest on the drive; null if all of it is.
+    map_memory: Option<u64>,
+    /// Blocks in which the pages of that map lie.
+    map_blocks: u32,
     mapped_blocks: u64,
     mapped_runs: u64,
     lost_blocks: u64,
@@ -115,7 +119,7 @@ impl Inspect {
     pub fn run(self) -> Result<()> {
         let output = self.output.open()?;
         let volume = volume_to_read(&self.stores)?;
-        let layers: Vec<Layer> = offline::layers(&volume)?.into_iter().map(layer).collect();
+        let layers: Vec<Layer> = offline::layers(&volume)?.into_iter().map(|state| layer(&volume, state)).collect();
         let block_bytes = volume.members[0].block_bytes();
         let capacity_bytes = layers.last().map_or(0, |top| top.capacity_blocks) * u64::from(block_bytes);
         let inspected = Inspected {
@@ -166,8 +170,8 @@ fn units(media: &dyn Media) -> Units {
     units
 }
 
-fn layer(mut state: LayerState) -> Layer {
-    let mapped = Mapped::of(&mut state);
+fn layer(volume: &Volume, mut state: LayerState) -> Layer {
+    let mapped = state.walk(|_| ());
     let mut records = Records::default();
     for record in state.journal.entries.iter().flat_map(|entry| &entry.entry.records) {
         *match record {
@@ -190,14 +194,18 @@ fn layer(mut state: LayerState) -> Layer {
         lacking: state.journal.lacking.len(),
         starts: state.journal.epoch.saturating_sub(1),
     };
-    let (capacity_blocks, mapped_blocks) = (state.layer.capacity(), mapped.blocks());
+    let (capacity_blocks, mapped_blocks) = (state.layer.capacity(), mapped.blocks);
+    let own = state.member.map(|member| &volume.superblocks[member].own);
+    let (map_memory, map_blocks) = own.map_or((None, 0), |own| (own.map_memory, own.map_blocks));
     Layer {
         layer: state.name,
         member: state.member.map(|member| member + 1),
         journal,
         capacity_blocks,
+        map_memory,
+        map_blocks,
         mapped_blocks,
-        mapped_runs: mapped.runs.len() as u64,
+        mapped_runs: mapped.runs,
         lost_blocks: mapped.lost,
         occupancy: mapped_blocks as f64 / capacity_blocks.max(1) as f64,
     }
@@ -232,5 +240,12 @@ fn shown(volume: &Inspected) -> String {
             [layer.layer.clone(), ring, used, entries, mapped, runs, lost, percent(*occupancy)]
         }),
     );
+    for Layer { layer, map_memory, map_blocks, .. } in &volume.layers {
+        let Some(memory) = map_memory else { continue };
+        let drive = bytes(u64::from(*map_blocks) * u64::from(*block_bytes));
+        let line =
+            format!("the map of {layer} lies in {drive} of the drive; a server has {} of it in memory", bytes(*memory));
+        text += &format!("\n{}", paragraphs(&line));
+    }
     volume.stale.iter().fold(text, |text, what| format!("{text}\n{}", paragraphs(&format!("{what} is damaged or old"))))
 }

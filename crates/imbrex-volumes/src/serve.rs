@@ -10,6 +10,7 @@ use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use imbrex_live::service::Status;
 use imbrex_live::service::control::{self, Question, Reply};
+use imbrex_runs::values::size;
 use imbrex_terminal::say::{note, tell_who_listens};
 use imbrex_terminal::table::bytes;
 
@@ -91,6 +92,9 @@ pub struct Serve {
     /// Keep the server's memory and its program in memory, whatever else needs some
     #[arg(long)]
     lock_memory: bool,
+    /// Keep no more than SIZE of the map in memory this time, of a volume that was formatted with --map-memory
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    map_memory: Option<u64>,
     /// Requests of a connection, or of the device, that are served at a time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=MOST_THREADS))]
     threads: u32,
@@ -289,6 +293,7 @@ impl Serve {
             ("step-ms", number(self.step_ms)),
             ("throttle", number(self.throttle.map(u64::from))),
             ("lock-memory", self.lock_memory.then(|| "true".into())),
+            ("map-memory", self.map_memory.map(|bytes| format!("{bytes}B").into())),
         ];
         stores.chain(pairs).filter_map(|(key, value)| Some((key, value?))).collect()
     }

@@ -19,18 +19,18 @@ pub(super) struct Drawn {
 }
 
 /// Draws drives for a layer with `reserved` conventional blocks that are not the layer's, and the layer's configuration
-/// and buffer.
+/// and buffer. With so many pages of its map in memory, if `map_pages` says how many.
 pub(super) fn drives(
     info: &'static LayerInfo,
     reserved: u32,
     sums: Sums,
+    map_pages: Option<u32>,
     dice: &mut Dice,
 ) -> Result<Drawn, ConfigError> {
     let buffer = dice.between(4, 40) as u32;
     let bytes = |blocks: u32| BufferSize::Bytes(u64::from(blocks) * BLOCK as u64);
-    let configuration = |info: &'static LayerInfo, dice: &mut Dice| configuration(&Candidate::layer(info), dice);
-    let mut config = configuration(info, dice)?;
-    if info.recording == Recording::Zoned && sums == Sums::None && dice.one_in(3) {
+    let mut config = configuration(&Candidate { map_pages, ..Candidate::layer(info) }, dice)?;
+    if info.recording == Recording::Zoned && sums == Sums::None && map_pages.is_none() && dice.one_in(3) {
         let presets = vec![sequential(reserved, dice).preset()];
         return Ok(Drawn { presets, config, buffer: Some(bytes(buffer)) });
     }
@@ -42,7 +42,7 @@ pub(super) fn drives(
     let on_flash = layers::find(ON_FLASH)?;
     let on_disk = layers::find(dice.pick::<&str>(&ON_DISK))?;
     config.insert("disk_layer".to_owned(), on_disk.name.into());
-    config.insert("disk_config".to_owned(), configuration(on_disk, dice)?.into());
+    config.insert("disk_config".to_owned(), configuration(&Candidate::layer(on_disk), dice)?.into());
     config.insert("disk_buffer".to_owned(), format!("{}KiB", buffer * BLOCK as u32 / 1024).into());
     let needs = |blocks| SpaceNeeds { reserved, buffer, blocks };
     let flash = RandomDrive::new(on_flash.recording, &needs(reserved + buffer), dice);

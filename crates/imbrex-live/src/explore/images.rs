@@ -25,7 +25,7 @@ use crate::image::{Image, ImageError};
 use crate::layout::COPIES;
 use crate::store::{Store, StoreError};
 use crate::sums::Checksums;
-use crate::volume::{FormatOptions, Members, Volume, VolumeError, format_with};
+use crate::volume::{FormatOptions, Members, PAGE_OVERHEAD, Volume, VolumeError, format_with};
 
 /// How often a larger drive is tried when one is too small for the journal, each with a sixteenth more.
 const ATTEMPTS: u32 = 80;
@@ -58,6 +58,8 @@ pub struct Images {
     bad_copy: usize,
     /// Whether checksums are kept, and what of them.
     sums: Sums,
+    /// Pages of the layer's map that are in memory, if the rest is on the drive.
+    map_pages: Option<u32>,
     /// The volume's members: the images, with checksums or without.
     pub(super) volume: Members,
     /// Bytes that changed without a write.
@@ -80,13 +82,27 @@ impl Images {
     /// # Errors
     /// As for [`Images::draw`].
     pub fn draw_with(info: &'static LayerInfo, rules: Rules, sums: Sums, dice: &mut Dice) -> Result<Self, ImagesError> {
+        Self::draw_paged(info, rules, sums, None, dice)
+    }
+
+    /// The same, with so many pages of the layer's map in memory and the rest on the drive, if it says how many.
+    ///
+    /// # Errors
+    /// As for [`Images::draw`].
+    pub fn draw_paged(
+        info: &'static LayerInfo,
+        rules: Rules,
+        sums: Sums,
+        map_pages: Option<u32>,
+        dice: &mut Dice,
+    ) -> Result<Self, ImagesError> {
         let gather = *dice.pick(&[40, 40, 1024]);
         let entry_blocks = *dice.pick(&[1, 2, 4, 64]);
         let bad_copy = dice.below(2) as usize;
         let (mut why, mut reserved) = (String::new(), COPIES as u32 * superblock_blocks(BLOCK as u32));
         for _ in 0..ATTEMPTS {
             reserved += reserved / MORE;
-            let Drawn { presets, config, buffer } = drives(info, reserved, sums, dice)?;
+            let Drawn { presets, config, buffer } = drives(info, reserved, sums, map_pages, dice)?;
             let disk = |preset: DrivePreset| Ok(Disk { file: file(&preset, rules)?, preset });
             let disks = presets.into_iter().map(disk).collect::<Result<Vec<_>, ImagesError>>()?;
             let (images, journals, capacity) = (Vec::new(), Vec::new(), 0);
@@ -104,6 +120,7 @@ impl Images {
                 bad_copy,
                 unwritten: Unwritten::Zeros,
                 sums,
+                map_pages,
                 volume: Vec::new(),
                 rotten: Vec::new(),
                 rots: 0,
@@ -117,6 +134,7 @@ impl Images {
                 Err(
                     e @ (VolumeError::Room(_)
                     | VolumeError::Sums(_)
+                    | VolumeError::MapRoom(_)
                     | VolumeError::Refused(_)
                     | VolumeError::Active(_)
                     | VolumeError::Journal(_)
@@ -156,8 +174,10 @@ impl Images {
             self.images.push(Arc::new(image));
         }
         let Self { info, config, buffer, .. } = &*self;
+        let page = BLOCK as u64 + u64::from(PAGE_OVERHEAD);
+        let map_memory = self.map_pages.map(|pages| u64::from(pages) * page);
         let members = self.images.iter().map(|image| Arc::clone(image) as Arc<dyn Store>).collect();
-        let options = FormatOptions { layer: info, config, buffer: *buffer, journal_blocks: None };
+        let options = FormatOptions { layer: info, config, buffer: *buffer, journal_blocks: None, map_memory };
         let checksums = self.sums.are_kept().then_some(Checksums { region_blocks: REGION_BLOCKS });
         let volume = format_with(members, &options, checksums)?;
         self.volume.clone_from(&volume.members);
@@ -336,6 +356,10 @@ impl Devices for Images {
     fn settled(&self, drive: usize, block: Pba) -> Option<Bytes> {
         let (file, offset) = (&self.disks[drive].file, self.images[drive].offset(block));
         file.is_settled(offset, BLOCK).then(|| file.content(offset, BLOCK).into())
+    }
+
+    fn copies_outlive_epochs(&self) -> bool {
+        self.map_pages.is_some()
     }
 
     fn make_unreadable(&mut self, drive: usize, block: Pba) {

@@ -36,9 +36,16 @@ pub fn on_images(info: &'static LayerInfo) -> Subject {
 /// A layer on images with checksums, in which bytes change without a write.
 #[must_use]
 pub fn with_sums(info: &'static LayerInfo, sums: Sums) -> Subject {
+    paged(info, sums, None)
+}
+
+/// A layer on images, with so many pages of its map in memory and the rest on the drive, if it says how many.
+#[must_use]
+pub fn paged(info: &'static LayerInfo, sums: Sums, map_pages: Option<u32>) -> Subject {
     let devices = move |rules, dice: &mut Dice| -> Result<Box<dyn Devices>, DevicesError> {
-        Ok(Box::new(Images::draw_with(info, rules, sums, dice)?))
+        Ok(Box::new(Images::draw_paged(info, rules, sums, map_pages, dice)?))
     };
-    let name = if sums == Sums::None { "on images" } else { "on images with checksums" };
-    Subject { name: format!("{} {name}", info.name), devices: Arc::new(devices) }
+    let checksums = if sums == Sums::None { "" } else { " with checksums" };
+    let map = map_pages.map_or(String::new(), |pages| format!(" with {pages} pages of its map in memory"));
+    Subject { name: format!("{} on images{checksums}{map}", info.name), devices: Arc::new(devices) }
 }

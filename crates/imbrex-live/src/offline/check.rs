@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use imbrex::block::{Extent, Pba};
 use imbrex::perform::{Request, Stack};
 
-use super::map::Mapped;
+use super::taken::Taken;
 use super::{LayerState, layers};
 use crate::solo::Solo;
 use crate::store::Store;
@@ -65,23 +65,8 @@ impl Checked {
         if let Err(violation) = state.layer.check() {
             self.found(format!("{name} contradicts itself: {violation}"), false);
         }
-        let mapped = Mapped::of(&mut state);
-        self.mapped_blocks += mapped.blocks();
-        self.lost_blocks += mapped.lost;
-        if let Some((first, second)) = mapped.shared() {
-            let (first, second) = (first.lba.0, second.lba.0);
-            self.found(format!("{name} has blocks from {first} and from {second} on in one place"), false);
-        }
+        self.map(volume, &mut state, read_data);
         let Some(member) = state.member else { return };
-        let store = volume.members[member].as_ref();
-        let media = store.media();
-        for run in &mapped.runs {
-            if let Err(e) = media.read(run.at) {
-                self.found(format!("block {} of {name} lies where nothing is: {e}", run.lba.0), false);
-            } else if read_data {
-                self.read(store, member, run.at);
-            }
-        }
         if let Some(first) = self.unreadable[member].first().copied().filter(|_| read_data) {
             let blocks = self.unreadable[member].len();
             let first = first.block();
@@ -89,6 +74,36 @@ impl Checked {
                 format!("{blocks} mapped blocks of member {} cannot be read, from {first} on", member + 1),
                 true,
             );
+        }
+    }
+
+    /// Goes through the map: whether blocks lie where they can, and each in a place of its own.
+    fn map(&mut self, volume: &Volume, state: &mut LayerState, read_data: bool) {
+        let name = state.name.clone();
+        let store = |member: usize| volume.members[member].as_ref();
+        let on = state.member.map(|member| (member, store(member), store(member).media()));
+        let (mut taken, mut shared) = (Taken::default(), None);
+        let walked = state.walk(|run| {
+            let twice = taken.take(run.at);
+            shared = shared.or(twice.map(|place| (place, run)));
+            let Some((member, store, media)) = &on else { return };
+            if let Err(e) = media.read(run.at) {
+                self.found(format!("block {} of {name} lies where nothing is: {e}", run.lba.0), false);
+            } else if read_data {
+                self.read(*store, *member, run.at);
+            }
+        });
+        self.mapped_blocks += walked.blocks;
+        self.lost_blocks += walked.lost;
+        if let Some((place, second)) = shared {
+            let mut first = None;
+            state.walk(|run| first = first.or(Some(run.lba.0).filter(|_| run.at.contains(place))));
+            let (first, second) = (first.unwrap_or(second.lba.0), second.lba.0);
+            self.found(format!("{name} has blocks from {first} and from {second} on in one place"), false);
+        }
+        for place in state.pages.iter().flat_map(|pages| &pages.unread) {
+            let text = format!("block {} of the pages of the map of {name} cannot be read", place.block());
+            self.found(text, false);
         }
     }
 

@@ -3,7 +3,9 @@
 
 mod check;
 mod map;
+mod pages;
 mod scrub;
+mod taken;
 
 use std::sync::Arc;
 
@@ -17,7 +19,8 @@ use crate::solo::Solo;
 use crate::store::Store;
 use crate::volume::{Volume, VolumeError};
 pub use check::{Checked, Problem, check, repair};
-pub use map::{Mapped, Run};
+pub use map::{Mapped, Run, Walked};
+use pages::Pages;
 pub use scrub::scrub;
 
 /// A layer of a volume as its journal has it.
@@ -32,6 +35,8 @@ pub struct LayerState {
     pub journal: JournalState,
     /// The layer itself, with all records applied and what the drive reports.
     pub layer: Box<dyn TranslationLayer>,
+    /// The pages of its map that are on the drive, if it has some there.
+    pages: Option<Pages>,
 }
 
 /// Reads the journals of all layers, those on members first.
@@ -60,7 +65,8 @@ fn on_member(volume: &Volume, name: String, member: usize, setup: Setup) -> Resu
     let journal = JournalState::read(&setup, &units, &mut |at| store.read(at).ok()).map_err(refused)?;
     let mut layer = journal.fold(&setup).map_err(refused)?;
     layer.recovered(&units, &mut imbrex::plan::Plan::new()).map_err(|e| refused(e.into()))?;
-    Ok(LayerState { name, member: Some(member), setup, journal, layer })
+    let pages = Pages::of(&setup, store);
+    Ok(LayerState { name, member: Some(member), setup, journal, layer, pages })
 }
 
 /// The layer above the members, whose journal lies where the first one's layer has put it.
@@ -73,7 +79,7 @@ fn above(volume: &Volume, setup: Setup) -> Result<LayerState, VolumeError> {
     let journal = JournalState::read(&setup, &units, &mut read)?;
     let mut layer = journal.fold(&setup)?;
     layer.recovered(&units, &mut imbrex::plan::Plan::new()).map_err(|e| VolumeError::Refused(e.to_string()))?;
-    Ok(LayerState { name: volume.layer().to_owned(), member: None, setup, journal, layer })
+    Ok(LayerState { name: volume.layer().to_owned(), member: None, setup, journal, layer, pages: None })
 }
 
 /// The first member behind its layer; what recovery writes stays in memory.

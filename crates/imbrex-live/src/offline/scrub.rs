@@ -35,7 +35,7 @@ fn name(found: &mut Found, states: Vec<LayerState>, damaged: Vec<BTreeSet<Pba>>)
     let above = above.into_iter().next().map(|mut state| Mapped::of(&mut state));
     let mut logical = BTreeSet::new();
     for (number, (mut state, mut left)) in members.into_iter().zip(damaged).enumerate() {
-        for run in Mapped::of(&mut state).runs {
+        state.walk(|run| {
             let within: Vec<Pba> = left.range(run.at.start..run.at.end()).copied().collect();
             for place in within {
                 let own = run.lba.plus(place.since(run.at.start));
@@ -44,7 +44,7 @@ fn name(found: &mut Found, states: Vec<LayerState>, damaged: Vec<BTreeSet<Pba>>)
                     left.remove(&place);
                 }
             }
-        }
+        });
         found.unneeded.extend(runs(left.into_iter().map(Pba::block)).map(|run| MemberBlocks::of(number, run)));
     }
     found.damaged = runs(logical.into_iter().map(|lba: Lba| lba.0)).collect();

@@ -154,6 +154,7 @@ impl Service {
         if options.read_only {
             volume.promote_nothing();
         }
+        options.map_memory.map_or(Ok(()), |bytes| volume.set_map_memory(bytes)).map_err(of)?;
         volume.stale.iter().for_each(|part| {
             tracing::warn!("{part} is damaged or older; once this server has ended, `imbrex check --repair` mends it");
         });

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use imbrex::buffer_size::BufferSize;
+
 use crate::engine::EngineOptions;
 use crate::overlay;
 
@@ -24,6 +26,8 @@ pub struct ServiceOptions {
     pub restarted: bool,
     /// Whether the memory of the process is locked while the volume is served.
     pub lock_memory: bool,
+    /// Bytes of the map in memory, of one that has pages on the drive; as it was formatted if nothing is said.
+    pub map_memory: Option<u64>,
     /// How the engine works.
     pub engine: EngineOptions,
 }
@@ -38,6 +42,7 @@ impl Default for ServiceOptions {
             shown: None,
             restarted: false,
             lock_memory: false,
+            map_memory: None,
             engine: EngineOptions::default(),
         }
     }
@@ -75,7 +80,7 @@ impl OptionError {
 }
 
 /// What a key means, and what its value looks like. The order is that of the help.
-pub const KEYS: [(&str, &str); 11] = [
+pub const KEYS: [(&str, &str); 12] = [
     ("store=PATH", "a store of the volume; repeated, in order, if there are several"),
     ("readonly=true", "leave the stores as they are and let clients only read"),
     ("overlay=MIB", "MiB kept in memory for each store that is only read"),
@@ -89,6 +94,7 @@ pub const KEYS: [(&str, &str); 11] = [
     ("shown=PATH", "a socket that is removed in the end"),
     ("restarted=true", "a server ended just before: let the first flush fail, since what was not flushed may be lost"),
     ("lock-memory=true", "keep the server's memory and its program in memory, whatever else needs some"),
+    ("map-memory=SIZE", "how much of a map that has pages on the drive is in memory; otherwise as it was formatted"),
     ("workers=N", "threads that carry operations out, beside those that ask"),
 ];
 
@@ -109,6 +115,7 @@ impl ServiceOptions {
             "shown" => self.shown = Some(absolute(value)?),
             "restarted" => self.restarted = read(key, value, "true or false")?,
             "lock-memory" => self.lock_memory = read(key, value, "true or false")?,
+            "map-memory" => self.map_memory = Some(size(key, value)?),
             "workers" => self.engine.workers = read(key, value, "a number of threads")?,
             _ => return Ok(false),
         }
@@ -123,6 +130,14 @@ fn absolute(path: &str) -> Result<PathBuf, OptionError> {
 
 fn read<T: std::str::FromStr>(key: &str, value: &str, takes: &'static str) -> Result<T, OptionError> {
     value.parse().map_err(|_| OptionError::value(key, value, takes))
+}
+
+fn size(key: &str, value: &str) -> Result<u64, OptionError> {
+    const TAKES: &str = "a size such as 512MiB or 4GiB";
+    match read(key, value, TAKES)? {
+        BufferSize::Bytes(bytes) => Ok(bytes),
+        _ => Err(OptionError::value(key, value, TAKES)),
+    }
 }
 
 fn milliseconds(key: &str, value: &str) -> Result<Duration, OptionError> {
@@ -154,5 +169,8 @@ mod tests {
         }
         assert!(matches!(ServiceOptions::default().set("color", "red"), Ok(false)));
         assert!(ServiceOptions::default().set("throttle", "0").is_err());
+        let mut options = ServiceOptions::default();
+        assert!(options.set("map-memory", "1.5GiB").is_ok() && options.map_memory == Some(3 << 29));
+        assert!(options.set("map-memory", "10%").is_err() && options.set("map-memory", "4096").is_err());
     }
 }

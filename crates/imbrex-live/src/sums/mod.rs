@@ -40,7 +40,7 @@ pub struct SumsSetup {
     pub place: Place,
     /// The volume's number, by which its sums are told from another one's.
     pub identity: u64,
-    /// Blocks that have checksums of their own: superblocks and journals.
+    /// Blocks that have checksums of their own: superblocks, journals, and pages of a map.
     pub exempt: Vec<Extent<Pba>>,
     /// Whether regions are marked before they change; not where the crash explorer is to find out what that is for.
     pub keeps_intents: bool,

@@ -47,7 +47,7 @@ fn wrapped(
 fn of(member: &dyn Store, superblock: &Superblock, keeps_intents: bool) -> Result<Option<SumsSetup>, VolumeError> {
     let Some(checksums) = superblock.checksums else { return Ok(None) };
     let layout = setup::layout(member, &superblock.own, Some(checksums))?;
-    let exempt = layout.superblocks.into_iter().chain(layout.journals).collect();
+    let exempt = layout.superblocks.into_iter().chain(layout.journals).chain(layout.map).collect();
     let identity = superblock.identity;
     Ok(layout.sums.map(|place| SumsSetup { checksums, place, identity, exempt, keeps_intents }))
 }

@@ -13,13 +13,13 @@ use imbrex::recording::Recording;
 use imbrex::space::Space;
 use uuid::Uuid;
 
-use super::{Members, Volume, VolumeError, checked, setup};
+use super::{Members, Volume, VolumeError, checked, map, setup};
 use crate::active;
 use crate::layout::{self, COPIES};
 use crate::solo::Solo;
 use crate::store::Store;
 use crate::sums::Checksums;
-use crate::superblock::{self, Layered, Superblock};
+use crate::superblock::{Layered, Superblock};
 
 /// What to format a volume as.
 pub struct FormatOptions<'a> {
@@ -32,6 +32,8 @@ pub struct FormatOptions<'a> {
     pub buffer: Option<BufferSize>,
     /// Blocks of each copy of the journal; as many as the map needs if nothing is said.
     pub journal_blocks: Option<u32>,
+    /// Bytes of the layer's map that a server has in memory, with the rest on the drive; all of it if nothing is said.
+    pub map_memory: Option<u64>,
 }
 
 /// Whether a volume can be made of members like these.
@@ -73,8 +75,8 @@ pub fn format_with(
     checksums: Option<Checksums>,
 ) -> Result<Volume, VolumeError> {
     let superblocks = superblocks(&members, options, checksums)?;
-    let stack_setup = setup::stack(&members, &superblocks)?;
-    let mut volume = Volume { members, superblocks, stale: Vec::new() };
+    let stack_setup = setup::stack(&members, &superblocks, None)?;
+    let mut volume = Volume { members, superblocks, stale: Vec::new(), map_memory: None };
     volume.reserve()?;
     for member in &volume.members {
         clear(member.as_ref())?;
@@ -157,7 +159,7 @@ pub(super) fn superblocks(
     let checksums = summed(members, checksums);
     let (own, above) = layered(members, options, &checksums, identity)?;
     let superblock = |(member, own): (usize, Layered)| Superblock {
-        version: superblock::VERSION,
+        version: own.version(),
         identity,
         blocks: members[member].media().blocks(),
         block_bytes: members[member].block_bytes(),
@@ -187,12 +189,16 @@ fn layered(
     checksums: &[Option<Checksums>],
     identity: u64,
 ) -> Result<(Vec<Layered>, Option<Layered>), VolumeError> {
-    let FormatOptions { layer, config, buffer, journal_blocks } = options;
+    let FormatOptions { layer, config, buffer, journal_blocks, map_memory } = options;
     if layer.recording != Recording::Cached {
         let [member] = members.as_slice() else {
             return Err(VolumeError::Members(format!("{} stands on one drive", layer.name)));
         };
         return Ok((vec![fitted(member.as_ref(), checksums[0], options)?], None));
+    }
+    if map_memory.is_some() {
+        let text = format!("{} stands on two drives, and the maps of such a volume stay in memory", layer.name);
+        return Err(VolumeError::Refused(format!("{text}; leave --map-memory out")));
     }
     let [flash, disk] = members.as_slice() else {
         return Err(VolumeError::Members(format!("{} stands on two drives: flash, then a disk", layer.name)));
@@ -210,7 +216,7 @@ fn layered(
         }
         other => other,
     };
-    let own = |layer, config, buffer| FormatOptions { layer, config, buffer, journal_blocks: None };
+    let own = |layer, config, buffer| FormatOptions { layer, config, buffer, journal_blocks: None, map_memory: None };
     let on_flash = fitted(flash.as_ref(), checksums[0], &own(flash_layer, &below.flash_config, None))
         .map_err(|e| chosen_by("the first member", FLASH_LAYER, e))?;
     let disk_layer = layers::find(&below.disk_layer)?;
@@ -239,12 +245,12 @@ fn fitted(
     checksums: Option<Checksums>,
     options: &FormatOptions<'_>,
 ) -> Result<Layered, VolumeError> {
-    let FormatOptions { layer, config, buffer, journal_blocks } = *options;
+    let FormatOptions { layer, config, buffer, journal_blocks, map_memory } = *options;
     let (media, block_bytes) = (member.media(), member.block_bytes());
+    map_memory.map(|memory| map::cache(memory, block_bytes)).transpose()?;
     let wanted = buffer.map(|buffer| buffer.blocks(media.blocks().saturating_mul(block_bytes.into()), block_bytes));
     let with_journal_of = |journal_blocks| {
-        let (layer, config) = (layer.name.to_owned(), toml::Table::new());
-        let layered = Layered { layer, buffer_blocks: 0, journal_blocks, config };
+        let layered = Layered { layer: layer.name.to_owned(), journal_blocks, ..Layered::default() };
         Ok::<_, VolumeError>(setup::layout(member, &layered, checksums)?.space.conventional_blocks)
     };
     let room = with_journal_of(0)?;
@@ -260,6 +266,8 @@ fn fitted(
                 "{text} does not fit {have}; choose a smaller one with --buffer"
             )));
         }
+        layered.map_memory = map_memory;
+        layered.map_blocks = setup::map_blocks(member, layered, checksums)?;
         setup::own(member, layered, checksums, 0)
     })
 }
@@ -277,7 +285,7 @@ fn with_journal(
     mut try_with: impl FnMut(&mut Layered) -> Result<Setup, VolumeError>,
 ) -> Result<Layered, VolumeError> {
     let config = layer.settled(config)?.into_owned();
-    let mut layered = Layered { layer: layer.name.to_owned(), buffer_blocks: 0, journal_blocks: 0, config };
+    let mut layered = Layered { layer: layer.name.to_owned(), config, ..Layered::default() };
     journal.settle(block_bytes, GATHER, |blocks| {
         layered.journal_blocks = blocks;
         let setup = try_with(&mut layered)?;

@@ -103,7 +103,7 @@ pub fn memory(
     checksums: Option<Checksums>,
 ) -> Result<ServerMemory, VolumeError> {
     let superblocks = format::superblocks(members, options, checksums)?;
-    Ok(ServerMemory::of(&setup::stack(members, &superblocks)?, &superblocks))
+    Ok(ServerMemory::of(&setup::stack(members, &superblocks, None)?, &superblocks))
 }
 
 /// How large a buffer can be where memory limits it.
@@ -199,7 +199,7 @@ mod tests {
         let members: Members = vec![Arc::new(Image::draft(&preset).unwrap())];
         let layer = layers::find("block-lru").unwrap();
         let config = toml::Table::new();
-        let with = |buffer| FormatOptions { layer, config: &config, buffer, journal_blocks: None };
+        let with = |buffer| FormatOptions { layer, config: &config, buffer, journal_blocks: None, map_memory: None };
         let all = memory(&members, &with(None), None).unwrap().most_bytes;
         let within = |bytes| buffer_within(&members, &with(None), None, bytes).unwrap();
         assert_eq!(within(all), None);

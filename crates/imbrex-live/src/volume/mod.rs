@@ -7,6 +7,7 @@
 mod checked;
 mod format;
 mod generation;
+mod map;
 mod memory;
 mod roomy;
 mod setup;
@@ -18,7 +19,7 @@ use imbrex::recording::Recording;
 
 use crate::active::TooManyActive;
 use crate::frame;
-use crate::layout::{self, NoRoom, NoRoomForSums};
+use crate::layout::{self, NoRoom, NoRoomForMap, NoRoomForSums};
 use crate::scrub::NoSums;
 use crate::solo::{Solo, Unserved};
 pub use crate::store::Members;
@@ -26,6 +27,7 @@ use crate::store::{Store, StoreError};
 use crate::superblock::{Superblock, SuperblockError};
 pub use format::{FormatOptions, format, format_with, validate, validate_with};
 pub use generation::advance;
+pub use map::{NoPagesOfMap, PAGE_OVERHEAD, TooLittleForMap};
 pub use memory::{BufferRoom, INTAKE, MachineMemory, MemoryPart, ServerMemory, buffer_within, memory};
 pub use roomy::roomy;
 
@@ -40,6 +42,8 @@ pub struct Volume {
     pub superblocks: Vec<Superblock>,
     /// What of them is damaged or old in one copy.
     pub stale: Vec<String>,
+    /// Bytes of the map in memory for this run, if it is not what the superblock says.
+    map_memory: Option<u64>,
 }
 
 /// Why a volume cannot be formatted or opened.
@@ -65,6 +69,15 @@ pub enum VolumeError {
     /// A member has too little for checksums.
     #[error(transparent)]
     Sums(#[from] NoRoomForSums),
+    /// A member has too little for the pages of a map.
+    #[error(transparent)]
+    MapRoom(#[from] NoRoomForMap),
+    /// There is to be too little memory for a map.
+    #[error(transparent)]
+    MapMemory(#[from] TooLittleForMap),
+    /// There is to be less memory for a map, all of which stays in memory.
+    #[error(transparent)]
+    NoPages(#[from] NoPagesOfMap),
     /// The layer is for another kind of drive.
     #[error("layer {layer} is for {needed}, and {drive} is {is}; choose another layer{by} or another drive")]
     Unsuited {
@@ -133,7 +146,7 @@ impl Volume {
         }
         belong_together(&superblocks)?;
         let members = checked::open(members, &superblocks, keeps_intents)?;
-        Ok(Self { members, superblocks, stale })
+        Ok(Self { members, superblocks, stale, map_memory: None })
     }
 
     /// What the runner needs to know.
@@ -141,7 +154,19 @@ impl Volume {
     /// # Errors
     /// When a layer cannot be made as it is configured.
     pub fn setup(&self) -> Result<StackSetup, VolumeError> {
-        setup::stack(&self.members, &self.superblocks)
+        setup::stack(&self.members, &self.superblocks, self.map_memory)
+    }
+
+    /// Has so many bytes of its map in memory, of one that has pages on the drive, for as long as this is used: what
+    /// lies on the members stays as it is.
+    ///
+    /// # Errors
+    /// When the map has no pages on a drive, or that is too little for it.
+    pub fn set_map_memory(&mut self, bytes: u64) -> Result<(), VolumeError> {
+        let paged = self.superblocks.iter().find(|superblock| superblock.own.map_memory.is_some());
+        map::cache(bytes, paged.ok_or(NoPagesOfMap)?.block_bytes)?;
+        self.map_memory = Some(bytes);
+        Ok(())
     }
 
     /// Begins to serve it to a single caller.

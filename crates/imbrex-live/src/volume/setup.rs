@@ -5,21 +5,28 @@ use imbrex::layers::{self, LayerInfo};
 use imbrex::media::{Joined, Media};
 use imbrex::perform::journal::Coding;
 use imbrex::perform::rules::Rules;
-use imbrex::perform::{GATHER, Setup, StackSetup};
+use imbrex::perform::{GATHER, MapHome, Setup, StackSetup};
 use imbrex::recording::Recording;
 use imbrex::space::Space;
 
-use super::{ENTRY_BLOCKS, Members, VolumeError, kind};
+use super::{ENTRY_BLOCKS, Members, VolumeError, kind, map};
 use crate::layout::{COPIES, Layout};
 use crate::store::Store;
 use crate::sums::Checksums;
 use crate::superblock::{Layered, Superblock};
 
-/// The runner of every layer.
-pub(super) fn stack(members: &Members, superblocks: &[Superblock]) -> Result<StackSetup, VolumeError> {
+/// The runner of every layer. Of a map with pages on the drive `map_memory` bytes are in memory, or as many as the
+/// superblock says.
+pub(super) fn stack(
+    members: &Members,
+    superblocks: &[Superblock],
+    map_memory: Option<u64>,
+) -> Result<StackSetup, VolumeError> {
     let mut below = Vec::new();
     for (member, superblock) in members.iter().zip(superblocks) {
-        let own = own(member.as_ref(), &superblock.own, superblock.checksums, superblock.identity)?;
+        let of_map = superblock.own.map_memory;
+        let layered = Layered { map_memory: of_map.and(map_memory).or(of_map), ..superblock.own.clone() };
+        let own = own(member.as_ref(), &layered, superblock.checksums, superblock.identity)?;
         below.push(Setup { coding: superblock.coding(), ..own });
     }
     let above = superblocks.first().and_then(|first| Some((first.above.as_ref()?, first)));
@@ -46,9 +53,16 @@ pub(super) fn own(
     let info = layers::find(&layered.layer)?;
     suits(info, member.recording())?;
     let media = member.media();
-    let layout = layout(member, layered, checksums)?;
-    let (journals, block_bytes) = (layout.journals.to_vec(), member.block_bytes());
-    setup(info, layered, Ground { space: layout.space, media, journals, block_bytes, identity })
+    let Layout { journals, map: home, space, .. } = layout(member, layered, checksums)?;
+    let (journals, block_bytes) = (journals.to_vec(), member.block_bytes());
+    let map_cache = layered.map_memory.map(|memory| map::cache(memory, block_bytes)).transpose()?;
+    let map_home = home.zip(map_cache).map(|(at, cache)| MapHome { at, pages: cache.pages });
+    if home.is_some() != map_cache.is_some() {
+        let text = "the superblock has memory for a map and no blocks for its pages, or these and no memory";
+        return Err(VolumeError::Refused(text.to_owned()));
+    }
+    let space = Space { map_cache, ..space };
+    setup(info, layered, Ground { space, media, journals, map_home, block_bytes, identity })
 }
 
 /// Where things lie on a member.
@@ -59,10 +73,28 @@ pub(super) fn layout(
 ) -> Result<Layout, VolumeError> {
     let (media, block_bytes) = (member.media(), member.block_bytes());
     let layout = Layout::new(media.as_ref(), block_bytes, layered.journal_blocks, layered.buffer_blocks)?;
-    Ok(match checksums {
+    let layout = match checksums {
         Some(checksums) => layout.with_sums(checksums, media.blocks(), block_bytes)?,
         None => layout,
-    })
+    };
+    Ok(if layered.map_blocks > 0 { layout.with_map(layered.map_blocks.into())? } else { layout })
+}
+
+/// Blocks that the pages of the layer's map take: none if all of it stays in memory. What they take from the layer's
+/// own blocks can only make them fewer.
+pub(super) fn map_blocks(
+    member: &dyn Store,
+    layered: &Layered,
+    checksums: Option<Checksums>,
+) -> Result<u32, VolumeError> {
+    let Some(memory) = layered.map_memory else { return Ok(0) };
+    let info = layers::find(&layered.layer)?;
+    suits(info, member.recording())?;
+    let layout = layout(member, &Layered { map_blocks: 0, ..layered.clone() }, checksums)?;
+    let map_cache = Some(map::cache(memory, member.block_bytes())?);
+    let made = info.build(&Space { spares_ram: true, map_cache, ..layout.space.clone() }, &layered.config)?;
+    let map = layout.with_map(map::blocks(made.as_ref(), info.name)?)?.map;
+    Ok(map.map_or(0, |map| map.blocks))
 }
 
 /// The runner of the layer above members of these capacities.
@@ -82,7 +114,8 @@ pub(super) fn above_all(
     };
     let journals = (0..COPIES).map(journal).collect();
     // A journal of its own: it lies where a member's layer could have been asked to put another's.
-    setup(info, layered, Ground { space, media: Box::new(media), journals, block_bytes, identity: !identity })
+    let (media, map_home) = (Box::new(media), None);
+    setup(info, layered, Ground { space, media, journals, map_home, block_bytes, identity: !identity })
 }
 
 /// The space of a layer above members: what the journal leaves of the first, and the second.
@@ -104,6 +137,7 @@ struct Ground {
     space: Space,
     media: Box<dyn Media>,
     journals: Vec<Extent<Pba>>,
+    map_home: Option<MapHome>,
     block_bytes: u32,
     /// What its journal is marked with.
     identity: u64,
@@ -111,10 +145,11 @@ struct Ground {
 
 /// The runner of a layer that can be made on this ground.
 fn setup(info: &'static LayerInfo, layered: &Layered, ground: Ground) -> Result<Setup, VolumeError> {
-    let Ground { space, media, journals, block_bytes, identity } = ground;
+    let Ground { space, media, journals, map_home, block_bytes, identity } = ground;
     let (config, space) = (layered.config.clone(), Space { spares_ram: true, ..space });
     let build = move || info.build(&space, &config);
-    build()?;
+    let made = build()?;
+    map_home.map_or(Ok(()), |home| map::find_room(made.as_ref(), info.name, home))?;
     Ok(Setup {
         make: Box::new(move || match build() {
             Ok(layer) => layer,
@@ -122,7 +157,7 @@ fn setup(info: &'static LayerInfo, layered: &Layered, ground: Ground) -> Result<
         }),
         media,
         journal: journals,
-        map_home: None,
+        map_home,
         block_bytes: block_bytes as usize,
         identity,
         gather: GATHER,

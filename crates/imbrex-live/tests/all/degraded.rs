@@ -100,8 +100,11 @@ fn survives(info: &'static LayerInfo, condition: Condition, while_serving: bool)
     let rewrites = info.fields.iter().any(|field| field.key == "spare_zones");
     let config = if rewrites { "spare_zones = 2".parse().unwrap() } else { toml::Table::new() };
     drop(
-        format(vec![image.clone()], &FormatOptions { layer: info, config: &config, buffer, journal_blocks: None })
-            .unwrap(),
+        format(
+            vec![image.clone()],
+            &FormatOptions { layer: info, config: &config, buffer, journal_blocks: None, map_memory: None },
+        )
+        .unwrap(),
     );
     let mut engine = start(&image);
     write_all(&engine, info.name, 1);
@@ -155,6 +158,7 @@ fn a_copy_that_cannot_be_written_does_not_keep_others_from_being_mended() {
         config: &toml::Table::new(),
         buffer: None,
         journal_blocks: None,
+        map_memory: None,
     };
     format(vec![image.clone()], &options).unwrap();
     let spoil = |block: u64| image.backing().write_at(&[0; 100], image.offset(Pba::disk(block))).unwrap();

@@ -53,7 +53,13 @@ fn zoned(conventional_zones: u32, max_active: u32) -> Arc<dyn Store> {
 }
 
 fn formatted(info: &'static LayerInfo, members: Members) -> Result<(), VolumeError> {
-    let options = FormatOptions { layer: info, config: &toml::Table::new(), buffer: None, journal_blocks: None };
+    let options = FormatOptions {
+        layer: info,
+        config: &toml::Table::new(),
+        buffer: None,
+        journal_blocks: None,
+        map_memory: None,
+    };
     format(members, &options).map(drop)
 }
 
@@ -211,7 +217,8 @@ fn a_part_of_a_block_does_not_bring_back_what_a_whole_one_replaces() {
     let config = toml::Table::from_iter([("step_blocks".to_owned(), 8.into())]);
     let buffer = Some(BufferSize::Bytes(1 << 20));
     let layer = layers::find("fifo-log").unwrap();
-    format(members.clone(), &FormatOptions { layer, config: &config, buffer, journal_blocks: None }).unwrap();
+    format(members.clone(), &FormatOptions { layer, config: &config, buffer, journal_blocks: None, map_memory: None })
+        .unwrap();
     let engine = start(members);
     for round in 0..600_u64 {
         let block = round * 7919 % engine.capacity() * 4096;
@@ -238,7 +245,11 @@ fn a_layer_that_wants_more_idle_time_than_is_first_offered_gets_it() {
     let members = members(Recording::Banded);
     let config = toml::Table::from_iter([("idle_ms".to_owned(), 300.into())]);
     let layer = layers::find("skylight").unwrap();
-    format(members.clone(), &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None }).unwrap();
+    format(
+        members.clone(),
+        &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None, map_memory: None },
+    )
+    .unwrap();
     let engine = start(members);
     for block in 0..40 {
         engine.write_bytes(0, block * 61 * 4096, &[7; 4096]).unwrap();
@@ -285,7 +296,8 @@ fn a_request_for_parts_of_blocks_is_as_large_as_the_client_made_it() {
         let members = vec![zoned(8, 0)];
         let config = format!("sizes = {sizes:?}").parse().unwrap();
         let info = layers::find("amphisbaena").unwrap();
-        let options = FormatOptions { layer: info, config: &config, buffer: None, journal_blocks: None };
+        let options =
+            FormatOptions { layer: info, config: &config, buffer: None, journal_blocks: None, map_memory: None };
         format(members.clone(), &options).unwrap();
         let engine = start(members);
         let block = u64::from(engine.block_bytes());

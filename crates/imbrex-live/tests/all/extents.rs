@@ -30,7 +30,11 @@ fn image_as(layer: &str, drive: &str, config: &str) -> Arc<Image<File>> {
     let needs_some = info.buffered || info.recording == Recording::WholeZones;
     let buffer = needs_some.then(|| "4MiB".parse().unwrap());
     let config = config.parse().unwrap();
-    format(vec![image.clone()], &FormatOptions { layer: info, config: &config, buffer, journal_blocks: None }).unwrap();
+    format(
+        vec![image.clone()],
+        &FormatOptions { layer: info, config: &config, buffer, journal_blocks: None, map_memory: None },
+    )
+    .unwrap();
     image
 }
 

@@ -117,7 +117,8 @@ fn formatted(info: &'static LayerInfo, room: &Room) -> Volume {
     let rewrites = info.fields.iter().any(|field| field.key == "spare_zones");
     let config = if rewrites { "spare_zones = 2".parse().unwrap() } else { toml::Table::new() };
     let members = members(info.recording, room);
-    format(members, &FormatOptions { layer: info, config: &config, buffer, journal_blocks: None }).unwrap()
+    format(members, &FormatOptions { layer: info, config: &config, buffer, journal_blocks: None, map_memory: None })
+        .unwrap()
 }
 
 fn content(block: u64, version: u64) -> Vec<u8> {

@@ -30,7 +30,11 @@ fn formatted(folder: &Path) -> Vec<PathBuf> {
         paths.push(path);
     }
     let (layer, config) = (layers::find("lru-cache").unwrap(), toml::Table::new());
-    volume::format(members, &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None }).unwrap();
+    volume::format(
+        members,
+        &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None, map_memory: None },
+    )
+    .unwrap();
     paths
 }
 

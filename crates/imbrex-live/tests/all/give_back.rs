@@ -43,7 +43,11 @@ fn formatted(info: &'static LayerInfo, drive: &str) -> Arc<Image<File>> {
     let buffer = needs_some.then(|| "4MiB".parse().unwrap());
     let rewrites = info.fields.iter().any(|field| field.key == "spare_zones");
     let config = if rewrites { "spare_zones = 2".parse().unwrap() } else { toml::Table::new() };
-    format(vec![image.clone()], &FormatOptions { layer: info, config: &config, buffer, journal_blocks: None }).unwrap();
+    format(
+        vec![image.clone()],
+        &FormatOptions { layer: info, config: &config, buffer, journal_blocks: None, map_memory: None },
+    )
+    .unwrap();
     image
 }
 

@@ -31,7 +31,8 @@ fn members(buffer: u64) -> Members {
     let members: Members = vec![Arc::new(Image::create(file, &preset).unwrap()) as Arc<dyn Store>];
     let layer = layers::find("zone-alloy").unwrap();
     let (config, buffer) = (toml::Table::new(), Some(BufferSize::Bytes(buffer * 4096)));
-    format(members.clone(), &FormatOptions { layer, config: &config, buffer, journal_blocks: None }).unwrap();
+    format(members.clone(), &FormatOptions { layer, config: &config, buffer, journal_blocks: None, map_memory: None })
+        .unwrap();
     members
 }
 

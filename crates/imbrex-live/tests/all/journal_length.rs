@@ -48,7 +48,7 @@ fn formatted(info: &'static LayerInfo, config: &toml::Table, journal_blocks: u32
         recording => vec![draft(recording)],
     };
     let buffer = info.buffered.then_some(BufferSize::Bytes(u64::from(BUFFER) * 4096));
-    let options = FormatOptions { layer: info, config, buffer, journal_blocks: Some(journal_blocks) };
+    let options = FormatOptions { layer: info, config, buffer, journal_blocks: Some(journal_blocks), map_memory: None };
     volume::validate(&members, &options)
 }
 

@@ -75,7 +75,11 @@ fn serving(layer: &str, drive: &str) -> (Engine, Arc<Failing>) {
     file.set_len(Image::<File>::len(&preset).unwrap()).unwrap();
     let store = Arc::new(Failing { image: Image::create(file, &preset).unwrap(), fails: AtomicBool::new(false) });
     let (layer, config) = (layers::find(layer).unwrap(), toml::Table::new());
-    format(vec![store.clone()], &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None }).unwrap();
+    format(
+        vec![store.clone()],
+        &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None, map_memory: None },
+    )
+    .unwrap();
     let options = EngineOptions { idle_after: Duration::from_secs(3600), ..EngineOptions::default() };
     let engine = Engine::start(Volume::open(vec![store.clone()]).unwrap(), options).unwrap();
     engine.wait_until_serving().unwrap();

@@ -15,6 +15,7 @@ mod hostile;
 mod hybrid;
 mod journal_length;
 mod losses;
+mod map_memory;
 mod offline;
 mod overlay;
 mod own_flush;

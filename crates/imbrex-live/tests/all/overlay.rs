@@ -89,6 +89,7 @@ fn a_volume_is_served_without_a_change_to_its_store() {
         config: &toml::Table::new(),
         buffer: None,
         journal_blocks: None,
+        map_memory: None,
     };
     let engine = Engine::start(format(members.clone(), &options).unwrap(), EngineOptions::default()).unwrap();
     let bytes: Vec<u8> = (0..1 << 20).map(|at: u32| (at / 977) as u8).collect();

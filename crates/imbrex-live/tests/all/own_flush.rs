@@ -70,7 +70,11 @@ fn a_client_that_asks_for_a_flush_flushes_the_drive_itself() {
     let image = Image::create(file, &preset).unwrap();
     let store = Arc::new(Watched { image, flushed_by: Mutex::default() });
     let (layer, config) = (layers::find("fifo-log").unwrap(), toml::Table::new());
-    format(vec![store.clone()], &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None }).unwrap();
+    format(
+        vec![store.clone()],
+        &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None, map_memory: None },
+    )
+    .unwrap();
     let options = EngineOptions { idle_after: Duration::from_secs(3600), ..EngineOptions::default() };
     let engine = Engine::start(Volume::open(vec![store.clone()]).unwrap(), options).unwrap();
     engine.wait_until_serving().unwrap();

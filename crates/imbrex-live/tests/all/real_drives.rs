@@ -36,7 +36,7 @@ fn drives(recording: Recording) -> Vec<DrivePreset> {
 
 fn formatted(info: &'static LayerInfo, drive: &DrivePreset, sums: Option<Checksums>) -> Result<(), VolumeError> {
     let config = toml::Table::new();
-    let options = FormatOptions { layer: info, config: &config, buffer: None, journal_blocks: None };
+    let options = FormatOptions { layer: info, config: &config, buffer: None, journal_blocks: None, map_memory: None };
     let is_cache = info.recording == Recording::Cached;
     let drive = volume::roomy(drive, usize::from(is_cache), &options, sums)?;
     let flash = is_cache.then(|| DrivePreset::named("ssd-pore").unwrap());

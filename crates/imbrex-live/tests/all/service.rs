@@ -23,7 +23,7 @@ fn formatted(folder: &TempDir) -> PathBuf {
     let mut prepared = store_path::prepare(&path, Some(&preset), false).unwrap();
     let config: toml::Table = "step_blocks = 64".parse().unwrap();
     let layer = layers::find("fifo-log").unwrap();
-    let options = FormatOptions { layer, config: &config, buffer: None, journal_blocks: None };
+    let options = FormatOptions { layer, config: &config, buffer: None, journal_blocks: None, map_memory: None };
     prepared.make().unwrap();
     volume::format(vec![prepared.store()], &options).unwrap();
     prepared.keep();
@@ -243,7 +243,11 @@ fn a_cache_that_is_only_read_is_not_filled() {
         options.stores.push(path);
     }
     let (layer, config) = (layers::find("lru-cache").unwrap(), toml::Table::new());
-    volume::format(members, &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None }).unwrap();
+    volume::format(
+        members,
+        &FormatOptions { layer, config: &config, buffer: None, journal_blocks: None, map_memory: None },
+    )
+    .unwrap();
     options.read_only = true;
     options.overlay_bytes = 1 << 20;
     let service = Service::start(&options).unwrap();
