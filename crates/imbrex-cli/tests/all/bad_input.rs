@@ -194,7 +194,9 @@ fn a_failure_leaves_the_old_file_alone() {
 fn other_commands_refuse_too() {
     refused("replay uniform", 2, "--layer");
     refused("explore nothing", 2, "there is no layer 'nothing'");
-    refused("explore fifo-log --without 11", 2, "the rules are numbered from 1 to 10");
+    refused("explore fifo-log --without 14", 2, "the rules are numbered from 1 to 13");
+    refused("explore log-greedy --without 11", 1, "add --map-pages");
+    refused("explore log-greedy --map-pages 2", 2, "2 is not in 3..");
     refused("explore fifo-log --without 6", 2, "rules 6 and 7 bind layers");
     refused("explore fifo-log --without 5", 1, "which fifo-log does not make");
     refused("explore fifo-log --cuts many", 2, "invalid digit");

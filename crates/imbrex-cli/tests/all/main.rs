@@ -9,6 +9,7 @@ mod links;
 mod map_memory;
 mod notes;
 mod numbers;
+mod paged_volumes;
 mod program;
 mod reproduce;
 mod reproduction;

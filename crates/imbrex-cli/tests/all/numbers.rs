@@ -8,7 +8,7 @@ type Place = (&'static str, &'static str);
 /// A document, and a sentence or a part of one with `{}` in place of the number.
 type Statement = (&'static str, &'static str);
 
-const NUMBERS: [(Place, &[Statement]); 25] = [
+const NUMBERS: [(Place, &[Statement]); 28] = [
     (
         ("crates/imbrex/tests/every_layer/power.rs", "const CUTS: u64 = "),
         &[
@@ -102,6 +102,18 @@ const NUMBERS: [(Place, &[Statement]); 25] = [
     (
         ("crates/imbrex-live/src/overlay.rs", "pub const KEEPS: u64 = "),
         &[("docs/serving.md", "up to {} MiB for each store unless `--overlay`")],
+    ),
+    (
+        ("crates/imbrex-live/src/volume/map.rs", "pub const PAGE_OVERHEAD: u32 = "),
+        &[("docs/serving.md", "pages of a block each, with {} bytes beside")],
+    ),
+    (
+        ("crates/imbrex-core/src/layer/pages.rs", "pub const LEAST: u32 = "),
+        &[("docs/serving.md", "at least {} of them: 12.75 KiB")],
+    ),
+    (
+        ("crates/imbrex-core/src/layer/pages.rs", "pub const MAP_PAGE_HEADER: u32 = "),
+        &[("docs/on-disk-format.md", "A block begins with {} bytes")],
     ),
     (
         ("crates/imbrex-live/src/service/control.rs", "const ASKED_WITHIN: Duration = Duration::from_secs("),

@@ -38,10 +38,13 @@ fn a_volume_is_inspected_damaged_checked_and_repaired() {
     let run = |arguments: &str| imbrex(folder.path(), arguments);
     let formatted = &rows(&run("format a.img --drive small-zoned --capacity 64MiB --layer fifo-log --format json"))[0];
     let memory = |key: &str| formatted["memory"][key].as_u64().unwrap();
+    let member = &formatted["members"][0];
+    assert!(member["map_memory"].is_null() && member["map_blocks"] == 0, "{member}");
     assert!(memory("most_bytes") > memory("empty_bytes") && memory("empty_bytes") > 1 << 20, "{formatted}");
     let inspected = &rows(&run("inspect a.img --format json").success())[0];
     assert_eq!((&inspected["schema"], &inspected["layer"]), (&"imbrex.inspected/1".into(), &"fifo-log".into()));
-    assert_eq!(inspected["layers"][0]["mapped_blocks"], 0);
+    let layer = &inspected["layers"][0];
+    assert!(layer["mapped_blocks"] == 0 && layer["map_memory"].is_null() && layer["map_blocks"] == 0, "{layer}");
     let superblock = &rows(&run("dump a.img --superblock --format json").success())[0];
     assert_eq!(superblock["own"]["layer"], "fifo-log");
     // Whoever may only read it; root may do anything.
@@ -100,6 +103,8 @@ fn what_cannot_be_formatted_destroys_nothing() {
         ("a.img --drive tiny-conventional --layer conventional", "--force"),
         ("a.img --drive small-zoned --layer seagate --force", "interlaced"),
         ("a.img --drive small-zoned --layer fifo-log --buffer 90% --force", "--buffer"),
+        ("a.img --drive small-zoned --layer log-greedy --map-memory 8KiB --force", "13056 bytes"),
+        ("a.img --drive small-zoned --layer fifo-log --map-memory 1MiB --force", "map"),
         ("a.img --layer conventional --force", "--drive"),
         (
             "a.img b.img --drive ssd-pore --drive small-zoned --capacity 256MiB --layer lru-cache --force",
@@ -260,11 +265,11 @@ fn a_volume_of_format_version_1_is_read_and_written_on() {
     assert!(holds(b"IMBREXJ1") > 50 && holds(b"IMBREXJ2") == 0, "the older program can go on with it");
     // A version that nobody knows yet.
     for at in (0..old.len()).step_by(BLOCK).filter(|at| old[*at..].starts_with(b"IMBREXS1")).collect::<Vec<_>>() {
-        old[at + 8] = 3;
+        old[at + 8] = 4;
     }
     std::fs::write(&image, &old).unwrap();
     let refused = said(&imbrex(folder.path(), "inspect old.img").code(1));
-    assert!(refused.contains("its format version is 3, and this program knows versions up to 2"), "{refused}");
+    assert!(refused.contains("its format version is 4, and this program knows versions up to 3"), "{refused}");
 }
 
 #[test]

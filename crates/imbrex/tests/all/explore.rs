@@ -2,8 +2,9 @@
 //! layers are explored in `every_layer`.
 
 use crate::swapper::Breaks;
-use crate::{notes, swapper};
+use crate::{notes, swapper, two_places};
 use imbrex::explore::{Finding, Options, Subject, Tally, explore, explore_bytes};
+use imbrex::layer::MapCache;
 use imbrex::layers;
 use imbrex::perform::rules::{Rule, Rules};
 
@@ -21,6 +22,25 @@ fn redo_moves_and_ram_survive() {
     let tally = go(&swapper::subject(None), CUTS, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
     println!("swapper: {tally:?}");
     assert!(tally.replayed > 0 && tally.checkpoints > 0, "{tally:?}");
+}
+
+#[test]
+fn pages_of_a_map_survive() {
+    for pages in [3, 5] {
+        let tally = go(&two_places::subject(pages), CUTS, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
+        println!("{pages} pages: {tally:?}");
+        assert!(tally.checkpoints > 0 && tally.met_all_bad_luck(), "{tally:?}");
+    }
+}
+
+/// Of the map as few pages are in memory as can be, so that one leaves for nearly every request.
+#[test]
+fn logs_survive_with_pages_of_their_maps() {
+    for layer in ["log-greedy", "sepbit"] {
+        let subject = Subject::with_map_pages(layers::find(layer).unwrap(), MapCache::LEAST);
+        let tally = go(&subject, CUTS / 3, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
+        assert!(tally.checkpoints > 0 && tally.met_all_bad_luck(), "{tally:?}");
+    }
 }
 
 #[test]
@@ -121,6 +141,10 @@ fn each_rule_that_is_switched_off_is_caught() {
             Rule::RedoFirst => layer("seagate"),
             Rule::NoRecordOfRam | Rule::NoOverwrite => swapper::subject(Some(Breaks::Rule(rule))),
             Rule::WholeSectors | Rule::FlushWaits => layer("conventional"),
+            Rule::PagesAfterRecords | Rule::PagesBeforeTail | Rule::OtherBlock => {
+                caught(rule, &Subject::with_map_pages(layers::find("log-greedy").unwrap(), MapCache::LEAST));
+                two_places::subject(MapCache::LEAST)
+            }
             Rule::PlansInOrder
             | Rule::ConflictsInOrder
             | Rule::RecordsAfterMoves

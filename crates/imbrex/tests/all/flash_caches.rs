@@ -347,6 +347,7 @@ fn on_one_disk(info: &'static LayerInfo) -> Subject {
         info.build(&Space { conventional_blocks, home: Some(home), ..space.clone() }, config)
     };
     Subject::in_memory(Candidate {
+        map_pages: None,
         name: info.name.to_owned(),
         recording: Recording::Conventional,
         fields: info.fields,

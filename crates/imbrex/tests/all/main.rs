@@ -29,6 +29,7 @@ mod swapper;
 mod trace_files;
 mod traces;
 mod tracks;
+mod two_places;
 mod waiting;
 mod warm_up;
 mod watch_disk;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 mod journal;
+mod map;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -29,6 +29,7 @@ struct Notes {
 /// The layer as a subject of the explorer; its records are redo records or not.
 pub fn subject(together: bool) -> Subject {
     Subject::in_memory(Candidate {
+        map_pages: None,
         name: "notes".to_owned(),
         recording: Recording::Conventional,
         fields: &[],

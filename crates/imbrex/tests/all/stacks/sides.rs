@@ -149,6 +149,7 @@ impl TranslationLayer for Sides {
 /// The layer as a subject of the explorer.
 pub fn subject() -> Subject {
     Subject::in_memory(Candidate {
+        map_pages: None,
         name: "sides".to_owned(),
         recording: Recording::Cached,
         fields: &[],

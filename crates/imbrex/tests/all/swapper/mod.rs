@@ -51,6 +51,7 @@ struct Swapper {
 /// The swapper as a subject of the explorer.
 pub fn subject(breaks: Option<Breaks>) -> Subject {
     Subject::in_memory(Candidate {
+        map_pages: None,
         name: "swapper".to_owned(),
         recording: Recording::Conventional,
         fields: &[],

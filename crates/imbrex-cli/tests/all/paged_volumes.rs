@@ -1,0 +1,77 @@
+//! Volumes of logs of which a server has a part of the map in memory.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use assert_cmd::Command;
+use imbrex_live::service::{Service, ServiceOptions};
+use serde_json::Value;
+
+/// Bytes of a page in memory, with what it takes beside.
+const PAGE: u64 = 4096 + 256;
+/// Blocks that are written, all over the volume: more pages than are in memory.
+const BLOCKS: u64 = 3000;
+
+fn rows(folder: &Path, arguments: &str) -> Vec<Value> {
+    let words = arguments.split_whitespace().chain(["--format", "json"]);
+    let ran = Command::cargo_bin("imbrex").unwrap().args(words).current_dir(folder).assert().success();
+    serde_json::from_slice(&ran.get_output().stdout).unwrap()
+}
+
+/// Serves the volume with so much of the map in memory, and ends it in order.
+fn served(image: &Path, map_memory: Option<u64>, work: impl FnOnce(&Service)) {
+    let options = ServiceOptions { stores: vec![image.to_owned()], map_memory, ..ServiceOptions::default() };
+    let service = Arc::new(Service::start(&options).unwrap());
+    work(&service);
+    service.stop().unwrap();
+}
+
+#[test]
+fn a_log_is_served_and_looked_at_with_a_part_of_its_map_in_memory() {
+    for layer in ["log-greedy", "sepbit"] {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |arguments: &str| rows(folder.path(), arguments).remove(0);
+        let memory = 40 * PAGE;
+        let drive = "--drive small-zoned --capacity 16GiB";
+        let formatted = run(&format!("format a.img --layer {layer} {drive} --map-memory {memory}B"));
+        let whole = run(&format!("format b.img --layer {layer} {drive}"));
+        let member = &formatted["members"][0];
+        let map_blocks = member["map_blocks"].as_u64().unwrap();
+        assert!(member["map_memory"] == memory && map_blocks > 0 && map_blocks % 2 == 0, "{member}");
+        let maps = |of: &Value| {
+            let parts = of["memory"]["parts"].as_array().unwrap();
+            parts.iter().find(|part| part["name"] == "maps").unwrap()["most_bytes"].as_u64().unwrap()
+        };
+        assert!(maps(&formatted) < maps(&whole), "{formatted} {whole}");
+        let superblock = run("dump a.img --superblock");
+        assert!(superblock["own"]["map_memory"] == memory && superblock["own"]["map_blocks"] == map_blocks);
+        let capacity = formatted["capacity_bytes"].as_u64().unwrap() / 4096;
+        let written: BTreeMap<u64, u8> = (0..BLOCKS).map(|turn| (turn * 104_729 % capacity, turn as u8 | 1)).collect();
+        let image = folder.path().join("a.img");
+        served(&image, None, |service| {
+            for (block, byte) in &written {
+                service.engine().write_bytes(0, block * 4096, &[*byte; 4096]).unwrap();
+            }
+            service.engine().flush(0).unwrap();
+        });
+        let reads_back = |service: &Service| {
+            for (block, byte) in &written {
+                let mut read = [0; 4096];
+                service.engine().read_bytes(0, block * 4096, &mut read).unwrap();
+                assert!(read == [*byte; 4096], "{layer}, block {block} holds {}", read[0]);
+            }
+        };
+        served(&image, Some(4 * PAGE), reads_back);
+        served(&image, Some(4000 * PAGE), reads_back);
+        let checked = run("check a.img --read-data");
+        assert!(checked["problems"] == Value::Array(Vec::new()), "{checked}");
+        assert_eq!(checked["mapped_blocks"], written.len());
+        let inspected = &run("inspect a.img")["layers"][0];
+        assert_eq!(inspected["mapped_blocks"], written.len());
+        assert!(inspected["map_memory"] == memory && inspected["map_blocks"] == map_blocks, "{inspected}");
+        let map = rows(folder.path(), "dump a.img --map");
+        let blocks: u64 = map.iter().map(|run| run["blocks"].as_u64().unwrap()).sum();
+        assert_eq!(blocks, written.len() as u64);
+    }
+}
