@@ -282,6 +282,16 @@ impl PageTable {
         is_changed
     }
 
+    /// The pages from one to another that ever held something. Stretches of others are passed quickly.
+    pub fn used(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
+        let (mut next, end) = (from, to.min(self.layout.pages()));
+        std::iter::from_fn(move || {
+            let page = if next < end { self.used.next(next, end) } else { None }?;
+            next = page + 1;
+            Some(page)
+        })
+    }
+
     /// Appends what a page holds that is there.
     pub fn content(&self, page: u64, out: &mut Vec<u8>) {
         out.extend(self.values(page).unwrap_or_default());

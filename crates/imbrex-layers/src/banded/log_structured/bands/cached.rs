@@ -234,11 +234,12 @@ impl Bands {
 
     /// Which of [`USES`] pages have ever been used.
     pub fn uses(&self, number: u64) -> u64 {
-        let used = (0..USES).filter(|bit| {
-            let page = number * USES + bit;
-            page < self.cached_pages_at_all() && !self.is_blank_page(page)
-        });
-        used.fold(0, |bits, bit| bits | 1 << bit)
+        let Some((blocks, slots)) = self.map.tables() else { return 0 };
+        let (first, before) = (number * USES, self.of_blocks());
+        let of_blocks = blocks.used(first, first + USES);
+        let of_slots = slots.used(first.saturating_sub(before), (first + USES).saturating_sub(before));
+        let used = of_blocks.chain(of_slots.map(|page| before + page));
+        used.fold(0, |bits, page| bits | 1 << (page - first))
     }
 
     /// A record says which of [`USES`] pages have been used. False if there are no such pages.
