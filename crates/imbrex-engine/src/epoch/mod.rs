@@ -98,6 +98,8 @@ pub(super) struct Epoch {
     commits: Commits,
     /// The cache of the map's pages, if it is not in memory as a whole.
     pager: Option<Pager>,
+    /// Pages that are asked for, so that asking allocates nothing.
+    asked: Vec<u64>,
     /// Whether the layer waits for space to come back.
     awaits_space: bool,
     /// What the layer did that no layer may do.
@@ -117,6 +119,7 @@ impl Epoch {
             execution: Execution::new(&core.facts, core.setup.block_bytes),
             commits: Commits::new(&core.setup, ring, core.facts.journal.redo_blocks),
             pager: core.setup.map_home.map(|home| Pager::new(home, awaited)),
+            asked: Vec::new(),
             breach: Self::refuse_pages(&core.setup, layer.as_ref()),
             layer,
             phase: Phase::Starting,
@@ -307,7 +310,7 @@ impl Epoch {
             What::Redo(redo) => self.execution.release(core, &redo.moves),
             What::Reset(unit) => self.execution.add_reset(core, unit),
             What::Free(space) => self.space_freed(space),
-            What::Page(copy) => self.write_page(core, &copy),
+            What::Page(copy) => self.write_page(core, copy),
             What::Flush(Flush { id, acknowledged }) => {
                 core.losses.settle(acknowledged);
                 core.reply(id, Ok(Bytes::new()));

@@ -3,7 +3,7 @@
 use super::{Epoch, What};
 use crate::core::{Core, Purpose};
 use crate::fatal::Fatal;
-use crate::pages::Pager;
+use crate::pages::{Brought, PageCopy, Pager};
 use crate::ring::{Checkpoint, Due};
 use crate::rules::Rule;
 use crate::{IoResult, Setup};
@@ -39,17 +39,14 @@ impl Epoch {
     /// Whether the pages are cached that `asks` names, and those that these say are needed. Brings what is not.
     pub fn bring(&mut self, core: &mut Core, asks: Asks<'_>) -> bool {
         let (Some(pager), Some(map)) = (&mut self.pager, self.layer.cached_map_mut()) else { return true };
-        let mut known = Vec::new();
         loop {
-            let mut pages = Vec::new();
-            asks(map, &mut |page| pages.push(page));
-            if pages.iter().all(|page| known.contains(page)) {
-                return true;
+            self.asked.clear();
+            asks(map, &mut |page| self.asked.push(page));
+            match pager.bring(core, map, &self.asked) {
+                Brought::Before => return true,
+                Brought::Now => {}
+                Brought::NotYet => return false,
             }
-            if !pager.bring(core, map, &pages) {
-                return false;
-            }
-            known = pages;
         }
     }
 
@@ -57,14 +54,15 @@ impl Epoch {
     pub fn part(&self, at: Extent<Lba>, of: PagesOf) -> Extent<Lba> {
         let (Some(pager), Some(map)) = (&self.pager, self.layer.cached_map()) else { return at };
         let (mut part, most) = (at, (pager.most() / 2).max(PART));
-        loop {
+        while part.blocks > 1 {
             let mut pages = 0;
             of(map, part, &mut |_| pages += 1);
-            if pages <= most || part.blocks <= 1 {
-                return part;
+            if pages <= most {
+                break;
             }
             part = part.first(part.blocks / 2);
         }
+        part
     }
 
     /// Takes over what a plan did to pages.
@@ -122,12 +120,12 @@ impl Epoch {
         let records = self.commits.items().records();
         let (Some(pager), Some(map)) = (&mut self.pager, self.layer.cached_map()) else { return };
         let (version, epoch) = (self.commits.ring().head(), self.commits.ring().epoch());
-        for copy in pager.copy(map, rules, number, records) {
+        for copy in pager.copy(map, &core.setup, number, records) {
             if rules.keeps(Rule::PagesAfterRecords) {
                 let before = self.execution.operations().next_number();
                 self.commits.items_mut().push(crate::items::Item { before, what: What::Page(copy) });
             } else {
-                pager.write(core, &copy, version, epoch);
+                pager.write(core, copy, version, epoch);
             }
         }
     }
@@ -166,7 +164,7 @@ impl Epoch {
     }
 
     /// A copy's commit is durable.
-    pub(super) fn write_page(&self, core: &mut Core, copy: &crate::pages::PageCopy) {
+    pub(super) fn write_page(&self, core: &mut Core, copy: PageCopy) {
         let ring = self.commits.ring();
         if let Some(pager) = &self.pager {
             pager.write(core, copy, ring.head(), ring.epoch());

@@ -51,18 +51,40 @@ pub struct Newest<'a> {
 /// The block that holds a page.
 #[must_use]
 pub fn encode_page(header: PageHeader, content: &[u8], block_bytes: usize) -> Bytes {
-    let PageHeader { identity, page, version, epoch } = header;
-    let mut block = vec![0; block_bytes.max(HEADER + content.len())];
-    block[..8].copy_from_slice(MAGIC);
-    block[8..16].copy_from_slice(&identity.to_le_bytes());
-    block[16..24].copy_from_slice(&page.to_le_bytes());
-    block[24..32].copy_from_slice(&version.to_le_bytes());
-    block[32..36].copy_from_slice(&epoch.to_le_bytes());
-    block[36..40].copy_from_slice(&(content.len() as u32).to_le_bytes());
-    block[HEADER..HEADER + content.len()].copy_from_slice(content);
-    let crc = crc32c::crc32c(&block[..HEADER + content.len()]);
-    block[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
-    block.into()
+    Unsealed::new(block_bytes, |block| block.extend(content)).seal(header)
+}
+
+/// A block with a page's content that lacks its header.
+#[derive(Debug)]
+pub(in crate::pages) struct Unsealed {
+    block: Vec<u8>,
+    block_bytes: usize,
+}
+
+impl Unsealed {
+    /// The block to which `append` has appended the content.
+    pub fn new(block_bytes: usize, append: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut block = Vec::with_capacity(block_bytes);
+        block.resize(HEADER, 0);
+        append(&mut block);
+        Self { block, block_bytes }
+    }
+
+    /// The whole block.
+    pub fn seal(self, PageHeader { identity, page, version, epoch }: PageHeader) -> Bytes {
+        let Self { mut block, block_bytes } = self;
+        let content = (block.len() - HEADER) as u32;
+        block[..8].copy_from_slice(MAGIC);
+        block[8..16].copy_from_slice(&identity.to_le_bytes());
+        block[16..24].copy_from_slice(&page.to_le_bytes());
+        block[24..32].copy_from_slice(&version.to_le_bytes());
+        block[32..36].copy_from_slice(&epoch.to_le_bytes());
+        block[36..40].copy_from_slice(&content.to_le_bytes());
+        let crc = crc32c::crc32c(&block);
+        block[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        block.resize(block_bytes.max(block.len()), 0);
+        block.into()
+    }
 }
 
 /// The page in a block, if it is that page of that store, and whole.

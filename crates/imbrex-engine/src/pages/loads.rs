@@ -21,6 +21,8 @@ pub(super) struct Load {
     failures: u32,
     /// What has been found in its blocks when they cannot be read together.
     apart: Option<Vec<Option<Bytes>>>,
+    /// The last round in which it was asked for.
+    pub asked: u64,
 }
 
 impl Load {
@@ -51,7 +53,7 @@ impl Load {
 impl Pager {
     /// Reads a page.
     pub(super) fn load(&mut self, core: &mut Core, page: u64) {
-        self.loads.insert(page, Load::default());
+        self.loads.insert(page, Load { asked: self.round, ..Load::default() });
         self.read(core, page);
     }
 

@@ -11,12 +11,14 @@ mod turn;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use bytes::Bytes;
+use foldhash::fast::FixedState;
 
 use super::IoKind;
+use super::Setup;
 use super::core::{Core, Purpose};
-use super::rules::{Rule, Rules};
+use super::rules::Rule;
 use super::setup::MapHome;
+use home::Unsealed;
 pub use home::{Newest, PageHeader, decode_page, encode_page, is_torn_page, newest_page};
 use imbrex_core::block::{Address, Extent, Pba};
 use imbrex_core::layer::{CachedMap, Touch};
@@ -54,6 +56,10 @@ struct Cached {
     since: Option<u64>,
     /// Whether it has to be written to both of its blocks: one of them need not be whole, and which is not known.
     twice: bool,
+    /// Whether it was used since its turn to leave last came.
+    is_used: bool,
+    /// The last round in which it was asked for.
+    asked: u64,
 }
 
 /// A copy of a page on its way home.
@@ -72,17 +78,30 @@ struct Copied {
 pub(super) struct PageCopy {
     page: u64,
     block: usize,
-    content: Vec<u8>,
+    content: Unsealed,
+}
+
+/// Whether pages are cached that were asked for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Brought {
+    /// All of them were.
+    Before,
+    /// All of them are now: what they say may ask for more.
+    Now,
+    /// Some are not yet.
+    NotYet,
 }
 
 /// The cache of a map's pages, as far as it is not the layer's.
 pub(super) struct Pager {
     home: MapHome,
-    cached: HashMap<u64, Cached>,
+    cached: HashMap<u64, Cached, FixedState>,
     turn: Turn,
     loads: BTreeMap<u64, Load>,
-    /// Pages that must not leave until they are asked for again.
-    kept: BTreeSet<u64>,
+    /// Counts how often all pages were let go. Those that were asked for since must not leave.
+    round: u64,
+    /// How many these are.
+    kept: usize,
     /// Changed pages, by the first commit with a change that no copy under way has.
     changed: BTreeSet<(u64, u64)>,
     /// Pages of which a copy is under way, or written and not durable.
@@ -100,10 +119,11 @@ impl Pager {
     pub fn new(home: MapHome, awaited: BTreeSet<u64>) -> Self {
         Self {
             home,
-            cached: HashMap::new(),
+            cached: HashMap::default(),
             turn: Turn::default(),
             loads: BTreeMap::new(),
-            kept: BTreeSet::new(),
+            round: 1,
+            kept: 0,
             changed: BTreeSet::new(),
             copies: BTreeMap::new(),
             awaited,
@@ -124,51 +144,77 @@ impl Pager {
 
     /// Whether pages may be brought ahead: what comes first keeps less than a quarter of the cache.
     pub fn has_room_ahead(&self) -> bool {
-        4 * self.kept.len() < self.most() && !self.is_short
+        4 * self.kept < self.most() && !self.is_short
     }
 
     /// What was asked for is planned or given up: any page may leave.
     pub fn let_go(&mut self) {
-        self.kept.clear();
+        self.round += 1;
+        self.kept = 0;
         self.is_short = false;
     }
 
     /// Whether these pages are cached. Those that are not are brought, as far as there is room; all of them stay until
     /// they are let go.
-    pub fn bring(&mut self, core: &mut Core, map: &mut dyn CachedMap, pages: &[u64]) -> bool {
-        let most = self.most();
-        let more = pages.iter().filter(|page| !self.kept.contains(page)).count();
+    pub fn bring(&mut self, core: &mut Core, map: &mut dyn CachedMap, pages: &[u64]) -> Brought {
         // What is asked for first is at most what the cache has room for.
-        if !self.kept.is_empty() && self.kept.len() + more > most {
-            return false;
+        if self.kept > 0 && self.kept + pages.len() > self.most() && self.kept + self.not_kept(pages) > self.most() {
+            return Brought::NotYet;
         }
-        self.kept.extend(pages);
-        let mut are_here = true;
+        let mut brought = Brought::Before;
         for &page in pages {
-            if self.cached.contains_key(&page) {
-                self.turn.used(page);
-            } else if self.loads.contains_key(&page) || !self.make_room(map) {
-                are_here = false;
-            } else if map.is_blank(page) {
-                self.put(map, page, None, 0);
-            } else {
-                self.load(core, page);
-                are_here = false;
+            match self.bring_one(core, map, page) {
+                Brought::Before => {}
+                Brought::Now if brought == Brought::NotYet => {}
+                other => brought = other,
             }
         }
-        are_here
+        brought
+    }
+
+    /// How many of some pages have not been asked for in this round.
+    fn not_kept(&self, pages: &[u64]) -> usize {
+        let asked = |page| self.cached.get(page).map(|cached| cached.asked);
+        let asked = |page| asked(page).or_else(|| self.loads.get(page).map(|load| load.asked));
+        pages.iter().filter(|page| asked(page) != Some(self.round)).count()
+    }
+
+    fn bring_one(&mut self, core: &mut Core, map: &mut dyn CachedMap, page: u64) -> Brought {
+        let round = self.round;
+        if let Some(cached) = self.cached.get_mut(&page) {
+            self.kept += usize::from(cached.asked != round);
+            (cached.asked, cached.is_used) = (round, true);
+            return Brought::Before;
+        }
+        if let Some(load) = self.loads.get_mut(&page) {
+            self.kept += usize::from(load.asked != round);
+            load.asked = round;
+            return Brought::NotYet;
+        }
+        self.kept += 1;
+        if !self.make_room(map) {
+            Brought::NotYet
+        } else if map.is_blank(page) {
+            self.put(map, page, None, 0);
+            self.cached.entry(page).or_default().asked = round;
+            Brought::Now
+        } else {
+            self.load(core, page);
+            Brought::NotYet
+        }
     }
 
     /// Makes room for a page.
     fn make_room(&mut self, map: &mut dyn CachedMap) -> bool {
         while self.cached.len() + self.loads.len() >= self.most() {
             let clean = self.cached.len() - self.changed.len().min(self.cached.len());
-            let (cached, copies, kept) = (&self.cached, &self.copies, &self.kept);
-            let may_leave = |page: u64| {
-                let is_clean = cached.get(&page).is_some_and(|page| page.since.is_none());
-                is_clean && !copies.contains_key(&page) && !kept.contains(&page)
+            let (cached, copies, round) = (&mut self.cached, &self.copies, self.round);
+            let leaves = |page: u64| {
+                let Some(cached) = cached.get_mut(&page) else { return false };
+                let was_used = std::mem::take(&mut cached.is_used);
+                !was_used && cached.since.is_none() && cached.asked != round && !copies.contains_key(&page)
             };
-            let Some(page) = (clean > 0).then(|| self.turn.next(may_leave)).flatten() else {
+            let Some(page) = (clean > 0).then(|| self.turn.next(leaves)).flatten() else {
                 self.is_short = true;
                 return false;
             };
@@ -214,12 +260,14 @@ impl Pager {
     /// Takes over what a plan did to pages.
     pub fn touched(&mut self, map: &mut dyn CachedMap) {
         let next = self.commits + 1;
-        map.touched(&mut |page, touch| {
-            if !self.cached.contains_key(&page) {
+        map.touched(&mut |page, touch| match self.cached.get(&page) {
+            Some(cached) if cached.since.is_some() || touch == Touch::Read => {}
+            Some(_) => self.change_since(page, next),
+            None => {
                 self.begun(page);
-            }
-            if touch != Touch::Read {
-                self.change(page, next);
+                if touch != Touch::Read {
+                    self.change(page, next);
+                }
             }
         });
     }
@@ -277,7 +325,7 @@ impl Pager {
     /// Copies pages that go home with the commit that begins: those changed before the commit `number`, if a checkpoint
     /// waits for them, and the oldest ones as long as more than half of the cache are changed, or a page finds no room.
     /// They are not many more than the `records` that the commit has, so that it does not take much longer for them.
-    pub fn copy(&mut self, map: &dyn CachedMap, rules: Rules, number: Option<u64>, records: usize) -> Vec<PageCopy> {
+    pub fn copy(&mut self, map: &dyn CachedMap, setup: &Setup, number: Option<u64>, records: usize) -> Vec<PageCopy> {
         let away = self.changed.len() + self.copies.len();
         let most = if self.is_short { BATCH } else { (2 * records).clamp(FEW, BATCH) };
         let over = if self.is_short { BATCH } else { away.saturating_sub(self.most() / 2) };
@@ -291,27 +339,25 @@ impl Pager {
                 chosen.push((since, page));
             }
         }
-        chosen.into_iter().map(|(since, page)| self.copy_one(map, rules, since, page)).collect()
+        chosen.into_iter().map(|(since, page)| self.copy_one(map, setup, since, page)).collect()
     }
 
-    fn copy_one(&mut self, map: &dyn CachedMap, rules: Rules, since: u64, page: u64) -> PageCopy {
+    fn copy_one(&mut self, map: &dyn CachedMap, setup: &Setup, since: u64, page: u64) -> PageCopy {
         self.changed.remove(&(since, page));
         let cached = self.cached.entry(page).or_default();
         cached.since = None;
-        let other = |newest: usize| if rules.keeps(Rule::OtherBlock) { 1 - newest } else { newest };
+        let other = |newest: usize| if setup.rules.keeps(Rule::OtherBlock) { 1 - newest } else { newest };
         let block = cached.newest.map_or(0, other);
         self.copies.insert(page, Copied { since, block, written: None });
-        let mut content = Vec::new();
-        map.content(page, &mut content);
+        let content = Unsealed::new(setup.block_bytes, |out| map.content(page, out));
         PageCopy { page, block, content }
     }
 
     /// Writes a copy home whose commit is durable: all before the journal's block `version` is.
-    pub fn write(&self, core: &mut Core, copy: &PageCopy, version: u64, epoch: u32) {
-        let header = PageHeader { identity: core.setup.identity, page: copy.page, version, epoch };
-        let content: Bytes = encode_page(header, &copy.content, core.setup.block_bytes);
-        let write = IoKind::Write(Extent::new(self.place(copy.page, copy.block), 1), content);
-        core.issue(Purpose::PageWrite(copy.page), write);
+    pub fn write(&self, core: &mut Core, copy: PageCopy, version: u64, epoch: u32) {
+        let PageCopy { page, block, content } = copy;
+        let content = content.seal(PageHeader { identity: core.setup.identity, page, version, epoch });
+        core.issue(Purpose::PageWrite(page), IoKind::Write(Extent::new(self.place(page, block), 1), content));
     }
 
     /// A copy has been written.

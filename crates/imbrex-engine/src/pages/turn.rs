@@ -1,13 +1,12 @@
 //! Which cached page leaves next: the second-chance list, in which a page that was used since it last came up stays for
 //! another round.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 /// Cached pages in the order in which they come up.
 #[derive(Default)]
 pub(super) struct Turn {
     pages: VecDeque<u64>,
-    used: HashSet<u64>,
 }
 
 impl Turn {
@@ -16,17 +15,12 @@ impl Turn {
         self.pages.push_back(page);
     }
 
-    /// A page has been used.
-    pub fn used(&mut self, page: u64) {
-        self.used.insert(page);
-    }
-
-    /// Takes out the next page that may leave, and was not used if another can be found.
-    pub fn next(&mut self, may_leave: impl Fn(u64) -> bool) -> Option<u64> {
-        // In a second round none counts as used.
+    /// Takes out the next page that leaves. Each is asked twice at most: one that was used, which is forgotten when it is
+    /// asked, has another chance.
+    pub fn next(&mut self, mut leaves: impl FnMut(u64) -> bool) -> Option<u64> {
         for _ in 0..2 * self.pages.len() {
             let page = self.pages.pop_front()?;
-            if !self.used.remove(&page) && may_leave(page) {
+            if leaves(page) {
                 return Some(page);
             }
             self.pages.push_back(page);
@@ -37,18 +31,19 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn what_was_used_stays_for_another_round() {
         let mut turn = Turn::default();
         (1..=4).for_each(|page| turn.add(page));
-        turn.used(1);
-        assert_eq!(turn.next(|page| page != 2), Some(3));
-        assert_eq!(turn.next(|_| true), Some(4));
-        turn.used(1);
-        turn.used(2);
-        assert_eq!(turn.next(|_| true), Some(1), "all were used");
+        let mut used = BTreeSet::from([1]);
+        assert_eq!(turn.next(|page| !used.remove(&page) && page != 2), Some(3));
+        assert_eq!(turn.next(|page| !used.remove(&page)), Some(4));
+        used.extend([1, 2]);
+        assert_eq!(turn.next(|page| !used.remove(&page)), Some(1), "all were used");
         assert_eq!(turn.next(|_| false), None);
         assert_eq!(turn.next(|_| true), Some(2));
         assert_eq!(turn.next(|_| true), None);

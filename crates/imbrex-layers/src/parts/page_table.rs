@@ -12,6 +12,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use foldhash::fast::FixedState;
+
 use super::bitmap::Bitmap;
 use imbrex_core::memory::Memory;
 use late::Late;
@@ -28,50 +30,98 @@ const PLACE: u64 = 64;
 /// Which numbers are in which page.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Numbers are below this.
-    pub numbers: u64,
-    /// Numbers that begin with a page of their own, over and over.
-    pub unit: u64,
-    /// Numbers of a page, at most.
-    pub entries: u64,
+    numbers: u64,
+    unit: u64,
+    entries: u64,
+    /// Pages of a unit, and of all.
+    of_unit: u64,
+    pages: u64,
+}
+
+/// Where the value of a number is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Located {
+    /// Its page.
+    pub page: u64,
+    /// Its place in the page.
+    pub offset: u64,
+    /// Numbers of the page from there on.
+    pub rest: u64,
 }
 
 impl Layout {
-    /// Pages of a unit.
+    /// Numbers below `numbers` in pages of at most `entries` numbers, which begin anew with every `unit` numbers.
     #[must_use]
-    pub fn of_unit(&self) -> u64 {
-        self.unit.div_ceil(self.entries)
+    pub const fn new(numbers: u64, unit: u64, entries: u64) -> Self {
+        let of_unit = unit.div_ceil(entries);
+        Self { numbers, unit, entries, of_unit, pages: numbers.div_ceil(unit) * of_unit }
+    }
+
+    /// Numbers are below this.
+    #[must_use]
+    pub fn numbers(&self) -> u64 {
+        self.numbers
+    }
+
+    /// Numbers of a page, at most.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.entries
     }
 
     /// All pages.
-    #[must_use]
-    pub fn pages(&self) -> u64 {
-        self.numbers.div_ceil(self.unit) * self.of_unit()
-    }
-
-    /// The page of a number, and its place there.
     #[inline]
     #[must_use]
-    pub fn locate(&self, at: u64) -> (u64, u64) {
-        let (unit, offset) = (at / self.unit, at % self.unit);
-        (unit * self.of_unit() + offset / self.entries, offset % self.entries)
+    pub fn pages(&self) -> u64 {
+        self.pages
+    }
+
+    /// The unit of a number, and its place there. A division takes as long as all else that a look at a value does.
+    #[inline]
+    fn unit_of(&self, at: u64) -> (u64, u64) {
+        if at < self.unit {
+            (0, at)
+        } else if self.unit.is_power_of_two() {
+            (at >> self.unit.trailing_zeros(), at & (self.unit - 1))
+        } else {
+            (at / self.unit, at % self.unit)
+        }
+    }
+
+    /// Where the value of a number is.
+    #[inline]
+    #[must_use]
+    pub fn locate(&self, at: u64) -> Located {
+        let (unit, in_unit) = self.unit_of(at);
+        let (page, offset) = (in_unit / self.entries, in_unit % self.entries);
+        let rest = (self.entries - offset).min(self.unit - in_unit).min(self.numbers - at);
+        Located { page: unit * self.of_unit + page, offset, rest }
+    }
+
+    /// The page of a number.
+    #[inline]
+    #[must_use]
+    pub fn page_of(&self, at: u64) -> u64 {
+        self.locate(at).page
     }
 
     /// The numbers of a page.
     #[must_use]
     pub fn numbers_of(&self, page: u64) -> Range<u64> {
-        let (unit, page) = (page / self.of_unit(), page % self.of_unit());
+        let (unit, page) = (page / self.of_unit, page % self.of_unit);
         let (first, end) = (page * self.entries, ((page + 1) * self.entries).min(self.unit));
         unit * self.unit + first..(unit * self.unit + end).min(self.numbers)
     }
 
     /// The pages of `blocks` numbers from `at` on.
+    #[inline]
     #[must_use]
     pub fn pages_of(&self, at: u64, blocks: u64) -> Range<u64> {
         if blocks == 0 {
             return 0..0;
         }
-        self.locate(at).0..self.locate(at + blocks - 1).0 + 1
+        let Located { page, rest, .. } = self.locate(at);
+        page..if blocks <= rest { page + 1 } else { self.page_of(at + blocks - 1) + 1 }
     }
 }
 
@@ -80,7 +130,7 @@ impl Layout {
 pub struct PageTable {
     layout: Layout,
     /// What is there, five bytes a value.
-    pages: HashMap<u64, Box<[u8]>>,
+    pages: HashMap<u64, Box<[u8]>, FixedState>,
     used: Bitmap,
     /// Pages that have been used since this was last asked.
     begun: Vec<u64>,
@@ -110,7 +160,7 @@ impl PageTable {
     pub fn new(layout: Layout) -> Self {
         Self {
             layout,
-            pages: HashMap::new(),
+            pages: HashMap::default(),
             used: Bitmap::new(layout.pages()),
             begun: Vec::new(),
             late: Late::default(),
@@ -197,7 +247,7 @@ impl PageTable {
     /// The value of a number, or [`NONE`].
     #[must_use]
     pub fn get(&self, at: u64) -> u64 {
-        let (page, offset) = self.layout.locate(at);
+        let Located { page, offset, .. } = self.layout.locate(at);
         self.values(page).map_or(NONE, |values| value_at(values, offset))
     }
 
@@ -205,8 +255,8 @@ impl PageTable {
     /// ones, or that nothing is set.
     #[must_use]
     pub fn run(&self, at: u64, most: u32) -> (u64, u32) {
-        let (page, offset) = self.layout.locate(at);
-        let most = (self.layout.numbers_of(page).end - at).min(most.into()) as u32;
+        let Located { page, offset, rest } = self.layout.locate(at);
+        let most = rest.min(most.into()) as u32;
         let Some(values) = self.values(page) else { return (NONE, most) };
         let value = value_at(values, offset);
         let step = u64::from(value != NONE);
@@ -223,8 +273,8 @@ impl PageTable {
         let mut done = 0;
         while done < u64::from(blocks) {
             let (first, value) = (at + done, value + done * step);
-            let (page, offset) = self.layout.locate(first);
-            let part = (self.layout.numbers_of(page).end - first).min(u64::from(blocks) - done);
+            let Located { page, offset, rest } = self.layout.locate(first);
+            let part = rest.min(u64::from(blocks) - done);
             self.set_in_page(page, offset, part, value);
             done += part;
         }
@@ -233,7 +283,7 @@ impl PageTable {
     fn set_in_page(&mut self, page: u64, offset: u64, blocks: u64, value: u64) {
         if let Some(values) = self.pages.get_mut(&page) {
             write(values, offset, blocks, value);
-            if value != NONE {
+            if value != NONE && !self.is_used(page) {
                 self.set_used(page);
             }
         } else if let Some(number) = self.folding {

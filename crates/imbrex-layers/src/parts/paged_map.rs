@@ -126,7 +126,7 @@ impl PagedMap {
     /// Nothing is set, and what will be is in pages of which at most `most` are in memory.
     #[must_use]
     pub fn cached(layout: Layout, most: u64) -> Self {
-        let chunks = vec![Chunk::Elsewhere; layout.numbers.div_ceil(SPAN as u64) as usize];
+        let chunks = vec![Chunk::Elsewhere; layout.numbers().div_ceil(SPAN as u64) as usize];
         Self { chunks, pages: 0, elsewhere: Some(Box::new(Elsewhere { table: PageTable::new(layout), most })) }
     }
 

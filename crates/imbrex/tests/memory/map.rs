@@ -1,9 +1,11 @@
 //! A log on a drive of 18 TB with a part of its map in memory takes what it says, whatever is mapped, and starts again
 //! by what its journal holds.
 //!
-//! The drive keeps no content of the host's but which write each block is of, and what is not the host's in a file.
-//! `IMBREX_MAPPED=4194304 cargo test --release -p imbrex --test memory map` writes more blocks than the test does
+//! The drive keeps no content of the host's but which write each block is of, and what is not the host's in files.
+//! `IMBREX_MAPPED=67108864 cargo test --release -p imbrex --test memory map` writes more blocks than the test does
 //! without.
+
+mod store;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -21,6 +23,7 @@ use imbrex::random::Random;
 use imbrex::space::Space;
 
 use super::{BYTES, MOST};
+use store::Store;
 
 const BLOCK: usize = 4096;
 /// As `exos-x18z` has them.
@@ -86,7 +89,7 @@ fn setup(layer: &'static str, sizes: &Sizes) -> Setup {
 struct Drive {
     /// Blocks below this number are not the host's.
     metadata: u64,
-    kept: File,
+    kept: Store,
     /// Eight bytes of each of the host's blocks.
     tags: File,
     pointers: Vec<u32>,
@@ -96,10 +99,9 @@ struct Drive {
 
 impl Drive {
     fn new(sizes: &Sizes) -> Self {
-        let file = || tempfile::tempfile().unwrap();
         let metadata = u64::from(sizes.journal) + sizes.map;
         let pointers = vec![0; SPEC.zones as usize];
-        Self { metadata, kept: file(), tags: file(), pointers, reads: 0, writes: 0 }
+        Self { metadata, kept: Store::new(BLOCK), tags: tempfile::tempfile().unwrap(), pointers, reads: 0, writes: 0 }
     }
 
     fn report(&self) -> UnitReport {
@@ -110,27 +112,16 @@ impl Drive {
         UnitReport { devices: vec![Vec::new(), (0..).zip(&self.pointers).map(zone).collect()] }
     }
 
-    /// Reads what lies in a file, and zeros behind its end.
-    fn read(file: &File, bytes: &mut [u8], offset: u64) {
-        let mut done = 0;
-        while done < bytes.len() {
-            match file.read_at(&mut bytes[done..], offset + done as u64).unwrap() {
-                0 => return,
-                read => done += read,
-            }
-        }
-    }
-
     fn carry_out(&mut self, kind: IoKind) -> IoResult {
         match kind {
             IoKind::Read(at) => {
                 let mut content = vec![0; at.blocks as usize * BLOCK];
                 if at.start.block() < self.metadata {
                     self.reads += u64::from(at.blocks);
-                    Self::read(&self.kept, &mut content, at.start.block() * BLOCK as u64);
+                    self.kept.read(at.start.block(), &mut content);
                 } else {
                     for (block, bytes) in at.iter().zip(content.chunks_mut(BLOCK)) {
-                        Self::read(&self.tags, &mut bytes[..8], block.block() * 8);
+                        store::read(&self.tags, &mut bytes[..8], block.block() * 8);
                     }
                 }
                 IoResult::Data(content.into())
@@ -138,7 +129,7 @@ impl Drive {
             IoKind::Write(at, content) => {
                 if at.start.block() < self.metadata {
                     self.writes += u64::from(at.blocks);
-                    self.kept.write_all_at(&content, at.start.block() * BLOCK as u64).unwrap();
+                    self.kept.write(at.start.block(), &content);
                 } else {
                     let (zone, offset) = (at.start.block() / 65_536, (at.start.block() % 65_536) as u32);
                     assert_eq!(self.pointers[zone as usize], offset);

@@ -134,7 +134,7 @@ impl LogStructured {
 
     /// The front of `at` that can be trimmed by what is in memory.
     pub(super) fn trimmable(&self, at: Extent<Lba>) -> Extent<Lba> {
-        let entries = self.bands.map.tables().map_or(1, |(blocks, _)| blocks.layout().entries);
+        let entries = self.bands.map.tables().map_or(1, |(blocks, _)| blocks.layout().entries());
         let most = u32::try_from(entries * TRIMMED_TOGETHER).unwrap_or(u32::MAX);
         let at = at.first(at.blocks.min(most));
         let known = self.bands.in_memory(at, true);

@@ -89,9 +89,11 @@ impl LogStructured {
         }
     }
 
-    /// The number of the record that says which pages are used is that of the bands and this one.
-    fn note_of_uses(&self, number: u64) -> Record {
-        Record::Note { key: self.bands.zones().count + number as u32, value: self.bands.uses(number) }
+    /// Plans the records that say which pages are used, of numbers from `from` to `to`: their keys follow those of bands.
+    fn note_uses(&self, from: u64, to: u64, plan: &mut Plan) {
+        for (number, value) in self.bands.uses(from, to) {
+            plan.record(Record::Note { key: self.bands.zones().count + number as u32, value });
+        }
     }
 
     fn note_of_live(&self, band: u32) -> Record {
@@ -104,7 +106,7 @@ impl LogStructured {
             plan.record(self.note_of_live(band));
         }
         for number in self.bands.take_used() {
-            plan.record(self.note_of_uses(number));
+            self.note_uses(number, number + 1, plan);
         }
     }
 
@@ -134,8 +136,7 @@ impl LogStructured {
         }
         if part < lives + words {
             let first = (part - lives) * REGION;
-            let of = first..(first + REGION).min(self.words());
-            of.filter(|&number| self.bands.uses(number) != 0).for_each(|number| plan.record(self.note_of_uses(number)));
+            self.note_uses(first, (first + REGION).min(self.words()), plan);
             return Some(from + 1);
         }
         // Of the two lists each cursor is the next block.

@@ -24,8 +24,8 @@ impl FullMap {
     #[must_use]
     pub fn into_cached(self, entries: Entries, most: u64) -> Self {
         let places = self.live.len() as u64 * u64::from(self.unit_blocks);
-        let blocks = Layout { numbers: self.capacity, unit: self.capacity, entries: entries.blocks };
-        let held = Layout { numbers: places, unit: self.unit_blocks.into(), entries: entries.places };
+        let blocks = Layout::new(self.capacity, self.capacity, entries.blocks);
+        let held = Layout::new(places, self.unit_blocks.into(), entries.places);
         // The limit is that of all pages together.
         Self { places: PagedMap::cached(blocks, most), holders: PagedMap::cached(held, 0), ..self }
     }
@@ -85,7 +85,7 @@ impl FullMap {
                     *seen += 1;
                     *seen <= self.live(unit)
                 });
-                let is_held = !holders.has(holders.layout().locate(place).0) || self.holder(place) == Some(lba);
+                let is_held = !holders.has(holders.layout().page_of(place)) || self.holder(place) == Some(lba);
                 if !is_counted || !is_held || offset >= written(unit) || is_lost(lba) {
                     return Err(Violation(format!(
                         "{lba:?} is mapped to place {place}, is counted there: {is_counted}, held: {is_held}"

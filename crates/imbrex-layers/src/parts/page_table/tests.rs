@@ -2,15 +2,20 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-const LAYOUT: Layout = Layout { numbers: 40, unit: 10, entries: 4 };
+const LAYOUT: Layout = Layout::new(40, 10, 4);
 
 #[test]
 fn a_page_lies_in_one_unit() {
-    assert_eq!((LAYOUT.of_unit(), LAYOUT.pages()), (3, 12));
-    assert_eq!([0, 3, 4, 9, 10, 39].map(|at| LAYOUT.locate(at)), [(0, 0), (0, 3), (1, 0), (2, 1), (3, 0), (11, 1)]);
+    assert_eq!((LAYOUT.of_unit, LAYOUT.pages()), (3, 12));
+    let located = |at| {
+        let Located { page, offset, rest } = LAYOUT.locate(at);
+        (page, offset, rest)
+    };
+    let expected = [(0, 0, 4), (0, 3, 1), (1, 0, 4), (2, 1, 1), (3, 0, 4), (11, 1, 1)];
+    assert_eq!([0, 3, 4, 9, 10, 39].map(located), expected);
     assert_eq!([0, 2, 3, 11].map(|page| LAYOUT.numbers_of(page)), [0..4, 8..10, 10..14, 38..40]);
     assert_eq!((LAYOUT.pages_of(9, 2), LAYOUT.pages_of(4, 0)), (2..4, 0..0));
-    let one = Layout { numbers: 9, unit: 9, entries: 4 };
+    let one = Layout::new(9, 9, 4);
     assert_eq!((one.pages(), one.numbers_of(2)), (3, 8..9));
 }
 

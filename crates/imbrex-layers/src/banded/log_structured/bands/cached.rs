@@ -7,7 +7,7 @@
 use super::Bands;
 use super::pages::Divided;
 use crate::parts::full_map::{Entries, FullMap};
-use crate::parts::page_table::{Layout, PageTable};
+use crate::parts::page_table::{Layout, Located, PageTable};
 use crate::parts::paged_map::ENTRY;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::{HomePage, MAP_PAGE_HEADER, MapCache, Touch};
@@ -36,7 +36,7 @@ impl Bands {
         let capacity = self.map.capacity();
         let map = std::mem::replace(&mut self.map, FullMap::new(0, 0, 1));
         self.map = map.into_cached(entries, pages.into());
-        let layout = Layout { numbers: capacity, unit: capacity, entries: entries.blocks };
+        let layout = Layout::new(capacity, capacity, entries.blocks);
         self.known.times.cache(layout, pages.into());
         self.pages = Some(Divided::new(pages.min(MOST_PAGES)));
     }
@@ -88,7 +88,7 @@ impl Bands {
             Kind::Slots(page) => slots.put(page, content),
             Kind::Blocks(page) => {
                 if let Some(times) = self.known.times.table_mut() {
-                    let at = (blocks.layout().entries as usize) * ENTRY;
+                    let at = (blocks.layout().entries() as usize) * ENTRY;
                     let of_times = home.filter(|home| home.is_of_epoch).and_then(|home| home.content.get(at..));
                     times.put(page, of_times.map(|of_times| (of_times, 0)));
                 }
@@ -129,7 +129,7 @@ impl Bands {
 
     /// The page that says what a slot was written with.
     pub fn page_of_slot(&self, slot: u64) -> u64 {
-        self.of_blocks() + self.map.tables().map_or(0, |(_, slots)| slots.layout().locate(slot).0)
+        self.of_blocks() + self.map.tables().map_or(0, |(_, slots)| slots.layout().page_of(slot))
     }
 
     /// How many blocks from the front of `at` are in pages that can be looked at and changed: in memory, or blank where
@@ -145,7 +145,7 @@ impl Bands {
     /// The page that has to be in memory before a slot is written; none if the write begins it.
     pub fn page_to_write(&self, slot: u64) -> Option<u64> {
         let (_, slots) = self.map.tables()?;
-        let (page, offset) = slots.layout().locate(slot);
+        let Located { page, offset, .. } = slots.layout().locate(slot);
         (offset > 0).then_some(self.of_blocks() + page)
     }
 
@@ -156,10 +156,7 @@ impl Bands {
 
     /// At most `slots` slots from `slot` on, all of one page.
     pub fn of_one_page(&self, slot: u64, slots: u32) -> u32 {
-        self.map.tables().map_or(slots, |(_, table)| {
-            let (page, _) = table.layout().locate(slot);
-            (table.layout().numbers_of(page).end - slot).min(slots.into()) as u32
-        })
+        self.map.tables().map_or(slots, |(_, table)| table.layout().locate(slot).rest.min(slots.into()) as u32)
     }
 
     /// A page of blocks was needed that is not in memory.
@@ -177,13 +174,13 @@ impl Bands {
 
     /// Blocks are about to change: their pages, and the counts of the bands they lie on.
     pub(super) fn touch_blocks(&mut self, at: Extent<Lba>) {
-        let (range, Some(mut pages)) = (self.cached_pages_of(at), self.pages.take()) else { return };
-        range.filter(|&page| self.has_page(page)).for_each(|page| pages.touch(page, Touch::Change));
+        let (Some(pages), Some((blocks, _))) = (&mut self.pages, self.map.tables()) else { return };
+        let range = blocks.layout().pages_of(at.start.0, at.blocks.into());
+        range.filter(|&page| blocks.has(page)).for_each(|page| pages.touch(page, Touch::Change));
         self.map.runs(at, |_, slot| {
             pages.changed.push(self.map.locate(slot).0);
             true
         });
-        self.pages = Some(pages);
     }
 
     /// The slots from `first` on, of one band, are about to be written. Pages are begun that are written from their
@@ -191,14 +188,14 @@ impl Bands {
     pub(super) fn touch_slots(&mut self, first: u64, slots: u32) {
         let (before, band) = (self.of_blocks(), self.map.locate(first).0);
         let (Some(pages), Some((_, table))) = (&mut self.pages, self.map.tables_mut()) else { return };
-        let layout = table.layout();
-        for page in layout.pages_of(first, slots.into()) {
-            if layout.numbers_of(page).start >= first {
-                table.begin(page);
-                pages.touch(before + page, Touch::Renew);
-            } else {
-                pages.touch(before + page, Touch::Change);
-            }
+        let Located { page, offset, .. } = table.layout().locate(first);
+        let begun = table.layout().pages_of(first, slots.into()).skip(usize::from(offset > 0));
+        if offset > 0 {
+            pages.touch(before + page, Touch::Change);
+        }
+        for page in begun {
+            table.begin(page);
+            pages.touch(before + page, Touch::Renew);
         }
         pages.changed.push(band);
     }
@@ -232,14 +229,20 @@ impl Bands {
         used
     }
 
-    /// Which of [`USES`] pages have ever been used.
-    pub fn uses(&self, number: u64) -> u64 {
-        let Some((blocks, slots)) = self.map.tables() else { return 0 };
-        let (first, before) = (number * USES, self.of_blocks());
-        let of_blocks = blocks.used(first, first + USES);
-        let of_slots = slots.used(first.saturating_sub(before), (first + USES).saturating_sub(before));
-        let used = of_blocks.chain(of_slots.map(|page| before + page));
-        used.fold(0, |bits, page| bits | 1 << (page - first))
+    /// Which pages of each number from `from` to `to` have ever been used. Numbers of which none was are left out.
+    pub fn uses(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let Some((blocks, slots)) = self.map.tables() else { return Vec::new() };
+        let (first, end, before) = (from * USES, to * USES, self.of_blocks());
+        let of_slots = slots.used(first.saturating_sub(before), end.saturating_sub(before));
+        let mut uses: Vec<(u64, u64)> = Vec::new();
+        for page in blocks.used(first, end).chain(of_slots.map(|page| before + page)) {
+            let (number, bit) = (page / USES, 1 << (page % USES));
+            match uses.last_mut() {
+                Some((last, bits)) if *last == number => *bits |= bit,
+                _ => uses.push((number, bit)),
+            }
+        }
+        uses
     }
 
     /// A record says which of [`USES`] pages have been used. False if there are no such pages.
