@@ -27,6 +27,7 @@ use imbrex_terminal::table::{bytes, count, paragraphs, table};
 use serde::Serialize;
 
 use super::fitting;
+use super::map_memory::{self, MapMemory};
 
 /// The version of [`Formatted`].
 const SCHEMA: &str = "imbrex.formatted/1";
@@ -55,9 +56,10 @@ pub struct Format {
     #[arg(long, value_name = "N")]
     journal_blocks: Option<u32>,
     /// Keep no more than SIZE of the layer's map in memory while it is served, and all of it on the drive, in
-    /// conventional blocks; for the layers that have such maps. Without it the whole map is in memory
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    map_memory: Option<u64>,
+    /// conventional blocks, for the layers that can; or `all` of it in memory. Without it the whole map, or 1 GiB if it
+    /// can take more and the drive has room for it
+    #[arg(long, value_name = "SIZE|all", value_parser = MapMemory::read)]
+    map_memory: Option<MapMemory>,
     /// Set a field of the layer's configuration, see `imbrex help LAYER`; may be repeated
     #[arg(long = "set", value_name = "LAYER.FIELD=VALUE", value_parser = setting)]
     settings: Vec<Setting>,
@@ -133,15 +135,17 @@ impl Format {
         }
         let (config, chosen) = self.config()?;
         let (layer, buffer, journal_blocks) = (self.layer, self.buffer, self.journal_blocks);
-        let map_memory = self.map_memory;
+        let map_memory = self.map_memory.and_then(MapMemory::bytes);
         let mut options = FormatOptions { layer, config: &config, buffer, journal_blocks, map_memory };
         let prepare = |number| self.prepare(number, &options);
         let mut prepared = (0..self.stores.len()).map(prepare).collect::<Result<Vec<_>>>()?;
         let checksums = self.checksums();
         volume::validate_with(&stores(&prepared), &options, checksums).or_else(|e| self.refuse(e, &options))?;
+        let map = map_memory::settle(self.map_memory, &stores(&prepared), &options, checksums)?;
+        options.map_memory = map.bytes;
         let buffer_room = self.buffer_room(&stores(&prepared), &options, checksums)?;
         options.buffer = buffer_room.map(|room| BufferSize::Blocks(room.blocks.into())).or(buffer);
-        self.fits(&volume::memory(&stores(&prepared), &options, checksums)?)?;
+        self.fits(&volume::memory(&stores(&prepared), &options, checksums)?, map.why_whole.as_ref())?;
         prepared.iter_mut().try_for_each(Prepared::make)?;
         let made = volume::format_with(stores(&prepared), &options, checksums)?;
         let formatted = Formatted { buffer_room, ..self.formatted(made, chosen)? };
@@ -165,9 +169,12 @@ impl Format {
     }
 
     /// Refuses what this machine has no memory for, unless that is accepted.
-    fn fits(&self, memory: &ServerMemory) -> Result<()> {
+    fn fits(&self, memory: &ServerMemory, why_whole: Option<&VolumeError>) -> Result<()> {
         match MachineMemory::this().and_then(|machine| lacks(memory, machine)) {
-            Some(lack) if !self.any_memory => bail!(lack),
+            Some(lack) if !self.any_memory => match why_whole {
+                Some(why) => bail!("{lack}. Its map cannot be kept on the drive: {why}"),
+                None => bail!(lack),
+            },
             _ => Ok(()),
         }
     }
@@ -304,6 +311,10 @@ fn shown(formatted: &Formatted) -> String {
     let chosen = formatted.chosen.iter().map(|Chosen { field, value, why }| {
         paragraphs(&format!("set {field}={value}: {why}; --set {field}=VALUE sets another")) + "\n"
     });
+    let paged = formatted.members.iter().find_map(|member| member.map_memory).map(|memory| {
+        let said = format!("{} of the map is in memory; --map-memory SIZE sets another limit, or all", bytes(memory));
+        paragraphs(&said) + "\n"
+    });
     let limited = formatted.buffer_room.as_ref().map(|room| paragraphs(&limited(room, formatted.block_bytes)) + "\n");
     let memory = &formatted.memory;
     let part = |part: &MemoryPart| [part.name.clone(), bytes(part.empty_bytes), bytes(part.most_bytes)];
@@ -325,7 +336,7 @@ fn shown(formatted: &Formatted) -> String {
         bytes(formatted.capacity_bytes),
         count(formatted.capacity_bytes / u64::from(formatted.block_bytes)),
         formatted.block_bytes,
-        chosen.chain(limited).collect::<String>(),
+        chosen.chain(paged).chain(limited).collect::<String>(),
         table(["store", "layer", "drive", "journals", "buffer", "UUID"], rows),
         table(["memory", ">empty", ">at most"], memory.parts.iter().map(part).chain([all]))
     )

@@ -10,6 +10,7 @@ mod fitting;
 pub mod format;
 pub mod grow;
 pub mod inspect;
+mod map_memory;
 mod nbdkit;
 #[cfg(not(feature = "web"))]
 mod no_web;

@@ -75,3 +75,19 @@ fn a_log_is_served_and_looked_at_with_a_part_of_its_map_in_memory() {
         assert_eq!(blocks, written.len() as u64);
     }
 }
+
+#[test]
+fn a_map_that_may_be_large_has_pages_on_the_drive_unless_all_of_it_is_to_be_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = |name: &str, more: &str| {
+        let command = format!("format {name} --layer log-greedy --drive exos-x18z --any-memory {more}");
+        rows(folder.path(), &command).remove(0)["members"][0]["map_memory"].clone()
+    };
+    assert_eq!(made("large.img", "--capacity 1TB"), 1u64 << 30);
+    assert_eq!(made("all.img", "--capacity 1TB --map-memory all"), Value::Null);
+    assert_eq!(made("small.img", "--capacity 64GiB"), Value::Null);
+    let words = "format said.img --layer log-greedy --drive exos-x18z --capacity 1TB".split_whitespace();
+    let ran = Command::cargo_bin("imbrex").unwrap().args(words).current_dir(folder.path()).assert().success();
+    let said = String::from_utf8_lossy(&ran.get_output().stdout).into_owned();
+    assert!(said.contains("1 GiB of the map is in memory; --map-memory SIZE sets another limit, or all"), "{said}");
+}

@@ -176,7 +176,7 @@ fn content(at: u64) -> Bytes {
 /// 21 bytes, twice, in two copies; on an interlaced one, none on the few conventional tracks.
 #[test]
 fn a_whole_drive_is_formatted_and_recovered_in_little_room() {
-    let logs = [("log-greedy", ""), ("sepbit", "--capacity 16GiB"), ("log-greedy", "--capacity 1TiB")];
+    let logs = [("log-greedy", ""), ("sepbit", "--capacity 16GiB"), ("log-greedy", "--capacity 1TiB --map-memory all")];
     let tracks = [("tracklace", "imr-tracklace"), ("seagate", "imr-tracklace"), ("track-mapping", "imrsim")];
     let logs = logs.map(|(layer, size)| (layer, "exos-x18z", size));
     for (layer, drive, size) in logs.into_iter().chain(tracks.map(|(layer, drive)| (layer, drive, ""))) {
@@ -188,8 +188,8 @@ fn a_whole_drive_is_formatted_and_recovered_in_little_room() {
         if refused.contains("no files of") {
             return test_material::left_out("a whole drive", "the file system has no files that long");
         }
+        let printed = String::from_utf8_lossy(&formatted.get_output().stdout).into_owned();
         if drive != "exos-x18z" {
-            let printed = String::from_utf8_lossy(&formatted.get_output().stdout);
             assert!(printed.contains("top tracks stay empty"), "{layer}: {printed}");
         }
         formatted.success();
@@ -205,7 +205,9 @@ fn a_whole_drive_is_formatted_and_recovered_in_little_room() {
             assert!(solo.call(Request::Read(block(at + 1))).unwrap().iter().all(|byte| *byte == 0));
         }
         let progress = solo.stack.progress();
-        assert!(progress[0].journal_used < 6000 && progress[0].journal_blocks > 10_000);
+        // The journal holds the whole map, or what is newer than its pages.
+        let has_pages = printed.contains("of the map is in memory");
+        assert!(progress[0].journal_used < 6000 && (has_pages || progress[0].journal_blocks > 10_000));
         drop(solo);
         imbrex(folder.path(), "check a.img").success();
         let taken = std::fs::metadata(&image).unwrap().blocks() * 512;

@@ -78,6 +78,12 @@ impl ServerMemory {
 }
 
 impl ServerMemory {
+    /// The part of that name.
+    #[must_use]
+    pub fn part(&self, name: &str) -> Option<&MemoryPart> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+
     /// Adds `bytes` bytes for something that is there now.
     #[must_use]
     pub fn beside(mut self, name: &str, bytes: u64) -> Self {
