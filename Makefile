@@ -1,10 +1,14 @@
 # The README's second command is `make test`: what every change must pass. CI also runs `make soak` (.ci/run), which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
-.PHONY: test quick soak tools fuzz times check-dm-zoned check-device compare-device check-nbd check-pages page-pictures check-python python-reference reproduction-pages
+.PHONY: test quick soak ci tools fuzz times check-dm-zoned check-device compare-device check-nbd check-pages page-pictures check-python python-reference reproduction-pages
 
 test quick soak: tools
 	@checks/steps.py $@
+
+# All of both, and one count of all tests.
+ci: tools
+	@checks/steps.py test soak
 
 # Formatting and lints come with no minimal toolchain.
 tools:

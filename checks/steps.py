@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the steps of a goal, and says what is under way, how far it is and how long the rest takes.
+"""Runs the steps of goals, and says what is under way, how far it is and how long the rest takes.
 
-    checks/steps.py test [FILE]      the steps of a goal of steps.toml or another file, two at a time
-    checks/steps.py --times test     writes how long they took the last time into CONTRIBUTING.md
+    checks/steps.py GOAL... [FILE.toml]     the steps of goals of steps.toml or another file, two at a time
+    checks/steps.py --times GOAL            writes how long they took the last time into CONTRIBUTING.md
 
 CONTRIBUTING.md has how long each step takes; what is said of the time left follows from that and from the pace so far.
 What a step prints goes to a file below target/steps. The first failure ends the run, unless KEEP_GOING is 1. What
@@ -72,7 +72,7 @@ class Step:
 
 
 class Run:
-    """The steps of a goal: which are waiting, under way and done."""
+    """The steps of goals: which are waiting, under way and done."""
 
     def __init__(self, steps):
         self.steps, self.running, self.failed = steps, [], []
@@ -198,19 +198,25 @@ def left_out(text):
     return "\n".join(said)
 
 
-def known_steps(goal, file):
-    """The steps of a goal, with the times that CONTRIBUTING.md has for them."""
+def known_steps(goals, file):
+    """The steps of some goals, with the times that CONTRIBUTING.md has for them. One that comes after "*" is the last."""
     table = tomllib.loads(Path(file).read_text())
+    known = sorted({goal for one in table.values() for goal in one["goals"]})
+    for goal in goals:
+        if goal not in known:
+            sys.exit(f"steps.py: there is no goal {goal!r}; there are {', '.join(known)}")
+    table = {name: one for name, one in table.items() if set(goals) & set(one["goals"])}
     expected = dict(re.findall(r"^\| ([^|]+?) \|.*\| (\d+) \|$", CONTRIBUTING.read_text(), re.M))
-    steps = [
-        Step(name, one["command"], int(expected.get(name, 10)), one.get("after", ()))
-        for name, one in table.items()
-        if goal in one["goals"]
-    ]
-    if not steps:
-        goals = sorted({goal for one in table.values() for goal in one["goals"]})
-        sys.exit(f"steps.py: there is no goal {goal!r}; there are {', '.join(goals)}")
-    return steps
+    after = {name: one.get("after", ()) for name, one in table.items()}
+    after = {name: set(table) - {name} if "*" in names else names for name, names in after.items()}
+    return [Step(name, one["command"], int(expected.get(name, 10)), after[name]) for name, one in table.items()]
+
+
+def keep_times(goals, run):
+    """How long the steps of each goal took."""
+    took = {step.name: round(step.took) for step in run.steps if step.took is not None}
+    for goal in goals:
+        (LOGS / f"{goal}.json").write_text(json.dumps(took))
 
 
 def write_times(goal):
@@ -231,9 +237,11 @@ def main():
     match sys.argv[1:]:
         case ["--times", goal]:
             write_times(goal)
-        case [goal, *other] if len(other) < 2:
+        case [_, *_] as words:
+            goals = [word for word in words if not word.endswith(".toml")]
+            files = [word for word in words if word.endswith(".toml")] or [ROOT / "checks/steps.toml"]
             LOGS.mkdir(parents=True, exist_ok=True)
-            run = Run(known_steps(goal, *other or [ROOT / "checks/steps.toml"]))
+            run = Run(known_steps(goals, files[-1]))
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
             try:
                 run.go()
@@ -241,7 +249,7 @@ def main():
                 run.stop()
                 print(f"{run.clear()}stopped")
                 sys.exit(130)
-            (LOGS / f"{goal}.json").write_text(json.dumps({step.name: round(step.took) for step in run.steps if step.took is not None}))
+            keep_times(goals, run)
             sys.exit(run.conclude())
         case _:
             sys.exit(__doc__)

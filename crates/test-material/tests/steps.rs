@@ -71,6 +71,26 @@ fn the_first_failure_ends_the_run_unless_others_are_wanted_too() {
 }
 
 #[test]
+fn the_steps_of_several_goals_are_one_run_and_what_comes_after_all_is_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("steps.toml");
+    let step = |(name, goal, after): (&str, &str, &str)| {
+        let command = format!(
+            "echo 'test result: ok. 1 passed; 0 failed; 0 ignored'\necho {name} >> \"$CARGO_TARGET_DIR\"/order"
+        );
+        format!("[{name}]\ngoals = ['{goal}']\nafter = [{after}]\ncommand = '''\n{command}'''\n")
+    };
+    let steps = [("last", "b", "'*'"), ("first", "a", ""), ("second", "b", "'first'"), ("third", "c", "")];
+    std::fs::write(&file, steps.map(step).concat()).unwrap();
+    let mut program = Command::new(repository().join("checks/steps.py"));
+    let output = program.args(["a", "b"]).arg(&file).env("CARGO_TARGET_DIR", folder.path()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("\n3 passed, 0 failed, 0 skipped\n"), "{said}");
+    let order = std::fs::read_to_string(folder.path().join("order")).unwrap();
+    assert_eq!(order, "first\nsecond\nlast\n");
+}
+
+#[test]
 fn an_unknown_goal_is_refused() {
     let mut program = Command::new(repository().join("checks/steps.py"));
     let output = program.arg("everything").output().unwrap();
