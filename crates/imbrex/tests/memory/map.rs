@@ -18,7 +18,7 @@ use imbrex::layers::find;
 use imbrex::media::{Shingled, ZonedSpec};
 use imbrex::perform::journal::Coding;
 use imbrex::perform::rules::Rules;
-use imbrex::perform::{GATHER, IoKind, IoResult, JournalLength, MapHome, Performer, Reply, Request, Setup};
+use imbrex::perform::{GATHER, Io, IoKind, IoResult, JournalLength, MapHome, Performer, Reply, Request, Setup};
 use imbrex::random::Random;
 use imbrex::space::Space;
 
@@ -148,11 +148,15 @@ impl Drive {
         }
     }
 
+    fn perform(&mut self, performer: &mut Performer, io: Io) {
+        let result = self.carry_out(io.kind);
+        performer.complete(io.id, result);
+    }
+
     /// Carries out all that is asked for; the answers.
     fn settle(&mut self, performer: &mut Performer) -> Vec<Reply> {
         while let Some(io) = performer.poll_io() {
-            let result = self.carry_out(io.kind);
-            performer.complete(io.id, result);
+            self.perform(performer, io);
         }
         std::iter::from_fn(|| performer.poll_reply()).collect()
     }
@@ -215,9 +219,12 @@ fn a_log_of_18_tb_takes_what_it_says() {
         MOST.set(BYTES.get());
         let began = Instant::now();
         let mut performer = Performer::open(setup(layer, &sizes)).unwrap();
-        drive.settle(&mut performer);
-        assert!(performer.is_serving(), "{layer}: {:?}", performer.dead());
+        while !performer.is_serving() {
+            let io = performer.poll_io().unwrap_or_else(|| panic!("{layer}: {:?}", performer.dead()));
+            drive.perform(&mut performer, io);
+        }
         let (starting, starts) = (began.elapsed(), drive.reads);
+        drive.settle(&mut performer);
         let at_start = MOST.get() - before - own;
         check(&mut performer, &mut drive, &blocks);
         let per_block = |metadata: u64| metadata as f64 / blocks.len() as f64;
