@@ -4,6 +4,9 @@
 //! Source: Gupta, Kim and Urgaonkar, "DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of
 //! Page-level Address Mappings" (ASPLOS 2009), §3, with pages as the unit of what is cached.
 
+use std::ops::Range;
+
+use super::Corrupt;
 use crate::block::{Extent, Lba, Pba};
 use crate::plan::Plan;
 
@@ -99,8 +102,13 @@ pub trait CachedMap {
     fn is_blank(&self, page: u64) -> bool;
 
     /// Puts a page into the cache that is not there: as it lies on the drive, or empty. What was folded for it and is
-    /// not in that version is applied; whether anything was, so that the page differs from the one on the drive.
-    fn put(&mut self, page: u64, home: Option<HomePage<'_>>) -> bool;
+    /// not in that version is applied; whether anything was, so that the page differs from the one on the drive. A page
+    /// that is put empty, and that nothing waits for, is never refused.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the page says what cannot be, such as a place that is not on the drive. It is not put then, and
+    /// what waited for it is gone.
+    fn put(&mut self, page: u64, home: Option<HomePage<'_>>) -> Result<bool, Corrupt>;
 
     /// Appends what a cached page holds to `out`: at most the page's bytes less [`MAP_PAGE_HEADER`].
     fn content(&self, page: u64, out: &mut Vec<u8>);
@@ -117,6 +125,17 @@ pub trait CachedMap {
 
     /// The pages that the next step of cleaning needs, as far as cached ones say so.
     fn of_cleaning(&self, each: &mut dyn FnMut(u64));
+
+    /// The pages that say which block each place was last written with; none, if the map does not say.
+    fn of_places(&self) -> Range<u64> {
+        0..0
+    }
+
+    /// What a cached page of these says: a place, and the block that it was last written with.
+    fn held(&self, _page: u64, _each: &mut dyn FnMut(Pba, Lba)) {}
+
+    /// The units on which the map counts the blocks that lie there, and how many it has counted.
+    fn counted(&self, _each: &mut dyn FnMut(Extent<Pba>, u32)) {}
 
     /// The pages that say which block lies at a place, as far as cached ones say so.
     fn of_place(&self, place: Pba, each: &mut dyn FnMut(u64));
@@ -139,4 +158,11 @@ pub trait CachedMap {
 
     /// Whether a page was looked at that was neither cached nor blank: the layer or its runner has a bug.
     fn missed(&self) -> bool;
+
+    /// What has come out while planning that pages and records cannot both say: no page is impossible by itself, but more
+    /// blocks have left a unit than were counted there, or fewer.
+    ///
+    /// # Errors
+    /// [`Corrupt`] names the first of it.
+    fn consistent(&self) -> Result<(), Corrupt>;
 }

@@ -43,9 +43,13 @@ impl Epoch {
             self.asked.clear();
             asks(map, &mut |page| self.asked.push(page));
             match pager.bring(core, map, &self.asked) {
-                Brought::Before => return true,
-                Brought::Now => {}
-                Brought::NotYet => return false,
+                Ok(Brought::Before) => return true,
+                Ok(Brought::Now) => {}
+                Ok(Brought::NotYet) => return false,
+                Err(why) => {
+                    self.breach = Some(why.into());
+                    return false;
+                }
             }
         }
     }
@@ -71,6 +75,8 @@ impl Epoch {
         pager.touched(map);
         if map.missed() {
             self.break_off("the layer looked at a page of its map that is not in memory".to_owned());
+        } else if let Err(why) = map.consistent() {
+            self.breach = Some(why.into());
         }
     }
 

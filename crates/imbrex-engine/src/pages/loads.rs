@@ -89,7 +89,7 @@ impl Pager {
         if (newest.is_none() || is_bad) && !is_awaited {
             return Err(Fatal::PageDamaged { page, block: self.place(page, 0).block() });
         }
-        self.put(map, page, newest, epoch);
+        self.put(map, page, newest, epoch)?;
         if is_bad {
             // It is made whole before the journal's tail passes what is known of it.
             self.change_since(page, 0);

@@ -21,7 +21,7 @@ use super::setup::MapHome;
 use home::Unsealed;
 pub use home::{Newest, PageHeader, decode_page, encode_page, is_torn_page, newest_page};
 use imbrex_core::block::{Address, Extent, Pba};
-use imbrex_core::layer::{CachedMap, Touch};
+use imbrex_core::layer::{CachedMap, Corrupt, Touch};
 use imbrex_core::plan::Record;
 use loads::Load;
 use turn::Turn;
@@ -156,20 +156,23 @@ impl Pager {
 
     /// Whether these pages are cached. Those that are not are brought, as far as there is room; all of them stay until
     /// they are let go.
-    pub fn bring(&mut self, core: &mut Core, map: &mut dyn CachedMap, pages: &[u64]) -> Brought {
+    ///
+    /// # Errors
+    /// What a page says that cannot be.
+    pub fn bring(&mut self, core: &mut Core, map: &mut dyn CachedMap, pages: &[u64]) -> Result<Brought, Corrupt> {
         // What is asked for first is at most what the cache has room for.
         if self.kept > 0 && self.kept + pages.len() > self.most() && self.kept + self.not_kept(pages) > self.most() {
-            return Brought::NotYet;
+            return Ok(Brought::NotYet);
         }
         let mut brought = Brought::Before;
         for &page in pages {
-            match self.bring_one(core, map, page) {
+            match self.bring_one(core, map, page)? {
                 Brought::Before => {}
                 Brought::Now if brought == Brought::NotYet => {}
                 other => brought = other,
             }
         }
-        brought
+        Ok(brought)
     }
 
     /// How many of some pages have not been asked for in this round.
@@ -179,29 +182,29 @@ impl Pager {
         pages.iter().filter(|page| asked(page) != Some(self.round)).count()
     }
 
-    fn bring_one(&mut self, core: &mut Core, map: &mut dyn CachedMap, page: u64) -> Brought {
+    fn bring_one(&mut self, core: &mut Core, map: &mut dyn CachedMap, page: u64) -> Result<Brought, Corrupt> {
         let round = self.round;
         if let Some(cached) = self.cached.get_mut(&page) {
             self.kept += usize::from(cached.asked != round);
             (cached.asked, cached.is_used) = (round, true);
-            return Brought::Before;
+            return Ok(Brought::Before);
         }
         if let Some(load) = self.loads.get_mut(&page) {
             self.kept += usize::from(load.asked != round);
             load.asked = round;
-            return Brought::NotYet;
+            return Ok(Brought::NotYet);
         }
         self.kept += 1;
         if !self.make_room(map) {
-            Brought::NotYet
-        } else if map.is_blank(page) {
-            self.put(map, page, None, 0);
-            self.cached.entry(page).or_default().asked = round;
-            Brought::Now
-        } else {
-            self.load(core, page);
-            Brought::NotYet
+            return Ok(Brought::NotYet);
         }
+        if !map.is_blank(page) {
+            self.load(core, page);
+            return Ok(Brought::NotYet);
+        }
+        self.put(map, page, None, 0)?;
+        self.cached.entry(page).or_default().asked = round;
+        Ok(Brought::Now)
     }
 
     /// Makes room for a page.
@@ -231,14 +234,21 @@ impl Pager {
     }
 
     /// Puts a page into the layer's cache.
-    fn put(&mut self, map: &mut dyn CachedMap, page: u64, newest: Option<Newest<'_>>, epoch: u32) {
+    fn put(
+        &mut self,
+        map: &mut dyn CachedMap,
+        page: u64,
+        newest: Option<Newest<'_>>,
+        epoch: u32,
+    ) -> Result<(), Corrupt> {
         let home =
             newest.map(|newest| imbrex_core::layer::HomePage { is_of_epoch: newest.epoch == epoch, ..newest.page });
-        let differs = map.put(page, home);
+        let differs = map.put(page, home)?;
         self.add(page, newest.map(|newest| newest.block));
         if self.awaited.remove(&page) && differs {
             self.change(page, 0);
         }
+        Ok(())
     }
 
     /// A page has been changed, first by what the commit `since` has.

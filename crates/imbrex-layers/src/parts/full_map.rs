@@ -25,6 +25,8 @@ pub struct FullMap {
     holders: PagedMap,
     live: Vec<u32>,
     unit_blocks: u32,
+    /// A unit whose count cannot be that of its blocks.
+    miscounted: Option<u32>,
 }
 
 impl FullMap {
@@ -48,6 +50,7 @@ impl FullMap {
             holders: PagedMap::new(places),
             live: vec![0; units as usize],
             unit_blocks,
+            miscounted: None,
         }
     }
 
@@ -210,7 +213,7 @@ impl FullMap {
         } else {
             self.places.set_run(at.start.0, at.blocks, place);
         }
-        self.count(place, at.blocks, |live, run| live + run, &mut changed);
+        self.count(place, at.blocks, |live, run| live.checked_add(run), &mut changed);
     }
 
     /// Both at once.
@@ -237,20 +240,30 @@ impl FullMap {
         while done < at.blocks {
             let (place, run) = self.run(at.skip(done));
             if let Some(place) = place {
-                self.count(place, run, |live, run| live - run, changed);
+                self.count(place, run, |live, run| live.checked_sub(run), changed);
             }
             done += run;
         }
     }
 
+    /// Counts are of a map that is in memory as a whole, or they were told and may be wrong: then they stay as they are.
     #[inline]
-    fn count(&mut self, place: u64, blocks: u32, change: fn(u32, u32) -> u32, changed: &mut impl FnMut(u32, u32)) {
+    fn count(
+        &mut self,
+        place: u64,
+        blocks: u32,
+        change: fn(u32, u32) -> Option<u32>,
+        changed: &mut impl FnMut(u32, u32),
+    ) {
         let mut done = 0;
         while done < blocks {
             let (unit, offset) = self.locate(place + u64::from(done));
             let run = (blocks - done).min(self.unit_blocks - offset);
             let live = &mut self.live[unit as usize];
-            *live = change(*live, run);
+            match change(*live, run).filter(|&live| live <= self.unit_blocks) {
+                Some(changed) => *live = changed,
+                None => self.miscounted = self.miscounted.or(Some(unit)),
+            }
             changed(unit, *live);
             done += run;
         }

@@ -332,6 +332,13 @@ impl PageTable {
         is_changed
     }
 
+    /// The first number of a page, if it is there, whose value is not possible, and that value.
+    #[must_use]
+    pub fn impossible(&self, page: u64, is_possible: impl Fn(u64) -> bool) -> Option<(u64, u64)> {
+        let values = self.pages.get(&page)?.chunks_exact(ENTRY).map(|entry| value_at(entry, 0));
+        self.layout.numbers_of(page).zip(values).find(|&(_, value)| value != NONE && !is_possible(value))
+    }
+
     /// The pages from one to another that ever held something. Stretches of others are passed quickly.
     pub fn used(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
         let (mut next, end) = (from, to.min(self.layout.pages()));

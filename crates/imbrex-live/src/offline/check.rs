@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use imbrex::block::{Extent, Pba};
 use imbrex::perform::{Request, Stack};
 
+use super::counts::Counts;
 use super::taken::Taken;
 use super::{LayerState, layers};
 use crate::solo::Solo;
@@ -83,8 +84,10 @@ impl Checked {
         let store = |member: usize| volume.members[member].as_ref();
         let on = state.member.map(|member| (member, store(member), store(member).media()));
         let (mut taken, mut shared) = (Taken::default(), None);
+        let mut counts = state.layer.cached_map().map(Counts::of);
         let walked = state.walk(|run| {
             let twice = taken.take(run.at);
+            counts.iter_mut().for_each(|counts| counts.lie(run));
             shared = shared.or(twice.map(|place| (place, run)));
             let Some((member, store, media)) = &on else { return };
             if let Err(e) = media.read(run.at) {
@@ -95,15 +98,32 @@ impl Checked {
         });
         self.mapped_blocks += walked.blocks;
         self.lost_blocks += walked.lost;
+        if let Some(counts) = counts {
+            self.pages(state, counts, &taken);
+        }
         if let Some((place, second)) = shared {
             let mut first = None;
             state.walk(|run| first = first.or(Some(run.lba.0).filter(|_| run.at.contains(place))));
             let (first, second) = (first.unwrap_or(second.lba.0), second.lba.0);
             self.found(format!("{name} has blocks from {first} and from {second} on in one place"), false);
         }
-        for place in state.pages.iter().flat_map(|pages| &pages.unread) {
-            let text = format!("block {} of the pages of the map of {name} cannot be read", place.block());
-            self.found(text, false);
+    }
+
+    /// Goes through the pages that say what places hold, and compares that with where blocks lie.
+    fn pages(&mut self, state: &mut LayerState, mut counts: Counts, taken: &Taken) {
+        let (name, Some(pages)) = (&state.name, &mut state.pages) else { return };
+        pages.holders(state.layer.as_mut(), |place, lba| counts.held(place, lba, taken));
+        let (problems, more) = pages.problems();
+        for Problem { what, is_repairable } in problems {
+            self.found(format!("{name}: {what}"), *is_repairable);
+        }
+        if more > 0 {
+            self.found(format!("{name}: {more} more blocks or pages of the map are damaged"), false);
+        }
+        // Without all of its pages no map agrees with itself.
+        if problems.is_empty() {
+            let texts = counts.problems();
+            texts.into_iter().for_each(|what| self.found(format!("{name} contradicts itself: its map {what}"), false));
         }
     }
 

@@ -58,6 +58,7 @@ impl LayerState {
     /// Goes through the map, a part of it in memory at a time: in the order of logical blocks, or in the order of the
     /// layer's checkpoint if it moves what it reads.
     pub fn walk(&mut self, take: impl FnMut(Run)) -> Walked {
+        self.begin_look();
         let mut walk = Walk { take, last: None, walked: Walked::default() };
         // A cache may plan to keep what it is asked for; what it has recorded is then what counts.
         match self.member {

@@ -2,6 +2,7 @@
 //! that can be true.
 
 mod check;
+mod counts;
 mod map;
 mod pages;
 mod scrub;
@@ -11,8 +12,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use imbrex::block::{Extent, Lba, Pba};
-use imbrex::layer::TranslationLayer;
+use imbrex::layer::{TranslationLayer, UnitReport};
 use imbrex::perform::{Fatal, JournalState, Request, Setup, Stack, StackSetup};
+use imbrex::plan::Plan;
 
 use crate::overlay::{KEEPS, Overlay};
 use crate::solo::Solo;
@@ -63,10 +65,29 @@ fn on_member(volume: &Volume, name: String, member: usize, setup: Setup) -> Resu
     let refused = |what: Fatal| VolumeError::Refused(format!("member {}: {what}", member + 1));
     let units = store.media().unit_report();
     let journal = JournalState::read(&setup, &units, &mut |at| store.read(at).ok()).map_err(refused)?;
-    let mut layer = journal.fold(&setup).map_err(refused)?;
-    layer.recovered(&units, &mut imbrex::plan::Plan::new()).map_err(|e| refused(e.into()))?;
-    let pages = Pages::of(&setup, store);
+    let layer = folded(&setup, &journal, &units).map_err(refused)?;
+    let pages = Pages::of(&setup, store, layer.as_ref());
     Ok(LayerState { name, member: Some(member), setup, journal, layer, pages })
+}
+
+/// The layer of a journal that has been read, as it begins an epoch.
+fn folded(setup: &Setup, journal: &JournalState, units: &UnitReport) -> Result<Box<dyn TranslationLayer>, Fatal> {
+    let mut layer = journal.fold(setup)?;
+    layer.recovered(units, &mut Plan::new())?;
+    Ok(layer)
+}
+
+impl LayerState {
+    /// A look at the map begins. What records say of pages is taken once, when the page comes into memory.
+    fn begin_look(&mut self) {
+        if let Some(pages) = &mut self.pages
+            && pages.begin()
+            && let Ok(layer) = folded(&self.setup, &self.journal, &pages.report())
+        {
+            pages.folded(layer.as_ref());
+            self.layer = layer;
+        }
+    }
 }
 
 /// The layer above the members, whose journal lies where the first one's layer has put it.
@@ -77,8 +98,7 @@ fn above(volume: &Volume, setup: Setup) -> Result<LayerState, VolumeError> {
     };
     let units = setup.media.unit_report();
     let journal = JournalState::read(&setup, &units, &mut read)?;
-    let mut layer = journal.fold(&setup)?;
-    layer.recovered(&units, &mut imbrex::plan::Plan::new()).map_err(|e| VolumeError::Refused(e.to_string()))?;
+    let layer = folded(&setup, &journal, &units).map_err(|e| VolumeError::Refused(e.to_string()))?;
     Ok(LayerState { name: volume.layer().to_owned(), member: None, setup, journal, layer, pages: None })
 }
 

@@ -16,6 +16,13 @@ pub(super) struct Taken {
 }
 
 impl Taken {
+    /// Whether a place is taken.
+    pub fn has(&self, place: Pba) -> bool {
+        let raw = place.to_raw();
+        let words = self.parts.get(&(raw / PART));
+        words.is_some_and(|words| words[(raw % PART / WORD) as usize] >> (raw % WORD) & 1 == 1)
+    }
+
     /// Takes places, and says which is the first of them that was taken before.
     pub fn take(&mut self, at: Extent<Pba>) -> Option<Pba> {
         let (mut from, end) = (at.start.to_raw(), at.end().to_raw());
@@ -48,7 +55,9 @@ mod tests {
         let run = |start: u64, blocks: u32| Extent::new(Pba::disk(start), blocks);
         let mut taken = Taken::default();
         for at in [run(3, 1), run(5, 200_000), run(200_005, 1), run(1 << 40, 64)] {
+            assert!(!taken.has(at.start));
             assert_eq!(taken.take(at), None, "{at:?}");
+            assert!(at.iter().all(|place| taken.has(place)) && !taken.has(at.end()));
         }
         for (at, first) in [(run(0, 4), 3), (run(4, 2), 5), (run(70_000, 1), 70_000), (run(200_000, 100), 200_000)] {
             assert_eq!(taken.take(at), Some(Pba::disk(first)), "{at:?}");

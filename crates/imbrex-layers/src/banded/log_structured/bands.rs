@@ -112,6 +112,11 @@ impl Bands {
         self.zones.block(0, 0).plus(slot)
     }
 
+    /// The physical blocks of a band.
+    pub fn extent(&self, band: u32) -> Extent<Pba> {
+        Extent::new(self.zones.block(band, 0), self.blocks())
+    }
+
     /// The slot of a physical block, if it is on a band.
     pub fn slot_of(&self, block: Pba) -> Option<u64> {
         let (band, offset) = self.zones.locate(block)?;

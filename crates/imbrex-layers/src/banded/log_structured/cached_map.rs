@@ -1,8 +1,10 @@
 //! The cache of map pages, as a runner sees it.
 
+use std::ops::Range;
+
 use super::LogStructured;
 use imbrex_core::block::{Extent, Lba, Pba};
-use imbrex_core::layer::{CachedMap, HomePage, Touch};
+use imbrex_core::layer::{CachedMap, Corrupt, HomePage, Touch};
 use imbrex_core::plan::Plan;
 
 impl CachedMap for LogStructured {
@@ -22,8 +24,9 @@ impl CachedMap for LogStructured {
         self.bands.is_blank_page(page)
     }
 
-    fn put(&mut self, page: u64, home: Option<HomePage<'_>>) -> bool {
-        self.bands.put_page(page, home)
+    fn put(&mut self, page: u64, home: Option<HomePage<'_>>) -> Result<bool, Corrupt> {
+        // What is written is reported when all records have been folded; pages that are there are verified then.
+        self.bands.put_page(page, home, !self.is_folding())
     }
 
     fn content(&self, page: u64, out: &mut Vec<u8>) {
@@ -44,6 +47,19 @@ impl CachedMap for LogStructured {
 
     fn of_cleaning(&self, each: &mut dyn FnMut(u64)) {
         self.pages_of_cleaning(each);
+    }
+
+    fn of_places(&self) -> Range<u64> {
+        self.bands.pages_of_slots()
+    }
+
+    fn held(&self, page: u64, each: &mut dyn FnMut(Pba, Lba)) {
+        self.bands.holders_of(page, each);
+    }
+
+    fn counted(&self, each: &mut dyn FnMut(Extent<Pba>, u32)) {
+        let bands = 0..self.bands.zones().count;
+        bands.for_each(|band| each(self.bands.extent(band), self.bands.live(band)));
     }
 
     fn of_place(&self, place: Pba, each: &mut dyn FnMut(u64)) {
@@ -78,6 +94,13 @@ impl CachedMap for LogStructured {
 
     fn missed(&self) -> bool {
         self.bands.has_missed()
+    }
+
+    fn consistent(&self) -> Result<(), Corrupt> {
+        self.bands.map.miscounted().map_or(Ok(()), |band| {
+            let why = "the records count other live blocks on it than pages of the map put there";
+            Err(Corrupt(format!("band {band} contradicts the map: {why}")))
+        })
     }
 }
 

@@ -128,6 +128,11 @@ impl Compaction {
         self.phase != Phase::None
     }
 
+    /// Whether more blocks were found on the victims than were counted there.
+    pub fn lists_too_many(&self) -> bool {
+        self.moving.len() > self.live as usize
+    }
+
     /// Blocks that are still to be read or written, and the room that this gives, with bands of `band` blocks; nothing
     /// when there is no job.
     pub fn outlook(&self, band: u32) -> Option<(u64, u64)> {

@@ -54,7 +54,7 @@ impl LogStructured {
         Ok(())
     }
 
-    fn is_folding(&self) -> bool {
+    pub(super) fn is_folding(&self) -> bool {
         self.cached.as_ref().is_some_and(|cached| cached.is_folding)
     }
 

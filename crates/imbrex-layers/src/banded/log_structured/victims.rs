@@ -38,6 +38,12 @@ impl LogStructured {
             return;
         }
         let Some(Listing { number, slot, slots }) = self.next_listing() else {
+            if self.compaction.lists_too_many()
+                && let Some(&band) = self.compaction.victims.first()
+            {
+                // There need not be room for more than were counted.
+                self.bands.map.miscount(band);
+            }
             return self.compaction.begin_window(0);
         };
         self.list_live(number, slot, slots);

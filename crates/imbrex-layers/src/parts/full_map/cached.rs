@@ -69,6 +69,17 @@ impl FullMap {
         self.live[unit as usize] = live;
     }
 
+    /// It has come out that other blocks lie in a unit than are counted there.
+    pub fn miscount(&mut self, unit: u32) {
+        self.miscounted = self.miscounted.or(Some(unit));
+    }
+
+    /// The first unit of which that has come out.
+    #[must_use]
+    pub fn miscounted(&self) -> Option<u32> {
+        self.miscounted
+    }
+
     /// Verifies what is in memory: blocks lie below what `written` says of each unit, are held where they lie, are not
     /// lost, and are no more than are counted.
     ///

@@ -191,7 +191,7 @@ impl CachedMap for Pages {
         !self.known.contains(&page)
     }
 
-    fn put(&mut self, page: u64, home: Option<HomePage<'_>>) -> bool {
+    fn put(&mut self, page: u64, home: Option<HomePage<'_>>) -> Result<bool, Corrupt> {
         let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
         let mut put: Page = [0; PER_PAGE as usize];
         let version = home.map_or(0, |home| {
@@ -204,7 +204,7 @@ impl CachedMap for Pages {
         assert!(self.cached.insert(page, put).is_none(), "page {page} is there already");
         let most = self.cache.map_or(0, |cache| cache.pages as usize);
         assert!(self.cached.len() <= most, "more than {most} pages are in memory");
-        !newer.is_empty()
+        Ok(!newer.is_empty())
     }
 
     fn content(&self, page: u64, out: &mut Vec<u8>) {
@@ -245,5 +245,9 @@ impl CachedMap for Pages {
 
     fn missed(&self) -> bool {
         self.missed
+    }
+
+    fn consistent(&self) -> Result<(), Corrupt> {
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::TwoPlaces;
 use imbrex::block::{Extent, Lba, Pba};
-use imbrex::layer::{CachedMap, HomePage, MAP_PAGE_HEADER, Touch, Violation};
+use imbrex::layer::{CachedMap, Corrupt, HomePage, MAP_PAGE_HEADER, Touch, Violation};
 use imbrex::plan::{Plan, Record};
 
 /// Bytes of an entry, all the same: as many as the library's have, so that there are as many pages.
@@ -133,7 +133,7 @@ impl CachedMap for TwoPlaces {
         !self.pages.used[page as usize]
     }
 
-    fn put(&mut self, page: u64, home: Option<HomePage<'_>>) -> bool {
+    fn put(&mut self, page: u64, home: Option<HomePage<'_>>) -> Result<bool, Corrupt> {
         let pages = &mut self.pages;
         let state = |byte: &u8| if *byte == 0 { State::Nowhere } else { State::At(*byte == 2) };
         let version = home.map_or(0, |home| home.version);
@@ -151,7 +151,7 @@ impl CachedMap for TwoPlaces {
             }
         }
         pages.cached.insert(page, states);
-        differs
+        Ok(differs)
     }
 
     fn content(&self, page: u64, out: &mut Vec<u8>) {
@@ -219,5 +219,9 @@ impl CachedMap for TwoPlaces {
 
     fn missed(&self) -> bool {
         self.pages.missed.get()
+    }
+
+    fn consistent(&self) -> Result<(), Corrupt> {
+        Ok(())
     }
 }

@@ -9,8 +9,8 @@ use super::pages::Divided;
 use crate::parts::full_map::{Entries, FullMap};
 use crate::parts::page_table::{Layout, Located, PageTable};
 use crate::parts::paged_map::ENTRY;
-use imbrex_core::block::{Extent, Lba};
-use imbrex_core::layer::{HomePage, MAP_PAGE_HEADER, MapCache, Touch};
+use imbrex_core::block::{Extent, Lba, Pba};
+use imbrex_core::layer::{Corrupt, HomePage, MAP_PAGE_HEADER, MapCache, Touch};
 
 /// Pages that one step of cleaning needs at most, however many are in memory.
 const MOST_PAGES: u32 = 512;
@@ -79,22 +79,54 @@ impl Bands {
         self.table(page).is_none_or(|(table, page)| !table.is_used(page))
     }
 
-    /// Puts a page into memory; whether it differs from the one at home.
-    pub fn put_page(&mut self, page: u64, home: Option<HomePage<'_>>) -> bool {
-        let kind = self.kind(page);
-        let Some((blocks, slots)) = self.map.tables_mut() else { return false };
+    /// Puts a page into memory; whether it differs from the one at home. Blocks lie below what is written of each band, if
+    /// that `is_known`.
+    pub fn put_page(&mut self, page: u64, home: Option<HomePage<'_>>, is_known: bool) -> Result<bool, Corrupt> {
+        let (kind, now) = (self.kind(page), self.known.times.now());
+        let Some((blocks, slots)) = self.map.tables_mut() else { return Ok(false) };
         let content = home.map(|home| (home.content, home.version));
-        match kind {
+        let differs = match kind {
             Kind::Slots(page) => slots.put(page, content),
             Kind::Blocks(page) => {
                 if let Some(times) = self.known.times.table_mut() {
                     let at = (blocks.layout().entries() as usize) * ENTRY;
                     let of_times = home.filter(|home| home.is_of_epoch).and_then(|home| home.content.get(at..));
                     times.put(page, of_times.map(|of_times| (of_times, 0)));
+                    if times.impossible(page, |time| time <= now).is_some() {
+                        times.put(page, None);
+                    }
                 }
                 blocks.put(page, content)
             }
+        };
+        match self.impossible(page, home, is_known) {
+            None => Ok(differs),
+            Some(why) => {
+                self.evict_page(page);
+                Err(Corrupt(format!("page {page} of the map {why}")))
+            }
         }
+    }
+
+    /// What a page in memory says that cannot be.
+    fn impossible(&self, page: u64, home: Option<HomePage<'_>>, is_known: bool) -> Option<String> {
+        let ((blocks, slots), (table, number)) = (self.map.tables()?, self.table(page)?);
+        let takes = table.layout().entries as usize * ENTRY;
+        if let Some(HomePage { content, .. }) = home.filter(|home| home.content.len() < takes) {
+            return Some(format!("has {} bytes, and its entries take {takes}", content.len()));
+        }
+        let (places, capacity) = (slots.layout().numbers, blocks.layout().numbers);
+        let is_written = |slot: u64| {
+            let (band, offset) = self.map.locate(slot);
+            !is_known || offset < self.written(band)
+        };
+        if self.kind(page) == Kind::Blocks(page) {
+            let (lba, slot) = table.impossible(number, |slot| slot < places && is_written(slot))?;
+            let that = if slot < places { "nothing is written" } else { "no band is" };
+            return Some(format!("puts block {lba} at place {slot} of the bands, where {that}"));
+        }
+        let (slot, lba) = table.impossible(number, |lba| lba < capacity)?;
+        Some(format!("says that place {slot} of the bands was written with block {lba}, beyond the capacity"))
     }
 
     /// Appends what a page in memory holds.
@@ -130,6 +162,22 @@ impl Bands {
     /// The page that says what a slot was written with.
     pub fn page_of_slot(&self, slot: u64) -> u64 {
         self.of_blocks() + self.map.tables().map_or(0, |(_, slots)| slots.layout().page_of(slot))
+    }
+
+    /// The pages that say what slots were written with.
+    pub fn pages_of_slots(&self) -> std::ops::Range<u64> {
+        self.of_blocks()..self.cached_pages_at_all()
+    }
+
+    /// The blocks that a page in memory says its slots were written with, as far as they are.
+    pub fn holders_of(&self, page: u64, each: &mut dyn FnMut(Pba, Lba)) {
+        let (Kind::Slots(page), Some((_, slots))) = (self.kind(page), self.map.tables()) else { return };
+        for slot in slots.layout().numbers_of(page) {
+            let (band, offset) = self.map.locate(slot);
+            if let Some(lba) = self.map.holder(slot).filter(|_| offset < self.written(band)) {
+                each(self.block(slot), lba);
+            }
+        }
     }
 
     /// How many blocks from the front of `at` are in pages that can be looked at and changed: in memory, or blank where

@@ -13,7 +13,8 @@ impl Bands {
             BandContent {
                 state: self.state(band),
                 unwritten: self.blocks() - written,
-                dead: written - live,
+                // What is counted may be wrong, and is not verified by a look.
+                dead: written.saturating_sub(live),
                 live,
                 hot: hot.as_ref().map(|hot| hot[band as usize]),
             }

@@ -1,3 +1,4 @@
+mod forged;
 mod runner;
 
 use crate::{ALL, find};

@@ -148,7 +148,7 @@ impl Runner {
             version: home.version,
             is_of_epoch: home.epoch == epoch,
         });
-        let is_changed = self.map_mut().put(page, put);
+        let is_changed = self.map_mut().put(page, put).unwrap();
         if let Some(home) = home {
             self.home.insert(page, home);
         }
@@ -216,6 +216,7 @@ impl Runner {
             self.dirty.entry(page).or_insert((number, number)).1 = number;
         }
         assert!(!self.map().missed(), "a page was looked at that was not there");
+        self.map().consistent().unwrap();
         self.layer.check().unwrap();
         while self.map().cached() > self.case.pages as usize {
             self.put_out(&BTreeSet::new());
