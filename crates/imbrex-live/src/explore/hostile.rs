@@ -13,15 +13,27 @@ use imbrex::perform::{IoResult, Request, Stack};
 
 use super::images::Images;
 use super::parts::Part;
+use super::sums::Sums;
 use super::volatile::Volatile;
 use crate::image::Image;
 use crate::offline;
 use crate::solo::Solo;
 use crate::volume::{Members, Volume};
 
-/// The layers whose volumes are tried: one for each kind of drive, and a cache.
-const LAYERS: [&str; 8] =
-    ["fifo-log", "dm-zoned", "log-greedy", "skylight", "seagate", "page-ftl", "lru-cache", "amphisbaena"];
+/// The layers whose volumes are tried: one for each kind of drive, and a cache; and how many pages of the map are in
+/// memory, where others are on the drive.
+const LAYERS: [(&str, Option<u32>); 10] = [
+    ("fifo-log", None),
+    ("dm-zoned", None),
+    ("log-greedy", None),
+    ("skylight", None),
+    ("seagate", None),
+    ("page-ftl", None),
+    ("lru-cache", None),
+    ("amphisbaena", None),
+    ("log-greedy", Some(3)),
+    ("sepbit", Some(4)),
+];
 /// Bytes at the beginning of a copy, to which most changes go.
 const HEADER_BYTES: u64 = 1024;
 /// Operations after which recovery must have ended.
@@ -34,9 +46,9 @@ struct Used {
 }
 
 /// A volume in use of the layer of this name; nothing where none can be made.
-fn used(name: &str) -> Option<Used> {
+fn used((name, map_pages): (&str, Option<u32>)) -> Option<Used> {
     let info = layers::find(name).ok()?;
-    let mut images = Images::draw(info, Rules::all(), &mut Dice::new(2)).ok()?;
+    let mut images = Images::draw_paged(info, Rules::all(), Sums::None, map_pages, &mut Dice::new(2)).ok()?;
     let volume = images.make().ok()?;
     let mut solo = volume.solo().ok()?;
     for version in 1..120 {
@@ -59,7 +71,7 @@ pub fn open_hostile(bytes: &[u8]) {
     let Some((first, rest)) = bytes.split_first() else { return };
     let number = usize::from(*first) % LAYERS.len();
     let used = USED[number].get_or_init(|| used(LAYERS[number]));
-    let Some(used) = used else { unreachable!("a volume of {} can be made", LAYERS[number]) };
+    let Some(used) = used else { unreachable!("a volume of {:?} can be made", LAYERS[number]) };
     let files: Vec<Volatile> = used.files.iter().map(Volatile::copied).collect();
     rest.chunks(6).for_each(|change| apply(used, &files, change));
     let image = |file: &Volatile| Some(Arc::new(Image::open(file.clone()).ok()?) as _);
@@ -75,7 +87,8 @@ fn apply(used: &Used, files: &[Volatile], change: &[u8]) {
     let (drive, part) = used.parts[usize::from(part) % used.parts.len()];
     let file = &files[drive];
     let at = u64::from(u16::from_be_bytes([high, low]));
-    let block = if part.what == "journal" { at / HEADER_BYTES * BLOCK as u64 } else { 0 };
+    let is_in_blocks = matches!(part.what, "journal" | "page");
+    let block = if is_in_blocks { at / HEADER_BYTES * BLOCK as u64 } else { 0 };
     let at = (block + at % HEADER_BYTES) % part.len;
     for (_, copy) in used.parts.iter().filter(|(of, other)| *of == drive && other.what == part.what) {
         for i in 0..u64::from(width % 8).min(part.len - at) {
@@ -93,6 +106,12 @@ fn seal(file: &Volatile, part: &Part, at: u64) {
     let (start, len, crc_at) = match part.what {
         "journal" => (at / BLOCK as u64 * BLOCK as u64, BLOCK, 64),
         "the image's table of units" => (at / 16 * 16, 16, 12),
+        "page" => {
+            let start = at / BLOCK as u64 * BLOCK as u64;
+            let header = file.content(part.offset + start, 40);
+            let content = u32::from_le_bytes([header[36], header[37], header[38], header[39]]) as usize;
+            (start, content.saturating_add(64).min(BLOCK), 40)
+        }
         _ => {
             let header = file.content(part.offset, 16);
             let text = u32::from_le_bytes([header[12], header[13], header[14], header[15]]) as usize;

@@ -52,6 +52,8 @@ pub struct Images {
     entry_blocks: usize,
     capacity: u64,
     pub(super) journals: Vec<Vec<Extent<Pba>>>,
+    /// Where pages of the map of the one layer there is lie, if some do.
+    pub(super) map_home: Option<Extent<Pba>>,
     /// What a block reads as that was never written.
     pub(super) unwritten: Unwritten,
     /// The copy of all metadata that is damaged as time goes by.
@@ -117,6 +119,7 @@ impl Images {
                 entry_blocks,
                 capacity,
                 journals,
+                map_home: None,
                 bad_copy,
                 unwritten: Unwritten::Zeros,
                 sums,
@@ -226,6 +229,7 @@ impl Images {
         self.capacity = (setup.top.make)().capacity();
         self.unwritten = setup.unwritten();
         let below = setup.below.iter().map(|below| below.top.journal.clone());
+        self.map_home = setup.top.map_home.map(|home| home.at);
         self.journals = if setup.below.is_empty() { vec![setup.top.journal.clone()] } else { below.collect() };
     }
 

@@ -22,7 +22,8 @@ pub struct Part {
 }
 
 impl Images {
-    /// The metadata of a drive, once a volume was made: header, table, superblocks and the journal of the layer on it.
+    /// The metadata of a drive, once a volume was made: header, table, superblocks, the journal of the layer on it, and
+    /// where pages of its map lie, if some do.
     #[must_use]
     pub fn parts(&self, drive: usize) -> Vec<Part> {
         let image = &self.images[drive];
@@ -39,6 +40,7 @@ impl Images {
         };
         parts.extend(superblocks.enumerate().map(part("superblock")));
         parts.extend(self.journals[drive].iter().copied().enumerate().map(part("journal")));
+        parts.extend(self.map_home.into_iter().map(|at| part("page")((0, at))));
         parts
     }
 

@@ -14,5 +14,5 @@ proptest! {
 
 #[test]
 fn lives_that_cannot_begin_come_to_an_end() {
-    open_hostile(&[104, 91, 20, 148, 1, 1, 1, 3, 0, 101, 0, 0, 0, 0, 0, 0, 0, 0]);
+    open_hostile(&[100, 91, 20, 148, 1, 1, 1, 3, 0, 101, 0, 0, 0, 0, 0, 0, 0, 0]);
 }

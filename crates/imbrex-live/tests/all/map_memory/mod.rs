@@ -1,5 +1,6 @@
 //! Volumes of which a server has a part of the map in memory.
 
+mod forged;
 mod paged;
 
 use std::path::{Path, PathBuf};
