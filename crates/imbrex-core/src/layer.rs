@@ -12,7 +12,7 @@ use crate::contents::Contents;
 use crate::event::Counter;
 use crate::memory::Memory;
 use crate::plan::{Plan, Record};
-pub use pages::{CachedMap, HomePage, MAP_PAGE_BYTES, MAP_PAGE_HEADER, MapCache, MapPages, Touch};
+pub use pages::{CachedMap, HomePage, MAP_PAGE_BYTES, MAP_PAGE_HEADER, MapCache, MapPages, TooManyLost, Touch};
 pub use units::{Condition, UnitReport, UnitState};
 
 /// Why the runner calls [`TranslationLayer::clean`].

@@ -1,7 +1,7 @@
 //! Why a store cannot be used.
 
 use super::room::JournalTooShort;
-use imbrex_core::layer::{Corrupt, Unsafe};
+use imbrex_core::layer::{Corrupt, TooManyLost, Unsafe};
 
 /// Why a store cannot be used, or no longer.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -49,6 +49,9 @@ pub enum Fatal {
         /// The first of its two blocks on the drive.
         block: u64,
     },
+    /// More blocks are lost than the journal has room to record.
+    #[error(transparent)]
+    TooManyLost(#[from] TooManyLost),
     /// The first commit of several epochs in a row failed.
     #[error("the first commit of {times} epochs in a row failed: the journal cannot be written")]
     FirstCommitFails {

@@ -112,6 +112,10 @@ const NUMBERS: [(Place, &[Statement]); 28] = [
         &[("docs/serving.md", "at least {} of them: 12.75 KiB")],
     ),
     (
+        ("crates/imbrex-layers/src/banded/log_structured/fold.rs", "pub(super) const MOST_LOST: u64 = "),
+        &[("docs/reliability.md", "*More than {} lost blocks*")],
+    ),
+    (
         ("crates/imbrex-core/src/layer/pages.rs", "pub const MAP_PAGE_HEADER: u32 = "),
         &[("docs/on-disk-format.md", "A block begins with {} bytes")],
     ),

@@ -77,6 +77,13 @@ pub struct HomePage<'a> {
     pub is_of_epoch: bool,
 }
 
+/// As many lost blocks are on record as the journal has room for. They are on record until they are written or trimmed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "one more block cannot be read, and there is no room to record that it is lost beside {0} that are; write or trim blocks that read as errors, and serve the volume again"
+)]
+pub struct TooManyLost(pub u64);
+
 /// The part of the contract for a map of which a runner keeps a cache in memory and the rest on the drive: what is
 /// asked for with [`MapCache`] in [`crate::space::Space::map_cache`]. A layer that is made so has an empty cache.
 ///
@@ -141,7 +148,10 @@ pub trait CachedMap {
     fn of_place(&self, place: Pba, each: &mut dyn FnMut(u64));
 
     /// Plans that the block that lies at a place, if one does, is lost. The place's pages are cached.
-    fn lose(&mut self, place: Pba, plan: &mut Plan);
+    ///
+    /// # Errors
+    /// [`TooManyLost`] when the block cannot be put on record. Then nothing is planned, and the block goes on lying there.
+    fn lose(&mut self, place: Pba, plan: &mut Plan) -> Result<(), TooManyLost>;
 
     /// What was done to pages since it was last asked; a page may come several times.
     fn touched(&mut self, each: &mut dyn FnMut(u64, Touch));

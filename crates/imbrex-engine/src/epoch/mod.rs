@@ -102,7 +102,7 @@ pub(super) struct Epoch {
     asked: Vec<u64>,
     /// Whether the layer waits for space to come back.
     awaits_space: bool,
-    /// What the layer did that no layer may do.
+    /// Why the store cannot be used, such as what the layer did that no layer may do.
     breach: Option<Fatal>,
     /// An empty plan, so that planning allocates nothing.
     scratch: Plan,
@@ -164,7 +164,12 @@ impl Epoch {
 
     /// The layer did what no layer may do: the store cannot be used.
     pub fn break_off(&mut self, why: String) {
-        self.breach = Some(Fatal::Breach(why));
+        self.give_up(Fatal::Breach(why));
+    }
+
+    /// The store cannot be used.
+    pub fn give_up(&mut self, why: Fatal) {
+        self.breach = Some(why);
     }
 
     /// Whether the operations under way and the records that wait for the journal leave room for another plan.

@@ -41,11 +41,12 @@ impl Running {
             && self.bring_for_place(core, place)
         {
             self.lost.pop_first();
-            self.epoch.plan(core, Serves::Everybody, |layer, plan| {
-                if let Some(map) = layer.cached_map_mut() {
-                    map.lose(place, plan);
-                }
+            let lost = self.epoch.plan(core, Serves::Everybody, |layer, plan| {
+                layer.cached_map_mut().map_or(Ok(()), |map| map.lose(place, plan))
             });
+            if let Err(why) = lost {
+                self.epoch.give_up(why.into());
+            }
             self.epoch.let_go();
             any = true;
         }

@@ -20,6 +20,12 @@ impl LostBlocks {
         self.blocks.is_empty()
     }
 
+    /// How many blocks are lost.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.blocks.len() as u64
+    }
+
     /// Adds blocks.
     pub fn insert(&mut self, at: Extent<Lba>) {
         self.blocks.extend(at.iter());

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::LogStructured;
 use imbrex_core::block::{Extent, Lba, Pba};
-use imbrex_core::layer::{CachedMap, Corrupt, HomePage, Touch};
+use imbrex_core::layer::{CachedMap, Corrupt, HomePage, TooManyLost, Touch};
 use imbrex_core::plan::Plan;
 
 impl CachedMap for LogStructured {
@@ -70,10 +70,8 @@ impl CachedMap for LogStructured {
         }
     }
 
-    fn lose(&mut self, place: Pba, plan: &mut Plan) {
-        if let Some(slot) = self.bands.slot_of(place) {
-            self.lose_slot(slot, plan);
-        }
+    fn lose(&mut self, place: Pba, plan: &mut Plan) -> Result<(), TooManyLost> {
+        self.bands.slot_of(place).map_or(Ok(()), |slot| self.lose_slot(slot, plan))
     }
 
     fn touched(&mut self, each: &mut dyn FnMut(u64, Touch)) {

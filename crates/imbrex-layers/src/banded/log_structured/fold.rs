@@ -15,8 +15,9 @@ use imbrex_core::plan::{Plan, Record};
 /// Records of a region.
 const REGION: u64 = REGION_RECORDS as u64;
 
-/// Records of lost blocks that a journal has room for, unless there cannot be so many.
-const LOST: u64 = 8 * REGION;
+/// Blocks that may be lost at a time. A journal has room for as many records of them, since blocks that lie behind each
+/// other need as many when every other one of them is written.
+pub(super) const MOST_LOST: u64 = 4096;
 
 impl LogStructured {
     /// Where a map is in memory in part.
@@ -118,7 +119,7 @@ impl LogStructured {
     /// The most records that a checkpoint takes beside the roles.
     pub(super) fn cached_records(&self) -> u64 {
         let copies = u64::from(self.config.compact_bands) * u64::from(self.bands.blocks());
-        u64::from(self.bands.zones().count) + self.words() + copies + LOST.min(self.bands.map.capacity())
+        u64::from(self.bands.zones().count) + self.words() + copies + MOST_LOST.min(self.bands.map.capacity())
     }
 
     /// States a region again: roles, live blocks, uses of pages, copies, lost blocks.

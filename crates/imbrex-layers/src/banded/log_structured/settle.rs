@@ -8,11 +8,12 @@
 use super::LogStructured;
 use super::bands::Role;
 use super::compact::Phase;
+use super::fold::MOST_LOST;
 use super::roles::becomes;
 use super::times::Written;
 use crate::parts::map_runs::MapRuns;
 use imbrex_core::block::{Extent, Lba};
-use imbrex_core::layer::Step;
+use imbrex_core::layer::{Step, TooManyLost};
 use imbrex_core::plan::{Plan, Record};
 
 /// Copies that settle in one step at most.
@@ -104,25 +105,28 @@ impl LogStructured {
 
     /// Plans that what lies in a slot is lost: a block, unless its copies are complete, or the copy of a block that is
     /// about to count. What is recorded of a block makes an end of its copies.
-    pub(super) fn lose_slot(&mut self, slot: u64, plan: &mut Plan) {
-        let Some(lba) = self.bands.map.holder(slot) else { return };
+    pub(super) fn lose_slot(&mut self, slot: u64, plan: &mut Plan) -> Result<(), TooManyLost> {
+        let Some(lba) = self.bands.map.holder(slot) else { return Ok(()) };
         let (at, place) = (Extent::new(lba, 1), self.bands.map.get(lba));
         let copy = self.cached.as_ref().and_then(|cached| cached.copies.of(lba));
         let is_complete = |copy: &u64| self.bands.role(self.bands.map.locate(*copy).0) == Role::Settling;
         let is_moving = place.is_some_and(|place| self.bands.role(self.bands.map.locate(place).0) == Role::Victim);
         if place != Some(slot) && !(copy == Some(slot) && is_moving) {
             // It holds something older.
-            return;
+            return Ok(());
         }
         if let Some(copy) = copy.filter(|&copy| is_moving && copy != slot && is_complete(&copy)) {
             plan.record(Record::Map { at, to: self.bands.block(copy) });
             self.adopt_copy(at, copy);
             self.forget_copies(at);
+        } else if self.lost.len() >= MOST_LOST {
+            return Err(TooManyLost(self.lost.len()));
         } else {
             plan.record(Record::Lost(at));
             self.unmap(at);
             self.lost.insert(at);
         }
+        Ok(())
     }
 
     /// Plans that all bands are data, and that the victims are emptied.

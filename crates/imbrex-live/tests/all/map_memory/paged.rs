@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use imbrex::block::{Address, Extent, Lba, Pba, Request};
 use imbrex::layer::{
-    CachedMap, Corrupt, Facts, Freed, HomePage, JournalFacts, MapCache, Pressure, Step, Touch, TranslationLayer,
-    UnitReport, Violation, Write,
+    CachedMap, Corrupt, Facts, Freed, HomePage, JournalFacts, MapCache, Pressure, Step, TooManyLost, Touch,
+    TranslationLayer, UnitReport, Violation, Write,
 };
 use imbrex::layers::{ConfigError, LayerInfo};
 use imbrex::memory::Memory;
@@ -227,7 +227,9 @@ impl CachedMap for Pages {
 
     fn of_place(&self, _: Pba, _: &mut dyn FnMut(u64)) {}
 
-    fn lose(&mut self, _: Pba, _: &mut Plan) {}
+    fn lose(&mut self, _: Pba, _: &mut Plan) -> Result<(), TooManyLost> {
+        Ok(())
+    }
 
     fn touched(&mut self, each: &mut dyn FnMut(u64, Touch)) {
         self.touched.drain(..).for_each(|(page, touch)| each(page, touch));

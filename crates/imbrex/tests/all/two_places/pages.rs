@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::TwoPlaces;
 use imbrex::block::{Extent, Lba, Pba};
-use imbrex::layer::{CachedMap, Corrupt, HomePage, MAP_PAGE_HEADER, Touch, Violation};
+use imbrex::layer::{CachedMap, Corrupt, HomePage, MAP_PAGE_HEADER, TooManyLost, Touch, Violation};
 use imbrex::plan::{Plan, Record};
 
 /// Bytes of an entry, all the same: as many as the library's have, so that there are as many pages.
@@ -184,9 +184,9 @@ impl CachedMap for TwoPlaces {
         }
     }
 
-    fn lose(&mut self, place: Pba, plan: &mut Plan) {
+    fn lose(&mut self, place: Pba, plan: &mut Plan) -> Result<(), TooManyLost> {
         if place < self.first {
-            return;
+            return Ok(());
         }
         let (lba, which) = self.owner(place);
         if self.pages.get(lba.0) == State::At(which) {
@@ -195,6 +195,7 @@ impl CachedMap for TwoPlaces {
             self.set(lba, State::Nowhere);
             self.lost.insert(Extent::new(lba, 1));
         }
+        Ok(())
     }
 
     fn touched(&mut self, each: &mut dyn FnMut(u64, Touch)) {

@@ -1,10 +1,10 @@
 //! Pages that are whole and say what cannot be, and counts that contradict them.
 
 use super::runner::Case;
-use imbrex_core::block::{Extent, Lba};
+use imbrex_core::block::{Extent, Lba, Pba};
 use imbrex_core::contents::Contents;
 use imbrex_core::layer::{CachedMap, Condition, Freed, HomePage, Pressure, Step};
-use imbrex_core::layer::{TranslationLayer, UnitReport, UnitState, Write};
+use imbrex_core::layer::{TooManyLost, TranslationLayer, UnitReport, UnitState, Write};
 use imbrex_core::plan::{Op, Plan, Record};
 
 const BANDS: u32 = 12;
@@ -14,8 +14,8 @@ const ENTRIES: u64 = 4;
 /// What is not set.
 const NOT: u64 = (1 << 40) - 1;
 
-fn made(layer: &'static str) -> Box<dyn TranslationLayer> {
-    let case = Case {
+fn case(layer: &'static str) -> Case {
+    Case {
         layer,
         bands: BANDS,
         band: BAND,
@@ -28,8 +28,11 @@ fn made(layer: &'static str) -> Box<dyn TranslationLayer> {
         spares_ram: false,
         seed: 1,
         is_fragile: false,
-    };
-    case.make()
+    }
+}
+
+fn made(layer: &'static str) -> Box<dyn TranslationLayer> {
+    case(layer).make()
 }
 
 /// A log whose bands are written so far, of which as many blocks are counted, and all of whose pages were used.
@@ -131,7 +134,7 @@ fn contradicts(log: &mut dyn TranslationLayer, lbas: impl IntoIterator<Item = u6
             }
             let resets = plan.ops().iter().filter_map(|op| if let Op::Reset(unit) = op { Some(*unit) } else { None });
             for unit in resets {
-                let first = imbrex_core::block::Pba::disk(u64::from(unit.index * BAND));
+                let first = Pba::disk(u64::from(unit.index * BAND));
                 log.freed(Extent::new(first, BAND), Freed::GivenUp);
             }
             let Some(Contents::Bands(bands)) = log.contents() else { panic!("it is a log") };
@@ -217,4 +220,45 @@ fn times_that_are_still_to_come_count_as_none() {
         }
     }
     assert!(!contradicts(log.as_mut(), [0, 1, 2]));
+}
+
+#[test]
+fn no_more_blocks_are_lost_than_a_journal_has_room_for() {
+    const MOST: u32 = 4096;
+    let entries = 2048;
+    let case = Case { band: 1024, entries, ..case("log-greedy") };
+    let mut log = case.make();
+    let (last, of_slots) = (Lba(log.capacity() - 1), log.capacity().div_ceil(entries.into()));
+    assert!(last.0 > MOST.into());
+    let page = last.0 / u64::from(entries);
+    for record in [
+        Record::Note { key: 0, value: 1 },
+        Record::Note { key: BANDS, value: 1 << page | 1 << of_slots },
+        Record::Lost(Extent::new(Lba(0), MOST)),
+    ] {
+        log.apply(&record).unwrap();
+    }
+    begin(log.as_mut(), &[1024]).unwrap();
+    let one = |at: u64, value: u64| {
+        let mut values = vec![NOT; entries as usize];
+        values[at as usize] = value;
+        values
+    };
+    put(log.as_mut(), page, &one(last.0 - page * u64::from(entries), 0)).unwrap();
+    put(log.as_mut(), of_slots, &one(0, last.0)).unwrap();
+    pages(log.as_mut()).put(0, None).unwrap();
+    let mut plan = Plan::new();
+    let mut lost = |log: &mut dyn TranslationLayer| {
+        plan.clear();
+        let lost = pages(log).lose(Pba::disk(0), &mut plan);
+        (lost, plan.ops().len())
+    };
+    assert_eq!(lost(log.as_mut()), (Err(TooManyLost(MOST.into())), 0));
+    assert_eq!(log.trim(Extent::new(Lba(7), 1), &mut Plan::new()), 1);
+    assert_eq!(lost(log.as_mut()), (Ok(()), 1));
+    let (mut records, mut from) = (Plan::new(), Some(0));
+    while let Some(region) = from {
+        from = log.checkpoint(region, &mut records);
+    }
+    assert!(records.ops().len() as u64 <= log.facts().journal.records);
 }

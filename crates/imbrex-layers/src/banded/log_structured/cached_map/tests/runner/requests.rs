@@ -87,7 +87,7 @@ impl Runner {
         let place = Pba::disk(slot as u64);
         self.bring(|map, each| map.of_place(place, each));
         let mut plan = Plan::new();
-        self.map_mut().lose(place, &mut plan);
+        self.map_mut().lose(place, &mut plan).unwrap();
         for op in plan.ops() {
             let Op::Record { record, .. } = op else { panic!("{op:?}") };
             if let Record::Lost(at) = record {
