@@ -8,7 +8,7 @@ type Place = (&'static str, &'static str);
 /// A document, and a sentence or a part of one with `{}` in place of the number.
 type Statement = (&'static str, &'static str);
 
-const NUMBERS: [(Place, &[Statement]); 28] = [
+const NUMBERS: [(Place, &[Statement]); 29] = [
     (
         ("crates/imbrex/tests/every_layer/power.rs", "const CUTS: u64 = "),
         &[

@@ -5,7 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assert_cmd::Command;
+use imbrex::perform::pages::{PageHeader, encode_page};
 use imbrex_live::service::{Service, ServiceOptions};
+use imbrex_live::store_path;
+use imbrex_live::volume::Volume;
 use serde_json::Value;
 
 /// Bytes of a page in memory, with what it takes beside.
@@ -90,4 +93,30 @@ fn a_map_that_may_be_large_has_pages_on_the_drive_unless_all_of_it_is_to_be_in_m
     let ran = Command::cargo_bin("imbrex").unwrap().args(words).current_dir(folder.path()).assert().success();
     let said = String::from_utf8_lossy(&ran.get_output().stdout).into_owned();
     assert!(said.contains("1 GiB of the map is in memory; --map-memory SIZE sets another limit, or all"), "{said}");
+}
+
+#[test]
+fn a_forged_page_of_a_map_is_told_and_ends_no_program_in_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    rows(folder.path(), "format a.img --layer log-greedy --drive small-zoned --capacity 1GiB --map-memory 40KiB");
+    let image = folder.path().join("a.img");
+    served(&image, None, |service| {
+        service.engine().write_bytes(0, 0, &[7; 4096]).unwrap();
+        service.engine().flush(0).unwrap();
+    });
+    let volume = Volume::open(vec![store_path::open(&image).unwrap()]).unwrap();
+    let header = PageHeader { identity: volume.superblocks[0].identity, page: 0, version: u64::MAX, epoch: 1 };
+    // All entries are of a place far beyond the drive.
+    let content = [0xfe, 0xff, 0xff, 0xff, 0xff].repeat(4032 / 5);
+    let home = volume.setup().unwrap().top.map_home.unwrap().at.first(1);
+    volume.members[0].write(home, &encode_page(header, &content, 4096)).unwrap();
+    drop(volume);
+    let check = Command::cargo_bin("imbrex").unwrap().args(["check", "a.img"]).current_dir(folder.path()).assert();
+    let ran = check.code(4).get_output().clone();
+    let told = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
+    assert!(told.contains("page 0 of the map puts block 0 at place 1099511627774 of the bands"), "{told}");
+    let options = ServiceOptions { stores: vec![image], ..ServiceOptions::default() };
+    let service = Arc::new(Service::start(&options).unwrap());
+    let why = service.engine().write_bytes(0, 0, &[7; 4096]).unwrap_err().to_string();
+    assert!(why.contains("page 0 of the map puts block 0 at place 1099511627774 of the bands"), "{why}");
 }

@@ -1,6 +1,7 @@
 //! Volumes of which a server has a part of the map in memory.
 
 mod forged;
+mod lost;
 mod paged;
 
 use std::path::{Path, PathBuf};

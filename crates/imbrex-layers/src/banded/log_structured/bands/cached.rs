@@ -111,11 +111,11 @@ impl Bands {
     /// What a page in memory says that cannot be.
     fn impossible(&self, page: u64, home: Option<HomePage<'_>>, is_known: bool) -> Option<String> {
         let ((blocks, slots), (table, number)) = (self.map.tables()?, self.table(page)?);
-        let takes = table.layout().entries as usize * ENTRY;
+        let takes = table.layout().entries() as usize * ENTRY;
         if let Some(HomePage { content, .. }) = home.filter(|home| home.content.len() < takes) {
             return Some(format!("has {} bytes, and its entries take {takes}", content.len()));
         }
-        let (places, capacity) = (slots.layout().numbers, blocks.layout().numbers);
+        let (places, capacity) = (slots.layout().numbers(), blocks.layout().numbers());
         let is_written = |slot: u64| {
             let (band, offset) = self.map.locate(slot);
             !is_known || offset < self.written(band)
