@@ -114,6 +114,7 @@ fn a_forged_page_of_a_map_is_told_and_ends_no_program_in_a_panic() {
     let check = Command::cargo_bin("imbrex").unwrap().args(["check", "a.img"]).current_dir(folder.path()).assert();
     let ran = check.code(4).get_output().clone();
     let told = String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("page 0 of the map puts block 0 at place 1099511627774 of the bands"), "{told}");
     let options = ServiceOptions { stores: vec![image], ..ServiceOptions::default() };
     let service = Arc::new(Service::start(&options).unwrap());
