@@ -1,7 +1,10 @@
-//! How often each block has been overwritten, in pages that take memory only where some block was; and how blocks are
-//! put in order of that.
+//! How often each block has been overwritten, in pages that take memory only where some block was, or in pages of which
+//! only some are in memory; and how blocks are put in order of that.
+
+mod paged;
 
 use imbrex_core::memory::Memory;
+use paged::Paged;
 
 const PAGE: u64 = 2048;
 
@@ -12,12 +15,17 @@ pub const COUNTER: usize = size_of::<u16>();
 #[derive(Clone, Debug)]
 pub struct Heat {
     pages: Vec<Option<Box<[u16; PAGE as usize]>>>,
+    /// Instead of all pages.
+    paged: Option<Box<Paged>>,
 }
 
 impl Heat {
     /// The memory that it takes.
     #[must_use]
     pub fn memory(&self) -> Memory {
+        if let Some(paged) = &self.paged {
+            return paged.memory();
+        }
         let pages = self.pages.len() as u64;
         Memory::room::<Option<Box<[u16; PAGE as usize]>>>(pages) + Memory::room::<[u16; PAGE as usize]>(pages)
     }
@@ -25,14 +33,61 @@ impl Heat {
     /// Counters of the numbers below `length`.
     #[must_use]
     pub fn new(length: u64) -> Self {
-        Self { pages: vec![None; length.div_ceil(PAGE) as usize] }
+        Self { pages: vec![None; length.div_ceil(PAGE) as usize], paged: None }
+    }
+
+    /// Counters in pages of `entries`, of which at most `most` are in memory, and none at first.
+    #[must_use]
+    pub fn paged(entries: u64, most: u64) -> Self {
+        Self { pages: Vec::new(), paged: Some(Box::new(Paged::new(entries, most))) }
+    }
+
+    /// Puts a page into memory that is not there: with the counters of `content`, and zeros behind them.
+    pub fn put(&mut self, page: u64, content: &[u8]) {
+        if let Some(paged) = &mut self.paged {
+            paged.put(page, content);
+        }
+    }
+
+    /// Appends what a page in memory holds.
+    pub fn content(&self, page: u64, out: &mut Vec<u8>) {
+        if let Some(paged) = &self.paged {
+            paged.content(page, out);
+        }
+    }
+
+    /// Takes a page out of memory.
+    pub fn evict(&mut self, page: u64) {
+        if let Some(paged) = &mut self.paged {
+            paged.evict(page);
+        }
+    }
+
+    #[cold]
+    fn get_paged(&self, at: u64) -> u32 {
+        self.paged.as_ref().map_or(0, |paged| paged.get(at).into())
+    }
+
+    #[cold]
+    fn next_paged(&self, from: u64, end: u64) -> Option<u64> {
+        self.paged.as_ref()?.next_raised(from, end)
+    }
+
+    #[cold]
+    fn change_paged(&mut self, at: u64, change: impl FnOnce(u16) -> u16) {
+        if let Some(counter) = self.paged.as_mut().and_then(|paged| paged.counter(at)) {
+            *counter = change(*counter);
+        }
     }
 
     /// The heat of `at`.
     #[inline]
     #[must_use]
     pub fn get(&self, at: u64) -> u32 {
-        self.pages[(at / PAGE) as usize].as_ref().map_or(0, |page| u32::from(page[(at % PAGE) as usize]))
+        match self.pages.get((at / PAGE) as usize) {
+            Some(page) => page.as_ref().map_or(0, |page| u32::from(page[(at % PAGE) as usize])),
+            None => self.get_paged(at),
+        }
     }
 
     /// The first number from `from` on and before `end` whose counter is not zero. Passes what takes no memory at once.
@@ -40,7 +95,8 @@ impl Heat {
     pub fn next_raised(&self, mut from: u64, end: u64) -> Option<u64> {
         while from < end {
             let page_end = (from / PAGE + 1) * PAGE;
-            if let Some(page) = &self.pages[(from / PAGE) as usize] {
+            let Some(page) = self.pages.get((from / PAGE) as usize) else { return self.next_paged(from, end) };
+            if let Some(page) = page {
                 let part = &page[(from % PAGE) as usize..(end.min(page_end) - (page_end - PAGE)) as usize];
                 if let Some(at) = part.iter().position(|heat| *heat > 0) {
                     return Some(from + at as u64);
@@ -53,16 +109,24 @@ impl Heat {
 
     /// One more. Not counted further than a counter holds.
     pub fn raise(&mut self, at: u64) {
-        let page = self.pages[(at / PAGE) as usize].get_or_insert_with(|| Box::new([0; PAGE as usize]));
+        let Some(page) = self.pages.get_mut((at / PAGE) as usize) else {
+            return self.change_paged(at, |heat| heat.saturating_add(1));
+        };
+        let page = page.get_or_insert_with(|| Box::new([0; PAGE as usize]));
         let heat = &mut page[(at % PAGE) as usize];
         *heat = heat.saturating_add(1);
     }
 
     /// At most `left` again.
     pub fn cool(&mut self, at: u64, left: u32) {
-        if let Some(page) = &mut self.pages[(at / PAGE) as usize] {
-            let heat = &mut page[(at % PAGE) as usize];
-            *heat = (*heat).min(u16::try_from(left).unwrap_or(u16::MAX));
+        let left = u16::try_from(left).unwrap_or(u16::MAX);
+        match self.pages.get_mut((at / PAGE) as usize) {
+            Some(Some(page)) => {
+                let heat = &mut page[(at % PAGE) as usize];
+                *heat = (*heat).min(left);
+            }
+            Some(None) => {}
+            None => self.change_paged(at, |heat| heat.min(left)),
         }
     }
 }
@@ -114,6 +178,7 @@ impl<T: Copy> HeatOrder<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use imbrex_core::random::Random;
     use proptest::prelude::*;
 
     proptest! {
@@ -141,6 +206,33 @@ mod tests {
         assert_eq!([(0, PAGE - 1), (PAGE, 3 * PAGE), (5, 5)].map(|(from, end)| heat.next_raised(from, end)), [None; 3]);
         heat.cool(PAGE - 1, 0);
         assert_eq!(heat.next_raised(0, PAGE), None, "a page of zeros is as cold as none");
+    }
+
+    /// The same counters, of which some are put out and in again meanwhile.
+    #[test]
+    fn pages_that_leave_memory_keep_their_counters() {
+        let (mut plain, mut paged) = (Heat::new(100), Heat::paged(7, 15));
+        let mut random = Random::new(1);
+        (0..15).for_each(|page| paged.put(page, &[]));
+        for step in 0..3000 {
+            let (at, left) = (random.below(100), random.below(4) as u32);
+            if step % 3 == 0 {
+                [&mut plain, &mut paged].into_iter().for_each(|heat| heat.cool(at, left));
+            } else {
+                [&mut plain, &mut paged].into_iter().for_each(|heat| heat.raise(at));
+            }
+            let (page, mut content) = (random.below(15), Vec::new());
+            paged.content(page, &mut content);
+            assert_eq!(content.len(), 7 * COUNTER);
+            paged.evict(page);
+            assert!((page * 7..page * 7 + 7).all(|at| paged.get(at) == 0));
+            paged.put(page, &content);
+            let end = at + random.below(101 - at);
+            assert_eq!((paged.get(at), paged.next_raised(at, end)), (plain.get(at), plain.next_raised(at, end)));
+        }
+        paged.evict(0);
+        paged.raise(1);
+        assert_eq!(paged.get(1), 0, "nothing is kept of a page that is not there");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How old bands are: when the host wrote what lies there. The unit of time is a block written by the host.
 
 use super::config::Age;
+use super::slices::Slices;
 use super::times::{Times, Written};
 use crate::parts::full_map::FullMap;
 use imbrex_core::block::{Extent, Lba};
@@ -33,7 +34,7 @@ impl Band {
     }
 
     fn lose(&mut self, time: u64) {
-        self.total -= time;
+        self.total = self.total.saturating_sub(time);
         // Nothing is older than the beginning, so a band of its blocks stays as old, whichever of them leave: after a
         // restart each loss would otherwise have the whole band looked through.
         self.is_exact &= time < self.youngest || self.youngest == 0;
@@ -44,17 +45,27 @@ impl Band {
 pub(super) struct Ages {
     reading: Age,
     bands: Vec<Band>,
+    /// Where only some of the blocks' times are in memory, and the youngest one counts: the times of each band.
+    slices: Vec<Slices>,
 }
 
 impl Ages {
     /// The memory that it takes.
     pub fn memory(&self) -> Memory {
-        Memory::of::<Band>(self.bands.len() as u64)
+        Memory::of::<Band>(self.bands.len() as u64) + Memory::of::<Slices>(self.slices.len() as u64)
     }
 
     /// Nothing has been written.
     pub fn new(reading: Age, bands: u32) -> Self {
-        Self { reading, bands: vec![Band::EMPTY; bands as usize] }
+        Self { reading, bands: vec![Band::EMPTY; bands as usize], slices: Vec::new() }
+    }
+
+    /// Only some of the blocks' times are in memory, so no band is looked through: the times of each are cut into a few
+    /// slices.
+    pub fn cut(&mut self) {
+        if matches!(self.reading, Age::Block | Age::Live) {
+            self.slices = vec![Slices::EMPTY; self.bands.len()];
+        }
     }
 
     /// Whether it asks when each block was written.
@@ -65,6 +76,18 @@ impl Ages {
     /// A band is empty and will be written.
     pub fn opened(&mut self, band: u32) {
         self.bands[band as usize] = Band::EMPTY;
+        if let Some(slices) = self.slices.get_mut(band as usize) {
+            *slices = Slices::EMPTY;
+        }
+    }
+
+    /// The youngest block of a band is of the last slice of its times, where there are such.
+    fn change_slices(&mut self, band: u32, change: impl FnOnce(&mut Slices)) {
+        if let Some(slices) = self.slices.get_mut(band as usize) {
+            change(slices);
+            let of = &mut self.bands[band as usize];
+            (of.youngest, of.is_exact) = (slices.youngest(), true);
+        }
     }
 
     /// When blocks count as written that come to another band.
@@ -85,7 +108,9 @@ impl Ages {
             // What lies nowhere is passed at once.
             let (slot, run) = map.run(rest);
             for (slot, lba) in slot.into_iter().flat_map(|slot| slot..).zip(rest.first(run).iter()) {
-                self.bands[map.locate(slot).0 as usize].lose(times.of(lba));
+                let (band, time) = (map.locate(slot).0, times.of(lba));
+                self.bands[band as usize].lose(time);
+                self.change_slices(band, |slices| slices.lose(time));
             }
             rest = rest.skip(run);
         }
@@ -101,6 +126,7 @@ impl Ages {
             });
         }
         at.iter().for_each(|lba| of.gain(times.of(lba)));
+        self.change_slices(band, |slices| at.iter().for_each(|lba| slices.gain(times.of(lba))));
     }
 
     /// Whether [`Ages::refresh`] looks the band through.
@@ -140,18 +166,21 @@ impl Ages {
         if self.reading == Age::Mean { of.total.checked_div(live.into()).unwrap_or(0) } else { of.youngest }
     }
 
-    /// Verifies that what is known of bands is what the times of the blocks say that `map` puts there.
+    /// Verifies that what is known of bands is what the times of the blocks say that `map` puts there or, where a part of
+    /// it is in memory, that the blocks there are no younger and sum up to no more.
     pub fn check(&self, map: &FullMap, times: &Times) -> Result<(), Violation> {
         if self.reading == Age::Band {
             return Ok(());
         }
         let mut bands = vec![Band::EMPTY; self.bands.len()];
-        map.all_runs(|at, slot| {
+        map.all_in_memory(|at, slot| {
             let of = &mut bands[map.locate(slot).0 as usize];
             at.iter().for_each(|lba| of.gain(times.of(lba)));
-            true
         });
         let is_so = |known: &Band, is: &Band| {
+            if map.is_cached() {
+                return known.total >= is.total && known.youngest >= is.youngest;
+            }
             let is_bound = known.youngest > is.youngest && !known.is_exact;
             known.total == is.total && (is_bound || known.youngest == is.youngest)
         };

@@ -9,6 +9,7 @@ use super::LogStructured;
 use super::compact::Phase;
 use super::config::{LogConfig, wrong};
 use super::separation::COLD;
+use super::temperatures::Temperatures;
 use crate::ConfigError;
 use crate::parts::paged_map::ENTRY;
 use imbrex_core::block::{Extent, Lba};
@@ -25,6 +26,8 @@ pub(super) struct Cached {
     pub waiting: u8,
     /// Whether records are folded: then what they say of counts is all that is known of them.
     pub is_folding: bool,
+    /// What the pages in memory take.
+    pub bytes: u64,
 }
 
 impl Cached {
@@ -33,8 +36,9 @@ impl Cached {
         Memory::tree::<(Lba, u64)>(u64::from(config.compact_bands) * u64::from(band))
     }
 
-    fn new() -> Self {
-        Self { copies: Copies::default(), waiting: COLD, is_folding: true }
+    fn new(MapCache { page_bytes, pages }: MapCache) -> Self {
+        let bytes = u64::from(page_bytes) * u64::from(pages);
+        Self { copies: Copies::default(), waiting: COLD, is_folding: true, bytes }
     }
 }
 
@@ -90,8 +94,8 @@ impl LogStructured {
             "with a write buffer (buffer_bands)"
         } else if self.without_spare() {
             "without spare bands (spare_bands = 0)"
-        } else if known.ages.is_some() || known.temperatures.is_some() {
-            "where the ages or the heat of blocks count"
+        } else if known.temperatures.as_ref().is_some_and(Temperatures::are_known) {
+            "where it is known which blocks are hot (oracle)"
         } else {
             let entry = ENTRY as u32 + known.entry_bytes();
             let (least, bytes) = (MapCache::LEAST, MAP_PAGE_HEADER + entry);
@@ -104,7 +108,7 @@ impl LogStructured {
                 return wrong(self.name, reason);
             }
             self.bands.cache(cache);
-            self.cached = Some(Box::new(Cached::new()));
+            self.cached = Some(Box::new(Cached::new(cache)));
             return Ok(());
         };
         wrong(self.name, format!("{because} it has its whole map in memory; leave out --map-memory"))

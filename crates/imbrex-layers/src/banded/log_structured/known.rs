@@ -9,6 +9,7 @@ use super::separation::{COLD, Separation};
 use super::temperatures::Temperatures;
 use super::times::{Times, Written};
 use crate::parts::full_map::FullMap;
+use crate::parts::page_table::Layout;
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
@@ -67,6 +68,54 @@ impl Known {
     /// Bytes that are known of each block beyond where it lies.
     pub fn entry_bytes(&self) -> u32 {
         self.times.entry_bytes() + self.temperatures.as_ref().map_or(0, Temperatures::entry_bytes)
+    }
+
+    /// Only some pages of what is known of blocks are in memory, none at first. So of bands nothing is looked up again.
+    pub fn cache(&mut self, layout: Layout, most: u64) {
+        self.times.cache(layout, most);
+        if let Some(ages) = &mut self.ages {
+            ages.cut();
+        }
+        if let Some(temperatures) = &mut self.temperatures {
+            temperatures.cache(layout.entries, most);
+        }
+    }
+
+    /// Puts what is known of the `entries` blocks of a page into memory: nothing, or what was taken out.
+    pub fn put_page(&mut self, page: u64, entries: u64, content: Option<&[u8]>) {
+        let content = content.unwrap_or_default();
+        let of_times = (entries as usize * self.times.entry_bytes() as usize).min(content.len());
+        let (times, heat) = content.split_at(of_times);
+        let now = self.times.now();
+        if let Some(table) = self.times.table_mut() {
+            table.put(page, (!times.is_empty()).then_some((times, 0)));
+            if table.impossible(page, |time| time <= now).is_some() {
+                table.put(page, None);
+            }
+        }
+        if let Some(temperatures) = &mut self.temperatures {
+            temperatures.heat_mut().put(page, heat);
+        }
+    }
+
+    /// Appends what is known of the blocks of a page in memory.
+    pub fn page_content(&self, page: u64, out: &mut Vec<u8>) {
+        if let Some(table) = self.times.table() {
+            table.content(page, out);
+        }
+        if let Some(temperatures) = &self.temperatures {
+            temperatures.heat().content(page, out);
+        }
+    }
+
+    /// Takes a page out of memory.
+    pub fn evict_page(&mut self, page: u64) {
+        if let Some(table) = self.times.table_mut() {
+            table.evict(page);
+        }
+        if let Some(temperatures) = &mut self.temperatures {
+            temperatures.heat_mut().evict(page);
+        }
     }
 
     /// Whether a few numbers say what is known of the blocks from `first` to `end`.

@@ -113,6 +113,7 @@ mod score;
 mod separation;
 mod settle;
 mod shares;
+mod slices;
 mod temperatures;
 mod times;
 mod tune;

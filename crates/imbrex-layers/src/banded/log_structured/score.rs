@@ -132,7 +132,8 @@ impl Closed<'_> {
     fn coldest(&self, weights: Weights, equal: Equal) -> Option<u32> {
         let value = |band: u32| {
             let live = self.map.live(band);
-            let cold = live - self.known.temperatures.as_ref().map_or(0, |temperatures| temperatures.hot(band));
+            let hot = self.known.temperatures.as_ref().map_or(0, |temperatures| temperatures.hot(band));
+            let cold = live.saturating_sub(hot);
             (weights.score(self.full - live, cold), live)
         };
         let candidates =

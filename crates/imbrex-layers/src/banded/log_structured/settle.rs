@@ -94,6 +94,7 @@ impl LogStructured {
     fn adopt_copy(&mut self, at: Extent<Lba>, slot: u64) {
         self.bands.count_again(self.bands.map.locate(slot).0);
         self.bands.adopt(at, slot, Written::Before(self.compaction.youngest));
+        self.bands.cool(at, self.heat.cooling);
     }
 
     /// Copies of the blocks of `at` do not count any more.

@@ -13,11 +13,17 @@
 //! to be hot. Whenever the disk is about to compact, the small disk that has moved least since the epoch began, the
 //! lower weight of two, is looked for, and its weight is in use from then on if it moved less than the present one by
 //! [`MARGIN`].
+//!
+//! Of a disk with a part of its map in memory fewer neighbours are followed, so that small disks, all of whose maps are in
+//! memory, take no more than that part, if their bands have enough blocks then. As an epoch begins it is only known which
+//! pages have ever been used: all blocks of these count as lying somewhere, in order.
 
 use super::LogStructured;
 use super::bands::Bands;
 use super::config::Weights;
 use super::score::Score;
+use crate::parts::heat::COUNTER;
+use crate::parts::paged_map::ENTRY;
 use imbrex_core::block::{Address, Extent, Lba};
 use imbrex_core::layer::{Condition, Freed, Pressure, Step, TranslationLayer, UnitReport, UnitState, Violation, Write};
 use imbrex_core::memory::Memory;
@@ -32,6 +38,9 @@ const FIRST: usize = 1;
 
 /// Blocks that a band of a small disk has at least, where the bands themselves do: fewer say little of large ones.
 const FEWEST: u32 = 32;
+
+/// Bytes that a small disk takes for a block: where it lies, what lies there, and its heat.
+const BYTES: u64 = (2 * ENTRY + COUNTER) as u64;
 
 /// A weight is left for one that has moved less by this share at least: a change costs, as the bands are not as the new
 /// weight would have left them.
@@ -71,7 +80,9 @@ impl Tuner {
     /// Small disks for `log`, to which one of `sample` neighbours is written.
     pub fn new(sample: u32, log: &LogStructured) -> Self {
         let (zones, capacity) = (*log.bands.zones(), log.bands.map.capacity());
-        let sample = sample.min(zones.zone_blocks / FEWEST).max(1);
+        let all = u64::from(zones.count) * u64::from(zones.zone_blocks) * WEIGHTS.len() as u64 * BYTES;
+        let least = log.cached.as_ref().map_or(0, |cached| u32::try_from(all / cached.bytes).unwrap_or(u32::MAX));
+        let sample = sample.max(least).min(zones.zone_blocks / FEWEST).max(1);
         let small = Zones { first: Unit::disk(0), zone_blocks: zones.zone_blocks / sample, ..zones };
         let [small_blocks, blocks] = [small, zones].map(|zones| u64::from(zones.count) * u64::from(zones.zone_blocks));
         let blocks_of_host = (u128::from(capacity) * u128::from(small_blocks) / u128::from(blocks)).max(1) as u64;
@@ -116,11 +127,20 @@ impl Tuner {
     /// An epoch begins with the blocks that `bands` hold, which the small disks take in the order of their places.
     pub fn begin(&mut self, bands: &Bands) {
         let mut lying: Vec<(u64, Lba)> = Vec::new();
-        bands.map.all_runs(|at, slot| {
+        let mut lies = |at: Extent<Lba>, slot: u64| {
             let place = |small: Lba| slot + followed(self.sample, small.0).since(at.start);
             lying.extend(sampled(self.sample, self.stretches, at).iter().map(|small| (place(small), small)));
             true
-        });
+        };
+        match bands.map.tables() {
+            None => bands.map.all_runs(lies),
+            Some((places, _)) => {
+                let numbers = |page| places.layout().numbers_of(page);
+                for at in places.used(0, u64::MAX).map(numbers) {
+                    lies(Extent::between(Lba(at.start), Lba(at.end)), at.start);
+                }
+            }
+        }
         lying.sort_unstable();
         for disk in &mut self.disks {
             disk.begin();

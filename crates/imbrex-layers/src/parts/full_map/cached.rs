@@ -80,6 +80,18 @@ impl FullMap {
         self.miscounted
     }
 
+    /// Runs of blocks of one unit, and where they lie: all that are mapped, or those in pages that are in memory.
+    pub fn all_in_memory(&self, mut each: impl FnMut(Extent<Lba>, u64)) {
+        let mut and_on = |at, place| {
+            each(at, place);
+            true
+        };
+        let Some((places, _)) = self.tables() else { return self.all_runs(and_on) };
+        for numbers in places.all_cached().map(|page| places.layout().numbers_of(page)) {
+            self.runs(Extent::between(Lba(numbers.start), Lba(numbers.end)), &mut and_on);
+        }
+    }
+
     /// Verifies what is in memory: blocks lie below what `written` says of each unit, are held where they lie, are not
     /// lost, and are no more than are counted.
     ///

@@ -1,7 +1,7 @@
 //! The map in pages of which only some are in memory.
 //!
-//! The first pages are those of blocks: where each of some blocks lies, and behind that when each was written, where
-//! that is kept. Others say which block each slot was written with. They begin anew with each band, so that the first
+//! The first pages are those of blocks: where each of some blocks lies, and behind that when each was written and how hot
+//! each is, where that is kept. Others say which block each slot was written with. They begin anew with each band, so that the first
 //! write to a page of a band that was emptied begins it from nothing.
 
 use super::Bands;
@@ -36,8 +36,7 @@ impl Bands {
         let capacity = self.map.capacity();
         let map = std::mem::replace(&mut self.map, FullMap::new(0, 0, 1));
         self.map = map.into_cached(entries, pages.into());
-        let layout = Layout::new(capacity, capacity, entries.blocks);
-        self.known.times.cache(layout, pages.into());
+        self.known.cache(Layout::new(capacity, capacity, entries.blocks), pages.into());
         self.pages = Some(Divided::new(pages.min(MOST_PAGES)));
     }
 
@@ -82,20 +81,16 @@ impl Bands {
     /// Puts a page into memory; whether it differs from the one at home. Blocks lie below what is written of each band, if
     /// that `is_known`.
     pub fn put_page(&mut self, page: u64, home: Option<HomePage<'_>>, is_known: bool) -> Result<bool, Corrupt> {
-        let (kind, now) = (self.kind(page), self.known.times.now());
+        let kind = self.kind(page);
         let Some((blocks, slots)) = self.map.tables_mut() else { return Ok(false) };
         let content = home.map(|home| (home.content, home.version));
         let differs = match kind {
             Kind::Slots(page) => slots.put(page, content),
             Kind::Blocks(page) => {
-                if let Some(times) = self.known.times.table_mut() {
-                    let at = (blocks.layout().entries() as usize) * ENTRY;
-                    let of_times = home.filter(|home| home.is_of_epoch).and_then(|home| home.content.get(at..));
-                    times.put(page, of_times.map(|of_times| (of_times, 0)));
-                    if times.impossible(page, |time| time <= now).is_some() {
-                        times.put(page, None);
-                    }
-                }
+                let entries = blocks.layout().entries();
+                let behind = home.filter(|home| home.is_of_epoch);
+                let known = behind.and_then(|home| home.content.get(entries as usize * ENTRY..));
+                self.known.put_page(page, entries, known);
                 blocks.put(page, content)
             }
         };
@@ -134,8 +129,8 @@ impl Bands {
         if let Some((table, number)) = self.table(page) {
             table.content(number, out);
         }
-        if let (Kind::Blocks(page), Some(times)) = (self.kind(page), self.known.times.table()) {
-            times.content(page, out);
+        if let Kind::Blocks(page) = self.kind(page) {
+            self.known.page_content(page, out);
         }
     }
 
@@ -147,9 +142,7 @@ impl Bands {
             Kind::Slots(page) => slots.evict(page),
             Kind::Blocks(page) => {
                 blocks.evict(page);
-                if let Some(times) = self.known.times.table_mut() {
-                    times.evict(page);
-                }
+                self.known.evict_page(page);
             }
         }
     }
@@ -216,7 +209,7 @@ impl Bands {
 
     /// Whether a page was looked at that was neither in memory nor blank.
     pub fn has_missed(&self) -> bool {
-        // Of times nothing is known that the places of the same blocks do not say.
+        // Of times and heat nothing is known that the places of the same blocks do not say.
         self.map.tables().is_some_and(|(blocks, slots)| blocks.missed() || slots.missed())
     }
 

@@ -7,7 +7,7 @@ use imbrex_core::contents::{BandContent, BandState};
 impl Bands {
     /// What each band holds.
     pub(in crate::banded::log_structured) fn contents(&self) -> Vec<BandContent> {
-        let hot = self.known.temperatures.is_some().then(|| self.hot_blocks());
+        let hot = self.hot_blocks();
         let content = |band: u32| {
             let (written, live) = (self.written(band), self.live(band));
             BandContent {
@@ -22,15 +22,20 @@ impl Bands {
         (0..self.zones.count).map(content).collect()
     }
 
-    /// Hot blocks that live on each band.
-    fn hot_blocks(&self) -> Vec<u32> {
+    /// Hot blocks that live on each band, where heat is known. Where a part of the map is in memory, that is known of
+    /// bands if it is counted.
+    fn hot_blocks(&self) -> Option<Vec<u32>> {
+        let temperatures = self.known.temperatures.as_ref()?;
+        if self.map.is_cached() {
+            return temperatures.counts().map(<[u32]>::to_vec);
+        }
         let mut hot = vec![0; self.zones.count as usize];
         self.map.all_runs(|at, slot| {
             let (band, _) = self.map.locate(slot);
             hot[band as usize] += at.iter().filter(|&lba| self.known.heat(lba) > 0).count() as u32;
             true
         });
-        hot
+        Some(hot)
     }
 
     fn state(&self, band: u32) -> BandState {

@@ -1,3 +1,4 @@
+mod compare;
 mod forged;
 mod runner;
 
@@ -12,18 +13,38 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use runner::{Case, Runner};
 
-const LAYERS: [&str; 4] = ["log-greedy", "log-fifo", "log-choices", "sepbit"];
+const LAYERS: [&str; 7] =
+    ["log-greedy", "log-fifo", "log-choices", "sepbit", "log-cost-benefit", "cold-weight", "tuned-weight"];
+
+/// Layers, and fields of theirs.
+const LOGS: [(&str, &str); 14] = [
+    ("log-greedy", ""),
+    ("log-greedy", "sequence = \"heat\""),
+    ("log-fifo", ""),
+    ("log-choices", ""),
+    ("sepbit", ""),
+    ("log-cost-benefit", ""),
+    ("log-cost-benefit", "age = \"live\"\nsequence = \"heat\""),
+    ("log-cost-benefit", "age = \"mean\""),
+    ("log-cost-benefit", "age = \"band\""),
+    ("cold-weight", ""),
+    ("cold-weight", "open_bands = 2\nhot_from = 2"),
+    ("cold-weight", "open_bands = 3\ncooling = \"halve\"\nequal = \"oldest\""),
+    ("tuned-weight", ""),
+    ("tuned-weight", "open_bands = 3"),
+];
 
 fn cases(is_fragile: bool) -> impl Strategy<Value = Case> {
-    let disk = (0usize..4, 12u32..16, 6u32..20);
+    let disk = (0..LOGS.len(), 12u32..16, 6u32..20);
     let log = (1u32..3, 1u32..4, 1u32..24);
     let cache = (3u32..9, prop::sample::select(vec![3u32, 4, 8]), any::<bool>(), any::<u64>());
     (disk, log, cache).prop_map(move |(disk, log, cache)| {
-        let ((layer, bands, band), (spare_bands, compact_bands, step_blocks)) = (disk, log);
+        let ((log, bands, band), (spare_bands, compact_bands, step_blocks)) = (disk, log);
         let (entries, pages, spares_ram, seed) = cache;
-        let layer = LAYERS[layer];
+        let (layer, fields) = LOGS[log];
         Case {
             layer,
+            fields,
             bands,
             band,
             spare_bands,
@@ -34,6 +55,7 @@ fn cases(is_fragile: bool) -> impl Strategy<Value = Case> {
             spares_ram,
             seed,
             is_fragile,
+            is_quiet: false,
         }
     })
 }
@@ -138,14 +160,15 @@ fn a_layer_has_a_cache_exactly_if_it_is_asked_for() {
 
 #[test]
 fn what_keeps_the_map_in_memory_is_named() {
-    let refused = |config: &str, map_cache: MapCache| {
+    let refused_by = |layer: &str, config: &str, map_cache: MapCache| {
         let space = Space { map_cache: Some(map_cache), ..samples::ample_space() };
-        find("log-greedy").unwrap().build(&space, &config.parse().unwrap()).map(drop).unwrap_err().to_string()
+        find(layer).unwrap().build(&space, &config.parse().unwrap()).map(drop).unwrap_err().to_string()
     };
+    assert!(refused_by("cold-weight", "oracle = 0.1", CACHE).contains("oracle"));
+    let refused = |config: &str, map_cache| refused_by("log-greedy", config, map_cache);
     for (config, named) in [("buffer_bands = 1", "buffer_bands"), ("spare_bands = 0", "spare_bands = 0")] {
         assert!(refused(config, CACHE).contains(named));
     }
-    assert!(refused("sequence = \"heat\"", CACHE).contains("heat"));
     assert!(refused("", MapCache { pages: 2, ..CACHE }).contains("at least 3"));
     assert!(refused("", MapCache { page_bytes: 64, ..CACHE }).contains("of 69"));
 }
@@ -162,7 +185,9 @@ fn the_cache_bounds_memory_and_the_journal() {
         let facts = |space: &Space| find(layer).unwrap().build(space, &toml::Table::new()).unwrap().facts();
         let (whole, cached) = (facts(&large(None)), facts(&large(Some(CACHE))));
         assert!(whole.memory.most > 30 << 30, "{layer} {:?}", whole.memory);
-        assert!(cached.memory.most < 64 << 20, "{layer} {:?}", cached.memory);
+        // The small disks of this one take more than so few pages, unless they follow few blocks.
+        let most = if layer == "tuned-weight" { 384 } else { 64 };
+        assert!(cached.memory.most < most << 20, "{layer} {:?}", cached.memory);
         assert!(cached.journal.records < 500_000 && cached.journal.in_order.records == 0, "{:?}", cached.journal);
     }
 }

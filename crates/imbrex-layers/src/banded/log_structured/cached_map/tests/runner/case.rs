@@ -10,6 +10,8 @@ use imbrex_core::space::{Space, Zones};
 #[derive(Clone, Debug)]
 pub struct Case {
     pub layer: &'static str,
+    /// Fields beside those below.
+    pub fields: &'static str,
     pub bands: u32,
     pub band: u32,
     pub spare_bands: u32,
@@ -21,6 +23,8 @@ pub struct Case {
     pub seed: u64,
     /// Whether the power fails while the log is cleaned.
     pub is_fragile: bool,
+    /// Whether each plan is committed at once, and nothing else happens in between.
+    pub is_quiet: bool,
 }
 
 impl Case {
@@ -40,11 +44,20 @@ impl Case {
     }
 
     pub fn make(&self) -> Box<dyn TranslationLayer> {
-        let Self { spare_bands, compact_bands, step_blocks, .. } = self;
+        self.make_in(&self.space())
+    }
+
+    /// The same with all of its map in memory.
+    pub fn make_whole(&self) -> Box<dyn TranslationLayer> {
+        self.make_in(&Space { map_cache: None, ..self.space() })
+    }
+
+    fn make_in(&self, space: &Space) -> Box<dyn TranslationLayer> {
+        let Self { fields, spare_bands, compact_bands, step_blocks, .. } = self;
         let config = format!(
-            "spare_fraction = 0.35\nspare_bands = {spare_bands}\ncompact_bands = {compact_bands}\nstep_blocks = {step_blocks}\nidle_bands = 1"
+            "spare_fraction = 0.35\nspare_bands = {spare_bands}\ncompact_bands = {compact_bands}\nstep_blocks = {step_blocks}\nidle_bands = 1\n{fields}"
         );
-        find(self.layer).unwrap().build(&self.space(), &config.parse().unwrap()).unwrap()
+        find(self.layer).unwrap().build(space, &config.parse().unwrap()).unwrap()
     }
 }
 

@@ -20,7 +20,12 @@ impl Runner {
             let tags: Vec<Content> = (0..u64::from(taken)).map(|i| Content::Tag(self.tags + i)).collect();
             self.tags += u64::from(taken);
             self.perform(&plan, Some(&tags));
-            (rest.start.0 as usize..).zip(&tags).for_each(|(lba, tag)| self.model[lba] = *tag);
+            for (lba, tag) in rest.iter().zip(&tags) {
+                let before = std::mem::replace(&mut self.model[lba.0 as usize], *tag);
+                if matches!(before, Content::Tag(_)) {
+                    self.heat.overwritten(lba);
+                }
+            }
             self.after();
             rest = rest.skip(taken);
             if taken == 0 {
@@ -35,6 +40,7 @@ impl Runner {
         self.bring(|map, each| map.of_cleaning(each));
         let mut plan = Plan::new();
         let step = self.layer.clean(why, &[], &mut plan);
+        self.cool(&plan);
         self.perform(&plan, None);
         self.after();
         if step == Step::Wait {
@@ -47,6 +53,15 @@ impl Runner {
         Ok(step)
     }
 
+    /// What compaction puts elsewhere gets cooler.
+    fn cool(&mut self, plan: &Plan) {
+        for op in plan.ops() {
+            if let Op::Record { record: Record::Map { at, .. }, .. } = *op {
+                self.heat.compacted(at);
+            }
+        }
+    }
+
     pub fn trim(&mut self, at: Extent<Lba>) {
         let mut rest = at;
         while !rest.is_empty() {
@@ -57,13 +72,14 @@ impl Runner {
             assert!(taken > 0);
             self.perform(&plan, None);
             self.model[rest.start.0 as usize..][..taken as usize].fill(Content::Zero);
+            self.heat.forgotten(rest.first(taken));
             self.after();
             rest = rest.skip(taken);
         }
     }
 
     /// Where a block lies, if it lies somewhere, and what it reads as.
-    fn read_one(&mut self, lba: Lba) -> (Option<Pba>, Content) {
+    pub fn read_one(&mut self, lba: Lba) -> (Option<Pba>, Content) {
         let at = Extent::new(lba, 1);
         self.bring(|map, each| map.of_read(at, each));
         let mut plan = Plan::new();
@@ -94,27 +110,35 @@ impl Runner {
                 let is = &mut self.model[at.start.0 as usize];
                 assert_eq!((*is, at.blocks), (held, 1));
                 *is = Content::Lost;
+                self.heat.forgotten(*at);
             }
         }
+        self.cool(&plan);
         self.perform(&plan, None);
         self.after();
         self.commit();
     }
 
-    /// Every block reads as what it should, and each band has as many live blocks as are counted.
+    /// Every block reads as what it should, and each band has as many live blocks, and hot ones, as are counted.
     pub fn verify(&mut self) {
         let mut live = vec![0; self.case.bands as usize];
+        let mut hot = live.clone();
         for lba in 0..self.layer.capacity() {
             let (place, content) = self.read_one(Lba(lba));
             assert_eq!(content, self.model[lba as usize], "block {lba}");
             if let Some(place) = place {
-                live[(place.block() / u64::from(self.case.band)) as usize] += 1;
+                let band = (place.block() / u64::from(self.case.band)) as usize;
+                live[band] += 1;
+                hot[band] += u32::from(self.heat.is_hot(lba as usize));
             }
         }
         assert!(!self.map().missed());
         let Some(Contents::Bands(bands)) = self.layer.contents() else { panic!("it is a log") };
         let counted: Vec<u32> = bands.iter().map(|band| band.live).collect();
         assert_eq!(counted, live, "live blocks of the bands");
+        let counted: Option<Vec<u32>> = bands.iter().map(|band| band.hot).collect();
+        assert!(counted.as_ref().is_none_or(|counted| *counted == hot), "hot blocks of the bands: {counted:?}, {hot:?}");
+        assert_eq!(counted.is_some(), self.case.layer.ends_with("-weight"));
     }
 
     /// The records of a whole checkpoint are as many as a journal has room for.
