@@ -32,7 +32,7 @@ fn served(image: &Path, map_memory: Option<u64>, work: impl FnOnce(&Service)) {
 
 #[test]
 fn a_log_is_served_and_looked_at_with_a_part_of_its_map_in_memory() {
-    for layer in ["log-greedy", "sepbit"] {
+    for layer in ["log-greedy", "sepbit", "cold-weight", "log-cost-benefit"] {
         let folder = tempfile::tempdir().unwrap();
         let run = |arguments: &str| rows(folder.path(), arguments).remove(0);
         let memory = 40 * PAGE;

@@ -77,7 +77,7 @@ impl Known {
             ages.cut();
         }
         if let Some(temperatures) = &mut self.temperatures {
-            temperatures.cache(layout.entries, most);
+            temperatures.cache(layout.entries(), most);
         }
     }
 

@@ -41,7 +41,12 @@
 //! A log that is served may have some pages of its map in memory and the rest on the drive (`cached`). Live blocks are
 //! counted in memory, and in records. Copies are then no `Map`s but records of their own, and begin to count a few at a
 //! time (`settle`), since all of them may be in more pages than fit. What records say of a page that is not there waits
-//! for it (`fold`). Logs that keep the heat or the ages of blocks, a write buffer, or no spare bands have no such cache.
+//! for it (`fold`). The time and the heat of a block are in the page that says where it lies, as long as the epoch lasts;
+//! of each band there is in memory how many hot blocks live there, how old its live blocks are in all, and to which few
+//! slices of time they belong (`slices`). So no band is looked through: its youngest block is one of the last slice, which
+//! may have gone. `oracle` has no such cache, since an epoch does not know on which bands the blocks are that are known to
+//! be hot. Nor has a log without spare bands, which is not served, or with a write buffer: which of its blocks leave next
+//! depends on the heat of all, and each lands alone, so that its page would be read twice, and a flush would need pages.
 //!
 //! # Space
 //! The host's capacity is that share of all bands that `spare_fraction` leaves, and at most all but the spare bands and

@@ -14,8 +14,8 @@
 //! lower weight of two, is looked for, and its weight is in use from then on if it moved less than the present one by
 //! [`MARGIN`].
 //!
-//! Of a disk with a part of its map in memory fewer neighbours are followed, so that small disks, all of whose maps are in
-//! memory, take no more than that part, if their bands have enough blocks then. As an epoch begins it is only known which
+//! Of a disk with a part of its map in memory fewer neighbours are followed, so that the maps of small disks, which are in
+//! memory as a whole, take no more than that part, if their bands have enough blocks then. As an epoch begins it is only known which
 //! pages have ever been used: all blocks of these count as lying somewhere, in order.
 
 use super::LogStructured;
@@ -39,8 +39,9 @@ const FIRST: usize = 1;
 /// Blocks that a band of a small disk has at least, where the bands themselves do: fewer say little of large ones.
 const FEWEST: u32 = 32;
 
-/// Bytes that a small disk takes for a block: where it lies, what lies there, and its heat.
-const BYTES: u64 = (2 * ENTRY + COUNTER) as u64;
+/// Bytes that a small disk takes for a block: where it lies, what lies there, its heat, and its part of the list that an
+/// epoch begins with.
+const BYTES: u64 = (2 * ENTRY + COUNTER + size_of::<(u64, Lba)>() / WEIGHTS.len()) as u64;
 
 /// A weight is left for one that has moved less by this share at least: a change costs, as the bands are not as the new
 /// weight would have left them.
@@ -236,7 +237,13 @@ impl Small {
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::{Equal, HeatConfig, LogConfig};
     use super::*;
+    use imbrex_core::block::Pba;
+    use imbrex_core::layer::{MAP_PAGE_HEADER, MapCache};
+    use imbrex_core::plan::Record;
+    use imbrex_core::samples;
+    use imbrex_core::space::Space;
 
     #[test]
     fn one_of_each_stretch_is_followed() {
@@ -246,6 +253,32 @@ mod tests {
             assert_eq!(all, (0..100).collect::<Vec<_>>());
             let runs: Vec<u64> = (0..10 * sample + 2).flat_map(|run| of(10 * run, 10)).collect();
             assert_eq!(runs, all);
+        }
+    }
+
+    /// With a part of the map in memory: pages of 3 blocks.
+    #[test]
+    fn an_epoch_begins_with_the_blocks_of_used_pages() {
+        let zones = Zones { first: Unit::disk(0), count: 10, zone_blocks: 64 };
+        let map_cache = Some(MapCache { page_bytes: MAP_PAGE_HEADER + 21, pages: 4 });
+        let space = Space { zones: Some(zones), map_cache, ..samples::ample_space() };
+        let score = Score::ColdWeight(Weights::of(0.3, 0.0), Equal::Fewest);
+        let (config, heat) = (LogConfig::default(), HeatConfig::default());
+        let mut log = LogStructured::new("tuned-weight", score, &space, config, heat).unwrap().tuned(1);
+        assert_eq!(log.tuner.as_ref().unwrap().sample, 2, "cached pages are small, and 32 blocks of a band are left");
+        let map = Record::Map { at: Extent::new(Lba(100), 4), to: Pba::disk(0) };
+        [map, Record::Note { key: 0, value: 4 }].iter().for_each(|record| log.apply(record).unwrap());
+        let unit = |pointer| UnitState { condition: Condition::Sequential, pointer };
+        let units = (0..10).map(|band| unit(if band == 0 { 4 } else { 0 })).collect();
+        log.recovered(&UnitReport { devices: vec![Vec::new(), units] }, &mut Plan::new()).unwrap();
+        let followed: Vec<Lba> = (99..105).map(Lba).filter(|lba| (0..60).any(|n| followed(2, n) == *lba)).collect();
+        for disk in &log.tuner.as_ref().unwrap().disks {
+            let mut lying = Vec::new();
+            disk.log.bands.map.all_runs(|at, _| {
+                lying.extend(at.iter().map(|small| super::followed(2, small.0)));
+                true
+            });
+            assert_eq!(lying, followed);
         }
     }
 

@@ -28,6 +28,8 @@ fn case(layer: &'static str) -> Case {
         spares_ram: false,
         seed: 1,
         is_fragile: false,
+        is_quiet: true,
+        fields: "",
     }
 }
 

@@ -137,7 +137,10 @@ impl Runner {
         let counted: Vec<u32> = bands.iter().map(|band| band.live).collect();
         assert_eq!(counted, live, "live blocks of the bands");
         let counted: Option<Vec<u32>> = bands.iter().map(|band| band.hot).collect();
-        assert!(counted.as_ref().is_none_or(|counted| *counted == hot), "hot blocks of the bands: {counted:?}, {hot:?}");
+        assert!(
+            counted.as_ref().is_none_or(|counted| *counted == hot),
+            "hot blocks of the bands: {counted:?}, {hot:?}"
+        );
         assert_eq!(counted.is_some(), self.case.layer.ends_with("-weight"));
     }
 
