@@ -104,6 +104,12 @@ mod tests {
         slices
     }
 
+    /// The guide to logs says so.
+    #[test]
+    fn a_band_takes_200_bytes() {
+        assert_eq!((MOST, size_of::<Slices>()), (8, 200));
+    }
+
     #[test]
     fn few_times_are_told_apart() {
         let mut slices = of([5, 3, 9, 9, 3, 7, 0]);

@@ -185,9 +185,9 @@ fn the_cache_bounds_memory_and_the_journal() {
         let facts = |space: &Space| find(layer).unwrap().build(space, &toml::Table::new()).unwrap().facts();
         let (whole, cached) = (facts(&large(None)), facts(&large(Some(CACHE))));
         assert!(whole.memory.most > 30 << 30, "{layer} {:?}", whole.memory);
-        // The small disks of this one have at least 32 blocks for each band.
-        let most = if layer == "tuned-weight" { 384 } else { 64 };
-        assert!(cached.memory.most < most << 20, "{layer} {:?}", cached.memory);
+        // The small disks of this one have at least 32 blocks for each band: 270 MB, as the guides say.
+        let most = if layer == "tuned-weight" { cached.memory.most - 270_000_000 } else { cached.memory.most };
+        assert!(most < 64 << 20, "{layer} {:?}", cached.memory);
         let half_a_gib = facts(&large(Some(MapCache { pages: 1 << 17, ..CACHE }))).memory.most;
         assert!(half_a_gib < 5 << 28, "{layer} {half_a_gib}");
         assert!(cached.journal.records < 500_000 && cached.journal.in_order.records == 0, "{:?}", cached.journal);
