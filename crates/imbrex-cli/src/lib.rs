@@ -7,6 +7,7 @@
 
 mod bands;
 mod baselines;
+mod bound;
 mod compare;
 mod comparison;
 mod explore;
@@ -39,6 +40,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Compare(compare::Compare),
+    Bound(bound::Bound),
     Replay(replay::Replay),
     Reproduce(imbrex_papers::Reproduce),
     Report(report::ReportCommand),
@@ -81,6 +83,7 @@ impl Command {
     fn run(self) -> Result<()> {
         match self {
             Self::Compare(command) => command.run(),
+            Self::Bound(command) => command.run(),
             Self::Replay(command) => command.run(),
             Self::Reproduce(command) => command.run(),
             Self::Report(command) => command.run(),

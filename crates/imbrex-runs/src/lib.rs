@@ -8,6 +8,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod bands;
+pub mod bounds;
 pub mod case;
 pub mod checks;
 pub mod chosen;

@@ -10,10 +10,12 @@ use assert_cmd::Command;
 const WIDTH: usize = 100;
 
 /// Every subcommand with what makes it print its widest tables.
-const SHOWN: [&str; 28] = [
+const SHOWN: [&str; 30] = [
     "compare --requests 300",
     "compare --family all --requests 200",
     "compare uniform zipf LONG/other/two.csv LONG/one/two.csv --requests 200",
+    "bound LONG/one/two.csv zipf uniform --requests 300 --buffer 1MiB",
+    "bound zipf --layers log-greedy,sepbit --drive small-zoned --requests 300 --beyond wrap",
     "replay zipf --layer amphisbaena --buffer 8MiB --capacity 20GiB --requests 2000 --verify",
     "replay zipf --layer lru-cache --drive st8000as0002 --requests 300",
     "replay LONG/one/two.csv --layer conventional",

@@ -48,10 +48,13 @@ impl Pending {
 }
 
 /// What a request becomes on a layer of this capacity.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Addressing {
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Addressing {
+    /// Bytes of a block.
     pub block_bytes: u32,
+    /// Blocks that the layer offers.
     pub capacity: u64,
+    /// What becomes of a request that ends beyond them.
     pub beyond: Beyond,
     /// The blocks that the workload's addresses reach over, if they are stretched over the capacity.
     pub stretched: Option<u64>,
@@ -247,8 +250,12 @@ fn may_overtake(ahead: &[Pending], place: usize, blocked: Extent<Lba>) -> bool {
 }
 
 impl Addressing {
+    /// The blocks of a request that has this number in its trace, from 1.
+    ///
+    /// # Errors
+    /// [`ReplayError::Beyond`] if it ends beyond the capacity and that is not to be mended, or cannot be.
     #[inline]
-    fn request(&self, traced: &TraceRequest, number: u64) -> Result<Request, ReplayError> {
+    pub fn request(&self, traced: &TraceRequest, number: u64) -> Result<Request, ReplayError> {
         let mut at = traced.blocks(self.block_bytes);
         // A range that is larger than the capacity is not stretched, and its end is beyond it.
         if let Some(range) = self.stretched.filter(|range| *range <= self.capacity) {

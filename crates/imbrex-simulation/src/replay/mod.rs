@@ -62,6 +62,7 @@ pub use configured::Configured;
 pub use device::{Device, NoTime, Timing};
 pub use error::{Fault, Moment, ReplayError};
 pub use imbrex_core::buffer_size::{BadBufferSize, BufferSize};
+pub use lookahead::Addressing;
 pub use map_memory::LEAST_MAP_MEMORY;
 pub use options::{
     Beyond, Extension, MAX_QUEUE_DEPTH, MAX_SCHEDULER_DEPTH, ReplayOptions, TraceMoment, WarmUp, Window,

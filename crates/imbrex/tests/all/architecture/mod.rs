@@ -17,9 +17,10 @@ use circles::Circle;
 use source::Sources;
 use uses::Use;
 
-const CRATES: [&str; 20] = [
+const CRATES: [&str; 21] = [
     "imbrex",
     "imbrex-core",
+    "imbrex-bounds",
     "imbrex-layers",
     "imbrex-trace",
     "imbrex-engine",
