@@ -19,6 +19,8 @@
 mod accesses;
 pub mod caches;
 pub mod logs;
+mod pieces;
+mod prices;
 mod ranking;
 pub mod schedule;
 pub mod tracks;

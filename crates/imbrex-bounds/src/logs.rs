@@ -29,6 +29,8 @@ enum Grouping {
 
 /// Parts of the spare blocks, in written blocks, that the first class spans.
 const SPANS: [(u64, u64); 3] = [(1, 4), (1, 1), (4, 1)];
+/// Parts of a band that a victim may have more in live blocks than another one: none, and a 32nd.
+const ABOUT: [u32; 2] = [u32::MAX, 32];
 
 /// The blocks that compaction moves in the best of some schedules that serve `writes` and know all of them: **no bound**.
 /// Nothing is, but 0: nobody knows a better one for every row of requests.
@@ -36,8 +38,8 @@ const SPANS: [(u64, u64); 3] = [(1, 4), (1, 1), (4, 1)];
 /// What is written, and what is moved, goes to the open band for blocks that live as long, or that die in the same
 /// stretch of time, as these are going to. When no band is left for that, the closed band is compacted that has the most
 /// dead blocks, and of those that have about as many, the one whose live blocks live longest: the others need not be
-/// moved for much longer. One band is kept empty to compact into. Both ways of grouping are tried with several spans, and
-/// the best counts.
+/// moved for much longer. One band is kept empty to compact into. Both ways of grouping are tried with several spans, also
+/// with victims that have the most dead blocks and nothing else, and the best counts.
 ///
 /// Returns nothing if the bands do not hold the blocks and a band more.
 #[must_use]
@@ -49,14 +51,18 @@ pub fn moved(writes: &Accesses, log: &Log) -> Option<u64> {
     let ways = [Grouping::Lifetime, Grouping::Death].into_iter().flat_map(|way| spans.map(|span| (way, span)));
     // With one open band there is nothing to choose.
     let ways = ways.take(if log.open_bands == 1 { 1 } else { usize::MAX });
-    ways.map(|(grouping, span)| Schedule { log, grouping, span, bands: Bands::new(writes, log) }.run(writes, &next))
-        .min()
+    let ways = ways.flat_map(|(grouping, span)| ABOUT.map(|about| (grouping, span, log.band_blocks / about)));
+    let moved = |(grouping, span, about)| {
+        Schedule { log, grouping, span, about, bands: Bands::new(writes, log) }.run(writes, &next)
+    };
+    ways.map(moved).min()
 }
 
 struct Schedule<'a> {
     log: &'a Log,
     grouping: Grouping,
     span: u64,
+    about: u32,
     bands: Bands,
 }
 
@@ -98,7 +104,7 @@ impl Schedule<'_> {
         while !self.bands.has_room(class) {
             if self.bands.empty() > 1 {
                 self.bands.open(class);
-            } else if let Some(victim) = self.bands.victim(now) {
+            } else if let Some(victim) = self.bands.victim(now, self.about) {
                 self.compact(victim, now);
             } else {
                 // All dead blocks lie in open bands.

@@ -1,6 +1,8 @@
 //! The fewest rewrites of zones behind a buffer.
 
 use crate::accesses::{Accesses, NONE, Units};
+use crate::pieces::{Seen, pieces};
+use crate::prices;
 use crate::ranking::Ranking;
 
 /// The lengths of the pieces that stretches are made of, as different blocks in each: parts of the buffer.
@@ -18,49 +20,40 @@ const MOST_BUFFERS: u64 = 4;
 /// buffer or is merged into a rewrite of its zone, and the buffer never holds more than `buffer` blocks between two
 /// requests.
 ///
-/// **Proof.** Take a stretch of requests that write D different blocks. When it is over, at most C of them lie in a
-/// buffer of C blocks. Each of the others was written in the stretch, and what was written then is in its zone now: so
+/// Two arguments give a bound each, and the larger one counts.
+///
+/// **Proof by sets.** Take a stretch of requests that write D different blocks. When it is over, at most C of them lie in
+/// a buffer of C blocks. Each of the others was written in the stretch, and what was written then is in its zone now: so
 /// the zone was rewritten after that write and before the end of the stretch. All rewrites of one zone in the stretch
 /// take out no more of these blocks than the stretch writes in that zone. So at least as many zones are rewritten as it
 /// takes, beginning with the zone that has the most of the D blocks, until their numbers come to D − C. What the buffer
 /// held before the stretch is not in this count and helps nobody. Rewrites in stretches that do not overlap are
-/// different ones, and add up. ∎
+/// different ones, and add up. Every choice of stretches gives a bound; this one takes stretches of up to 64 pieces, each
+/// of a fixed number of different blocks, and finds the best sum by dynamic programming. ∎
 ///
-/// Every choice of stretches gives a bound. This one cuts the requests into pieces with a fixed number of different
-/// blocks each, takes stretches of up to 64 pieces, and finds the best sum by dynamic programming; of three lengths of a
-/// piece it takes the best.
+/// **Proof by prices.** Let each block that lies in the buffer at some moments pay a price, p at each of them. There are
+/// never more than C, so all that is paid in M moments is at most p·C·M. Now let every zone choose by itself when it is
+/// rewritten, such that its rewrites and what its blocks pay cost least: zones share nothing any more, so that is found
+/// exactly, by dynamic programming over the moments after which it is rewritten. Whatever a layer does, it costs each
+/// zone no less. So rewrites + p·C·M is at least the sum of these costs, and the rewrites are at least that sum less
+/// p·C·M. Every price gives a bound. Moments are the ends of pieces; each 128 of them are bounded by themselves, with a
+/// price of their own that is searched for. What the buffer holds when they begin is left out, which makes no zone's
+/// cost larger; and a zone that is rewritten between two moments may as well be rewritten just before the second, when
+/// it takes out more. ∎
 #[must_use]
 pub fn least_rewrites(writes: &Accesses, zones: &Units, buffer: u64) -> u64 {
     // A piece that is a request already is not made shorter.
     let mut lengths: Vec<u64> = PIECES.iter().map(|(part, of)| (buffer * part / of).max(1)).collect();
     lengths.dedup();
-    lengths.into_iter().map(|length| best_sum(writes, zones, buffer, length)).max().unwrap_or(0)
+    let bound = |length: u64| {
+        let ends = pieces(writes, zones, length);
+        best_sum(writes, zones, buffer, &ends).max(prices::least_rewrites(writes, zones, buffer, &ends))
+    };
+    lengths.into_iter().map(bound).max().unwrap_or(0)
 }
 
-/// Marks blocks as seen, and forgets all of them at once.
-struct Seen {
-    when: Vec<u32>,
-    now: u32,
-}
-
-impl Seen {
-    fn new(blocks: u32) -> Self {
-        Self { when: vec![0; blocks as usize], now: 1 }
-    }
-
-    /// Whether a block is seen for the first time.
-    fn is_new(&mut self, block: u32) -> bool {
-        std::mem::replace(&mut self.when[block as usize], self.now) != self.now
-    }
-
-    fn forget(&mut self) {
-        self.now += 1;
-    }
-}
-
-/// The best sum over stretches of pieces in which `length` different blocks are written, or a few more.
-fn best_sum(writes: &Accesses, zones: &Units, buffer: u64, length: u64) -> u64 {
-    let ends = pieces(writes, zones, length);
+/// The best sum over stretches of pieces that end there.
+fn best_sum(writes: &Accesses, zones: &Units, buffer: u64, ends: &[usize]) -> u64 {
     let (mut seen, mut ranking) = (Seen::new(writes.blocks()), Ranking::new(zones.count()));
     // The best sum over stretches that end before each piece, and behind the last.
     let mut best = vec![0; ends.len() + 1];
@@ -99,23 +92,4 @@ fn fewest(ranking: &Ranking, different: u64, buffer: u64) -> u64 {
         zones += 1;
     }
     zones
-}
-
-/// Where pieces end: at the request with which `length` different blocks that count have been written in the piece.
-fn pieces(writes: &Accesses, zones: &Units, length: u64) -> Vec<usize> {
-    let mut seen = Seen::new(writes.blocks());
-    let (mut ends, mut at, mut different) = (Vec::new(), 0, 0);
-    for blocks in writes.requests() {
-        at += blocks.len();
-        different += blocks.iter().filter(|block| zones.of(**block) != NONE && seen.is_new(**block)).count() as u64;
-        if different >= length {
-            ends.push(at);
-            different = 0;
-            seen.forget();
-        }
-    }
-    if different > 0 {
-        ends.push(at);
-    }
-    ends
 }

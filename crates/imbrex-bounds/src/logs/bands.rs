@@ -6,8 +6,6 @@ use crate::ranking::Ranking;
 
 /// Bands that are weighed for a compaction: those with the most dead blocks.
 const MOST_WEIGHED: usize = 16;
-/// What a band may have more in live blocks than another one, as a part of a band, and still be preferred to it.
-const ABOUT: u32 = 32;
 /// When blocks die that nobody ever writes again.
 const NEVER: u64 = NONE as u64;
 
@@ -99,7 +97,7 @@ impl Bands {
 
     /// The copy of a block, if there is one, is dead.
     pub fn kill(&mut self, block: u32) {
-        let band = self.place[block as usize];
+        let band = std::mem::replace(&mut self.place[block as usize], NONE);
         if band != NONE {
             self.dead[band as usize] += 1;
             self.deaths[band as usize] -= u64::from(self.dies[block as usize]);
@@ -133,11 +131,11 @@ impl Bands {
         }
     }
 
-    /// The closed band to compact, if one has a dead block: of those with about as many dead blocks as any, the one
-    /// whose live blocks live longest, on average.
-    pub fn victim(&self, now: u64) -> Option<u32> {
+    /// The closed band to compact, if one has a dead block: of those with the most, or `about` fewer, the one whose live
+    /// blocks live longest, on average.
+    pub fn victim(&self, now: u64, about: u32) -> Option<u32> {
         let ranked = || self.closed.ranked().take(MOST_WEIGHED);
-        let least = ranked().next()?.1.saturating_sub(self.band_blocks / ABOUT);
+        let least = ranked().next()?.1.saturating_sub(about);
         let about = ranked().take_while(|(_, dead)| *dead >= least);
         about.map(|(band, _)| (self.life(band, now), band)).max().map(|(_, band)| band)
     }
