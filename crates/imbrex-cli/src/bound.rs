@@ -43,10 +43,10 @@ impl Bound {
 }
 
 const LEGEND: &str = "× bound: how many times what no layer can beat. × offline: how many times what the best schedule \
-    reaches that knows all requests. WA: blocks written for each of the host.";
+    reaches that knows all requests.";
+const AMPLIFICATION: &str = "WA: blocks written for each of the host. Of moved blocks no bound is known but 0.";
 const FIXED: &str =
     "Of interlaced disks the bound is for fixed places. A layer in brackets moves blocks, and may be below.";
-const NO_BOUND: &str = "Of moved blocks no bound is known but 0.";
 
 fn shown(rows: &[BoundRow]) -> String {
     let names = Names::of(rows.iter().map(|row| row.trace.as_str()));
@@ -54,22 +54,16 @@ fn shown(rows: &[BoundRow]) -> String {
     let headings = ["", ">count", ">× bound", ">× offline", ">WA"];
     let headings = &headings[..if has_logs { 5 } else { 4 }];
     let mut lines: Vec<Vec<Cell>> = Vec::new();
-    let mut before = String::new();
     for row in rows {
-        let under = heading(row, &names);
-        if under != before {
-            lines.push(
-                (0..headings.len())
-                    .map(|at| if at == 0 { Cell::Text(under.clone()) } else { Cell::Continued })
-                    .collect(),
-            );
-            before = under;
+        if row.is == Is::Bound {
+            let under = Cell::Text(heading(row, &names));
+            lines.push([under].into_iter().chain(headings.iter().skip(1).map(|_| Cell::Continued)).collect());
         }
         lines.push(cells(row).into_iter().take(headings.len()).map(Cell::Text).collect());
     }
     let mut foot = vec![LEGEND];
     foot.extend(rows.iter().any(|row| row.counted == "bottom_track_updates").then_some(FIXED));
-    foot.extend(has_logs.then_some(NO_BOUND));
+    foot.extend(has_logs.then_some(AMPLIFICATION));
     format!("{}\n\n{}\n", grid(headings, lines), paragraphs(&foot.join("\n")))
 }
 

@@ -4,6 +4,7 @@
 mod bad_input;
 mod bands;
 mod bench;
+mod bounds;
 mod documentation;
 mod links;
 mod map_memory;

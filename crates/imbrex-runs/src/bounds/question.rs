@@ -52,13 +52,13 @@ impl Question {
         }
     }
 
-    /// Blocks of the buffer, of the cache, or that a log has to spare. Interlaced disks have none.
+    /// Blocks of the buffer or of the cache, or blocks that are not allocated.
     #[must_use]
     pub fn room(&self) -> u64 {
         match self {
             Self::Zones { room, .. } | Self::Bands { room, .. } | Self::Misses { room } => *room,
             Self::Moved(log) => (u64::from(log.bands) * u64::from(log.band_blocks)).saturating_sub(log.capacity),
-            Self::Updates(_) => 0,
+            Self::Updates(disk) => disk.tracks.interlaced_blocks().saturating_sub(disk.blocks),
         }
     }
 }

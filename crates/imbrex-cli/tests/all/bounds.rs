@@ -1,0 +1,60 @@
+//! What `imbrex bound` prints is what its page shows, and what it cannot bound it refuses.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::imbrex;
+
+/// A block of the page in this language.
+fn block(language: &str) -> String {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bounds.md")).unwrap();
+    let (_, behind) = page.split_once(&format!("```{language}\n")).unwrap();
+    behind.split_once("\n```").unwrap().0.to_owned()
+}
+
+#[test]
+fn the_page_shows_what_its_first_command_prints() {
+    let commands = block("sh");
+    let command = commands.lines().next().and_then(|line| line.strip_prefix("imbrex ")).unwrap();
+    let output = imbrex(command);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed.trim_end(), block("text"), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn rows_are_the_bound_the_schedules_and_the_layers() {
+    let output = imbrex("bound zipf --requests 3000 --buffer 100KiB --drive small-banded --beyond wrap --format json");
+    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let of = |counted: &str| rows.iter().filter(|row| row["counted"] == counted).cloned().collect::<Vec<_>>();
+    for counted in ["band_rewrites", "missed_blocks"] {
+        let rows = of(counted);
+        assert!(rows.len() > 2 && rows[0]["is"] == "bound" && rows[1]["is"] == "schedule", "{rows:?}");
+    }
+    let missed = of("missed_blocks");
+    let [least, best] = [0, 2].map(|at| missed[at]["count"].as_u64().unwrap());
+    assert!(least > 0 && least <= best, "{missed:?}");
+    assert_eq!(missed[2]["of_bound"].as_f64(), Some(best as f64 / least as f64));
+    assert!(rows.iter().all(|row| row["schema"] == "imbrex.bound/1" && row["synthetic"] == true));
+}
+
+#[test]
+fn what_has_no_bound_is_one_clear_line() {
+    for (arguments, said) in [
+        ("", "error: bounds are of a workload; name a trace file or one of `imbrex list workloads`"),
+        (
+            "zipf --layers zone-alloy",
+            "error: nothing bounds the layer zone-alloy; there are bounds for in-place, fifo-log",
+        ),
+        ("zipf --drive floppy", "error: no drive is called floppy"),
+        ("zipf --buffer 1B", "error: --buffer: 1B is less than a block"),
+        ("zipf --drive tiny-zoned --buffer 1blocks --requests 100", "error: zipf on in-place: request 1 "),
+        ("zipf --warm-up 10", "error: --warm-up: bounds hold for all requests of a workload; leave it out"),
+    ] {
+        let output = imbrex(&format!("bound {arguments}"));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && output.stdout.is_empty(), "{arguments}");
+        assert!(error.starts_with(said) && error.lines().count() == 1, "{arguments}: {error}");
+    }
+}
