@@ -98,7 +98,7 @@ pub fn updates(writes: &Accesses, disk: &Allocated) -> u64 {
     let of_request = |blocks: &[u32]| {
         let mut places = blocks.iter().filter_map(|block| place[*block as usize]);
         let first = places.next();
-        first.map_or(0, |first| track(places.last().unwrap_or(first)) - track(first) + 1)
+        first.map_or(0, |first| track(places.next_back().unwrap_or(first)) - track(first) + 1)
     };
     writes.requests().map(of_request).sum()
 }
