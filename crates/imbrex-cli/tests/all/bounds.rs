@@ -7,20 +7,23 @@ use serde_json::Value;
 
 use crate::program::imbrex;
 
-/// A block of the page in this language.
-fn block(language: &str) -> String {
+/// The blocks of the page in this language.
+fn blocks(language: &str) -> Vec<String> {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bounds.md")).unwrap();
-    let (_, behind) = page.split_once(&format!("```{language}\n")).unwrap();
-    behind.split_once("\n```").unwrap().0.to_owned()
+    let opening = format!("```{language}\n");
+    let begun = page.split(&opening).skip(1);
+    begun.map(|behind| behind.split_once("\n```").unwrap().0.to_owned()).collect()
 }
 
 #[test]
-fn the_page_shows_what_its_first_command_prints() {
-    let commands = block("sh");
-    let command = commands.lines().next().and_then(|line| line.strip_prefix("imbrex ")).unwrap();
-    let output = imbrex(command);
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(printed.trim_end(), block("text"), "{}", String::from_utf8_lossy(&output.stderr));
+fn the_page_shows_what_its_commands_print() {
+    let (commands, shown) = (blocks("sh"), blocks("text"));
+    assert!(shown.len() == 2 && commands.len() == shown.len());
+    for (command, shown) in commands.iter().zip(shown) {
+        let output = imbrex(command.strip_prefix("imbrex ").unwrap());
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(printed.trim_end(), shown, "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]
