@@ -109,7 +109,7 @@ fn what_is_written_is_read() {
     let mut block = vec![u8::MAX; 4096];
     block[..20].copy_from_slice(b"twenty bytes of text");
     block[4000] = 7;
-    let noise: Vec<u8> = (0..4096u32).map(|i| (i * i >> 5) as u8).collect();
+    let noise: Vec<u8> = (0..4096u32).map(|i| ((i * i) >> 5) as u8).collect();
     store.write(3, &[block.clone(), noise.clone()].concat());
     store.write(9, &vec![0; 4096]);
     let mut found = vec![1; 4 * 4096];
