@@ -57,8 +57,9 @@ fn used((name, map_pages): (&str, Option<u32>)) -> Option<Used> {
         solo.call(write).and_then(|_| solo.call(Request::Flush)).ok()?;
     }
     drop((solo, volume));
-    let parts = (0..images.drives()).flat_map(|drive| images.parts(drive).into_iter().map(move |part| (drive, part)));
-    Some(Used { parts: parts.collect(), files: images.files() })
+    let copies = (0..images.drives()).flat_map(|drive| images.parts(drive).into_iter().map(move |part| (drive, part)));
+    let parts = copies.chain(images.pages().map(|pages| (0, pages))).collect();
+    Some(Used { parts, files: images.files() })
 }
 
 /// Opens a volume that the bytes choose and change, looks at it and serves all of it. Neither a panic nor an endless

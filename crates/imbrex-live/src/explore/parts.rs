@@ -22,8 +22,8 @@ pub struct Part {
 }
 
 impl Images {
-    /// The metadata of a drive, once a volume was made: header, table, superblocks, the journal of the layer on it, and
-    /// where pages of its map lie, if some do.
+    /// The metadata of a drive of which there are copies, once a volume was made: header, table, superblocks and the
+    /// journal of the layer on it.
     #[must_use]
     pub fn parts(&self, drive: usize) -> Vec<Part> {
         let image = &self.images[drive];
@@ -32,16 +32,21 @@ impl Images {
             .map(|part| Part { what: part.what, copy: part.copy, offset: part.offset, len: part.len })
             .collect();
         let superblocks = layout::superblocks(image.media().as_ref(), image.block_bytes()).into_iter().flatten();
-        let part = |what| {
-            move |(copy, at): (usize, Extent<Pba>)| {
-                let (offset, len) = (image.offset(at.start), u64::from(at.blocks) * BLOCK as u64);
-                Part { what, copy, offset, len }
-            }
-        };
-        parts.extend(superblocks.enumerate().map(part("superblock")));
-        parts.extend(self.journals[drive].iter().copied().enumerate().map(part("journal")));
-        parts.extend(self.map_home.into_iter().map(|at| part("page")((0, at))));
+        parts.extend(superblocks.enumerate().map(|(copy, at)| self.part(drive, "superblock", copy, at)));
+        let journals = self.journals[drive].iter().copied().enumerate();
+        parts.extend(journals.map(|(copy, at)| self.part(drive, "journal", copy, at)));
         parts
+    }
+
+    /// Where the pages of the map of the one layer there is lie, if some do: there is no second copy of them.
+    #[must_use]
+    pub fn pages(&self) -> Option<Part> {
+        Some(self.part(0, "page", 0, self.map_home?))
+    }
+
+    fn part(&self, drive: usize, what: &'static str, copy: usize, at: Extent<Pba>) -> Part {
+        let offset = self.images[drive].offset(at.start);
+        Part { what, copy, offset, len: u64::from(at.blocks) * BLOCK as u64 }
     }
 
     /// The files that the drives are emulated in.
