@@ -1,4 +1,4 @@
-# The README's second command is `make test`: what every change must pass. CI also runs `make soak` (.ci/run), which has
+# The README's second command is `make test`: what every change must pass. CI runs `make ci` (.ci/run): this and `make soak`, which has
 # steps of its own: fuzz targets, the README's first command, a layer outside this repository. checks/steps.toml says what
 # each goal does.
 .PHONY: test quick soak ci tools fuzz times check-dm-zoned check-device compare-device check-nbd check-pages page-pictures check-python python-reference reproduction-pages

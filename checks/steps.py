@@ -200,6 +200,8 @@ def left_out(text):
 
 def known_steps(goals, file):
     """The steps of some goals, with the times that CONTRIBUTING.md has for them. One that comes after "*" is the last."""
+    if not goals:
+        sys.exit("steps.py: no goal is named")
     table = tomllib.loads(Path(file).read_text())
     known = sorted({goal for one in table.values() for goal in one["goals"]})
     for goal in goals:
@@ -238,10 +240,9 @@ def main():
         case ["--times", goal]:
             write_times(goal)
         case [_, *_] as words:
-            goals = [word for word in words if not word.endswith(".toml")]
-            files = [word for word in words if word.endswith(".toml")] or [ROOT / "checks/steps.toml"]
+            file = words.pop() if words[-1].endswith(".toml") else ROOT / "checks/steps.toml"
             LOGS.mkdir(parents=True, exist_ok=True)
-            run = Run(known_steps(goals, files[-1]))
+            run = Run(known_steps(words, file))
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
             try:
                 run.go()
@@ -249,7 +250,7 @@ def main():
                 run.stop()
                 print(f"{run.clear()}stopped")
                 sys.exit(130)
-            keep_times(goals, run)
+            keep_times(words, run)
             sys.exit(run.conclude())
         case _:
             sys.exit(__doc__)

@@ -65,6 +65,7 @@ compare() {
         '{ printf "| %s | `%s` | %s | %.2f | %.2f | %.2f | %d | %d |\n", title, layer, memory, $1, $3, $3 / $1, $2, $4 }'
 }
 
+need_programs nbdkit:nbdkit fio:fio
 build
 echo "| writes over | layer | pages in memory | µs, whole map | µs, pages | ratio | writes a second, whole map | pages |"
 echo "|---|---|---|---|---|---|---|---|"

@@ -92,7 +92,7 @@ pub struct Serve {
     /// Keep the server's memory and its program in memory, whatever else needs some
     #[arg(long)]
     lock_memory: bool,
-    /// Keep no more than SIZE of the map in memory this time, of a volume that was formatted with --map-memory
+    /// Keep no more than SIZE of the map in memory this time, of a volume that has it in pages on the drive
     #[arg(long, value_name = "SIZE", value_parser = size)]
     map_memory: Option<u64>,
     /// Requests of a connection, or of the device, that are served at a time

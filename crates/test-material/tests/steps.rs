@@ -96,6 +96,10 @@ fn an_unknown_goal_is_refused() {
     let output = program.arg("everything").output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), error.contains("there are quick, soak, test")), (Some(1), true), "{error}");
+    let mut program = Command::new(repository().join("checks/steps.py"));
+    let output = program.arg("checks/steps.toml").output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.contains("no goal is named")), (Some(1), true), "{error}");
 }
 
 /// What a later goal finds built takes no time there, and says nothing of an empty clone.

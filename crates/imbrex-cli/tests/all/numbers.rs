@@ -70,7 +70,13 @@ const NUMBERS: [(Place, &[Statement]); 29] = [
         ("crates/imbrex-engine/src/chain.rs", "const MOST_SEGMENTS: usize = "),
         &[("docs/on-disk-format.md", "adds a run, so after {} of them")],
     ),
-    (("checks/soak.py", "os.environ.get(\"SOAK_SECONDS\", "), &[("CONTRIBUTING.md", "{} seconds by default")]),
+    (
+        ("checks/soak.py", "os.environ.get(\"SOAK_SECONDS\", "),
+        &[
+            ("CONTRIBUTING.md", "{} seconds by default"),
+            ("README.md", "for {} seconds, or for as long as `SOAK_SECONDS` says"),
+        ],
+    ),
     ((".ci/run", "SOAK_SECONDS="), &[("CONTRIBUTING.md", "`SOAK_SECONDS={} make soak`")]),
     (
         ("crates/imbrex-volumes/src/serve.rs", "\"N\", default_value_t = "),

@@ -21,9 +21,7 @@ pub struct TooLittleForMap {
 
 /// Memory was named for a map that has no pages on the drive.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "the volume was formatted without --map-memory, so all of its map stays in memory; leave --map-memory out, or format a volume with it"
-)]
+#[error("the volume was formatted with all of its map in memory; leave --map-memory out, or format a volume with it")]
 pub struct NoPagesOfMap;
 
 /// The pages that can be in memory at a time, of a block each.

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
+
 use super::COUNTER;
 use imbrex_core::memory::Memory;
 
@@ -16,7 +18,7 @@ pub struct Paged {
     entries: u64,
     /// Pages that are there at most.
     most: u64,
-    pages: HashMap<u64, Box<[u16]>>,
+    pages: HashMap<u64, Box<[u16]>, FixedState>,
 }
 
 impl Paged {
@@ -26,7 +28,7 @@ impl Paged {
 
     /// No page is there.
     pub fn new(entries: u64, most: u64) -> Self {
-        Self { entries, most, pages: HashMap::new() }
+        Self { entries, most, pages: HashMap::default() }
     }
 
     pub fn get(&self, at: u64) -> u16 {

@@ -153,7 +153,7 @@ fn a_run_with_another_part_of_the_map_is_only_for_volumes_that_have_pages() {
     drop(made);
     let options = ServiceOptions { stores: vec![path], map_memory: Some(FOUR), ..ServiceOptions::default() };
     let why = Service::start(&options).err().unwrap().to_string();
-    assert!(why.contains("formatted without --map-memory"), "{why}");
+    assert!(why.contains("formatted with all of its map in memory"), "{why}");
 }
 
 #[test]

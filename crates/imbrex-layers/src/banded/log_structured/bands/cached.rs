@@ -1,8 +1,8 @@
 //! The map in pages of which only some are in memory.
 //!
 //! The first pages are those of blocks: where each of some blocks lies, and behind that when each was written and how hot
-//! each is, where that is kept. Others say which block each slot was written with. They begin anew with each band, so that the first
-//! write to a page of a band that was emptied begins it from nothing.
+//! each is, where that is kept. Others say which block each slot was written with. They begin anew with each band, so
+//! that the first write to a page of a band that was emptied begins it from nothing.
 
 use super::Bands;
 use super::pages::Divided;
