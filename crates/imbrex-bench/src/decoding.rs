@@ -86,6 +86,13 @@ const TEXTS: &[(&str, Writer)] = &[
         let (ms, fraction) = (r.arrival_ns / 1_000_000, r.arrival_ns % 1_000_000);
         writeln!(text, "{ms}.{fraction:06}\t0\t{}\t{}\t{}", sector(r), r.bytes / 512, u8::from(is_read(r)))
     }),
+    ("SSDsim/MQSim ASCII", |text, r| {
+        writeln!(text, "{} 0 {} {} {}", r.arrival_ns, sector(r), r.bytes / 512, u8::from(is_read(r)))
+    }),
+    ("FIU", |text, r| {
+        let (at, count, letter) = (sector(r), r.bytes / 512, letter(r));
+        writeln!(text, "{} 4892 gzip {at} {count} {letter} 6 0 531e779e39068c10f3988515559f0c8b", r.arrival_ns)
+    }),
     ("SPC", |text, r| {
         let (s, fraction) = seconds(r);
         writeln!(text, "0,{},{},{},{s}.{:06}", sector(r), r.bytes, letter(r), fraction / 1000)

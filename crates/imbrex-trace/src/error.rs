@@ -64,6 +64,15 @@ pub enum TraceError {
         /// The file as it was named.
         file: String,
     },
+    /// Lines that follow two formats with different units of time.
+    #[error(
+        "{file} has five whole numbers a line, times in nanoseconds (SSDsim, MQSim) or in milliseconds (DiskSim), and \
+         does not tell which; say --trace-format ssdsim or --trace-format disksim"
+    )]
+    UnclearUnit {
+        /// The file as it was named.
+        file: String,
+    },
     /// No request is of the volume that was chosen.
     #[error("{file} holds no request of volume {volume}; choose one it has with --volume, such as {present}")]
     NoSuchVolume {
@@ -307,6 +316,28 @@ pub enum Problem {
         found: u16,
         /// The version that is read.
         expected: u8,
+    },
+    /// The text before the records of HP's SRT is not there.
+    #[error(
+        "no text that begins with $$TR_IOREC and ends with a form feed stands before the records; fetch the file again"
+    )]
+    SrtHeader,
+    /// A record of HP's SRT that is none of a known kind.
+    #[error(
+        "a record of {size} bytes with the type {id:#010x} is none of an SRT request; cut the file off here, or fetch it \
+         again"
+    )]
+    SrtRecord {
+        /// Its length as it says.
+        size: u32,
+        /// Its version and type.
+        id: u32,
+    },
+    /// A request to a disk whose sectors have no known length.
+    #[error("the request is for disk {disk}, whose sectorsize the text before the records does not say; add it there")]
+    SrtDisk {
+        /// The disk's number.
+        disk: u64,
     },
     /// A SCSI command whose effect on the blocks is not known.
     #[error("SCSI command {code:#04x} is neither a read nor a write nor free of data; filter it out of the trace")]

@@ -14,6 +14,14 @@ pub enum TraceFormat {
     Vscsi2,
     /// DiskSim's ASCII traces.
     DiskSim,
+    /// SSDsim's ASCII traces, which MQSim's are like.
+    SsdSim,
+    /// HP's SRT.
+    Srt,
+    /// FIU's traces with digests.
+    Fiu,
+    /// The requests that SAC's authors publish.
+    Sac,
     /// The Storage Performance Council's trace format.
     Spc,
     /// What `blkparse` prints.
@@ -93,6 +101,20 @@ pub const FORMATS: &[FormatInfo] = &[
         holds: "time (ms), device, sector, sectors, flags (hexadecimal; odd is a read)",
     },
     FormatInfo {
+        format: TraceFormat::SsdSim,
+        key: "ssdsim",
+        name: "SSDsim/MQSim ASCII",
+        recognised: "5 whole numbers between blanks on many lines, the first far apart, the last 0 or 1",
+        holds: "time (ns), device, sector, sectors, 0 write or 1 read",
+    },
+    FormatInfo {
+        format: TraceFormat::SsdSim,
+        key: "mqsim",
+        name: "SSDsim/MQSim ASCII",
+        recognised: "as ssdsim, whose other name it is",
+        holds: "the same",
+    },
+    FormatInfo {
         format: TraceFormat::Spc,
         key: "spc",
         name: "SPC",
@@ -133,6 +155,27 @@ pub const FORMATS: &[FormatInfo] = &[
         name: "fio iolog",
         recognised: "the first line, 'fio version N iolog'",
         holds: "versions 2 and 3: file, action, offset (B), length (B)",
+    },
+    FormatInfo {
+        format: TraceFormat::Fiu,
+        key: "fiu",
+        name: "FIU",
+        recognised: "8 or more fields between blanks, the sixth R or W",
+        holds: "time (ns), pid, process, lba (512 B), size (512 B), type, major, minor, digests",
+    },
+    FormatInfo {
+        format: TraceFormat::Sac,
+        key: "sac",
+        name: "SAC requests",
+        recognised: "3 whole numbers between blanks on many lines, the first 0 or 1",
+        holds: "0 read or 1 write, a number, block (4096 B); no times",
+    },
+    FormatInfo {
+        format: TraceFormat::Srt,
+        key: "srt",
+        name: "HP SRT",
+        recognised: "$$TR_IOREC at the beginning",
+        holds: "a text that describes the machine, then binary records; sectors as the text says",
     },
     FormatInfo {
         format: TraceFormat::Parquet,

@@ -7,8 +7,8 @@
 //! - Arrivals count from the first request, and never decrease: a request stamped earlier than its predecessor arrives
 //!   together with it. A format known to be written in order of completion (SYSTOR '17) is put in order of time first,
 //!   within a window of [`formats::SORT_WINDOW`] requests.
-//! - One volume is read: the one chosen, or else that of the first request. Addresses of several volumes on one disk
-//!   would collide, and nothing in a file says how large its volumes are.
+//! - One volume is read: the one chosen, or else the one with most requests in the first [`formats::LOOK_BYTES`] bytes.
+//!   Addresses of several volumes on one disk would collide, and nothing in a file says how large its volumes are.
 //! - A request of no bytes is left out.
 //! - Each of these is counted in [`Irregularities`], as is a command that carries no data; everything else that is
 //!   wrong is a [`TraceError`] with the line or the byte where it stands.
@@ -17,6 +17,7 @@
 
 mod compression;
 pub mod derived;
+mod doubts;
 mod error;
 mod format;
 pub mod formats;
@@ -34,6 +35,7 @@ pub use compression::Compression;
 use derived::dense::Dense;
 use derived::prepopulated::Prepopulated;
 use derived::writes::Writes;
+pub use doubts::doubt;
 pub use error::{Position, Problem, TraceError};
 pub use format::{FORMATS, FormatInfo, NoSuchFormat, TraceFormat};
 use imbrex_core::block::{Access, Extent, Lba};
@@ -140,6 +142,11 @@ pub trait TraceSource: Send {
     /// What was mended in what was read so far.
     fn irregularities(&self) -> Irregularities {
         Irregularities::default()
+    }
+
+    /// What was decided about the source because nobody had said it, each in half a sentence that names the option.
+    fn remarks(&self) -> &[String] {
+        &[]
     }
 }
 

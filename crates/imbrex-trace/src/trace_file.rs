@@ -21,9 +21,10 @@ pub struct TraceFile {
 pub struct FileOptions {
     /// The format, instead of the one that the content shows.
     pub format: Option<TraceFormat>,
-    /// The volume whose requests are taken, instead of that of the first request.
+    /// The volume whose requests are taken, instead of the busiest at the beginning.
     pub volume: Option<String>,
-    /// Which events of a `blkparse` output are requests, instead of [`BlockEvent::Queued`].
+    /// Which events of a `blkparse` output are requests, instead of [`BlockEvent::Queued`], or
+    /// [`BlockEvent::Issued`] where the beginning has only such.
     pub event: Option<BlockEvent>,
 }
 

@@ -218,4 +218,8 @@ impl TraceSource for DenseSource {
     fn irregularities(&self) -> Irregularities {
         Irregularities { unwritten: self.unwritten, ..self.source.source.irregularities() }
     }
+
+    fn remarks(&self) -> &[String] {
+        self.source.source.remarks()
+    }
 }

@@ -165,4 +165,8 @@ impl TraceSource for PrepopulatedSource {
     fn irregularities(&self) -> Irregularities {
         self.source.source.irregularities()
     }
+
+    fn remarks(&self) -> &[String] {
+        self.source.source.remarks()
+    }
 }

@@ -28,13 +28,14 @@ pub(super) struct FileTrace<F> {
     first_ticks: Option<u64>,
     last_ns: u64,
     irregularities: Irregularities,
+    remarks: Vec<String>,
 }
 
 impl<F: Format + 'static> FileTrace<F> {
-    pub(super) fn boxed(info: TraceInfo, input: Input, format: F) -> Box<dyn TraceSource> {
+    pub(super) fn boxed(info: TraceInfo, input: Input, format: F, remarks: Vec<String>) -> Box<dyn TraceSource> {
         let irregularities = Irregularities::default();
         let window = VecDeque::new();
-        Box::new(Self { info, input, format, window, first_ticks: None, last_ns: 0, irregularities })
+        Box::new(Self { info, input, format, window, first_ticks: None, last_ns: 0, irregularities, remarks })
     }
 
     /// The next request to hand out.
@@ -136,5 +137,9 @@ impl<F: Format + 'static> TraceSource for FileTrace<F> {
 
     fn irregularities(&self) -> Irregularities {
         self.irregularities
+    }
+
+    fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 }

@@ -1,12 +1,8 @@
 //! What the formats of text have in common: lines, and the volume that is read.
 
-use super::fields::text;
-use super::{Fault, Format, Input, Position, Record, too_large};
+use super::volumes::{Volume, VolumeRequest};
+use super::{Fault, Format, Input, Position, Record};
 use crate::TraceError;
-use imbrex_core::block::Access;
-
-/// Names of volumes that an error shows.
-const SHOWN_VOLUMES: usize = 8;
 
 /// How one format writes a line.
 pub(super) trait LineFormat: Send {
@@ -39,13 +35,7 @@ pub(super) enum Line<'a> {
 }
 
 /// A request as a line says it.
-pub(super) struct LineRequest<'a> {
-    pub volume: &'a [u8],
-    pub ticks: u64,
-    pub access: Access,
-    pub offset_bytes: u64,
-    pub bytes: u64,
-}
+pub(super) type LineRequest<'a> = VolumeRequest<'a>;
 
 /// Reads the lines of format `L`.
 pub(super) struct Lines<L> {
@@ -55,9 +45,8 @@ pub(super) struct Lines<L> {
 }
 
 impl<L> Lines<L> {
-    /// Takes the requests of the volume called `chosen`, or else those of the first request's.
-    pub(super) fn new(format: L, chosen: Option<&str>) -> Self {
-        let volume = Volume { name: chosen.map(|name| name.as_bytes().into()), others: Vec::new() };
+    /// Takes the requests of `volume`.
+    pub(super) fn new(format: L, volume: Volume) -> Self {
         Self { line: 0, format, volume }
     }
 }
@@ -87,46 +76,14 @@ impl<L: LineFormat> Format for Lines<L> {
     }
 
     fn volume(&self) -> Option<String> {
-        self.volume.name.as_deref().map(text)
+        self.volume.name()
+    }
+
+    fn into_volume(self) -> Volume {
+        self.volume
     }
 
     fn nothing(&self, file: &str) -> Option<TraceError> {
-        let Volume { name, others } = &self.volume;
-        let (Some(name), false) = (name, others.is_empty()) else { return self.format.nothing(file) };
-        let present = others.iter().map(|other| text(other)).collect::<Vec<_>>().join(" or ");
-        Some(TraceError::NoSuchVolume { file: file.into(), volume: text(name), present })
-    }
-}
-
-/// The volume that is read.
-struct Volume {
-    /// Its name; none before the first request, if it was not chosen.
-    name: Option<Box<[u8]>>,
-    /// Some of the others that were met.
-    others: Vec<Box<[u8]>>,
-}
-
-impl Volume {
-    #[inline]
-    fn record(&mut self, request: &LineRequest<'_>) -> Result<Record, Fault> {
-        let LineRequest { volume, ticks, access, offset_bytes, bytes } = *request;
-        let Ok(bytes) = u32::try_from(bytes) else { return Err(too_large("size", bytes)) };
-        match &self.name {
-            Some(name) if **name == *volume => {}
-            Some(_) => {
-                self.pass_over(volume);
-                return Ok(Record::OtherVolume);
-            }
-            // A request that will be left out does not decide.
-            None if bytes == 0 => {}
-            None => self.name = Some(volume.into()),
-        }
-        Ok(Record::Request { ticks, access, offset_bytes, bytes })
-    }
-
-    fn pass_over(&mut self, volume: &[u8]) {
-        if self.others.len() < SHOWN_VOLUMES && !self.others.iter().any(|other| **other == *volume) {
-            self.others.push(volume.into());
-        }
+        self.volume.nothing(file).or_else(|| self.format.nothing(file))
     }
 }

@@ -56,6 +56,10 @@ impl TraceSource for Measured {
         self.source.irregularities()
     }
 
+    fn remarks(&self) -> &[String] {
+        self.source.remarks()
+    }
+
     fn share_done(&self) -> Option<f64> {
         let read = self.read.load(Ordering::Relaxed) as f64;
         // A pipe has no length.

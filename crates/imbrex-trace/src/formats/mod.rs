@@ -2,7 +2,7 @@
 //!
 //! A `Format` takes one line or record at a time from the `Input`; what is the same for every format (arrivals,
 //! requests of no bytes, errors with their place) is done once, by `FileTrace`, and what is the same for every format
-//! of text (counting lines, choosing a volume) by `Lines`. `docs/traces.md` describes the formats for their users.
+//! of text (counting lines) by `Lines`. `volumes` chooses a volume. `docs/traces.md` describes the formats for their users.
 
 mod alibaba;
 mod blkparse;
@@ -10,37 +10,50 @@ mod disksim;
 mod fields;
 mod file_trace;
 mod fio;
+mod fiu;
 mod input;
 mod label;
 mod lines;
 mod measured;
 mod msr;
 mod recognise;
+mod sac;
 mod spc;
+mod srt;
+mod ssdsim;
 mod systor17;
 mod tencent;
 #[cfg(test)]
 mod tests;
+mod volumes;
 mod vscsi;
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use file_trace::FileTrace;
 pub use file_trace::SORT_WINDOW;
 use input::Input;
 use lines::{LineFormat, Lines};
 use measured::Counted;
+use recognise::Told;
+use srt::Srt;
+use volumes::Volume;
 use vscsi::Vscsi;
 
 #[cfg(feature = "parquet")]
 use super::parquet;
-use super::{Compression, FileOptions, Position, Problem, TraceError, TraceFile, TraceFormat, TraceInfo, TraceSource};
+use super::{
+    BlockEvent, Compression, FileOptions, Position, Problem, TraceError, TraceFile, TraceFormat, TraceInfo, TraceSource,
+};
 use imbrex_core::block::Access;
 
 /// Bytes in which a format shows itself: a line, or two records.
 const HEAD_BYTES: usize = 4096;
+/// Bytes from the beginning by which it is decided what of a trace is read, where nobody says it.
+pub const LOOK_BYTES: usize = 1 << 20;
 
 /// The volume, or its host, of requests that were generated.
 pub(super) const SYNTHETIC_VOLUME: &str = "synthetic";
@@ -115,53 +128,121 @@ pub fn read_with(
         Compression::None => file,
         _ => Input::new(compression.decode(file).map_err(|cause| fail(compression, cause))?),
     };
-    let head = input.peek(HEAD_BYTES).map_err(|cause| fail(compression, cause))?;
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    let failed = (&mut input).take(LOOK_BYTES as u64).read_to_end(&mut head).err();
+    let failed = match failed {
+        Some(cause) if head.len() < HEAD_BYTES => return Err(fail(compression, cause)),
+        failed => failed,
+    };
     if head.is_empty() {
         return Err(TraceError::Empty { file: name.into() });
     }
-    let Some(format) = options.format.or_else(|| recognise::recognise(head)) else {
-        return Err(TraceError::UnknownFormat { file: name.into() });
+    let begins = &head[..head.len().min(HEAD_BYTES)];
+    let told = match options.format {
+        Some(format) => Told::Format(format),
+        None => recognise::recognise(begins),
+    };
+    let format = match told {
+        Told::Format(format) => format,
+        Told::Unclear => return Err(TraceError::UnclearUnit { file: name.into() }),
+        Told::Nothing => return Err(TraceError::UnknownFormat { file: name.into() }),
     };
     check(name, format, options)?;
-    let synthetic = label::is_synthetic(format, head, options.volume.as_deref());
-    in_format(TraceInfo { name: name.into(), format, compression, synthetic }, input, options)
+    let remarks = recognise::remarks(begins, format, options.format.is_some());
+    let head: Arc<[u8]> = head.into();
+    let again = Cursor::new(Arc::clone(&head)).chain(Failed(failed)).chain(input);
+    let info = TraceInfo { name: name.into(), format, compression, synthetic: false };
+    Opening { info, head, input: Input::new(Box::new(again)), options, remarks }.in_format()
 }
 
-/// Reads the format that `info` names.
-fn in_format(info: TraceInfo, input: Input, options: &FileOptions) -> Result<Box<dyn TraceSource>, TraceError> {
-    Ok(match info.format {
-        TraceFormat::Vscsi1 | TraceFormat::Vscsi2 => {
-            let vscsi = Vscsi::new(info.format);
-            FileTrace::boxed(info, input, vscsi)
-        }
-        TraceFormat::Msr => lines(info, input, options, msr::Msr),
-        TraceFormat::DiskSim => lines(info, input, options, disksim::DiskSim),
-        TraceFormat::Spc => lines(info, input, options, spc::Spc),
-        TraceFormat::Systor17 => lines(info, input, options, systor17::Systor17),
-        TraceFormat::Alibaba => lines(info, input, options, alibaba::Alibaba),
-        TraceFormat::Tencent => lines(info, input, options, tencent::Tencent),
-        TraceFormat::Fio => lines(info, input, options, fio::Fio::default()),
-        TraceFormat::Blkparse => {
-            let blkparse = blkparse::Blkparse::new(options.event.unwrap_or_default());
-            lines(info, input, options, blkparse)
-        }
-        TraceFormat::Parquet => return Err(parquet_in_stream(&info.name)),
-        TraceFormat::Arrow | TraceFormat::Synthetic => return Err(TraceError::UnknownFormat { file: info.name }),
-    })
+/// The error that ended the look at the beginning, where it stood.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
-fn lines<L: LineFormat + 'static>(
+/// A trace that is about to be read.
+struct Opening<'a> {
     info: TraceInfo,
+    /// Its beginning; all of it, if it is shorter than [`LOOK_BYTES`].
+    head: Arc<[u8]>,
+    /// All of it.
     input: Input,
-    options: &FileOptions,
-    format: L,
-) -> Box<dyn TraceSource> {
-    FileTrace::boxed(info, input, Lines::new(format, options.volume.as_deref()))
+    options: &'a FileOptions,
+    /// What was decided about it.
+    remarks: Vec<String>,
+}
+
+impl Opening<'_> {
+    /// Reads the format that `info` names.
+    fn in_format(self) -> Result<Box<dyn TraceSource>, TraceError> {
+        Ok(match self.info.format {
+            TraceFormat::Vscsi1 | TraceFormat::Vscsi2 => {
+                let vscsi = Vscsi::new(self.info.format);
+                FileTrace::boxed(self.info, self.input, vscsi, self.remarks)
+            }
+            TraceFormat::Srt => self.of_a_volume(Srt::new),
+            TraceFormat::Msr => self.lines(|| msr::Msr),
+            TraceFormat::DiskSim => self.lines(|| disksim::DiskSim),
+            TraceFormat::SsdSim => self.lines(|| ssdsim::SsdSim),
+            TraceFormat::Spc => self.lines(|| spc::Spc),
+            TraceFormat::Systor17 => self.lines(|| systor17::Systor17),
+            TraceFormat::Alibaba => self.lines(|| alibaba::Alibaba),
+            TraceFormat::Tencent => self.lines(|| tencent::Tencent),
+            TraceFormat::Fio => self.lines(fio::Fio::default),
+            TraceFormat::Fiu => self.lines(|| fiu::Fiu),
+            TraceFormat::Sac => self.lines(|| sac::Sac),
+            TraceFormat::Blkparse => self.blkparse(),
+            TraceFormat::Parquet => return Err(parquet_in_stream(&self.info.name)),
+            TraceFormat::Arrow | TraceFormat::Synthetic => {
+                return Err(TraceError::UnknownFormat { file: self.info.name });
+            }
+        })
+    }
+
+    fn lines<L: LineFormat + 'static>(mut self, format: impl Fn() -> L) -> Box<dyn TraceSource> {
+        // The last line of a part may be a part of a line.
+        if self.head.len() == LOOK_BYTES {
+            let whole = memchr::memrchr(b'\n', &self.head).map_or(0, |end| end + 1);
+            self.head = self.head[..whole].into();
+        }
+        self.of_a_volume(|volume| Lines::new(format(), volume))
+    }
+
+    /// Queued events are requests, unless the beginning has only issued ones.
+    fn blkparse(mut self) -> Box<dyn TraceSource> {
+        let has = |event| {
+            let lines = Lines::new(blkparse::Blkparse::new(event), Volume::counting());
+            volumes::busiest(lines, &self.head).is_some()
+        };
+        let event = self.options.event.unwrap_or_else(|| match has(BlockEvent::Queued) || !has(BlockEvent::Issued) {
+            true => BlockEvent::Queued,
+            false => BlockEvent::Issued,
+        });
+        if self.options.event.is_none() && event == BlockEvent::Issued {
+            let why = "no request is queued (Q) at its beginning, so those issued to the drive (D) are taken; --event \
+                       chooses";
+            self.remarks.push(why.into());
+        }
+        self.lines(|| blkparse::Blkparse::new(event))
+    }
+
+    /// Reads the volume that was chosen, or else the busiest of the beginning.
+    fn of_a_volume<F: Format + 'static>(mut self, format: impl Fn(Volume) -> F) -> Box<dyn TraceSource> {
+        let chosen = self.options.volume.as_ref().map(|name| name.as_bytes().into());
+        let volume: Option<Box<[u8]>> = chosen.or_else(|| volumes::busiest(format(Volume::counting()), &self.head));
+        self.info.synthetic = label::is_synthetic(self.info.format, volume.as_deref());
+        FileTrace::boxed(self.info, self.input, format(Volume::new(volume.as_deref())), self.remarks)
+    }
 }
 
 /// Whether the format offers what was chosen.
 fn check(name: &str, format: TraceFormat, options: &FileOptions) -> Result<(), TraceError> {
-    let nameless = matches!(format, TraceFormat::Vscsi1 | TraceFormat::Vscsi2 | TraceFormat::Parquet);
+    let nameless =
+        matches!(format, TraceFormat::Vscsi1 | TraceFormat::Vscsi2 | TraceFormat::Sac | TraceFormat::Parquet);
     let refused = [
         (nameless && options.volume.is_some(), "volume", "--volume"),
         (format != TraceFormat::Blkparse && options.event.is_some(), "event", "--event"),
@@ -198,6 +279,14 @@ trait Format: Send {
     /// The volume that is read, if the format names volumes and one was met or chosen.
     fn volume(&self) -> Option<String> {
         None
+    }
+
+    /// What it knows of volumes.
+    fn into_volume(self) -> Volume
+    where
+        Self: Sized,
+    {
+        Volume::default()
     }
 
     /// Why `file` holds no request, if there is more to say than that.

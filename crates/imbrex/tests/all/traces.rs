@@ -11,11 +11,16 @@ use imbrex::trace::{
 };
 use test_material::beside;
 
+/// Traces in a folder of their own.
+const MORE: [&str; 4] =
+    ["desktop.disksim.zst", "ssdsim-example.ascii.zst", "tpcc-small.mqsim.zst", "hp-ajw-1week.srt.zst"];
+
 const GIB: f64 = (1u64 << 30) as f64;
 
 /// A trace; `None`, and a word about it, where the traces are missing.
 fn workload(file: &str, options: FileOptions) -> Option<Workload> {
-    let folder = beside(&format!("the readers on {file}"), "traces")?;
+    let folder =
+        beside(&format!("the readers on {file}"), if MORE.contains(&file) { "more-traces" } else { "traces" })?;
     Some(Workload::File(TraceFile { options, ..folder.join(file).into() }))
 }
 
@@ -196,10 +201,43 @@ fn systor17() {
 fn tencent() {
     let file = "tencent-cbs-sample.csv.zst";
     let Some((first, range)) = load_with(file, TraceFormat::Tencent, FileOptions::default()) else { return };
-    assert_eq!(range.requests + range.irregularities.other_volumes, 20_000);
-    assert_eq!(first[0].offset_bytes, 4_247_200 * 512);
+    assert_eq!((range.requests, range.irregularities.other_volumes), (669, 20_000 - 669));
+    assert_eq!(first[0].offset_bytes, 73_267_936 * 512);
     let other = FileOptions { volume: Some("1063".into()), ..FileOptions::default() };
     let (other, range) = load_with(file, TraceFormat::Tencent, other).expect("a real trace");
     assert_eq!(range.requests + range.irregularities.other_volumes, 20_000);
     assert_eq!(other[0].offset_bytes, 13_896_880 * 512);
+}
+
+/// What is read of a trace of several volumes: requests, writes, ns from the first to the last, bytes up to the highest
+/// one touched, requests of other volumes. Another program that shares nothing with this one counts the same.
+#[test]
+fn traces_of_several_volumes() {
+    let known = [
+        ("ssdsim-example.ascii.zst", TraceFormat::SsdSim, None, "19: 1435 0 112590843750 42925568 8565"),
+        ("tpcc-small.mqsim.zst", TraceFormat::SsdSim, None, "12: 491 182 133272000 193384723456 6508"),
+        ("hp-ajw-1week.srt.zst", TraceFormat::Srt, None, "0: 42252 31365 603064553613000 334876672 2267"),
+        ("hp-ajw-1week.srt.zst", TraceFormat::Srt, Some("1"), "1: 2267 114 603007304115000 1710080 42252"),
+    ];
+    for (file, format, volume, figures) in known {
+        let options = FileOptions { volume: volume.map(str::to_owned), ..FileOptions::default() };
+        let Some((requests, range)) = load_with(file, format, options.clone()) else { continue };
+        let other_volumes = range.irregularities.other_volumes;
+        assert_eq!(range.irregularities, Irregularities { other_volumes, ..Irregularities::default() });
+        let mut source = workload(file, options).expect("a real trace").open().expect("a real trace");
+        source.fill(&mut Vec::new(), 1).expect("a real trace");
+        let volume = source.volume().expect("a volume");
+        let (duration_ns, range_bytes) = (range.duration_ns, range.range_bytes);
+        let (count, writes) = (requests.len(), writes(&requests));
+        let measured = format!("{volume}: {count} {writes} {duration_ns} {range_bytes} {other_volumes}");
+        assert_eq!(measured, figures, "{file}");
+        assert_eq!(source.remarks().len(), usize::from(format == TraceFormat::SsdSim), "{file}");
+    }
+}
+
+#[test]
+fn desktop() {
+    let Some((requests, range)) = load("desktop.disksim.zst", TraceFormat::DiskSim) else { return };
+    assert_eq!((requests.len(), writes(&requests)), (32_527, 20_060));
+    assert_eq!(range.duration_ns, 8_877_875_250_000 - 640_875_000);
 }

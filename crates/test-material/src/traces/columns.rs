@@ -43,6 +43,36 @@ pub(super) const FORMATS: &[Columns] = &[
         line: disksim,
     },
     Columns {
+        name: "ssdsim.ascii",
+        key: "ssdsim",
+        tick_ns: 1,
+        first_ticks: 17_301_000_000,
+        by_completion: false,
+        heading: "",
+        volumes: ["0", "1"],
+        line: ssdsim,
+    },
+    Columns {
+        name: "mqsim.trace",
+        key: "mqsim",
+        tick_ns: 1_000,
+        first_ticks: 938_513_000,
+        by_completion: false,
+        heading: "",
+        volumes: ["4", "5"],
+        line: mqsim,
+    },
+    Columns {
+        name: "fiu.blkparse",
+        key: "fiu",
+        tick_ns: 1,
+        first_ticks: 89_968_195_792_462,
+        by_completion: false,
+        heading: "",
+        volumes: ["6 0", "6 1"],
+        line: fiu,
+    },
+    Columns {
         name: "spc.csv",
         key: "spc",
         tick_ns: 1_000,
@@ -120,6 +150,24 @@ fn disksim(line: &Line) -> String {
     let flags = letter(line.kind, ["1", if line.ticks.is_multiple_of(2) { "0" } else { "a" }]);
     let (time, volume) = (fraction(line.ticks, 6), line.volume);
     format!("{time}\t{volume}\t{}\t{}\t{flags}\n", line.offset_bytes / 512, line.bytes / 512)
+}
+
+fn ssdsim(line: &Line) -> String {
+    let (operation, sector) = (letter(line.kind, ["1", "0"]), line.offset_bytes / 512);
+    format!("{} {} {sector} {} {operation}\n", line.ticks, line.volume, line.bytes / 512)
+}
+
+/// Times are of microseconds, written in nanoseconds.
+fn mqsim(line: &Line) -> String {
+    let (operation, sector) = (letter(line.kind, ["1", "0"]), line.offset_bytes / 512);
+    format!("{}000 {} {sector} {} {operation}\n", line.ticks, 4 + line.volume, line.bytes / 512)
+}
+
+/// Some names of processes have a blank. A digest is of 4 KiB; those after the first are left out here.
+fn fiu(line: &Line) -> String {
+    let (kind, place) = (letter(line.kind, ["R", "W"]), format!("{} {}", line.offset_bytes / 512, line.bytes / 512));
+    let process = if line.ticks.is_multiple_of(3) { "a worker" } else { "gzip" };
+    format!("{} 4242 {process} {place} {kind} 6 {} {:032x}\n", line.ticks, line.volume, line.offset_bytes)
 }
 
 fn spc(line: &Line) -> String {

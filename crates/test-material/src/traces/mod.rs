@@ -8,6 +8,8 @@ mod columns;
 mod fio;
 mod lines;
 mod packed;
+mod sac;
+mod srt;
 mod vscsi;
 
 pub use packed::{Packing, packed};
@@ -54,7 +56,7 @@ pub struct Mended {
 /// What is read from a sample under one choice of options.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct View {
-    /// The volume that is asked for; none for that of the first request.
+    /// The volume that is asked for; none for the busiest.
     pub volume: Option<&'static str>,
     /// The letter of the event that is asked for; none for the default.
     pub event: Option<char>,
@@ -83,6 +85,7 @@ pub fn samples(count: usize) -> Vec<Sample> {
     let requests = requests(count);
     let columns = columns::FORMATS.iter().map(|format| columns::sample(format, &requests));
     let others = [vscsi::version_1(&requests), vscsi::version_2(&requests), blkparse::sample(&requests)];
+    let others = others.into_iter().chain([sac::sample(&requests), srt::sample(&requests)]);
     columns.chain(others).chain([fio::version_2(&requests), fio::version_3(&requests)]).collect()
 }
 
@@ -152,7 +155,7 @@ mod tests {
     fn samples_are_small_and_have_their_quirks() {
         let samples = samples(400);
         let bytes: usize = samples.iter().map(|sample| sample.content.len()).sum();
-        assert!(bytes < 700_000, "{bytes} bytes");
+        assert!(bytes < 950_000, "{bytes} bytes");
         let mut all = Mended::default();
         for view in samples.iter().flat_map(|sample| &sample.views) {
             assert!(view.requests.len() >= 20, "{view:?}");

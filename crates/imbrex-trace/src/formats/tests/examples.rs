@@ -33,6 +33,35 @@ pub const EXAMPLES: &[Example] = &[
         irregularities: Irregularities { out_of_order: 1, zero_size: 1, other_volumes: 1, ..NONE },
     },
     Example {
+        format: TraceFormat::SsdSim,
+        text: "0 0 303567 7 0\n26214000 0 16 8 1\n26214000 1 16 8 1\n26214001 0 8 0 1\n 126214000\t0 24 8 0\r\n\
+               126214000 0 32 8 0\n226214000 0 40 8 0\n326214000 0 48 8 0\n426214000 0 56 8 0\n426213999 0 64 8 0\n\
+               526214000 0 72 8 0\n",
+        volume: "0",
+        requests: &[
+            (0, WRITE, 303_567 * 512, 7 * 512),
+            (26_214_000, READ, 16 * 512, 4096),
+            (126_214_000, WRITE, 24 * 512, 4096),
+            (126_214_000, WRITE, 32 * 512, 4096),
+            (226_214_000, WRITE, 40 * 512, 4096),
+            (326_214_000, WRITE, 48 * 512, 4096),
+            (426_214_000, WRITE, 56 * 512, 4096),
+            (426_214_000, WRITE, 64 * 512, 4096),
+            (526_214_000, WRITE, 72 * 512, 4096),
+        ],
+        irregularities: Irregularities { out_of_order: 1, zero_size: 1, other_volumes: 1, ..NONE },
+    },
+    Example {
+        format: TraceFormat::Fiu,
+        text: "89968195792462 20782 gzip 283193184 8 R 6 0 56f11b711d91a065a2b6458eca924523\n\
+               89968195792463 4892 a b 1 c 16 8 W 6 0 531e779e39068c10f3988515559f0c8b 01\n\
+               89968195792464 1 init 16 8 W 6 1 531e779e39068c10f3988515559f0c8b\n\
+               89968195792462 1 init 24 0 R 6 0\n 89968195792562\t1 init 24 8 r 6 0\n",
+        volume: "6 0",
+        requests: &[(0, READ, 283_193_184 * 512, 4096), (1, WRITE, 8192, 4096), (100, READ, 24 * 512, 4096)],
+        irregularities: Irregularities { zero_size: 1, other_volumes: 1, ..NONE },
+    },
+    Example {
         format: TraceFormat::Spc,
         text: "0,20941264,8192,W,0.551706\n0,8,512,r,0.551706001,more,and,more\n1,8,512,r,1\n0,9,0,R,2\n0,7,1,w,3.5\n",
         volume: "0",

@@ -1,7 +1,9 @@
 //! What holds for every format, on MSR and VSCSI.
 
+mod chosen;
 mod examples;
 mod robust;
+mod srt;
 mod text;
 mod wrong;
 

@@ -5,7 +5,12 @@ use super::*;
 /// A wrong line, and what is said of it.
 type Wrong = (&'static str, &'static str);
 
-/// A good first line of each format, and wrong lines after it.
+/// Lines that many are needed of to tell their format.
+const NANOSECONDS: &str = "0 0 0 1 0\n99999 0 0 1 0\n199999 0 0 1 0\n299999 0 0 1 0\n399999 0 0 1 0\n499999 0 0 1 0\n\
+                           599999 0 0 1 0\n699999 0 0 1 0\n799999 0 0 1 0\n899999 0 0 1 0";
+const BLOCKS: &str = "0 0 1\n1 0 2\n1 0 3\n1 0 4\n1 0 5\n1 0 6\n1 0 7\n1 0 8\n1 0 9\n1 0 9";
+
+/// A good first line of each format, or as many as tell it, and wrong lines after it.
 const WRONG: &[(TraceFormat, &str, &[Wrong])] = &[
     (
         TraceFormat::DiskSim,
@@ -22,6 +27,42 @@ const WRONG: &[(TraceFormat, &str, &[Wrong])] = &[
             ("2.0 0 36028797018963967 2 0", "offset + size 18446744073709551104 + 1024 is too large"),
             ("2.0 0 0 1 g", "flags is \"g\", not a hexadecimal number of up to 8 digits; correct or delete the line"),
             ("99999999999999.0 0 0 1 0", "time 99999999999999.0 is too large; correct or delete this request"),
+        ],
+    ),
+    (
+        TraceFormat::SsdSim,
+        NANOSECONDS,
+        &[
+            ("2000 0 0 1", "expected 5 blank-separated fields, found 4; restore or delete the line"),
+            ("2000 0 0 1 0 7", "expected 5 blank-separated fields, found 6; restore or delete the line"),
+            ("2.5 0 0 1 0", "time is \"2.5\", not a whole number from 0; correct or delete the line"),
+            ("2000 x 0 1 0", "device is \"x\", not a whole number from 0; correct or delete the line"),
+            ("2000 0 -1 1 0", "sector is \"-1\", not a whole number from 0; correct or delete the line"),
+            ("2000 0 0 8388608 0", "size 4294967296 is too large; correct or delete this request"),
+            ("2000 0 0 1 2", "operation is \"2\", neither 0 (write) nor 1 (read); correct or delete the line"),
+        ],
+    ),
+    (
+        TraceFormat::Sac,
+        BLOCKS,
+        &[
+            ("0 0", "expected 3 blank-separated fields, found 2; restore or delete the line"),
+            ("0 0 1 2", "expected 3 blank-separated fields, found 4; restore or delete the line"),
+            ("2 0 1", "action is \"2\", neither 0 (read) nor 1 (write); correct or delete the line"),
+            ("1 0 x", "block is \"x\", not a whole number from 0; correct or delete the line"),
+            ("1 0 4503599627370496", "block 4503599627370496 is too large; correct or delete this request"),
+        ],
+    ),
+    (
+        TraceFormat::Fiu,
+        "1 2 gzip 16 8 W 6 0 56f1",
+        &[
+            ("1 2 gzip 16 8 W 6", "expected at least 8 blank-separated fields, found 7; restore or delete the line"),
+            ("x 2 gzip 16 8 W 6 0 56f1", "time is \"x\", not a whole number from 0; correct or delete the line"),
+            ("1 2 gzip y 8 W 6 0 56f1", "lba is \"y\", not a whole number from 0; correct or delete the line"),
+            ("1 2 gzip 16 8 D 6 0 56f1", "type is \"D\", neither R nor W; correct or delete the line"),
+            ("1 2 gzip 16 8 W z 0 56f1", "device is \"z\", not a major and a minor number; correct or delete"),
+            ("1 2 gzip 16 8388608 W 6 0 56f1", "size 4294967296 is too large; correct or delete this request"),
         ],
     ),
     (
@@ -121,9 +162,11 @@ const WRONG: &[(TraceFormat, &str, &[Wrong])] = &[
 #[test]
 fn a_wrong_line_of_any_format_is_named() {
     for (format, good, wrong) in WRONG {
-        assert_eq!(recognise::recognise(good.as_bytes()), Some(*format));
+        assert_eq!(recognise::recognise(good.as_bytes()), Told::Format(*format));
         for (line, message) in *wrong {
-            let found = error(format!("{good}\n\n{line}\n{good}\n"));
+            // Nothing can be told by lines of which one is wrong.
+            let options = FileOptions { format: Some(*format), ..FileOptions::default() };
+            let found = error_with(format!("{good}\n\n{line}\n{good}\n"), &options);
             let at = format!("{good}\n\n{line}").lines().count();
             assert!(found.starts_with(&format!("t, line {at}: {message}")), "{format}, {line}: {found}");
         }
