@@ -86,7 +86,9 @@ pub(crate) struct Disk<'a> {
 pub fn mended(irregularities: &Irregularities, volume: Option<&str>) -> Option<String> {
     let Irregularities { out_of_order, zero_size, without_data, reordered, other_volumes, unwritten } = *irregularities;
     let volume = volume.unwrap_or_default();
-    let others = format!("requests of other volumes than {volume} left out (choose with --volume)");
+    let others = format!(
+        "requests of other volumes than {volume} left out (--volume chooses; else the busiest at the file's beginning is read)"
+    );
     let parts = [
         (other_volumes, others.as_str()),
         (reordered, "requests put in order of time"),

@@ -16,10 +16,10 @@ pub struct TraceFiles {
     #[serde(with = "written::optional")]
     #[schemars(with = "Option<String>")]
     pub trace_format: Option<TraceFormat>,
-    /// Take the requests of this volume of a trace; otherwise those of its first request's volume
+    /// Take the requests of this volume of a trace; otherwise of the busiest at its beginning
     #[arg(long, value_name = "NAME")]
     pub volume: Option<String>,
-    /// The blkparse events that are requests, Q (queued) or D (issued); otherwise Q
+    /// The blkparse events that are requests, Q (queued) or D (issued); otherwise Q, or D where none is Q
     #[arg(long, value_name = "Q|D")]
     #[serde(with = "written::optional")]
     #[schemars(with = "Option<String>")]

@@ -59,6 +59,7 @@ impl TraceReport {
         options.caches.sort_by(f64::total_cmp);
         options.caches.dedup();
         let collection = Collection::of(&mut source)?;
+        source.tell();
         let total = collection.cache_requests(&options) as f64;
         let (mut piece, mut done) = (progress.piece(), 0);
         let statistics = collection.statistics(&options, &mut |requests| {

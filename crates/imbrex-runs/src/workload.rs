@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use anyhow::Result;
 use imbrex::trace::derived::dense::{Dense, Numbering};
-use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload};
+use imbrex::trace::{FileOptions, TraceError, TraceInfo, TraceRange, TraceRequest, TraceSource, Workload, doubt};
 use imbrex_terminal::progress::{Piece, Progress};
 
 use crate::standard_input;
@@ -106,6 +106,7 @@ impl Known {
         let mut source = Watched::new(&workload, requests, progress)?;
         let info = source.info().clone();
         let range = workload.range_of(&mut source)?;
+        source.tell();
         let volume = source.volume();
         Ok(Self { workload, limit, info, volume, range })
     }
@@ -142,6 +143,8 @@ pub struct Watched<'a> {
     source: Box<dyn TraceSource>,
     limit: u64,
     left: u64,
+    /// When the request handed out last arrives.
+    last_ns: u64,
     shown: Shown<'a>,
 }
 
@@ -164,13 +167,21 @@ impl<'a> Watched<'a> {
     }
 
     fn limited(workload: &Workload, limit: u64, shown: Shown<'a>) -> Result<Self, TraceError> {
-        Ok(Self { source: workload.open()?, limit, left: limit, shown })
+        Ok(Self { source: workload.open()?, limit, left: limit, last_ns: 0, shown })
     }
 
-    fn is_stopped(&self) -> bool {
+    /// Notes what was decided about the source because nobody had said it, and what is implausible about the times of
+    /// what was read: a line for each, on standard error.
+    pub fn tell(&self) {
+        let TraceInfo { name, .. } = self.info();
+        let doubt = doubt(self.info(), self.limit - self.left, self.last_ns);
+        self.remarks().iter().chain(&doubt).for_each(|said| self.progress().note(format!("{name}: {said}")));
+    }
+
+    fn progress(&self) -> &'a Progress {
         match &self.shown {
-            Shown::Requests { progress, .. } => progress.is_stopped(),
-            Shown::Piece(piece) => piece.progress().is_stopped(),
+            Shown::Requests { progress, .. } => progress,
+            Shown::Piece(piece) => piece.progress(),
         }
     }
 
@@ -200,7 +211,7 @@ impl TraceSource for Watched<'_> {
 
     fn fill(&mut self, batch: &mut Vec<TraceRequest>, limit: usize) -> Result<(), TraceError> {
         batch.clear();
-        if self.is_stopped() {
+        if self.progress().is_stopped() {
             return Err(TraceError::Read { file: self.info().name.clone(), cause: io::ErrorKind::Interrupted.into() });
         }
         let limit = self.left.min(limit as u64);
@@ -208,6 +219,7 @@ impl TraceSource for Watched<'_> {
             self.source.fill(batch, limit as usize)?;
         }
         let done = batch.len() as u64;
+        self.last_ns = batch.last().map_or(self.last_ns, |last| last.arrival_ns);
         self.left -= done;
         self.show(done);
         Ok(())
@@ -219,5 +231,9 @@ impl TraceSource for Watched<'_> {
 
     fn irregularities(&self) -> imbrex::trace::Irregularities {
         self.source.irregularities()
+    }
+
+    fn remarks(&self) -> &[String] {
+        self.source.remarks()
     }
 }

@@ -1,11 +1,13 @@
 //! How far work has come that takes a while: a bar, or somebody who is told; and whether it shall end.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::say::note;
 use crate::stop;
 
 /// Work shorter than this shows no bar.
@@ -58,6 +60,14 @@ impl Progress {
             Shown::Told { listener, done, of } => {
                 listener.reached(done.fetch_add(more, Ordering::Relaxed) + more, *of);
             }
+        }
+    }
+
+    /// A line on standard error about the work, which no bar overwrites.
+    pub fn note(&self, line: impl Display) {
+        match &self.0 {
+            Shown::Bar(bar) => bar.suspend(|| note(line)),
+            Shown::Told { .. } => note(line),
         }
     }
 

@@ -110,6 +110,7 @@ pub fn write(workload: &Workload, to: &Path, target: &Target) -> Result<()> {
         Ok(cause) => anyhow!("cannot write {}: {cause}", to.display()),
         Err(other) => other,
     })?;
+    source.tell();
     let mended = mended(&source.irregularities(), source.volume().as_deref());
     file.finish()?;
     drop(progress);

@@ -134,6 +134,18 @@ fn wrong_traces_and_drives_are_refused_where_they_are_wrong() {
     refused(&format!("compare {trace}"), 1, &format!("{trace} on conventional: request 2 (4096 bytes at offset 999"));
     let trace = file("noise.bin", "this is no trace\n");
     refused(&format!("compare {trace}"), 1, "is in no trace format");
+    let trace = file("numbers", "26 0 303574 8 0\n");
+    refused(
+        &format!("compare {trace}"),
+        1,
+        "in milliseconds (DiskSim), and does not tell which; say --trace-format ssdsim",
+    );
+    let trace = file("cut.srt", "$$TR_IOREC-1.3\n");
+    refused(
+        &format!("compare {trace}"),
+        1,
+        "cut.srt, byte 0: no text that begins with $$TR_IOREC and ends with a form feed",
+    );
     let two = file("two.csv", good);
     refused(&format!("compare {two} --volume h,1"), 1, "holds no request of volume h,1; choose one it has");
     refused(&format!("compare {two} --event D"), 1, "is MSR CSV, which has no event to choose; leave out --event");

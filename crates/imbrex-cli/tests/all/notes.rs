@@ -99,3 +99,50 @@ fn a_trace_can_come_on_standard_input() {
     let empty = piped("-", "");
     assert!(String::from_utf8_lossy(&empty.stderr).contains("standard input holds no requests"), "{empty:?}");
 }
+
+/// What it says on standard error about a file of `lines`, when it must succeed.
+fn said_of(lines: &str, arguments: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("t");
+    fs::write(&trace, lines).unwrap();
+    let output = imbrex(&arguments.replace("TRACE", &trace.display().to_string()));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "imbrex {arguments}: {said}");
+    said
+}
+
+#[test]
+fn implausible_times_are_noted_once() {
+    let every = |gap: u64| -> String { (0..30).map(|i| format!("0,{},4096,w,{}\n", i * 8, i * gap)).collect() };
+    for (gap, what) in [
+        (0, "all 30 requests arrive at once"),
+        (7_300, "2.0 hours pass between requests on average, which is implausible"),
+        (20_000_000, "it lasts 18 years, which is implausible"),
+    ] {
+        for run in [
+            "compare TRACE --layers conventional,in-place --untimed",
+            "trace stat TRACE",
+            "trace convert TRACE TRACE.csv",
+        ] {
+            let said = said_of(&every(gap), run);
+            assert_eq!(said.matches(what).count(), 1, "{run}: {said}");
+            assert!(said.contains("--queue-depth 1"), "{said}");
+            assert_eq!(said.lines().count(), 1 + usize::from(run.starts_with("trace convert")), "{said}");
+        }
+    }
+    let fast: String = (0..30).map(|i| format!("0,{},4096,w,0.0000000{i:02}\n", i * 8)).collect();
+    assert!(said_of(&fast, "trace stat TRACE").contains("1000 million requests arrive a second"));
+    assert_eq!(said_of(&every(1), "trace stat TRACE"), "");
+}
+
+#[test]
+fn what_was_decided_about_a_trace_is_noted() {
+    let nanoseconds: String = (0..30).map(|i| format!("{} 0 {} 8 {}\n", i * 20_000, i * 8, i % 2)).collect();
+    let said = said_of(&nanoseconds, "compare TRACE --layers conventional --untimed");
+    assert!(said.contains("with times in nanoseconds") && said.contains("--trace-format disksim"), "{said}");
+    assert_eq!(said_of(&nanoseconds, "trace stat TRACE --trace-format mqsim"), "");
+    let said = said_of(&nanoseconds, "trace stat TRACE --trace-format disksim");
+    assert!(said.contains("its times look like nanoseconds") && said.contains("--trace-format ssdsim"), "{said}");
+    let issued = "8,16 5 2 0.1 1 D W 24 + 8 [java]\n";
+    assert!(said_of(issued, "trace stat TRACE").contains("those issued to the drive (D) are taken; --event chooses"));
+}

@@ -329,7 +329,7 @@ fn what_was_left_out_of_a_trace_is_said() {
     fs::write(&trace, "3,0,4096,w,0.5\n1,0,4096,r,0.6\n3,8,4096,w,0.4\n").unwrap();
     let compare = |options: &str| format!("compare {} --layers conventional {options}", trace.display());
     let table = printed(&compare(""));
-    let said = "1 requests of other volumes than 3 left out (choose with --volume), 1 requests stamped earlier";
+    let said = "1 requests of other volumes than 3 left out (--volume chooses; else the busiest at the file's beginning is read), 1 requests stamped earlier";
     assert!(table.replace('\n', " ").contains(said), "{table}");
     let run = json(&compare("--volume 1"))[0].clone();
     assert_eq!((&run["volume"], &run["requests"]), (&"1".into(), &1.into()));
