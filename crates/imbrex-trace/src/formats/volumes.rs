@@ -21,6 +21,13 @@ pub(super) struct VolumeRequest<'a> {
     pub bytes: u64,
 }
 
+/// What is counted of a volume.
+struct Count {
+    requests: u64,
+    /// How many volumes came before it.
+    before: usize,
+}
+
 /// The volume that is read.
 #[derive(Default)]
 pub(super) struct Volume {
@@ -28,8 +35,8 @@ pub(super) struct Volume {
     name: Option<Box<[u8]>>,
     /// Some of the others that were met.
     others: Vec<Box<[u8]>>,
-    /// Where requests are only counted: how many each volume has, and which volume came first.
-    counts: Option<HashMap<Box<[u8]>, (u64, usize)>>,
+    /// Where requests are only counted.
+    counts: Option<HashMap<Box<[u8]>, Count>>,
 }
 
 impl Volume {
@@ -78,18 +85,18 @@ impl Volume {
 
     fn count(&mut self, volume: &[u8]) {
         let Some(counts) = &mut self.counts else { return };
-        let met = counts.len();
+        let before = counts.len();
         match counts.get_mut(volume) {
-            Some((requests, _)) => *requests += 1,
+            Some(count) => count.requests += 1,
             None => {
-                counts.insert(volume.into(), (1, met));
+                counts.insert(volume.into(), Count { requests: 1, before });
             }
         }
     }
 
     /// The volume with most requests so far, and of several the one that came first.
     fn busiest(self) -> Option<Box<[u8]>> {
-        let most = |(_, (requests, met)): &(Box<[u8]>, (u64, usize))| (*requests, usize::MAX - met);
+        let most = |(_, count): &(Box<[u8]>, Count)| (count.requests, usize::MAX - count.before);
         self.counts.unwrap_or_default().into_iter().max_by_key(most).map(|(volume, _)| volume)
     }
 
