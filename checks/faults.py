@@ -177,9 +177,14 @@ class Copy:
         return result != "NOT FOUND"
 
 
+def all_faults() -> list[Fault]:
+    """The faults of the list, with their numbers."""
+    return [Fault(number, **fault) for number, fault in enumerate(tomllib.loads(LIST.read_text())["fault"], 1)]
+
+
 def find_all(tree: Path, work: Path, only: set[int]) -> bool:
     """Whether the tests find all faults, or those of the numbers that are asked for."""
-    faults = [Fault(number, **fault) for number, fault in enumerate(tomllib.loads(LIST.read_text())["fault"], 1)]
+    faults = all_faults()
     chosen = [fault for fault in faults if not only or fault.number in only]
     if unknown := only - {fault.number for fault in faults}:
         give_up(f"there is no fault {min(unknown)}; there are {len(faults)}", 2)
@@ -203,7 +208,11 @@ def main() -> int:
     here = Path(__file__).resolve().parent.parent
     parser.add_argument("--tree", type=Path, default=here, help="the checkout, instead of the one this program is in")
     parser.add_argument("--work", type=Path, help="keep the copy in this folder, so that the next build is short")
+    parser.add_argument("--dry-run", action="store_true", help="see that the list fits the checkout, and build nothing")
     options = parser.parse_args()
+    if options.dry_run:
+        changed_files(options.tree.resolve(), all_faults())
+        return 0
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with contextlib.ExitStack() as stack:
