@@ -5,6 +5,7 @@ pub mod log_choices;
 pub mod log_cost_benefit;
 pub mod log_fifo;
 pub mod log_greedy;
+pub mod log_lifetimes;
 mod log_structured;
 pub mod sepbit;
 pub mod skylight;
@@ -21,5 +22,6 @@ pub(crate) const LAYERS: &[LayerInfo] = &[
     cold_weight::INFO,
     tuned_weight::INFO,
     sepbit::INFO,
+    log_lifetimes::INFO,
     skylight::INFO,
 ];

@@ -57,6 +57,7 @@ impl LogStructured {
             self.bands.known.times.pass(run.blocks);
             self.bands.overwrite(run);
             self.shares.add(stream, run.blocks);
+            self.bands.known.flowed(stream, run.blocks);
             self.land(run, slot, Written::Now, plan);
             done += run.blocks;
         }

@@ -7,6 +7,7 @@ mod report;
 
 use super::config::{Cooling, HeatConfig, LogConfig, Weights};
 use super::known::{Asked, Known};
+use super::lifetimes;
 use super::score::{Closed, Needed, Score};
 use super::separation::{COLD, MOST_STREAMS, Separation};
 use super::times::Written;
@@ -72,13 +73,20 @@ impl Bands {
     /// said.
     pub fn new(zones: Zones, score: Score, config: &LogConfig, heat: &HeatConfig, roles: usize, capacity: u64) -> Self {
         let (count, blocks) = (zones.count, zones.zone_blocks);
-        let separation = Separation::of(heat.open_bands, score.is_of_lives());
+        let separation = match score {
+            Score::Closed => Separation::Life,
+            Score::Rest => {
+                let (host, moved) = lifetimes::streams(count, blocks, capacity);
+                Separation::Lifetimes(host + moved)
+            }
+            _ => Separation::by_heat(heat.open_bands),
+        };
         let asked = Asked { age: score.reads(), counts_hot: score.counts_hot(), separation };
         Self {
             bands: vec![Band { written: 0, copies: 0, role: Role::Data }; count as usize],
             map: FullMap::new(capacity, count, blocks),
             pool: UnitPool::new(count, blocks, Reuse::Lowest, score.keeps()),
-            known: Known::new(&asked, config, heat, count, capacity),
+            known: Known::new(&asked, config, heat, &zones, capacity),
             zones,
             score,
             separation,
@@ -157,6 +165,9 @@ impl Bands {
         if self.separation == Separation::Nothing {
             return COLD;
         }
+        if let Some(lifetimes) = &self.known.lifetimes {
+            return lifetimes.stream_of_host(lba, self.known.times.after(ahead));
+        }
         self.separation.of_host(self.known.will_be_hot(lba, &self.map, || self.lived(lba, ahead)))
     }
 
@@ -212,13 +223,14 @@ impl Bands {
         let (band, offset) = self.map.locate(slot);
         let written = &mut self.bands[band as usize].written;
         *written = (*written).max(offset + at.blocks);
+        self.known.wrote(band);
     }
 
     /// The blocks of `at` lie in the slots from `slot` on, of one band, which were written with them.
     #[inline]
     pub fn adopt(&mut self, at: Extent<Lba>, slot: u64, written: Written) {
         self.mark(at);
-        self.known.enter(at, &self.map, self.map.locate(slot).0, written);
+        self.known.enter(at, &self.map, slot, written);
         self.map.assign(at, slot, |band, live| self.pool.changed(band, live));
         self.settle();
     }
@@ -318,9 +330,12 @@ impl Bands {
     pub fn best(&mut self, needed: Needed) -> Option<u32> {
         self.mark_refreshed();
         let (pool, map, full) = (&self.pool, &self.map, self.zones.zone_blocks);
-        let Known { ages, times, .. } = &mut self.known;
+        let Known { ages, times, lifetimes, .. } = &mut self.known;
         if let Some(ages) = ages {
             pool.by_age().for_each(|band| ages.refresh(band, full, map, times));
+        }
+        if let Some(lifetimes) = lifetimes {
+            lifetimes.look(pool.by_age().map(|band| (band, map.live(band))), times.now());
         }
         self.score.best(&Closed { pool, map, known: &self.known, full, needed })
     }

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use super::LogStructured;
 use super::compact::Phase;
 use super::config::{LogConfig, wrong};
+use super::lifetimes::Instead;
 use super::separation::COLD;
+use super::sharing::Target;
 use super::temperatures::Temperatures;
 use crate::ConfigError;
 use crate::parts::paged_map::ENTRY;
@@ -148,14 +150,6 @@ impl LogStructured {
         at.first(known)
     }
 
-    /// The slot that the host's next block of a stream takes, if there is one without compaction and it is on a band
-    /// that is written already.
-    fn next_slot(&self, stream: u8) -> Option<u64> {
-        let own = usize::from(stream);
-        let left = self.compaction.targets[own].filter(|_| !self.compaction.is_under_way());
-        self.open[own].or(left).map(|band| self.bands.room(band).0)
-    }
-
     /// The pages that a write of the front of `at` needs.
     pub(super) fn pages_of_write(&self, at: Extent<Lba>, each: &mut dyn FnMut(u64)) {
         let most = self.bands.slots_at_a_time().unwrap_or(1);
@@ -173,14 +167,11 @@ impl LogStructured {
     /// The page that is written next by compaction, if it has to be in memory before.
     fn page_of_target(&self) -> Option<u64> {
         let compaction = &self.compaction;
-        let stream = usize::from(compaction.moving.get(compaction.done)?.stream);
-        let has_room = |band: &u32| self.bands.room(*band).1 > 0;
-        let own = compaction.targets[stream].filter(has_room);
-        if own.is_none() && self.bands.empties() > 0 {
-            return None;
-        }
-        // A band that is full is left before others are asked.
-        let band = own.or_else(|| compaction.targets.iter().flatten().copied().find(has_room))?;
+        let band = match self.target(compaction.moving.get(compaction.done)?.stream)? {
+            Target::Own(band) | Target::Other(band) => band,
+            Target::Instead(Instead::TakeOver(other) | Instead::Share(other)) => compaction.targets[other]?,
+            Target::Empty => return None,
+        };
         self.bands.page_to_write(self.bands.room(band).0)
     }
 

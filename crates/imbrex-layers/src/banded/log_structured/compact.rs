@@ -8,8 +8,10 @@ use super::LogStructured;
 use super::READ_THROUGH;
 use super::bands::{Role, Streams};
 use super::config::Sequence;
+use super::lifetimes::Instead;
 use super::roles::becomes;
 use super::separation::MOST_STREAMS;
+use super::sharing::Target;
 use super::times::Written;
 use crate::parts::full_map::TOGETHER;
 use crate::parts::heat::HeatOrder;
@@ -182,12 +184,23 @@ impl LogStructured {
         self.begin_compaction(plan)
     }
 
+    /// Compaction goes on with the bands of streams that only it has, which the host may have shared.
+    fn take_bands_of_moved(&mut self) {
+        let Some(lifetimes) = &self.bands.known.lifetimes else { return };
+        for (stream, target) in self.compaction.targets.iter_mut().enumerate() {
+            if lifetimes.is_of_moved(stream) {
+                *target = target.or_else(|| self.open[stream].take());
+            }
+        }
+    }
+
     /// Chooses victims, if compaction can gain anything, and plans that they are.
     pub(super) fn begin_compaction(&mut self, plan: &mut Plan) -> bool {
         if let Some(tuner) = &mut self.tuner {
             tuner.choose();
             self.bands.weigh(tuner.weights());
         }
+        self.take_bands_of_moved();
         self.choose_victims();
         if self.compaction.victims.is_empty() {
             return false;
@@ -310,6 +323,7 @@ impl LogStructured {
         let rest = &self.compaction.moving[self.compaction.done..self.compaction.window.end];
         let run = run(rest, most.min(room));
         self.compaction.done += run as usize;
+        self.bands.known.flowed(first.stream, run);
         let (at, to) = (Extent::new(first.lba, run), self.bands.block(slot));
         plan.copy(Place::At(self.ram_of(first)), Place::At(to), run, Why::Migrate);
         plan.record(if self.cached.is_some() { Record::Copy { at, to } } else { Record::Map { at, to } });
@@ -326,7 +340,7 @@ impl LogStructured {
         run
     }
 
-    /// The band that takes the next block of a stream: its own, or another stream's when none is empty.
+    /// The band that takes the next block of a stream.
     fn open_target(&mut self, stream: u8, plan: &mut Plan) -> Option<u32> {
         let own = usize::from(stream);
         if let Some(full) = self.compaction.targets[own].filter(|&band| self.bands.room(band).1 == 0) {
@@ -335,12 +349,18 @@ impl LogStructured {
                 self.bands.close(full);
             }
         }
-        if self.compaction.targets[own].is_none() {
-            self.compaction.targets[own] = self.bands.open(stream);
+        let target = self.target(stream)?;
+        let targets = &mut self.compaction.targets;
+        match target {
+            Target::Own(_) | Target::Other(_) | Target::Instead(Instead::Share(_)) => {}
+            Target::Instead(Instead::TakeOver(other)) => targets[own] = targets[other].take(),
+            Target::Empty => targets[own] = self.bands.open(stream),
         }
-        let others = self.compaction.targets.iter().flatten();
-        let target =
-            self.compaction.targets[own].or_else(|| others.copied().find(|&band| self.bands.room(band).1 > 0))?;
+        let target = match target {
+            Target::Own(band) | Target::Other(band) => band,
+            Target::Instead(Instead::Share(other)) => targets[other]?,
+            Target::Instead(Instead::TakeOver(_)) | Target::Empty => targets[own]?,
+        };
         if !self.without_spare() && self.bands.role(target) != Role::Copying {
             self.give_role(target, becomes::copying(self.bands.written(target)), plan);
         }

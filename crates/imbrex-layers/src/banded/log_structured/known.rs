@@ -4,15 +4,17 @@
 
 use super::ages::Ages;
 use super::config::{Age, Cooling, HeatConfig, LogConfig};
+use super::lifetimes::Lifetimes;
 use super::lives::{Lives, SHORT};
 use super::separation::{COLD, Separation};
 use super::temperatures::Temperatures;
 use super::times::{Times, Written};
 use crate::parts::full_map::FullMap;
-use crate::parts::page_table::Layout;
+use crate::parts::page_table::{Layout, PageTable};
 use imbrex_core::block::{Extent, Lba};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
+use imbrex_core::space::Zones;
 
 /// What is asked for.
 pub(super) struct Asked {
@@ -31,6 +33,8 @@ pub(super) struct Known {
     pub temperatures: Option<Temperatures>,
     /// Where blocks are apart by how long they live.
     pub lives: Option<Lives>,
+    /// Where they are apart by how much is left of their lives.
+    pub lifetimes: Option<Box<Lifetimes>>,
 }
 
 impl Known {
@@ -39,13 +43,16 @@ impl Known {
         let ages = self.ages.as_ref().map_or_else(Memory::default, Ages::memory);
         let temperatures = self.temperatures.as_ref().map_or_else(Memory::default, Temperatures::memory);
         let lives = self.lives.as_ref().map_or_else(Memory::default, Lives::memory);
-        self.times.memory() + ages + temperatures + lives
+        let lifetimes = self.lifetimes.as_ref().map_or_else(Memory::default, |lifetimes| lifetimes.memory());
+        self.times.memory() + ages + temperatures + lives + lifetimes
     }
 
-    /// Nothing is known yet of `bands` bands and `capacity` blocks.
-    pub fn new(asked: &Asked, config: &LogConfig, heat: &HeatConfig, bands: u32, capacity: u64) -> Self {
+    /// Nothing is known yet of the bands of `zones` and `capacity` blocks.
+    pub fn new(asked: &Asked, config: &LogConfig, heat: &HeatConfig, zones: &Zones, capacity: u64) -> Self {
+        let (bands, band) = (zones.count, zones.zone_blocks);
         let Asked { age, separation, .. } = *asked;
         let by_life = separation == Separation::Life;
+        let is_inferred = matches!(separation, Separation::Lifetimes(_));
         let by_block = by_life || age.is_some_and(Ages::asks_for_blocks);
         let by_heat = config.heeds_heat() || matches!(separation, Separation::Temperature { .. });
         let counted = if asked.counts_hot { bands } else { 0 };
@@ -55,6 +62,7 @@ impl Known {
             ages: age.map(|age: Age| Ages::new(age, bands)),
             temperatures: (by_heat || counted > 0).then(|| Temperatures::new(capacity, hot, heat.hot_from, counted)),
             lives: by_life.then(|| Lives::new(bands)),
+            lifetimes: is_inferred.then(|| Box::new(Lifetimes::new(bands, band, capacity))),
         }
     }
 
@@ -62,12 +70,14 @@ impl Known {
     #[inline]
     pub fn prefetch(&self, lba: Lba) -> u64 {
         let heat = self.temperatures.as_ref().map_or(0, |temperatures| temperatures.prefetch(lba));
-        self.times.of(lba) ^ heat
+        let life = self.lifetimes.as_ref().map_or(0, |lifetimes| lifetimes.prefetch(lba));
+        self.times.of(lba) ^ heat ^ life
     }
 
     /// Bytes that are known of each block beyond where it lies.
     pub fn entry_bytes(&self) -> u32 {
-        self.times.entry_bytes() + self.temperatures.as_ref().map_or(0, Temperatures::entry_bytes)
+        let of_life = self.lifetimes.as_ref().map_or(0, |_| Lifetimes::ENTRY_BYTES);
+        self.times.entry_bytes() + self.temperatures.as_ref().map_or(0, Temperatures::entry_bytes) + of_life
     }
 
     /// Only some pages of what is known of blocks are in memory, none at first. So of bands nothing is looked up again.
@@ -79,13 +89,18 @@ impl Known {
         if let Some(temperatures) = &mut self.temperatures {
             temperatures.cache(layout.entries(), most);
         }
+        if let Some(lifetimes) = &mut self.lifetimes {
+            lifetimes.cache(layout, most);
+        }
     }
 
     /// Puts what is known of the `entries` blocks of a page into memory: nothing, or what was taken out.
     pub fn put_page(&mut self, page: u64, entries: u64, content: Option<&[u8]>) {
         let content = content.unwrap_or_default();
         let of_times = (entries as usize * self.times.entry_bytes() as usize).min(content.len());
-        let (times, heat) = content.split_at(of_times);
+        let (times, rest) = content.split_at(of_times);
+        let of_heat = self.temperatures.as_ref().map_or(0, |heat| entries as usize * heat.entry_bytes() as usize);
+        let (heat, lives) = rest.split_at(of_heat.min(rest.len()));
         let now = self.times.now();
         if let Some(table) = self.times.table_mut() {
             table.put(page, (!times.is_empty()).then_some((times, 0)));
@@ -95,6 +110,9 @@ impl Known {
         }
         if let Some(temperatures) = &mut self.temperatures {
             temperatures.heat_mut().put(page, heat);
+        }
+        if let Some(table) = self.lifetimes.as_mut().and_then(|lifetimes| lifetimes.table_mut()) {
+            table.put(page, (!lives.is_empty()).then_some((lives, 0)));
         }
     }
 
@@ -106,13 +124,20 @@ impl Known {
         if let Some(temperatures) = &self.temperatures {
             temperatures.heat().content(page, out);
         }
+        if let Some(table) = self.lifetimes.as_ref().and_then(|lifetimes| lifetimes.table()) {
+            table.content(page, out);
+        }
+    }
+
+    /// What is known of blocks, beside heat, if only some pages of it are in memory.
+    pub fn tables_mut(&mut self) -> impl Iterator<Item = &mut PageTable> {
+        let lifetimes = self.lifetimes.as_mut().and_then(|lifetimes| lifetimes.table_mut());
+        self.times.table_mut().into_iter().chain(lifetimes)
     }
 
     /// Takes a page out of memory.
     pub fn evict_page(&mut self, page: u64) {
-        if let Some(table) = self.times.table_mut() {
-            table.evict(page);
-        }
+        self.tables_mut().for_each(|table| table.evict(page));
         if let Some(temperatures) = &mut self.temperatures {
             temperatures.heat_mut().evict(page);
         }
@@ -122,7 +147,10 @@ impl Known {
     #[inline]
     pub fn is_regular(&self, first: u64, end: u64) -> bool {
         let is_so = |temperatures: &Temperatures| temperatures.is_regular(first, end);
-        self.times.is_regular(first, end) && self.temperatures.as_ref().is_none_or(is_so)
+        let lives = self.lifetimes.as_ref();
+        self.times.is_regular(first, end)
+            && self.temperatures.as_ref().is_none_or(is_so)
+            && lives.is_none_or(|lifetimes| lifetimes.is_regular(first, end))
     }
 
     /// A band is empty and will be written by this stream.
@@ -133,12 +161,34 @@ impl Known {
         if let Some(lives) = &mut self.lives {
             lives.opened(band, stream, self.times.now());
         }
+        if let Some(lifetimes) = &mut self.lifetimes {
+            lifetimes.opened(band, self.times.now());
+        }
     }
 
     /// A band is written as far as it will be.
     pub fn closed(&mut self, band: u32) {
         if let Some(lives) = &mut self.lives {
             lives.closed(band, self.times.now());
+        }
+        if let Some(lifetimes) = &mut self.lifetimes {
+            lifetimes.closed(band, self.times.now());
+        }
+    }
+
+    /// A band is written.
+    #[inline]
+    pub fn wrote(&mut self, band: u32) {
+        if let Some(lifetimes) = &mut self.lifetimes {
+            lifetimes.wrote(band, self.times.now());
+        }
+    }
+
+    /// Blocks are written by a stream.
+    #[inline]
+    pub fn flowed(&mut self, stream: u8, blocks: u32) {
+        if let Some(lifetimes) = &mut self.lifetimes {
+            lifetimes.flowed(stream, blocks);
         }
     }
 
@@ -149,9 +199,10 @@ impl Known {
         }
     }
 
-    /// The blocks of `at` move from where `map` has them to `band`, written when it is said.
+    /// The blocks of `at` move from where `map` has them to `slot` and behind, on one band, written when it is said.
     #[inline]
-    pub fn enter(&mut self, at: Extent<Lba>, map: &FullMap, band: u32, written: Written) {
+    pub fn enter(&mut self, at: Extent<Lba>, map: &FullMap, slot: u64, written: Written) {
+        let (band, _) = map.locate(slot);
         let written = self.ages.as_ref().map_or(written, |ages| ages.reads(written));
         if let Some(ages) = &mut self.ages {
             ages.leave(at, map, &self.times);
@@ -163,6 +214,9 @@ impl Known {
         if let Some(temperatures) = &mut self.temperatures {
             temperatures.relocate(at, map, Some(band));
         }
+        if let Some(lifetimes) = &mut self.lifetimes {
+            lifetimes.enter(at, map, slot, written, self.times.now());
+        }
     }
 
     /// The blocks of `at` are about to lie nowhere.
@@ -172,6 +226,9 @@ impl Known {
         }
         if let Some(temperatures) = &mut self.temperatures {
             temperatures.relocate(at, map, None);
+        }
+        if let Some(lifetimes) = &mut self.lifetimes {
+            lifetimes.leave(at, map, self.times.now());
         }
     }
 
@@ -225,12 +282,16 @@ impl Known {
     /// The stream of a block that is moved from `band`, by its age and by what the band holds.
     pub fn stream_of_moved(&self, lba: Lba, band: u32) -> u8 {
         let age = self.times.now() - self.times.of(lba);
-        self.lives.as_ref().map_or(COLD, |lives| lives.of_moved(band, age))
+        match &self.lifetimes {
+            Some(lifetimes) => lifetimes.stream_of_moved(lba, self.times.now()),
+            None => self.lives.as_ref().map_or(COLD, |lives| lives.of_moved(band, age)),
+        }
     }
 
     /// Verifies that what is known of bands is what is known of their blocks.
     pub fn check(&self, map: &FullMap) -> Result<(), Violation> {
         self.ages.as_ref().map_or(Ok(()), |ages| ages.check(map, &self.times))?;
-        self.temperatures.as_ref().map_or(Ok(()), |temperatures| temperatures.check(map))
+        self.temperatures.as_ref().map_or(Ok(()), |temperatures| temperatures.check(map))?;
+        self.lifetimes.as_ref().map_or(Ok(()), |lifetimes| lifetimes.check(map))
     }
 }

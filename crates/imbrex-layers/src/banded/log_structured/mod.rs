@@ -7,13 +7,14 @@
 //! with the best score are compacted: their live blocks are read and appended to a spare band, and the bands are reset.
 //!
 //! The layers differ in the score, by which the best band to compact is chosen, and in a few fields: `log_greedy`,
-//! `log_fifo`, `log_cost_benefit`, `log_choices`, `cold_weight`, `tuned_weight` and `sepbit`, beside this folder.
+//! `log_fifo`, `log_cost_benefit`, `log_choices`, `log_lifetimes`, `cold_weight`, `tuned_weight` and `sepbit`, beside
+//! this folder.
 //!
 //! # State
 //! - durable: where each block lies ([`Record::Map`]), what is lost; during a compaction its victims and the bands that
 //!   hold copies ([`Record::Unit`]), and which blocks these are copies of;
-//! - soft: heat (overwrites since the block was last compacted), the time of each block's last write, the lives of
-//!   bands, the small disks, the order of candidates, how far the draws have come, the open bands. After a crash all
+//! - soft: heat (overwrites since the block was last compacted), the time of each block's last write, lives of
+//!   blocks and bands, the small disks, the order of candidates, how far the draws have come, the open bands. After a crash all
 //!   blocks are cold and as old as the epoch, no band is of a stream, small disks are written in the order in which
 //!   blocks lie, bands count as closed in the order of their numbers, the draws begin anew with the same seed, and the
 //!   bands begun with the most room are the open ones;
@@ -109,6 +110,7 @@ mod config;
 mod facts;
 mod fold;
 mod known;
+mod lifetimes;
 mod lives;
 mod map_pages;
 mod records;
@@ -117,6 +119,7 @@ mod room;
 mod score;
 mod separation;
 mod settle;
+mod sharing;
 mod shares;
 mod slices;
 mod temperatures;

@@ -23,6 +23,11 @@ impl LogStructured {
                 return None;
             }
         }
+        if self.open[usize::from(stream)].is_none()
+            && let Some(band) = self.host_goes_on(stream)
+        {
+            return Some(self.bands.room(band));
+        }
         let open = &mut self.open[usize::from(stream)];
         if open.is_none() && self.bands.empties() > self.config.spare_bands {
             *open = self.bands.open(stream);
@@ -49,8 +54,10 @@ impl LogStructured {
 
     /// The stream goes on with the open band of another one: there is no other room on the disk.
     fn take_over(&mut self, stream: u8) -> bool {
-        let mut open = self.compaction.targets.iter_mut().chain(&mut self.open);
-        let band = open.find_map(|band| band.take_if(|band| self.bands.room(*band).1 > 0));
+        let of = |open: &Streams| self.one_with_room(stream, open);
+        let (target, open) = (of(&self.compaction.targets), of(&self.open));
+        let target = target.and_then(|other| self.compaction.targets[other].take());
+        let band = target.or_else(|| open.and_then(|other| self.open[other].take()));
         self.open[usize::from(stream)] = band;
         band.is_some()
     }

@@ -22,6 +22,8 @@ pub enum Score {
     /// SepBIT's: the band with the greatest (1 − u)/u · √age, where age is how long it has been closed. The unit of
     /// time is a block written by the host.
     Closed,
+    /// The band that is worth it most by how much is left of the lives of its blocks.
+    Rest,
 }
 
 /// What scores look at: the closed bands, and what is known of them.
@@ -57,7 +59,7 @@ impl Score {
     pub fn keeps(&self) -> Victims {
         match self {
             Self::Greedy => Victims::ByLive,
-            Self::Fifo | Self::CostBenefit(_) | Self::ColdWeight(..) | Self::Closed => Victims::ByAge,
+            Self::Fifo | Self::CostBenefit(_) | Self::ColdWeight(..) | Self::Closed | Self::Rest => Victims::ByAge,
             Self::Choices(_) => Victims::ForDraws,
         }
     }
@@ -66,18 +68,13 @@ impl Score {
     pub fn reads(&self) -> Option<Age> {
         match self {
             Self::CostBenefit(age) => Some(*age),
-            Self::Fifo | Self::Greedy | Self::Choices(_) | Self::ColdWeight(..) | Self::Closed => None,
+            _ => None,
         }
     }
 
     /// Whether it asks how many hot blocks live on a band.
     pub fn counts_hot(&self) -> bool {
         matches!(self, Self::ColdWeight(..))
-    }
-
-    /// Whether it is that of blocks which are apart by how long they live.
-    pub fn is_of_lives(&self) -> bool {
-        matches!(self, Self::Closed)
     }
 
     /// The band to compact next, if compacting closed ones can gain a slot at all.
@@ -90,6 +87,7 @@ impl Score {
             }
             Self::ColdWeight(weights, equal) => closed.coldest(*weights, *equal),
             Self::Closed => closed.highest(|band, live| dead_per_live(live, closed.full, closed.closed_for(band))),
+            Self::Rest => closed.highest(|band, live| closed.worth(band, live)),
             Self::Choices(draw) => {
                 draw.best(closed.pool.drawn_from(), closed.needed, |band| (closed.map.live(band), closed.gains(band)))
             }
@@ -125,6 +123,11 @@ impl Closed<'_> {
 
     fn closed_for(&self, band: u32) -> u64 {
         self.known.lives.as_ref().map_or(0, |lives| self.known.times.now() - lives.when_closed(band))
+    }
+
+    fn worth(&self, band: u32, live: u32) -> f64 {
+        let lifetimes = self.known.lifetimes.as_ref();
+        lifetimes.map_or(0.0, |lifetimes| lifetimes.worth(band, live, self.known.times.now()))
     }
 
     /// The band with the most dead and, by `weights`, cold blocks. Where compaction must gain something, only bands

@@ -19,7 +19,7 @@
 //! - No band is taken as a victim unless one of those closed has a dead block, or a victim does and there are no spare
 //!   bands.
 
-use super::lives;
+use super::{lifetimes, lives};
 
 /// The stream of cold blocks, or of all.
 pub(super) const COLD: u8 = 0;
@@ -31,7 +31,7 @@ const HOT: u8 = 1;
 const ONCE_HOT: u8 = 2;
 
 /// The most streams.
-pub(super) const MOST_STREAMS: usize = lives::STREAMS as usize;
+pub(super) const MOST_STREAMS: usize = lifetimes::MOST_STREAMS as usize;
 
 /// What tells streams apart.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -45,13 +45,14 @@ pub(super) enum Separation {
     },
     /// How long blocks live: SepBIT.
     Life,
+    /// How much is left of their lives, in so many streams.
+    Lifetimes(u8),
 }
 
 impl Separation {
-    /// The separation for `open_bands` open bands, or by lifetimes where the score is SepBIT's.
-    pub fn of(open_bands: u8, by_life: bool) -> Self {
+    /// The separation by heat for `open_bands` open bands.
+    pub fn by_heat(open_bands: u8) -> Self {
         match open_bands {
-            _ if by_life => Self::Life,
             0 | 1 => Self::Nothing,
             bands => Self::Temperature { once_hot: bands > 2 },
         }
@@ -63,6 +64,7 @@ impl Separation {
             Self::Nothing => 1,
             Self::Temperature { once_hot } => 2 + u8::from(once_hot),
             Self::Life => lives::STREAMS,
+            Self::Lifetimes(streams) => streams,
         }
     }
 
@@ -70,7 +72,7 @@ impl Separation {
     #[inline]
     pub fn of_host(self, is_hot: bool) -> u8 {
         match (self, is_hot) {
-            (Self::Nothing, _) | (Self::Temperature { .. }, false) => COLD,
+            (Self::Nothing | Self::Lifetimes(_), _) | (Self::Temperature { .. }, false) => COLD,
             (Self::Temperature { .. }, true) => HOT,
             (Self::Life, true) => lives::SHORT,
             (Self::Life, false) => lives::LONG,
@@ -83,7 +85,7 @@ impl Separation {
             Self::Temperature { once_hot: true } if heat > 0 && left == 0 => ONCE_HOT,
             Self::Temperature { .. } if left > 0 => HOT,
             Self::Nothing | Self::Temperature { .. } => COLD,
-            Self::Life => by_life(),
+            Self::Life | Self::Lifetimes(_) => by_life(),
         }
     }
 }

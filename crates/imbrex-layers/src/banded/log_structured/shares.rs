@@ -9,6 +9,7 @@ const LOOKED_AT: u64 = 16;
 /// How many of the last blocks went to each stream.
 pub(super) struct Shares {
     blocks: [u64; MOST_STREAMS],
+    all: u64,
     /// Blocks after which those before count half.
     memory: u64,
 }
@@ -16,27 +17,25 @@ pub(super) struct Shares {
 impl Shares {
     /// The shares of no blocks yet; those of a band of `band` blocks are remembered well.
     pub fn new(band: u32) -> Self {
-        Self { blocks: [0; MOST_STREAMS], memory: 2 * u64::from(band) }
+        Self { blocks: [0; MOST_STREAMS], all: 0, memory: 2 * u64::from(band) }
     }
 
     /// `blocks` blocks went to a stream.
     #[inline]
     pub fn add(&mut self, stream: u8, blocks: u32) {
         self.blocks[usize::from(stream)] += u64::from(blocks);
-        if self.all() > self.memory {
+        self.all += u64::from(blocks);
+        if self.all > self.memory {
             self.blocks.iter_mut().for_each(|of_stream| *of_stream /= 2);
+            self.all = self.blocks.iter().sum();
         }
-    }
-
-    fn all(&self) -> u64 {
-        self.blocks.iter().sum()
     }
 
     /// How many blocks the host writes, in these shares, until one of its streams has no room: `left` is what each has
     /// in open bands, and any that needs it goes on in one of the empty ones of `band` blocks. Of streams that nothing
     /// went to what is left does not count, unless nothing went to any.
     pub fn room(&self, mut left: [u64; MOST_STREAMS], empty: u64, band: u64) -> u64 {
-        let all = self.all();
+        let all = self.all;
         if all == 0 {
             return empty * band + left.iter().sum::<u64>();
         }
@@ -68,9 +67,14 @@ mod tests {
         shares
     }
 
+    /// What the first streams have left.
+    fn left(first: &[u64]) -> [u64; MOST_STREAMS] {
+        std::array::from_fn(|stream| first.get(stream).copied().unwrap_or(0))
+    }
+
     #[test]
     fn the_stream_that_is_full_first_decides() {
-        let left = [100, 30, 500, 500, 0, 0];
+        let left = left(&[100, 30, 500, 500]);
         assert_eq!(shares(&[]).room(left, 2, 1000), 3130);
         assert_eq!(shares(&[7]).room(left, 0, 1000), 100);
         assert_eq!(shares(&[50, 50]).room(left, 0, 1000), 60, "half of them go to the second one");
@@ -83,13 +87,13 @@ mod tests {
     #[test]
     fn opening_an_empty_band_changes_nothing() {
         let shares = shares(&[60, 30, 10]);
-        assert_eq!(shares.room([0, 70, 80, 0, 0, 0], 3, 1000), shares.room([1000, 70, 80, 0, 0, 0], 2, 1000));
+        assert_eq!(shares.room(left(&[0, 70, 80]), 3, 1000), shares.room(left(&[1000, 70, 80]), 2, 1000));
     }
 
     #[test]
     fn a_stream_that_nothing_goes_to_any_more_is_forgotten() {
         let mut shares = shares(&[100, 100]);
         (0..200).for_each(|_| shares.add(0, 100));
-        assert_eq!(shares.room([500, 0, 0, 0, 0, 0], 0, 1000), 500);
+        assert_eq!(shares.room(left(&[500]), 0, 1000), 500);
     }
 }

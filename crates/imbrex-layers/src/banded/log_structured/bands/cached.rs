@@ -260,9 +260,7 @@ impl Bands {
     pub fn take_used(&mut self) -> Vec<u64> {
         let before = self.of_blocks();
         let Some((blocks, slots)) = self.map.tables_mut() else { return Vec::new() };
-        if let Some(times) = self.known.times.table_mut() {
-            times.take_begun().for_each(drop);
-        }
+        self.known.tables_mut().for_each(|table| table.take_begun().for_each(drop));
         let begun = blocks.take_begun().chain(slots.take_begun().map(|page| before + page));
         let mut used: Vec<u64> = begun.map(|page| page / USES).collect();
         used.sort_unstable();
@@ -317,9 +315,7 @@ impl Bands {
             blocks.end_fold();
             slots.end_fold();
         }
-        if let Some(times) = self.known.times.table_mut() {
-            times.end_fold();
-        }
+        self.known.tables_mut().for_each(PageTable::end_fold);
     }
 
     /// The pages that records wait for.

@@ -1,0 +1,357 @@
+//! How long blocks will live, inferred from how long they and others did.
+//!
+//! Of each block it is kept when the host last wrote it, and in which octave the life lay that this ended: its *class*.
+//! Of some blocks lives are followed, and give for each class and age a hazard, and from that what is left of a life
+//! ([`hazards`]). Blocks of which as much is left, in octaves, share a stream: the host's those of their class, moved
+//! ones those of class and age. Bands are worth compacting by what some of their blocks have left ([`sampled`]).
+//!
+//! The idea to place blocks by the time at which they die is that of SepBIT (Wang et al., FAST 2022, §3), to weigh what
+//! is gained by it that of MDC (Lomet and Luo, "Efficiently Reclaiming Space in a Log Structured Store", ICDE 2021);
+//! hazards, the number of streams and the rules for bands are Imbrex's own. The unit of time is a block written by the
+//! host.
+
+mod flow;
+mod followed;
+mod hazards;
+mod sampled;
+
+use super::times::Written;
+use crate::parts::full_map::FullMap;
+use crate::parts::page_table::{ENTRY, Layout, NONE, PageTable};
+use crate::parts::paged_map::PagedMap;
+use flow::Flow;
+pub(super) use flow::{Instead, nearest};
+use followed::Followed;
+use hazards::Hazards;
+use imbrex_core::block::{Address, Extent, Lba};
+use imbrex_core::layer::Violation;
+use imbrex_core::memory::Memory;
+use sampled::Sampled;
+
+/// Bits of a time. What was written longer ago than 2^35 blocks of the host seems younger by that: rarely, and seldom.
+const TIME_BITS: u32 = 35;
+/// Classes of blocks: octaves of lives, and those below.
+const CLASSES: u8 = 32;
+/// The class of blocks that lived for longest, and of longer lives.
+const LONGEST: u8 = TWICE - 1;
+/// That of blocks which it has overwritten once. How long they lived before says little: whoever fills a disk writes in an
+/// order of its own.
+const TWICE: u8 = 29;
+/// That of blocks which the host has written once.
+const ONCE: u8 = 30;
+/// That of blocks which it has not written since the epoch began.
+const NEVER: u8 = 31;
+
+/// The most streams.
+pub(super) const MOST_STREAMS: u8 = 20;
+
+/// Octaves of what is left of lives, seen from the capacity: where the first stream ends and the last begins, of the
+/// host's blocks and of moved ones.
+const OF_HOST: (f64, f64) = (-7.0, 3.0);
+const OF_MOVED: (f64, f64) = (-3.0, 5.0);
+
+/// What is known of a block: its class, and when it was written.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Life(u64);
+
+impl Life {
+    const BYTES: usize = ENTRY;
+    /// Nothing is known.
+    const UNKNOWN: Self = Self(NONE);
+    const TIMES: u64 = (1 << TIME_BITS) - 1;
+
+    fn new(class: u8, written: u64) -> Self {
+        Self(u64::from(class) << TIME_BITS | written & Self::TIMES)
+    }
+
+    #[inline]
+    fn class(self) -> u8 {
+        (self.0 >> TIME_BITS) as u8
+    }
+
+    /// Blocks of which nothing is known are as old as the epoch.
+    #[inline]
+    fn age(self, now: u64) -> u64 {
+        if self == Self::UNKNOWN { now } else { now.wrapping_sub(self.0) & Self::TIMES }
+    }
+
+    /// The class that a block has when it is written again.
+    #[inline]
+    fn next_class(self, now: u64) -> u8 {
+        match self.class() {
+            NEVER => ONCE,
+            ONCE => TWICE,
+            _ => hazards::octave(self.age(now)).min(LONGEST),
+        }
+    }
+
+    fn to_bytes(self) -> [u8; Self::BYTES] {
+        std::array::from_fn(|i| (self.0 >> (8 * i)) as u8)
+    }
+
+    fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    }
+}
+
+/// How many streams the host and compaction have on `bands` bands of `band_blocks` blocks, of which the host has
+/// `capacity`: more, the more bands there are to spare, since each open band takes half of one. With less than three there
+/// is no room for a second open band.
+pub(super) fn streams(bands: u32, band_blocks: u32, capacity: u64) -> (u8, u8) {
+    let spare = spare(bands, band_blocks, capacity) as f64 / f64::from(band_blocks);
+    if spare < 3.0 {
+        return (1, 0);
+    }
+    let all = (1.3 * spare.sqrt()).min(1.2 + spare / 5.0).round().clamp(2.0, MOST_STREAMS.into()) as u8;
+    (all / 2, all - all / 2)
+}
+
+fn spare(bands: u32, band_blocks: u32, capacity: u64) -> u64 {
+    (u64::from(bands) * u64::from(band_blocks)).saturating_sub(capacity)
+}
+
+/// What is known of lives, and what follows from it.
+pub(super) struct Lifetimes {
+    blocks: PagedMap,
+    hazards: Hazards,
+    followed: Followed,
+    sampled: Sampled,
+    flow: Flow,
+    capacity: u64,
+    /// Its binary logarithm.
+    octaves: f64,
+    band_blocks: u32,
+    host: u8,
+    moved: u8,
+    /// The stream of a block that the host writes, by its class.
+    of_host: [u8; CLASSES as usize],
+    /// When hazards are forgotten next, and when it is concluded from them.
+    forget: u64,
+    conclude: u64,
+}
+
+impl Lifetimes {
+    /// The memory that it takes.
+    pub fn memory(&self) -> Memory {
+        self.blocks.memory() + Hazards::memory() + self.followed.memory() + self.sampled.memory()
+    }
+
+    /// Nothing is known of `bands` bands of `band_blocks` blocks, of which the host has `capacity`.
+    pub fn new(bands: u32, band_blocks: u32, capacity: u64) -> Self {
+        let (host, moved) = streams(bands, band_blocks, capacity);
+        let mut lifetimes = Self {
+            blocks: PagedMap::new(capacity),
+            hazards: Hazards::new(),
+            followed: Followed::new(capacity),
+            sampled: Sampled::new(bands, band_blocks),
+            flow: Flow::new(spare(bands, band_blocks, capacity)),
+            capacity,
+            octaves: libm::log2(capacity as f64),
+            band_blocks,
+            host,
+            moved,
+            of_host: [0; CLASSES as usize],
+            forget: 0,
+            conclude: 0,
+        };
+        lifetimes.divide_host();
+        lifetimes
+    }
+
+    /// Bytes that are known of a block.
+    pub const ENTRY_BYTES: u32 = ENTRY as u32;
+
+    /// What is known of blocks is in pages, of which at most `most` are in memory.
+    pub fn cache(&mut self, layout: Layout, most: u64) {
+        self.blocks = PagedMap::cached(layout, most);
+    }
+
+    /// The pages, if only some of them are in memory.
+    pub fn table(&self) -> Option<&PageTable> {
+        self.blocks.table()
+    }
+
+    /// The same, to be changed.
+    pub fn table_mut(&mut self) -> Option<&mut PageTable> {
+        self.blocks.table_mut()
+    }
+
+    /// Whether a few numbers say what is known of the blocks from `first` to `end`.
+    pub fn is_regular(&self, first: u64, end: u64) -> bool {
+        self.blocks.is_regular(first, end)
+    }
+
+    /// Reads what a write of the block will look up, for its effect on the cache.
+    #[inline]
+    pub fn prefetch(&self, lba: Lba) -> u64 {
+        self.blocks.prefetch(lba.0)
+    }
+
+    #[inline]
+    fn life(&self, lba: Lba) -> Life {
+        Life(self.blocks.get(lba.0))
+    }
+
+    /// The stream of what is left of a life, as a binary logarithm, among `streams` of them.
+    fn stream(&self, rest: f64, (first, last): (f64, f64), streams: u8) -> u8 {
+        let share = (rest - self.octaves - first) / (last - first);
+        (share * f64::from(streams)).floor().clamp(0.0, f64::from(streams) - 1.0) as u8
+    }
+
+    fn divide_host(&mut self) {
+        for class in 0..CLASSES {
+            self.of_host[usize::from(class)] = self.stream(self.hazards.rest(class, 0), OF_HOST, self.host);
+        }
+    }
+
+    /// The stream of a block that the host writes at a time.
+    #[inline]
+    pub fn stream_of_host(&self, lba: Lba, time: u64) -> u8 {
+        self.of_host[usize::from(self.life(lba).next_class(time))]
+    }
+
+    /// The stream of a block that is moved.
+    pub fn stream_of_moved(&self, lba: Lba, now: u64) -> u8 {
+        if self.moved == 0 {
+            return 0;
+        }
+        let life = self.life(lba);
+        let rest = self.hazards.rest(life.class(), life.age(now));
+        self.host + self.stream(rest, OF_MOVED, self.moved)
+    }
+
+    /// Whether a stream is one of moved blocks alone.
+    pub fn is_of_moved(&self, stream: usize) -> bool {
+        stream >= self.host.into()
+    }
+
+    /// Blocks are written by a stream.
+    #[inline]
+    pub fn flowed(&mut self, stream: u8, blocks: u32) {
+        self.flow.add(stream, blocks);
+    }
+
+    /// A band is empty and will be written.
+    pub fn opened(&mut self, band: u32, now: u64) {
+        self.sampled.opened(band, now);
+    }
+
+    /// A band is written as far as it will be.
+    pub fn closed(&mut self, band: u32, now: u64) {
+        self.sampled.closed(band, now);
+    }
+
+    /// A band is written.
+    #[inline]
+    pub fn wrote(&mut self, band: u32, now: u64) {
+        self.sampled.wrote(band, now);
+    }
+
+    /// The blocks of `at` come from where `map` has them to `slot` and behind, on one band.
+    #[inline]
+    pub fn enter(&mut self, at: Extent<Lba>, map: &FullMap, slot: u64, written: Written, now: u64) {
+        self.leave_slots(at, map);
+        if let Written::Now = written {
+            self.overwrite(at, now);
+        }
+        let ((band, first), blocks) = (map.locate(slot), &self.blocks);
+        self.sampled.came(band, first, at.blocks, |offset| {
+            Life(blocks.get(at.start.0 + u64::from(offset - first)))
+        });
+        if let Written::Now = written {
+            self.pass(now);
+        }
+    }
+
+    /// The blocks of `at` are about to lie nowhere.
+    pub fn leave(&mut self, at: Extent<Lba>, map: &FullMap, now: u64) {
+        self.leave_slots(at, map);
+        map.runs(at, |at, _| {
+            at.iter().for_each(|lba| self.followed.ended(lba, now, &mut self.hazards));
+            self.blocks.set_run(at.start.0, at.blocks, NONE);
+            true
+        });
+    }
+
+    #[inline]
+    fn leave_slots(&mut self, at: Extent<Lba>, map: &FullMap) {
+        map.runs(at, |at, slot| {
+            let (band, first) = map.locate(slot);
+            self.sampled.left(band, first, at.blocks);
+            true
+        });
+    }
+
+    /// The host has written the blocks of `at`, the last of them now.
+    fn overwrite(&mut self, at: Extent<Lba>, now: u64) {
+        let first = now + 1 - u64::from(at.blocks);
+        let next = |lifetimes: &Self, i: u32| {
+            let time = first + u64::from(i);
+            Life::new(lifetimes.life(at.start.plus(i.into())).next_class(time), time)
+        };
+        let mut from = 0;
+        while from < at.blocks {
+            let life = next(self, from);
+            // Lives of a class that begin one after another are one run, but for the moment at which times begin anew.
+            let follows = |i: &u32| next(self, *i).0 == life.0 + u64::from(i - from);
+            let to = (from + 1..at.blocks).take_while(follows).last().map_or(from + 1, |last| last + 1);
+            for i in from..to {
+                let (lba, time) = (at.start.plus(i.into()), first + u64::from(i));
+                self.followed.ended(lba, time, &mut self.hazards);
+                self.followed.begun(lba, life.class(), time);
+            }
+            self.blocks.set_run(at.start.0 + u64::from(from), to - from, life.0);
+            from = to;
+        }
+    }
+
+    /// The host has written until now.
+    fn pass(&mut self, now: u64) {
+        self.followed.pass(now, &mut self.hazards);
+        self.flow.pass(now);
+        if now >= self.forget {
+            self.forget = now + (self.capacity / 8).max(1);
+            self.hazards.forget();
+        }
+        if now >= self.conclude {
+            // Seldom on a large disk, and often at first.
+            self.conclude = now + (self.capacity / 64).max(2048).min((now / 4).max(64));
+            self.hazards.conclude(now);
+            self.divide_host();
+        }
+    }
+
+    /// What a stream writes to that has no open band: one of the `open` ones, of which stream and band are given, if it
+    /// should not begin another.
+    pub fn instead(&self, stream: u8, open: impl Iterator<Item = (usize, u32)> + Clone, now: u64) -> Option<Instead> {
+        let rest = self.flow.rest();
+        let resting = open.clone().filter(|(_, band)| self.sampled.rested(*band, now) > rest);
+        if let Some(other) = nearest(stream, resting.map(|(other, _)| other)) {
+            return Some(Instead::TakeOver(other));
+        }
+        if !self.flow.is_slow(stream, now, self.band_blocks) {
+            return None;
+        }
+        nearest(stream, open.map(|(other, _)| other)).map(Instead::Share)
+    }
+
+    /// Looks at closed bands, of which number and live blocks are given, before they are compared.
+    pub fn look(&mut self, closed: impl Iterator<Item = (u32, u32)>, now: u64) {
+        if self.moved > 0 {
+            closed.for_each(|(band, live)| self.sampled.look(band, live, &self.hazards, now));
+        }
+    }
+
+    /// What compacting a closed band is worth that has just been looked at. With few bands, that is what it gains.
+    pub fn worth(&self, band: u32, live: u32, now: u64) -> f64 {
+        if self.moved > 0 { self.sampled.worth(band, live, now) } else { -f64::from(live) }
+    }
+
+    /// Verifies that what is noted of slots is what is known of the blocks that lie there.
+    pub fn check(&self, map: &FullMap) -> Result<(), Violation> {
+        if map.is_cached() {
+            return Ok(());
+        }
+        self.sampled.check(|band, slot| map.owner(map.place(band, slot)).map(|lba| self.life(lba)))
+    }
+}

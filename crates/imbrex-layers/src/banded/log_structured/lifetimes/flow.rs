@@ -1,0 +1,93 @@
+//! How many blocks come to each stream, and which open band a stream goes on with that has none of its own.
+
+use super::super::separation::MOST_STREAMS;
+
+/// What a stream writes to, where it has no open band and had better not begin one.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(in super::super) enum Instead {
+    /// The open band of this stream, which is its own from now on.
+    TakeOver(usize),
+    /// That of this stream, for now.
+    Share(usize),
+}
+
+/// What came to each stream in this period, and in the one before.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    /// What the host writes in a period: as much as there are blocks to spare.
+    period: u64,
+    began: u64,
+    now: [u64; MOST_STREAMS],
+    before: [u64; MOST_STREAMS],
+    /// How long the period before was.
+    lasted: u64,
+}
+
+impl Flow {
+    /// Nothing came yet. There are `spare` blocks more than the host has.
+    pub fn new(spare: u64) -> Self {
+        Self { period: spare, began: 0, now: [0; MOST_STREAMS], before: [0; MOST_STREAMS], lasted: 0 }
+    }
+
+    /// Blocks came to a stream.
+    pub fn add(&mut self, stream: u8, blocks: u32) {
+        self.now[usize::from(stream)] += u64::from(blocks);
+    }
+
+    /// The host has written until now.
+    pub fn pass(&mut self, now: u64) {
+        if now - self.began > self.period {
+            self.lasted = now - self.began;
+            self.before = std::mem::take(&mut self.now);
+            self.began = now;
+        }
+    }
+
+    /// For how long nobody writes to an open band that another stream takes over.
+    pub fn rest(&self) -> u64 {
+        self.period / 2
+    }
+
+    /// Whether a stream would take longer than two periods to fill a band: what lies there would be mostly room. Not
+    /// before half a period has passed.
+    pub fn is_slow(&self, stream: u8, now: u64, band_blocks: u32) -> bool {
+        let stream = usize::from(stream);
+        let (came, time) = (self.now[stream] + self.before[stream], now - self.began + self.lasted);
+        2 * time >= self.period && 2 * self.period * came < u64::from(band_blocks) * time
+    }
+}
+
+/// The nearest of some streams to one.
+pub(in super::super) fn nearest(stream: u8, others: impl Iterator<Item = usize>) -> Option<usize> {
+    others.min_by_key(|other| other.abs_diff(stream.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_slow_that_would_take_two_periods_for_a_band() {
+        let mut flow = Flow::new(1000);
+        flow.add(0, 51);
+        flow.add(1, 49);
+        assert!(!flow.is_slow(1, 499, 200), "it is too early to say");
+        let are_slow = |flow: &Flow, now| [0, 1, 2].map(|stream| flow.is_slow(stream, now, 200));
+        assert_eq!(are_slow(&flow, 500), [false, true, true]);
+        flow.pass(1000);
+        flow.pass(1001);
+        assert_eq!(are_slow(&flow, 1001), [true, true, true]);
+        flow.add(2, 400);
+        assert_eq!(are_slow(&flow, 1500), [true, true, false]);
+        flow.pass(2002);
+        flow.pass(3003);
+        assert_eq!(are_slow(&flow, 3003), [true, true, true], "only the last periods count");
+    }
+
+    #[test]
+    fn the_nearest_stream_is_the_first_of_two() {
+        assert_eq!(nearest(4, [0, 3, 5, 9].into_iter()), Some(3));
+        assert_eq!(nearest(4, [7, 6].into_iter()), Some(6));
+        assert_eq!(nearest(4, [].into_iter()), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! Some blocks, of which it is known when they were written and how long that has been counted: what hazards are learned
+//! from.
+//!
+//! All blocks of a small disk are followed, and one of each group of neighbours of a larger one. Everything about them is
+//! here, so no page of the map is needed. A hand goes round, and counts how long each has lived since it last came by:
+//! otherwise blocks that are never overwritten would not count.
+
+use super::hazards::Hazards;
+use imbrex_core::block::Lba;
+use imbrex_core::memory::Memory;
+
+/// Blocks that are followed at least, of a disk that has so many, and less than twice as many.
+const FEWEST: u64 = 1 << 16;
+
+/// A block that is followed.
+#[derive(Copy, Clone, Debug)]
+struct Block {
+    /// When it was written.
+    written: u64,
+    /// Until when its life has been counted.
+    counted: u64,
+    /// Nothing if it was not written since the epoch began, or trimmed.
+    class: Option<u8>,
+}
+
+pub(super) struct Followed {
+    /// Of how many blocks one is followed, as a power of two.
+    group: u32,
+    blocks: Vec<Block>,
+    /// Which block the hand comes to next, and when.
+    hand: usize,
+    next: u64,
+}
+
+impl Followed {
+    pub fn memory(&self) -> Memory {
+        Memory::of::<Block>(self.blocks.len() as u64)
+    }
+
+    /// No block has been written of `capacity`.
+    pub fn new(capacity: u64) -> Self {
+        let group = (capacity / FEWEST).max(1).ilog2();
+        let blocks = vec![Block { written: 0, counted: 0, class: None }; capacity.div_ceil(1 << group) as usize];
+        Self { group, blocks, hand: 0, next: 0 }
+    }
+
+    /// The number of a block, if it is followed.
+    #[inline]
+    fn number(&self, lba: Lba) -> Option<usize> {
+        let number = lba.0 >> self.group;
+        if self.group > 0 {
+            let chosen = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - self.group);
+            if lba.0 & ((1 << self.group) - 1) != chosen {
+                return None;
+            }
+        }
+        Some(number as usize)
+    }
+
+    /// A life ends, if the block is followed.
+    #[inline]
+    pub fn ended(&mut self, lba: Lba, now: u64, hazards: &mut Hazards) {
+        let Some(number) = self.number(lba) else { return };
+        let block = &mut self.blocks[number];
+        if let Some(class) = block.class.take() {
+            hazards.lived(class, block.counted - block.written, now - block.written);
+            hazards.died(class, now - block.written);
+        }
+    }
+
+    /// A block of this class begins to live, if it is followed.
+    #[inline]
+    pub fn begun(&mut self, lba: Lba, class: u8, now: u64) {
+        if let Some(number) = self.number(lba) {
+            self.blocks[number] = Block { written: now, counted: now, class: Some(class) };
+        }
+    }
+
+    /// The hand goes on.
+    pub fn pass(&mut self, now: u64, hazards: &mut Hazards) {
+        while self.next < now {
+            let block = &mut self.blocks[self.hand];
+            if let Some(class) = block.class {
+                hazards.lived(class, block.counted - block.written, now - block.written);
+                block.counted = now;
+            }
+            self.hand = (self.hand + 1) % self.blocks.len();
+            self.next += 1 << self.group;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_block_of_each_group_is_followed() {
+        for (capacity, group) in [(1000, 1), ((1 << 17) - 1, 1), (1 << 17, 2), (1 << 20, 16)] {
+            let followed = Followed::new(capacity);
+            let mut met = vec![0; followed.blocks.len()];
+            (0..capacity).filter_map(|lba| followed.number(Lba(lba))).for_each(|number| met[number] += 1);
+            assert_eq!(met.len() as u64, capacity.div_ceil(group));
+            assert!(met.iter().all(|times| *times == 1), "{capacity}");
+        }
+    }
+
+    /// A block that is never overwritten counts as the hand comes by, and what it counted is not counted again.
+    #[test]
+    fn lives_are_counted_once() {
+        let (mut followed, mut hazards) = (Followed::new(10), Hazards::new());
+        followed.begun(Lba(4), 9, 3);
+        followed.pass(500, &mut hazards);
+        followed.ended(Lba(4), 1003, &mut hazards);
+        followed.ended(Lba(4), 1400, &mut hazards);
+        let mut whole = Hazards::new();
+        whole.lived(9, 0, 1000);
+        whole.died(9, 1000);
+        [&mut hazards, &mut whole].map(|hazards| hazards.conclude(2000));
+        for age in [1, 10, 100, 900, 1000] {
+            assert!((hazards.rest(9, age) - whole.rest(9, age)).abs() < 1e-6, "{age}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Some blocks of each band, by which it is known how soon its blocks are overwritten: the worth of a victim.
+//!
+//! A band is cut into stretches, and in each a slot is drawn. What is written there is noted, and that it is live no more
+//! when it has left: so no page of the map is needed to look at a band.
+
+use super::{Life, NEVER};
+use super::hazards::Hazards;
+use imbrex_core::layer::Violation;
+use imbrex_core::memory::Memory;
+
+/// Slots of a band that are looked at, at most.
+const SLOTS: u32 = 32;
+
+/// What a look at a band's blocks has found.
+#[derive(Copy, Clone, Debug)]
+struct Look {
+    when: u64,
+    /// Live blocks on the band.
+    live: u32,
+    /// The mean of how many overwrites of a block are to come in a unit of time.
+    rate: f64,
+    /// How old blocks are, by the mean of the logarithm.
+    age: f64,
+}
+
+impl Look {
+    /// The rate at a later time: it falls as blocks grow older.
+    fn rate(&self, now: u64) -> f64 {
+        self.rate * self.age / (self.age + (now - self.when) as f64)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Band {
+    closed: u64,
+    /// When it was last written.
+    written: u64,
+    look: Option<Look>,
+    /// Which of the slots have a live block, a bit for each, and what is known of these.
+    live: u32,
+    lives: [[u8; Life::BYTES]; SLOTS as usize],
+}
+
+pub(super) struct Sampled {
+    bands: Vec<Band>,
+    band_blocks: u32,
+    /// Slots of a stretch.
+    stretch: u32,
+}
+
+impl Sampled {
+    pub fn memory(&self) -> Memory {
+        Memory::of::<Band>(self.bands.len() as u64)
+    }
+
+    /// `bands` bands of `band_blocks` blocks that hold nothing.
+    pub fn new(bands: u32, band_blocks: u32) -> Self {
+        let lives = [Life::UNKNOWN.to_bytes(); SLOTS as usize];
+        let empty = Band { closed: 0, written: 0, look: None, live: 0, lives };
+        Self { bands: vec![empty; bands as usize], band_blocks, stretch: band_blocks.div_ceil(SLOTS) }
+    }
+
+    /// The slot of a band that was drawn in a stretch.
+    #[inline]
+    fn drawn(&self, band: u32, stretch: u32) -> u32 {
+        let random = (band.wrapping_mul(SLOTS) + stretch).wrapping_mul(0x9e37_79b9);
+        stretch * self.stretch + (u64::from(random) * u64::from(self.stretch) >> 32) as u32
+    }
+
+    /// The stretches whose slots are among `blocks` slots of a band from `first` on, and these.
+    #[inline]
+    fn among(&self, band: u32, first: u32, blocks: u32) -> impl Iterator<Item = (usize, u32)> {
+        let stretches = first / self.stretch..(first + blocks).div_ceil(self.stretch);
+        let slots = stretches.map(move |stretch| (stretch as usize, self.drawn(band, stretch)));
+        slots.filter(move |(_, slot)| (first..first + blocks).contains(slot))
+    }
+
+    /// A band is empty and will be written.
+    pub fn opened(&mut self, band: u32, now: u64) {
+        let band = &mut self.bands[band as usize];
+        (band.live, band.look, band.written) = (0, None, now);
+    }
+
+    /// A band is written as far as it will be.
+    pub fn closed(&mut self, band: u32, now: u64) {
+        self.bands[band as usize].closed = now;
+    }
+
+    /// A band is written.
+    #[inline]
+    pub fn wrote(&mut self, band: u32, now: u64) {
+        self.bands[band as usize].written = now;
+    }
+
+    /// For how long nobody has written a band.
+    pub fn rested(&self, band: u32, now: u64) -> u64 {
+        now - self.bands[band as usize].written
+    }
+
+    /// The blocks in `blocks` slots of a band from `first` on lie there no more.
+    #[inline]
+    pub fn left(&mut self, band: u32, first: u32, blocks: u32) {
+        let gone = self.among(band, first, blocks).fold(0, |gone, (stretch, _)| gone | 1 << stretch);
+        self.bands[band as usize].live &= !gone;
+    }
+
+    /// Blocks lie in `blocks` slots of a band from `first` on; `life` is what is known of that in the slot.
+    #[inline]
+    pub fn came(&mut self, band: u32, first: u32, blocks: u32, life: impl Fn(u32) -> Life) {
+        let mut stretch = first / self.stretch;
+        while stretch * self.stretch < first + blocks {
+            let slot = self.drawn(band, stretch);
+            if (first..first + blocks).contains(&slot) {
+                let of = &mut self.bands[band as usize];
+                of.live |= 1 << stretch;
+                of.lives[stretch as usize] = life(slot).to_bytes();
+            }
+            stretch += 1;
+        }
+    }
+
+    /// Looks at the blocks of a closed band that has `live` of them, if it is worth it: if a tenth of them have gone since
+    /// the last look, or they are older by a twentieth.
+    pub fn look(&mut self, band: u32, live: u32, hazards: &Hazards, now: u64) {
+        let of = &self.bands[band as usize];
+        let is_as_it_was = |look: &Look| {
+            let soon = (look.when.saturating_sub(of.closed) / 20).max(self.band_blocks.into());
+            u64::from(live) * 10 >= u64::from(look.live) * 9 && now - look.when <= soon
+        };
+        if !of.look.as_ref().is_some_and(is_as_it_was) {
+            self.bands[band as usize].look = Some(of.look_at(live, hazards, now));
+        }
+    }
+
+    /// What compacting a band is worth: the most where much is gained, little is moved, and what is live lives on. Blocks
+    /// that are overwritten soon need not be moved if one waits.
+    pub fn worth(&self, band: u32, live: u32, now: u64) -> f64 {
+        let of = &self.bands[band as usize];
+        let Some(look) = of.look.filter(|_| live > 0) else { return f64::INFINITY };
+        let (dead, live) = (f64::from(self.band_blocks - live), f64::from(live));
+        let closed_for = (now - of.closed).max(1) as f64;
+        dead * dead.sqrt() / live * closed_for.sqrt().sqrt() / look.rate(now).sqrt()
+    }
+
+    /// Verifies that what is live in the slots is what is `known` of the blocks that lie there.
+    pub fn check(&self, known: impl Fn(u32, u32) -> Option<Life>) -> Result<(), Violation> {
+        for (band, of) in (0..).zip(&self.bands) {
+            for (stretch, slot) in self.among(band, 0, self.band_blocks) {
+                let noted = (of.live >> stretch & 1 == 1).then(|| Life::from_bytes(of.lives[stretch]));
+                let is = known(band, slot);
+                if noted != is {
+                    return Err(Violation(format!("slot {slot} of band {band} has {is:?}, known as {noted:?}")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Band {
+    fn look_at(&self, live: u32, hazards: &Hazards, now: u64) -> Look {
+        let is_live = |(stretch, _): &(usize, _)| self.live >> stretch & 1 == 1;
+        let lives = self.lives.iter().enumerate().filter(is_live).map(|(_, life)| Life::from_bytes(*life));
+        // Where none is left of those that were drawn, others live on as they did, or as all that is as old.
+        if let (0, Some(look)) = (self.live, self.look) {
+            let age = look.age + (now - look.when) as f64;
+            return Look { when: now, live, rate: look.rate(now), age };
+        }
+        let lives = lives.chain((self.live == 0).then_some(Life::new(NEVER, self.closed)));
+        let (mut blocks, mut rates, mut octaves) = (0.0, 0.0, 0.0);
+        for life in lives {
+            let age = life.age(now);
+            blocks += 1.0;
+            rates += hazards.rate(life.class(), age);
+            octaves += libm::log2(age.max(1) as f64);
+        }
+        Look { when: now, live, rate: rates / blocks, age: libm::exp2(octaves / blocks) }
+    }
+}

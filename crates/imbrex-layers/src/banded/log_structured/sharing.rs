@@ -1,0 +1,82 @@
+//! Which band a stream writes to that has no open one, where that is not simply an empty one.
+
+use super::LogStructured;
+use super::bands::Streams;
+use super::lifetimes::{Instead, nearest};
+
+/// What takes the next moved block of a stream.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Target {
+    /// The stream's own band.
+    Own(u32),
+    /// That of another stream, as if it were its own.
+    Instead(Instead),
+    /// An empty band.
+    Empty,
+    /// The band of another stream, since none is empty.
+    Other(u32),
+}
+
+impl LogStructured {
+    /// The open bands with room, and of which stream each is.
+    fn with_room(&self, open: &Streams) -> impl Iterator<Item = (usize, u32)> + Clone {
+        let open = (0..).zip(*open).filter_map(|(stream, band)| Some((stream, band?)));
+        open.filter(|(_, band)| self.bands.room(*band).1 > 0)
+    }
+
+    /// The bands that the host can go on with: its own, and those of compaction while that does nothing.
+    fn of_host(&self) -> Streams {
+        let mut open = self.open;
+        if !self.compaction.is_under_way() {
+            (open.iter_mut().zip(self.compaction.targets)).for_each(|(open, target)| *open = open.or(target));
+        }
+        open
+    }
+
+    fn instead(&self, stream: u8, open: &Streams) -> Option<Instead> {
+        let known = &self.bands.known;
+        known.lifetimes.as_ref()?.instead(stream, self.with_room(open), known.times.now())
+    }
+
+    /// The band that the host goes on with for a stream that has none, if it should not begin one.
+    pub(super) fn host_goes_on(&mut self, stream: u8) -> Option<u32> {
+        let (instead, own) = (self.instead(stream, &self.of_host())?, usize::from(stream));
+        let (Instead::TakeOver(other) | Instead::Share(other)) = instead;
+        let band = self.open[other].take().or_else(|| self.compaction.targets[other].take());
+        self.open[if instead == Instead::Share(other) { other } else { own }] = band;
+        band
+    }
+
+    /// The slot that the host's next block of a stream takes, if there is one without compaction and it is on a band
+    /// that is written already.
+    pub(super) fn next_slot(&self, stream: u8) -> Option<u64> {
+        let open = self.of_host();
+        let instead = || match self.instead(stream, &open)? {
+            Instead::TakeOver(other) | Instead::Share(other) => open[other],
+        };
+        open[usize::from(stream)].or_else(instead).map(|band| self.bands.room(band).0)
+    }
+
+    /// What takes the next moved block of a stream, if anything can.
+    pub(super) fn target(&self, stream: u8) -> Option<Target> {
+        let targets = &self.compaction.targets;
+        let own = targets[usize::from(stream)].filter(|&band| self.bands.room(band).1 > 0);
+        if let Some(band) = own {
+            return Some(Target::Own(band));
+        }
+        if let Some(instead) = self.instead(stream, targets) {
+            return Some(Target::Instead(instead));
+        }
+        if self.bands.empties() > 0 {
+            return Some(Target::Empty);
+        }
+        let other = self.one_with_room(stream, targets)?;
+        targets[other].map(Target::Other)
+    }
+
+    /// A stream whose open band has room: the nearest one, where streams are in order, or the first.
+    pub(super) fn one_with_room(&self, stream: u8, open: &Streams) -> Option<usize> {
+        let mut others = self.with_room(open).map(|(other, _)| other);
+        if self.bands.known.lifetimes.is_some() { nearest(stream, others) } else { others.next() }
+    }
+}
