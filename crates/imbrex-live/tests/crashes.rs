@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 }
 
 /// Logs that can have pages of their map on the drive.
-const PAGED: [&str; 3] = ["log-greedy", "sepbit", "cold-weight"];
+const PAGED: [&str; 4] = ["log-greedy", "sepbit", "log-lifetimes", "cold-weight"];
 
 fn survives_paged(layer: &str) -> Result<(), Failed> {
     let info = layers::find(layer)?;

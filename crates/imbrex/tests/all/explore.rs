@@ -36,7 +36,7 @@ fn pages_of_a_map_survive() {
 /// Of the map as few pages are in memory as can be, so that one leaves for nearly every request.
 #[test]
 fn logs_survive_with_pages_of_their_maps() {
-    for layer in ["log-greedy", "sepbit", "cold-weight", "log-cost-benefit"] {
+    for layer in ["log-greedy", "sepbit", "log-lifetimes", "cold-weight", "log-cost-benefit"] {
         let subject = Subject::with_map_pages(layers::find(layer).unwrap(), MapCache::LEAST);
         let tally = go(&subject, CUTS / 5, Rules::all()).unwrap_or_else(|finding| panic!("{finding}"));
         assert!(tally.checkpoints > 0 && tally.met_all_bad_luck(), "{tally:?}");

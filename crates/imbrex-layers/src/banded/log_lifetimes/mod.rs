@@ -32,7 +32,7 @@ pub(crate) const INFO: LayerInfo = LayerInfo {
 #[derive(Clone, Debug, Configuration)]
 struct LifetimesConfig {
     /// share of the bands' blocks that the host does not get
-    #[field(default = 0.15, samples = [0.15, 0.3, 0.5, 0.05])]
+    #[field(default = 0.15, samples = [0.15, 0.5, 0.9])]
     pub spare_fraction: f64,
     /// empty bands kept to compact into, 1 or more
     #[field(default = 1, samples = [1, 2])]

@@ -73,6 +73,7 @@ impl LogStructured {
         if self.bands.separation().streams() == 1 {
             return at;
         }
+        let at = at.first(at.blocks.min(u32::try_from(self.bands.known.until_concluded()).unwrap_or(u32::MAX)));
         let others = (1..at.blocks).find(|&i| self.bands.stream_of(at.start.plus(i.into()), i + 1) != stream);
         at.first(others.unwrap_or(at.blocks))
     }

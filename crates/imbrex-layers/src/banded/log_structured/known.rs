@@ -184,6 +184,12 @@ impl Known {
         }
     }
 
+    /// How many blocks the host can write before the streams of others may change.
+    #[inline]
+    pub fn until_concluded(&self) -> u64 {
+        self.lifetimes.as_ref().map_or(u64::MAX, |lifetimes| lifetimes.until_concluded(self.times.now()))
+    }
+
     /// Blocks are written by a stream.
     #[inline]
     pub fn flowed(&mut self, stream: u8, blocks: u32) {

@@ -258,9 +258,6 @@ impl Lifetimes {
         self.sampled.came(band, first, at.blocks, |offset| {
             Life(blocks.get(at.start.0 + u64::from(offset - first)))
         });
-        if let Written::Now = written {
-            self.pass(now);
-        }
     }
 
     /// The blocks of `at` are about to lie nowhere.
@@ -282,6 +279,13 @@ impl Lifetimes {
         });
     }
 
+    /// How many blocks the host can write before something else may be concluded: what follows does not depend on how
+    /// many it writes at a time.
+    #[inline]
+    pub fn until_concluded(&self, now: u64) -> u64 {
+        self.conclude.min(self.forget).min(self.flow.ends()).saturating_sub(now).max(1)
+    }
+
     /// The host has written the blocks of `at`, the last of them now.
     fn overwrite(&mut self, at: Extent<Lba>, now: u64) {
         let first = now + 1 - u64::from(at.blocks);
@@ -299,13 +303,15 @@ impl Lifetimes {
                 let (lba, time) = (at.start.plus(i.into()), first + u64::from(i));
                 self.followed.ended(lba, time, &mut self.hazards);
                 self.followed.begun(lba, life.class(), time);
+                self.pass(time);
             }
             self.blocks.set_run(at.start.0 + u64::from(from), to - from, life.0);
             from = to;
         }
     }
 
-    /// The host has written until now.
+    /// The host has written one block more.
+    #[inline]
     fn pass(&mut self, now: u64) {
         self.followed.pass(now, &mut self.hazards);
         self.flow.pass(now);

@@ -13,16 +13,28 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use runner::{Case, Runner};
 
-const LAYERS: [&str; 7] =
-    ["log-greedy", "log-fifo", "log-choices", "sepbit", "log-cost-benefit", "cold-weight", "tuned-weight"];
+const LAYERS: [&str; 8] = [
+    "log-greedy",
+    "log-fifo",
+    "log-choices",
+    "sepbit",
+    "log-lifetimes",
+    "log-cost-benefit",
+    "cold-weight",
+    "tuned-weight",
+];
 
 /// Layers, and fields of theirs.
-const LOGS: [(&str, &str); 14] = [
+const LOGS: [(&str, &str); 17] = [
     ("log-greedy", ""),
     ("log-greedy", "sequence = \"heat\""),
     ("log-fifo", ""),
     ("log-choices", ""),
     ("sepbit", ""),
+    ("log-lifetimes", ""),
+    // With more bands to spare there are more streams.
+    ("log-lifetimes", "spare_fraction = 0.5"),
+    ("log-lifetimes", "spare_fraction = 0.9"),
     ("log-cost-benefit", ""),
     ("log-cost-benefit", "age = \"live\"\nsequence = \"heat\""),
     ("log-cost-benefit", "age = \"mean\""),

@@ -34,9 +34,16 @@ impl Flow {
         self.now[usize::from(stream)] += u64::from(blocks);
     }
 
+    /// When the period is over.
+    #[inline]
+    pub fn ends(&self) -> u64 {
+        self.began + self.period
+    }
+
     /// The host has written until now.
+    #[inline]
     pub fn pass(&mut self, now: u64) {
-        if now - self.began > self.period {
+        if now >= self.ends() {
             self.lasted = now - self.began;
             self.before = std::mem::take(&mut self.now);
             self.began = now;
@@ -74,14 +81,14 @@ mod tests {
         assert!(!flow.is_slow(1, 499, 200), "it is too early to say");
         let are_slow = |flow: &Flow, now| [0, 1, 2].map(|stream| flow.is_slow(stream, now, 200));
         assert_eq!(are_slow(&flow, 500), [false, true, true]);
+        flow.pass(999);
         flow.pass(1000);
-        flow.pass(1001);
-        assert_eq!(are_slow(&flow, 1001), [true, true, true]);
+        assert_eq!(are_slow(&flow, 1000), [true, true, true]);
         flow.add(2, 400);
         assert_eq!(are_slow(&flow, 1500), [true, true, false]);
-        flow.pass(2002);
-        flow.pass(3003);
-        assert_eq!(are_slow(&flow, 3003), [true, true, true], "only the last periods count");
+        flow.pass(2000);
+        flow.pass(3000);
+        assert_eq!(are_slow(&flow, 3000), [true, true, true], "only the last periods count");
     }
 
     #[test]

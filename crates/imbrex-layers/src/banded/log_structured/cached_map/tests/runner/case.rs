@@ -54,8 +54,9 @@ impl Case {
 
     fn make_in(&self, space: &Space) -> Box<dyn TranslationLayer> {
         let Self { fields, spare_bands, compact_bands, step_blocks, .. } = self;
+        let spare = if fields.contains("spare_fraction") { "" } else { "spare_fraction = 0.35\n" };
         let config = format!(
-            "spare_fraction = 0.35\nspare_bands = {spare_bands}\ncompact_bands = {compact_bands}\nstep_blocks = {step_blocks}\nidle_bands = 1\n{fields}"
+            "{spare}spare_bands = {spare_bands}\ncompact_bands = {compact_bands}\nstep_blocks = {step_blocks}\nidle_bands = 1\n{fields}"
         );
         find(self.layer).unwrap().build(space, &config.parse().unwrap()).unwrap()
     }
