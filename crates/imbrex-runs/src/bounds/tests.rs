@@ -32,7 +32,16 @@ const TRIES: [Try; 5] = [
     Try { drive: "tiny-zoned", layers: &["dm-zoned", "in-place"], buffers: &["1MiB"], configs: &["{}"] },
     Try {
         drive: "small-zoned",
-        layers: &["log-greedy", "log-fifo", "log-cost-benefit", "log-choices", "cold-weight", "tuned-weight", "sepbit", "log-lifetimes"],
+        layers: &[
+            "log-greedy",
+            "log-fifo",
+            "log-cost-benefit",
+            "log-choices",
+            "cold-weight",
+            "tuned-weight",
+            "sepbit",
+            "log-lifetimes",
+        ],
         buffers: &["1MiB"],
         configs: &["{}"],
     },

@@ -255,9 +255,7 @@ impl Lifetimes {
             self.overwrite(at, now);
         }
         let ((band, first), blocks) = (map.locate(slot), &self.blocks);
-        self.sampled.came(band, first, at.blocks, |offset| {
-            Life(blocks.get(at.start.0 + u64::from(offset - first)))
-        });
+        self.sampled.came(band, first, at.blocks, |offset| Life(blocks.get(at.start.0 + u64::from(offset - first))));
     }
 
     /// The blocks of `at` are about to lie nowhere.

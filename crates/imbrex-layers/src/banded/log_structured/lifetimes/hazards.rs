@@ -237,7 +237,9 @@ mod tests {
         let sum: f64 = hazards.exposure[3].iter().sum();
         // A block that was just written has lived for one unit as soon as anything can be said of it.
         assert!((sum - (300.0 + 4.0)).abs() < 2.0, "{sum}");
-        assert!(hazards.exposure.iter().enumerate().all(|(class, of)| class == 3 || of.iter().all(|time| *time == 0.0)));
+        assert!(
+            hazards.exposure.iter().enumerate().all(|(class, of)| class == 3 || of.iter().all(|time| *time == 0.0))
+        );
     }
 
     /// As much is left as a block is old, by median, where nothing is known.

@@ -3,8 +3,8 @@
 //! A band is cut into stretches, and in each a slot is drawn. What is written there is noted, and that it is live no more
 //! when it has left: so no page of the map is needed to look at a band.
 
-use super::{Life, NEVER};
 use super::hazards::Hazards;
+use super::{Life, NEVER};
 use imbrex_core::layer::Violation;
 use imbrex_core::memory::Memory;
 
@@ -175,5 +175,88 @@ impl Band {
             octaves += libm::log2(age.max(1) as f64);
         }
         Look { when: now, live, rate: rates / blocks, age: libm::exp2(octaves / blocks) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: u32 = 1000;
+
+    fn known(hazards: &mut Hazards) {
+        for i in 0..500 {
+            for (class, life) in [(5, 40 + i % 20), (15, 40_000 + 10 * i)] {
+                hazards.lived(class, 0, life);
+                hazards.died(class, life);
+            }
+        }
+        hazards.conclude(100_000);
+    }
+
+    /// The page of the layer says so.
+    #[test]
+    fn a_band_takes_224_bytes() {
+        assert_eq!(size_of::<Band>(), 224);
+    }
+
+    #[test]
+    fn one_slot_of_each_stretch_is_looked_at() {
+        for band_blocks in [1, 8, 32, 33, 1000, 65_536] {
+            let sampled = Sampled::new(3, band_blocks);
+            let slots: Vec<_> = sampled.among(2, 0, band_blocks).collect();
+            let stretches = band_blocks.div_ceil(band_blocks.div_ceil(SLOTS));
+            assert!(slots.len() as u32 <= stretches && slots.len() as u32 + 1 >= stretches, "{slots:?}");
+            for (stretch, slot) in slots {
+                assert_eq!(slot / band_blocks.div_ceil(SLOTS), stretch as u32);
+                assert!(sampled.among(2, slot, 1).eq([(stretch, slot)]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_band_whose_blocks_die_soon_is_worth_less() {
+        let (mut sampled, mut hazards) = (Sampled::new(2, ALL), Hazards::new());
+        known(&mut hazards);
+        for (band, class) in [(0, 5), (1, 15)] {
+            sampled.opened(band, 0);
+            sampled.came(band, 0, ALL, |_| Life::new(class, 0));
+            sampled.closed(band, 20);
+            sampled.look(band, 500, &hazards, 30);
+        }
+        assert!(3.0 * sampled.worth(0, 500, 30) < sampled.worth(1, 500, 30));
+        assert!(sampled.worth(1, 400, 30) > sampled.worth(1, 500, 30));
+        assert_eq!(sampled.worth(0, 0, 30), f64::INFINITY);
+    }
+
+    #[test]
+    fn what_has_left_is_not_looked_at() {
+        let mut sampled = Sampled::new(1, ALL);
+        sampled.opened(0, 0);
+        sampled.came(0, 0, ALL, |slot| Life::new(if slot < 500 { 5 } else { 15 }, 0));
+        let lies = |from: u32| move |_, slot| (slot >= from).then(|| Life::new(if slot < 500 { 5 } else { 15 }, 0));
+        sampled.check(lies(0)).unwrap();
+        sampled.left(0, 0, 700);
+        sampled.check(lies(700)).unwrap();
+        assert!(sampled.check(lies(0)).is_err() && sampled.check(lies(1000)).is_err());
+    }
+
+    #[test]
+    fn a_look_is_repeated_when_blocks_have_gone_or_are_older() {
+        let (mut sampled, hazards) = (Sampled::new(1, ALL), Hazards::new());
+        sampled.opened(0, 0);
+        sampled.came(0, 0, ALL, |_| Life::UNKNOWN);
+        sampled.closed(0, 100);
+        let mut looks =
+            [(900, 200), (811, 1200), (809, 1200), (809, 2200), (809, 2201), (809, 60_000)].map(|(live, now)| {
+                sampled.look(0, live, &hazards, now);
+                sampled.bands[0].look.unwrap().when
+            });
+        assert_eq!(looks, [200, 200, 1200, 1200, 2201, 60_000]);
+        looks = [62_000, 62_994, 62_995, 62_996, 70_000, 70_001].map(|now| {
+            sampled.look(0, 809, &hazards, now);
+            sampled.bands[0].look.unwrap().when
+        });
+        assert_eq!(looks, [60_000, 60_000, 60_000, 62_996, 70_000, 70_000]);
     }
 }
