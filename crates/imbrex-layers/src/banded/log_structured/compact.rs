@@ -8,10 +8,8 @@ use super::LogStructured;
 use super::READ_THROUGH;
 use super::bands::{Role, Streams};
 use super::config::Sequence;
-use super::lifetimes::Instead;
 use super::roles::becomes;
 use super::separation::MOST_STREAMS;
-use super::sharing::Target;
 use super::times::Written;
 use crate::parts::full_map::TOGETHER;
 use crate::parts::heat::HeatOrder;
@@ -338,33 +336,6 @@ impl LogStructured {
             self.bands.wrote(at, slot);
         }
         run
-    }
-
-    /// The band that takes the next block of a stream.
-    fn open_target(&mut self, stream: u8, plan: &mut Plan) -> Option<u32> {
-        let own = usize::from(stream);
-        if let Some(full) = self.compaction.targets[own].filter(|&band| self.bands.room(band).1 == 0) {
-            self.compaction.targets[own] = None;
-            if self.without_spare() {
-                self.bands.close(full);
-            }
-        }
-        let target = self.target(stream)?;
-        let targets = &mut self.compaction.targets;
-        match target {
-            Target::Own(_) | Target::Other(_) | Target::Instead(Instead::Share(_)) => {}
-            Target::Instead(Instead::TakeOver(other)) => targets[own] = targets[other].take(),
-            Target::Empty => targets[own] = self.bands.open(stream),
-        }
-        let target = match target {
-            Target::Own(band) | Target::Other(band) => band,
-            Target::Instead(Instead::Share(other)) => targets[other]?,
-            Target::Instead(Instead::TakeOver(_)) | Target::Empty => targets[own]?,
-        };
-        if !self.without_spare() && self.bands.role(target) != Role::Copying {
-            self.give_role(target, becomes::copying(self.bands.written(target)), plan);
-        }
-        Some(target)
     }
 
     /// Plans that the victims are reset while their blocks are in RAM.

@@ -1,8 +1,10 @@
 //! Which band a stream writes to that has no open one, where that is not simply an empty one.
 
 use super::LogStructured;
-use super::bands::Streams;
+use super::bands::{Role, Streams};
 use super::lifetimes::{Instead, nearest};
+use super::roles::becomes;
+use imbrex_core::plan::Plan;
 
 /// What takes the next moved block of a stream.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -78,5 +80,32 @@ impl LogStructured {
     pub(super) fn one_with_room(&self, stream: u8, open: &Streams) -> Option<usize> {
         let mut others = self.with_room(open).map(|(other, _)| other);
         if self.bands.known.lifetimes.is_some() { nearest(stream, others) } else { others.next() }
+    }
+
+    /// The band that takes the next block of a stream.
+    pub(super) fn open_target(&mut self, stream: u8, plan: &mut Plan) -> Option<u32> {
+        let own = usize::from(stream);
+        if let Some(full) = self.compaction.targets[own].filter(|&band| self.bands.room(band).1 == 0) {
+            self.compaction.targets[own] = None;
+            if self.without_spare() {
+                self.bands.close(full);
+            }
+        }
+        let target = self.target(stream)?;
+        let targets = &mut self.compaction.targets;
+        match target {
+            Target::Own(_) | Target::Other(_) | Target::Instead(Instead::Share(_)) => {}
+            Target::Instead(Instead::TakeOver(other)) => targets[own] = targets[other].take(),
+            Target::Empty => targets[own] = self.bands.open(stream),
+        }
+        let target = match target {
+            Target::Own(band) | Target::Other(band) => band,
+            Target::Instead(Instead::Share(other)) => targets[other]?,
+            Target::Instead(Instead::TakeOver(_)) | Target::Empty => targets[own]?,
+        };
+        if !self.without_spare() && self.bands.role(target) != Role::Copying {
+            self.give_role(target, becomes::copying(self.bands.written(target)), plan);
+        }
+        Some(target)
     }
 }

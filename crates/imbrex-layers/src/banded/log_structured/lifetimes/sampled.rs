@@ -64,7 +64,7 @@ impl Sampled {
     #[inline]
     fn drawn(&self, band: u32, stretch: u32) -> u32 {
         let random = (band.wrapping_mul(SLOTS) + stretch).wrapping_mul(0x9e37_79b9);
-        stretch * self.stretch + (u64::from(random) * u64::from(self.stretch) >> 32) as u32
+        stretch * self.stretch + ((u64::from(random) * u64::from(self.stretch)) >> 32) as u32
     }
 
     /// The stretches whose slots are among `blocks` slots of a band from `first` on, and these.
