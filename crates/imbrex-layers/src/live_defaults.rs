@@ -49,6 +49,10 @@ const ALL: [(&[&str], LiveDefault); 5] = [
     (&[], VALID),
 ];
 
+/// Fields whose default has changed since volumes were formatted without them, on which it depends where blocks lie:
+/// the layer, the key, and the value that the default was.
+const CHANGED: [(&str, &str, &str); 2] = [("tracklace", "frame_tracks", "32000"), ("tracklace", "least_entries", "0")];
+
 /// What is set for `layer` where `chosen` does not.
 pub fn of(layer: &LayerInfo, chosen: &toml::Table) -> impl Iterator<Item = LiveDefault> {
     let has = |key: &str| layer.fields.iter().any(|field| field.key == key);
@@ -72,6 +76,27 @@ pub fn config(layer: &LayerInfo, chosen: &toml::Table) -> toml::Table {
     config
 }
 
+/// Writes out what would be default in the configuration of a volume that is formatted, so that it stays what it is when
+/// the default changes.
+pub fn write_out(layer: &LayerInfo, config: &mut toml::Table) {
+    add(layer.name, config, |key, _| layer.fields.iter().find(|field| field.key == key).map(|field| field.default));
+}
+
+/// Gives the configuration of a volume the values that were default when it was formatted, for fields that it does not
+/// say because they were not written out.
+pub fn read_back(layer: &str, config: &mut toml::Table) {
+    add(layer, config, |_, before| Some(before));
+}
+
+fn add(layer: &str, config: &mut toml::Table, value: impl Fn(&str, &'static str) -> Option<&'static str>) {
+    for (_, key, before) in CHANGED.into_iter().filter(|(of, ..)| *of == layer) {
+        if let Some(value) = value(key, before).filter(|_| !config.contains_key(key)) {
+            let value = value.parse().unwrap_or_else(|_| unreachable!("{key} = {value} is written in the source"));
+            config.insert(key.to_owned(), value);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +115,32 @@ mod tests {
             }
         }
         assert!(met >= ALL.len(), "{met}");
+    }
+
+    #[test]
+    fn a_changed_default_is_written_out_and_an_older_volume_keeps_the_old_one() {
+        for (layer, key, before) in CHANGED {
+            let info = layers::find(layer).unwrap();
+            let field = info.fields.iter().find(|field| field.key == key).unwrap();
+            assert_ne!(field.default, before, "{layer}.{key} has not changed");
+            let (mut new, mut old, mut own) = (toml::Table::new(), toml::Table::new(), toml::Table::new());
+            own.insert(key.to_owned(), 7.into());
+            write_out(info, &mut new);
+            read_back(layer, &mut old);
+            assert_eq!(
+                (new[key].to_string(), old[key].to_string()),
+                (field.default.replace('_', ""), before.to_owned())
+            );
+            let written = new.clone();
+            read_back(layer, &mut new);
+            assert_eq!(new, written);
+            write_out(info, &mut own);
+            read_back(layer, &mut own);
+            assert_eq!(own[key], 7.into());
+        }
+        let mut other = toml::Table::new();
+        read_back("seagate", &mut other);
+        assert!(other.is_empty());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The superblock: what a member of a store says about itself, in two copies on every member.
 
+use imbrex::layers::live_defaults;
 use imbrex::perform::journal::Coding;
 use imbrex::space::SUPERBLOCK_BYTES;
 use serde::{Deserialize, Serialize};
@@ -151,7 +152,10 @@ impl Superblock {
     pub fn decode(frame: &Frame) -> Result<Self, SuperblockError> {
         let text = |reason: String| SuperblockError::Text(reason);
         let decoded: Self = toml::from_str(&frame.text).map_err(|e| text(e.message().to_owned()))?;
-        let decoded = Self { version: frame.version, ..decoded };
+        let mut decoded = Self { version: frame.version, ..decoded };
+        for layered in std::iter::once(&mut decoded.own).chain(&mut decoded.above) {
+            live_defaults::read_back(&layered.layer, &mut layered.config);
+        }
         if decoded.uuid() != frame.uuid {
             return Err(text("its UUID is not that of a member".to_owned()));
         }
@@ -178,6 +182,16 @@ mod tests {
             generation: None,
             checksums: None,
         }
+    }
+
+    #[test]
+    fn a_volume_keeps_what_was_default_when_it_was_formatted() {
+        let own = Layered { layer: "tracklace".to_owned(), ..Layered::default() };
+        let read = again(&superblock(own)).own.config;
+        assert_eq!(read, "frame_tracks = 32000\nleast_entries = 0".parse().unwrap());
+        let config: toml::Table = "frame_tracks = 0\nleast_entries = 9".parse().unwrap();
+        let own = Layered { layer: "tracklace".to_owned(), config: config.clone(), ..Layered::default() };
+        assert_eq!(again(&superblock(own)).own.config, config);
     }
 
     fn again(superblock: &Superblock) -> Superblock {

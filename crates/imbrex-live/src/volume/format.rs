@@ -5,7 +5,7 @@ use std::sync::Arc;
 use imbrex::buffer_size::BufferSize;
 use imbrex::layer::Condition;
 use imbrex::layers::below::{BelowConfig, DISK_LAYER, FLASH_LAYER, check_cache};
-use imbrex::layers::{self, LayerInfo};
+use imbrex::layers::{self, LayerInfo, live_defaults};
 use imbrex::media::Media;
 use imbrex::perform::{GATHER, JournalLength, Setup, Stack};
 use imbrex::plan::Unit;
@@ -284,7 +284,8 @@ fn with_journal(
     block_bytes: u32,
     mut try_with: impl FnMut(&mut Layered) -> Result<Setup, VolumeError>,
 ) -> Result<Layered, VolumeError> {
-    let config = layer.settled(config)?.into_owned();
+    let mut config = layer.settled(config)?.into_owned();
+    live_defaults::write_out(layer, &mut config);
     let mut layered = Layered { layer: layer.name.to_owned(), config, ..Layered::default() };
     journal.settle(block_bytes, GATHER, |blocks| {
         layered.journal_blocks = blocks;

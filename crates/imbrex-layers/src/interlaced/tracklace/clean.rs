@@ -41,6 +41,17 @@ impl TrackLace {
         }
     }
 
+    /// Plans one step towards logs with as much room as idle time keeps.
+    pub(super) fn clean_ahead(&mut self, plan: &mut Plan) -> Step {
+        loop {
+            if let Some(step) = self.go_on(plan) {
+                return step;
+            }
+            let Some(frame) = self.frames.short_of_room(self.config.idle_free) else { return Step::Nothing };
+            self.begin(frame);
+        }
+    }
+
     /// Begins to clean the oldest track of a log, which holds something.
     fn begin(&mut self, frame: u32) {
         let Some(track) = self.frames.oldest(frame) else { return };

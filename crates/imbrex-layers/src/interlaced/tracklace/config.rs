@@ -9,6 +9,9 @@ use imbrex_core::tracks::Side;
 /// More phases than any disk has a use for.
 const MOST_PHASES: u32 = 20;
 
+/// Percent of the blocks that `least_entries` are at most.
+const MOST_AT_LEAST: f64 = 25.0;
+
 /// Which way the phases of the order go.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -23,6 +26,7 @@ pub(super) enum Ways {
 pub(super) enum Rewrites {
     Place,
     Append,
+    Room,
 }
 
 /// What is done when the map has no room for another swap.
@@ -64,16 +68,24 @@ pub(super) struct TracklaceConfig {
     /// 0: neither
     #[field(default = 2.0, samples = [10.0, 25.0, 60.0, 0.0])]
     pub buffer_percent: f64,
-    /// a buffered block that is written again is updated in its place, or appended again (append)
-    #[field(default = "place", samples = ["append", "place"])]
+    /// blocks that may be buffered and swapped at least, where buffer_percent is not 0 and that is no more than a quarter
+    /// of the disk's blocks
+    #[field(default = 2_097_152, samples = [0, 100], paper = 0)]
+    pub least_entries: u64,
+    /// a buffered block that is written again is updated in its place, or appended again (append), or the latter while
+    /// half of the log is empty (room)
+    #[field(default = "room", samples = ["append", "place", "room"], paper = "place")]
     pub hits: Rewrites,
     /// at least one of this many requests is buffered while that does not pay; a power of two, 1: all
-    #[field(default = 128, samples = [1, 2, 4])]
+    #[field(default = 1, samples = [1, 2, 4], paper = 128)]
     pub slowest: u32,
     /// what lets in all requests: one write of a buffered block (hit), or half as many as blocks were let in lately, with
     /// which buffering writes less than updates in place (gain)
     #[field(default = "hit", samples = ["gain", "hit"])]
     pub opens: Opens,
+    /// part of each log that idle time keeps empty; 0: idle time is not used
+    #[field(default = 0.25, samples = [0.5, 0.0], paper = 0.0)]
+    pub idle_free: f64,
     /// whether hot bottom blocks are exchanged with cold top blocks when the disk is nearly full
     #[field(default = true, samples = [true, false])]
     pub swap: bool,
@@ -83,10 +95,10 @@ pub(super) struct TracklaceConfig {
     pub when_full: WhenFull,
     /// on a full disk, the part of the updates so far that is watched before it is decided which blocks are swapped, at
     /// most buffer_percent of the disk; 1: that much
-    #[field(default = 0.5, samples = [0.5, 0.0, 1.0], paper = 1.0)]
+    #[field(default = 0.25, samples = [0.5, 0.0, 1.0], paper = 1.0)]
     pub watched: f64,
     /// tracks of a virtual frame, within which blocks are moved; 0: no frames
-    #[field(default = 32_000, samples = [0, 3, 7])]
+    #[field(default = 0, samples = [0, 3, 7], paper = 32_000)]
     pub frame_tracks: u64,
     /// writes of top tracks in a frame after which the counts that say what is cold are halved; 0: never
     #[field(default = 0, samples = [5, 0, 70])]
@@ -115,6 +127,9 @@ impl TracklaceConfig {
         if !(0.0..=1.0).contains(&self.watched) {
             return wrong(format!("watched is {}; choose from 0 to 1", self.watched));
         }
+        if !(0.0..=1.0).contains(&self.idle_free) {
+            return wrong(format!("idle_free is {}; choose from 0 to 1", self.idle_free));
+        }
         if !self.slowest.is_power_of_two() {
             return wrong(format!("slowest is {}; choose a power of two", self.slowest));
         }
@@ -124,6 +139,15 @@ impl TracklaceConfig {
             );
         }
         Ok(())
+    }
+
+    /// Percent of so many blocks that may be buffered and swapped.
+    pub fn budget_percent(&self, blocks: u64) -> f64 {
+        if self.buffer_percent == 0.0 {
+            return 0.0;
+        }
+        let least = self.least_entries as f64 * 100.0 / blocks as f64;
+        self.buffer_percent.max(least.min(MOST_AT_LEAST))
     }
 
     /// All bottom tracks; then, phase by phase, every second one of the top tracks that are left; then the rest.

@@ -226,6 +226,21 @@ impl Frames {
         oldest.min().map(|(_, frame)| frame)
     }
 
+    /// Whether half of the tracks of the log of `frame` are empty.
+    pub fn is_half_empty(&self, frame: u32) -> bool {
+        let log = &self.logs[frame as usize];
+        log.used <= log.tracks / 2
+    }
+
+    /// A frame whose log has places, and less than `part` of its tracks empty. The track that is being filled stays.
+    pub fn short_of_room(&self, part: f64) -> Option<u32> {
+        let is_short = |log: &Log| {
+            let wanted = (f64::from(log.tracks) * part).ceil() as u32;
+            !log.is_virtual && log.used > 1 && log.tracks - log.used < wanted
+        };
+        self.logs.iter().position(is_short).map(|frame| frame as u32)
+    }
+
     /// The oldest track of the log of `frame` is being cleaned: nothing is added to it.
     pub fn close(&mut self, frame: u32) {
         let log = &mut self.logs[frame as usize];

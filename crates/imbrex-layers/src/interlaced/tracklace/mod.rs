@@ -17,7 +17,7 @@
 //! - soft: heads and tails of the logs, rates of admission, counts and times of writes, draws, the job under way.
 //!
 //! # Invariants
-//! - entries of the map never exceed the budget, `buffer_percent` of the disk's blocks;
+//! - entries of the map never exceed the budget, `buffer_percent` of the disk's blocks or `least_entries`;
 //! - a block is in a slot, or swapped, or at home; only blocks from bottom tracks are in slots;
 //! - swapped blocks come in pairs, one from a bottom track and one from a top track, each at the other's home;
 //! - tracks of the logs are not allocated; slots in use lie in the window of their log;
@@ -43,7 +43,8 @@
 //!   together.
 //! - *Cold tracks* count writes at home, one for each stretch of a request; `halve_after` lets counts age.
 //! - *A virtual log* is that of a frame with no track to buffer on. It notes blocks as they are updated in place.
-//! - *Idle time* is not used. When cleaning is asked for, the logs are emptied.
+//! - *Idle time* cleans until a part of each log is empty (`idle_free`), so that writes seldom wait for a track. When
+//!   cleaning is asked for, the logs are emptied.
 
 mod admission;
 mod check;
@@ -141,11 +142,11 @@ impl TrackLace {
         let mut places = Places::new(&INFO, &config.order(), space, &config.tracks, None)?;
         places.ruled = config.valid == Valid::Allocated;
         let tracks = *places.order.tracks();
-        let budget = (tracks.interlaced_blocks() as f64 * config.buffer_percent / 100.0) as u64;
+        let percent = config.budget_percent(tracks.interlaced_blocks());
+        let budget = (tracks.interlaced_blocks() as f64 * percent / 100.0) as u64;
         let unallocated = tracks.interlaced_blocks() - places.capacity;
-        let swaps =
-            config.swap && (unallocated as f64) < tracks.interlaced_blocks() as f64 * config.buffer_percent / 100.0;
-        let virtually = swaps.then_some(config.buffer_percent);
+        let swaps = config.swap && (unallocated as f64) < tracks.interlaced_blocks() as f64 * percent / 100.0;
+        let virtually = swaps.then_some(percent);
         let most = budget / u64::from(tracks.top_blocks);
         let frames = Frames::new(&places, &config, most, virtually);
         let (slots, all_slots) = frames.slots();
@@ -323,7 +324,8 @@ impl TranslationLayer for TrackLace {
         match why {
             Pressure::Blocked(at) => self.make_room(at.start, plan),
             Pressure::Asked => self.empty_logs(plan),
-            Pressure::Idle { .. } | Pressure::Ahead { .. } => self.go_on(plan).unwrap_or(Step::Nothing),
+            Pressure::Idle { .. } => self.clean_ahead(plan),
+            Pressure::Ahead { .. } => self.go_on(plan).unwrap_or(Step::Nothing),
         }
     }
 

@@ -56,20 +56,43 @@ fn a_bottom_update_writes_what_the_arcs_say() {
 
 #[test]
 fn the_buffer_and_the_swaps_share_a_budget() {
-    let full = layer(group(1000, 600), "utilisation = 0.99\nframe_tracks = 0");
+    let full = layer(group(1000, 600), "utilisation = 0.99\nleast_entries = 0");
     assert_eq!(full.moved.entries().2, 20_000);
     assert_eq!((full.frames.slots().0, full.moved.most_pairs), (10_000, 5_000));
-    let wide = layer(group(1000, 600), "utilisation = 0.9\nframe_tracks = 0");
+    let wide = layer(group(1000, 600), "utilisation = 0.9\nleast_entries = 0");
     assert_eq!((wide.frames.slots().0, wide.moved.most_pairs), (20_000, 0), "the buffer can use all of the map");
-    let virtually = layer(group(1000, 600), "utilisation = 1.0\nframe_tracks = 0");
+    let virtually = layer(group(1000, 600), "utilisation = 1.0\nleast_entries = 0");
     assert_eq!((virtually.frames.slots(), virtually.moved.most_pairs), ((0, 20_000), 10_000));
     assert!(virtually.frames.logs[0].is_virtual);
+    let budget = |config: &str| layer(group(1000, 600), config).moved.entries().2;
+    assert_eq!(budget("least_entries = 100000"), 100_000);
+    assert_eq!(budget("least_entries = 500000"), 250_000, "no more than a quarter");
+    assert_eq!(budget("least_entries = 100000\nbuffer_percent = 30.0"), 300_000);
+    assert_eq!(budget("least_entries = 100000\nbuffer_percent = 0.0"), 0);
+}
+
+#[test]
+fn idle_time_keeps_a_part_of_the_log_empty() {
+    for (config, left) in
+        [("idle_free = 0.25", 10), ("idle_free = 0.8", 2), ("idle_free = 1.0", 1), ("idle_free = 0.0", 14)]
+    {
+        let mut layer = layer(Tracks { top_blocks: 4, ..group(32, 5) }, &format!("utilisation = 0.8\n{config}"));
+        let mut plan = Plan::new();
+        let bottoms = (0..32 * 5).take_while(|&lba| {
+            assert_eq!(layer.write(Extent::new(Lba(lba), 1).into(), &mut plan), 1);
+            layer.frames.logs[0].used < 14
+        });
+        assert!(bottoms.count() < 100, "the log is full");
+        while layer.clean(Pressure::Idle { ns: 0 }, &[], &mut plan) != Step::Nothing {}
+        assert_eq!(layer.frames.logs[0].used, left, "{config}");
+        layer.check().unwrap();
+    }
 }
 
 #[test]
 fn a_bottom_write_is_buffered_and_written_again_in_its_slot() {
     // Nine of twelve top tracks are allocated whole.
-    let mut layer = layer(group(12, 500), &format!("utilisation = {}\nbuffer_percent = 10.0", 9600.5 / 10_800.0));
+    let mut layer = layer(group(12, 500), &format!("utilisation = {}\nhits = 'place'", 9600.5 / 10_800.0));
     assert_eq!(written(&mut layer, 700, 5), 5);
     assert_eq!(layer.moved.entries().1, 5);
     assert_eq!((written(&mut layer, 700, 5), layer.moved.entries().1), (5, 5));
@@ -260,7 +283,7 @@ fn relocated(plan: &Plan) -> (u64, u64) {
 #[test]
 fn a_buffered_block_is_relocated_by_the_tracks_between() {
     // Top tracks 3, 7 and 11 are not allocated: numbers 7, 15 and 23 on the surface, where bottom track 1 is number 2.
-    let mut layer = layer(group(12, 500), &format!("utilisation = {}\nbuffer_percent = 10.0", 9600.5 / 10_800.0));
+    let mut layer = layer(group(12, 500), &format!("utilisation = {}\nhits = 'place'", 9600.5 / 10_800.0));
     let mut write = |plan: &mut Plan| layer.write(Extent::new(Lba(700), 5).into(), plan);
     let [mut first, mut again] = [Plan::new(), Plan::new()];
     assert_eq!([write(&mut first), write(&mut again)], [5, 5]);

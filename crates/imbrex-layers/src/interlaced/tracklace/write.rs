@@ -95,9 +95,17 @@ impl TrackLace {
     fn write_buffered(&mut self, lba: Lba, slot: u32, host: u32, hits: &mut Hits, plan: &mut Plan) -> Wrote {
         let frame = self.frame(lba);
         let mut to = slot;
-        if self.config.hits == Rewrites::Append {
-            let Room::Slots(next, _) = self.frames.room(frame, &self.places) else { return Wrote::None };
-            to = next;
+        let appends = match self.config.hits {
+            Rewrites::Place => false,
+            Rewrites::Append => true,
+            Rewrites::Room => self.frames.is_half_empty(frame),
+        };
+        if appends {
+            match self.frames.room(frame, &self.places) {
+                Room::Slots(next, _) => to = next,
+                _ if self.config.hits == Rewrites::Append => return Wrote::None,
+                _ => {}
+            }
         }
         hits.all += 1;
         self.frames.logs[frame as usize].admission.hit();

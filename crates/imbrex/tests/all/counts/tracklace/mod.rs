@@ -168,8 +168,10 @@ fn every_reading_agrees() {
         (0.95, [3, 40, 200].map(|halve_after| Settings { halve_after, ..our(0.95) })),
         (0.9, [0, 7, 11].map(|frame_tracks| Settings { opens: "gain", frame_tracks, ..our(0.9) })),
         (1.0, [0.0, 0.25, 1.0].map(|watched| Settings { watched, percent: 40.0, frame_tracks: 0, ..our(1.0) })),
-        (0.85, [1, 3, 7].map(|update_blocks| Settings { update_blocks, append: true, ..our(0.85) })),
+        (0.85, [1, 3, 7].map(|update_blocks| Settings { update_blocks, hits: "append", ..our(0.85) })),
         (0.75, [4, 6, 9].map(|frame_tracks| Settings { frame_tracks, percent: 9.0, ..our(0.75) })),
+        (0.6, ["place", "room", "append"].map(|hits| Settings { hits, percent: 40.0, frame_tracks: 0, ..our(0.6) })),
+        (0.85, [60, 100, 1000].map(|least| Settings { least, percent: 2.0, frame_tracks: 0, ..our(0.85) })),
     ] {
         for settings in readings {
             let counts = compare(&workload(range(tiny(), utilisation), 7), tiny(), &settings);
@@ -209,7 +211,7 @@ fn trims_agree_in_every_reading() {
     for (utilisation, readings) in [
         (0.92, ["end", "replace", "gain"].map(|when_full| Settings { when_full, ..our(0.92) })),
         (1.0, ["end", "replace", "gain"].map(|when_full| Settings { when_full, percent: 8.0, ..our(1.0) })),
-        (0.85, [1, 3, 7].map(|update_blocks| Settings { update_blocks, append: true, ..our(0.85) })),
+        (0.85, [1, 3, 7].map(|update_blocks| Settings { update_blocks, hits: "append", ..our(0.85) })),
         (0.75, [4, 6, 9].map(|frame_tracks| Settings { frame_tracks, percent: 9.0, ..our(0.75) })),
     ] {
         for settings in readings {

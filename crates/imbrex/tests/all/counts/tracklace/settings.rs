@@ -7,7 +7,8 @@ pub struct Settings {
     pub phases: u32,
     pub zig_zag: bool,
     pub percent: f64,
-    pub append: bool,
+    pub least: u64,
+    pub hits: &'static str,
     pub slowest: u32,
     pub opens: &'static str,
     pub swap: bool,
@@ -29,7 +30,8 @@ impl Default for Settings {
             phases: 3,
             zig_zag: false,
             percent: 0.0,
-            append: false,
+            least: 0,
+            hits: "place",
             slowest: 128,
             opens: "hit",
             swap: false,
@@ -47,13 +49,12 @@ impl Default for Settings {
 impl Settings {
     pub fn config(&self) -> toml::Table {
         let direction = if self.zig_zag { "zig-zag" } else { "inwards" };
-        let hits = if self.append { "append" } else { "place" };
         let valid = if self.unwritten { "allocated" } else { "written" };
-        let Self { utilisation, update_blocks, phases, percent, slowest, .. } = self;
+        let Self { utilisation, update_blocks, phases, percent, least, hits, slowest, .. } = self;
         let Self { opens, swap, when_full, watched, frame_tracks, halve_after, seed, trim, .. } = self;
         let text = format!(
             "utilisation = {utilisation:?}\nupdate_blocks = {update_blocks}\nphases = {phases}\n\
-             direction = '{direction}'\nbuffer_percent = {percent:?}\nhits = '{hits}'\nslowest = {slowest}\n\
+             direction = '{direction}'\nbuffer_percent = {percent:?}\nleast_entries = {least}\nidle_free = 0.0\nhits = '{hits}'\nslowest = {slowest}\n\
              opens = '{opens}'\nswap = {swap}\nwhen_full = '{when_full}'\nwatched = {watched:?}\n\
              frame_tracks = {frame_tracks}\n\
              halve_after = {halve_after}\nseed = {seed}\ntrim = {trim}\nvalid = '{valid}'"

@@ -73,11 +73,13 @@ impl Model {
         if !set.unwritten {
             disk.nothing.extend(0..disk.homes.len() as u64);
         }
-        let part = disk.blocks() as f64 * set.percent / 100.0;
+        let least = (set.least as f64 * 100.0 / disk.blocks() as f64).min(25.0);
+        let percent = if set.percent > 0.0 { set.percent.max(least) } else { 0.0 };
+        let part = disk.blocks() as f64 * percent / 100.0;
         let budget = part as usize;
         let may_swap = set.swap && ((disk.blocks() - disk.homes.len() as u64) as f64) < part;
         let most = budget / tracks.top_blocks as usize;
-        let frames = Frame::all(&disk, set.frame_tracks, most, may_swap.then_some(set.percent));
+        let frames = Frame::all(&disk, set.frame_tracks, most, may_swap.then_some(percent));
         let real = frames.iter().filter(|frame| !frame.is_virtual).map(|frame| frame.most);
         let slots = real.sum::<usize>() * tracks.top_blocks as usize;
         let most_pairs = if may_swap { budget.saturating_sub(slots) / 2 } else { 0 };
@@ -187,10 +189,14 @@ impl Model {
 
     fn write_buffered(&mut self, lba: u64) -> u64 {
         let (frame, slots) = (self.frame(lba), self.slots());
-        if self.set.append && self.frames[frame].room(slots, self.set.watched) == 0 {
+        let has_room = self.frames[frame].room(slots, self.set.watched) > 0;
+        if self.set.hits == "append" && !has_room {
             self.clean(frame, false);
             return 0;
         }
+        let log = &self.frames[frame];
+        let is_half_empty = 2 * log.begun.len() <= log.most;
+        let appends = self.set.hits == "append" || (self.set.hits == "room" && is_half_empty && has_room);
         self.counts.hits += 1;
         let of_frame = &mut self.frames[frame];
         of_frame.hits += 1;
@@ -200,7 +206,7 @@ impl Model {
         let (found, _) = of_frame.find(lba).expect("it is buffered");
         let slot = found.as_mut().expect("it is held");
         (slot.written, slot.hits) = (self.clock, slot.hits + 1);
-        if self.set.append {
+        if appends {
             let slot = found.take().expect("it is held");
             let to = of_frame.take(slot, slots, &mut self.begins).expect("a log with places");
             self.disk.holds.remove(&self.buffered[&lba]);
