@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::LogStructured;
 use super::READ_THROUGH;
-use super::bands::{Role, Streams};
+use super::bands::Streams;
 use super::config::Sequence;
 use super::roles::becomes;
 use super::separation::MOST_STREAMS;
