@@ -16,7 +16,7 @@ const TRACES: [(&str, &str); 4] = [
     ("financial1-head", "financial1-head.disksim.zst"),
 ];
 /// The columns of `sepbit` and `log-lifetimes`.
-const COLUMNS: [(usize, &str); 2] = [(6, "sepbit"), (7, "log-lifetimes")];
+const COLUMNS: [(usize, &str); 2] = [(7, "sepbit"), (8, "log-lifetimes")];
 
 fn page() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/layers/log-lifetimes.md")).unwrap()
@@ -42,7 +42,7 @@ fn moved(row: &[String], layer: &str) -> Option<u64> {
     let run = format!("replay {workload} {requests} --layer {layer} {options} --zone-size {}", row[3]);
     let output = imbrex(&run);
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    Some(result["media_write_blocks"]["migrate"].as_u64().unwrap())
+    Some(result[0]["media_write_blocks"]["migrate"].as_u64().unwrap())
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn the_page_shows_what_is_moved() {
 #[test]
 fn its_means_are_those_of_the_table() {
     let page = page();
-    let ratio = |row: &Vec<String>| ratio_of(&row[7], &row[6]);
+    let ratio = |row: &Vec<String>| ratio_of(&row[8], &row[7]);
     let rows = rows(&page);
     let mean = |rows: Vec<&Vec<String>>| {
         let logarithms: f64 = rows.iter().map(|row| ratio(row).ln()).sum();
@@ -70,7 +70,7 @@ fn its_means_are_those_of_the_table() {
     for said in [format!("moves {eight:.2} times as much"), format!("{:.2} times.", mean(six.collect()))] {
         assert!(page.contains(&said), "{said}");
     }
-    let is_least = |row: &&Vec<String>| row[4..7].iter().all(|other| ratio_of(&row[7], other) < 1.0);
+    let is_least = |row: &&Vec<String>| row[4..8].iter().all(|other| ratio_of(&row[8], other) < 1.0);
     let lost: Vec<_> = rows.iter().filter(|row| !is_least(row)).map(|row| &row[1]).collect();
     assert_eq!(lost, ["`src1_0`"], "the page says that it loses there");
 }
