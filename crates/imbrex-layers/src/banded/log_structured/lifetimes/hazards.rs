@@ -136,14 +136,14 @@ impl Hazards {
         }
     }
 
-    /// Concludes how much is left of lives. No block is older than `oldest` soon.
+    /// Concludes how much is left of lives. No block is older than `oldest` now, or soon older than four times that or 256.
     pub fn conclude(&mut self, oldest: u64) {
         self.settle();
-        self.known = (bucket(oldest.max(4)) + 4).min(AGES);
+        self.known = (bucket(oldest.max(64)) + 4).min(AGES);
         let of_all = self.of_all();
         let mut unseen: Option<usize> = None;
         for class in 0..CLASSES {
-            if self.exposure[class].iter().all(|time| *time == 0.0) {
+            if self.exposure[class].iter().chain(&self.deaths[class]).all(|count| *count == 0.0) {
                 if let Some(like) = unseen {
                     (self.rest[class], self.rate[class]) = (self.rest[like], self.rate[like]);
                     continue;
@@ -270,6 +270,27 @@ mod tests {
         near(hazards.rest(13, 5000), 6000.0);
         assert!(hazards.rest(6, 1000) > hazards.rest(6, 1) + 1.0, "who outlives the others is another kind of block");
         assert!(hazards.rate(6, 1) > 20.0 * hazards.rate(13, 1));
+    }
+
+    /// Until the host has written 64 blocks more, or a quarter of what it has written.
+    #[test]
+    fn what_is_concluded_is_so_for_all_ages_until_the_next_time() {
+        for now in [0_u64, 1, 65, 1 << 20] {
+            let [mut soon, mut late] = [(); 2].map(|()| Hazards::new());
+            soon.conclude(now);
+            late.conclude(u64::MAX);
+            let oldest = now + (now / 4).max(64);
+            assert!((soon.rest(7, oldest) - late.rest(7, oldest)).abs() < 1e-9, "{now}");
+        }
+    }
+
+    /// They have lived for no time.
+    #[test]
+    fn blocks_that_are_trimmed_as_soon_as_they_are_written_count() {
+        let mut hazards = Hazards::new();
+        hazards.died(7, 0);
+        hazards.conclude(100);
+        assert!(hazards.rest(7, 0) < hazards.rest(8, 0));
     }
 
     #[test]
